@@ -1,0 +1,13 @@
+/* arch.h - the seam to the CPU: time stamps and hints. A port is a new arch_NAME.h */
+#ifndef HWI_PLATFORM_ARCH_H
+#define HWI_PLATFORM_ARCH_H
+
+#include <stdint.h>
+
+#if defined __x86_64__
+#include "arch_x86_64.h"
+#else
+#error "heapwright has no port to this CPU yet: add src/platform/arch_NAME.h"
+#endif
+
+#endif

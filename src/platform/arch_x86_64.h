@@ -1,0 +1,33 @@
+/* arch_x86_64.h - time stamps and hints on x86-64 */
+#ifndef HWI_PLATFORM_ARCH_X86_64_H
+#define HWI_PLATFORM_ARCH_X86_64_H
+
+#include <cpuid.h>
+#include <stdint.h>
+#include <x86intrin.h>
+
+enum { HWI_ARCH_ELF_MACHINE = 62 };
+
+/* A time stamp that later instructions may overtake, and earlier ones too. */
+static inline uint64_t hwi_arch_clock(void)
+{
+  return __rdtsc();
+}
+
+/* A time stamp that is taken after every earlier load. */
+static inline uint64_t hwi_arch_clock_after_loads(void)
+{
+  unsigned cpu;
+  return __rdtscp(&cpu);
+}
+
+/* Units a second of the time stamp, as the CPU states it; 0 where it does not. */
+static inline uint64_t hwi_arch_clock_hz_hint(void)
+{
+  unsigned denominator = 0, numerator = 0, crystal_hz = 0, unused = 0;
+  if (!__get_cpuid(0x15, &denominator, &numerator, &crystal_hz, &unused) || !denominator || !crystal_hz)
+    return 0;
+  return (uint64_t)crystal_hz * numerator / denominator;
+}
+
+#endif

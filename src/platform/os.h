@@ -1,0 +1,88 @@
+/* os.h - the seam to the kernel and the libc: everything that heapwright's target side asks of them
+ *
+ * A port is a new os_NAME.c. Pre-conditions, stated once: no function allocates, takes a lock of libc, changes errno, or
+ * goes through a symbol that the target could have replaced; all are async-signal-safe unless they say otherwise. Failures
+ * are returned as negative errno values. Lengths and addresses are whole pages where the name says map.
+ */
+#ifndef HWI_PLATFORM_OS_H
+#define HWI_PLATFORM_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HWI_OS_PAGE_BYTES = 4096, HWI_OS_NAME_BYTES = 16, HWI_OS_PATH_BYTES = 4096 };
+
+/* Private zeroed memory, not counted until touched. NULL where there is none. */
+void *hwi_os_map(size_t bytes);
+void hwi_os_unmap(void *start, size_t bytes);
+
+/* Zero-filled memory again for [start, start + bytes), which was mapped by hwi_os_map. */
+void hwi_os_map_reset(void *start, size_t bytes);
+
+/* Makes the page at `page` read as zeros in every new address space (fork, _Fork, clone without CLONE_VM). */
+int hwi_os_wipe_on_fork(void *page);
+
+/* A new file of `bytes` (sparse), mapped shared for reading and writing; nothing stays open. Fails with -EEXIST where the
+ * name exists. Mode 0600; the last component is never followed through a symbolic link. */
+int hwi_os_map_new_file(const char *path, size_t bytes, void **start);
+
+/* Makes [start, start + bytes) of such a mapping present and writable, or fails (-ENOSPC and the like) where a write would
+ * have raised SIGBUS. `path` and `file_off` serve kernels that cannot do it through the mapping. */
+int hwi_os_populate(void *start, size_t bytes, const char *path, uint64_t file_off);
+
+/* Lets the pages of a shared mapping go from this address space; their contents stay in the file. */
+void hwi_os_forget(void *start, size_t bytes);
+
+/* Copies `bytes` from `from` in this address space. False (and nothing promised about `to`) where any of it is unreadable. */
+bool hwi_os_peek(void *to, const void *from, size_t bytes);
+
+/* How many of `count` consecutive pages from the page-aligned `start` are readable, up to the first that is not. */
+size_t hwi_os_readable_pages(uintptr_t start, size_t count);
+
+/* Reads at most `bytes` of a file from its start. The number read, or negative. */
+long hwi_os_read_file(const char *path, void *to, size_t bytes);
+
+/* Where the symbolic link points; no NUL is added. The length, or negative. */
+long hwi_os_read_link(const char *path, char *to, size_t bytes);
+int hwi_os_make_dir(const char *path); /* mode 0700; 0 where it exists already */
+
+uint64_t hwi_os_monotonic_ns(void);
+uint64_t hwi_os_realtime_ns(void);
+bool hwi_os_tsc_is_trusted(void); /* the kernel's own clock source is the TSC */
+void hwi_os_random(void *to, size_t bytes);
+
+uint32_t hwi_os_pid(void);
+uint32_t hwi_os_ppid(void);
+uint32_t hwi_os_tid(void);
+uint64_t hwi_os_process_start(uint32_t pid); /* field 22 of /proc/PID/stat; 0: unknown */
+bool hwi_os_thread_is_gone(uint32_t tid);    /* of this process */
+void hwi_os_thread_name(char name[HWI_OS_NAME_BYTES]);
+void hwi_os_thread_policy(uint8_t *policy, uint8_t *priority);
+uint64_t hwi_os_rss_peak_bytes(void);
+bool hwi_os_is_privileged(void);       /* setuid, setgid, capabilities: the environment is not to be trusted */
+uint64_t hwi_os_file_size_limit(void); /* RLIMIT_FSIZE; UINT64_MAX: none */
+uint64_t hwi_os_address_space_limit(void); /* RLIMIT_AS */
+uint64_t hwi_os_free_disk_bytes(const char *dir); /* for this user, on dir's file system; 0: unknown */
+
+/* A loaded module, as the dynamic loader has it at this moment. */
+struct hwi_os_module {
+  uintptr_t start, end;   /* the range that it covers */
+  uintptr_t bias;         /* run-time address minus address in the file */
+  uintptr_t eh_frame_hdr; /* 0: none */
+  const char *path;       /* as the loader names it; "" for the executable and the vdso. Valid while it is loaded */
+};
+
+/* The module that covers `address`. Takes no lock on glibc 2.35 and later; before, dl_iterate_phdr. False: none. */
+bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module);
+
+/* The GNU build-id of a module whose headers are mapped at `start`. The length in bytes (at most max), 0: none. */
+size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max);
+
+/* A number that changes whenever a module is unloaded. Takes the loader's lock: not for the fast path. */
+uint64_t hwi_os_unload_count(void);
+
+/* Runs `ended` in each thread that called this, when it ends (before most of its other destructors or after: no promise). */
+int hwi_os_at_thread_end(void (*ended)(void *), void *argument);
+
+#endif

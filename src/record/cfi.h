@@ -1,0 +1,72 @@
+/* cfi.h - call frame information: how one frame leads to its caller
+ *
+ * row       what one machine address says about its frame in 16 bytes; enough for nearly all code (RECORDER.md's kinds).
+ * rules     the whole of what CFI says at an address: one rule for the CFA and one for each callee-saved register. A row is
+ *           rules squeezed; where that is impossible the row says HWI_ROW_FULL and the interpreter takes the step.
+ * step      from a frame's registers to its caller's.
+ *
+ * Everything here is async-signal-safe, takes no lock, allocates nothing, uses less than 2 KiB of stack, does a bounded
+ * number of steps and reads .eh_frame only within [module.start, module.end). Stack words are read through the caller's
+ * loader function, which refuses addresses that are not known to be readable.
+ */
+#ifndef HWI_RECORD_CFI_H
+#define HWI_RECORD_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Registers that an unwinder must track, in DWARF's numbering for x86-64 (0 to 16: rax rdx rcx rbx rsi rdi rbp rsp r8..r15,
+ * return address). */
+enum { HWI_REG_BX = 3, HWI_REG_BP = 6, HWI_REG_SP = 7, HWI_REG_RA = 16, HWI_REG_COUNT = 17 };
+
+struct hwi_registers {
+  uintptr_t value[HWI_REG_COUNT]; /* value[HWI_REG_RA] is the pc of the frame */
+  uint32_t known;                 /* bit i: value[i] is known */
+};
+
+/* Loads the word at `address` into *word. False where the address is not known to be readable. */
+typedef bool hwi_load_fn(void *context, uintptr_t address, uintptr_t *word);
+
+/* The part of a module that CFI needs. */
+struct hwi_cfi_module {
+  uintptr_t start, end;    /* mapped range, all of it readable where phdrs say so */
+  uintptr_t eh_frame_hdr;  /* address of the PT_GNU_EH_FRAME segment; 0: none */
+};
+
+enum hwi_row_kind {
+  HWI_ROW_NONE = 0,      /* no CFI covers the address */
+  HWI_ROW_SP = 1,        /* CFA = sp + offset */
+  HWI_ROW_BP = 2,        /* CFA = bp + offset */
+  HWI_ROW_SP_DEREF = 3,  /* CFA = word at sp + offset */
+  HWI_ROW_BP_DEREF = 4,  /* CFA = word at bp + offset */
+  HWI_ROW_SIGNAL = 5,    /* signal frame: pc, sp, bp lie in the ucontext; offset = that of the gregs from sp */
+  HWI_ROW_OUTERMOST = 6, /* the return address is undefined: the stack ends here */
+  HWI_ROW_FULL = 7,      /* only hwi_cfi_step can do it */
+};
+
+struct hwi_row {
+  uint8_t kind;     /* enum hwi_row_kind */
+  int8_t bp_words;  /* where the caller's bp was saved: CFA + 8 * bp_words; 0: it was not (bp keeps its value) */
+  int32_t offset;   /* see the kinds */
+};
+/* In every kind but SIGNAL, OUTERMOST, FULL and NONE, the return address lies at CFA - 8 and the caller's sp is the CFA. */
+
+/* The row for the code at `pc`. `pc` is an address *inside* the instruction of interest: for a return address the caller
+ * passes it reduced by one; for the pc of a signal frame's interrupted code, as it is. Never fails: HWI_ROW_NONE where no
+ * CFI covers pc or the CFI is damaged. */
+struct hwi_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc);
+
+enum hwi_step {
+  HWI_STEP_OK = 0,
+  HWI_STEP_OUTERMOST = 1, /* the return address is undefined */
+  HWI_STEP_NO_CFI = 2,
+  HWI_STEP_BAD = 3,       /* damaged CFI, an unknown register, or a load that was refused */
+};
+
+/* Replaces *registers (of a frame, whose pc lies in `module`) by its caller's. `pc` as in hwi_cfi_row. On success
+ * *signal_frame says whether the frame left was a signal frame, so that the new pc must not be reduced by one. */
+enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_registers *registers,
+                           hwi_load_fn *load, void *context, bool *signal_frame);
+
+#endif

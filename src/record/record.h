@@ -1,0 +1,45 @@
+/* record.h - what the entry points tell the recorder
+ *
+ * The entry points (entries.c) call the real allocator themselves and report here. All functions are async-signal-safe,
+ * never block, never fail visibly, keep errno, and may be called before main, in destructors and in any thread; where an
+ * event cannot be kept, it is counted as lost.
+ */
+#ifndef HWI_RECORD_RECORD_H
+#define HWI_RECORD_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heapwright/detail/entry_list.h"
+
+/* The frame that called the entry point. */
+struct hwi_caller {
+  uintptr_t pc; /* return address into the caller */
+  uintptr_t sp; /* the caller's stack pointer behind the call: one word above the return address */
+  uintptr_t bp; /* the caller's frame pointer register */
+};
+
+/* To be used in the entry point itself, which then has a frame of its own. */
+#define HWI_CALLER()                                                            \
+  ((struct hwi_caller){((uintptr_t *)__builtin_frame_address(0))[1],            \
+                       (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
+                       ((uintptr_t *)__builtin_frame_address(0))[0]})
+
+/* After the real allocator gave out `block` (not NULL). `align` is what the caller asked for, or 0 where the entry point
+ * has no such parameter. `usable` is asked for by hwi_record_wants_usable(), else 0. */
+void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block);
+
+/* Before the real free of `block` (not NULL). `caller_pc` only tells whether the dynamic loader is calling. */
+void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
+
+/* Around a real realloc: the first before it, the second after it gave out `block` (not NULL) for `old` (not NULL). */
+uint64_t hwi_record_realloc_begin(void);
+void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size, void *block);
+
+/* After the real allocator returned NULL because it had no memory (or refused the arguments). */
+void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align);
+
+/* dlclose returned: a library may be gone. */
+void hwi_record_unloaded(void);
+
+#endif

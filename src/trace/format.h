@@ -1,0 +1,265 @@
+/* format.h - the one definition of the trace format, included by the writer (in the target) and the reader (in the tools)
+ *
+ * docs/trace-format.md describes every byte in prose. The terms:
+ *
+ * trace      one file for one program image (one address space between two execs). It is either *raw*, as the target
+ *            leaves it, or *packed*, as `record` and `import` leave it. X is not Y: a run may have many traces.
+ * window     the part of a raw file that the target maps and writes: the header, the tool area and the chunks.
+ * tool area  records that tools (never the target) append: marks, pauses, RSS samples, the exit status.
+ * chunk      a page-aligned piece of the window, owned by one stream; it decodes alone.
+ * stream     an ordered sequence of chunks with one writer at a time. A thread has up to two: one for ordinary events and
+ *            one for events of a signal handler that interrupted the recorder. A stream outlives its thread and may be
+ *            taken over by a later one; the THREAD record says whose the events are from there on.
+ * node       a stack frame in its context: (parent node, return address, module load, entry point). Node 0 is the root
+ *            (no frames). An allocation carries the number of its innermost node.
+ * entry      the entry point that the program called (malloc, operator new ...; enum hw_entry). It is kept in the innermost
+ *            node of a stack and is HW_ENTRY_NONE in all others.
+ * module     one *load* of a shared object: a library that is unloaded and loaded elsewhere has two numbers. Module 0 is
+ *            "no module" (JIT code, garbage).
+ * tick       the unit of times in events: 2^tick_shift units of the header's clock.
+ * section    a piece of a packed file, or of what a packer appended to a raw file behind its window.
+ *
+ * All integers are little-endian. A `varint` is LEB128 (7 bits a byte, least significant first, at most 10 bytes); a
+ * `zigzag` is a varint of (v << 1) ^ (v >> 63).
+ */
+#ifndef HW_TRACE_FORMAT_H
+#define HW_TRACE_FORMAT_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "heapwright/detail/entry_list.h"
+
+#define HW_TRACE_MAGIC "\x89HWT\r\n\x1a\n"
+enum {
+  HW_TRACE_MAGIC_BYTES = 8,
+  HW_TRACE_VERSION = 1,
+  HW_TRACE_HEADER_BYTES = 4096,
+  HW_TOOL_AREA_OFF = HW_TRACE_HEADER_BYTES,
+  HW_TOOL_AREA_BYTES = 1 << 20,
+  HW_CHUNKS_OFF = HW_TOOL_AREA_OFF + HW_TOOL_AREA_BYTES,
+  HW_CHUNK_MIN_BYTES = 4096,
+  HW_CHUNK_MAX_BYTES = 1 << 20,
+  HW_ID_BYTES = 16,
+};
+
+enum hw_trace_kind { HW_TRACE_RAW = 1, HW_TRACE_PACKED = 2 };
+
+enum hw_clock { HW_CLOCK_TSC = 1, HW_CLOCK_MONOTONIC_NS = 2 };
+
+/* What the tools write and the target reads (range-checked: any other value counts as HW_CONTROL_RECORD). */
+enum hw_control { HW_CONTROL_RECORD = 0, HW_CONTROL_PAUSE = 1 };
+
+/* What the target says about itself. From any STOPPED state on, the trace is silent until the end. */
+enum hw_trace_state {
+  HW_STATE_RECORDING = 0,
+  HW_STATE_EXITED = 1,          /* the program reached the end of its destructors; late events may follow */
+  HW_STATE_STOPPED_LIMIT = 2,   /* the window is full */
+  HW_STATE_STOPPED_DISK = 3,    /* the file system had no space for the next chunk */
+  HW_STATE_STOPPED_MEMORY = 4,  /* no memory for the recorder's own tables */
+};
+
+enum hw_image_origin {
+  HW_ORIGIN_EXEC = 0,  /* began with an exec */
+  HW_ORIGIN_FORK = 1,  /* began with a fork: inherits blocks, nodes and modules of its parent */
+};
+
+struct hw_anchor { /* one moment on two clocks; several give the rate of the event clock */
+  uint64_t clock;  /* in units of the header's clock, not ticks */
+  uint64_t monotonic_ns;
+};
+
+struct hw_trace_header {
+  /* Written once, before the first chunk. */
+  uint8_t magic[HW_TRACE_MAGIC_BYTES];
+  uint16_t version;
+  uint16_t kind;         /* enum hw_trace_kind */
+  uint32_t header_bytes; /* HW_TRACE_HEADER_BYTES */
+  uint16_t machine;      /* as e_machine of ELF */
+  uint8_t pointer_bytes;
+  uint8_t tick_shift;
+  uint8_t clock;  /* enum hw_clock */
+  uint8_t origin; /* enum hw_image_origin */
+  uint16_t reserved0;
+  uint32_t page_bytes;
+  uint32_t depth_limit;   /* frames kept a stack */
+  uint64_t window_bytes;  /* raw: where the window ends and sections may follow. packed: HW_TRACE_HEADER_BYTES */
+  uint8_t run_id[HW_ID_BYTES];
+  uint8_t image_id[HW_ID_BYTES];
+  uint8_t parent_image_id[HW_ID_BYTES]; /* zeros: none known */
+  uint32_t pid;
+  uint32_t ppid;
+  uint64_t process_start; /* field 22 of /proc/PID/stat: with pid, names a process for as long as the machine is up */
+  uint32_t inherited_nodes;   /* fork: nodes numbered below this (and above 0) are the parent's */
+  uint32_t inherited_modules; /* fork: modules numbered below this (and above 0) are the parent's */
+  struct hw_anchor start;
+  uint64_t start_realtime_ns; /* since 1970 */
+  uint64_t clock_hz_hint;     /* units a second as the CPU states it; 0: unknown. The anchors decide. */
+  uint8_t fields;             /* HW_FIELD_*: what the image's events carry */
+  uint8_t reserved1[7];
+
+  /* Written by tools. */
+  uint32_t control; /* enum hw_control */
+  uint32_t reserved2;
+
+  /* Written by the target while it runs. Single aligned stores; hints to a reader, who trusts none of them. */
+  uint32_t state;      /* enum hw_trace_state */
+  uint32_t reserved3;
+  uint64_t stop_clock; /* when `state` became a STOPPED one, in clock units */
+  uint64_t used_bytes; /* chunks begin below this offset */
+  struct hw_anchor last;
+  uint64_t lost_events;       /* events that could not be kept, while recording was on */
+  uint64_t truncated_stacks;  /* stacks deeper than the limit */
+  uint64_t unfinished_stacks; /* stacks whose walk ended before the outermost frame (no CFI, JIT, garbage) */
+  uint64_t audited_stacks;    /* spliced stacks that were compared with a full walk */
+  uint64_t audit_differences; /* ... and differed. Must be 0 */
+  uint64_t node_limit_hits;   /* events whose stack was cut because the table of nodes was full */
+  uint64_t rss_peak_bytes;    /* as getrusage said last; 0: unknown */
+};
+static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
+
+enum hw_field {
+  HW_FIELD_USABLE = 1,   /* allocation events carry the usable size */
+  HW_FIELD_DURATION = 2, /* events carry how long the call took, in clock units (reserved) */
+};
+
+/* --- chunks --- */
+
+#define HW_CHUNK_MAGIC UINT32_C(0x4b435748) /* "HWCK" */
+
+enum hw_chunk_state { HW_CHUNK_OPEN = 1, HW_CHUNK_RETIRED = 2 };
+
+/* Invariant: `valid_bytes` only grows, and the bytes below it are complete events. */
+struct hw_chunk_header {
+  uint32_t magic;
+  uint32_t bytes; /* header included; a multiple of the page */
+  uint64_t off;   /* of this header in the file */
+  uint64_t image_tag; /* the first 8 bytes of the trace's image_id */
+  uint32_t stream;    /* from 0 */
+  uint32_t sequence;  /* of this chunk in its stream, from 0 without gaps */
+  uint32_t thread;    /* number of the thread whose events these are, until a THREAD record says otherwise */
+  uint16_t fields;    /* HW_FIELD_* */
+  uint16_t reserved;
+  uint64_t base_tick;    /* the first time delta is from here */
+  uint64_t base_address; /* the first address delta is from here */
+  uint32_t valid_bytes;  /* of events behind this header */
+  uint32_t state;        /* enum hw_chunk_state */
+};
+static_assert(sizeof(struct hw_chunk_header) == 64, "a cache line");
+
+/* --- events ---
+ *
+ * An event is one byte, `op` in its low four bits and `dt` in its high four, then the op's fields in order. dt is the time
+ * since the stream's previous event in ticks, 15 meaning that a varint with the time follows at once.
+ *
+ * address:  varint of u where u & 1 == 0: the delta to the stream's last address is zigzag(u >> 1) * 16;
+ *                       u & 1 == 1: the delta is zigzag(u >> 1). Every address in an event becomes the last address.
+ * size:     with HW_FIELD_USABLE: varint of (size << 1 | odd); odd = 1: a zigzag of usable - hw_usual_usable(size) follows.
+ *           Without: varint of size.
+ * node, module, thread: varint numbers.
+ *
+ * Times within a stream never fall. At equal ticks, the order of events of different streams is the one in which every
+ * free finds its block (a block is stamped as freed before the real free, as allocated after the real allocation).
+ */
+enum hw_op {
+  HW_OP_END = 0,           /* never written: what follows the last complete event */
+  HW_OP_ALLOC = 1,         /* node, size, address */
+  HW_OP_ALLOC_ALIGNED = 2, /* alignment (byte: its log2), node, size, address */
+  HW_OP_FREE = 3,          /* address; the entry is HW_ENTRY_FREE */
+  HW_OP_DELETE = 4,        /* address; the entry is HW_ENTRY_DELETE_SIZED */
+  HW_OP_FREE_VIA = 5,      /* entry (byte), address */
+  HW_OP_REALLOC = 6,       /* node, varint ticks from the old block's end to the new one's birth (which is what the next
+                              event's dt counts from), old address (0 delta form as above), size, new address.
+                              The old block ends at this event's time. New address 0 never occurs (see FREE_VIA, FAILED). */
+  HW_OP_FAILED = 7,        /* alignment (byte: its log2), node, varint of size: a call that returned NULL with no memory */
+  HW_OP_NODE = 8,          /* number, parent number, module, entry (byte), zigzag of address - the stream's last NODE address */
+  HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
+};
+enum { HW_OP_BITS = 4, HW_OP_MASK = 15, HW_DT_LONG = 15, HW_EVENT_MAX_BYTES = 80 };
+
+/* Payloads of HW_OP_RECORD. `text` runs to the end of the payload. */
+enum hw_record_type {
+  HW_RECORD_MODULE = 1,  /* varint number, varint start, varint end - start, varint load bias, byte build-id length, build-id,
+                            text path (empty: the kernel's vdso) */
+  HW_RECORD_THREAD = 2,  /* varint number, varint tid, byte policy (SCHED_*; 255 unknown), byte priority, text name. From here
+                            on the stream's events belong to this thread; sent again when something changed */
+  HW_RECORD_COMMAND = 3, /* text: the arguments, each ended by NUL; cut at 16 KiB */
+  HW_RECORD_EXE = 4,     /* text: path of the executable */
+  HW_RECORD_CWD = 5,     /* text */
+  HW_RECORD_ENV = 6,     /* text: NAME=VALUE, each ended by NUL; only what bears on memory */
+  HW_RECORD_RSS = 7,     /* varint bytes: peak resident set so far */
+  HW_RECORD_NOTE = 8,    /* byte enum hw_note, text: what could not be seen, and why */
+  HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
+};
+
+enum hw_note {
+  HW_NOTE_OWN_MALLOC = 1,   /* text: the module that defines malloc ahead of the recorder; its calls are not seen */
+  HW_NOTE_OWN_NEW = 2,      /* text: the module that defines operator new ahead of the recorder; seen where it calls malloc */
+  HW_NOTE_BOOT_BLOCKS = 3,  /* text: decimal count of blocks given out before libc was ready, which have no stack */
+  HW_NOTE_STATIC_ALLOCATOR = 4, /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
+};
+
+/* What the usable size of a block is on glibc, for most sizes; events carry the difference. */
+static inline uint64_t hw_usual_usable(uint64_t size)
+{
+  uint64_t usable = ((size + 8 + 15) & ~UINT64_C(15)) - 8;
+  return usable < 24 ? 24 : usable;
+}
+
+/* --- tool area ---
+ *
+ * Records one after the other from HW_TOOL_AREA_OFF, each aligned to 8 bytes, ended by a zero `type`. A tool appends under
+ * an exclusive flock on the file: payload first, `type` last. */
+struct hw_tool_record {
+  uint32_t type;  /* enum hw_tool_type */
+  uint32_t bytes; /* of the payload that follows */
+  uint64_t monotonic_ns;
+};
+enum hw_tool_type {
+  HW_TOOL_MARK = 1,   /* text */
+  HW_TOOL_PAUSED = 2, /* the control word became HW_CONTROL_PAUSE */
+  HW_TOOL_RESUMED = 3,
+  HW_TOOL_RSS = 4,    /* struct hw_rss_sample */
+  HW_TOOL_EXIT = 5,   /* struct hw_exit_status */
+  HW_TOOL_ANCHOR = 6, /* uint64_t clock units: the same moment as monotonic_ns */
+  HW_TOOL_UNSEEN = 7, /* uint32_t: children seen so far that run without the recorder */
+};
+struct hw_rss_sample { /* bytes, from /proc/PID/smaps_rollup or status */
+  uint64_t rss;
+  uint64_t anonymous;
+  uint64_t file;
+  uint64_t shmem;
+  uint64_t swap;
+  uint64_t recorder; /* of rss: pages of the trace and the recorder's own */
+  uint64_t stacks;   /* of rss: thread stacks, where known */
+};
+struct hw_exit_status {
+  uint32_t code;   /* exit code, when signal is 0 */
+  uint32_t signal; /* that ended the process */
+};
+
+/* --- sections: of packed files, and behind the window of a raw file that is being packed --- */
+
+#define HW_SECTION_MAGIC UINT32_C(0x43535748) /* "HWSC" */
+
+enum hw_section_type {
+  HW_SECTION_TOOL = 1,   /* the tool area's records, zstd */
+  HW_SECTION_EVENTS = 2, /* chunks `first_sequence` to `last_sequence` of one stream, re-coded (see docs), zstd */
+  HW_SECTION_END = 3,    /* empty: the packed file is whole */
+};
+struct hw_section_header {
+  uint32_t magic;
+  uint32_t type;
+  uint64_t packed_bytes; /* behind this header; the next section follows, aligned to 8 */
+  uint64_t plain_bytes;  /* after decompression */
+  uint32_t stream;
+  uint32_t first_sequence;
+  uint32_t last_sequence;
+  uint32_t codec; /* how events are re-coded; 0: chunk headers and events verbatim */
+  uint64_t first_tick;
+  uint64_t last_tick;
+  uint64_t event_count;
+};
+static_assert(sizeof(struct hw_section_header) == 64, "a cache line");
+
+#endif
