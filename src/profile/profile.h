@@ -1,0 +1,120 @@
+/* profile.h - the model: what a recording says about a program's heap
+ *
+ * stack      a distinct call stack, numbered from 1 in the profile: interned by its frames, not by node numbers, so that the
+ *            images of a run and forked children share them. X is not Y: a *node* is one frame of a trace's tree.
+ * live       allocated and not yet freed.
+ * peak       the moment when most requested bytes were live, over the whole run (the sum over its images along time).
+ * The figures are DESIGN.md's "What counts", word by word; the names here are those of the JSON report.
+ */
+#ifndef HWI_PROFILE_PROFILE_H
+#define HWI_PROFILE_PROFILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "trace/reader.h"
+
+struct hwi_totals {
+  uint64_t allocation_calls, free_calls, failed_calls, temporary_calls;
+  uint64_t allocated_bytes, usable_bytes; /* usable: summed like allocated_bytes; 0 where not recorded */
+  uint64_t peak_bytes, peak_blocks, peak_time_ns;
+  uint64_t peak_usable_bytes; /* usable size of what was live at the peak */
+  uint64_t live_blocks_at_end, live_bytes_at_end;
+  uint64_t unmatched_frees;        /* of addresses that were never seen allocated (foreign or inherited unknown) */
+  uint64_t frees_of_silent_blocks; /* ... that may have been born while recording was paused */
+  uint64_t missed_frees;           /* allocations at an address that was still live */
+  uint64_t inherited_frees;        /* frees of blocks that a forked image got from its parent */
+};
+
+struct hwi_frame {
+  uint64_t address;  /* as recorded */
+  uint32_t module;   /* index into the profile's modules; 0: none */
+  bool cut;          /* stands for frames left out; address is their number, 0: unknown */
+};
+
+struct hwi_profile_module {
+  const char *path;
+  uint8_t build_id[64];
+  uint8_t build_id_bytes;
+  uint64_t start, bias;
+};
+
+struct hwi_stack {
+  uint64_t calls, bytes;           /* allocations and their requested bytes */
+  uint64_t usable;                 /* sum of usable sizes */
+  uint64_t free_calls, temporary_calls, failed_calls;
+  uint64_t live_blocks, live_bytes;           /* at the end */
+  uint64_t peak_blocks, peak_bytes;           /* at the run's peak */
+  uint64_t own_peak_bytes;                    /* its own maximum */
+  uint64_t first_ns, last_ns;                 /* of its allocations */
+  uint64_t smallest, largest;                 /* block sizes */
+  uint32_t frame_off, frame_count;            /* into frames, innermost first */
+  uint8_t entry;                              /* enum hw_entry */
+};
+
+/* Block sizes of one stack: the most frequent ones at the peak are shown. */
+struct hwi_stack_size { uint32_t stack; uint64_t size, calls, peak_blocks, live_blocks; };
+
+struct hwi_size { uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls; };
+
+struct hwi_profile_thread {
+  uint32_t image, number, tid;
+  uint8_t policy, priority;
+  char name[16];
+  uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes;
+  uint64_t live_bytes, live_blocks, peak_bytes, own_peak_bytes; /* of blocks that it allocated */
+  uint64_t foreign_frees; /* of its free_calls: blocks that another thread allocated */
+};
+
+/* A stack's share of one thread, for --by thread and --thread. */
+struct hwi_thread_stack { uint32_t thread, stack; uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks; };
+
+struct hwi_time_point { /* a slice of the run; slices are equally long */
+  uint64_t ns;                       /* its end */
+  uint64_t live_bytes, live_blocks;  /* at its end */
+  uint64_t max_bytes;                /* within */
+  uint64_t allocation_calls, free_calls, allocated_bytes;
+};
+
+struct hwi_image { /* one trace of the run */
+  const struct hwi_trace_info *info;
+  struct hwi_totals totals;
+  bool counted; /* false: known, but not part of this profile */
+};
+
+struct hwi_profile {
+  struct hwi_totals totals;
+  uint64_t duration_ns;
+  const struct hwi_image *images; uint32_t image_count;
+  const struct hwi_stack *stacks; uint32_t stack_count;         /* [1, stack_count); 0 is unused */
+  const struct hwi_frame *frames;
+  const struct hwi_profile_module *modules; uint32_t module_count; /* [1, module_count) */
+  const struct hwi_size *sizes; uint32_t size_count;            /* ascending */
+  const struct hwi_profile_thread *threads; uint32_t thread_count;
+  const struct hwi_thread_stack *thread_stacks; uint32_t thread_stack_count;
+  const struct hwi_stack_size *stack_sizes; uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
+  const struct hwi_time_point *timeline; uint32_t timeline_count; /* at most 2,000 */
+};
+
+enum hwi_image_choice {
+  HWI_IMAGES_LARGEST = 0, /* the image with the most allocated bytes */
+  HWI_IMAGES_ALL = 1,
+  HWI_IMAGES_PID = 2,
+};
+
+struct hwi_profile_options {
+  enum hwi_image_choice images;
+  uint32_t pid;
+  void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
+  void *progress_context;
+};
+
+/* Replays the run named by `path` (a trace, or a NAME.children folder). *profile is owned by the caller. */
+int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
+                       struct hwi_error *error);
+void hwi_profile_destroy(struct hwi_profile *profile);
+
+/* The newest trace in `dir` (by modification time) that the user owns. `to` gets its path. */
+int hwi_profile_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error);
+
+#endif

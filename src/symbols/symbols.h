@@ -1,0 +1,57 @@
+/* symbols.h - address -> function, file:line and inlined frames
+ *
+ * Symbols are looked for in the module's own file, in the separate debug file named by its build-id or its debuglink (below
+ * /usr/lib/debug and beside it), and in .gnu_debugdata. Nothing is fetched over a network. A file whose build-id differs from the recorded one is never
+ * used: its names would be wrong. Only addresses that are asked for cost anything. Not thread-safe.
+ */
+#ifndef HWI_SYMBOLS_SYMBOLS_H
+#define HWI_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Why a frame has no name, or a name but no line. */
+enum hwi_symbol_reason {
+  HWI_SYMBOL_OK = 0,       /* function, file and line are known */
+  HWI_SYMBOL_NO_LINES,     /* the function is known from a symbol table; there is no debug information */
+  HWI_SYMBOL_STRIPPED,     /* the file has no symbol for the address */
+  HWI_SYMBOL_CHANGED,      /* the file is another one than at recording: build-ids differ */
+  HWI_SYMBOL_NO_FILE,      /* the file cannot be opened */
+  HWI_SYMBOL_NOT_ELF,      /* the file is no (usable) ELF file */
+  HWI_SYMBOL_NO_MODULE,    /* no module covered the address: generated code (JIT) or garbage */
+};
+
+struct hwi_symbol {
+  const char *function; /* demangled; NULL: unknown. Owned by the symbolizer, valid until it is destroyed, and interned:
+                           equal strings have equal pointers */
+  const char *file;     /* source file as the compiler was given it, made absolute with the compilation directory; or NULL */
+  uint32_t line;        /* 0: unknown */
+  bool inlined;         /* the frame was inlined into the one that follows it */
+  enum hwi_symbol_reason reason;
+};
+
+/* How a module is known to the symbolizer. */
+struct hwi_symbol_module {
+  const char *path;
+  const uint8_t *build_id;
+  uint32_t build_id_bytes; /* 0: unknown; then the file is used as it is */
+  uint64_t bias;           /* run-time address - bias = address in the file */
+};
+
+struct hwi_symbols;
+
+int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error);
+void hwi_symbols_destroy(struct hwi_symbols *symbols);
+
+/* The frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then the function
+ * itself. At least one is always given. `is_return_address`: look one byte before it. The array is owned by the symbolizer and cached
+ * until it is destroyed. Returns the number of frames. */
+uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
+                          bool is_return_address, const struct hwi_symbol **frames);
+
+/* A few words for a reason ("stripped", ...). Never NULL. */
+const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason);
+
+#endif

@@ -1,0 +1,118 @@
+/* reader.h - reads a trace, raw or packed, finished or still being written, whole or damaged
+ *
+ * image      one trace file.
+ * event      one thing that happened, decoded; a realloc gives one event at the old block's end and one at the new one's
+ *            birth, so that a consumer sees blocks begin and end only.
+ * A reader merges the streams of an image into the order in which things happened (see format.h on equal ticks).
+ *
+ * Every byte of the file counts as hostile: whatever is wrong ends the damaged part, is noted in the info, and never
+ * crashes, hangs or takes memory beyond the number of streams, nodes and modules really there.
+ */
+#ifndef HWI_TRACE_READER_H
+#define HWI_TRACE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "trace/format.h"
+
+enum hwi_event_kind {
+  HWI_EVENT_ALLOC = 1,
+  HWI_EVENT_FREE = 2,
+  HWI_EVENT_FAILED = 3, /* address is 0 */
+};
+
+struct hwi_event {
+  uint64_t tick;    /* see hwi_trace_tick_ns */
+  uint64_t address;
+  uint64_t size;    /* requested; 0 for a free */
+  uint64_t usable;  /* 0: not recorded */
+  uint32_t node;    /* of allocations and failed calls; 0: unknown */
+  uint32_t thread;  /* number */
+  uint8_t kind;     /* enum hwi_event_kind */
+  uint8_t entry;    /* of a free: enum hw_entry. An allocation's is in its node */
+  uint8_t alignment_log2; /* 0: none asked for */
+  bool moved;       /* half of a realloc: the ALLOC and the FREE before it belong together */
+};
+
+struct hwi_node {
+  uint64_t address; /* return address, or the pc itself in a frame interrupted by a signal */
+  uint32_t parent;  /* the caller's node; 0: none */
+  uint32_t module;  /* load number; 0: none */
+  uint8_t entry;    /* enum hw_entry; not NONE in innermost nodes only */
+  bool known;       /* false: its definition is not in what could be read */
+  bool cut;         /* not a frame: `address` frames (0: unknown number) were left out here */
+};
+
+struct hwi_module {
+  uint64_t start, end, bias;
+  uint8_t build_id[64];
+  uint8_t build_id_bytes;
+  bool known;
+  const char *path; /* owned by the reader */
+};
+
+struct hwi_thread {
+  uint32_t tid;
+  uint8_t policy;   /* SCHED_*; 255: unknown */
+  uint8_t priority;
+  bool known;
+  char name[16];
+};
+
+struct hwi_mark {
+  uint64_t ns;       /* since the start of the image */
+  uint32_t type;     /* HW_TOOL_MARK, HW_TOOL_PAUSED or HW_TOOL_RESUMED */
+  const char *text;  /* owned by the reader */
+};
+
+struct hwi_rss_point {
+  uint64_t ns;
+  struct hw_rss_sample sample;
+};
+
+/* What is known without reading events, or better after reading them. All pointers are owned by the reader. */
+struct hwi_trace_info {
+  struct hw_trace_header header;
+  const char *path;
+  const char *command;         /* arguments joined by blanks, quoted as a shell would need */
+  const char *exe;
+  const char *cwd;
+  const char *const *environment; /* NAME=VALUE, NULL at the end */
+  const struct hwi_mark *marks; uint32_t mark_count;
+  const struct hwi_rss_point *rss; uint32_t rss_count;
+  const struct hw_exit_status *exit; /* NULL: unknown (still running, killed with its launcher, or no launcher) */
+  const struct { uint8_t kind; const char *text; } *notes; uint32_t note_count; /* enum hw_note */
+  uint64_t duration_ns;        /* from the start to the last thing known */
+  uint32_t node_count, module_count, thread_count; /* one more than the largest number seen */
+  uint32_t children_unseen;
+  bool being_written;          /* its process is alive and has it mapped */
+  uint64_t silent_from_ns;     /* UINT64_MAX: never. From here on nothing could be recorded (limit, disk) */
+  uint64_t damaged_chunks;     /* left out, wholly or from some byte on */
+  uint64_t first_damage_off;   /* valid where damaged_chunks > 0 */
+  uint64_t missing_chunks;     /* gaps in a stream's sequence */
+  uint64_t raw_event_bytes;    /* of events as the target wrote them */
+};
+
+struct hwi_trace; /* an open image */
+
+/* Opens a trace, reads its chunk index, nodes' and modules' definitions lazily. On failure *trace is NULL and *error says
+ * why. A forked image opens its parent too (for inherited nodes), found by image id beside it. Not thread-safe. */
+int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error);
+void hwi_trace_close(struct hwi_trace *trace); /* NULL is fine */
+
+const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace);
+
+/* Copies up to `max` next events in order. The number, 0 at the end, or negative. */
+int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, struct hwi_error *error);
+
+/* Definitions; complete once hwi_trace_next has returned 0. Numbers out of range give a node/module with known = false. */
+struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number);
+const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_t number);
+const struct hwi_thread *hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
+
+/* Nanoseconds since the start of the image. */
+uint64_t hwi_trace_tick_ns(const struct hwi_trace *trace, uint64_t tick);
+
+#endif
