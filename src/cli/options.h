@@ -1,0 +1,58 @@
+/* options.h - options as tables: what they are called, what they take, and where the value goes
+ *
+ * Spelled `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; flags take no value and short ones may be joined (-qv).
+ * `--` ends the options. The last of several wins, save for HWI_OPTION_TEXTS, which keeps all.
+ */
+#ifndef HWI_CLI_OPTIONS_H
+#define HWI_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HWI_TEXTS_MAX = 64 };
+
+/* All values of an option that may be given several times; they point into argv. */
+struct hwi_texts {
+  const char *items[HWI_TEXTS_MAX];
+  size_t count;
+};
+
+enum hwi_option_kind {       /* the field in the values: */
+  HWI_OPTION_ON = 1,         /* bool, becomes true */
+  HWI_OPTION_OFF = 2,        /* bool, becomes false */
+  HWI_OPTION_SET = 3,        /* int, becomes `preset` */
+  HWI_OPTION_TEXT = 4,       /* const char *, into argv */
+  HWI_OPTION_TEXTS = 5,      /* struct hwi_texts */
+  HWI_OPTION_COUNT = 6,      /* uint64_t, decimal */
+  HWI_OPTION_SIZE = 7,       /* uint64_t, bytes; see units.h */
+  HWI_OPTION_DURATION = 8,   /* uint64_t, nanoseconds; see units.h */
+  HWI_OPTION_CHOICE = 9,     /* int, the index in `choices` */
+};
+
+struct hwi_option {
+  const char *name; /* without the dashes */
+  char letter;      /* 0: has none */
+  uint8_t kind;     /* enum hwi_option_kind */
+  int preset;
+  size_t off;                 /* offsetof(struct the_values, field) */
+  const char *value;          /* how help calls the value, e.g. "FILE"; NULL for flags and choices */
+  const char *const *choices; /* ended by NULL */
+  const char *help;           /* a phrase without a full stop; a newline breaks the line */
+};
+
+struct hwi_command;
+
+struct hwi_parsed {
+  void *values;    /* the command's, freed by hwi_options_release */
+  char **words;    /* points into argv, ended by NULL */
+  int word_count;
+  bool help;       /* --help or -h was met; the rest was not looked at */
+};
+
+/* Parses `argv` (ended by NULL, beginning behind the command's name) for `command`. Returns 0, or the exit status of wrong
+ * usage, which it has worded on stderr. Words are moved to the front of argv. */
+int hwi_options_parse(const struct hwi_command *command, char **argv, struct hwi_parsed *parsed);
+void hwi_options_release(struct hwi_parsed *parsed);
+
+#endif
