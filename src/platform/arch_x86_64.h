@@ -21,6 +21,26 @@ static inline uint64_t hwi_arch_clock_after_loads(void)
   return __rdtscp(&cpu);
 }
 
+/* A system call of Linux: the result, or a negative errno value. errno is not touched. */
+static inline long hwi_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
+/* Between two tries of a loop that waits for another thread. */
+static inline void hwi_arch_pause(void)
+{
+  _mm_pause();
+}
+
 /* Units a second of the time stamp, as the CPU states it; 0 where it does not. */
 static inline uint64_t hwi_arch_clock_hz_hint(void)
 {

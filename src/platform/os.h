@@ -27,15 +27,12 @@ int hwi_os_wipe_on_fork(void *page);
  * name exists. Mode 0600; the last component is never followed through a symbolic link. */
 int hwi_os_map_new_file(const char *path, size_t bytes, void **start);
 
-/* Makes [start, start + bytes) of such a mapping present and writable, or fails (-ENOSPC and the like) where a write would
- * have raised SIGBUS. `path` and `file_off` serve kernels that cannot do it through the mapping. */
-int hwi_os_populate(void *start, size_t bytes, const char *path, uint64_t file_off);
+/* Makes [start, start + bytes) of such a mapping present and writable, or fails (-EFAULT, -ENOSPC) where a write would have
+ * raised SIGBUS because the disk is full. Needs no descriptor, no path and no privilege. */
+int hwi_os_populate(void *start, size_t bytes);
 
 /* Lets the pages of a shared mapping go from this address space; their contents stay in the file. */
 void hwi_os_forget(void *start, size_t bytes);
-
-/* Copies `bytes` from `from` in this address space. False (and nothing promised about `to`) where any of it is unreadable. */
-bool hwi_os_peek(void *to, const void *from, size_t bytes);
 
 /* How many of `count` consecutive pages from the page-aligned `start` are readable, up to the first that is not. */
 size_t hwi_os_readable_pages(uintptr_t start, size_t count);
@@ -79,10 +76,28 @@ bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module);
 /* The GNU build-id of a module whose headers are mapped at `start`. The length in bytes (at most max), 0: none. */
 size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max);
 
-/* A number that changes whenever a module is unloaded. Takes the loader's lock: not for the fast path. */
+/* The dynamic loader's own code, which calls malloc and free while it loads and unloads. */
+bool hwi_os_loader_range(uintptr_t *start, uintptr_t *end);
+
+/* The loader is in the middle of unloading something. Takes no lock. */
+bool hwi_os_is_unloading(void);
+
+/* A number that changes whenever a module is unloaded. Takes the loader's lock: only for where the loader was just called. */
 uint64_t hwi_os_unload_count(void);
 
-/* Runs `ended` in each thread that called this, when it ends (before most of its other destructors or after: no promise). */
-int hwi_os_at_thread_end(void (*ended)(void *), void *argument);
+/* Prepares hwi_os_at_thread_end; once, before it, when libc is ready. */
+int hwi_os_prepare_thread_end(void (*ended)(void *));
+
+/* Runs `ended(argument)` when the calling thread ends: before most of its other destructors or after, no promise. */
+int hwi_os_at_thread_end(void *argument);
+
+/* Gives the processor to another thread. */
+void hwi_os_yield(void);
+
+/* Removes a file. 0 or negative. */
+int hwi_os_remove_file(const char *path);
+
+/* Lists `dir`: calls `each` with every name, until it returns false. 0 or negative. */
+int hwi_os_list_dir(const char *dir, bool (*each)(void *context, const char *name), void *context);
 
 #endif

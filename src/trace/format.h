@@ -175,6 +175,9 @@ enum hw_op {
   HW_OP_NODE = 8,          /* number, parent number, module, entry (byte), zigzag of address - the stream's last NODE address */
   HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
 };
+/* The entry byte of a NODE that is no frame: `address` frames (0: nobody knows how many) were left out between its parent
+ * and its children, because the stack was deeper than the limit. */
+enum { HW_NODE_CUT = 255 };
 enum { HW_OP_BITS = 4, HW_OP_MASK = 15, HW_DT_LONG = 15, HW_EVENT_MAX_BYTES = 80 };
 
 /* Payloads of HW_OP_RECORD. `text` runs to the end of the payload. */

@@ -1,0 +1,322 @@
+/* os_linux.c - the seam to the kernel on Linux: memory, files, time, processes
+ *
+ * Everything goes by system calls of our own: the target may have replaced any function of libc, and libc's wrappers write
+ * errno. Two tricks replace what sandboxes forbid: rt_sigprocmask with an impossible `how` reads eight bytes and says
+ * EFAULT where they are unreadable; with no new set it writes the old one and says EFAULT where a store would have raised
+ * SIGBUS. Both leave the signal mask alone and are allowed wherever a program can run at all.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "platform/arch.h"
+#include "platform/os.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { KERNEL_SIGSET_BYTES = 8, IMPOSSIBLE_HOW = -1 };
+
+#define CALL(number, a, b, c, d, e, f) \
+  hwi_arch_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define CALL0(number) CALL(number, 0, 0, 0, 0, 0, 0)
+#define CALL1(number, a) CALL(number, a, 0, 0, 0, 0, 0)
+#define CALL2(number, a, b) CALL(number, a, b, 0, 0, 0, 0)
+#define CALL3(number, a, b, c) CALL(number, a, b, c, 0, 0, 0)
+#define CALL4(number, a, b, c, d) CALL(number, a, b, c, d, 0, 0)
+
+static bool is_error(long result)
+{
+  return (unsigned long)result > -4096UL;
+}
+
+/* --- memory --- */
+
+void *hwi_os_map(size_t bytes)
+{
+  long at = CALL(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return is_error(at) ? NULL : (void *)at;
+}
+
+void hwi_os_unmap(void *start, size_t bytes)
+{
+  CALL2(SYS_munmap, start, bytes);
+}
+
+void hwi_os_map_reset(void *start, size_t bytes)
+{
+  CALL3(SYS_madvise, start, bytes, MADV_DONTNEED);
+}
+
+int hwi_os_wipe_on_fork(void *page)
+{
+  return (int)CALL3(SYS_madvise, page, HWI_OS_PAGE_BYTES, MADV_WIPEONFORK);
+}
+
+int hwi_os_populate(void *start, size_t bytes)
+{
+  long result = CALL3(SYS_madvise, start, bytes, MADV_POPULATE_WRITE);
+  if (result == 0)
+    return 0;
+  for (size_t off = 0; off < bytes; off += HWI_OS_PAGE_BYTES) {
+    result = CALL4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, (char *)start + off, KERNEL_SIGSET_BYTES);
+    if (result < 0)
+      return (int)result;
+    memset((char *)start + off, 0, KERNEL_SIGSET_BYTES);
+  }
+  return 0;
+}
+
+void hwi_os_forget(void *start, size_t bytes)
+{
+  CALL3(SYS_madvise, start, bytes, MADV_DONTNEED);
+}
+
+size_t hwi_os_readable_pages(uintptr_t start, size_t count)
+{
+  size_t pages = 0;
+  while (pages < count && CALL4(SYS_rt_sigprocmask, IMPOSSIBLE_HOW, start + pages * HWI_OS_PAGE_BYTES, NULL,
+                                KERNEL_SIGSET_BYTES) == -EINVAL)
+    pages++;
+  return pages;
+}
+
+/* --- files --- */
+
+int hwi_os_map_new_file(const char *path, size_t bytes, void **start)
+{
+  long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return (int)fd;
+  CALL2(SYS_fchmod, fd, 0600); /* whatever the umask left out */
+  long result = CALL2(SYS_ftruncate, fd, bytes);
+  if (result == 0)
+    result = CALL(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  CALL1(SYS_close, fd);
+  if (is_error(result)) {
+    hwi_os_remove_file(path);
+    return (int)result;
+  }
+  *start = (void *)result;
+  return 0;
+}
+
+int hwi_os_remove_file(const char *path)
+{
+  return (int)CALL3(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+long hwi_os_read_file(const char *path, void *to, size_t bytes)
+{
+  long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+  if (fd < 0)
+    return fd;
+  size_t have = 0;
+  long got = 0;
+  while (have < bytes && (got = CALL3(SYS_read, fd, (char *)to + have, bytes - have)) > 0)
+    have += (size_t)got;
+  CALL1(SYS_close, fd);
+  return got < 0 && have == 0 ? got : (long)have;
+}
+
+long hwi_os_read_link(const char *path, char *to, size_t bytes)
+{
+  return CALL4(SYS_readlinkat, AT_FDCWD, path, to, bytes);
+}
+
+int hwi_os_make_dir(const char *path)
+{
+  long result = CALL3(SYS_mkdirat, AT_FDCWD, path, 0700);
+  return result == -EEXIST ? 0 : (int)result;
+}
+
+int hwi_os_list_dir(const char *dir, bool (*each)(void *context, const char *name), void *context)
+{
+  struct entry { /* struct linux_dirent64 */
+    uint64_t inode;
+    int64_t off;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+  };
+  char buffer[1024] __attribute__((aligned(8)));
+  long fd = CALL4(SYS_openat, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+  if (fd < 0)
+    return (int)fd;
+  long got = 0;
+  bool go_on = true;
+  while (go_on && (got = CALL3(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
+    for (long at = 0; go_on && at < got; at += ((struct entry *)(buffer + at))->bytes)
+      go_on = each(context, ((struct entry *)(buffer + at))->name);
+  CALL1(SYS_close, fd);
+  return got < 0 ? (int)got : 0;
+}
+
+uint64_t hwi_os_free_disk_bytes(const char *dir)
+{
+  struct statfs fs;
+  if (CALL2(SYS_statfs, dir, &fs) < 0)
+    return 0;
+  return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+}
+
+/* --- time --- */
+
+static uint64_t clock_ns(long clock)
+{
+  struct timespec now = {0};
+  CALL2(SYS_clock_gettime, clock, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t hwi_os_monotonic_ns(void)
+{
+  return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t hwi_os_realtime_ns(void)
+{
+  return clock_ns(CLOCK_REALTIME);
+}
+
+bool hwi_os_tsc_is_trusted(void)
+{
+  char name[8] = {0};
+  int mode = 0;
+  if (CALL2(SYS_prctl, PR_GET_TSC, &mode) == 0 && mode == PR_TSC_SIGSEGV)
+    return false;
+  hwi_os_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name - 1);
+  return memcmp(name, "tsc\n", 4) == 0;
+}
+
+void hwi_os_random(void *to, size_t bytes)
+{
+  if (CALL3(SYS_getrandom, to, bytes, 0) == (long)bytes)
+    return;
+  uint64_t seed = hwi_os_monotonic_ns() ^ (uint64_t)hwi_os_pid() << 32 ^ hwi_arch_clock();
+  for (size_t i = 0; i < bytes; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    ((uint8_t *)to)[i] = (uint8_t)(seed >> 56);
+  }
+}
+
+/* --- processes and threads --- */
+
+uint32_t hwi_os_pid(void)
+{
+  return (uint32_t)CALL0(SYS_getpid);
+}
+
+uint32_t hwi_os_ppid(void)
+{
+  return (uint32_t)CALL0(SYS_getppid);
+}
+
+uint32_t hwi_os_tid(void)
+{
+  return (uint32_t)CALL0(SYS_gettid);
+}
+
+bool hwi_os_thread_is_gone(uint32_t tid)
+{
+  return CALL3(SYS_tgkill, hwi_os_pid(), tid, 0) == -ESRCH;
+}
+
+void hwi_os_yield(void)
+{
+  CALL0(SYS_sched_yield);
+}
+
+/* "/proc/PID/stat" in `path`, which has room for it. */
+static void stat_path(char path[32], uint32_t pid)
+{
+  char digits[12];
+  size_t n = 0;
+  do
+    digits[n++] = (char)('0' + pid % 10);
+  while (pid /= 10);
+  char *at = path;
+  memcpy(at, "/proc/", 6);
+  at += 6;
+  while (n)
+    *at++ = digits[--n];
+  memcpy(at, "/stat", 6);
+}
+
+uint64_t hwi_os_process_start(uint32_t pid)
+{
+  enum { START_FIELD = 22, FIELDS_BEFORE_NAME_END = 2 };
+  char path[32], text[1024];
+  stat_path(path, pid);
+  long n = hwi_os_read_file(path, text, sizeof text - 1);
+  if (n <= 0)
+    return 0;
+  text[n] = 0;
+  char *at = strrchr(text, ')'); /* the name may hold blanks and parentheses */
+  for (int field = FIELDS_BEFORE_NAME_END; at && field < START_FIELD; field++)
+    at = strchr(at + 1, ' ');
+  uint64_t start = 0;
+  for (at = at ? at + 1 : text + n; *at >= '0' && *at <= '9'; at++)
+    start = start * 10 + (uint64_t)(*at - '0');
+  return start;
+}
+
+void hwi_os_thread_name(char name[HWI_OS_NAME_BYTES])
+{
+  memset(name, 0, HWI_OS_NAME_BYTES);
+  CALL2(SYS_prctl, PR_GET_NAME, name);
+}
+
+void hwi_os_thread_policy(uint8_t *policy, uint8_t *priority)
+{
+  enum { UNKNOWN_POLICY = 255 };
+  struct sched_param param = {0};
+  long result = CALL1(SYS_sched_getscheduler, 0);
+  *policy = result < 0 ? UNKNOWN_POLICY : (uint8_t)(result & ~SCHED_RESET_ON_FORK);
+  *priority = CALL2(SYS_sched_getparam, 0, &param) < 0 ? 0 : (uint8_t)param.sched_priority;
+}
+
+uint64_t hwi_os_rss_peak_bytes(void)
+{
+  struct rusage usage = {0};
+  CALL2(SYS_getrusage, RUSAGE_SELF, &usage);
+  return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+bool hwi_os_is_privileged(void)
+{
+  return getauxval(AT_SECURE) != 0;
+}
+
+static uint64_t limit_of(int resource)
+{
+  struct rlimit limit;
+  if (CALL4(SYS_prlimit64, 0, resource, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+    return UINT64_MAX;
+  return limit.rlim_cur;
+}
+
+uint64_t hwi_os_file_size_limit(void)
+{
+  return limit_of(RLIMIT_FSIZE);
+}
+
+uint64_t hwi_os_address_space_limit(void)
+{
+  return limit_of(RLIMIT_AS);
+}
