@@ -1,0 +1,7 @@
+/* commands.c - the list of subcommands */
+#include "cli/command.h"
+
+const struct hwi_command *const hwi_commands[] = {
+    &hwi_command_report,
+    NULL,
+};

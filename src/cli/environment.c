@@ -1,0 +1,39 @@
+/* environment.c - the HEAPWRIGHT_* variables: a misspelt one would be ignored in silence, so it is named */
+#include "cli/environment.h"
+
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/suggest.h"
+
+static const char prefix[] = "HEAPWRIGHT_";
+
+/* What the recorder reads. */
+static const char *const known[] = {
+    "HEAPWRIGHT_OUTPUT", "HEAPWRIGHT_RUN",      "HEAPWRIGHT_DEPTH",        "HEAPWRIGHT_MAX_SIZE", "HEAPWRIGHT_USABLE",
+    "HEAPWRIGHT_PAUSED", "HEAPWRIGHT_CHILDREN", "HEAPWRIGHT_ONLY_PROCESS", "HEAPWRIGHT_CHECK",
+};
+
+int hwi_environment_check(char **environment)
+{
+  int warnings = 0;
+  for (; *environment != NULL; environment++) {
+    if (strncmp(*environment, prefix, sizeof prefix - 1) != 0)
+      continue;
+    size_t bytes = strcspn(*environment, "=");
+    struct hwi_suggestion suggestion;
+    hwi_suggestion_init(&suggestion, *environment, bytes);
+    bool found = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known && !found; i++) {
+      found = strlen(known[i]) == bytes && memcmp(known[i], *environment, bytes) == 0;
+      hwi_suggestion_offer(&suggestion, known[i]);
+    }
+    if (found)
+      continue;
+    bool near = suggestion.best != NULL;
+    hwi_warn("the environment variable %.*s is none of heapwright's and has no effect%s%s%s", (int)bytes, *environment,
+             near ? "; did you mean " : "", near ? suggestion.best : "", near ? "?" : "");
+    warnings++;
+  }
+  return warnings;
+}

@@ -1,0 +1,9 @@
+/* environment.h - the HEAPWRIGHT_* variables */
+#ifndef HWI_CLI_ENVIRONMENT_H
+#define HWI_CLI_ENVIRONMENT_H
+
+/* Warns on stderr about each HEAPWRIGHT_* variable in `environment` (as environ) that no part of heapwright reads. The
+ * number of warnings. */
+int hwi_environment_check(char **environment);
+
+#endif
