@@ -1,0 +1,77 @@
+# A thin front for CMake: the build itself is in CMakeLists.txt and cmake/.
+.DEFAULT_GOAL := all
+.PHONY: all help build-it test-it demo test test-programs bench soak fuzz install format format-check clean
+
+PRESET ?= default
+BUILD ?= build$(if $(filter-out default,$(PRESET)),/$(PRESET))
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
+CMAKE_FLAGS ?=
+PYTHON := /usr/bin/python3
+SETUP := tools/setup.sh
+# Read when a recipe runs: set-up may have installed ninja just before. A build tree keeps the generator that it began with.
+generator = $(if $(wildcard $(BUILD)/CMakeCache.txt),,$(if $(wildcard /usr/bin/ninja /usr/local/bin/ninja),-G Ninja))
+
+## make                   build the tool and its library into build/
+all:
+	@$(SETUP) build
+	@$(MAKE) --no-print-directory build-it
+
+build-it:
+	@mkdir -p $(BUILD)
+	@cmake --preset $(PRESET) -B $(BUILD) $(generator) $(CMAKE_FLAGS) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGETS),--target $(TARGETS))
+
+## make demo              build, record a real program and print its report
+demo:
+	@$(SETUP) build demo
+	@$(MAKE) --no-print-directory build-it
+	@examples/demo/run.sh $(BUILD)
+
+## make test              build and run every test (those of many programs: the ones that install in seconds)
+test:
+	@$(SETUP) build demo test fuzz
+	@$(SETUP) --packages $$($(PYTHON) tests/programs/programs.py --packages quick)
+	@$(MAKE) --no-print-directory build-it TARGETS="all unit-tests"
+	@$(MAKE) --no-print-directory test-it
+
+test-it:
+	@tools/check_format.sh
+	@tools/run_tests.sh $(BUILD)
+	@FUZZ_SECONDS=45 tools/run_fuzz.sh
+
+## make test-programs     the same output with and without the recorder, for all the programs
+test-programs:
+	@$(SETUP) build test
+	@$(SETUP) --packages $$($(PYTHON) tests/programs/programs.py --packages all)
+	@$(MAKE) --no-print-directory build-it
+	@HW_BUILD=$(CURDIR)/$(BUILD) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs -p no:cacheprovider tests/programs
+
+## make bench             the figures of docs/benchmarks.md, beside heaptrack's
+bench:
+	@$(SETUP) build bench
+	@$(MAKE) --no-print-directory build-it
+	@bench/run.sh $(BUILD)
+
+## make fuzz              the readers of files under libFuzzer, for FUZZ_SECONDS (600)
+fuzz:
+	@$(SETUP) build fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh
+
+## make install           into PREFIX (/usr/local), below DESTDIR
+install: all
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+## make format            apply .clang-format
+format:
+	@$(SETUP) format
+	@tools/check_format.sh --fix
+
+## make clean             remove build/
+clean:
+	@rm -rf build
+
+## make help              this list; PRESET=debug|asan|tsan builds into build/PRESET
+help:
+	@sed -n 's/^## //p' Makefile

@@ -1,0 +1,30 @@
+# libheapwright-record.so: what is preloaded into the target. It needs libc alone and exports its entry points alone.
+set(HW_TARGET_SOURCES ${HW_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES} ${HW_WRITER_SOURCES} ${HW_RECORD_SOURCES})
+
+set(HW_TARGET_FLAGS
+  -fno-omit-frame-pointer   # the entry points read their caller's frame
+  -fexceptions              # a new_handler may throw through operator new
+  -ftls-model=initial-exec  # the general model allocates on first use
+  -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free # never folded into one another
+)
+
+if(HW_RECORD_SOURCES)
+  add_library(heapwright-record SHARED ${HW_TARGET_SOURCES})
+  target_link_libraries(heapwright-record PRIVATE hw-flags hw-banned)
+  target_compile_options(heapwright-record PRIVATE
+    -fPIC -fvisibility=hidden -fno-semantic-interposition -flto ${HW_TARGET_FLAGS})
+  # Bound at load time (-z now): a lazy resolver would need more stack than a small thread has.
+  target_link_options(heapwright-record PRIVATE
+    -flto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+  install(TARGETS heapwright-record LIBRARY DESTINATION lib)
+endif()
+
+# The same objects for unit tests. Without the entry points: a test must not replace its own malloc.
+set(HW_TARGET_TEST_SOURCES ${HW_WRITER_SOURCES} ${HW_RECORD_SOURCES})
+hw_sources(HW_ENTRY_SOURCES record/entries.c)
+list(REMOVE_ITEM HW_TARGET_TEST_SOURCES ${HW_ENTRY_SOURCES})
+if(HW_TARGET_TEST_SOURCES)
+  add_library(hw-target-side STATIC EXCLUDE_FROM_ALL ${HW_TARGET_TEST_SOURCES})
+  target_compile_options(hw-target-side PRIVATE ${HW_TARGET_FLAGS})
+  target_link_libraries(hw-target-side PRIVATE hw-flags hw-banned PUBLIC hw-sanitize hw-common)
+endif()

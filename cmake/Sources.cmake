@@ -1,0 +1,19 @@
+# hw_sources(VARIABLE PATTERN...): the files that match below src/, found again at each build.
+function(hw_sources variable)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/src/)
+  file(GLOB found CONFIGURE_DEPENDS ${ARGN})
+  set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+hw_sources(HW_PLATFORM_SOURCES platform/*.c)
+hw_sources(HW_BASE_SOURCES base/*.c)
+hw_sources(HW_WRITER_SOURCES trace/writer*.c)
+hw_sources(HW_RECORD_SOURCES record/*.c)
+hw_sources(HW_TOOL_SOURCES trace/*.c symbols/*.c profile/*.c report/*.c export/*.c live/*.c core/*.c launch/*.c cli/*.c)
+hw_sources(HW_MAIN_SOURCES cli/main.c)
+list(REMOVE_ITEM HW_TOOL_SOURCES ${HW_WRITER_SOURCES} ${HW_MAIN_SOURCES})
+
+# Of base, what only the tools use: it may call malloc and stdio.
+hw_sources(HW_BASE_TOOL_SOURCES base/error.c)
+set(HW_BASE_TARGET_SOURCES ${HW_BASE_SOURCES})
+list(REMOVE_ITEM HW_BASE_TARGET_SOURCES ${HW_BASE_TOOL_SOURCES})

@@ -1,0 +1,34 @@
+#!/usr/bin/python3
+"""summarize_tests.py BUILD   says from ctest's log how many cases passed, failed and were skipped, and why skipped."""
+
+import re
+import sys
+from pathlib import Path
+
+UNIT = re.compile(r"^\[  (PASSED|FAILED|SKIPPED) \] +(?:[\w ]+: )?(\d+) test", re.M)
+WHOLE = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
+SKIP_REASON = re.compile(r"^SKIPPED \[\d+\] .*$", re.M)
+
+
+def count(log):
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for kind, number in UNIT.findall(log):
+        counts[kind.lower()] += int(number)
+    for line in re.findall(r"^(?:=+ )?\d+ (?:passed|failed|skipped|errors?)\b.* in [\d.]+s.*$", log, re.M):
+        for number, kind in WHOLE.findall(line):
+            counts["failed" if kind.startswith("error") else kind] += int(number)
+    return counts
+
+
+def main():
+    build = Path(sys.argv[1])
+    log = (build / "Testing/Temporary/LastTest.log").read_text(errors="replace")
+    for reason in SKIP_REASON.findall(log):
+        print(reason)
+    counts = count(log)
+    total = sum(counts.values())
+    print(f"cases: {total} ran: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 0 if counts["passed"] else 1
+
+
+sys.exit(main())
