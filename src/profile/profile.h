@@ -26,12 +26,17 @@ struct hwi_totals {
   uint64_t inherited_frees;        /* frees of blocks that a forked image got from its parent */
 };
 
+/* Frames form one tree, so that a million stacks share what they have in common: a stack is its innermost frame and then the
+ * callers. A frame's caller always has a smaller index than the frame. */
 struct hwi_frame {
-  uint64_t address;  /* as recorded */
-  uint32_t module;   /* index into the profile's modules; 0: none */
-  bool cut;          /* stands for frames left out; address is their number, 0: unknown */
+  uint64_t address; /* address - the module's bias is the address in the file. See `cut` */
+  uint32_t caller;  /* index of the frame that called this one; 0: none, this is the outermost */
+  uint32_t module;  /* index into the profile's modules; 0: none */
+  uint8_t entry;    /* enum hw_entry; not NONE in innermost frames only */
+  bool cut;         /* no frame: stands for frames left out; `address` is their number, 0: unknown */
 };
 
+/* A shared object, whichever its loads and addresses were; `start` and `bias` are those of the first load. */
 struct hwi_profile_module {
   const char *path;
   uint8_t build_id[64];
@@ -48,7 +53,8 @@ struct hwi_stack {
   uint64_t own_peak_bytes;                    /* its own maximum */
   uint64_t first_ns, last_ns;                 /* of its allocations */
   uint64_t smallest, largest;                 /* block sizes */
-  uint32_t frame_off, frame_count;            /* into frames, innermost first */
+  uint32_t frame;                             /* the innermost one, an index into frames; 0: the stack is unknown */
+  uint32_t depth;                             /* frames, cut ones not counted */
   uint8_t entry;                              /* enum hw_entry */
 };
 
@@ -87,7 +93,7 @@ struct hwi_profile {
   uint64_t duration_ns;
   const struct hwi_image *images; uint32_t image_count;
   const struct hwi_stack *stacks; uint32_t stack_count;         /* [1, stack_count); 0 is unused */
-  const struct hwi_frame *frames;
+  const struct hwi_frame *frames; uint32_t frame_count;         /* [1, frame_count) */
   const struct hwi_profile_module *modules; uint32_t module_count; /* [1, module_count) */
   const struct hwi_size *sizes; uint32_t size_count;            /* ascending */
   const struct hwi_profile_thread *threads; uint32_t thread_count;

@@ -72,6 +72,11 @@ struct hwi_rss_point {
   struct hw_rss_sample sample;
 };
 
+struct hwi_note {
+  uint8_t kind;     /* enum hw_note */
+  const char *text; /* owned by the reader */
+};
+
 /* What is known without reading events, or better after reading them. All pointers are owned by the reader. */
 struct hwi_trace_info {
   struct hw_trace_header header;
@@ -83,7 +88,7 @@ struct hwi_trace_info {
   const struct hwi_mark *marks; uint32_t mark_count;
   const struct hwi_rss_point *rss; uint32_t rss_count;
   const struct hw_exit_status *exit; /* NULL: unknown (still running, killed with its launcher, or no launcher) */
-  const struct { uint8_t kind; const char *text; } *notes; uint32_t note_count; /* enum hw_note */
+  const struct hwi_note *notes; uint32_t note_count;
   uint64_t duration_ns;        /* from the start to the last thing known */
   uint32_t node_count, module_count, thread_count; /* one more than the largest number seen */
   uint32_t children_unseen;
