@@ -1,0 +1,19 @@
+#!/bin/sh
+# run.sh BUILD   records a program at its work and prints the report: the whole of heapwright in two commands.
+set -eu
+build=${1:?usage: run.sh BUILD}
+cd "$(dirname "$0")/../.."
+program=$build/demo/codeindex
+trace=$build/demo/codeindex.hwt
+
+show() {
+  printf '\n$ %s\n' "$*"
+  "$@"
+}
+
+mkdir -p "$build/demo"
+if [ "$program" -ot examples/demo/codeindex.cpp ] || [ ! -e "$program" ]; then
+  g++ -std=c++17 -O2 -g -pthread examples/demo/codeindex.cpp -o "$program"
+fi
+show "$build/bin/heapwright" record -o "$trace" -- "$program" /usr/include size_t malloc iterator string errno
+show "$build/bin/heapwright" report "$trace"
