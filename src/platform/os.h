@@ -97,7 +97,7 @@ void hwi_os_yield(void);
 /* Removes a file. 0 or negative. */
 int hwi_os_remove_file(const char *path);
 
-/* Lists `dir`: calls `each` with every name, until it returns false. 0 or negative. */
-int hwi_os_list_dir(const char *dir, bool (*each)(void *context, const char *name), void *context);
+/* A regular file that belongs to the effective user; a symbolic link is none. */
+bool hwi_os_file_is_mine(const char *path);
 
 #endif

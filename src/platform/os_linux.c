@@ -145,26 +145,11 @@ int hwi_os_make_dir(const char *path)
   return result == -EEXIST ? 0 : (int)result;
 }
 
-int hwi_os_list_dir(const char *dir, bool (*each)(void *context, const char *name), void *context)
+bool hwi_os_file_is_mine(const char *path)
 {
-  struct entry { /* struct linux_dirent64 */
-    uint64_t inode;
-    int64_t off;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-  };
-  char buffer[1024] __attribute__((aligned(8)));
-  long fd = CALL4(SYS_openat, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (fd < 0)
-    return (int)fd;
-  long got = 0;
-  bool go_on = true;
-  while (go_on && (got = CALL3(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
-    for (long at = 0; go_on && at < got; at += ((struct entry *)(buffer + at))->bytes)
-      go_on = each(context, ((struct entry *)(buffer + at))->name);
-  CALL1(SYS_close, fd);
-  return got < 0 ? (int)got : 0;
+  struct statx info;
+  long result = CALL(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_UID, &info, 0);
+  return result == 0 && S_ISREG(info.stx_mode) && info.stx_uid == (uint32_t)CALL0(SYS_geteuid);
 }
 
 uint64_t hwi_os_free_disk_bytes(const char *dir)

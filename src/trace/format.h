@@ -96,7 +96,8 @@ struct hw_trace_header {
   uint64_t start_realtime_ns; /* since 1970 */
   uint64_t clock_hz_hint;     /* units a second as the CPU states it; 0: unknown. The anchors decide. */
   uint8_t fields;             /* HW_FIELD_*: what the image's events carry */
-  uint8_t reserved1[7];
+  uint8_t started_paused;     /* 1: `control` was HW_CONTROL_PAUSE when the recording began */
+  uint8_t reserved1[6];
 
   /* Written by tools. */
   uint32_t control; /* enum hw_control */
@@ -172,11 +173,12 @@ enum hw_op {
                               event's dt counts from), old address (0 delta form as above), size, new address.
                               The old block ends at this event's time. New address 0 never occurs (see FREE_VIA, FAILED). */
   HW_OP_FAILED = 7,        /* alignment (byte: its log2), node, varint of size: a call that returned NULL with no memory */
-  HW_OP_NODE = 8,          /* number, parent number, module, entry (byte), zigzag of address - the stream's last NODE address */
+  HW_OP_NODE = 8,          /* number, parent number, module, entry (byte), zigzag of address - the chunk's last NODE address,
+                              which is 0 at the start of a chunk */
   HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
 };
-/* The entry byte of a NODE that is no frame: `address` frames (0: nobody knows how many) were left out between its parent
- * and its children, because the stack was deeper than the limit. */
+/* The entry byte of a NODE that is no frame: at least `address` frames (0: nobody knows how many) were left out between its
+ * parent and its children, because the stack was deeper than the limit. */
 enum { HW_NODE_CUT = 255 };
 enum { HW_OP_BITS = 4, HW_OP_MASK = 15, HW_DT_LONG = 15, HW_EVENT_MAX_BYTES = 80 };
 

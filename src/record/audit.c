@@ -1,0 +1,70 @@
+/* audit.c - compares a spliced stack with full walks */
+#include "record/audit.h"
+
+#include "platform/os.h"
+#include "record/session.h"
+
+/* Is frame `i` from the outermost of the spliced stack (kept below `base`, fresh above) at this place? */
+static bool is_at(const struct hwi_frame *frame, uintptr_t pc, uintptr_t sp)
+{
+  return frame->pc == pc && frame->sp == sp;
+}
+
+/* The full walk, without splicing; its fresh frames replace the lane's, whose inner part is the same if all is well. */
+static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
+{
+  struct hwi_walk full;
+  enum hwi_walk_end end = hwi_walk_outward(lane, caller, false, &full);
+  uint32_t depth = spliced->met + spliced->fresh_count;
+  if (end == HWI_WALK_TOO_DEEP)
+    return true; /* nothing to compare with */
+  if (full.fresh_count != depth)
+    return false;
+  for (uint32_t i = 0; i < spliced->met; i++) {
+    const struct hwi_walked *walked = &lane->fresh[depth - 1 - i];
+    if (!is_at(&lane->kept.frames[i], walked->pc, walked->sp) || walked->bp != lane->kept.frames[i].bp)
+      return false;
+  }
+  return true;
+}
+
+static bool load_for_cfi(void *context, uintptr_t address, uintptr_t *word)
+{
+  return hwi_range_load(context, address, word);
+}
+
+/* The CFI interpreter from the caller on, as far as the three registers that are known lead. */
+static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
+{
+  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP | 1u << HWI_REG_BP};
+  registers.value[HWI_REG_RA] = caller->pc;
+  registers.value[HWI_REG_SP] = caller->sp;
+  registers.value[HWI_REG_BP] = caller->bp;
+  uint32_t depth = spliced->met + spliced->fresh_count;
+  for (uint32_t i = depth; i-- > 0;) {
+    uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
+    struct hwi_frame fresh = {.pc = lane->fresh[depth - 1 - i].pc, .sp = lane->fresh[depth - 1 - i].sp};
+    if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &fresh, pc, sp))
+      return false;
+    struct hwi_os_module module;
+    bool signal_frame;
+    if (!hwi_os_find_module(pc - 1, &module) || !module.eh_frame_hdr)
+      return true; /* the walk went on by frame pointers, if at all */
+    struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
+    if (hwi_cfi_step(&cfi, pc - 1, &registers, load_for_cfi, &lane->range, &signal_frame) != HWI_STEP_OK)
+      return true;
+  }
+  return true;
+}
+
+bool hwi_audit_is_same(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
+{
+  if (!walk->met)
+    return true;
+  hwi_session_count(&hwi_session.audited, &hwi_session.header->audited_stacks);
+  bool same = is_same_by_rows(lane, caller, walk) &&
+              (!hwi_session.options.check || is_same_by_cfi(lane, caller, walk));
+  if (!same)
+    hwi_session_count(&hwi_session.differences, &hwi_session.header->audit_differences);
+  return same;
+}

@@ -1,0 +1,134 @@
+/* lane.h - one writer of events: its chunk, its delta state, its kept stack and its rows
+ *
+ * stream     what a thread records into: two lanes. Lane 0 takes ordinary events; lane 1 takes those of a signal handler that
+ *            interrupted lane 0 in the middle of one. X is not Y: format.h's "stream" is one lane's chunks.
+ * busy       the address of the frame of hwi_record_* that is at work in a lane; 0: none. After a longjmp out of a handler
+ *            nobody clears it; stream.c finds out.
+ * kept       the previous stack of the lane, outermost frame first, with every word that its walk loaded (see walk.c).
+ *
+ * Invariant: at any instruction, the bytes below chunk->valid_bytes are complete events, and abandoning a lane's work at that
+ * instruction costs at most the event in work, because whoever finds a stale `busy` begins a new chunk.
+ */
+#ifndef HWI_RECORD_LANE_H
+#define HWI_RECORD_LANE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/varint.h"
+#include "record/session.h"
+#include "trace/format.h"
+
+struct hwi_frame {
+  uintptr_t pc;   /* where the frame goes on: a return address, or the interrupted pc */
+  uintptr_t sp;   /* its stack pointer at that moment */
+  uintptr_t bp;   /* its frame pointer register */
+  uint32_t node;  /* the node of the stack from the outermost frame to this one; 0: not looked up */
+  uint32_t words; /* how many of the kept words the steps outward from this frame and all outer ones loaded */
+};
+
+struct hwi_word { /* loaded by a walk */
+  uintptr_t address, value;
+};
+
+struct hwi_kept {
+  struct hwi_frame *frames;
+  struct hwi_word *words;
+  uint32_t frame_count, frame_room;
+  uint32_t word_count, word_room;
+  uint32_t leaf;      /* index of the frame whose node is for an entry called from it; HWI_NO_LEAF: none */
+  uint8_t leaf_entry; /* that entry */
+};
+#define HWI_NO_LEAF UINT32_MAX
+
+/* A stretch of memory around the current stack that is known to be readable. */
+struct hwi_range {
+  uintptr_t low, high; /* both page-aligned; low == high: none */
+  uintptr_t wall;      /* a page found unreadable when extending upward; 0: none */
+};
+
+struct hwi_row_slot { /* see rows.c */
+  uint64_t key;
+  int32_t what;
+  uint32_t module;
+};
+
+struct hwi_rows {
+  struct hwi_row_slot *slots;
+  uint32_t count;  /* of slots: a power of two */
+  uint32_t misses; /* since the last growth */
+};
+
+struct hwi_walked; /* see walk.c */
+
+struct hwi_lane {
+  uintptr_t busy;
+  uint8_t *at, *end; /* where the next event goes; the last byte that one may touch lies below `end` */
+  struct hw_chunk_header *chunk; /* NULL: none yet */
+  uint64_t last_tick, last_address, last_node_address;
+  uint64_t event_count; /* of this lane: which stacks are audited */
+  struct hwi_kept kept;
+  struct hwi_range range;
+  struct hwi_rows rows;
+  struct hwi_walked *fresh; /* scratch of a walk */
+  uint32_t fresh_room;
+  uint32_t unload_epoch; /* that kept and rows belong to */
+  uint32_t stream, sequence;
+  uint32_t chunk_bytes; /* of the open chunk, and from it of the next */
+  uint64_t chunk_began; /* clock */
+  uint32_t thread;      /* number of the thread whose events these are */
+  bool is_new_chunk;    /* since stream.c last looked */
+};
+
+/* Makes sure that `bytes` more fit, in a new chunk if need be. False: nothing can be kept any more (counted by the caller). */
+bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes);
+
+static inline bool hwi_lane_reserve(struct hwi_lane *lane, uint32_t bytes)
+{
+  return __builtin_expect((uintptr_t)lane->end - (uintptr_t)lane->at >= bytes, 1) || hwi_lane_reserve_slow(lane, bytes);
+}
+
+/* Gives the chunk up; the next event begins another. */
+void hwi_lane_retire(struct hwi_lane *lane);
+
+/* Begins an event: its first byte and its time. The caller has reserved HW_EVENT_MAX_BYTES. */
+static inline uint8_t *hwi_lane_begin(struct hwi_lane *lane, enum hw_op op, uint64_t tick)
+{
+  uint8_t *at = lane->at;
+  uint64_t dt = tick > lane->last_tick ? tick - lane->last_tick : 0;
+  lane->last_tick += dt;
+  if (__builtin_expect(dt < HW_DT_LONG, 1)) {
+    *at++ = (uint8_t)(op | dt << HW_OP_BITS);
+    return at;
+  }
+  *at++ = (uint8_t)(op | HW_DT_LONG << HW_OP_BITS);
+  return hwi_put_varint(at, dt);
+}
+
+static inline uint8_t *hwi_lane_put_address(struct hwi_lane *lane, uint8_t *at, uint64_t address)
+{
+  int64_t delta = (int64_t)(address - lane->last_address);
+  lane->last_address = address;
+  if (__builtin_expect((delta & 15) == 0, 1))
+    return hwi_put_varint(at, hwi_zigzag(delta / 16) << 1);
+  return hwi_put_varint(at, hwi_zigzag(delta) << 1 | 1); /* user-space deltas need 48 bits: nothing is shifted out */
+}
+
+/* The event is complete: from here on it survives whatever happens to the process. */
+static inline void hwi_lane_commit(struct hwi_lane *lane, uint8_t *at)
+{
+  lane->at = at;
+  uint32_t valid = (uint32_t)(at - (uint8_t *)(lane->chunk + 1));
+  __atomic_store_n(&lane->chunk->valid_bytes, valid, __ATOMIC_RELEASE);
+}
+
+/* Writes one HW_OP_RECORD whose payload is `head` and then `text` (which may be NULL). False: lost. */
+bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, const uint8_t *head, uint32_t head_bytes,
+                         const char *text, uint32_t text_bytes);
+
+/* Makes *items (NULL: none yet) room for at least `count` items of `bytes` each. At any instruction, abandoning it leaves
+ * *items and *room usable. False where there is no memory. */
+bool hwi_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes);
+
+#endif

@@ -1,0 +1,205 @@
+/* nodes.c - the tree of stacks: (caller's node, address, module, entry) -> node number
+ *
+ * Idea: nodes lie in one array in the order of their numbers, 16 bytes each, never moved or changed. The index over them is
+ * 256 small hash tables, chosen by the top bits of the hash, of 4-byte slots: 22 bits of node number and 10 bits of hash, so
+ * that a slot of another node is nearly always told apart without a look at the node.
+ *
+ * Invariant: a node is in the index only after its definition is complete in the trace and in the array. A thread prepares
+ * all of it privately and publishes it by one compare-and-swap of an empty slot; so a fork, a signal or a kill at any
+ * instruction leaves the tree whole, and nobody ever waits.
+ *
+ * Why a node may have two numbers, and why that is right: two threads that insert the same node at once, or an insertion
+ * into a table that is being replaced by a larger one, define it twice. The trace then has two nodes of one meaning, which
+ * the reader interns. That is what makes growth free of waiting: the grower copies the slots to a table of twice the size
+ * and swaps the pointer; what others insert into the old table meanwhile is only not found again. The old table's pages are
+ * given back at once: who still reads it finds empty slots, that is, nothing.
+ *
+ * Cost: a look-up touches one cache line of the index and one of the array. Full at 4 M nodes (64 MB and 32 MB of index).
+ */
+#include "record/nodes.h"
+
+#include <stdatomic.h>
+
+#include "platform/arch.h"
+#include "platform/os.h"
+#include "record/session.h"
+
+enum {
+  NUMBER_BITS = 22,
+  NODE_LIMIT = 1 << NUMBER_BITS,
+  NUMBER_MASK = NODE_LIMIT - 1,
+  TABLE_COUNT = 256,
+  TABLE_SHIFT = 56, /* of the hash: which table */
+  TAG_SHIFT = 46,   /* 10 bits below that: the tag */
+  FIRST_LOG2 = 4,   /* slots of a new table */
+  ENTRY_SHIFT = 56, /* of the key: the entry above the address */
+  INDEX_BYTES = 64 << 20, /* address space for all tables, old ones included */
+};
+
+struct node { /* 16 bytes: four in a cache line */
+  uint64_t key; /* address | entry << ENTRY_SHIFT */
+  uint32_t parent;
+  uint32_t module;
+};
+
+struct table {
+  _Atomic uint64_t slots; /* offset of the slots in the index << 8 | log2 of their number */
+  _Atomic uint32_t used;
+};
+
+static struct {
+  struct node *nodes;
+  uint32_t limit;
+  _Atomic uint32_t next; /* number of the next node */
+  uint8_t *index;
+  size_t index_bytes;
+  _Atomic size_t index_used;
+  struct table tables[TABLE_COUNT];
+} tree;
+
+static uint64_t hash_of(uint32_t parent, uint64_t key)
+{
+  uint64_t h = (key ^ ((uint64_t)parent << 32 | parent)) * UINT64_C(0x9e3779b97f4a7c15);
+  h ^= h >> 29;
+  h *= UINT64_C(0xbf58476d1ce4e5b9);
+  return h ^ h >> 32;
+}
+
+static inline _Atomic uint32_t *slots_of(uint64_t table)
+{
+  return (_Atomic uint32_t *)(tree.index + (table >> 8));
+}
+
+static inline uint32_t mask_of(uint64_t table)
+{
+  return (UINT32_C(1) << (table & 63)) - 1;
+}
+
+bool hwi_nodes_init(void)
+{
+  size_t limit = NODE_LIMIT, index_bytes = INDEX_BYTES;
+  if (hwi_os_address_space_limit() != UINT64_MAX) { /* then address space is scarce */
+    limit /= 16;
+    index_bytes /= 16;
+  }
+  tree.nodes = hwi_os_map(limit * sizeof(struct node));
+  tree.index = hwi_os_map(index_bytes);
+  if (!tree.nodes || !tree.index)
+    return false;
+  tree.limit = (uint32_t)limit;
+  tree.index_bytes = index_bytes;
+  for (size_t i = 0; i < TABLE_COUNT; i++)
+    tree.tables[i].slots = (i << FIRST_LOG2) * sizeof(uint32_t) << 8 | FIRST_LOG2;
+  tree.index_used = (TABLE_COUNT << FIRST_LOG2) * sizeof(uint32_t);
+  tree.next = 1;
+  return true;
+}
+
+uint32_t hwi_nodes_count(void)
+{
+  uint32_t next = atomic_load_explicit(&tree.next, memory_order_relaxed);
+  return next < tree.limit ? next : tree.limit;
+}
+
+/* Where the slots of a table of `bytes` begin; pages of their own once that is a page or more. SIZE_MAX: no room. */
+static size_t index_take(size_t bytes)
+{
+  size_t align = bytes < HWI_OS_PAGE_BYTES ? bytes : HWI_OS_PAGE_BYTES;
+  size_t at = atomic_load_explicit(&tree.index_used, memory_order_relaxed), start;
+  do {
+    start = (at + align - 1) & ~(align - 1);
+    if (bytes > tree.index_bytes - start)
+      return SIZE_MAX;
+  } while (!atomic_compare_exchange_weak(&tree.index_used, &at, start + bytes));
+  return start;
+}
+
+static void grow(struct table *table, uint64_t old)
+{
+  uint32_t log2 = (uint32_t)(old & 63) + 1, mask = (UINT32_C(1) << log2) - 1, used = 0;
+  size_t bytes = sizeof(uint32_t) << log2, start = index_take(bytes);
+  if (start == SIZE_MAX)
+    return; /* the old table goes on, fuller */
+  uint64_t new = (uint64_t)start << 8 | log2;
+  _Atomic uint32_t *from = slots_of(old), *to = slots_of(new);
+  for (uint32_t i = 0; i <= mask_of(old); i++) {
+    uint32_t slot = atomic_load_explicit(&from[i], memory_order_acquire);
+    if (!slot)
+      continue;
+    const struct node *node = &tree.nodes[slot & NUMBER_MASK];
+    uint32_t at = (uint32_t)hash_of(node->parent, node->key) & mask;
+    while (atomic_load_explicit(&to[at], memory_order_relaxed))
+      at = (at + 1) & mask;
+    atomic_store_explicit(&to[at], slot, memory_order_relaxed);
+    used++;
+  }
+  if (!atomic_compare_exchange_strong(&table->slots, &old, new))
+    return; /* another thread was first; our copy is wasted address space */
+  atomic_store_explicit(&table->used, used, memory_order_relaxed);
+  size_t old_bytes = sizeof(uint32_t) << (old & 63);
+  if (old_bytes >= HWI_OS_PAGE_BYTES)
+    hwi_os_map_reset(slots_of(old), old_bytes);
+}
+
+/* Writes the definition into the trace. */
+static bool define(struct hwi_lane *lane, uint32_t number, const struct node *node)
+{
+  if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
+    return false;
+  uint64_t address = node->key & ((UINT64_C(1) << ENTRY_SHIFT) - 1);
+  uint8_t *at = hwi_lane_begin(lane, HW_OP_NODE, lane->last_tick);
+  at = hwi_put_varint(at, number);
+  at = hwi_put_varint(at, node->parent);
+  at = hwi_put_varint(at, node->module);
+  *at++ = (uint8_t)(node->key >> ENTRY_SHIFT);
+  at = hwi_put_varint(at, hwi_zigzag((int64_t)(address - lane->last_node_address)));
+  lane->last_node_address = address;
+  hwi_lane_commit(lane, at);
+  return true;
+}
+
+static uint32_t insert(struct hwi_lane *lane, struct table *table, uint64_t hash, const struct node *node)
+{
+  if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= tree.limit) {
+    hwi_session_count(&hwi_session.node_limit_hits, &hwi_session.header->node_limit_hits);
+    return HWI_NODE_UNKNOWN;
+  }
+  uint32_t number = atomic_fetch_add_explicit(&tree.next, 1, memory_order_relaxed);
+  if (number >= tree.limit || !define(lane, number, node))
+    return HWI_NODE_UNKNOWN;
+  tree.nodes[number] = *node;
+  uint64_t slots = atomic_load_explicit(&table->slots, memory_order_acquire);
+  uint32_t mask = mask_of(slots), slot = (uint32_t)(hash >> TAG_SHIFT & 1023) << NUMBER_BITS | number;
+  _Atomic uint32_t *to = slots_of(slots);
+  for (uint32_t at = (uint32_t)hash & mask, tries = 0; tries <= mask; at = (at + 1) & mask, tries++) {
+    uint32_t empty = 0;
+    if (atomic_compare_exchange_strong_explicit(&to[at], &empty, slot, memory_order_release, memory_order_relaxed))
+      break;
+  }
+  if (atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed) > mask / 8 * 5)
+    grow(table, slots);
+  return number;
+}
+
+uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
+{
+  if (parent == HWI_NODE_UNKNOWN)
+    return parent;
+  struct node wanted = {address | (uint64_t)entry << ENTRY_SHIFT, parent, module};
+  uint64_t hash = hash_of(parent, wanted.key);
+  struct table *table = &tree.tables[hash >> TABLE_SHIFT];
+  uint64_t slots = atomic_load_explicit(&table->slots, memory_order_acquire);
+  uint32_t mask = mask_of(slots), tag = (uint32_t)(hash >> TAG_SHIFT & 1023);
+  const _Atomic uint32_t *from = slots_of(slots);
+  for (uint32_t at = (uint32_t)hash & mask, tries = 0; tries <= mask; at = (at + 1) & mask, tries++) {
+    uint32_t slot = atomic_load_explicit(&from[at], memory_order_acquire);
+    if (!slot)
+      break;
+    if (slot >> NUMBER_BITS != tag)
+      continue;
+    const struct node *node = &tree.nodes[slot & NUMBER_MASK];
+    if (node->key == wanted.key && node->parent == parent && node->module == module)
+      return slot & NUMBER_MASK;
+  }
+  return insert(lane, table, hash, &wanted);
+}

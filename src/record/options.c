@@ -1,0 +1,185 @@
+/* options.c - what the environment asks of the recorder
+ *
+ * It is read from /proc/self/environ, since the first malloc comes before libc has set `environ`, and piece by piece, since
+ * it can be megabytes long. A value that makes no sense counts as not given: nothing in the target may complain.
+ */
+#include "record/options.h"
+
+#include <string.h>
+
+#include "platform/os.h"
+
+enum { DEFAULT_DEPTH = 1024, SMALLEST_DEPTH = 64, LARGEST_DEPTH = 65536, LARGEST_ENVIRONMENT = 4 << 20 };
+
+bool hwi_options_parse_size(const char *text, uint64_t *bytes)
+{
+  static const char units[] = "KMGT";
+  uint64_t value = 0;
+  const char *at = text;
+  for (; *at >= '0' && *at <= '9'; at++)
+    if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (unsigned)(*at - '0'), &value))
+      return false;
+  if (at == text)
+    return false;
+  const char *unit = *at == 'k' ? units : *at ? strchr(units, *at) : NULL;
+  if (unit) {
+    bool decimal = at[1] == 'B' && !at[2];
+    for (long power = unit - units + 1; power > 0; power--)
+      if (__builtin_mul_overflow(value, decimal ? 1000u : 1024u, &value))
+        return false;
+    at += at[1] == 'i' && at[2] == 'B' ? 3 : at[1] == 'B' ? 2 : 1;
+  } else if (*at == 'B') {
+    at++;
+  }
+  *bytes = value;
+  return !*at;
+}
+
+bool hwi_options_match(const char *pattern, const char *text)
+{
+  const char *star = NULL, *retry = NULL;
+  while (*text) {
+    if (*pattern == '*') {
+      star = pattern++;
+      retry = text;
+    } else if (*pattern == '?' || *pattern == *text) {
+      pattern++;
+      text++;
+    } else if (star) {
+      pattern = star + 1;
+      text = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*')
+    pattern++;
+  return !*pattern;
+}
+
+static const char *value_of(const char *text, const char *name)
+{
+  size_t n = strlen(name);
+  return strncmp(text, name, n) == 0 && text[n] == '=' ? text + n + 1 : NULL;
+}
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+  size_t n = strlen(from);
+  if (n < room)
+    memcpy(to, from, n + 1);
+}
+
+static bool is_flag(const char *value, bool otherwise)
+{
+  return value[0] == '0' && !value[1] ? false : value[0] == '1' && !value[1] ? true : otherwise;
+}
+
+static bool parse_id(const char *text, uint8_t id[HW_ID_BYTES])
+{
+  if (strlen(text) != 2 * HW_ID_BYTES)
+    return false;
+  memset(id, 0, HW_ID_BYTES);
+  for (int i = 0; i < 2 * HW_ID_BYTES; i++) {
+    char c = text[i];
+    int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0)
+      return false;
+    id[i / 2] = (uint8_t)(id[i / 2] << 4 | digit);
+  }
+  return true;
+}
+
+static void take_depth(struct hwi_options *options, const char *value)
+{
+  uint64_t depth;
+  if (hwi_options_parse_size(value, &depth) && depth > 0)
+    options->depth = depth < SMALLEST_DEPTH ? SMALLEST_DEPTH : depth > LARGEST_DEPTH ? LARGEST_DEPTH : (uint32_t)depth;
+}
+
+static void take_home(struct hwi_options *options, const char *home)
+{
+  static const char below[] = "/.local/state";
+  size_t n = strlen(home);
+  if (options->state_home[0] || n + sizeof below > sizeof options->state_home)
+    return;
+  memcpy(options->state_home, home, n);
+  memcpy(options->state_home + n, below, sizeof below);
+}
+
+static void take(void *context, const char *text)
+{
+  struct hwi_options *options = context;
+  const char *value;
+  if ((value = value_of(text, "HEAPWRIGHT_OUTPUT")))
+    copy_text(options->output, sizeof options->output, value);
+  else if ((value = value_of(text, "HEAPWRIGHT_ONLY_PROCESS")))
+    copy_text(options->only_process, sizeof options->only_process, value);
+  else if ((value = value_of(text, "HEAPWRIGHT_RUN")))
+    options->has_run_id = parse_id(value, options->run_id);
+  else if ((value = value_of(text, "HEAPWRIGHT_USABLE")))
+    options->usable = is_flag(value, options->usable);
+  else if ((value = value_of(text, "HEAPWRIGHT_PAUSED")))
+    options->paused = is_flag(value, options->paused);
+  else if ((value = value_of(text, "HEAPWRIGHT_CHILDREN")))
+    options->children = is_flag(value, options->children);
+  else if ((value = value_of(text, "HEAPWRIGHT_CHECK")))
+    options->check = is_flag(value, options->check);
+  else if ((value = value_of(text, "HEAPWRIGHT_DEPTH")))
+    take_depth(options, value);
+  else if ((value = value_of(text, "HEAPWRIGHT_MAX_SIZE")))
+    (void)hwi_options_parse_size(value, &options->max_size);
+  else if ((value = value_of(text, "XDG_STATE_HOME")) && value[0] == '/')
+    copy_text(options->state_home, sizeof options->state_home, value);
+  else if ((value = value_of(text, "HOME")) && value[0] == '/')
+    take_home(options, value);
+}
+
+/* Calls `each` with every text of the environment. */
+static void each_text(void (*each)(void *context, const char *text), void *context)
+{
+  size_t room = 64 << 10;
+  char *text = NULL;
+  long got = 0;
+  for (; room <= LARGEST_ENVIRONMENT; room *= 2) {
+    text = hwi_os_map(room);
+    if (!text)
+      return;
+    got = hwi_os_read_file("/proc/self/environ", text, room - 1);
+    if (got < (long)room - 1)
+      break;
+    hwi_os_unmap(text, room);
+    text = NULL;
+  }
+  if (!text)
+    return;
+  for (long at = 0; at < got; at += (long)strlen(text + at) + 1)
+    each(context, text + at);
+  hwi_os_unmap(text, room);
+}
+
+void hwi_options_read(struct hwi_options *options)
+{
+  *options = (struct hwi_options){.usable = true, .children = true, .depth = DEFAULT_DEPTH};
+  each_text(take, options);
+}
+
+struct filter {
+  void (*each)(void *context, const char *text);
+  void *context;
+};
+
+static void pass_relevant(void *context, const char *text)
+{
+  static const char *const prefixes[] = {"LD_PRELOAD=", "MALLOC_", "GLIBC_TUNABLES=", "HEAPWRIGHT_"};
+  struct filter *filter = context;
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+      filter->each(filter->context, text);
+}
+
+void hwi_options_each_relevant(void (*each)(void *context, const char *text), void *context)
+{
+  struct filter filter = {each, context};
+  each_text(pass_relevant, &filter);
+}

@@ -1,0 +1,37 @@
+/* options.h - what the environment asks of the recorder */
+#ifndef HWI_RECORD_OPTIONS_H
+#define HWI_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/os.h"
+#include "trace/format.h"
+
+struct hwi_options {
+  char output[HWI_OS_PATH_BYTES];    /* HEAPWRIGHT_OUTPUT; empty: the default place */
+  char only_process[128];            /* HEAPWRIGHT_ONLY_PROCESS; empty: every image */
+  uint8_t run_id[HW_ID_BYTES];       /* HEAPWRIGHT_RUN */
+  bool has_run_id;
+  bool usable;                       /* HEAPWRIGHT_USABLE */
+  bool paused;                       /* HEAPWRIGHT_PAUSED */
+  bool children;                     /* HEAPWRIGHT_CHILDREN */
+  bool check;                        /* HEAPWRIGHT_CHECK */
+  uint32_t depth;                    /* HEAPWRIGHT_DEPTH */
+  uint64_t max_size;                 /* HEAPWRIGHT_MAX_SIZE; 0: the default */
+  char state_home[HWI_OS_PATH_BYTES]; /* XDG_STATE_HOME, else HOME/.local/state; empty: neither */
+};
+
+/* From the environment that the image was started with (libc's own may not exist yet). */
+void hwi_options_read(struct hwi_options *options);
+
+/* Calls `each` with every NAME=VALUE of that environment that bears on memory. */
+void hwi_options_each_relevant(void (*each)(void *context, const char *text), void *context);
+
+/* A size as coreutils reads it: "64M" is 64 MiB, "64MB" 64 * 10^6, "64" bytes. False: it is none. */
+bool hwi_options_parse_size(const char *text, uint64_t *bytes);
+
+/* Does `text` match the shell pattern, of which only * and ? are special? */
+bool hwi_options_match(const char *pattern, const char *text);
+
+#endif

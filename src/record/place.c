@@ -1,0 +1,216 @@
+/* place.c - where an image's trace goes */
+#include "record/place.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "platform/os.h"
+#include "record/session.h"
+
+enum { LARGEST_COMMAND = 64, MOST_TRIES = 1000 };
+static const uint64_t default_window = UINT64_C(8) << 30;
+
+/* --- names --- */
+
+struct text { /* a path under construction; `full` once something did not fit */
+  char *to;
+  size_t bytes, room;
+  bool full;
+};
+
+static void add_bytes(struct text *text, const char *from, size_t bytes)
+{
+  if (bytes >= text->room - text->bytes) {
+    text->full = true;
+    return;
+  }
+  memcpy(text->to + text->bytes, from, bytes);
+  text->bytes += bytes;
+  text->to[text->bytes] = 0;
+}
+
+static void add(struct text *text, const char *from)
+{
+  add_bytes(text, from, strlen(from));
+}
+
+static void add_number(struct text *text, uint32_t number)
+{
+  char digits[10];
+  size_t n = sizeof digits;
+  do
+    digits[--n] = (char)('0' + number % 10);
+  while (number /= 10);
+  add_bytes(text, digits + n, sizeof digits - n);
+}
+
+/* The name of the executable, without its folder. */
+static void command_name(char name[LARGEST_COMMAND])
+{
+  char path[1024];
+  long n = hwi_os_read_link("/proc/self/exe", path, sizeof path - 1);
+  path[n > 0 ? n : 0] = 0;
+  const char *base = strrchr(path, '/');
+  base = base ? base + 1 : n > 0 ? path : "unknown";
+  size_t bytes = strnlen(base, LARGEST_COMMAND - 1);
+  memcpy(name, base, bytes);
+  name[bytes] = 0;
+}
+
+static void expand(struct text *text, const char *pattern)
+{
+  char command[LARGEST_COMMAND];
+  for (; *pattern; pattern++) {
+    if (*pattern != '%' || !pattern[1]) {
+      add_bytes(text, pattern, 1);
+      continue;
+    }
+    pattern++;
+    if (*pattern == 'p') {
+      add_number(text, hwi_os_pid());
+    } else if (*pattern == 'c') {
+      command_name(command);
+      add(text, command);
+    } else {
+      add_bytes(text, pattern, 1);
+    }
+  }
+}
+
+bool hwi_place_is_wanted(void)
+{
+  char command[LARGEST_COMMAND];
+  if (!hwi_session.options.only_process[0])
+    return true;
+  command_name(command);
+  return hwi_options_match(hwi_session.options.only_process, command);
+}
+
+/* --- sizes --- */
+
+/* How large the window may become for a trace at `path`. */
+static uint64_t window_bytes(const char *path)
+{
+  char dir[HWI_OS_PATH_BYTES];
+  struct text text = {dir, 0, sizeof dir, false};
+  const char *slash = strrchr(path, '/');
+  add_bytes(&text, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
+  uint64_t bytes = hwi_session.options.max_size;
+  if (!bytes) {
+    uint64_t half_free = hwi_os_free_disk_bytes(dir) / 2;
+    bytes = half_free && half_free < default_window ? half_free : default_window;
+  }
+  uint64_t file_limit = hwi_os_file_size_limit(), address_limit = hwi_os_address_space_limit();
+  if (bytes > file_limit)
+    bytes = file_limit;
+  if (address_limit != UINT64_MAX && bytes > address_limit / 4) /* the rest is the program's */
+    bytes = address_limit / 4;
+  return bytes;
+}
+
+static int open_at(struct hwi_writer *writer, const char *path, const struct hw_trace_header *header)
+{
+  uint64_t bytes = window_bytes(path);
+  if (bytes < HW_CHUNKS_OFF + HW_CHUNK_MAX_BYTES)
+    return -EFBIG;
+  return hwi_writer_open(writer, path, bytes, header);
+}
+
+/* --- a name that is taken --- */
+
+enum owner { OURS, ANOTHER_RUN, FINISHED, NO_TRACE };
+
+/* Whose trace is at `path`? *found gets its header. */
+static enum owner owner_of(const char *path, struct hw_trace_header *found)
+{
+  if (hwi_os_read_file(path, found, sizeof *found) != (long)sizeof *found ||
+      memcmp(found->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0)
+    return NO_TRACE;
+  if (hwi_session.options.has_run_id)
+    return memcmp(found->run_id, hwi_session.options.run_id, HW_ID_BYTES) == 0 ? OURS : ANOTHER_RUN;
+  bool is_alive = found->process_start && hwi_os_process_start(found->pid) == found->process_start;
+  return is_alive ? OURS : FINISHED;
+}
+
+/* A trace in NAME.children/, under the first name that is free. */
+bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *header)
+{
+  char path[HWI_OS_PATH_BYTES], command[LARGEST_COMMAND];
+  struct text text = {path, 0, sizeof path, false};
+  command_name(command);
+  add(&text, hwi_session.name);
+  add(&text, ".children");
+  if (text.full || hwi_os_make_dir(path))
+    return false;
+  add(&text, "/");
+  add(&text, command);
+  add(&text, ".");
+  add_number(&text, hwi_os_pid());
+  size_t stem = text.bytes;
+  int result = -EEXIST;
+  for (uint32_t i = 1; result == -EEXIST && i < MOST_TRIES; i++) {
+    text.bytes = stem;
+    if (i > 1) {
+      add(&text, ".");
+      add_number(&text, i);
+    }
+    add(&text, ".hwt");
+    result = text.full ? -ENAMETOOLONG : open_at(writer, path, header);
+  }
+  return result == 0;
+}
+
+/* Tries NAME. True: `writer` is open, for NAME or for a child of it. *retry: another place is worth a try. */
+static bool open_name(struct hwi_writer *writer, struct hw_trace_header *header, bool *retry)
+{
+  struct hw_trace_header found;
+  *retry = false;
+  for (int tries = 0; tries < 2; tries++) {
+    int result = open_at(writer, hwi_session.name, header);
+    if (result != -EEXIST) {
+      *retry = result != 0;
+      return result == 0;
+    }
+    enum owner owner = owner_of(hwi_session.name, &found);
+    if (owner == FINISHED && hwi_os_file_is_mine(hwi_session.name) && hwi_os_remove_file(hwi_session.name) == 0)
+      continue;
+    if (owner != OURS)
+      return false;
+    if (!hwi_session.options.children && found.pid != hwi_os_pid())
+      return false;
+    memcpy(header->run_id, found.run_id, HW_ID_BYTES);
+    return hwi_place_open_child(writer, header);
+  }
+  return false;
+}
+
+bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *header)
+{
+  static const char default_name[] = "heapwright.%c.%p.hwt";
+  const struct hwi_options *options = &hwi_session.options;
+  bool retry = true;
+  if (options->has_run_id)
+    memcpy(header->run_id, options->run_id, HW_ID_BYTES);
+  else
+    hwi_os_random(header->run_id, HW_ID_BYTES);
+  for (int place = options->output[0] ? 0 : 1; retry && place < (options->output[0] ? 1 : 4); place++) {
+    struct text text = {hwi_session.name, 0, sizeof hwi_session.name, false};
+    if (place == 0 || place == 1) { /* absolute, since the program may go elsewhere */
+      long n = options->output[0] == '/' ? 0 : hwi_os_read_link("/proc/self/cwd", text.to, text.room - 1);
+      text.bytes = n > 0 ? (size_t)n : 0;
+      add(&text, text.bytes ? "/" : "");
+    } else if (place == 2) {
+      if (!options->state_home[0])
+        continue;
+      add(&text, options->state_home);
+      add(&text, "/heapwright/");
+      hwi_os_make_dir(hwi_session.name);
+    } else {
+      add(&text, "/tmp/");
+    }
+    expand(&text, place == 0 ? options->output : default_name);
+    if (!text.full && open_name(writer, header, &retry))
+      return true;
+  }
+  return false;
+}

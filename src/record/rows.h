@@ -1,0 +1,57 @@
+/* rows.h - a lane's cache of rows: what each machine address says about its frame, and the module that it lies in */
+#ifndef HWI_RECORD_ROWS_H
+#define HWI_RECORD_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/cfi.h"
+#include "record/lane.h"
+
+struct hwi_row_hit {
+  struct hwi_row row;
+  uint32_t module; /* number; 0: none */
+};
+
+/* The row for the frame that goes on at `pc`. `exact`: pc itself was interrupted by a signal; otherwise it is a return
+ * address, which may lie behind the end of its function. */
+static inline struct hwi_row_hit hwi_rows_find(struct hwi_lane *lane, uintptr_t pc, bool exact);
+
+/* Forgets all rows: a module was unloaded. */
+void hwi_rows_drop(struct hwi_rows *rows);
+
+/* --- the look-up, in full: it is on the hot path --- */
+
+enum {
+  HWI_ROWS_KIND_BITS = 4, /* of `what`: the kind below the offset */
+  HWI_ROWS_EXACT_SHIFT = 55, /* of the key: above the pc */
+  HWI_ROWS_BP_SHIFT = 56, /* of the key: bp_words above that */
+};
+
+static inline uint64_t hwi_rows_key(uintptr_t pc, bool exact)
+{
+  return pc | (uint64_t)exact << HWI_ROWS_EXACT_SHIFT;
+}
+
+static inline uint32_t hwi_rows_place(const struct hwi_rows *rows, uint64_t key)
+{
+  return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (rows->count - 1);
+}
+
+struct hwi_row_hit hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact);
+
+static inline struct hwi_row_hit hwi_rows_find(struct hwi_lane *lane, uintptr_t pc, bool exact)
+{
+  uint64_t key = hwi_rows_key(pc, exact);
+  if (__builtin_expect(lane->rows.slots != NULL, 1)) {
+    const struct hwi_row_slot *slot = &lane->rows.slots[hwi_rows_place(&lane->rows, key)];
+    if (__builtin_expect((slot->key & ((UINT64_C(1) << HWI_ROWS_BP_SHIFT) - 1)) == key, 1))
+      return (struct hwi_row_hit){.row = {.kind = (uint8_t)(slot->what & ((1 << HWI_ROWS_KIND_BITS) - 1)),
+                                          .bp_words = (int8_t)(slot->key >> HWI_ROWS_BP_SHIFT),
+                                          .offset = slot->what >> HWI_ROWS_KIND_BITS},
+                                  .module = slot->module};
+  }
+  return hwi_rows_find_slow(lane, pc, exact);
+}
+
+#endif

@@ -1,0 +1,219 @@
+/* session.c - the recording of one program image: when it begins, stops, and begins anew in a forked child */
+#include "record/session.h"
+
+#include <string.h>
+
+#include "platform/arch.h"
+#include "platform/os.h"
+#include "record/describe.h"
+#include "record/modules.h"
+#include "record/nodes.h"
+#include "record/place.h"
+#include "record/stream.h"
+
+enum { MOST_WAITS = 100000 }; /* yields: seconds, far more than a start takes */
+
+static union {
+  struct hwi_liveness liveness;
+  uint8_t page[HWI_OS_PAGE_BYTES];
+} wiped_page __attribute__((aligned(HWI_OS_PAGE_BYTES)));
+
+struct hwi_session hwi_session = {.liveness = &wiped_page.liveness};
+
+/* --- the event clock --- */
+
+uint64_t hwi_session_clock(void)
+{
+  return hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock() : hwi_os_monotonic_ns();
+}
+
+uint64_t hwi_session_clock_after_loads(void)
+{
+  return hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_after_loads() : hwi_os_monotonic_ns();
+}
+
+static struct hw_anchor anchor_now(void)
+{
+  return (struct hw_anchor){.clock = hwi_session_clock(), .monotonic_ns = hwi_os_monotonic_ns()};
+}
+
+void hwi_session_note_time(void)
+{
+  hwi_session.header->last = anchor_now();
+}
+
+/* --- beginning --- */
+
+static struct hw_trace_header describe_process(void)
+{
+  struct hw_trace_header header = {
+      .tick_shift = hwi_session.clock == HW_CLOCK_TSC ? HWI_TICK_SHIFT_TSC : HWI_TICK_SHIFT_NS,
+      .clock = hwi_session.clock,
+      .depth_limit = hwi_session.options.depth,
+      .pid = hwi_os_pid(),
+      .ppid = hwi_os_ppid(),
+      .start = anchor_now(),
+      .start_realtime_ns = hwi_os_realtime_ns(),
+      .clock_hz_hint = hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_hz_hint() : 1000000000u,
+      .fields = hwi_session.keep_usable ? HW_FIELD_USABLE : 0,
+      .started_paused = hwi_session.options.paused,
+      .control = hwi_session.options.paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD,
+  };
+  header.process_start = hwi_os_process_start(header.pid);
+  header.last = header.start;
+  hwi_os_random(header.image_id, HW_ID_BYTES);
+  return header;
+}
+
+static void adopt(const struct hw_trace_header *header)
+{
+  hwi_session.header = hwi_writer_header(&hwi_session.writer);
+  memcpy(hwi_session.image_id, header->image_id, HW_ID_BYTES);
+  hwi_session.options.has_run_id = true;
+  memcpy(hwi_session.options.run_id, header->run_id, HW_ID_BYTES);
+}
+
+static bool start_image(void)
+{
+  uintptr_t end = 0;
+  if (hwi_os_is_privileged())
+    return false;
+  hwi_options_read(&hwi_session.options);
+  if (!hwi_place_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))
+    return false;
+  hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
+  hwi_session.keep_usable = hwi_session.options.usable;
+  if (!hwi_nodes_init() || !hwi_modules_init())
+    return false;
+  if (hwi_os_loader_range(&hwi_session.loader_start, &end))
+    hwi_session.loader_bytes = end - hwi_session.loader_start;
+  atomic_store(&hwi_session.unload_epoch, 1);
+  struct hw_trace_header header = describe_process();
+  if (!hwi_place_open_first(&hwi_session.writer, &header))
+    return false;
+  adopt(&header);
+  return true;
+}
+
+/* A new address space in which nothing was recorded yet: the window, the streams and their chunks are the parent's. */
+static bool start_child(void)
+{
+  struct hwi_writer parent = hwi_session.writer;
+  bool interrupted = hwi_streams_after_fork();
+  if (!hwi_session.options.children)
+    return false;
+  struct hw_trace_header header = describe_process();
+  header.origin = HW_ORIGIN_FORK;
+  header.inherited_nodes = hwi_nodes_count();
+  header.inherited_modules = hwi_modules_count();
+  memcpy(header.run_id, hwi_session.options.run_id, HW_ID_BYTES);
+  memcpy(header.parent_image_id, hwi_session.image_id, HW_ID_BYTES);
+  atomic_store(&hwi_session.thread_count, 0);
+  atomic_store(&hwi_session.stream_count, 0);
+  atomic_store(&hwi_session.lost, 0);
+  atomic_store(&hwi_session.truncated, 0);
+  atomic_store(&hwi_session.unfinished, 0);
+  atomic_store(&hwi_session.audited, 0);
+  atomic_store(&hwi_session.differences, 0);
+  atomic_store(&hwi_session.node_limit_hits, 0);
+  hwi_session.header = NULL;
+  if (!interrupted) /* else an event of the parent's comes to its end here, in the parent's chunk */
+    hwi_writer_close(&parent);
+  if (!hwi_place_open_child(&hwi_session.writer, &header))
+    return false;
+  adopt(&header);
+  return true;
+}
+
+bool hwi_session_start(void)
+{
+  struct hwi_liveness *liveness = hwi_session.liveness;
+  uint32_t me = hwi_os_tid(), starter = 0;
+  if (atomic_load(&hwi_session.phase) == HWI_PHASE_OFF)
+    return false;
+  if (atomic_compare_exchange_strong(&liveness->starter, &starter, me)) {
+    uint32_t phase = atomic_load(&hwi_session.phase);
+    if (!atomic_load(&liveness->live) && phase != HWI_PHASE_OFF) {
+      bool ok = phase == HWI_PHASE_NEW ? start_image() : start_child();
+      atomic_store(&hwi_session.phase, ok ? HWI_PHASE_ON : HWI_PHASE_OFF);
+      atomic_store(&liveness->live, ok);
+    }
+    atomic_store(&liveness->starter, 0);
+    return atomic_load(&liveness->live);
+  }
+  if (starter == me) /* a signal handler interrupted the start */
+    return false;
+  for (int i = 0; i < MOST_WAITS && atomic_load(&liveness->starter) && !atomic_load(&liveness->live); i++)
+    hwi_os_yield();
+  return atomic_load(&liveness->live);
+}
+
+/* --- ending --- */
+
+void hwi_session_stop(enum hw_trace_state why)
+{
+  uint32_t on = HWI_PHASE_ON;
+  if (!atomic_compare_exchange_strong(&hwi_session.phase, &on, HWI_PHASE_OFF))
+    return;
+  atomic_store(&hwi_session.liveness->live, 0);
+  hwi_session_note_time();
+  hwi_session.header->stop_clock = hwi_session.header->last.clock;
+  __atomic_store_n(&hwi_session.header->state, why, __ATOMIC_RELEASE);
+}
+
+void hwi_session_count(_Atomic uint64_t *counter, uint64_t *shown)
+{
+  uint64_t count = atomic_fetch_add_explicit(counter, 1, memory_order_relaxed) + 1;
+  __atomic_store_n(shown, count, __ATOMIC_RELAXED);
+}
+
+void hwi_session_lose(void)
+{
+  if (hwi_session.header)
+    hwi_session_count(&hwi_session.lost, &hwi_session.header->lost_events);
+}
+
+/* --- modules that come and go --- */
+
+void hwi_session_loader_calls(void)
+{
+  if (hwi_os_is_unloading())
+    atomic_fetch_add(&hwi_session.unload_epoch, 1);
+}
+
+void hwi_session_loader_returned(void)
+{
+  uint64_t count = hwi_os_unload_count();
+  if (atomic_exchange(&hwi_session.unload_count, count) != count)
+    atomic_fetch_add(&hwi_session.unload_epoch, 1);
+}
+
+/* --- the library's own begin and end in the target --- */
+
+static __attribute__((constructor)) void library_begins(void)
+{
+  hwi_os_prepare_thread_end(hwi_stream_thread_ends);
+  hwi_session.is_ready = true;
+  if (hwi_stream_self)
+    hwi_os_at_thread_end(hwi_stream_self);
+}
+
+static void put_exit(void)
+{
+  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
+  if (!lane)
+    return;
+  hwi_describe_rss(lane);
+  hwi_lane_put_record(lane, HW_RECORD_EXIT, NULL, 0, NULL, 0);
+  hwi_stream_leave(lane);
+}
+
+static __attribute__((destructor)) void library_ends(void)
+{
+  if (!atomic_load(&hwi_session.liveness->live) || !hwi_stream_self)
+    return;
+  hwi_stream_thread_ends(hwi_stream_self);
+  put_exit();
+  hwi_session_note_time();
+  __atomic_store_n(&hwi_session.header->state, HW_STATE_EXITED, __ATOMIC_RELEASE);
+}

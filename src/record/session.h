@@ -1,0 +1,75 @@
+/* session.h - the recording of one program image: when it begins, stops, and begins anew in a forked child
+ *
+ * phase      NEW until the first event, ON while events are kept, OFF for ever after: not wanted, or nothing more can be
+ *            kept. It is private memory, so a forked child inherits it.
+ * liveness   lies on a page that the kernel zeroes in every new address space. `live` is 1 only where phase is ON *and*
+ *            this address space has its own trace: the one word that an event must read first.
+ */
+#ifndef HWI_RECORD_SESSION_H
+#define HWI_RECORD_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/options.h"
+#include "trace/format.h"
+#include "trace/writer.h"
+
+enum hwi_phase { HWI_PHASE_NEW, HWI_PHASE_ON, HWI_PHASE_OFF };
+
+struct hwi_liveness {
+  _Atomic uint32_t live;
+  _Atomic uint32_t starter; /* the thread that is making the trace, or 0 */
+};
+
+struct hwi_session {
+  struct hwi_liveness *liveness; /* never NULL */
+  struct hwi_writer writer;
+  struct hw_trace_header *header; /* the window's; written, never read, but for `control` */
+  _Atomic uint32_t phase;
+  _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier epoch are void */
+  _Atomic uint64_t unload_count; /* the loader's, when it was last asked */
+  uintptr_t loader_start, loader_bytes;
+  uint8_t clock; /* enum hw_clock */
+  bool keep_usable;
+  struct hwi_options options;
+  uint8_t image_id[HW_ID_BYTES];
+  char name[HWI_OS_PATH_BYTES]; /* NAME of the run: the trace of its first image */
+  bool is_ready; /* the library's constructor ran: libc may be called */
+  _Atomic uint32_t thread_count; /* numbers given to threads */
+  _Atomic uint32_t stream_count; /* numbers given to streams */
+  _Atomic uint64_t lost, truncated, unfinished, audited, differences, node_limit_hits;
+  _Atomic uint64_t last_rss_ns;
+};
+extern struct hwi_session hwi_session;
+
+/* Makes sure that this address space has its trace. False: events are not kept (the phase is OFF, or this very thread is in
+ * the middle of making it). Slow; called where `live` is 0. */
+bool hwi_session_start(void);
+
+/* Nothing more can be kept: the trace says so, and events become no-ops. */
+void hwi_session_stop(enum hw_trace_state why);
+
+/* One more event that could not be kept. */
+void hwi_session_lose(void);
+
+/* Adds one to a counter and shows it in the header. */
+void hwi_session_count(_Atomic uint64_t *counter, uint64_t *shown);
+
+/* Called where the dynamic loader is at work: if it unloads something, rows and kept stacks become void. */
+void hwi_session_loader_calls(void);
+
+/* The loader's dlclose returned to the program. */
+void hwi_session_loader_returned(void);
+
+/* This moment on the event clock, in its units; the second form after all earlier loads. */
+uint64_t hwi_session_clock(void);
+uint64_t hwi_session_clock_after_loads(void);
+
+/* Writes the pair of clocks and the peak RSS to the header. */
+void hwi_session_note_time(void);
+
+enum { HWI_TICK_SHIFT_TSC = 6, HWI_TICK_SHIFT_NS = 5 };
+
+#endif

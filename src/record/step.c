@@ -1,0 +1,157 @@
+/* step.c - one step of a walk, from a frame to its caller */
+#include "record/step.h"
+
+#include "platform/arch.h"
+#include "platform/os.h"
+
+enum {
+  WORD = sizeof(uintptr_t),
+  LOWEST_CODE = 4096,
+  LARGEST_GUESSED_FRAME = 1 << 20,
+  MOST_OWN_STEPS = 16, /* of the recorder's own frames, on the way to the target's */
+};
+
+/* Loads and remembers a word. */
+static inline bool load(struct hwi_walk *walk, struct hwi_walked *walked, uintptr_t address, uintptr_t *word)
+{
+  if (!hwi_range_load(walk->range, address, word))
+    return false;
+  walked->words[walked->word_count++] = (struct hwi_word){address, *word};
+  return true;
+}
+
+static inline bool is_code(uintptr_t pc)
+{
+  return pc >= LOWEST_CODE && pc >> HWI_ARCH_ADDRESS_BITS == 0;
+}
+
+/* The interrupted code may have run on another stack. */
+static void cross_to(struct hwi_walk *walk, uintptr_t sp)
+{
+  walk->keepable = false;
+  if (sp >= walk->range->low && sp < walk->range->high)
+    return;
+  walk->other = (struct hwi_range){0};
+  walk->range = &walk->other;
+  if (hwi_os_readable_pages(sp & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), 1))
+    hwi_range_enter(walk->range, sp);
+}
+
+static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers, struct hwi_walked *walked,
+                                     struct hwi_place *at)
+{
+  uintptr_t pc, sp, bp;
+  if (!load(walk, walked, registers + HWI_ARCH_SIGNAL_PC, &pc) ||
+      !load(walk, walked, registers + HWI_ARCH_SIGNAL_SP, &sp) ||
+      !load(walk, walked, registers + HWI_ARCH_SIGNAL_BP, &bp) || !is_code(pc))
+    return HWI_WALK_LOST;
+  cross_to(walk, sp);
+  *at = (struct hwi_place){pc, sp, bp, true};
+  return HWI_WALK_GOES_ON;
+}
+
+/* Code without CFI (JIT, mostly) may keep a chain of frame pointers; take a link of it only where it looks like one. */
+static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked *walked, struct hwi_place *at)
+{
+  uintptr_t pc, bp;
+  if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD ||
+      !load(walk, walked, at->bp + WORD, &pc) || !load(walk, walked, at->bp, &bp) || !is_code(pc) ||
+      (bp && bp <= at->bp))
+    return HWI_WALK_LOST;
+  *at = (struct hwi_place){pc, at->bp + 2 * WORD, bp, false};
+  return HWI_WALK_GOES_ON;
+}
+
+static bool load_for_cfi(void *context, uintptr_t address, uintptr_t *word)
+{
+  return hwi_range_load(context, address, word);
+}
+
+static enum hwi_step interpret(struct hwi_range *range, struct hwi_registers *registers, bool *exact)
+{
+  struct hwi_os_module module;
+  uintptr_t pc = registers->value[HWI_REG_RA] - !*exact;
+  if (!hwi_os_find_module(pc, &module) || !module.eh_frame_hdr)
+    return HWI_STEP_NO_CFI;
+  struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
+  return hwi_cfi_step(&cfi, pc, registers, load_for_cfi, range, exact);
+}
+
+/* A frame whose CFA hangs on a register that rows do not follow: begin at our own frame, where all of them are known. */
+static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk *walk, const struct hwi_walked *walked,
+                                                                struct hwi_place *at)
+{
+  struct hwi_registers registers = {.known = 0};
+  hwi_arch_capture(registers.value, &registers.known);
+  bool exact = true;
+  walk->keepable = false;
+  struct hwi_range range = *walk->range;
+  if (!hwi_range_enter(&range, registers.value[HWI_REG_SP]) || walk->range == &walk->other)
+    return HWI_WALK_LOST; /* beyond a change of stacks the registers are not followed */
+  for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
+    bool reached = registers.value[HWI_REG_SP] == walked->sp && registers.value[HWI_REG_RA] == walked->pc;
+    enum hwi_step result = interpret(&range, &registers, &exact);
+    if (result == HWI_STEP_OUTERMOST && reached)
+      return HWI_WALK_OUTERMOST;
+    if (result != HWI_STEP_OK || !is_code(registers.value[HWI_REG_RA]))
+      return HWI_WALK_LOST;
+    if (!reached)
+      continue;
+    *at = (struct hwi_place){registers.value[HWI_REG_RA], registers.value[HWI_REG_SP], registers.value[HWI_REG_BP], exact};
+    return HWI_WALK_GOES_ON;
+  }
+  return HWI_WALK_LOST;
+}
+
+__attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
+{
+  struct hwi_registers registers = {.known = 0};
+  struct hwi_range range = {0};
+  bool is_signal_frame = true; /* so that the captured pc is taken as it is */
+  hwi_arch_capture(registers.value, &registers.known);
+  hwi_range_enter(&range, registers.value[HWI_REG_SP]);
+  for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
+    *outermost = registers.value[HWI_REG_SP];
+    enum hwi_step result = interpret(&range, &registers, &is_signal_frame);
+    if (result == HWI_STEP_OUTERMOST)
+      return true;
+    if (result != HWI_STEP_OK || is_signal_frame)
+      return false;
+  }
+  return false;
+}
+
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked, struct hwi_place *at)
+{
+  uintptr_t cfa, pc, bp = at->bp;
+  switch (row.kind) {
+  case HWI_ROW_SP:
+    cfa = at->sp + (uintptr_t)(intptr_t)row.offset;
+    break;
+  case HWI_ROW_BP:
+    cfa = at->bp + (uintptr_t)(intptr_t)row.offset;
+    break;
+  case HWI_ROW_SP_DEREF:
+  case HWI_ROW_BP_DEREF:
+    if (!load(walk, walked, (row.kind == HWI_ROW_SP_DEREF ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset, &cfa))
+      return HWI_WALK_LOST;
+    break;
+  case HWI_ROW_SIGNAL:
+    return step_signal(walk, at->sp + (uintptr_t)(intptr_t)row.offset, walked, at);
+  case HWI_ROW_OUTERMOST:
+    return HWI_WALK_OUTERMOST;
+  case HWI_ROW_FULL:
+    return step_in_full(walk, walked, at);
+  default:
+    return step_by_frame_pointer(walk, walked, at);
+  }
+  /* On one stack CFAs only rise; a place that does not is garbage. A signal frame may interrupt at any alignment. */
+  if (cfa <= at->sp || cfa % WORD || !load(walk, walked, cfa - WORD, &pc))
+    return HWI_WALK_LOST;
+  if (row.bp_words && !load(walk, walked, cfa + (uintptr_t)(intptr_t)(row.bp_words * WORD), &bp))
+    return HWI_WALK_LOST;
+  if (!is_code(pc))
+    return pc ? HWI_WALK_LOST : HWI_WALK_OUTERMOST;
+  *at = (struct hwi_place){pc, cfa, bp, false};
+  return HWI_WALK_GOES_ON;
+}

@@ -1,0 +1,225 @@
+/* stream.c - what each thread records into, and how an event finds its lane
+ *
+ * A lane is busy while an event is at work in it. An event that finds lane 0 busy is either nested (a signal handler
+ * interrupted the first) or the first was abandoned (a handler left it by longjmp, or the thread was cancelled). Nested
+ * events go to lane 1; an abandoned lane is recovered. What tells the two apart must be a proof, since recovering a lane
+ * whose event goes on later would break it: a nested event's stack has a signal frame between it and the interrupted one.
+ * So if the whole stack can be unwound without one, and the busy frame's address lies on that stack, the frame is gone.
+ */
+#include "record/stream.h"
+
+#include <string.h>
+
+#include "record/describe.h"
+#include "record/rows.h"
+#include "record/session.h"
+#include "record/step.h"
+#include "record/walk.h"
+
+__thread struct hwi_stream *hwi_stream_self __attribute__((tls_model("initial-exec")));
+
+static _Atomic(struct hwi_stream *) all_streams;
+
+/* What the thread recorded into before the fork that made this address space: taken again first, since an event that was just
+ * about to enter it may go on in it. */
+static __thread struct hwi_stream *before_fork __attribute__((tls_model("initial-exec")));
+
+/* --- lanes --- */
+
+/* Makes a lane one that has written nothing in this trace. Its buffers stay. */
+static void reset_lane(struct hwi_lane *lane, uint32_t thread)
+{
+  lane->at = lane->end = NULL;
+  lane->chunk = NULL;
+  lane->chunk_bytes = 0;
+  lane->sequence = 0;
+  lane->stream = atomic_fetch_add(&hwi_session.stream_count, 1);
+  lane->last_tick = lane->last_address = lane->last_node_address = 0;
+  lane->thread = thread;
+  lane->range = (struct hwi_range){0};
+  lane->is_new_chunk = false;
+  hwi_walk_forget(lane);
+  atomic_signal_fence(memory_order_seq_cst);
+  lane->busy = 0;
+}
+
+/* The event in work was abandoned at some instruction: whatever it was changing may be half changed. */
+static void recover_lane(struct hwi_lane *lane)
+{
+  hwi_walk_forget(lane);
+  lane->range = (struct hwi_range){0};
+  hwi_lane_retire(lane);
+  lane->busy = 0;
+}
+
+static bool is_abandoned(const struct hwi_lane *lane, uintptr_t frame)
+{
+  enum { LARGEST_DISTANCE = 1 << 20 }; /* below the stack pointer: a popped frame further away may be on another stack */
+  uintptr_t outermost;
+  return lane->busy + LARGEST_DISTANCE > frame && hwi_step_is_uninterrupted(&outermost) && lane->busy < outermost;
+}
+
+static struct hwi_lane *take_lane(struct hwi_stream *self, uintptr_t frame)
+{
+  struct hwi_lane *lane = NULL;
+  for (int i = 0; i < 2 && !lane; i++) {
+    if (self->lanes[i].busy && is_abandoned(&self->lanes[i], frame))
+      recover_lane(&self->lanes[i]);
+    if (!self->lanes[i].busy)
+      lane = &self->lanes[i];
+  }
+  if (!lane)
+    return NULL;
+  lane->busy = frame;
+  atomic_signal_fence(memory_order_seq_cst);
+  uint32_t epoch = atomic_load_explicit(&hwi_session.unload_epoch, memory_order_relaxed);
+  if (lane->unload_epoch != epoch) {
+    lane->unload_epoch = epoch;
+    hwi_rows_drop(&lane->rows);
+    hwi_walk_forget(lane);
+  }
+  return lane;
+}
+
+/* --- threads --- */
+
+static void put_thread(struct hwi_stream *stream, struct hwi_lane *lane)
+{
+  uint8_t head[2 * HWI_VARINT_MAX_BYTES + 2], *at = head;
+  at = hwi_put_varint(at, stream->thread);
+  at = hwi_put_varint(at, stream->tid);
+  *at++ = stream->policy;
+  *at++ = stream->priority;
+  hwi_lane_put_record(lane, HW_RECORD_THREAD, head, (uint32_t)(at - head), stream->name,
+                      (uint32_t)strnlen(stream->name, sizeof stream->name));
+}
+
+/* Asks for the thread's name and policy; writes them where they changed. */
+static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane, bool is_new)
+{
+  uint8_t policy, priority;
+  char name[HWI_OS_NAME_BYTES];
+  hwi_os_thread_name(name);
+  hwi_os_thread_policy(&policy, &priority);
+  if (!is_new && policy == stream->policy && priority == stream->priority && memcmp(name, stream->name, sizeof name) == 0)
+    return;
+  stream->policy = policy;
+  stream->priority = priority;
+  memcpy(stream->name, name, sizeof name);
+  put_thread(stream, lane);
+}
+
+static struct hwi_stream *take_over(void)
+{
+  uint32_t idle = HWI_STREAM_IDLE;
+  if (before_fork && atomic_compare_exchange_strong(&before_fork->state, &idle, HWI_STREAM_IN_USE))
+    return before_fork;
+  for (struct hwi_stream *stream = atomic_load(&all_streams); stream; stream = stream->next) {
+    idle = HWI_STREAM_IDLE;
+    if (atomic_load_explicit(&stream->state, memory_order_acquire) == HWI_STREAM_IDLE &&
+        (!stream->tid || hwi_os_thread_is_gone(stream->tid)) &&
+        atomic_compare_exchange_strong(&stream->state, &idle, HWI_STREAM_IN_USE))
+      return stream;
+  }
+  return NULL;
+}
+
+static struct hwi_stream *create(void)
+{
+  size_t page = HWI_OS_PAGE_BYTES;
+  struct hwi_stream *stream = hwi_os_map((sizeof *stream + page - 1) & ~(page - 1));
+  if (!stream)
+    return NULL;
+  stream->next = atomic_load(&all_streams);
+  while (!atomic_compare_exchange_weak(&all_streams, &stream->next, stream))
+    continue;
+  return stream;
+}
+
+static struct hwi_stream *attach(uintptr_t frame)
+{
+  struct hwi_stream *stream = take_over();
+  bool is_fresh = !stream || !stream->tid;
+  if (!stream)
+    stream = create();
+  if (!stream)
+    return NULL;
+  stream->tid = hwi_os_tid();
+  stream->thread = atomic_fetch_add(&hwi_session.thread_count, 1);
+  for (int i = 0; i < 2; i++) {
+    if (is_fresh)
+      reset_lane(&stream->lanes[i], stream->thread);
+    else if (stream->lanes[i].busy)
+      recover_lane(&stream->lanes[i]);
+    hwi_walk_forget(&stream->lanes[i]);
+    stream->lanes[i].range = (struct hwi_range){0};
+    stream->lanes[i].thread = stream->thread;
+  }
+  stream->lanes[0].busy = frame;
+  hwi_stream_self = stream;
+  atomic_signal_fence(memory_order_seq_cst);
+  refresh_thread(stream, &stream->lanes[0], true);
+  if (stream->lanes[1].chunk && hwi_lane_reserve(&stream->lanes[1], HW_EVENT_MAX_BYTES))
+    put_thread(stream, &stream->lanes[1]);
+  if (stream->thread == 0)
+    hwi_describe_image(&stream->lanes[0]);
+  stream->lanes[0].is_new_chunk = false;
+  stream->lanes[0].busy = 0;
+  hwi_os_at_thread_end(stream);
+  return stream;
+}
+
+struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
+{
+  if (!atomic_load_explicit(&hwi_session.liveness->live, memory_order_acquire) && !hwi_session_start())
+    return NULL;
+  struct hwi_stream *self = hwi_stream_self;
+  if (!self && !(self = attach(frame))) {
+    hwi_session_lose();
+    return NULL;
+  }
+  struct hwi_lane *lane = take_lane(self, frame);
+  if (!lane) {
+    hwi_session_lose();
+    return NULL;
+  }
+  if (lane->is_new_chunk) {
+    lane->is_new_chunk = false;
+    refresh_thread(self, lane, false);
+    hwi_describe_rss(lane);
+    lane->is_new_chunk = false;
+  }
+  return lane;
+}
+
+void hwi_stream_thread_ends(void *argument)
+{
+  struct hwi_stream *stream = argument;
+  if (stream != hwi_stream_self || !atomic_load(&hwi_session.liveness->live))
+    return;
+  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
+  if (lane) {
+    refresh_thread(stream, lane, false);
+    hwi_stream_leave(lane);
+  }
+  atomic_store_explicit(&stream->state, HWI_STREAM_IDLE, memory_order_release);
+}
+
+bool hwi_streams_after_fork(void)
+{
+  struct hwi_stream *self = hwi_stream_self;
+  bool interrupted = self && (self->lanes[0].busy || self->lanes[1].busy);
+  for (struct hwi_stream *stream = atomic_load(&all_streams); stream; stream = stream->next) {
+    if (stream == self && interrupted)
+      continue; /* stays in use for ever: the event in work comes to its end in it */
+    stream->tid = 0;
+    for (int i = 0; i < 2; i++) {
+      stream->lanes[i].chunk = NULL;
+      stream->lanes[i].at = stream->lanes[i].end = NULL;
+    }
+    atomic_store(&stream->state, HWI_STREAM_IDLE);
+  }
+  before_fork = interrupted ? NULL : self;
+  hwi_stream_self = NULL;
+  return interrupted;
+}

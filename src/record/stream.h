@@ -1,0 +1,60 @@
+/* stream.h - what each thread records into, and how an event finds its lane */
+#ifndef HWI_RECORD_STREAM_H
+#define HWI_RECORD_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/os.h"
+#include "record/lane.h"
+
+enum hwi_stream_state {
+  HWI_STREAM_IN_USE = 0,
+  HWI_STREAM_IDLE = 1, /* its thread has ended or is about to; once its tid is gone, another thread may take it */
+};
+
+struct hwi_stream {
+  struct hwi_lane lanes[2];
+  _Atomic uint32_t state; /* enum hwi_stream_state */
+  uint32_t tid;           /* 0: of another address space, so certainly gone */
+  uint32_t thread;        /* number */
+  uint8_t policy, priority;
+  char name[HWI_OS_NAME_BYTES];
+  struct hwi_stream *next; /* in the list of all; never removed */
+};
+
+extern __thread struct hwi_stream *hwi_stream_self; /* NULL: this thread has none yet */
+
+/* The lane for an event whose recorder frame is at `frame`, marked busy; NULL: the event cannot be kept (counted as lost where
+ * it should have been). Covers every case that the fast path does not. */
+struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame);
+
+static inline struct hwi_lane *hwi_stream_enter(uintptr_t frame)
+{
+  struct hwi_stream *self = hwi_stream_self;
+  if (__builtin_expect(!atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed) || !self ||
+                           self->lanes[0].busy || self->lanes[0].is_new_chunk ||
+                           self->lanes[0].unload_epoch !=
+                               atomic_load_explicit(&hwi_session.unload_epoch, memory_order_relaxed),
+                       0))
+    return hwi_stream_enter_slow(frame);
+  self->lanes[0].busy = frame;
+  atomic_signal_fence(memory_order_seq_cst);
+  return &self->lanes[0];
+}
+
+static inline void hwi_stream_leave(struct hwi_lane *lane)
+{
+  atomic_signal_fence(memory_order_seq_cst);
+  lane->busy = 0;
+}
+
+/* The calling thread is about to end: its name and policy are written once more, and its stream may be taken over. */
+void hwi_stream_thread_ends(void *stream);
+
+/* In a new address space: only the calling thread is left, and nothing was written yet. True where the calling thread was
+ * interrupted in the middle of an event, so that its old chunk must stay mapped. */
+bool hwi_streams_after_fork(void);
+
+#endif
