@@ -1,0 +1,36 @@
+/* boot.h - blocks for the moments in which there is no real allocator yet
+ *
+ * While the real functions are looked up, the look-up itself allocates (dlsym's error texts). Such requests get blocks from
+ * a buffer in .bss, extended by mapped regions; they are never reused. Everything here is async-signal-safe and lock-free,
+ * works before this library is relocated, and never frees.
+ */
+#ifndef HWI_RECORD_BOOT_H
+#define HWI_RECORD_BOOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HWI_BOOT_BUFFER_BYTES = 32 << 10, HWI_BOOT_ALIGN = 16 };
+
+/* A zeroed block of `size` bytes, aligned to `align` (a power of two). NULL: no memory. */
+void *hwi_boot_alloc(size_t size, size_t align);
+
+/* What was asked for when `block`, a boot block, was given out; all of it may be used. */
+size_t hwi_boot_size(const void *block);
+
+/* How many blocks were given out: they have no stack in the trace. */
+uint64_t hwi_boot_block_count(void);
+
+extern __attribute__((visibility("hidden"))) _Alignas(HWI_BOOT_ALIGN) uint8_t hwi_boot_buffer[HWI_BOOT_BUFFER_BYTES];
+extern __attribute__((visibility("hidden"))) bool hwi_boot_is_extended;
+bool hwi_boot_region_owns(const void *block);
+
+/* Whether `block` came from here: asked on every free. */
+static inline bool hwi_boot_owns(const void *block)
+{
+  return (uintptr_t)block - (uintptr_t)hwi_boot_buffer < HWI_BOOT_BUFFER_BYTES ||
+         (__builtin_expect(hwi_boot_is_extended, 0) && hwi_boot_region_owns(block));
+}
+
+#endif

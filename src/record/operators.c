@@ -1,0 +1,379 @@
+/* operators.c - operator new and delete where they are more than the real malloc and free
+ *
+ * A new_handler and a foreign operator may throw. C cannot catch, and needs not: what has to happen is that the call counts
+ * as failed and that this thread's state is as before. So the two functions that call such code name a personality routine
+ * of ours in their unwind information, which the C++ runtime calls while the exception passes. It depends on no other
+ * library, and a longjmp over it only leaves a state that the next call on this thread replaces.
+ */
+#include "record/operators.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "platform/os.h"
+#include "record/cxx_runtime.h"
+
+/* As _Unwind_Reason_Code and _Unwind_Action of the Itanium C++ ABI have them. */
+enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
+
+/* The call of an operator new that is running on this thread, and what is held back beneath it. Plain values in
+ * thread-local storage: a stale one can never lead to memory that is no longer there. */
+struct running {
+  const struct running *outer; /* the copy that the same function keeps of what was here before */
+  struct hwi_new_call call;    /* what failed, should an exception pass */
+  uintptr_t frame;             /* calls beneath have lower stack pointers. 0: hold nothing back */
+  uintptr_t own_block;         /* of a delete: the block that it got */
+  bool is_delete;
+  bool has_held;
+  enum hw_entry held_entry;
+  struct hwi_caller held_caller;
+  size_t held_size;
+  void *held_block;
+};
+
+uint8_t hwi_operator_modes[HW_ENTRY_COUNT];
+bool hwi_operators_hold;
+
+static __thread struct running running;
+
+/* --- failing --- */
+
+static void begin(const struct hwi_new_call *call, struct running *before)
+{
+  *before = running;
+  running = (struct running){.outer = before, .call = *call};
+}
+
+/* Reports the allocation that was held back, since it turned out not to be the operator's block. */
+static void release_held(void)
+{
+  if (running.has_held && running.held_block)
+    hwi_record_alloc(&running.held_caller, running.held_entry, running.held_size, 0, running.held_block);
+  running.has_held = false;
+}
+
+/* An exception leaves the operator. Found by its symbol, see NOTICE_EXCEPTIONS. */
+int hwi_exception_passes(int version, int actions, uint64_t class, void *exception, void *context);
+
+__attribute__((used)) int hwi_exception_passes(int version, int actions, uint64_t class, void *exception, void *context)
+{
+  (void)version, (void)class, (void)exception, (void)context;
+  if (!(actions & ACTION_CLEANUP_PHASE))
+    return CONTINUE_UNWIND;
+  release_held();
+  hwi_record_failed(&running.call.caller, running.call.entry, running.call.size, running.call.align);
+  running = *running.outer;
+  return CONTINUE_UNWIND;
+}
+
+/* Makes the function that it stands in call hwi_exception_passes. 0x1b: the address is relative and has four bytes. */
+#define NOTICE_EXCEPTIONS() __asm__ volatile(".cfi_personality 0x1b, hwi_exception_passes")
+
+/* Stands behind the call that may throw: a tail call would leave no frame to notice by. */
+#define KEEP_FRAME() __asm__ volatile("")
+
+static __attribute__((noinline, noclone)) void call_new_handler(hwi_new_handler *handler)
+{
+  NOTICE_EXCEPTIONS();
+  handler();
+  KEEP_FRAME();
+}
+
+static bool is_nothrow(enum hw_entry entry)
+{
+  return entry == HW_ENTRY_NEW_NOTHROW || entry == HW_ENTRY_NEW_ARRAY_NOTHROW ||
+         entry == HW_ENTRY_NEW_ALIGNED_NOTHROW || entry == HW_ENTRY_NEW_ARRAY_ALIGNED_NOTHROW;
+}
+
+static bool is_power_of_two(size_t number)
+{
+  return number && !(number & (number - 1));
+}
+
+/* As libstdc++ asks for it, but for a size that cannot be rounded up. */
+void *hwi_operator_aligned_block(size_t align, size_t size)
+{
+  size_t bytes;
+  if (!is_power_of_two(align))
+    return NULL;
+  if (__builtin_add_overflow(size ? size : 1, align - 1, &bytes)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return HWI_REAL(ALIGNED_ALLOC, hwi_aligned_alloc_fn)(align, bytes & ~(align - 1));
+}
+
+/* --- own --- */
+
+static void *own_block(const struct hwi_new_call *call)
+{
+  return call->align ? hwi_operator_aligned_block(call->align, call->size)
+                     : HWI_REAL(MALLOC, hwi_malloc_fn)(call->size ? call->size : 1);
+}
+
+/* Calls an operator new of another library with the arguments that ours got. */
+static inline __attribute__((always_inline)) void *call_new(hwi_function *new, const struct hwi_new_call *call)
+{
+  typedef void *new_fn(size_t);
+  typedef void *nothrow_fn(size_t, const void *);
+  typedef void *aligned_fn(size_t, size_t);
+  typedef void *aligned_nothrow_fn(size_t, size_t, const void *);
+  if (is_nothrow(call->entry))
+    return call->align ? ((aligned_nothrow_fn *)new)(call->size, call->align, call->tag)
+                       : ((nothrow_fn *)new)(call->size, call->tag);
+  return call->align ? ((aligned_fn *)new)(call->size, call->align) : ((new_fn *)new)(call->size);
+}
+
+static hwi_new_handler *new_handler_for(const struct hwi_new_call *call)
+{
+  bool may_be_helped = !call->align || is_power_of_two(call->align);
+  return may_be_helped ? hwi_cxx_new_handler(call->caller.pc) : NULL;
+}
+
+/* A handler may throw, and only the runtime's own operator can catch that for us. It calls our operator that throws, which
+ * reports. */
+static void *own_new_nothrow(const struct hwi_new_call *call)
+{
+  hwi_function *catching = NULL;
+  if (new_handler_for(call))
+    catching = (hwi_function *)hwi_cxx_operator(call->caller.pc, hwi_real_symbol(call->entry));
+  if (catching)
+    return call_new(catching, call);
+  hwi_record_failed(&call->caller, call->entry, call->size, call->align);
+  return NULL;
+}
+
+/* The standard's loop, from where the real allocator said no. */
+static void *own_new(const struct hwi_new_call *call)
+{
+  hwi_new_handler *handler;
+  while ((handler = new_handler_for(call))) {
+    struct running before;
+    begin(call, &before);
+    call_new_handler(handler);
+    running = before;
+    void *block = own_block(call);
+    if (block) {
+      hwi_record_alloc(&call->caller, call->entry, call->size, call->align, block);
+      return block;
+    }
+  }
+  hwi_record_failed(&call->caller, call->entry, call->size, call->align);
+  hwi_cxx_throw_bad_alloc(call->caller.pc);
+  return NULL;
+}
+
+/* --- foreign --- */
+
+static __attribute__((noinline, noclone)) void *call_foreign_new(const struct hwi_new_call *call)
+{
+  NOTICE_EXCEPTIONS();
+  void *block = call_new(hwi_real_function[call->entry], call);
+  KEEP_FRAME();
+  return block;
+}
+
+static bool is_in_held(const void *block)
+{
+  return running.has_held && (uintptr_t)block - (uintptr_t)running.held_block <= running.held_size;
+}
+
+static void *foreign_new(const struct hwi_new_call *call)
+{
+  struct running before;
+  begin(call, &before);
+  running.frame = call->caller.sp;
+  void *block = call_foreign_new(call);
+  if (!is_in_held(block))
+    release_held();
+  running = before;
+  if (block)
+    hwi_record_alloc(&call->caller, call->entry, call->size, call->align, block);
+  else
+    hwi_record_failed(&call->caller, call->entry, call->size, call->align);
+  return block;
+}
+
+/* The code at `pc` belongs to the library whose operator is running. */
+static bool is_foreign_code(uintptr_t pc)
+{
+  struct hwi_os_module caller, foreign;
+  return hwi_os_find_module(pc, &caller) &&
+         hwi_os_find_module((uintptr_t)hwi_real_function[running.call.entry], &foreign) &&
+         caller.start == foreign.start;
+}
+
+bool hwi_operator_holds_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, void *block)
+{
+  if (running.is_delete || caller->sp >= running.frame || size < running.call.size || !is_foreign_code(caller->pc))
+    return false;
+  if (!block)
+    return true; /* the operator fails, or tries again: its own end is what counts */
+  release_held();
+  running.has_held = true;
+  running.held_entry = entry;
+  running.held_caller = *caller;
+  running.held_size = size;
+  running.held_block = block;
+  return true;
+}
+
+bool hwi_operator_holds_free(uintptr_t caller_pc, void *block)
+{
+  if (running.has_held && block == running.held_block)
+    release_held();
+  /* Foreign operators put a header of their own before the block, if anything. */
+  enum { HEADER_MAX_BYTES = 4096 };
+  if (!running.own_block || running.own_block - (uintptr_t)block > HEADER_MAX_BYTES || !is_foreign_code(caller_pc))
+    return false;
+  running.own_block = 0;
+  return true;
+}
+
+void *hwi_operator_new(const struct hwi_new_call *call)
+{
+  switch (hwi_operator_modes[call->entry]) {
+  case HWI_OPERATOR_FOREIGN:
+    return foreign_new(call);
+  case HWI_OPERATOR_ASIDE:
+    return call_new(hwi_real_function[call->entry], call);
+  default:
+    return is_nothrow(call->entry) ? own_new_nothrow(call) : own_new(call);
+  }
+}
+
+/* --- delete --- */
+
+static void call_next_delete(const struct hwi_delete_call *call)
+{
+  typedef void nothrow_fn(void *, const void *);
+  typedef void aligned_nothrow_fn(void *, size_t, const void *);
+  hwi_function *next = hwi_real_function[call->entry];
+  switch (call->entry) {
+  case HW_ENTRY_DELETE_NOTHROW:
+  case HW_ENTRY_DELETE_ARRAY_NOTHROW:
+    ((nothrow_fn *)next)(call->block, call->tag);
+    break;
+  case HW_ENTRY_DELETE_SIZED:
+  case HW_ENTRY_DELETE_ARRAY_SIZED:
+    ((hwi_free_sized_fn *)next)(call->block, call->size);
+    break;
+  case HW_ENTRY_DELETE_ALIGNED:
+  case HW_ENTRY_DELETE_ARRAY_ALIGNED:
+    ((hwi_free_sized_fn *)next)(call->block, call->align);
+    break;
+  case HW_ENTRY_DELETE_ALIGNED_NOTHROW:
+  case HW_ENTRY_DELETE_ARRAY_ALIGNED_NOTHROW:
+    ((aligned_nothrow_fn *)next)(call->block, call->align, call->tag);
+    break;
+  case HW_ENTRY_DELETE_SIZED_ALIGNED:
+  case HW_ENTRY_DELETE_ARRAY_SIZED_ALIGNED:
+    ((hwi_free_aligned_sized_fn *)next)(call->block, call->size, call->align);
+    break;
+  default:
+    ((hwi_free_fn *)next)(call->block);
+  }
+}
+
+void hwi_operator_delete(const struct hwi_delete_call *call)
+{
+  if (hwi_operator_modes[call->entry] == HWI_OPERATOR_ASIDE) {
+    call_next_delete(call);
+    return;
+  }
+  hwi_record_free(call->caller_pc, call->entry, call->block);
+  struct running before = running;
+  running = (struct running){
+      .outer = &before, .call.entry = call->entry, .is_delete = true, .own_block = (uintptr_t)call->block};
+  call_next_delete(call);
+  running = before;
+}
+
+/* --- the plan --- */
+
+static enum hw_entry base_of(enum hw_entry entry)
+{
+  switch (entry) {
+  case HW_ENTRY_NEW:
+  case HW_ENTRY_NEW_ARRAY:
+  case HW_ENTRY_NEW_NOTHROW:
+  case HW_ENTRY_NEW_ARRAY_NOTHROW:
+    return HW_ENTRY_NEW;
+  case HW_ENTRY_NEW_ALIGNED:
+  case HW_ENTRY_NEW_ARRAY_ALIGNED:
+  case HW_ENTRY_NEW_ALIGNED_NOTHROW:
+  case HW_ENTRY_NEW_ARRAY_ALIGNED_NOTHROW:
+    return HW_ENTRY_NEW_ALIGNED;
+  case HW_ENTRY_DELETE:
+  case HW_ENTRY_DELETE_ARRAY:
+  case HW_ENTRY_DELETE_NOTHROW:
+  case HW_ENTRY_DELETE_ARRAY_NOTHROW:
+  case HW_ENTRY_DELETE_SIZED:
+  case HW_ENTRY_DELETE_ARRAY_SIZED:
+    return HW_ENTRY_DELETE;
+  default:
+    return HW_ENTRY_DELETE_ALIGNED;
+  }
+}
+
+/* Who defines a function, as far as it matters here. */
+enum definer { DEFINED_NOWHERE, DEFINED_BY_RUNTIME, DEFINED_WITH_MALLOC, DEFINED_ELSEWHERE };
+
+static bool is_runtime(const char *path)
+{
+  static const char names[][16] = {"libstdc++.so", "libc++.so", "libc++abi.so", "libcxxrt.so"};
+  const char *base = path;
+  for (; *path; path++)
+    if (*path == '/')
+      base = path + 1;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strncmp(base, names[i], strlen(names[i])))
+      return true;
+  return false;
+}
+
+static enum definer definer_of(hwi_function *const next[], enum hw_entry entry)
+{
+  struct hwi_os_module module, malloc_module;
+  if (!next[entry] || !hwi_os_find_module((uintptr_t)next[entry], &module))
+    return DEFINED_NOWHERE;
+  if (hwi_os_find_module((uintptr_t)next[HW_ENTRY_MALLOC], &malloc_module) && malloc_module.start == module.start)
+    return DEFINED_WITH_MALLOC;
+  return is_runtime(module.path) ? DEFINED_BY_RUNTIME : DEFINED_ELSEWHERE;
+}
+
+static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry entry, bool operators_ahead,
+                                      bool malloc_ahead)
+{
+  enum definer definer = definer_of(next, entry);
+  if (definer == DEFINED_NOWHERE)
+    return HWI_OPERATOR_OWN;
+  if (operators_ahead)
+    return HWI_OPERATOR_ASIDE;
+  if (definer == DEFINED_ELSEWHERE)
+    return HWI_OPERATOR_FOREIGN;
+  if (definer == DEFINED_WITH_MALLOC)
+    return HWI_OPERATOR_OWN;
+  if (malloc_ahead) /* the runtime's operator leads to the program's malloc, which we do not see */
+    return entry == base_of(entry) ? HWI_OPERATOR_FOREIGN : HWI_OPERATOR_ASIDE;
+  return definer_of(next, base_of(entry)) == DEFINED_ELSEWHERE ? HWI_OPERATOR_ASIDE : HWI_OPERATOR_OWN;
+}
+
+static bool is_ahead(enum hw_entry entry)
+{
+  void *address;
+  return hwi_real_is_ahead(hwi_real_symbol(entry), &address);
+}
+
+void hwi_operators_plan(hwi_function *const next[])
+{
+  bool malloc_ahead = is_ahead(HW_ENTRY_MALLOC), operators_ahead = false, some_hold = false;
+  for (int entry = HW_ENTRY_NEW; entry < HW_ENTRY_COUNT; entry++)
+    operators_ahead |= next[entry] && is_ahead(entry);
+  for (int entry = HW_ENTRY_NEW; entry < HW_ENTRY_COUNT; entry++) {
+    hwi_operator_modes[entry] = mode_of(next, entry, operators_ahead, malloc_ahead);
+    some_hold |= hwi_operator_modes[entry] == HWI_OPERATOR_FOREIGN;
+  }
+  hwi_operators_hold = some_hold;
+}

@@ -1,0 +1,46 @@
+/* real.h - the next library's functions: those that the program would have called without us
+ *
+ * Found at the first call of any entry point, which is the dynamic loader's own, before any constructor runs. A preloaded
+ * or linked jemalloc, tcmalloc or mimalloc that comes behind us in the search order is the real allocator then.
+ */
+#ifndef HWI_RECORD_REAL_H
+#define HWI_RECORD_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "heapwright/detail/entry_list.h"
+
+typedef void hwi_function(void);
+typedef void *hwi_malloc_fn(size_t size);
+typedef void hwi_free_fn(void *block);
+typedef void *hwi_calloc_fn(size_t count, size_t size);
+typedef void *hwi_realloc_fn(void *old, size_t size);
+typedef void *hwi_reallocarray_fn(void *old, size_t count, size_t size);
+typedef int hwi_posix_memalign_fn(void **to, size_t align, size_t size);
+typedef void *hwi_aligned_alloc_fn(size_t align, size_t size);
+typedef size_t hwi_usable_size_fn(void *block);
+typedef void hwi_free_sized_fn(void *block, size_t size);
+typedef void hwi_free_aligned_sized_fn(void *block, size_t align, size_t size);
+typedef int hwi_dlclose_fn(void *handle);
+
+/* By enum hw_entry. All NULL before they are found. Afterwards the functions of C are never NULL: what the next libraries
+ * lack is made from what they have. Operators that no library behind us defines stay NULL. */
+extern __attribute__((visibility("hidden"))) hwi_function *hwi_real_function[HW_ENTRY_COUNT];
+extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
+
+/* The real function of an entry point as a function of `type`. */
+#define HWI_REAL(id, type) ((type *)hwi_real_function[HW_ENTRY_##id])
+
+/* Finds them all. False while they are being found by this very thread (the look-up allocates) and before this library is
+ * relocated: such a call is served by boot.h. Any thread, any time, any number of times; takes no lock of its own. */
+bool hwi_real_find(void);
+
+/* The symbol of an entry point. */
+const char *hwi_real_symbol(enum hw_entry entry);
+
+/* Whether a module ahead of this library, in the order in which the program looks symbols up, defines `symbol`, so that calls
+ * do not reach us. Its address goes to *address. Asks the loader; leaves no error text for dlerror. */
+bool hwi_real_is_ahead(const char *symbol, void **address);
+
+#endif
