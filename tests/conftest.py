@@ -1,0 +1,127 @@
+"""conftest.py - what every whole-program test shares: the tool, recording a program, compiling one, counting beside it"""
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from trace_header import read_header, traces_of_run
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 120  # seconds; a test that knows better passes its own
+
+
+@dataclass
+class Recording:
+    """One run under `heapwright record`."""
+
+    process: subprocess.CompletedProcess  # of the launcher; stdout and stderr are text
+    trace: Path
+    hw: object = field(repr=False)
+
+    @property
+    def report(self):
+        """`heapwright report --json` of the run, parsed."""
+        done = self.hw("report", "--json", str(self.trace))
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    @property
+    def header(self):
+        return read_header(self.trace)
+
+    @property
+    def traces(self):
+        """The run's trace and its children's."""
+        return traces_of_run(self.trace)
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The build tree, as an absolute path."""
+    return Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve()
+
+
+@pytest.fixture(scope="session")
+def recorder(build):
+    """The library to preload."""
+    return build / "lib/libheapwright-record.so"
+
+
+@pytest.fixture(scope="session")
+def hw(build):
+    """hw("report", "--json", trace): runs the tool, and returns the CompletedProcess with text output."""
+
+    def run(*arguments, timeout=TIMEOUT, **more):
+        more.setdefault("text", True)
+        return subprocess.run([str(build / "bin/heapwright"), *map(str, arguments)], capture_output=True, timeout=timeout, **more)
+
+    return run
+
+
+@pytest.fixture
+def record(hw, tmp_path):
+    """record([command...], "--depth", "5", env={...}): records a command, and returns a Recording.
+
+    env adds to the environment; whatever else subprocess.run knows (cwd, input, timeout) goes there. Every recording of
+    a test has a trace of its own, tmp_path/NUMBER.hwt, unless `trace` names it.
+    """
+    number = iter(range(1, 10000))
+
+    def run(command, *options, env=None, trace=None, **more):
+        trace = Path(trace or tmp_path / f"{next(number)}.hwt")
+        process = hw("record", "-o", trace, *options, "--", *command, env={**os.environ, **(env or {})}, **more)
+        return Recording(process, trace, hw)
+
+    return run
+
+
+@pytest.fixture
+def preload(recorder, hw, tmp_path):
+    """preload([command...], env={...}): the same with LD_PRELOAD alone, without the launcher."""
+    number = iter(range(1, 10000))
+
+    def run(command, env=None, trace=None, **more):
+        trace = Path(trace or tmp_path / f"preload-{next(number)}.hwt")
+        environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace), **(env or {})}
+        more.setdefault("timeout", TIMEOUT)
+        more.setdefault("text", True)
+        process = subprocess.run(list(map(str, command)), capture_output=True, env=environment, **more)
+        return Recording(process, trace, hw)
+
+    return run
+
+
+def compile_source(compiler, suffix, folder, source, flags, name):
+    """A source that is a path is compiled where it is; anything else is the text of the program."""
+    path = Path(source) if "\n" not in str(source) else folder / f"{name}{suffix}"
+    if path.parent == folder and "\n" in str(source):
+        path.write_text(source)
+    output = folder / name
+    done = subprocess.run([compiler, "-O1", "-g", str(path), "-o", str(output), *flags], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture
+def compile_c(tmp_path):
+    """compile_c("int main...", "-pthread", name="x"): the path of the program. `source` may be a path, too."""
+
+    def run(source, *flags, name="program"):
+        return compile_source("gcc", ".c", tmp_path, source, ["-std=gnu17", *flags], name)
+
+    return run
+
+
+@pytest.fixture
+def compile_cxx(tmp_path):
+    """The same for C++17."""
+
+    def run(source, *flags, name="program"):
+        return compile_source("g++", ".cc", tmp_path, source, ["-std=c++17", *flags], name)
+
+    return run

@@ -1,0 +1,162 @@
+"""Real programs say, write and return the same with the recorder as without it, and the recorder's evidence is clean.
+
+Each program runs twice without the recorder and once with it, in the same folder. What differs between the first two runs
+(times, ports, ids) is the program's own doing: numbers are masked then, and files that differ are left out. Every stack is
+audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all runs the slow ones too; HW_ONLY=NAME runs those whose name contains NAME.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+from dataclasses import dataclass
+
+import inputs
+import programs
+import pytest
+from trace_header import read_header, traces_of_run
+
+PRELUDE = """wait_for_server() {
+  tries=0
+  until bash -c "echo >/dev/tcp/127.0.0.1/$PORT" 2>/dev/null; do
+    tries=$((tries + 1))
+    [ $tries -lt 400 ] || { echo "nothing listens on $PORT" >&2; exit 99; }
+    sleep 0.05
+  done
+}
+"""
+SLOWER_WITH_RECORDER = 20  # every stack is walked twice
+ALLOWED = [program for program in programs.chosen(os.environ.get("HW_PROGRAMS", "quick"))
+           if os.environ.get("HW_ONLY", "") in program.name]
+
+
+@dataclass(frozen=True)
+class Result:
+    status: int
+    output: bytes
+    errors: bytes
+    files: dict
+
+
+def installed_packages():
+    listing = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n"], capture_output=True, text=True)
+    return {line.split()[1] for line in listing.stdout.splitlines() if line.startswith("installed ")}
+
+
+INSTALLED = installed_packages()
+
+
+@pytest.fixture(scope="module")
+def inputs_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    folder.chmod(0o755)
+    inputs.make_all(folder)
+    return folder
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def digests(folder):
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and path.suffix != ".log":
+            files[str(path.relative_to(folder))] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return files
+
+
+class Bench:
+    """One program, run in the same place each time."""
+
+    def __init__(self, program, folder, inputs_folder):
+        self.program = program
+        self.folder = folder
+        self.script = folder.with_name(folder.name + ".sh")
+        self.script.write_text(PRELUDE + program.script)
+        self.environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "TZ": "UTC",
+                            "TERM": "dumb", "HOME": str(folder), "IN": str(inputs_folder), "PORT": str(free_port())}
+
+    def run(self, before=(), more=None, timeout=None):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
+        # A static program is the command itself: `record` cannot know what a shell will start.
+        shell = ["/bin/busybox", "sh"] if self.program.unseen else ["/bin/sh"]
+        done = subprocess.run([*before, *shell, "-eu", str(self.script)], cwd=self.folder, capture_output=True,
+                              stdin=subprocess.DEVNULL, env={**self.environment, **(more or {})},
+                              timeout=timeout or self.program.timeout)
+        return Result(done.returncode, done.stdout, done.stderr, digests(self.folder))
+
+
+def masked(result):
+    return Result(result.status, re.sub(rb"[0-9a-fA-F]*\d[0-9a-fA-F]*", b"N", result.output),
+                  re.sub(rb"[0-9a-fA-F]*\d[0-9a-fA-F]*", b"N", result.errors), result.files)
+
+
+def stable_files(first, second):
+    return {name for name in first.files.keys() & second.files.keys() if first.files[name] == second.files[name]}
+
+
+def assert_same(plain, again, recorded):
+    if (plain.output, plain.errors) != (again.output, again.errors):
+        plain, again, recorded = masked(plain), masked(again), masked(recorded)
+        assert (plain.output, plain.errors) == (again.output, again.errors), "differs by itself: make the script say less"
+    assert recorded.errors.decode(errors="replace") == plain.errors.decode(errors="replace")
+    assert recorded.output.decode(errors="replace") == plain.output.decode(errors="replace")
+    assert recorded.status == plain.status
+    assert recorded.files.keys() == plain.files.keys()
+    for name in stable_files(plain, again):
+        assert recorded.files[name] == plain.files[name], f"{name} has other contents"
+
+
+def without_note(recorded):
+    """A static program: `record` says in lines of its own that it cannot see it; the rest is the program's."""
+    notes = [line for line in recorded.errors.splitlines(True) if line.startswith(b"heapwright: ")]
+    assert notes, "record should say that it cannot see a static program"
+    others = b"".join(line for line in recorded.errors.splitlines(True) if line not in notes)
+    return Result(recorded.status, recorded.output, others, recorded.files)
+
+
+def evidence_against(path):
+    """What a trace's own evidence says against it, in words."""
+    header = read_header(path)
+    wrong = []
+    if header.audit_differences:
+        wrong.append(f"{header.audit_differences} of {header.audited_stacks} audited stacks differ")
+    if header.lost_events:
+        wrong.append(f"{header.lost_events} events lost")
+    if header.state not in (0, 1):
+        wrong.append(f"stopped with state {header.state}")
+    return [f"{path.name}: {what}" for what in wrong]
+
+
+def test_every_program_of_the_table_is_told_apart():
+    names = [program.name for program in programs.load()]
+    assert len(names) == len(set(names))
+    assert len({program.name for program in programs.chosen("quick")}) >= 60
+
+
+@pytest.mark.parametrize("program", ALLOWED, ids=lambda program: program.name.replace(" ", "-"))
+def test_program(program, hw, build, inputs_folder, tmp_path):
+    missing = [package for package in program.packages if package not in INSTALLED]
+    if missing:
+        pytest.skip(f"not installed: {' '.join(missing)}")
+    tmp_path.chmod(0o755)
+    bench = Bench(program, tmp_path / "work", inputs_folder)
+    plain, again = bench.run(), bench.run()
+    assert plain.status == program.exit_status, f"without the recorder: {plain.errors.decode(errors='replace')[-2000:]}"
+    trace = tmp_path / "run.hwt"
+    recorded = bench.run([str(build / "bin/heapwright"), "record", "--quiet", "-o", str(trace), "--"],
+                         {"HEAPWRIGHT_CHECK": "1"}, program.timeout * SLOWER_WITH_RECORDER)
+    assert_same(plain, again, without_note(recorded) if program.unseen else recorded)
+    if program.unseen:
+        return
+    traces = traces_of_run(trace)
+    assert traces, "no trace was made"
+    assert not [line for path in traces for line in evidence_against(path)]
+    report = hw("report", "--json", str(trace))
+    assert report.returncode == 0, report.stderr
