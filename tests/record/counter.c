@@ -1,0 +1,298 @@
+/* counter.c - an independent count of a program's allocations, to hold the recorder against
+ *
+ * A library to preload, behind the recorder or alone, that shares no code and no idea with it: each function calls the next
+ * library's and adds to a few numbers, by the rules under "What counts" in the design. operator new is one malloc and adds
+ * to the numbers once. At exit the numbers go as JSON to the file that COUNTER_OUTPUT names; COUNTER_OUTPUT=%p... stands for
+ * the process id. Blocks from before malloc is found are not counted, as the recorder does not count its own.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { EARLY_BYTES = 1 << 16, TEXT_BYTES = 512, PATH_BYTES = 4096 };
+
+static struct {
+  long allocation_calls, free_calls, failed_calls, allocated_bytes;
+} total;
+
+static _Alignas(16) char early[EARLY_BYTES];
+static size_t early_used;
+
+static void *(*next_malloc)(size_t);
+static void (*next_free)(void *);
+static void *(*next_calloc)(size_t, size_t);
+static void *(*next_realloc)(void *, size_t);
+static void *(*next_reallocarray)(void *, size_t, size_t);
+static int (*next_posix_memalign)(void **, size_t, size_t);
+static void *(*next_aligned_alloc)(size_t, size_t);
+static void *(*next_memalign)(size_t, size_t);
+static void *(*next_valloc)(size_t);
+static void *(*next_pvalloc)(size_t);
+static __thread int is_looking_up;
+
+static int is_early(const void *block)
+{
+  return (const char *)block >= early && (const char *)block < early + EARLY_BYTES;
+}
+
+static void *early_block(size_t size)
+{
+  size_t need = (size + 31) & ~(size_t)15;
+  size_t at = __atomic_fetch_add(&early_used, need, __ATOMIC_RELAXED);
+  if (at + need > EARLY_BYTES)
+    return NULL;
+  *(size_t *)(early + at) = size;
+  return early + at + 16;
+}
+
+/* Whether the next functions can be called; not while dlsym itself is allocating. */
+static int is_ready(void)
+{
+  if (next_malloc)
+    return 1;
+  if (is_looking_up)
+    return 0;
+  is_looking_up = 1;
+  next_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+  next_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+  next_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+  next_reallocarray = (void *(*)(void *, size_t, size_t))dlsym(RTLD_NEXT, "reallocarray");
+  next_posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
+  next_aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+  next_memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
+  next_valloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "valloc");
+  next_pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc");
+  next_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+  is_looking_up = 0;
+  return 1;
+}
+
+static void add(long *number, long amount)
+{
+  __atomic_fetch_add(number, amount, __ATOMIC_RELAXED);
+}
+
+static void *count(void *block, size_t size)
+{
+  if (block) {
+    add(&total.allocation_calls, 1);
+    add(&total.allocated_bytes, (long)size);
+  } else {
+    add(&total.failed_calls, 1);
+  }
+  return block;
+}
+
+static void count_free(void *block)
+{
+  if (!block || is_early(block) || !is_ready())
+    return;
+  add(&total.free_calls, 1);
+  next_free(block);
+}
+
+void *malloc(size_t size)
+{
+  return is_ready() ? count(next_malloc(size), size) : early_block(size);
+}
+
+void free(void *block)
+{
+  count_free(block);
+}
+
+void *calloc(size_t n, size_t size)
+{
+  return is_ready() ? count(next_calloc(n, size), n * size) : early_block(n * size);
+}
+
+static void *count_realloc(void *old, void *block, size_t size)
+{
+  if (old && (block || size == 0))
+    add(&total.free_calls, 1);
+  if (block || !old || size)
+    count(block, size);
+  return block;
+}
+
+static void *realloc_early(void *old, size_t size)
+{
+  void *block = is_ready() ? count(next_malloc(size), size) : early_block(size);
+  size_t old_size = *(size_t *)((char *)old - 16);
+  return block ? memcpy(block, old, old_size < size ? old_size : size) : NULL;
+}
+
+void *realloc(void *old, size_t size)
+{
+  if (old && is_early(old))
+    return realloc_early(old, size);
+  return is_ready() ? count_realloc(old, next_realloc(old, size), size) : early_block(size);
+}
+
+void *reallocarray(void *old, size_t n, size_t size)
+{
+  size_t bytes;
+  if (__builtin_mul_overflow(n, size, &bytes))
+    bytes = SIZE_MAX;
+  if (old && is_early(old))
+    return realloc_early(old, bytes);
+  return is_ready() ? count_realloc(old, next_reallocarray(old, n, size), bytes) : early_block(bytes);
+}
+
+int posix_memalign(void **to, size_t align, size_t size)
+{
+  if (!is_ready())
+    return ENOMEM;
+  int error = next_posix_memalign(to, align, size);
+  count(error ? NULL : *to, size);
+  return error;
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+  return is_ready() ? count(next_aligned_alloc(align, size), size) : NULL;
+}
+
+void *memalign(size_t align, size_t size)
+{
+  return is_ready() ? count(next_memalign(align, size), size) : NULL;
+}
+
+void *valloc(size_t size)
+{
+  return is_ready() ? count(next_valloc(size), size) : NULL;
+}
+
+void *pvalloc(size_t size)
+{
+  return is_ready() ? count(next_pvalloc(size), size) : NULL;
+}
+
+/* --- C++ --- */
+
+typedef void handler_fn(void);
+extern handler_fn *get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
+extern void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak));
+
+/* One operator new: a handler may be called and may free and allocate, which counts as its own. */
+static void *new_block(size_t size, size_t align)
+{
+  for (;;) {
+    void *block = NULL;
+    size_t asked = size ? size : 1;
+    if (!is_ready())
+      return early_block(size);
+    if (!align)
+      block = next_malloc(asked);
+    else if (!(align & (align - 1)) && asked + align > asked)
+      block = next_aligned_alloc(align, (asked + align - 1) & ~(align - 1));
+    if (block)
+      return count(block, size);
+    handler_fn *handler = get_new_handler && !(align & (align - 1)) ? get_new_handler() : NULL;
+    if (!handler)
+      return count(NULL, size);
+    handler();
+  }
+}
+
+static void *new_or_throw(size_t size, size_t align)
+{
+  void *block = new_block(size, align);
+  if (!block && throw_bad_alloc)
+    throw_bad_alloc();
+  return block;
+}
+
+#define NEW(symbol, parameters, ...) \
+  void *symbol parameters;           \
+  void *symbol parameters            \
+  {                                  \
+    __VA_ARGS__;                     \
+  }
+NEW(_Znwm, (size_t size), return new_or_throw(size, 0))
+NEW(_Znam, (size_t size), return new_or_throw(size, 0))
+NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), return new_or_throw(size, align))
+NEW(_ZnamSt11align_val_t, (size_t size, size_t align), return new_or_throw(size, align))
+NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (void)tag; return new_block(size, 0))
+NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (void)tag; return new_block(size, 0))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (void)tag;
+    return new_block(size, align))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (void)tag;
+    return new_block(size, align))
+
+/* A delete needs nothing but its first argument. */
+#define DELETE(symbol)      \
+  void symbol(void *block); \
+  void symbol(void *block)  \
+  {                         \
+    count_free(block);      \
+  }
+DELETE(_ZdlPv)
+DELETE(_ZdaPv)
+DELETE(_ZdlPvm)
+DELETE(_ZdaPvm)
+DELETE(_ZdlPvRKSt9nothrow_t)
+DELETE(_ZdaPvRKSt9nothrow_t)
+DELETE(_ZdlPvSt11align_val_t)
+DELETE(_ZdaPvSt11align_val_t)
+DELETE(_ZdlPvmSt11align_val_t)
+DELETE(_ZdaPvmSt11align_val_t)
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t)
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+
+/* --- the result --- */
+
+static char *put(char *at, const char *text, long number)
+{
+  char digits[24];
+  int n = 0;
+  while (*text)
+    *at++ = *text++;
+  do {
+    digits[n++] = (char)('0' + number % 10);
+    number /= 10;
+  } while (number);
+  while (n)
+    *at++ = digits[--n];
+  return at;
+}
+
+/* Replaces %p by the process id. */
+static void expand(const char *from, char *to)
+{
+  char *end = to + PATH_BYTES - 32;
+  for (; *from && to < end; from++)
+    if (from[0] == '%' && from[1] == 'p') {
+      to = put(to, "", (long)syscall(SYS_getpid));
+      from++;
+    } else {
+      *to++ = *from;
+    }
+  *to = 0;
+}
+
+static __attribute__((destructor(101))) void write_totals(void)
+{
+  char path[PATH_BYTES], text[TEXT_BYTES], *end = text;
+  const char *output = getenv("COUNTER_OUTPUT");
+  if (!output)
+    return;
+  end = put(end, "{\"allocation_calls\": ", total.allocation_calls);
+  end = put(end, ", \"free_calls\": ", total.free_calls);
+  end = put(end, ", \"failed_calls\": ", total.failed_calls);
+  end = put(end, ", \"allocated_bytes\": ", total.allocated_bytes);
+  *end++ = '}';
+  *end++ = '\n';
+  expand(output, path);
+  int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (fd < 0)
+    return;
+  syscall(SYS_write, fd, text, (size_t)(end - text));
+  syscall(SYS_close, fd);
+}
