@@ -1,0 +1,31 @@
+"""An installed heapwright is laid out like the build tree and finds its library from there."""
+
+import shutil
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def installed(build, tmp_path):
+    subprocess.run(["cmake", "--install", build, "--prefix", "/opt/heapwright"], check=True, capture_output=True,
+                   env={"DESTDIR": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    return tmp_path / "opt/heapwright"
+
+
+def test_layout(installed):
+    assert (installed / "bin/heapwright").is_file()
+    assert (installed / "lib/libheapwright-record.so").is_file()
+    assert (installed / "share/man/man1/heapwright.1").is_file()
+
+
+def test_installed_tool_records(installed, tmp_path):
+    moved = tmp_path / "moved elsewhere"
+    shutil.move(installed, moved)
+    trace = tmp_path / "x.hwt"
+    done = subprocess.run([moved / "bin/heapwright", "record", "--quiet", "-o", trace, "--", "/bin/ls", "/"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "usr" in done.stdout
+    report = subprocess.run([moved / "bin/heapwright", "report", trace], capture_output=True, text=True)
+    assert report.returncode == 0, report.stderr
+    assert "/bin/ls" in report.stdout

@@ -1,0 +1,66 @@
+"""What the recorder asks of a system and what it shows to a program: the wrong answer breaks programs at load time.
+
+An extra export would take a program's own function away from it; a newer glibc than thought, or a library beside libc,
+would keep programs from starting; a text relocation is refused by hardened systems.
+"""
+
+import re
+import subprocess
+
+import pytest
+
+LOWEST_GLIBC = (2, 34)  # dlsym is part of libc.so.6 from here on
+# dlclose is no entry point: it is interposed to notice that a library went away.
+C_NAMES = {"malloc", "free", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
+           "malloc_usable_size", "free_sized", "free_aligned_sized", "dlclose"}
+NEW_NAMES = {f"_Z{kind}m{variant}" for kind in ("nw", "na") for variant in
+             ("", "RKSt9nothrow_t", "St11align_val_t", "St11align_val_tRKSt9nothrow_t")}
+DELETE_NAMES = {f"_Z{kind}Pv{variant}" for kind in ("dl", "da") for variant in
+                ("", "RKSt9nothrow_t", "m", "St11align_val_t", "St11align_val_tRKSt9nothrow_t", "mSt11align_val_t")}
+
+
+def output_of(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
+
+
+def test_exports_are_the_entry_points_alone(recorder):
+    exported = {line.split()[-1].split("@")[0] for line in output_of("nm", "-D", "--defined-only", recorder).splitlines()}
+    assert exported == C_NAMES | NEW_NAMES | DELETE_NAMES
+
+
+def test_needs_libc_alone(recorder):
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "-dW", recorder))
+    assert needed == ["libc.so.6"]
+
+
+def test_lowest_glibc(recorder):
+    lines = [line for line in output_of("objdump", "-T", recorder).splitlines() if "*UND*" in line]
+    strong = [line for line in lines if not re.match(r"^[0-9a-f]+\s+w\s", line)]
+    versions = {tuple(map(int, version.split("."))) for line in strong for version in re.findall(r"GLIBC_([\d.]+)", line)}
+    assert versions and max(versions) <= LOWEST_GLIBC
+
+
+def test_is_bound_at_load_time_without_text_relocations(recorder):
+    dynamic = output_of("readelf", "-dW", recorder)
+    assert "BIND_NOW" in dynamic or re.search(r"FLAGS_1.*NOW", dynamic)
+    assert "TEXTREL" not in dynamic
+    assert "[libheapwright-record.so]" in dynamic
+
+
+def test_stack_is_not_executable(recorder):
+    (stack,) = re.findall(r"GNU_STACK.*", output_of("readelf", "-lW", recorder))
+    assert re.search(r"\bRW\b", stack) and "RWE" not in stack
+
+
+def test_thread_local_storage_is_small_and_initial_exec(recorder):
+    assert "STATIC_TLS" in output_of("readelf", "-dW", recorder)
+    assert "__tls_get_addr" not in output_of("nm", "-D", recorder)
+    tls = re.search(r"^\s+TLS\s+\S+ \S+ \S+ \S+ (0x[0-9a-f]+)", output_of("readelf", "-lW", recorder), re.M)
+    assert tls and int(tls.group(1), 16) <= 64
+
+
+@pytest.mark.parametrize("name", ["printf", "fprintf", "abort", "exit", "_exit", "signal", "sigaction", "pthread_create",
+                                  "pthread_mutex_lock", "timer_create", "setenv", "fopen"])
+def test_calls_nothing_that_the_target_would_notice(recorder, name):
+    undefined = {line.split()[-1].split("@")[0] for line in output_of("nm", "-D", "--undefined-only", recorder).splitlines()}
+    assert name not in undefined
