@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,5 +122,44 @@ def compile_cxx(tmp_path):
 
     def run(source, *flags, name="program"):
         return compile_source("g++", ".cc", tmp_path, source, ["-std=c++17", *flags], name)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def counter(tmp_path_factory):
+    """A library to preload that counts allocations independently of the recorder."""
+    library = tmp_path_factory.mktemp("counter") / "libcounter.so"
+    source = ROOT / "tests/record/counter.c"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-fexceptions", "-fno-builtin", str(source), "-o", str(library)], check=True)
+    return library
+
+
+@pytest.fixture
+def record_counted(record, counter, tmp_path):
+    """record_counted([command...]): records a command with the counter behind the recorder, so that both see the same run.
+
+    Returns the Recording and the counter's numbers, which have the names of the report's.
+    """
+    number = iter(range(1, 10000))
+
+    def run(command, *options, env=None, **more):
+        output = tmp_path / f"counted-{next(number)}.json"
+        recording = record(command, *options, env={**(env or {}), "LD_PRELOAD": str(counter), "COUNTER_OUTPUT": str(output)}, **more)
+        return recording, json.loads(output.read_text())
+
+    return run
+
+
+@pytest.fixture
+def check_counts(record_counted):
+    """check_counts([command...]): records a command, and fails unless the report's numbers are the counter's, exactly."""
+
+    def run(command, *options, **more):
+        recording, counts = record_counted(command, *options, **more)
+        report = recording.report
+        assert {name: report[name] for name in counts} == counts
+        assert report["lost_events"] == 0
+        return recording
 
     return run
