@@ -89,10 +89,13 @@ struct hwi_trace_info {
   const struct hwi_rss_point *rss; uint32_t rss_count;
   const struct hw_exit_status *exit; /* NULL: unknown (still running, killed with its launcher, or no launcher) */
   const struct hwi_note *notes; uint32_t note_count;
+  uint64_t rss_peak_bytes;     /* as the target saw it now and then; 0: unknown */
   uint64_t duration_ns;        /* from the start to the last thing known */
   uint32_t node_count, module_count, thread_count; /* one more than the largest number seen */
   uint32_t children_unseen;
   bool being_written;          /* its process is alive and has it mapped */
+  bool ended;                  /* the program reached the end of its destructors */
+  bool parent_missing;         /* of a forked image: stacks that it inherited are unknown */
   uint64_t silent_from_ns;     /* UINT64_MAX: never. From here on nothing could be recorded (limit, disk) */
   uint64_t damaged_chunks;     /* left out, wholly or from some byte on */
   uint64_t first_damage_off;   /* valid where damaged_chunks > 0 */
@@ -102,20 +105,36 @@ struct hwi_trace_info {
 
 struct hwi_trace; /* an open image */
 
-/* Opens a trace, reads its chunk index, nodes' and modules' definitions lazily. On failure *trace is NULL and *error says
- * why. A forked image opens its parent too (for inherited nodes), found by image id beside it. Not thread-safe. */
+enum { HWI_TRACE_MIN_BATCH = 64 };
+
+/* Opens a trace and reads its index and the tools' records. On failure *trace is NULL and *error says why. An image begun by
+ * a fork reads its parent's definitions too, found by image id beside it. A trace is used by one thread at a time. */
 int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error);
 void hwi_trace_close(struct hwi_trace *trace); /* NULL is fine */
 
+/* Valid until the trace is closed; its contents grow while events are read. */
 const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace);
 
-/* Copies up to `max` next events in order. The number, 0 at the end, or negative. */
+/* Copies up to `max` (at least HWI_TRACE_MIN_BATCH) next events in order. The number, 0 at the end, or negative. */
 int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, struct hwi_error *error);
 
-/* Definitions; complete once hwi_trace_next has returned 0. Numbers out of range give a node/module with known = false. */
+/* Lets the order of events of different streams at equal ticks be settled where only the live blocks can tell: `is_live`
+ * says whether `address` is live after all events given out so far. It is asked from within hwi_trace_next, which gives out
+ * fewer events so that it need not ask while some are under way. Without it, what was freed in such a moment counts as live
+ * before where the events alone do not say. */
+void hwi_trace_set_liveness(struct hwi_trace *trace, bool (*is_live)(void *context, uint64_t address), void *context);
+
+/* How many of the `all` bytes of events in the file hwi_trace_next has used. */
+void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t *all);
+
+/* A node can be used by one stream before the stream that defines it is read that far: see hwi_trace_complete. Numbers that
+ * nothing defines give a node, module or thread with known = false. */
 struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number);
 const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_t number);
 const struct hwi_thread *hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
+
+/* Reads ahead for the definitions of the whole file; later calls do nothing. 0 or negative. */
+int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error);
 
 /* Nanoseconds since the start of the image. */
 uint64_t hwi_trace_tick_ns(const struct hwi_trace *trace, uint64_t tick);

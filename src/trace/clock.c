@@ -1,0 +1,69 @@
+/* clock.c - from the ticks of events to nanoseconds since the start of the image
+ *
+ * The rate comes from the two anchors that lie farthest apart. Reading both clocks takes some 100 ns, so that over
+ * TRUSTED_SPAN_NS the anchors are good for one part in 10^5; over a shorter time what the CPU says of itself is better.
+ */
+#include "trace/clock.h"
+
+enum { POINT_BITS = 32 };
+static const uint64_t TRUSTED_SPAN_NS = 10000000;
+static const uint64_t LATEST_NS = UINT64_C(1) << 62;
+static const double NS_PER_SECOND = 1e9, LOWEST_HZ = 1e3, HIGHEST_HZ = 1e12;
+
+/* Units a second between two anchors; 0: they say nothing. */
+static double rate(const struct hw_anchor *from, const struct hw_anchor *to)
+{
+  if (to->clock <= from->clock || to->monotonic_ns <= from->monotonic_ns)
+    return 0;
+  double hz = (double)(to->clock - from->clock) * NS_PER_SECOND / (double)(to->monotonic_ns - from->monotonic_ns);
+  return hz >= LOWEST_HZ && hz <= HIGHEST_HZ ? hz : 0;
+}
+
+static double best_rate(const struct hw_trace_header *header, const struct hw_anchor *anchors, uint32_t anchor_count)
+{
+  double hz = rate(&header->start, &header->last);
+  uint64_t span = hz > 0 ? header->last.monotonic_ns - header->start.monotonic_ns : 0;
+  for (uint32_t i = 0; i < anchor_count; i++) {
+    double other = rate(&header->start, &anchors[i]);
+    if (other > 0 && anchors[i].monotonic_ns - header->start.monotonic_ns > span) {
+      hz = other;
+      span = anchors[i].monotonic_ns - header->start.monotonic_ns;
+    }
+  }
+  double hint = (double)header->clock_hz_hint;
+  if (span < TRUSTED_SPAN_NS && hint >= LOWEST_HZ && hint <= HIGHEST_HZ)
+    return hint;
+  return hz > 0 ? hz : NS_PER_SECOND;
+}
+
+void hwi_clock_init(struct hwi_clock *clock, const struct hw_trace_header *header, const struct hw_anchor *anchors,
+                    uint32_t anchor_count)
+{
+  double hz = header->clock == HW_CLOCK_MONOTONIC_NS ? NS_PER_SECOND : best_rate(header, anchors, anchor_count);
+  clock->start = header->start.clock;
+  clock->ns_per_unit = (uint64_t)(NS_PER_SECOND / hz * (double)(UINT64_C(1) << POINT_BITS) + 0.5);
+  clock->tick_shift = header->tick_shift;
+}
+
+static uint64_t scale(const struct hwi_clock *clock, unsigned __int128 units)
+{
+  if (units <= clock->start)
+    return 0;
+  unsigned __int128 since = units - clock->start;
+  if (since >> 80) /* only nonsense is that late, and the product must fit */
+    return LATEST_NS;
+  unsigned __int128 ns = (since >> 16) * clock->ns_per_unit >> 16;
+  if (!(since >> 64))
+    ns = since * clock->ns_per_unit >> POINT_BITS;
+  return ns < LATEST_NS ? (uint64_t)ns : LATEST_NS;
+}
+
+uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units)
+{
+  return scale(clock, units);
+}
+
+uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t tick)
+{
+  return scale(clock, (unsigned __int128)tick << clock->tick_shift);
+}

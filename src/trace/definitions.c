@@ -1,0 +1,290 @@
+/* definitions.c - what a trace says about numbers: nodes, modules, threads */
+#include "trace/definitions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/grow.h"
+
+enum { THREADS_FIRST_CAPACITY = 64 };
+
+struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t first_module, uint64_t limit)
+{
+  struct hwi_definitions *made = calloc(1, sizeof *made);
+  if (!made)
+    return NULL;
+  made->references = 1;
+  made->first_node = first_node ? first_node : 1;
+  made->first_module = first_module ? first_module : 1;
+  made->limit = limit < UINT32_MAX ? limit : UINT32_MAX;
+  return made;
+}
+
+struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions)
+{
+  if (definitions)
+    definitions->references++;
+  return definitions;
+}
+
+static void release(struct hwi_definitions *d)
+{
+  free(d->nodes);
+  for (size_t i = 0; i < d->module_count; i++)
+    free((char *)d->modules[i].path);
+  free(d->modules);
+  free(d->threads);
+  for (size_t i = 0; i < d->note_count; i++)
+    free((char *)d->notes[i].text);
+  free(d->notes);
+  free(d->command.bytes);
+  free(d->exe.bytes);
+  free(d->cwd.bytes);
+  free(d->environment.bytes);
+  free(d);
+}
+
+void hwi_definitions_destroy(struct hwi_definitions *definitions)
+{
+  while (definitions && --definitions->references == 0) {
+    struct hwi_definitions *parent = definitions->parent;
+    release(definitions);
+    definitions = parent;
+  }
+}
+
+bool hwi_definitions_add_node(struct hwi_definitions *d, uint32_t number, const struct hwi_node *node)
+{
+  if (number < d->first_node || number - d->first_node >= d->limit)
+    return false;
+  size_t index = number - d->first_node;
+  if (index >= d->node_capacity &&
+      !hwi_grow((void **)&d->nodes, &d->node_capacity, index + 1, sizeof *d->nodes)) {
+    d->no_memory = true;
+    return true; /* the events behind it are still good */
+  }
+  if (index >= d->node_count)
+    d->node_count = index + 1;
+  if (!d->nodes[index].known) {
+    d->nodes[index] = *node;
+    d->nodes[index].known = true;
+  }
+  return true;
+}
+
+struct hwi_node hwi_definitions_node(const struct hwi_definitions *d, uint32_t number)
+{
+  while (d && number && number < d->first_node)
+    d = d->parent;
+  if (!d || number < d->first_node || number - d->first_node >= d->node_count)
+    return (struct hwi_node){.known = false};
+  return d->nodes[number - d->first_node];
+}
+
+const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *d, uint32_t number)
+{
+  static const struct hwi_module unknown = {.path = ""};
+  while (d && number && number < d->first_module)
+    d = d->parent;
+  if (!d || number < d->first_module || number - d->first_module >= d->module_count)
+    return &unknown;
+  const struct hwi_module *module = &d->modules[number - d->first_module];
+  return module->known ? module : &unknown;
+}
+
+/* The slot of `number`, or the empty one where it belongs. */
+static struct hwi_thread_entry *thread_slot(const struct hwi_definitions *d, uint32_t number)
+{
+  size_t mask = d->thread_capacity - 1;
+  size_t at = number * (size_t)UINT32_C(2654435761) & mask;
+  while (d->threads[at].thread.known && d->threads[at].number != number)
+    at = (at + 1) & mask;
+  return &d->threads[at];
+}
+
+static bool grow_threads(struct hwi_definitions *d)
+{
+  size_t old_capacity = d->thread_capacity;
+  struct hwi_thread_entry *old = d->threads;
+  size_t capacity = old_capacity ? old_capacity * 2 : THREADS_FIRST_CAPACITY;
+  struct hwi_thread_entry *made = calloc(capacity, sizeof *made);
+  if (!made)
+    return false;
+  d->threads = made;
+  d->thread_capacity = capacity;
+  for (size_t i = 0; i < old_capacity; i++)
+    if (old[i].thread.known)
+      *thread_slot(d, old[i].number) = old[i];
+  free(old);
+  return true;
+}
+
+const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *d, uint32_t number)
+{
+  static const struct hwi_thread unknown = {.policy = UINT8_MAX};
+  if (!d->thread_count)
+    return &unknown;
+  const struct hwi_thread_entry *entry = thread_slot(d, number);
+  return entry->thread.known ? &entry->thread : &unknown;
+}
+
+/* --- records --- */
+
+struct payload {
+  const uint8_t *at, *end;
+  bool bad;
+};
+
+static uint64_t take_varint(struct payload *p)
+{
+  uint64_t value = 0;
+  for (unsigned shift = 0; p->at < p->end && shift < 64; shift += 7) {
+    uint8_t byte = *p->at++;
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if (!(byte & 0x80))
+      return value;
+  }
+  p->bad = true;
+  return 0;
+}
+
+static uint8_t take_byte(struct payload *p)
+{
+  if (p->at < p->end)
+    return *p->at++;
+  p->bad = true;
+  return 0;
+}
+
+static char *copy_text(struct hwi_definitions *d, const uint8_t *from, size_t bytes)
+{
+  char *made = malloc(bytes + 1);
+  if (!made) {
+    d->no_memory = true;
+    return NULL;
+  }
+  memcpy(made, from, bytes);
+  made[bytes] = 0;
+  return made;
+}
+
+static bool add_module(struct hwi_definitions *d, struct payload *p)
+{
+  uint64_t number = take_varint(p);
+  struct hwi_module module = {.known = true};
+  module.start = take_varint(p);
+  module.end = module.start + take_varint(p);
+  module.bias = take_varint(p);
+  module.build_id_bytes = take_byte(p);
+  if (p->bad || module.build_id_bytes > sizeof module.build_id || module.build_id_bytes > p->end - p->at)
+    return false;
+  memcpy(module.build_id, p->at, module.build_id_bytes);
+  p->at += module.build_id_bytes;
+  if (number < d->first_module || number - d->first_module >= d->limit / 8) /* a MODULE record has more than 8 bytes */
+    return false;
+  size_t index = number - d->first_module;
+  if (index >= d->module_capacity &&
+      !hwi_grow((void **)&d->modules, &d->module_capacity, index + 1, sizeof *d->modules)) {
+    d->no_memory = true;
+    return true;
+  }
+  if (index >= d->module_count)
+    d->module_count = index + 1;
+  if (d->modules[index].known)
+    return true;
+  module.path = copy_text(d, p->at, (size_t)(p->end - p->at));
+  if (module.path)
+    d->modules[index] = module;
+  return true;
+}
+
+static bool add_thread(struct hwi_definitions *d, struct payload *p, uint32_t *thread)
+{
+  uint64_t number = take_varint(p);
+  struct hwi_thread made = {.known = true};
+  made.tid = (uint32_t)take_varint(p);
+  made.policy = take_byte(p);
+  made.priority = take_byte(p);
+  if (p->bad || number > UINT32_MAX)
+    return false;
+  size_t bytes = (size_t)(p->end - p->at);
+  memcpy(made.name, p->at, bytes < sizeof made.name - 1 ? bytes : sizeof made.name - 1);
+  *thread = (uint32_t)number;
+  if (d->thread_count * 2 >= d->thread_capacity && !grow_threads(d)) {
+    d->no_memory = true;
+    return true;
+  }
+  struct hwi_thread_entry *entry = thread_slot(d, (uint32_t)number);
+  if (!entry->thread.known)
+    d->thread_count++;
+  *entry = (struct hwi_thread_entry){.number = (uint32_t)number, .thread = made}; /* the latest name and policy count */
+  if (number >= d->thread_end && number < UINT32_MAX)
+    d->thread_end = (uint32_t)number + 1;
+  return true;
+}
+
+static bool add_note(struct hwi_definitions *d, struct payload *p)
+{
+  uint8_t kind = take_byte(p);
+  if (p->bad)
+    return false;
+  size_t bytes = (size_t)(p->end - p->at);
+  for (size_t i = 0; i < d->note_count; i++)
+    if (d->notes[i].kind == kind && strlen(d->notes[i].text) == bytes && !memcmp(d->notes[i].text, p->at, bytes))
+      return true;
+  if (d->note_count == d->note_capacity &&
+      !hwi_grow((void **)&d->notes, &d->note_capacity, d->note_count + 1, sizeof *d->notes)) {
+    d->no_memory = true;
+    return true;
+  }
+  char *text = copy_text(d, p->at, strnlen((const char *)p->at, bytes));
+  if (text)
+    d->notes[d->note_count++] = (struct hwi_note){.kind = kind, .text = text};
+  return true;
+}
+
+/* The first of its kind stays. */
+static void set_text(struct hwi_definitions *d, struct hwi_text *text, const struct payload *p)
+{
+  if (text->bytes)
+    return;
+  text->bytes = copy_text(d, p->at, (size_t)(p->end - p->at));
+  text->count = text->bytes ? (size_t)(p->end - p->at) : 0;
+}
+
+bool hwi_definitions_add_record(struct hwi_definitions *d, uint8_t type, const uint8_t *payload, size_t bytes,
+                                uint32_t *thread)
+{
+  struct payload p = {payload, payload + bytes, false};
+  switch (type) {
+  case HW_RECORD_MODULE:
+    return add_module(d, &p);
+  case HW_RECORD_THREAD:
+    return add_thread(d, &p, thread);
+  case HW_RECORD_NOTE:
+    return add_note(d, &p);
+  case HW_RECORD_COMMAND:
+    set_text(d, &d->command, &p);
+    return true;
+  case HW_RECORD_EXE:
+    set_text(d, &d->exe, &p);
+    return true;
+  case HW_RECORD_CWD:
+    set_text(d, &d->cwd, &p);
+    return true;
+  case HW_RECORD_ENV:
+    set_text(d, &d->environment, &p);
+    return true;
+  case HW_RECORD_RSS: {
+    uint64_t rss = take_varint(&p);
+    if (!p.bad && rss > d->rss_peak_bytes)
+      d->rss_peak_bytes = rss;
+    return !p.bad;
+  }
+  case HW_RECORD_EXIT:
+    d->exited = true;
+    return true;
+  default: /* of a later version */
+    return true;
+  }
+}

@@ -1,0 +1,60 @@
+/* definitions.h - what a trace says about numbers: nodes, modules, threads, and the texts about the program
+ *
+ * An image begun by a fork shares its parent's nodes and modules below a limit; those are looked up in the parent's
+ * definitions, which are counted by reference. Memory is bounded by a limit that the trace's real bytes give.
+ */
+#ifndef HWI_TRACE_DEFINITIONS_H
+#define HWI_TRACE_DEFINITIONS_H
+
+#include <stddef.h>
+
+#include "trace/reader.h"
+
+/* One text or list of texts: bytes that end in NUL, whatever is inside. */
+struct hwi_text {
+  char *bytes;
+  size_t count; /* without the last NUL */
+};
+
+struct hwi_thread_entry {
+  uint32_t number;
+  struct hwi_thread thread;
+};
+
+struct hwi_definitions {
+  uint32_t references;
+  struct hwi_definitions *parent; /* NULL: none, or not found */
+  uint32_t first_node;            /* lower numbers are the parent's */
+  uint32_t first_module;
+  uint64_t limit; /* of numbers above first_*: no file of this size defines more */
+  struct hwi_node *nodes;
+  size_t node_count, node_capacity;
+  struct hwi_module *modules;
+  size_t module_count, module_capacity;
+  struct hwi_thread_entry *threads; /* open addressing by number; tid 0 and known == false: empty */
+  size_t thread_count, thread_capacity;
+  uint32_t thread_end; /* one more than the largest number */
+  struct hwi_note *notes;
+  size_t note_count, note_capacity;
+  struct hwi_text command, exe, cwd, environment;
+  uint64_t rss_peak_bytes;
+  bool exited;    /* an EXIT record was seen */
+  bool no_memory; /* something could not be stored */
+};
+
+struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t first_module, uint64_t limit);
+struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions);
+void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one reference; NULL is fine */
+
+/* The first definition of a number stays: a later one is damage or a second reading. False: impossible. */
+bool hwi_definitions_add_node(struct hwi_definitions *definitions, uint32_t number, const struct hwi_node *node);
+
+/* One HW_OP_RECORD. Unknown types are skipped. `thread` is set by a THREAD record. False: the payload is no such record. */
+bool hwi_definitions_add_record(struct hwi_definitions *definitions, uint8_t type, const uint8_t *payload, size_t bytes,
+                                uint32_t *thread);
+
+struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, uint32_t number);
+const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *definitions, uint32_t number);
+const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *definitions, uint32_t number);
+
+#endif

@@ -1,0 +1,292 @@
+/* merge.c - one order of all events out of the orders of the streams
+ *
+ * A binary heap holds the streams by the tick of their next event. The first stream gives events until the second one's turn
+ * comes, so that the heap is touched once a run of events and not once an event; the last stream left (or the only one) is
+ * decoded straight into the caller's array. A stream that is not decoded yet stands in the heap with a lower bound, so that
+ * a thousand idle threads cost no memory. Streams whose next events carry the same tick go through ties.c.
+ */
+#include "trace/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* --- the heap --- */
+
+static void sift_down(struct hwi_merge *merge, size_t at)
+{
+  struct hwi_merge_entry entry = merge->heap[at];
+  for (;;) {
+    size_t child = 2 * at + 1;
+    if (child >= merge->heap_count)
+      break;
+    if (child + 1 < merge->heap_count && merge->heap[child + 1].key < merge->heap[child].key)
+      child++;
+    if (merge->heap[child].key >= entry.key)
+      break;
+    merge->heap[at] = merge->heap[child];
+    at = child;
+  }
+  merge->heap[at] = entry;
+}
+
+static void push(struct hwi_merge *merge, struct hwi_stream *stream)
+{
+  if (hwi_stream_is_done(stream)) {
+    hwi_stream_release(stream);
+    return;
+  }
+  struct hwi_merge_entry entry = {hwi_stream_bound(stream), stream};
+  size_t at = merge->heap_count++;
+  while (at > 0 && merge->heap[(at - 1) / 2].key > entry.key) {
+    merge->heap[at] = merge->heap[(at - 1) / 2];
+    at = (at - 1) / 2;
+  }
+  merge->heap[at] = entry;
+}
+
+static struct hwi_stream *pop(struct hwi_merge *merge)
+{
+  struct hwi_stream *stream = merge->heap[0].stream;
+  merge->heap[0] = merge->heap[--merge->heap_count];
+  if (merge->heap_count)
+    sift_down(merge, 0);
+  return stream;
+}
+
+/* The first entry's stream has moved on. */
+static void update_first(struct hwi_merge *merge)
+{
+  struct hwi_stream *stream = merge->heap[0].stream;
+  if (hwi_stream_is_done(stream)) {
+    hwi_stream_release(pop(merge));
+    return;
+  }
+  merge->heap[0].key = hwi_stream_bound(stream);
+  sift_down(merge, 0);
+}
+
+static uint64_t second_key(const struct hwi_merge *merge)
+{
+  uint64_t key = merge->heap[1].key;
+  if (merge->heap_count > 2 && merge->heap[2].key < key)
+    key = merge->heap[2].key;
+  return key;
+}
+
+/* --- set-up --- */
+
+static size_t count_streams(const struct hwi_index *index)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < index->count; i++)
+    count += i == 0 || index->pieces[i].stream != index->pieces[i - 1].stream;
+  return count;
+}
+
+int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index)
+{
+  *merge = (struct hwi_merge){.stream_count = count_streams(index)};
+  merge->streams = calloc(merge->stream_count + 1, sizeof *merge->streams);
+  merge->heap = calloc(merge->stream_count + 1, sizeof *merge->heap);
+  merge->group = calloc(merge->stream_count + 1, sizeof *merge->group);
+  merge->runs = calloc(merge->stream_count + 1, sizeof *merge->runs);
+  if (!merge->streams || !merge->heap || !merge->group || !merge->runs) {
+    hwi_merge_release(merge);
+    return HW_ERR_MEMORY;
+  }
+  struct hwi_stream *stream = merge->streams;
+  for (size_t first = 0, end; first < index->count; first = end) {
+    for (end = first + 1; end < index->count && index->pieces[end].stream == index->pieces[first].stream;)
+      end++;
+    hwi_stream_init(stream, &index->pieces[first], end - first);
+    push(merge, stream++);
+  }
+  return 0;
+}
+
+void hwi_merge_release(struct hwi_merge *merge)
+{
+  for (size_t i = 0; merge->streams && i < merge->stream_count; i++)
+    hwi_stream_release(&merge->streams[i]);
+  free(merge->streams);
+  free(merge->heap);
+  free(merge->group);
+  free(merge->runs);
+  *merge = (struct hwi_merge){0};
+}
+
+/* What a call gives out. `full`: the rest must wait for the next call. */
+struct output {
+  struct hwi_event *events;
+  int count, max;
+  bool full;
+};
+
+/* --- ties --- */
+
+/* Takes every stream with a next event at `tick` out of the heap. */
+static int gather(struct hwi_merge *merge, struct hwi_source *source, uint64_t tick)
+{
+  int count = 0;
+  while (merge->heap_count && merge->heap[0].key <= tick) {
+    struct hwi_stream *stream = merge->heap[0].stream;
+    if (!hwi_stream_fill(stream, source)) {
+      hwi_stream_release(pop(merge));
+      continue;
+    }
+    if (stream->ready[stream->ready_at].tick > tick) { /* it stood there with a bound only */
+      update_first(merge);
+      continue;
+    }
+    merge->group[count++].stream = pop(merge);
+  }
+  return count;
+}
+
+static int run_length(struct hwi_stream *stream, uint64_t tick)
+{
+  int end = stream->ready_at;
+  while (end < stream->ready_count && stream->ready[end].tick <= tick)
+    end++;
+  return end - stream->ready_at;
+}
+
+/* The number of events in all runs. */
+static int describe_runs(struct hwi_merge *merge, struct hwi_source *source, int group_count, uint64_t tick)
+{
+  int total = 0;
+  for (int i = 0; i < group_count; i++) {
+    struct hwi_stream *stream = merge->group[i].stream;
+    int count = run_length(stream, tick);
+    if (stream->ready_at + count == stream->ready_count) {
+      hwi_stream_top_up(stream, source);
+      count = run_length(stream, tick);
+    }
+    merge->runs[i] = (struct hwi_tie_run){&stream->ready[stream->ready_at], count};
+    total += count;
+  }
+  return total;
+}
+
+static int emit_runs(struct hwi_merge *merge, int group_count, struct hwi_event *events)
+{
+  int total = 0;
+  for (int i = 0; i < group_count; i++) {
+    memcpy(events + total, merge->runs[i].events, (size_t)merge->runs[i].count * sizeof *events);
+    total += merge->runs[i].count;
+  }
+  return total;
+}
+
+/* Whether the events at one tick can be given out now, and in what way. */
+enum tie_way { TIE_ANY_ORDER, TIE_PART_OF_ONE, TIE_SEARCH, TIE_ONE_BY_ONE, TIE_LATER };
+
+static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, int event_count, const struct output *out)
+{
+  bool small = event_count <= HWI_TIE_MAX_EVENTS;
+  int room = out->max - out->count;
+  if (group_count == 1)
+    return event_count <= room ? TIE_ANY_ORDER : TIE_PART_OF_ONE;
+  if (small && !hwi_tie_matters(merge->runs, group_count))
+    return event_count <= room ? TIE_ANY_ORDER : TIE_LATER;
+  if (out->count > 0) /* only the live blocks can tell, and the caller has not applied these events yet */
+    return TIE_LATER;
+  return small ? TIE_SEARCH : TIE_ONE_BY_ONE;
+}
+
+/* Gives out the events at `tick`, or the first of them, or asks for a new call. */
+static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_t tick, struct output *out)
+{
+  int group_count = gather(merge, source, tick);
+  int event_count = describe_runs(merge, source, group_count, tick);
+  struct hwi_event *to = out->events + out->count;
+  int picked = 0;
+  switch (group_count ? choose_way(merge, group_count, event_count, out) : TIE_ANY_ORDER) {
+  case TIE_PART_OF_ONE:
+    merge->runs[0].count = out->max - out->count;
+    __attribute__((fallthrough));
+  case TIE_ANY_ORDER:
+    out->count += emit_runs(merge, group_count, to);
+    break;
+  case TIE_SEARCH:
+    out->count += hwi_tie_order(merge->runs, group_count, &merge->liveness, to);
+    break;
+  case TIE_ONE_BY_ONE:
+    picked = hwi_tie_pick(merge->runs, group_count, &merge->liveness);
+    *to = merge->runs[picked].events[0];
+    out->count++;
+    out->full = true;
+    for (int i = 0; i < group_count; i++)
+      merge->runs[i].count = i == picked;
+    break;
+  case TIE_LATER:
+    out->full = true;
+    for (int i = 0; i < group_count; i++)
+      merge->runs[i].count = 0;
+    break;
+  }
+  for (int i = 0; i < group_count; i++) {
+    merge->group[i].stream->ready_at += merge->runs[i].count;
+    push(merge, merge->group[i].stream);
+  }
+}
+
+/* --- runs --- */
+
+/* Events of the first stream that are older than the next of any other. */
+static void emit_run(struct hwi_merge *merge, uint64_t limit, struct output *out)
+{
+  struct hwi_stream *stream = merge->heap[0].stream;
+  int count = 0, left = stream->ready_count - stream->ready_at, room = out->max - out->count;
+  const struct hwi_event *from = &stream->ready[stream->ready_at];
+  while (count < left && count < room && from[count].tick < limit)
+    count++;
+  memcpy(out->events + out->count, from, (size_t)count * sizeof *from);
+  out->count += count;
+  stream->ready_at += count;
+  update_first(merge);
+}
+
+/* The only stream left. */
+static void emit_last(struct hwi_merge *merge, struct hwi_source *source, struct output *out)
+{
+  struct hwi_stream *stream = merge->heap[0].stream;
+  if (stream->ready_at < stream->ready_count) {
+    emit_run(merge, UINT64_MAX, out);
+    return;
+  }
+  int count = hwi_stream_next(stream, source, out->events + out->count, out->max - out->count);
+  out->count += count;
+  if (!count)
+    hwi_stream_release(pop(merge));
+}
+
+static void emit_first(struct hwi_merge *merge, struct hwi_source *source, struct output *out)
+{
+  struct hwi_stream *first = merge->heap[0].stream;
+  if (!hwi_stream_fill(first, source)) {
+    hwi_stream_release(pop(merge));
+    return;
+  }
+  uint64_t tick = first->ready[first->ready_at].tick, limit = second_key(merge);
+  if (tick < limit)
+    emit_run(merge, limit, out);
+  else if (tick > merge->heap[0].key) /* it stood there with a bound only */
+    update_first(merge);
+  else
+    emit_tie(merge, source, tick, out);
+}
+
+int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max)
+{
+  struct output out = {.events = events, .max = max};
+  while (merge->heap_count && !source->status && !out.full && max - out.count >= HWI_DECODE_MIN_ROOM) {
+    if (merge->heap_count == 1)
+      emit_last(merge, source, &out);
+    else
+      emit_first(merge, source, &out);
+  }
+  return out.count;
+}

@@ -1,0 +1,31 @@
+/* merge.h - one order of all events out of the orders of the streams */
+#ifndef HWI_TRACE_MERGE_H
+#define HWI_TRACE_MERGE_H
+
+#include "trace/stream.h"
+#include "trace/ties.h"
+
+/* A stream's place in the heap. `key` is the tick of its next event, or a lower bound where that is not decoded yet. */
+struct hwi_merge_entry {
+  uint64_t key;
+  struct hwi_stream *stream;
+};
+
+struct hwi_merge {
+  struct hwi_stream *streams;
+  size_t stream_count;
+  struct hwi_merge_entry *heap; /* by key, the smallest first */
+  size_t heap_count;
+  struct hwi_merge_entry *group; /* room for the streams that tie */
+  struct hwi_tie_run *runs;
+  struct hwi_liveness liveness;
+};
+
+/* Takes the index's pieces, which must outlive it. 0 or HW_ERR_MEMORY. */
+int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index);
+void hwi_merge_release(struct hwi_merge *merge);
+
+/* As hwi_trace_next. `max` is at least HWI_TIE_MAX_EVENTS. */
+int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max);
+
+#endif

@@ -1,0 +1,243 @@
+/* run.c - the images of a run, and what forked ones inherit
+ *
+ * A forked image uses its parent's nodes and modules below a limit, and the parent may itself be forked. Definitions form a
+ * chain by reference; a forged pair of traces that name each other as parent must not close it to a ring.
+ */
+#include "trace/run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/grow.h"
+#include "trace/trace.h"
+
+static const char FOLDER_SUFFIX[] = ".children";
+
+static bool has_suffix(const char *text, size_t bytes, const char *suffix)
+{
+  size_t suffix_bytes = strlen(suffix);
+  return bytes > suffix_bytes && !memcmp(text + bytes - suffix_bytes, suffix, suffix_bytes);
+}
+
+static bool is_folder(const char *path)
+{
+  struct stat about;
+  return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* Takes `path` over. */
+static int add_image(struct hwi_run *run, char *path, const struct hw_trace_header *header)
+{
+  if (!path || !hwi_grow((void **)&run->images, &run->capacity, run->count + 1, sizeof *run->images)) {
+    free(path);
+    return HW_ERR_MEMORY;
+  }
+  run->images[run->count++] = (struct hwi_run_image){.path = path, .header = *header};
+  return 0;
+}
+
+/* Takes `path` over. Files that are no trace of this run are counted, not reported. */
+static int add_child(struct hwi_run *run, char *path)
+{
+  struct hw_trace_header header;
+  if (!path)
+    return HW_ERR_MEMORY;
+  int fd = hwi_trace_file_open(path, &header, NULL);
+  if (fd >= 0)
+    close(fd);
+  if (fd < 0 || (run->count && memcmp(header.run_id, run->images[0].header.run_id, HW_ID_BYTES))) {
+    run->unreadable++;
+    free(path);
+    return 0;
+  }
+  return add_image(run, path, &header);
+}
+
+static int add_folder(struct hwi_run *run, const char *folder)
+{
+  DIR *dir = opendir(folder);
+  if (!dir)
+    return errno == ENOENT || errno == ENOTDIR ? 0 : HW_ERR_IO;
+  int status = 0;
+  for (struct dirent *entry = readdir(dir); entry && status == 0; entry = readdir(dir)) {
+    if (!has_suffix(entry->d_name, strlen(entry->d_name), ".hwt"))
+      continue;
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+      path = NULL;
+    status = add_child(run, path);
+  }
+  closedir(dir);
+  return status;
+}
+
+static int compare_images(const void *left, const void *right)
+{
+  const struct hwi_run_image *a = left, *b = right;
+  if (a->header.start.monotonic_ns != b->header.start.monotonic_ns)
+    return a->header.start.monotonic_ns < b->header.start.monotonic_ns ? -1 : 1;
+  return strcmp(a->path, b->path);
+}
+
+/* Adds NAME, which must be a trace where `must` says so, and what is in NAME.children. */
+static int add_family(struct hwi_run *run, const char *name, bool must, struct hwi_error *error)
+{
+  struct hw_trace_header header;
+  struct hwi_error ignored;
+  int status = hwi_trace_file_open(name, &header, must ? error : &ignored);
+  if (status < 0 && must)
+    return status;
+  if (status >= 0) {
+    close(status);
+    status = add_image(run, strdup(name), &header);
+  } else {
+    status = 0;
+  }
+  char *folder = NULL;
+  if (asprintf(&folder, "%s%s", name, FOLDER_SUFFIX) < 0)
+    folder = NULL;
+  if (status == 0)
+    status = folder ? add_folder(run, folder) : HW_ERR_MEMORY;
+  free(folder);
+  if (status == HW_ERR_IO)
+    return hwi_error_set(error, status, "cannot read the folder %s%s: %s", name, FOLDER_SUFFIX, strerror(errno));
+  return status < 0 ? hwi_error_set(error, status, "no memory to look up the images of %s", name) : 0;
+}
+
+/* The length of NAME where `path` is NAME.children or NAME.children/FILE, else 0. */
+static size_t name_bytes(const char *path, bool folder)
+{
+  size_t bytes = strlen(path);
+  if (!folder) {
+    const char *slash = strrchr(path, '/');
+    bytes = slash ? (size_t)(slash - path) : 0;
+  }
+  while (bytes > 1 && path[bytes - 1] == '/')
+    bytes--;
+  return has_suffix(path, bytes, FOLDER_SUFFIX) ? bytes - strlen(FOLDER_SUFFIX) : 0;
+}
+
+int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error)
+{
+  *run = (struct hwi_run){0};
+  bool folder = is_folder(path);
+  size_t bytes = name_bytes(path, folder);
+  int status;
+  if (bytes && (folder || relatives)) {
+    char *name = strndup(path, bytes);
+    status = name ? add_family(run, name, false, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory for a path");
+    free(name);
+    if (status == 0 && run->count == 0)
+      status = hwi_error_set(error, HW_ERR_NOT_A_TRACE, "there is no heapwright trace in %s", path);
+  } else {
+    status = add_family(run, path, true, error);
+  }
+  if (status < 0)
+    hwi_run_release(run);
+  else
+    qsort(run->images, run->count, sizeof *run->images, compare_images);
+  return status;
+}
+
+void hwi_run_release(struct hwi_run *run)
+{
+  for (size_t i = 0; i < run->count; i++) {
+    free(run->images[i].path);
+    hwi_definitions_destroy(run->images[i].definitions);
+  }
+  free(run->images);
+  *run = (struct hwi_run){0};
+}
+
+/* --- what forked images inherit --- */
+
+static bool inherits(const struct hw_trace_header *header)
+{
+  return header->origin == HW_ORIGIN_FORK && (header->inherited_nodes > 1 || header->inherited_modules > 1);
+}
+
+static struct hwi_run_image *find_image(struct hwi_run *run, const uint8_t id[HW_ID_BYTES])
+{
+  static const uint8_t none[HW_ID_BYTES];
+  for (size_t i = 0; i < run->count && memcmp(id, none, HW_ID_BYTES); i++)
+    if (!memcmp(run->images[i].header.image_id, id, HW_ID_BYTES))
+      return &run->images[i];
+  return NULL;
+}
+
+static int read_definitions(struct hwi_run_image *image, struct hwi_error *error)
+{
+  struct hwi_trace *trace;
+  int status = image->definitions ? 0 : hwi_trace_open_alone(&trace, image->path, error);
+  if (status < 0 || image->definitions)
+    return status;
+  status = hwi_trace_complete(trace, error);
+  if (status == 0)
+    image->definitions = hwi_definitions_share(trace->definitions);
+  hwi_trace_close(trace);
+  return status;
+}
+
+static bool leads_to(const struct hwi_definitions *from, const struct hwi_definitions *to)
+{
+  while (from && from != to)
+    from = from->parent;
+  return from == to;
+}
+
+/* Links the trace's definitions to its parent's, those to theirs, and so on. A parent that is not there or that cannot be
+ * read leaves its nodes unknown; what the image says for itself is still good. */
+static int adopt(struct hwi_run *run, struct hwi_trace *trace, struct hwi_error *error)
+{
+  struct hwi_definitions *child = trace->definitions;
+  const struct hw_trace_header *header = &trace->header;
+  while (inherits(header) && !child->parent) {
+    struct hwi_run_image *parent = find_image(run, header->parent_image_id);
+    int status = parent ? read_definitions(parent, error) : 0;
+    if (status == HW_ERR_MEMORY)
+      return status;
+    if (!parent || status < 0 || leads_to(parent->definitions, child)) {
+      trace->info.parent_missing = true;
+      return 0;
+    }
+    child->parent = hwi_definitions_share(parent->definitions);
+    child = parent->definitions;
+    header = &parent->header;
+  }
+  return 0;
+}
+
+int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error)
+{
+  int status = hwi_trace_open_alone(trace, run->images[number].path, error);
+  if (status == 0)
+    status = adopt(run, *trace, error);
+  if (status < 0) {
+    hwi_trace_close(*trace);
+    *trace = NULL;
+  }
+  return status;
+}
+
+int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error)
+{
+  int status = hwi_trace_open_alone(trace, path, error);
+  if (status < 0 || !inherits(&(*trace)->header))
+    return status;
+  struct hwi_run run;
+  status = hwi_run_find(&run, path, true, error);
+  if (status == 0) {
+    status = adopt(&run, *trace, error);
+    hwi_run_release(&run);
+  }
+  if (status < 0) {
+    hwi_trace_close(*trace);
+    *trace = NULL;
+  }
+  return status;
+}

@@ -1,0 +1,27 @@
+/* run.h - the images of a run: NAME, and NAME.children/ with the images that came after it */
+#ifndef HWI_TRACE_RUN_H
+#define HWI_TRACE_RUN_H
+
+#include "trace/reader.h"
+
+struct hwi_run_image {
+  char *path;
+  struct hw_trace_header header; /* as it was when the run was looked up */
+  struct hwi_definitions *definitions; /* complete; NULL: not needed yet */
+};
+
+struct hwi_run {
+  struct hwi_run_image *images; /* by the time they began */
+  size_t count, capacity;
+  size_t unreadable; /* files in NAME.children that are no traces, or none of this run */
+};
+
+/* Finds the images that belong to `path`: a NAME with its children, or a NAME.children folder. Of a trace inside such a folder
+ * the run is that trace alone, unless `relatives` asks for all that lie beside it. */
+int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error);
+void hwi_run_release(struct hwi_run *run);
+
+/* Opens image `number` of the run. Definitions that forked images inherit are read once and kept with the run. */
+int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error);
+
+#endif

@@ -1,0 +1,57 @@
+/* stream.h - the events of one stream in its own order, over all its pieces */
+#ifndef HWI_TRACE_STREAM_H
+#define HWI_TRACE_STREAM_H
+
+#include "trace/decode.h"
+#include "trace/index.h"
+#include "trace/sections.h"
+
+/* What all streams of a trace read from and report to. */
+struct hwi_source {
+  int fd;
+  const struct hw_trace_header *header;
+  struct hwi_index *index;
+  struct hwi_definitions *definitions;
+  uint64_t missing_chunks;
+  uint64_t read_bytes;  /* of pieces, as they lie in the file */
+  uint64_t event_bytes; /* of chunks, as the target wrote them */
+  int status;           /* 0, or why reading had to stop (HW_ERR_IO, HW_ERR_MEMORY) */
+  int os_error;
+};
+
+/* Invariant: `ready_at <= ready_count`; events [ready_at, ready_count) are decoded and wait, in order. */
+struct hwi_stream {
+  const struct hwi_piece *pieces;
+  size_t piece_count, next_piece;
+  uint64_t next_sequence;
+  uint64_t last_tick; /* of the last event decoded */
+  struct hwi_loaded loaded;
+  uint64_t loaded_off; /* of the piece, in the file */
+  size_t chunk_at;     /* where the next chunk begins in `loaded` */
+  struct hwi_cursor cursor;
+  struct hwi_event *ready;
+  int ready_count, ready_at;
+};
+
+enum { HWI_STREAM_BATCH = 256 };
+
+/* Takes the pieces of one stream, in the index's order. */
+void hwi_stream_init(struct hwi_stream *stream, const struct hwi_piece *pieces, size_t piece_count);
+void hwi_stream_release(struct hwi_stream *stream);
+
+/* Decodes up to `max` (at least HWI_DECODE_MIN_ROOM) events. 0: none are left, or source->status says why. */
+int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max);
+
+/* Makes sure that an event is ready. False: the stream is at its end. */
+bool hwi_stream_fill(struct hwi_stream *stream, struct hwi_source *source);
+
+/* Decodes further behind what is ready already. */
+void hwi_stream_top_up(struct hwi_stream *stream, struct hwi_source *source);
+
+/* No event that is still to come is older than this. Needs no reading. */
+uint64_t hwi_stream_bound(const struct hwi_stream *stream);
+
+/* No event is left; needs no reading, so false may still turn out to be nothing. */
+bool hwi_stream_is_done(const struct hwi_stream *stream);
+
+#endif

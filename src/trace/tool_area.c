@@ -1,0 +1,143 @@
+/* tool_area.c - what tools have written into a trace */
+#include "trace/tool_area.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "trace/grow.h"
+#include "trace/sections.h"
+
+enum { RECORD_ALIGNMENT = 8 };
+
+static int compare_marks(const void *left, const void *right)
+{
+  const struct hwi_mark *a = left, *b = right;
+  return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+static int compare_rss(const void *left, const void *right)
+{
+  const struct hwi_rss_point *a = left, *b = right;
+  return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+static bool add_mark(struct hwi_tool_area *area, uint64_t ns, uint32_t type, const uint8_t *text, size_t bytes)
+{
+  if (!hwi_grow((void **)&area->marks, &area->mark_capacity, area->mark_count + 1, sizeof *area->marks))
+    return false;
+  char *copy = strndup((const char *)text, bytes);
+  if (!copy)
+    return false;
+  area->marks[area->mark_count++] = (struct hwi_mark){.ns = ns, .type = type, .text = copy};
+  return true;
+}
+
+static bool add_rss(struct hwi_tool_area *area, uint64_t ns, const uint8_t *payload)
+{
+  if (!hwi_grow((void **)&area->rss, &area->rss_capacity, area->rss_count + 1, sizeof *area->rss))
+    return false;
+  struct hwi_rss_point point = {.ns = ns};
+  memcpy(&point.sample, payload, sizeof point.sample);
+  area->rss[area->rss_count++] = point;
+  return true;
+}
+
+static bool add_anchor(struct hwi_tool_area *area, uint64_t monotonic_ns, const uint8_t *payload)
+{
+  if (!hwi_grow((void **)&area->anchors, &area->anchor_capacity, area->anchor_count + 1, sizeof *area->anchors))
+    return false;
+  struct hw_anchor anchor = {.monotonic_ns = monotonic_ns};
+  memcpy(&anchor.clock, payload, sizeof anchor.clock);
+  area->anchors[area->anchor_count++] = anchor;
+  return true;
+}
+
+/* False: no memory. A payload too short for its type is left out. */
+static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *record, uint64_t ns,
+                       const uint8_t *payload)
+{
+  switch (record->type) {
+  case HW_TOOL_MARK:
+  case HW_TOOL_PAUSED:
+  case HW_TOOL_RESUMED:
+    return add_mark(area, ns, record->type, payload, record->bytes);
+  case HW_TOOL_RSS:
+    return record->bytes < sizeof(struct hw_rss_sample) || add_rss(area, ns, payload);
+  case HW_TOOL_ANCHOR:
+    return record->bytes < sizeof(uint64_t) || add_anchor(area, record->monotonic_ns, payload);
+  case HW_TOOL_EXIT:
+    if (record->bytes >= sizeof area->exit) {
+      memcpy(&area->exit, payload, sizeof area->exit);
+      area->has_exit = true;
+    }
+    return true;
+  case HW_TOOL_UNSEEN:
+    if (record->bytes >= sizeof area->children_unseen)
+      memcpy(&area->children_unseen, payload, sizeof area->children_unseen);
+    return true;
+  default: /* of a later version */
+    return true;
+  }
+}
+
+static int parse(struct hwi_tool_area *area, const struct hw_trace_header *header, const uint8_t *bytes, size_t count)
+{
+  size_t at = 0;
+  while (at + sizeof(struct hw_tool_record) <= count) {
+    struct hw_tool_record record;
+    memcpy(&record, bytes + at, sizeof record);
+    at += sizeof record;
+    if (!record.type || record.bytes > count - at)
+      break;
+    uint64_t start = header->start.monotonic_ns;
+    uint64_t ns = record.monotonic_ns > start ? record.monotonic_ns - start : 0;
+    if (!add_record(area, &record, ns, bytes + at))
+      return HW_ERR_MEMORY;
+    if (ns > area->last_ns)
+      area->last_ns = ns;
+    at += (record.bytes + (size_t)RECORD_ALIGNMENT - 1) & ~(size_t)(RECORD_ALIGNMENT - 1);
+  }
+  return 0;
+}
+
+static int read_raw_area(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header)
+{
+  uint8_t *bytes = malloc(HW_TOOL_AREA_BYTES);
+  if (!bytes)
+    return HW_ERR_MEMORY;
+  ssize_t got = pread(fd, bytes, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
+  int status = got < 0 ? HW_ERR_IO : parse(area, header, bytes, (size_t)got);
+  free(bytes);
+  return status;
+}
+
+int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header,
+                       const struct hwi_index *index)
+{
+  int status = header->kind == HW_TRACE_RAW ? read_raw_area(area, fd, header) : 0;
+  for (size_t i = 0; i < index->tool_count && status == 0; i++) {
+    struct hwi_loaded loaded;
+    if (hwi_piece_load(&loaded, fd, header, &index->tool_sections[i]) != 0)
+      continue; /* a damaged one: what the others say is still good */
+    status = parse(area, header, loaded.bytes, loaded.count);
+    free(loaded.bytes);
+  }
+  if (area->mark_count)
+    qsort(area->marks, area->mark_count, sizeof *area->marks, compare_marks);
+  if (area->rss_count)
+    qsort(area->rss, area->rss_count, sizeof *area->rss, compare_rss);
+  return status;
+}
+
+void hwi_tool_area_release(struct hwi_tool_area *area)
+{
+  for (size_t i = 0; i < area->mark_count; i++)
+    free((char *)area->marks[i].text);
+  free(area->marks);
+  free(area->rss);
+  free(area->anchors);
+  *area = (struct hwi_tool_area){0};
+}

@@ -1,0 +1,195 @@
+/* trace.c - an open trace: what reader.h promises, out of this folder's parts */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/alive.h"
+
+enum { NODE_SLACK = 1 << 16, NODES_A_PACKED_BYTE = 4, SCAN_EVENTS = 256 };
+
+static int out_of_memory(const char *path, struct hwi_error *error)
+{
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to read the trace %s", path);
+}
+
+/* A raw NODE takes at least 5 bytes, so this is far from what any real trace defines. */
+static uint64_t definition_limit(const struct hwi_index *index)
+{
+  uint64_t limit = NODE_SLACK;
+  for (size_t i = 0; i < index->count; i++)
+    limit += index->pieces[i].bytes * (index->pieces[i].section ? NODES_A_PACKED_BYTE : 1);
+  return limit;
+}
+
+/* Reads definitions only: of the first chunk of the first stream, where the program introduces itself, or of all. What is
+ * damaged is counted when the events are read, so a copy of the index takes the counts here. */
+static int scan_definitions(struct hwi_trace *trace, bool all)
+{
+  struct hwi_index scratch = trace->index;
+  struct hwi_source source = {
+      .fd = trace->source.fd, .header = &trace->header, .index = &scratch, .definitions = trace->definitions};
+  struct hwi_event *events = malloc(SCAN_EVENTS * sizeof *events);
+  if (!events)
+    return HW_ERR_MEMORY;
+  for (size_t first = 0, end; first < scratch.count && !source.status; first = end) {
+    for (end = first + 1; end < scratch.count && scratch.pieces[end].stream == scratch.pieces[first].stream;)
+      end++;
+    struct hwi_stream stream;
+    hwi_stream_init(&stream, &scratch.pieces[first], all ? end - first : 1);
+    while (hwi_stream_next(&stream, &source, events, SCAN_EVENTS) > 0 && (all || source.event_bytes == 0))
+      ;
+    hwi_stream_release(&stream);
+    if (!all)
+      break;
+  }
+  free(events);
+  return source.status;
+}
+
+static int prepare(struct hwi_trace *trace, uint64_t file_bytes)
+{
+  const struct hw_trace_header *header = &trace->header;
+  int status = hwi_index_build(&trace->index, trace->source.fd, header, file_bytes);
+  if (status == 0)
+    status = hwi_tool_area_read(&trace->tool, trace->source.fd, header, &trace->index);
+  if (status < 0)
+    return status;
+  bool forked = header->origin == HW_ORIGIN_FORK;
+  trace->definitions = hwi_definitions_create(forked ? header->inherited_nodes : 0, forked ? header->inherited_modules : 0,
+                                              definition_limit(&trace->index));
+  if (!trace->definitions)
+    return HW_ERR_MEMORY;
+  trace->source.header = header;
+  trace->source.index = &trace->index;
+  trace->source.definitions = trace->definitions;
+  hwi_clock_init(&trace->clock, header, trace->tool.anchors, (uint32_t)trace->tool.anchor_count);
+  status = hwi_merge_init(&trace->merge, &trace->index);
+  if (status == 0)
+    status = scan_definitions(trace, false);
+  return status;
+}
+
+int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi_error *error)
+{
+  *opened = NULL;
+  struct hw_trace_header header;
+  int fd = hwi_trace_file_open(path, &header, error);
+  if (fd < 0)
+    return fd;
+  struct hwi_trace *trace = calloc(1, sizeof *trace);
+  struct stat about;
+  int status = HW_ERR_MEMORY;
+  if (!trace) {
+    close(fd);
+    return out_of_memory(path, error);
+  }
+  trace->source.fd = fd;
+  trace->header = header;
+  trace->path = strdup(path);
+  if (trace->path)
+    status = fstat(fd, &about) < 0 ? HW_ERR_IO : prepare(trace, (uint64_t)about.st_size);
+  if (status < 0) {
+    int reason = errno;
+    hwi_trace_close(trace);
+    errno = reason;
+    return status == HW_ERR_MEMORY ? out_of_memory(path, error)
+                                   : hwi_error_set(error, status, "cannot read the trace %s: %s", path, strerror(reason));
+  }
+  trace->info.being_written = hwi_trace_is_being_written(fd, &header);
+  hwi_trace_info_update(trace);
+  *opened = trace;
+  return 0;
+}
+
+void hwi_trace_close(struct hwi_trace *trace)
+{
+  if (!trace)
+    return;
+  hwi_merge_release(&trace->merge);
+  hwi_definitions_destroy(trace->definitions);
+  hwi_tool_area_release(&trace->tool);
+  hwi_index_release(&trace->index);
+  hwi_trace_info_release(trace);
+  close(trace->source.fd);
+  free(trace->path);
+  free(trace);
+}
+
+const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace)
+{
+  return &trace->info;
+}
+
+static int failure(const struct hwi_trace *trace, int status, int os_error, struct hwi_error *error)
+{
+  if (status == HW_ERR_MEMORY)
+    return out_of_memory(trace->path, error);
+  errno = os_error;
+  return hwi_error_set(error, status, "cannot read the trace %s: %s", trace->path, strerror(os_error));
+}
+
+int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, struct hwi_error *error)
+{
+  int count = hwi_merge_next(&trace->merge, &trace->source, events, max);
+  if (count) {
+    if (events[count - 1].tick > trace->last_tick)
+      trace->last_tick = events[count - 1].tick;
+    return count;
+  }
+  if (trace->definitions->no_memory)
+    trace->source.status = HW_ERR_MEMORY;
+  if (trace->source.status)
+    return failure(trace, trace->source.status, trace->source.os_error, error);
+  trace->complete = true;
+  hwi_trace_info_update(trace);
+  return 0;
+}
+
+void hwi_trace_set_liveness(struct hwi_trace *trace, bool (*is_live)(void *context, uint64_t address), void *context)
+{
+  trace->merge.liveness = (struct hwi_liveness){is_live, context};
+}
+
+void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t *all)
+{
+  *all = trace->index.event_bytes;
+  *done = trace->source.read_bytes < *all ? trace->source.read_bytes : *all;
+}
+
+struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_node(trace->definitions, number);
+}
+
+const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_module(trace->definitions, number);
+}
+
+const struct hwi_thread *hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_thread(trace->definitions, number);
+}
+
+int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error)
+{
+  if (trace->complete)
+    return 0;
+  int status = scan_definitions(trace, true);
+  if (status == 0 && trace->definitions->no_memory)
+    status = HW_ERR_MEMORY;
+  if (status < 0)
+    return failure(trace, status, errno, error);
+  trace->complete = true;
+  hwi_trace_info_update(trace);
+  return 0;
+}
+
+uint64_t hwi_trace_tick_ns(const struct hwi_trace *trace, uint64_t tick)
+{
+  return hwi_clock_tick_ns(&trace->clock, tick);
+}
