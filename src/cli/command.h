@@ -12,9 +12,9 @@
 /* Exit statuses; a command that runs another one exits as that did otherwise. */
 enum {
   HWI_EXIT_OK = 0,
-  HWI_EXIT_NO = 1,          /* the answer is no */
-  HWI_EXIT_TROUBLE = 2,     /* wrong usage, bad input, no space */
-  HWI_EXIT_LAUNCHER = 125,  /* a failure of `record` itself, as env, timeout and nohup have it */
+  HWI_EXIT_NO = 1,         /* the answer is no */
+  HWI_EXIT_TROUBLE = 2,    /* wrong usage, bad input, no space */
+  HWI_EXIT_LAUNCHER = 125, /* a failure of `record` itself, as env, timeout and nohup have it */
 };
 
 struct hwi_command {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "report/line.h"
 
 enum { HELP_COLUMN = 30 }; /* where what an option does begins */
 
@@ -21,33 +22,24 @@ void hwi_help_all(void)
        "  heapwright report");
 }
 
-/* Appends to a line in the making; what does not fit is left out. */
-static void append(char *line, size_t line_bytes, const char *text)
-{
-  size_t used = strlen(line);
-  strncat(line, text, line_bytes - 1 - used);
-}
-
 static void print_option(const struct hwi_option *option)
 {
-  char line[256] = "  ";
-  char letter[] = {'-', option->letter, ',', ' ', '\0'};
-  append(line, sizeof line, option->letter != 0 ? letter : "    ");
-  append(line, sizeof line, "--");
-  append(line, sizeof line, option->name);
-  if (option->kind == HWI_OPTION_CHOICE) {
-    for (const char *const *choice = option->choices; *choice != NULL; choice++) {
-      append(line, sizeof line, choice == option->choices ? " " : "|");
-      append(line, sizeof line, *choice);
-    }
-  } else if (option->value != NULL) {
-    append(line, sizeof line, " ");
-    append(line, sizeof line, option->value);
-  }
-  if (strlen(line) > HELP_COLUMN - 2)
-    printf("%s\n%*s", line, HELP_COLUMN, "");
+  struct hwi_line line = {0};
+  if (option->letter != 0)
+    hwi_line_printf(&line, "  -%c, --%s", option->letter, option->name);
   else
-    printf("%-*s", HELP_COLUMN, line);
+    hwi_line_printf(&line, "      --%s", option->name);
+  if (option->kind == HWI_OPTION_CHOICE) {
+    for (const char *const *choice = option->choices; *choice != NULL; choice++)
+      hwi_line_printf(&line, "%s%s", choice == option->choices ? " " : "|", *choice);
+  } else if (option->value != NULL) {
+    hwi_line_printf(&line, " %s", option->value);
+  }
+  if (line.bytes > HELP_COLUMN - 2)
+    hwi_line_puts(&line, "\n");
+  hwi_line_pad(&line, HELP_COLUMN);
+  fputs(hwi_line_text(&line), stdout);
+  hwi_line_release(&line);
   for (const char *text = option->help; text != NULL;) {
     size_t bytes = strcspn(text, "\n");
     printf("%.*s\n", (int)bytes, text);

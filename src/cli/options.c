@@ -2,12 +2,14 @@
 #include "cli/options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/suggest.h"
 #include "cli/units.h"
+#include "report/line.h"
 
 struct parser {
   const struct hwi_command *command;
@@ -20,36 +22,33 @@ static bool takes_value(const struct hwi_option *option)
   return option->kind >= HWI_OPTION_TEXT;
 }
 
+enum { SPELLED_BYTES = 64 };
+
 /* The option as the user spells it, for messages. */
-static const char *spelled(const struct hwi_option *option, bool is_short, char buffer[64])
+static const char *spelled(const struct hwi_option *option, bool is_short, char buffer[SPELLED_BYTES])
 {
-  if (is_short) {
-    buffer[0] = '-';
-    buffer[1] = option->letter;
-    buffer[2] = '\0';
-  } else {
-    buffer[0] = buffer[1] = '-';
-    buffer[2] = '\0';
-    strncat(buffer, option->name, 61);
-  }
+  if (is_short)
+    snprintf(buffer, SPELLED_BYTES, "-%c", option->letter);
+  else
+    snprintf(buffer, SPELLED_BYTES, "--%s", option->name);
   return buffer;
 }
 
 static int wrong_choice(const struct parser *parser, const struct hwi_option *option, const char *value)
 {
-  char list[256] = "";
+  struct hwi_line list = {0};
   struct hwi_suggestion suggestion;
   hwi_suggestion_init(&suggestion, value, strlen(value));
   for (const char *const *choice = option->choices; *choice != NULL; choice++) {
-    size_t used = strlen(list);
-    strncat(list, used > 0 ? ", " : "", sizeof list - 1 - used);
-    used = strlen(list);
-    strncat(list, *choice, sizeof list - 1 - used);
+    hwi_line_printf(&list, "%s%s", choice > option->choices ? ", " : "", *choice);
     hwi_suggestion_offer(&suggestion, *choice);
   }
   bool near = suggestion.best != NULL;
-  return hwi_fail(parser->command->usage_status, "--%s takes one of %s, not '%s'%s%s%s", option->name, list, value,
-                  near ? "; did you mean '" : "", near ? suggestion.best : "", near ? "'?" : "");
+  int status = hwi_fail(parser->command->usage_status, "--%s takes one of %s, not '%s'%s%s%s", option->name,
+                        hwi_line_text(&list), value, near ? "; did you mean '" : "", near ? suggestion.best : "",
+                        near ? "'?" : "");
+  hwi_line_release(&list);
+  return status;
 }
 
 static int store_choice(const struct parser *parser, const struct hwi_option *option, const char *value, int *field)
@@ -73,7 +72,8 @@ static bool count_parse(const char *text, uint64_t *count)
   return errno == 0 && *end == '\0';
 }
 
-static int wrong_value(const struct parser *parser, const struct hwi_option *option, const char *value, const char *expected)
+static int wrong_value(const struct parser *parser, const struct hwi_option *option, const char *value,
+                       const char *expected)
 {
   return hwi_fail(parser->command->usage_status, "--%s takes %s, not '%s'", option->name, expected, value);
 }
@@ -105,7 +105,8 @@ static int store(const struct parser *parser, const struct hwi_option *option, c
     return hwi_size_parse(value, field) ? 0
                                         : wrong_value(parser, option, value, "a size such as 4096, 64K, 512MiB or 2GB");
   case HWI_OPTION_DURATION:
-    return hwi_duration_parse(value, field) ? 0 : wrong_value(parser, option, value, "a time such as 5s, 200ms or 1.5m");
+    return hwi_duration_parse(value, field) ? 0
+                                            : wrong_value(parser, option, value, "a time such as 5s, 200ms or 1.5m");
   case HWI_OPTION_CHOICE:
     return store_choice(parser, option, value, field);
   }
@@ -121,8 +122,8 @@ static int unknown_long(const struct parser *parser, const char *name, size_t na
   hwi_suggestion_offer(&suggestion, "help");
   const char *command = parser->command->name;
   if (suggestion.best != NULL)
-    return hwi_fail(parser->command->usage_status, "%s has no option --%.*s; did you mean --%s?", command, (int)name_bytes,
-                    name, suggestion.best);
+    return hwi_fail(parser->command->usage_status, "%s has no option --%.*s; did you mean --%s?", command,
+                    (int)name_bytes, name, suggestion.best);
   return hwi_fail(parser->command->usage_status, "%s has no option --%.*s; 'heapwright help %s' lists them", command,
                   (int)name_bytes, name, command);
 }
@@ -130,7 +131,7 @@ static int unknown_long(const struct parser *parser, const char *name, size_t na
 /* `value` is what stands behind the '=' or the letter, or NULL. */
 static int apply(struct parser *parser, const struct hwi_option *option, bool is_short, const char *value)
 {
-  char buffer[64];
+  char buffer[SPELLED_BYTES];
   if (takes_value(option)) {
     if (value == NULL)
       value = *parser->next;

@@ -18,16 +18,16 @@ struct hwi_texts {
   size_t count;
 };
 
-enum hwi_option_kind {       /* the field in the values: */
-  HWI_OPTION_ON = 1,         /* bool, becomes true */
-  HWI_OPTION_OFF = 2,        /* bool, becomes false */
-  HWI_OPTION_SET = 3,        /* int, becomes `preset` */
-  HWI_OPTION_TEXT = 4,       /* const char *, into argv */
-  HWI_OPTION_TEXTS = 5,      /* struct hwi_texts */
-  HWI_OPTION_COUNT = 6,      /* uint64_t, decimal */
-  HWI_OPTION_SIZE = 7,       /* uint64_t, bytes; see units.h */
-  HWI_OPTION_DURATION = 8,   /* uint64_t, nanoseconds; see units.h */
-  HWI_OPTION_CHOICE = 9,     /* int, the index in `choices` */
+enum hwi_option_kind {                          /* the field in the values: */
+                       HWI_OPTION_ON = 1,       /* bool, becomes true */
+                       HWI_OPTION_OFF = 2,      /* bool, becomes false */
+                       HWI_OPTION_SET = 3,      /* int, becomes `preset` */
+                       HWI_OPTION_TEXT = 4,     /* const char *, into argv */
+                       HWI_OPTION_TEXTS = 5,    /* struct hwi_texts */
+                       HWI_OPTION_COUNT = 6,    /* uint64_t, decimal */
+                       HWI_OPTION_SIZE = 7,     /* uint64_t, bytes; see units.h */
+                       HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see units.h */
+                       HWI_OPTION_CHOICE = 9,   /* int, the index in `choices` */
 };
 
 struct hwi_option {
@@ -44,10 +44,10 @@ struct hwi_option {
 struct hwi_command;
 
 struct hwi_parsed {
-  void *values;    /* the command's, freed by hwi_options_release */
-  char **words;    /* points into argv, ended by NULL */
+  void *values; /* the command's, freed by hwi_options_release */
+  char **words; /* points into argv, ended by NULL */
   int word_count;
-  bool help;       /* --help or -h was met; the rest was not looked at */
+  bool help; /* --help or -h was met; the rest was not looked at */
 };
 
 /* Parses `argv` (ended by NULL, beginning behind the command's name) for `command`. Returns 0, or the exit status of wrong

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 struct hwi_suggestion {
-  const char *word;     /* what was typed; the first 40 bytes of it count */
+  const char *word; /* what was typed; the first 40 bytes of it count */
   size_t word_bytes;
-  const char *best;     /* NULL while nothing is near enough */
+  const char *best; /* NULL while nothing is near enough */
   unsigned best_edits;
 };
 

@@ -1,0 +1,27 @@
+/* fold.h - the lines that a stack becomes
+ *
+ * A stack of real software has dozens of frames of which a handful say something. Besides what hwi_frames_trim leaves out,
+ * three or more frames in a row of the same shared library are folded into one line, unless the innermost frame is among
+ * them (then its first three stay), and neighbouring folds become one. The program's own frames are folded only when the
+ * stack would take more lines than it may: then the innermost ones and the outermost one stay.
+ */
+#ifndef HWI_REPORT_FOLD_H
+#define HWI_REPORT_FOLD_H
+
+#include "report/frames.h"
+
+struct hwi_fold_line {
+  uint32_t first, count; /* of the loaded frames: one that is shown, or those that are folded */
+  bool folded;
+};
+
+struct hwi_folded {
+  struct hwi_fold_line *lines;
+  uint32_t count, room;
+};
+
+/* `lines_max`: at least 3; 0: no folding at all, every frame a line. */
+int hwi_fold(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_t lines_max, struct hwi_error *error);
+void hwi_folded_release(struct hwi_folded *folded);
+
+#endif

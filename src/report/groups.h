@@ -1,0 +1,29 @@
+/* groups.h - stacks grouped by function, source file, source line or module
+ *
+ * self       of the stacks whose allocation a group's code asked for: where the innermost frame is that says something
+ *            (functions that only pass an allocation on are passed over, unless frames are not folded).
+ * total      of the stacks that go through the group anywhere, each counted once however often it recurs.
+ */
+#ifndef HWI_REPORT_GROUPS_H
+#define HWI_REPORT_GROUPS_H
+
+#include "report/frames.h"
+#include "report/selection.h"
+
+struct hwi_group {
+  const struct hwi_symbol *symbol; /* one of its frames; NULL: the stacks of which nothing is known */
+  uint32_t module;                 /* of that frame */
+  struct hwi_amount self, total;
+};
+
+struct hwi_groups {
+  struct hwi_group *items; /* the largest self cost first, then the largest total */
+  uint32_t count, room;
+};
+
+/* `by`: HWI_BY_FUNCTION, HWI_BY_FILE, HWI_BY_LINE or HWI_BY_MODULE. */
+int hwi_groups_init(struct hwi_groups *groups, const struct hwi_report *report, const struct hwi_selection *selection,
+                    const struct hwi_frames *frames, struct hwi_error *error);
+void hwi_groups_release(struct hwi_groups *groups);
+
+#endif

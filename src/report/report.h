@@ -1,0 +1,64 @@
+/* report.h - a profile as text or JSON
+ *
+ * cost       what stacks and groups are ranked by.
+ * row        one line (or stack) of the ranking.
+ * to fold    to leave frames out of the text that hardly ever say anything: see fold.h. JSON never folds.
+ */
+#ifndef HWI_REPORT_REPORT_H
+#define HWI_REPORT_REPORT_H
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+#include "report/style.h"
+#include "symbols/symbols.h"
+
+enum hwi_cost {
+  HWI_COST_PEAK = 0, /* bytes held at the run's peak */
+  HWI_COST_LIVE,     /* bytes still allocated at the end */
+  HWI_COST_CALLS,
+  HWI_COST_BYTES, /* allocated in all */
+  HWI_COST_TEMPORARY,
+  HWI_COST_DEFAULT = -1, /* the peak; with `leaks`, what is live */
+};
+
+enum hwi_by {
+  HWI_BY_STACK = 0,
+  HWI_BY_FUNCTION,
+  HWI_BY_FILE,
+  HWI_BY_LINE,
+  HWI_BY_MODULE,
+  HWI_BY_THREAD,
+  HWI_BY_SIZE,
+};
+
+#define HWI_TOP_DEFAULT UINT64_MAX /* ten in text, all in JSON */
+
+struct hwi_report_options {
+  int cost, by;       /* enum hwi_cost, enum hwi_by */
+  uint64_t top;       /* rows; 0: all */
+  uint64_t min_calls; /* stacks with fewer calls are left out */
+  const char *thread; /* only what threads of this name (with * and ?) or id allocated; NULL: all */
+  bool leaks;         /* what is live at the end, without the runtime's own blocks */
+  bool all_frames;    /* do not fold */
+};
+
+/* Where frames get their names: hwi_symbols_find, or a test's stand-in. */
+struct hwi_names {
+  uint32_t (*find)(void *context, const struct hwi_symbol_module *module, uint64_t address, bool is_return_address,
+                   const struct hwi_symbol **frames);
+  void *context;
+};
+
+/* What a report is made from. All of it is borrowed. */
+struct hwi_report {
+  const struct hwi_profile *profile;
+  struct hwi_names names;
+  struct hwi_report_options options;
+};
+
+/* Both return 0 or a negative status (no memory); whether writing worked is for the caller to ask of the stream. */
+int hwi_report_text(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error);
+int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error *error);
+
+#endif

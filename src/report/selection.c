@@ -1,0 +1,182 @@
+/* selection.c - which stacks a report is about, and in what order */
+#define _GNU_SOURCE
+#include "report/selection.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)
+{
+  switch (cost) {
+  case HWI_COST_LIVE:
+    return amount->live_bytes;
+  case HWI_COST_CALLS:
+    return amount->calls;
+  case HWI_COST_BYTES:
+    return amount->bytes;
+  case HWI_COST_TEMPORARY:
+    return amount->temporary_calls;
+  case HWI_COST_PEAK:
+  case HWI_COST_DEFAULT:
+    break;
+  }
+  return amount->peak_bytes;
+}
+
+void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount)
+{
+  to->calls += amount->calls;
+  to->bytes += amount->bytes;
+  to->temporary_calls += amount->temporary_calls;
+  to->live_blocks += amount->live_blocks;
+  to->live_bytes += amount->live_bytes;
+  to->peak_blocks += amount->peak_blocks;
+  to->peak_bytes += amount->peak_bytes;
+}
+
+void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount)
+{
+  from->calls -= amount->calls;
+  from->bytes -= amount->bytes;
+  from->temporary_calls -= amount->temporary_calls;
+  from->live_blocks -= amount->live_blocks;
+  from->live_bytes -= amount->live_bytes;
+  from->peak_blocks -= amount->peak_blocks;
+  from->peak_bytes -= amount->peak_bytes;
+}
+
+struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals)
+{
+  return (struct hwi_amount){
+      .calls = totals->allocation_calls,
+      .bytes = totals->allocated_bytes,
+      .temporary_calls = totals->temporary_calls,
+      .live_blocks = totals->live_blocks_at_end,
+      .live_bytes = totals->live_bytes_at_end,
+      .peak_blocks = totals->peak_blocks,
+      .peak_bytes = totals->peak_bytes,
+  };
+}
+
+enum hwi_cost hwi_report_cost(const struct hwi_report_options *options)
+{
+  if (options->cost != HWI_COST_DEFAULT)
+    return (enum hwi_cost)options->cost;
+  return options->leaks ? HWI_COST_LIVE : HWI_COST_PEAK;
+}
+
+bool hwi_cost_is_bytes(enum hwi_cost cost)
+{
+  return cost != HWI_COST_CALLS && cost != HWI_COST_TEMPORARY;
+}
+
+struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost)
+{
+  return hwi_cost_is_bytes(cost) ? hwi_bytes_text(value) : hwi_count_text(value);
+}
+
+bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern)
+{
+  if (pattern == NULL)
+    return true;
+  char name[sizeof thread->name + 1] = "", id[16];
+  memcpy(name, thread->name, sizeof thread->name);
+  snprintf(id, sizeof id, "%" PRIu32, thread->tid);
+  return fnmatch(pattern, name, 0) == 0 || strcmp(pattern, id) == 0;
+}
+
+static void amounts_of_all(struct hwi_selection *selection, const struct hwi_profile *profile)
+{
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    const struct hwi_stack *stack = &profile->stacks[i];
+    selection->amounts[i] = (struct hwi_amount){
+        .calls = stack->calls,
+        .bytes = stack->bytes,
+        .temporary_calls = stack->temporary_calls,
+        .live_blocks = stack->live_blocks,
+        .live_bytes = stack->live_bytes,
+        .peak_blocks = stack->peak_blocks,
+        .peak_bytes = stack->peak_bytes,
+    };
+  }
+}
+
+static void amounts_of_threads(struct hwi_selection *selection, const struct hwi_profile *profile, const char *pattern)
+{
+  for (uint32_t i = 0; i < profile->thread_stack_count; i++) {
+    const struct hwi_thread_stack *share = &profile->thread_stacks[i];
+    if (!hwi_thread_matches(&profile->threads[share->thread], pattern))
+      continue;
+    struct hwi_amount amount = {
+        .calls = share->calls,
+        .bytes = share->bytes,
+        .temporary_calls = share->temporary_calls,
+        .live_blocks = share->live_blocks,
+        .live_bytes = share->live_bytes,
+        .peak_blocks = share->peak_blocks,
+        .peak_bytes = share->peak_bytes,
+    };
+    hwi_amount_add(&selection->amounts[share->stack], &amount);
+  }
+}
+
+/* The largest cost first; then what was allocated in all, then the number, so that a report comes out the same each time. */
+static int compare_stacks(const void *left, const void *right, void *context)
+{
+  const struct hwi_selection *selection = context;
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  uint64_t cost_a = hwi_amount_cost(&selection->amounts[a], selection->cost);
+  uint64_t cost_b = hwi_amount_cost(&selection->amounts[b], selection->cost);
+  if (cost_a != cost_b)
+    return cost_a > cost_b ? -1 : 1;
+  uint64_t bytes_a = selection->amounts[a].bytes, bytes_b = selection->amounts[b].bytes;
+  if (bytes_a != bytes_b)
+    return bytes_a > bytes_b ? -1 : 1;
+  return a < b ? -1 : a > b;
+}
+
+int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
+                       bool (*keep)(void *context, uint32_t stack), void *context, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = report->profile;
+  const struct hwi_report_options *options = &report->options;
+  *selection = (struct hwi_selection){
+      .cost = hwi_report_cost(options),
+      .amounts = calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
+      .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
+      .all = hwi_amount_of_run(&profile->totals),
+  };
+  if (selection->amounts == NULL || selection->stacks == NULL) {
+    hwi_selection_release(selection);
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
+  }
+  if (options->thread != NULL)
+    amounts_of_threads(selection, profile, options->thread);
+  else
+    amounts_of_all(selection, profile);
+  for (uint32_t i = 0; i < profile->thread_count; i++)
+    selection->thread_count += hwi_thread_matches(&profile->threads[i], options->thread);
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    const struct hwi_amount *amount = &selection->amounts[i];
+    if (amount->calls == 0 || (keep != NULL && !keep(context, i)))
+      continue;
+    if (amount->calls < options->min_calls) {
+      hwi_amount_add(&selection->few_calls, amount);
+      selection->few_calls_count++;
+      continue;
+    }
+    hwi_amount_add(&selection->selected, amount);
+    selection->stacks[selection->stack_count++] = i;
+  }
+  qsort_r(selection->stacks, selection->stack_count, sizeof *selection->stacks, compare_stacks, selection);
+  return HW_OK;
+}
+
+void hwi_selection_release(struct hwi_selection *selection)
+{
+  free(selection->amounts);
+  free(selection->stacks);
+  *selection = (struct hwi_selection){0};
+}

@@ -1,0 +1,44 @@
+/* selection.h - which stacks a report is about, and in what order
+ *
+ * amount     what a stack, or a group of stacks, is accountable for. Narrowed to some threads, it is their share.
+ */
+#ifndef HWI_REPORT_SELECTION_H
+#define HWI_REPORT_SELECTION_H
+
+#include "report/number.h"
+#include "report/report.h"
+
+struct hwi_amount {
+  uint64_t calls, bytes, temporary_calls;
+  uint64_t live_blocks, live_bytes;
+  uint64_t peak_blocks, peak_bytes;
+};
+
+struct hwi_selection {
+  enum hwi_cost cost;
+  struct hwi_amount *amounts;    /* by stack number */
+  uint32_t *stacks, stack_count; /* the largest cost first */
+  struct hwi_amount all;         /* of the run: what shares are shares of */
+  struct hwi_amount selected;    /* the sum over `stacks` */
+  struct hwi_amount few_calls;   /* of stacks with fewer calls than asked for */
+  uint32_t few_calls_count;
+  uint32_t thread_count; /* threads whose stacks are here */
+};
+
+/* `keep`: asked for each stack, unless it is NULL. */
+int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
+                       bool (*keep)(void *context, uint32_t stack), void *context, struct hwi_error *error);
+void hwi_selection_release(struct hwi_selection *selection);
+
+uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost);
+void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount);
+void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount);
+struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals);
+
+enum hwi_cost hwi_report_cost(const struct hwi_report_options *options); /* with the default replaced */
+bool hwi_cost_is_bytes(enum hwi_cost cost);                              /* else calls */
+struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost);
+
+bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern); /* NULL: any */
+
+#endif

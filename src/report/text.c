@@ -1,0 +1,228 @@
+/* text.c - the text report: its parts in order, and how a line is printed */
+#include <string.h>
+
+#include "report/runtime_blocks.h"
+#include "report/text.h"
+
+enum { TOP_DEFAULT = 10 };
+
+/* --- lines --- */
+
+void hwi_text_end(struct hwi_text *text, enum hwi_emphasis emphasis)
+{
+  const char *line = hwi_line_text(&text->line);
+  size_t bytes = text->line.bytes;
+  while (bytes > 0 && line[bytes - 1] == ' ')
+    bytes--;
+  const char *begin = bytes > 0 && emphasis != HWI_PLAIN ? hwi_style_begin(text->style, emphasis) : "";
+  const char *end = *begin != '\0' ? hwi_style_begin(text->style, HWI_PLAIN) : "";
+  fprintf(text->style->out, "%s%.*s%s\n", begin, (int)bytes, line, end);
+  text->printed++;
+  hwi_line_clear(&text->line);
+}
+
+void hwi_text_blank(struct hwi_text *text)
+{
+  fputc('\n', text->style->out);
+}
+
+/* The bytes of `line` up to the last blank that lets the rest fit into `cells`; all of it where there is none. */
+static size_t break_at(const char *line, size_t cells, size_t indent)
+{
+  size_t fits = hwi_cells_prefix(line, cells);
+  if (line[fits] == '\0')
+    return fits;
+  for (size_t at = fits; at > indent; at--) {
+    if (line[at] == ' ')
+      return at;
+  }
+  return fits;
+}
+
+void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasis emphasis)
+{
+  struct hwi_line whole = text->line;
+  text->line = (struct hwi_line){0};
+  const char *rest = hwi_line_text(&whole);
+  for (size_t inner = 0;; inner = indent) {
+    hwi_line_repeat(&text->line, " ", inner);
+    size_t bytes = break_at(rest, text->style->columns - inner, inner == 0 ? indent : 0);
+    hwi_line_add(&text->line, rest, bytes);
+    hwi_text_end(text, emphasis);
+    rest += bytes;
+    rest += strspn(rest, " ");
+    if (*rest == '\0')
+      break;
+  }
+  hwi_line_release(&text->line);
+  hwi_line_clear(&whole);
+  text->line = whole;
+}
+
+/* --- tables of figures --- */
+
+void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option)
+{
+  hwi_line_puts(&text->line, heading);
+  size_t wanted = hwi_cells(option);
+  if (hwi_cells(heading) + 2 + wanted <= text->style->columns) {
+    size_t most = text->style->columns < HWI_COLUMNS_DEFAULT ? text->style->columns : HWI_COLUMNS_DEFAULT;
+    hwi_line_pad(&text->line, most > wanted ? most - wanted : 0);
+    hwi_line_puts(&text->line, option);
+  }
+  hwi_text_end(text, HWI_BOLD);
+}
+
+void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t all)
+{
+  struct hwi_number number = {""};
+  if (rank > 0)
+    snprintf(number.text, sizeof number.text, "%llu", (unsigned long long)rank);
+  hwi_line_right(&text->line, number.text, HWI_RANK_CELLS - 1);
+  hwi_line_right(&text->line, hwi_cost_text(cost, text->cost).text, HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_share_text(cost, all).text, HWI_SHARE_CELLS);
+}
+
+enum amount_column { CALLS, PEAK, LIVE, BYTES, TEMPORARY, COLUMNS };
+
+static const char *const amount_titles[] = {"calls", "at peak", "at the end", "allocated", "temporary"};
+
+/* Whether a figure has a column of its own: the cost stands in front already, and the rest depends on the width. */
+static bool has_column(const struct hwi_text *text, enum amount_column column)
+{
+  static const enum hwi_cost costs[] = {HWI_COST_CALLS, HWI_COST_PEAK, HWI_COST_LIVE, HWI_COST_BYTES,
+                                        HWI_COST_TEMPORARY};
+  if (costs[column] == text->cost)
+    return false;
+  if (text->style->columns >= HWI_WIDE_COLUMNS || column == CALLS)
+    return true;
+  bool holds = text->cost == HWI_COST_PEAK || text->cost == HWI_COST_LIVE;
+  return holds ? column == PEAK || column == LIVE : column == (text->cost == HWI_COST_BYTES ? TEMPORARY : BYTES);
+}
+
+void hwi_text_amount_titles(struct hwi_text *text)
+{
+  static const char *const cost_titles[] = {"at peak", "at the end", "calls", "allocated", "temporary"};
+  hwi_line_right(&text->line, cost_titles[text->cost], HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
+  hwi_line_repeat(&text->line, " ", HWI_SHARE_CELLS);
+  for (enum amount_column column = 0; column < COLUMNS; column++) {
+    if (has_column(text, column))
+      hwi_line_right(&text->line, amount_titles[column], HWI_AMOUNT_CELLS);
+  }
+}
+
+void hwi_text_amounts(struct hwi_text *text, const struct hwi_amount *amount)
+{
+  const struct hwi_number numbers[] = {hwi_count_text(amount->calls), hwi_bytes_text(amount->peak_bytes),
+                                       hwi_bytes_text(amount->live_bytes), hwi_bytes_text(amount->bytes),
+                                       hwi_count_text(amount->temporary_calls)};
+  for (enum amount_column column = 0; column < COLUMNS; column++) {
+    if (has_column(text, column))
+      hwi_line_right(&text->line, numbers[column].text, HWI_AMOUNT_CELLS);
+  }
+}
+
+uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count)
+{
+  uint64_t top = text->report->options.top;
+  if (top == HWI_TOP_DEFAULT)
+    top = TOP_DEFAULT;
+  return top == 0 || top > count ? count : top;
+}
+
+/* --- the report --- */
+
+static void print_runtime_blocks(struct hwi_text *text, const struct hwi_runtime_blocks *runtime)
+{
+  hwi_line_printf(&text->line,
+                  "Of it, the runtime's own (libc, libstdc++, loader), not listed: %s in %s blocks, %s stacks.",
+                  hwi_bytes_text(runtime->amount.live_bytes).text, hwi_count_text(runtime->amount.live_blocks).text,
+                  hwi_count_text(runtime->stack_count).text);
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  hwi_text_blank(text);
+}
+
+static int print_selected(struct hwi_text *text, struct hwi_frames *frames, struct hwi_error *error)
+{
+  const struct hwi_report_options *options = &text->report->options;
+  struct hwi_runtime_blocks runtime = {.frames = frames};
+  struct hwi_selection selection;
+  int status =
+      hwi_selection_init(&selection, text->report, options->leaks ? hwi_runtime_blocks_keep : NULL, &runtime, error);
+  if (status < 0)
+    return status;
+  if (options->leaks)
+    print_runtime_blocks(text, &runtime);
+  if (options->by == HWI_BY_STACK)
+    status = hwi_text_stacks(text, &selection, frames, error);
+  else
+    status = hwi_text_groups(text, &selection, frames, error);
+  hwi_selection_release(&selection);
+  return status;
+}
+
+static int print_ranking(struct hwi_text *text, struct hwi_error *error)
+{
+  const struct hwi_report_options *options = &text->report->options;
+  if (options->by == HWI_BY_THREAD || options->by == HWI_BY_SIZE) {
+    (options->by == HWI_BY_THREAD ? hwi_text_threads : hwi_text_sizes)(text);
+    return HW_OK;
+  }
+  struct hwi_frames frames;
+  int status = hwi_frames_init(&frames, text->report, error);
+  if (status == HW_OK)
+    status = print_selected(text, &frames, error);
+  hwi_frames_release(&frames);
+  return status;
+}
+
+/* What to ask for next; only for somebody who sits there. */
+static void print_next(struct hwi_text *text)
+{
+  const struct hwi_report_options *options = &text->report->options;
+  if (!text->style->terminal)
+    return;
+  hwi_text_blank(text);
+  hwi_line_puts(&text->line, "Next:");
+  if (!options->leaks)
+    hwi_line_puts(&text->line, " report --leaks  ");
+  hwi_line_puts(&text->line, options->by == HWI_BY_FUNCTION ? " report --by line  " : " report --by function  ");
+  if (text->cost != HWI_COST_TEMPORARY)
+    hwi_line_puts(&text->line, " report --cost temporary  ");
+  hwi_line_puts(&text->line, " report --json");
+  hwi_text_end_wrapped(text, 6, HWI_DIM);
+}
+
+static const struct hwi_image *largest_counted(const struct hwi_profile *profile, uint32_t *counted)
+{
+  const struct hwi_image *largest = NULL;
+  *counted = 0;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (!image->counted)
+      continue;
+    ++*counted;
+    if (largest == NULL || image->totals.allocated_bytes > largest->totals.allocated_bytes)
+      largest = image;
+  }
+  return largest;
+}
+
+int hwi_report_text(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error)
+{
+  struct hwi_text text = {
+      .report = report, .profile = report->profile, .style = style, .cost = hwi_report_cost(&report->options)};
+  text.image = largest_counted(report->profile, &text.counted);
+  hwi_text_head(&text);
+  hwi_text_notes(&text);
+  hwi_text_chart(&text);
+  hwi_text_rss(&text);
+  if (text.counted > 1)
+    hwi_text_images(&text);
+  int status = print_ranking(&text, error);
+  hwi_text_blank(&text);
+  hwi_text_evidence(&text);
+  print_next(&text);
+  hwi_line_release(&text.line);
+  return status;
+}

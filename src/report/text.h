@@ -1,0 +1,64 @@
+/* text.h - what the parts of the text report share (private to report/)
+ *
+ * Each part builds a line in `line` and hands it over with hwi_text_end; nothing else writes to the stream.
+ */
+#ifndef HWI_REPORT_TEXT_H
+#define HWI_REPORT_TEXT_H
+
+#include "report/frames.h"
+#include "report/line.h"
+#include "report/number.h"
+#include "report/report.h"
+#include "report/selection.h"
+
+enum { HWI_WIDE_COLUMNS = 140, HWI_NARROW_COLUMNS = 90 };
+
+struct hwi_text {
+  const struct hwi_report *report;
+  const struct hwi_profile *profile;
+  const struct hwi_style *style;
+  enum hwi_cost cost;
+  const struct hwi_image *image; /* the one that the head names: the largest of those that are counted; may be NULL */
+  uint32_t counted;              /* images in this profile */
+  struct hwi_line line;
+  uint64_t printed; /* lines so far */
+};
+
+/* Ends the line: prints it with its emphasis, without blanks at its end, and clears it. */
+void hwi_text_end(struct hwi_text *text, enum hwi_emphasis emphasis);
+void hwi_text_blank(struct hwi_text *text);
+
+/* Ends the line, broken between words where it is too wide; further lines are indented by `indent`. */
+void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasis emphasis);
+
+/* The parts, in their order. */
+void hwi_text_head(struct hwi_text *text);
+void hwi_text_notes(struct hwi_text *text); /* what the reader must know before believing the figures */
+void hwi_text_chart(struct hwi_text *text);
+void hwi_text_rss(struct hwi_text *text);
+int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_frames *frames,
+                    struct hwi_error *error);
+int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_frames *frames,
+                    struct hwi_error *error);
+void hwi_text_threads(struct hwi_text *text);
+void hwi_text_sizes(struct hwi_text *text);
+void hwi_text_images(struct hwi_text *text);
+void hwi_text_evidence(struct hwi_text *text);
+
+/* --- tables of figures, which several parts print --- */
+
+/* The heading of a ranking, with the option that changes it on the right where there is room. */
+void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option);
+
+/* "   1   148.9 MB  36.1 %": rank 0 leaves its place blank. */
+enum { HWI_RANK_CELLS = 4, HWI_AMOUNT_CELLS = 12, HWI_SHARE_CELLS = 8 };
+void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t all);
+
+/* The figures beside the cost: as many as the width allows. One line of titles, then one of values for each row. */
+void hwi_text_amount_titles(struct hwi_text *text);
+void hwi_text_amounts(struct hwi_text *text, const struct hwi_amount *amount);
+
+/* How many of `count` rows are shown. */
+uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count);
+
+#endif

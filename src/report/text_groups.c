@@ -1,0 +1,185 @@
+/* text_groups.c - the ranking by function, file, line or module: self, total, and the name */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/cxx_name.h"
+#include "report/groups.h"
+#include "report/text.h"
+
+enum { GAP_CELLS = 3, SECOND_MAX = 44, NAME_MIN = 20 };
+
+struct table {
+  struct hwi_text *text;
+  enum hwi_by by;
+  uint64_t all;
+  size_t name_cells, second_cells; /* second: the module of a function, the function of a line */
+};
+
+static void add_path(struct hwi_line *line, const char *path, uint32_t source_line, size_t cells, const char *ellipsis)
+{
+  struct hwi_line whole = {0};
+  hwi_line_clean(&whole, path);
+  if (source_line > 0)
+    hwi_line_printf(&whole, ":%" PRIu32, source_line);
+  const char *text = hwi_line_text(&whole), *best = hwi_base_name(text);
+  for (const char *at = best; at > text && hwi_cells(at) <= cells; at--) {
+    if (at[-1] == '/')
+      best = at;
+  }
+  if (hwi_cells(text) <= cells)
+    best = text;
+  hwi_line_shorten(line, best, cells, ellipsis);
+  hwi_line_release(&whole);
+}
+
+static void add_module_name(struct hwi_line *line, const struct table *table, uint32_t module)
+{
+  if (module == 0)
+    hwi_line_puts(line, "no module");
+  else
+    hwi_line_clean(line, hwi_base_name(hwi_module_path(table->text->profile, module)));
+}
+
+static void add_name(struct hwi_line *line, const struct table *table, const struct hwi_group *group, size_t cells)
+{
+  const char *ellipsis = hwi_style_ellipsis(table->text->style);
+  const struct hwi_symbol *symbol = group->symbol;
+  struct hwi_line name = {0};
+  if (symbol == NULL) {
+    hwi_line_puts(&name, "stack not known");
+  } else if (table->by == HWI_BY_MODULE && group->module != 0) {
+    add_path(line, hwi_module_path(table->text->profile, group->module), 0, cells, ellipsis);
+  } else if (table->by == HWI_BY_FUNCTION && symbol->function != NULL) {
+    hwi_cxx_name_add(line, symbol->function, cells, ellipsis);
+  } else if (table->by != HWI_BY_FUNCTION && table->by != HWI_BY_MODULE && symbol->file != NULL) {
+    add_path(line, symbol->file, table->by == HWI_BY_LINE ? symbol->line : 0, cells, ellipsis);
+  } else {
+    hwi_line_puts(&name, table->by == HWI_BY_FUNCTION ? "?? " : "");
+    add_module_name(&name, table, group->module);
+    hwi_line_printf(&name, " (%s)",
+                    table->by == HWI_BY_FUNCTION || symbol->function == NULL
+                        ? hwi_symbol_reason_text((enum hwi_symbol_reason)symbol->reason)
+                        : hwi_symbol_reason_text(HWI_SYMBOL_NO_LINES));
+  }
+  hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);
+  hwi_line_release(&name);
+}
+
+static void add_second(struct hwi_line *line, const struct table *table, const struct hwi_group *group, size_t cells)
+{
+  const struct hwi_symbol *symbol = group->symbol;
+  if (symbol == NULL)
+    return;
+  struct hwi_line name = {0};
+  if (table->by == HWI_BY_FUNCTION && symbol->function != NULL)
+    add_module_name(&name, table, group->module);
+  else if (table->by == HWI_BY_LINE && symbol->file != NULL && symbol->function != NULL)
+    hwi_cxx_name_add(&name, symbol->function, cells, hwi_style_ellipsis(table->text->style));
+  hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(table->text->style));
+  hwi_line_release(&name);
+}
+
+static bool shows_calls(const struct table *table)
+{
+  return table->text->style->columns >= HWI_NARROW_COLUMNS && table->text->cost != HWI_COST_CALLS;
+}
+
+static void measure(struct table *table, const struct hwi_groups *groups, uint64_t rows)
+{
+  enum { MEASURED_ROWS = 200 };
+  size_t figures = HWI_RANK_CELLS - 1 + 2 * (HWI_AMOUNT_CELLS + HWI_SHARE_CELLS) + GAP_CELLS;
+  figures += shows_calls(table) ? HWI_AMOUNT_CELLS : 0;
+  size_t left = table->text->style->columns - figures, name = NAME_MIN;
+  struct hwi_line line = {0};
+  for (uint64_t row = 0; row < rows && row < MEASURED_ROWS; row++) {
+    hwi_line_clear(&line);
+    add_name(&line, table, &groups->items[row], left);
+    name = hwi_cells(hwi_line_text(&line)) > name ? hwi_cells(hwi_line_text(&line)) : name;
+    hwi_line_clear(&line);
+    add_second(&line, table, &groups->items[row], SECOND_MAX);
+    if (hwi_cells(hwi_line_text(&line)) > table->second_cells)
+      table->second_cells = hwi_cells(hwi_line_text(&line));
+  }
+  hwi_line_release(&line);
+  /* The second column goes when the names would suffer too much. */
+  if (table->text->style->columns < HWI_NARROW_COLUMNS || left < NAME_MIN + GAP_CELLS + table->second_cells)
+    table->second_cells = 0;
+  size_t second = table->second_cells > 0 ? table->second_cells + GAP_CELLS : 0;
+  table->name_cells = name + second <= left ? name : left - second;
+}
+
+static void print_titles(struct table *table)
+{
+  struct hwi_line *line = &table->text->line;
+  hwi_line_right(line, "self", HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
+  hwi_line_repeat(line, " ", HWI_SHARE_CELLS);
+  hwi_line_right(line, "total", HWI_AMOUNT_CELLS);
+  hwi_line_repeat(line, " ", HWI_SHARE_CELLS);
+  if (shows_calls(table))
+    hwi_line_right(line, "calls", HWI_AMOUNT_CELLS);
+  hwi_text_end(table->text, HWI_DIM);
+}
+
+static void print_row(struct table *table, const struct hwi_group *group, uint64_t rank)
+{
+  struct hwi_text *text = table->text;
+  uint64_t total = hwi_amount_cost(&group->total, text->cost);
+  hwi_text_cost(text, rank, hwi_amount_cost(&group->self, text->cost), table->all);
+  hwi_line_right(&text->line, hwi_cost_text(total, text->cost).text, HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_share_text(total, table->all).text, HWI_SHARE_CELLS);
+  if (shows_calls(table))
+    hwi_line_right(&text->line, hwi_count_text(group->self.calls).text, HWI_AMOUNT_CELLS);
+  hwi_line_repeat(&text->line, " ", GAP_CELLS);
+  struct hwi_line name = {0};
+  add_name(&name, table, group, table->name_cells);
+  hwi_line_left(&text->line, hwi_line_text(&name), table->name_cells);
+  hwi_line_release(&name);
+  if (table->second_cells > 0) {
+    hwi_line_repeat(&text->line, " ", GAP_CELLS);
+    add_second(&text->line, table, group, table->second_cells);
+  }
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+static void print_rest(struct table *table, const struct hwi_groups *groups, uint64_t rows, uint64_t count)
+{
+  struct hwi_text *text = table->text;
+  struct hwi_amount rest = {0};
+  for (uint64_t i = rows; i < groups->count; i++)
+    hwi_amount_add(&rest, &groups->items[i].self);
+  if (count == rows)
+    return;
+  hwi_text_cost(text, 0, hwi_amount_cost(&rest, text->cost), table->all);
+  hwi_line_printf(&text->line, "   self, in %s more (--top 0)", hwi_count_text(count - rows).text);
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_frames *frames,
+                    struct hwi_error *error)
+{
+  static const char *const names[] = {"", "Functions", "Source files", "Source lines", "Modules"};
+  static const char *const costs[] = {"at the peak", "by what is live at the end", "by allocations",
+                                      "by bytes allocated", "by temporary allocations"};
+  struct table table = {.text = text, .by = (enum hwi_by)text->report->options.by};
+  table.all = hwi_amount_cost(&selection->all, text->cost);
+  struct hwi_groups groups;
+  int status = hwi_groups_init(&groups, text->report, selection, frames, error);
+  if (status < 0)
+    return status;
+  uint32_t count = 0; /* what has neither self nor total is not worth a row */
+  while (count < groups.count && (hwi_amount_cost(&groups.items[count].self, text->cost) > 0 ||
+                                  hwi_amount_cost(&groups.items[count].total, text->cost) > 0))
+    count++;
+  uint64_t rows = hwi_text_rows(text, count);
+  measure(&table, &groups, rows);
+  struct hwi_line heading = {0};
+  hwi_line_printf(&heading, "%s %s", names[table.by], costs[text->cost]);
+  hwi_text_heading(text, hwi_line_text(&heading), "[--by stack|function|file|line|module|thread|size]");
+  hwi_line_release(&heading);
+  print_titles(&table);
+  for (uint64_t row = 0; row < rows; row++)
+    print_row(&table, &groups.items[row], row + 1);
+  print_rest(&table, &groups, rows, count);
+  hwi_groups_release(&groups);
+  return HW_OK;
+}

@@ -1,0 +1,194 @@
+/* text_head.c - the first lines of a text report: which run this is, and its figures */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/text.h"
+
+/* --- which run --- */
+
+/* Adds `value` from outside, cut at its end to what is left of the line. */
+static void add_cut(struct hwi_text *text, const char *value)
+{
+  struct hwi_line clean = {0};
+  hwi_line_clean(&clean, value);
+  size_t used = hwi_cells(hwi_line_text(&text->line)), columns = text->style->columns;
+  size_t cells = columns > used ? columns - used : 0;
+  const char *ellipsis = hwi_style_ellipsis(text->style);
+  if (hwi_cells(hwi_line_text(&clean)) <= cells) {
+    hwi_line_puts(&text->line, hwi_line_text(&clean));
+  } else if (cells > hwi_cells(ellipsis)) {
+    size_t bytes = hwi_cells_prefix(hwi_line_text(&clean), cells - hwi_cells(ellipsis));
+    hwi_line_add(&text->line, hwi_line_text(&clean), bytes);
+    hwi_line_puts(&text->line, ellipsis);
+  }
+  hwi_line_release(&clean);
+}
+
+static void print_name(struct hwi_text *text)
+{
+  const struct hwi_trace_info *info = text->image->info;
+  struct hwi_line name = {0};
+  hwi_line_clean(&name, hwi_base_name(info->path));
+  hwi_line_shorten(&text->line, hwi_line_text(&name), text->style->columns / 2, hwi_style_ellipsis(text->style));
+  hwi_line_release(&name);
+  const char *command = info->command != NULL && *info->command != '\0' ? info->command : info->exe;
+  hwi_line_puts(&text->line, "   ");
+  add_cut(text, command != NULL ? command : "");
+  hwi_text_end(text, HWI_BOLD);
+}
+
+static void add_end(struct hwi_text *text, const struct hwi_trace_info *info)
+{
+  if (info->being_written)
+    hwi_line_puts(&text->line, "still running");
+  else if (info->exit == NULL)
+    hwi_line_puts(&text->line, info->header.state == HW_STATE_EXITED ? "exited" : "end unknown");
+  else if (info->exit->signal == 0)
+    hwi_line_printf(&text->line, "exit %" PRIu32, info->exit->code);
+  else if (sigabbrev_np((int)info->exit->signal) != NULL)
+    hwi_line_printf(&text->line, "killed by SIG%s", sigabbrev_np((int)info->exit->signal));
+  else
+    hwi_line_printf(&text->line, "killed by signal %" PRIu32, info->exit->signal);
+}
+
+/* How many processes and images there are beside those that the report is about, and their part. */
+static void add_others(struct hwi_text *text)
+{
+  uint64_t bytes = 0, all_bytes = 0;
+  uint32_t others = 0;
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    all_bytes += image->totals.allocated_bytes;
+    if (image->counted)
+      continue;
+    others++;
+    bytes += image->totals.allocated_bytes;
+  }
+  if (others == 0)
+    return;
+  hwi_line_printf(&text->line, "; %s other process%s with %s of the bytes %s not shown (--children)",
+                  hwi_count_text(others).text, others == 1 ? "" : "es", hwi_share_text(bytes, all_bytes).text,
+                  others == 1 ? "is" : "are");
+}
+
+static void print_run(struct hwi_text *text)
+{
+  uint32_t threads = text->profile->thread_count;
+  hwi_line_printf(&text->line, "%s, ", hwi_time_text(text->profile->duration_ns).text);
+  if (text->counted > 1)
+    hwi_line_printf(&text->line, "%s processes, ", hwi_count_text(text->counted).text);
+  hwi_line_printf(&text->line, "%s thread%s, ", hwi_count_text(threads).text, threads == 1 ? "" : "s");
+  add_end(text, text->image->info);
+  add_others(text);
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+}
+
+/* --- the figures: two blocks of four --- */
+
+struct figure {
+  const char *label;
+  struct hwi_number value;
+  char more[64];
+};
+
+enum { FIGURE_ROWS = 4, FIGURE_BLOCKS = 2 };
+
+static void set_more(struct figure *figure, const char *before, struct hwi_number number, const char *after)
+{
+  if (number.text[0] != '\0')
+    snprintf(figure->more, sizeof figure->more, "%s%s%s", before, number.text, after);
+}
+
+static struct hwi_number recording_state(const struct hwi_text *text)
+{
+  struct hwi_number state = {"complete"};
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    if (!image->counted)
+      continue;
+    const struct hwi_trace_info *info = image->info;
+    bool partial = info->silent_from_ns != UINT64_MAX || info->damaged_chunks > 0 || info->missing_chunks > 0;
+    if (partial || info->header.lost_events > 0)
+      state = (struct hwi_number){"partial"};
+    else if (info->being_written)
+      state = (struct hwi_number){"going on"};
+  }
+  return state;
+}
+
+static void fill_figures(const struct hwi_text *text, struct figure figures[FIGURE_BLOCKS][FIGURE_ROWS])
+{
+  const struct hwi_totals *totals = &text->profile->totals;
+  uint64_t ns = text->profile->duration_ns, lost = 0, cut = 0;
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    lost += image->counted ? image->info->header.lost_events : 0;
+    cut += image->counted ? image->info->header.truncated_stacks : 0;
+  }
+  struct figure *left = figures[0], *right = figures[1];
+  left[0] = (struct figure){"allocations", hwi_count_text(totals->allocation_calls), ""};
+  set_more(&left[0], "", hwi_rate_text(totals->allocation_calls, ns), "");
+  left[1] = (struct figure){"frees", hwi_count_text(totals->free_calls), ""};
+  left[2] = (struct figure){"allocated", hwi_bytes_text(totals->allocated_bytes), ""};
+  set_more(&left[2], "", hwi_byte_rate_text(totals->allocated_bytes, ns), "");
+  left[3] = (struct figure){"peak", hwi_bytes_text(totals->peak_bytes), ""};
+  set_more(&left[3], "at ", hwi_time_text(totals->peak_time_ns), "");
+  right[0] = (struct figure){"temporary", hwi_count_text(totals->temporary_calls), ""};
+  set_more(&right[0], "", hwi_share_text(totals->temporary_calls, totals->allocation_calls),
+           text->style->columns < HWI_NARROW_COLUMNS ? "" : " of allocations");
+  right[1] = (struct figure){"failed", hwi_count_text(totals->failed_calls), ""};
+  right[2] = (struct figure){"at the end", hwi_bytes_text(totals->live_bytes_at_end), ""};
+  set_more(&right[2], "", hwi_count_text(totals->live_blocks_at_end), " blocks");
+  right[3] = (struct figure){"recording", recording_state(text), ""};
+  struct hwi_number lost_text = hwi_count_text(lost), cut_text = hwi_count_text(cut);
+  snprintf(right[3].more, sizeof right[3].more, "%.24s lost, %.24s cut", lost_text.text, cut_text.text);
+}
+
+static void print_figures(struct hwi_text *text)
+{
+  enum { LABEL_CELLS = 14, VALUE_CELLS = 11, GAP_CELLS = 3, BLOCK_CELLS = 42 };
+  struct figure figures[FIGURE_BLOCKS][FIGURE_ROWS];
+  fill_figures(text, figures);
+  hwi_text_blank(text);
+  for (int row = 0; row < FIGURE_ROWS; row++) {
+    for (int block = 0; block < FIGURE_BLOCKS; block++) {
+      const struct figure *figure = &figures[block][row];
+      hwi_line_pad(&text->line, block * BLOCK_CELLS + 2);
+      hwi_line_left(&text->line, figure->label, LABEL_CELLS - 2);
+      hwi_line_right(&text->line, figure->value.text, VALUE_CELLS);
+      hwi_line_repeat(&text->line, " ", GAP_CELLS);
+      hwi_line_puts(&text->line, figure->more);
+    }
+    hwi_text_end(text, HWI_PLAIN);
+  }
+  hwi_text_blank(text);
+}
+
+void hwi_text_head(struct hwi_text *text)
+{
+  if (text->image != NULL) {
+    print_name(text);
+    print_run(text);
+  }
+  print_figures(text);
+}
+
+void hwi_text_images(struct hwi_text *text)
+{
+  hwi_text_heading(text, "Processes", "");
+  hwi_line_puts(&text->line, "      pid       calls   allocated        peak   command");
+  hwi_text_end(text, HWI_DIM);
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    if (!image->counted)
+      continue;
+    hwi_line_printf(&text->line, "%9" PRIu32, image->info->header.pid);
+    hwi_line_right(&text->line, hwi_count_text(image->totals.allocation_calls).text, HWI_AMOUNT_CELLS);
+    hwi_line_right(&text->line, hwi_bytes_text(image->totals.allocated_bytes).text, HWI_AMOUNT_CELLS);
+    hwi_line_right(&text->line, hwi_bytes_text(image->totals.peak_bytes).text, HWI_AMOUNT_CELLS);
+    hwi_line_puts(&text->line, "   ");
+    add_cut(text, image->info->command != NULL ? image->info->command : "");
+    hwi_text_end(text, HWI_PLAIN);
+  }
+  hwi_text_blank(text);
+}

@@ -1,0 +1,156 @@
+/* text_tables.c - the rankings by thread and by block size: one line each */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/text.h"
+
+struct row {
+  struct hwi_amount amount;
+  uint32_t index; /* of the thread or size */
+};
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+  enum hwi_cost cost = *(const enum hwi_cost *)context;
+  const struct row *a = left, *b = right;
+  uint64_t cost_a = hwi_amount_cost(&a->amount, cost), cost_b = hwi_amount_cost(&b->amount, cost);
+  if (cost_a != cost_b)
+    return cost_a > cost_b ? -1 : 1;
+  return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* `finish` adds what a row is called. `rows` is sorted. */
+static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count,
+                       void (*finish)(struct hwi_text *text, uint32_t index))
+{
+  enum hwi_cost cost = text->cost;
+  qsort_r(rows, count, sizeof *rows, compare_rows, &cost);
+  struct hwi_amount run = hwi_amount_of_run(&text->profile->totals), rest = {0};
+  uint64_t all = hwi_amount_cost(&run, cost);
+  uint32_t worth = 0;
+  while (worth < count && hwi_amount_cost(&rows[worth].amount, cost) > 0)
+    worth++;
+  uint64_t shown = hwi_text_rows(text, worth);
+  for (uint64_t i = 0; i < worth; i++) {
+    if (i >= shown) {
+      hwi_amount_add(&rest, &rows[i].amount);
+      continue;
+    }
+    hwi_text_cost(text, i + 1, hwi_amount_cost(&rows[i].amount, cost), all);
+    hwi_text_amounts(text, &rows[i].amount);
+    finish(text, rows[i].index);
+    hwi_text_end(text, HWI_PLAIN);
+  }
+  if (shown == worth)
+    return;
+  hwi_text_cost(text, 0, hwi_amount_cost(&rest, cost), all);
+  hwi_line_printf(&text->line, "   in %s more (--top 0)", hwi_count_text(worth - shown).text);
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+static struct row *create_rows(struct hwi_text *text, uint32_t count)
+{
+  struct row *rows = calloc((size_t)count + 1, sizeof *rows);
+  if (rows == NULL)
+    text->line.failed = true;
+  return rows;
+}
+
+/* --- threads --- */
+
+static const char *policy_name(uint8_t policy)
+{
+  switch (policy) {
+  case SCHED_FIFO:
+    return "FIFO";
+  case SCHED_RR:
+    return "RR";
+  case SCHED_BATCH:
+    return "BATCH";
+  case SCHED_IDLE:
+    return "IDLE";
+  case SCHED_DEADLINE:
+    return "DEADLINE";
+  default: /* what everybody has is not worth a word */
+    return "";
+  }
+}
+
+static void finish_thread(struct hwi_text *text, uint32_t index)
+{
+  const struct hwi_profile_thread *thread = &text->profile->threads[index];
+  char name[sizeof thread->name + 1] = "";
+  memcpy(name, thread->name, sizeof thread->name);
+  hwi_line_right(&text->line, hwi_count_text(thread->foreign_frees).text, HWI_AMOUNT_CELLS);
+  hwi_line_puts(&text->line, "   ");
+  hwi_line_clean(&text->line, name[0] != '\0' ? name : "?");
+  hwi_line_printf(&text->line, " (%" PRIu32 ")", thread->tid);
+  const char *policy = policy_name(thread->policy);
+  if (*policy != '\0')
+    hwi_line_printf(&text->line, "  %s %d", policy, thread->priority);
+}
+
+void hwi_text_threads(struct hwi_text *text)
+{
+  const struct hwi_profile *profile = text->profile;
+  struct row *rows = create_rows(text, profile->thread_count);
+  if (rows == NULL)
+    return;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    if (!hwi_thread_matches(thread, text->report->options.thread))
+      continue;
+    rows[count++] = (struct row){.index = i,
+                                 .amount = {.calls = thread->allocation_calls,
+                                            .bytes = thread->allocated_bytes,
+                                            .temporary_calls = thread->temporary_calls,
+                                            .live_blocks = thread->live_blocks,
+                                            .live_bytes = thread->live_bytes,
+                                            .peak_bytes = thread->peak_bytes}};
+  }
+  hwi_text_heading(text, "Threads, by what they allocated", "[--by stack|function|file|line|module|thread|size]");
+  hwi_text_amount_titles(text);
+  hwi_line_right(&text->line, "freed others'", HWI_AMOUNT_CELLS + 2);
+  hwi_line_puts(&text->line, "   name (id)");
+  hwi_text_end(text, HWI_DIM);
+  print_rows(text, rows, count, finish_thread);
+  free(rows);
+}
+
+/* --- sizes --- */
+
+static void finish_size(struct hwi_text *text, uint32_t index)
+{
+  const struct hwi_size *size = &text->profile->sizes[index];
+  hwi_line_right(&text->line, hwi_count_text(size->size).text, HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
+}
+
+void hwi_text_sizes(struct hwi_text *text)
+{
+  const struct hwi_profile *profile = text->profile;
+  struct row *rows = create_rows(text, profile->size_count);
+  if (rows == NULL)
+    return;
+  for (uint32_t i = 0; i < profile->size_count; i++) {
+    const struct hwi_size *size = &profile->sizes[i];
+    rows[i] = (struct row){.index = i,
+                           .amount = {.calls = size->calls,
+                                      .bytes = size->calls * size->size,
+                                      .temporary_calls = size->temporary_calls,
+                                      .live_blocks = size->live_blocks,
+                                      .live_bytes = size->live_blocks * size->size,
+                                      .peak_blocks = size->peak_blocks,
+                                      .peak_bytes = size->peak_blocks * size->size}};
+  }
+  hwi_text_heading(text, "Block sizes", "[--by stack|function|file|line|module|thread|size]");
+  hwi_text_amount_titles(text);
+  hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
+  hwi_text_end(text, HWI_DIM);
+  print_rows(text, rows, profile->size_count, finish_size);
+  free(rows);
+}
