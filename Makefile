@@ -1,6 +1,6 @@
 # A thin front for CMake: the build itself is in CMakeLists.txt and cmake/.
 .DEFAULT_GOAL := all
-.PHONY: all help build-it test-it demo test test-programs bench soak fuzz install format format-check clean
+.PHONY: all help build-it test-it demo test test-programs bench fuzz install format format-check clean
 
 PRESET ?= default
 BUILD ?= build$(if $(filter-out default,$(PRESET)),/$(PRESET))
@@ -39,6 +39,9 @@ test:
 test-it:
 	@tools/check_format.sh
 	@tools/run_tests.sh $(BUILD)
+	@echo "unit tests under AddressSanitizer and UndefinedBehaviorSanitizer:"
+	@$(MAKE) --no-print-directory build-it PRESET=asan BUILD=$(BUILD)/asan TARGETS=unit-tests
+	@tools/run_tests.sh $(BUILD)/asan -L unit
 	@FUZZ_SECONDS=45 tools/run_fuzz.sh
 
 ## make test-programs     the same output with and without the recorder, for all the programs
