@@ -158,16 +158,22 @@ HW_OPERATION void *hw_do_realloc(void *old, size_t size)
   REALLOCATE(HW_ENTRY_REALLOC, old, size, HWI_REAL(REALLOC, hwi_realloc_fn)(old, size));
 }
 
+static __attribute__((noinline)) void *no_memory(void)
+{
+  errno = ENOMEM;
+  return NULL;
+}
+
 HW_OPERATION void *hw_do_reallocarray(void *old, size_t count, size_t size)
 {
   size_t bytes;
   if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes)))
-    bytes = SIZE_MAX;
-  if (!is_found(HW_ENTRY_REALLOCARRAY))
+    return given(HW_ENTRY_REALLOCARRAY, SIZE_MAX, 0, no_memory());
+  if (!is_found(HW_ENTRY_REALLOC))
     return boot_realloc(old, bytes, boot_malloc);
   if (UNLIKELY(hwi_boot_owns(old)))
     return leave_boot(HW_ENTRY_REALLOCARRAY, old, bytes);
-  REALLOCATE(HW_ENTRY_REALLOCARRAY, old, bytes, HWI_REAL(REALLOCARRAY, hwi_reallocarray_fn)(old, count, size));
+  REALLOCATE(HW_ENTRY_REALLOCARRAY, old, bytes, HWI_REAL(REALLOC, hwi_realloc_fn)(old, bytes));
 }
 
 HW_OPERATION int hw_do_posix_memalign(void **to, size_t align, size_t size)
@@ -216,14 +222,16 @@ HW_OPERATION size_t hw_do_malloc_usable_size(void *block)
 
 HW_OPERATION void hw_do_free_sized(void *block, size_t size)
 {
+  (void)size;
   if (taken(HW_ENTRY_FREE_SIZED, block))
-    HWI_REAL(FREE_SIZED, hwi_free_sized_fn)(block, size);
+    HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
 HW_OPERATION void hw_do_free_aligned_sized(void *block, size_t align, size_t size)
 {
+  (void)align, (void)size;
   if (taken(HW_ENTRY_FREE_ALIGNED_SIZED, block))
-    HWI_REAL(FREE_ALIGNED_SIZED, hwi_free_aligned_sized_fn)(block, align, size);
+    HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
 /* --- C++ --- */

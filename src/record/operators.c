@@ -17,19 +17,33 @@
 /* As _Unwind_Reason_Code and _Unwind_Action of the Itanium C++ ABI have them. */
 enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
 
-/* The call of an operator new that is running on this thread, and what is held back beneath it. Plain values in
- * thread-local storage: a stale one can never lead to memory that is no longer there. */
+/* What an operator new or delete that is running on this thread keeps on its stack. */
+struct operator_frame;
+
+enum state {
+  IDLE = 0,    /* nothing is held back */
+  HANDLING,    /* a new_handler runs: nothing is held back */
+  NEW_RUNS,    /* a foreign new runs, and has not called malloc for its block yet */
+  NEW_HOLDS,   /* ... and what may be its block is held back */
+  DELETE_RUNS, /* a foreign delete runs, and has not freed its block yet */
+};
+
+/* The innermost operator that is running on this thread. In thread-local storage, and small; `frame` is followed only by
+ * the operator itself and while an exception passes it, so that a stale one, after a longjmp out of a handler, leads
+ * nowhere. Calls beneath the operator have lower stack pointers than `frame`. */
 struct running {
-  const struct running *outer; /* the copy that the same function keeps of what was here before */
-  struct hwi_new_call call;    /* what failed, should an exception pass */
-  uintptr_t frame;             /* calls beneath have lower stack pointers. 0: hold nothing back */
-  uintptr_t own_block;         /* of a delete: the block that it got */
-  bool is_delete;
-  bool has_held;
-  enum hw_entry held_entry;
-  struct hwi_caller held_caller;
+  struct operator_frame *frame;
+  size_t size; /* what the operator was asked for */
+  void *block; /* NEW_HOLDS: the one held back; DELETE_RUNS: the operator's own */
   size_t held_size;
-  void *held_block;
+  uint8_t state;      /* enum state */
+  uint8_t entry;      /* enum hw_entry of the operator */
+  uint8_t held_entry; /* enum hw_entry of the call that is held back */
+};
+
+struct operator_frame {
+  struct running outer; /* what `running` was before */
+  const struct hwi_new_call *call;
 };
 
 uint8_t hwi_operator_modes[HW_ENTRY_COUNT];
@@ -39,18 +53,19 @@ static __thread struct running running;
 
 /* --- failing --- */
 
-static void begin(const struct hwi_new_call *call, struct running *before)
+static void begin(struct operator_frame *frame, const struct hwi_new_call *call, enum state state)
 {
-  *before = running;
-  running = (struct running){.outer = before, .call = *call};
+  *frame = (struct operator_frame){running, call};
+  running = (struct running){.frame = frame, .size = call->size, .state = state, .entry = (uint8_t)call->entry};
 }
 
-/* Reports the allocation that was held back, since it turned out not to be the operator's block. */
+/* Reports the allocation that was held back, since it is not the operator's block. Its own stack is gone by now. */
 static void release_held(void)
 {
-  if (running.has_held && running.held_block)
-    hwi_record_alloc(&running.held_caller, running.held_entry, running.held_size, 0, running.held_block);
-  running.has_held = false;
+  if (running.state != NEW_HOLDS)
+    return;
+  running.state = NEW_RUNS;
+  hwi_record_alloc(&running.frame->call->caller, running.held_entry, running.held_size, 0, running.block);
 }
 
 /* An exception leaves the operator. Found by its symbol, see NOTICE_EXCEPTIONS. */
@@ -61,9 +76,10 @@ __attribute__((used)) int hwi_exception_passes(int version, int actions, uint64_
   (void)version, (void)class, (void)exception, (void)context;
   if (!(actions & ACTION_CLEANUP_PHASE))
     return CONTINUE_UNWIND;
+  const struct hwi_new_call *call = running.frame->call;
   release_held();
-  hwi_record_failed(&running.call.caller, running.call.entry, running.call.size, running.call.align);
-  running = *running.outer;
+  hwi_record_failed(&call->caller, call->entry, call->size, call->align);
+  running = running.frame->outer;
   return CONTINUE_UNWIND;
 }
 
@@ -149,10 +165,10 @@ static void *own_new(const struct hwi_new_call *call)
 {
   hwi_new_handler *handler;
   while ((handler = new_handler_for(call))) {
-    struct running before;
-    begin(call, &before);
+    struct operator_frame frame;
+    begin(&frame, call, HANDLING);
     call_new_handler(handler);
-    running = before;
+    running = frame.outer;
     void *block = own_block(call);
     if (block) {
       hwi_record_alloc(&call->caller, call->entry, call->size, call->align, block);
@@ -176,18 +192,17 @@ static __attribute__((noinline, noclone)) void *call_foreign_new(const struct hw
 
 static bool is_in_held(const void *block)
 {
-  return running.has_held && (uintptr_t)block - (uintptr_t)running.held_block <= running.held_size;
+  return running.state == NEW_HOLDS && (uintptr_t)block - (uintptr_t)running.block <= running.held_size;
 }
 
 static void *foreign_new(const struct hwi_new_call *call)
 {
-  struct running before;
-  begin(call, &before);
-  running.frame = call->caller.sp;
+  struct operator_frame frame;
+  begin(&frame, call, NEW_RUNS);
   void *block = call_foreign_new(call);
   if (!is_in_held(block))
     release_held();
-  running = before;
+  running = frame.outer;
   if (block)
     hwi_record_alloc(&call->caller, call->entry, call->size, call->align, block);
   else
@@ -199,35 +214,36 @@ static void *foreign_new(const struct hwi_new_call *call)
 static bool is_foreign_code(uintptr_t pc)
 {
   struct hwi_os_module caller, foreign;
-  return hwi_os_find_module(pc, &caller) &&
-         hwi_os_find_module((uintptr_t)hwi_real_function[running.call.entry], &foreign) &&
+  return hwi_os_find_module(pc, &caller) && hwi_os_find_module((uintptr_t)hwi_real_function[running.entry], &foreign) &&
          caller.start == foreign.start;
 }
 
 bool hwi_operator_holds_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, void *block)
 {
-  if (running.is_delete || caller->sp >= running.frame || size < running.call.size || !is_foreign_code(caller->pc))
+  if (running.state != NEW_RUNS || caller->sp >= (uintptr_t)running.frame || size < running.size ||
+      !is_foreign_code(caller->pc))
     return false;
   if (!block)
     return true; /* the operator fails, or tries again: its own end is what counts */
-  release_held();
-  running.has_held = true;
-  running.held_entry = entry;
-  running.held_caller = *caller;
+  running.state = NEW_HOLDS;
+  running.held_entry = (uint8_t)entry;
   running.held_size = size;
-  running.held_block = block;
+  running.block = block;
   return true;
 }
 
 bool hwi_operator_holds_free(uintptr_t caller_pc, void *block)
 {
-  if (running.has_held && block == running.held_block)
-    release_held();
+  if (running.state == NEW_HOLDS && block == running.block) {
+    running.state = NEW_RUNS; /* given back already: neither its birth nor its end is told */
+    return true;
+  }
   /* Foreign operators put a header of their own before the block, if anything. */
   enum { HEADER_MAX_BYTES = 4096 };
-  if (!running.own_block || running.own_block - (uintptr_t)block > HEADER_MAX_BYTES || !is_foreign_code(caller_pc))
+  if (running.state != DELETE_RUNS || (uintptr_t)running.block - (uintptr_t)block > HEADER_MAX_BYTES ||
+      !is_foreign_code(caller_pc))
     return false;
-  running.own_block = 0;
+  running.state = IDLE;
   return true;
 }
 
@@ -249,6 +265,8 @@ static void call_next_delete(const struct hwi_delete_call *call)
 {
   typedef void nothrow_fn(void *, const void *);
   typedef void aligned_nothrow_fn(void *, size_t, const void *);
+  typedef void number_fn(void *, size_t);
+  typedef void two_numbers_fn(void *, size_t, size_t);
   hwi_function *next = hwi_real_function[call->entry];
   switch (call->entry) {
   case HW_ENTRY_DELETE_NOTHROW:
@@ -257,11 +275,11 @@ static void call_next_delete(const struct hwi_delete_call *call)
     break;
   case HW_ENTRY_DELETE_SIZED:
   case HW_ENTRY_DELETE_ARRAY_SIZED:
-    ((hwi_free_sized_fn *)next)(call->block, call->size);
+    ((number_fn *)next)(call->block, call->size);
     break;
   case HW_ENTRY_DELETE_ALIGNED:
   case HW_ENTRY_DELETE_ARRAY_ALIGNED:
-    ((hwi_free_sized_fn *)next)(call->block, call->align);
+    ((number_fn *)next)(call->block, call->align);
     break;
   case HW_ENTRY_DELETE_ALIGNED_NOTHROW:
   case HW_ENTRY_DELETE_ARRAY_ALIGNED_NOTHROW:
@@ -269,7 +287,7 @@ static void call_next_delete(const struct hwi_delete_call *call)
     break;
   case HW_ENTRY_DELETE_SIZED_ALIGNED:
   case HW_ENTRY_DELETE_ARRAY_SIZED_ALIGNED:
-    ((hwi_free_aligned_sized_fn *)next)(call->block, call->size, call->align);
+    ((two_numbers_fn *)next)(call->block, call->size, call->align);
     break;
   default:
     ((hwi_free_fn *)next)(call->block);
@@ -284,8 +302,7 @@ void hwi_operator_delete(const struct hwi_delete_call *call)
   }
   hwi_record_free(call->caller_pc, call->entry, call->block);
   struct running before = running;
-  running = (struct running){
-      .outer = &before, .call.entry = call->entry, .is_delete = true, .own_block = (uintptr_t)call->block};
+  running = (struct running){.block = call->block, .state = DELETE_RUNS, .entry = (uint8_t)call->entry};
   call_next_delete(call);
   running = before;
 }

@@ -25,16 +25,6 @@ static __thread bool is_finding;
 
 /* --- what old libraries lack --- */
 
-static void *reallocarray_by_realloc(void *old, size_t count, size_t size)
-{
-  size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes)) {
-    errno = ENOMEM;
-    return NULL;
-  }
-  return HWI_REAL(REALLOC, hwi_realloc_fn)(old, bytes);
-}
-
 static void *memalign_by_posix_memalign(size_t align, size_t size)
 {
   void *block = NULL;
@@ -74,18 +64,6 @@ static void *pvalloc_by_memalign(size_t size)
   return HWI_REAL(MEMALIGN, hwi_aligned_alloc_fn)(HWI_OS_PAGE_BYTES, bytes & ~mask);
 }
 
-static void free_sized_by_free(void *block, size_t size)
-{
-  (void)size;
-  HWI_REAL(FREE, hwi_free_fn)(block);
-}
-
-static void free_aligned_sized_by_free(void *block, size_t align, size_t size)
-{
-  (void)align, (void)size;
-  HWI_REAL(FREE, hwi_free_fn)(block);
-}
-
 static size_t usable_size_unknown(void *block)
 {
   (void)block;
@@ -100,15 +78,12 @@ static void fill(hwi_function *next[], enum hw_entry entry, hwi_function *substi
 
 static void fill_gaps(hwi_function *next[])
 {
-  fill(next, HW_ENTRY_REALLOCARRAY, (hwi_function *)reallocarray_by_realloc);
   fill(next, HW_ENTRY_MEMALIGN, next[HW_ENTRY_ALIGNED_ALLOC]);
   fill(next, HW_ENTRY_MEMALIGN, (hwi_function *)memalign_by_posix_memalign);
   fill(next, HW_ENTRY_POSIX_MEMALIGN, (hwi_function *)posix_memalign_by_memalign);
   fill(next, HW_ENTRY_ALIGNED_ALLOC, next[HW_ENTRY_MEMALIGN]);
   fill(next, HW_ENTRY_VALLOC, (hwi_function *)valloc_by_memalign);
   fill(next, HW_ENTRY_PVALLOC, (hwi_function *)pvalloc_by_memalign);
-  fill(next, HW_ENTRY_FREE_SIZED, (hwi_function *)free_sized_by_free);
-  fill(next, HW_ENTRY_FREE_ALIGNED_SIZED, (hwi_function *)free_aligned_sized_by_free);
   fill(next, HW_ENTRY_MALLOC_USABLE_SIZE, (hwi_function *)usable_size_unknown);
 }
 

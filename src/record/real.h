@@ -16,16 +16,15 @@ typedef void *hwi_malloc_fn(size_t size);
 typedef void hwi_free_fn(void *block);
 typedef void *hwi_calloc_fn(size_t count, size_t size);
 typedef void *hwi_realloc_fn(void *old, size_t size);
-typedef void *hwi_reallocarray_fn(void *old, size_t count, size_t size);
 typedef int hwi_posix_memalign_fn(void **to, size_t align, size_t size);
 typedef void *hwi_aligned_alloc_fn(size_t align, size_t size);
 typedef size_t hwi_usable_size_fn(void *block);
-typedef void hwi_free_sized_fn(void *block, size_t size);
-typedef void hwi_free_aligned_sized_fn(void *block, size_t align, size_t size);
 typedef int hwi_dlclose_fn(void *handle);
 
-/* By enum hw_entry. All NULL before they are found. Afterwards the functions of C are never NULL: what the next libraries
- * lack is made from what they have. Operators that no library behind us defines stay NULL. */
+/* By enum hw_entry. All NULL before they are found. Afterwards the functions of C are never NULL, but for those that are
+ * another one in disguise (reallocarray, free_sized, free_aligned_sized): glibc's call realloc and free by name, which are
+ * ours, so that they would be reported twice; ours call the real realloc and free. What the next libraries lack is made from
+ * what they have. Operators that no library behind us defines stay NULL. */
 extern __attribute__((visibility("hidden"))) hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
 

@@ -28,7 +28,6 @@ static void *(*next_malloc)(size_t);
 static void (*next_free)(void *);
 static void *(*next_calloc)(size_t, size_t);
 static void *(*next_realloc)(void *, size_t);
-static void *(*next_reallocarray)(void *, size_t, size_t);
 static int (*next_posix_memalign)(void **, size_t, size_t);
 static void *(*next_aligned_alloc)(size_t, size_t);
 static void *(*next_memalign)(size_t, size_t);
@@ -62,7 +61,6 @@ static int is_ready(void)
   next_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
   next_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
   next_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
-  next_reallocarray = (void *(*)(void *, size_t, size_t))dlsym(RTLD_NEXT, "reallocarray");
   next_posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
   next_aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
   next_memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
@@ -135,14 +133,14 @@ void *realloc(void *old, size_t size)
   return is_ready() ? count_realloc(old, next_realloc(old, size), size) : early_block(size);
 }
 
+/* libc's calls realloc by name, which would count twice. */
 void *reallocarray(void *old, size_t n, size_t size)
 {
   size_t bytes;
-  if (__builtin_mul_overflow(n, size, &bytes))
-    bytes = SIZE_MAX;
-  if (old && is_early(old))
-    return realloc_early(old, bytes);
-  return is_ready() ? count_realloc(old, next_reallocarray(old, n, size), bytes) : early_block(bytes);
+  if (!__builtin_mul_overflow(n, size, &bytes))
+    return realloc(old, bytes);
+  errno = ENOMEM;
+  return count(NULL, SIZE_MAX);
 }
 
 int posix_memalign(void **to, size_t align, size_t size)

@@ -1,0 +1,63 @@
+"""entries_library.py - builds the entry points with entries_double.c behind them in the recorder's place"""
+
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+SOURCES = [ROOT / "src" / name for name in (
+    "record/entries.c", "record/real.c", "record/boot.c", "record/operators.c", "record/cxx_runtime.c", "record/foreign.c",
+    "platform/os_linux.c", "platform/os_linux_loader.c")]
+FLAGS = ["-std=gnu17", "-fPIC", "-shared", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec",
+         f"-I{ROOT}/src", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Werror"]
+LINK = ["-Wl,-z,now,--no-undefined"]
+
+
+def run(command, **more):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, **more)
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def build_double(folder, *flags):
+    """The entry points and the double, as a library to preload."""
+    library = folder / f"libentries{''.join(flags)}.so"
+    run(["gcc", *FLAGS, *flags, *SOURCES, PROGRAMS / "entries_double.c", "-o", library, *LINK])
+    return library
+
+
+def build_counter(folder):
+    library = folder / "libcounter.so"
+    run(["gcc", "-std=gnu17", "-O2", "-fPIC", "-shared", "-fexceptions", "-fno-builtin", "-Wall", "-Wextra", "-Werror",
+         Path(__file__).resolve().parent / "counter.c", "-o", library])
+    return library
+
+
+def build_program(folder, source, *flags, name=None):
+    """A program, or with -shared a library, from tests/record/programs."""
+    output = folder / (name or Path(source).stem)
+    compiler = ["g++", "-std=c++17"] if source.endswith(".cc") else ["gcc", "-std=gnu17"]
+    run([*compiler, "-g", "-fno-builtin", "-Wall", PROGRAMS / source, "-o", output, *flags])
+    return output
+
+
+class Run:
+    """What a program printed under the double, and what its entry points reported: lists of words."""
+
+    def __init__(self, program, *arguments, folder, preload, env=None):
+        reports = folder / "reports"
+        reports.unlink(missing_ok=True)
+        environment = {**os.environ, "LD_PRELOAD": ":".join(map(str, preload)), "ENTRIES_OUTPUT": str(reports), **(env or {})}
+        self.output = run([program, *arguments], env=environment)
+        self.lines = [line.split() for line in reports.read_text().splitlines()]
+
+    @property
+    def events(self):
+        """(kind, entry, size, align, block, old)"""
+        return [(line[0], line[1], *map(int, line[2:6])) for line in self.lines if len(line) == 7]
+
+    @property
+    def short(self):
+        """KIND ENTRY SIZE, or without size for frees"""
+        return [f"{kind} {entry}" + (f" {size}" if kind != "free" else "") for kind, entry, size, *_ in self.events]
