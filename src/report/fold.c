@@ -29,10 +29,21 @@ static uint32_t run_length(const struct hwi_frames *frames, uint32_t first, uint
   return next - first;
 }
 
-static void add_line(struct hwi_folded *folded, uint32_t first, uint32_t count, bool is_fold)
+static bool is_same_function(const struct hwi_frames *frames, uint32_t a, uint32_t b)
+{
+  const struct hwi_symbol *left = frames->items[a].symbol, *right = frames->items[b].symbol;
+  return left != NULL && right != NULL && left->function != NULL && right->function != NULL &&
+         frames->items[a].module == frames->items[b].module && strcmp(left->function, right->function) == 0;
+}
+
+static void add_line(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_t first, uint32_t count,
+                     bool is_fold)
 {
   struct hwi_fold_line *before = folded->count > 0 ? &folded->lines[folded->count - 1] : NULL;
   if (is_fold && before != NULL && before->folded)
+    before->count += count;
+  else if (!is_fold && before != NULL && !before->folded && folded->joins_recursion &&
+           is_same_function(frames, before->first, first))
     before->count += count;
   else
     folded->lines[folded->count++] = (struct hwi_fold_line){first, count, is_fold};
@@ -42,15 +53,11 @@ static void fold_libraries(struct hwi_folded *folded, const struct hwi_frames *f
 {
   for (uint32_t at = first; at < last;) {
     uint32_t run = run_length(frames, at, last);
-    uint32_t kept = run; /* of its beginning */
-    if (run >= RUN_MIN && is_library(frames, at) && frames->items[at].symbol != NULL)
-      kept = at == first ? RUN_MIN : 0;
-    if (run - kept == 1) /* a line saved by a line is none */
-      kept = run;
-    for (uint32_t i = 0; i < kept; i++)
-      add_line(folded, at + i, 1, false);
-    if (run > kept)
-      add_line(folded, at + kept, run - kept, true);
+    bool folds = at > first && run >= RUN_MIN && is_library(frames, at) && frames->items[at].symbol != NULL;
+    if (folds)
+      add_line(folded, frames, at, run, true);
+    for (uint32_t i = 0; i < run && !folds; i++)
+      add_line(folded, frames, at + i, 1, false);
     at += run;
   }
 }
@@ -86,9 +93,10 @@ int hwi_fold(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_
     folded->room = frames->count;
   }
   folded->count = 0;
+  folded->joins_recursion = lines_max > 0;
   if (lines_max == 0) {
     for (uint32_t i = 0; i < frames->count; i++)
-      add_line(folded, i, 1, false);
+      add_line(folded, frames, i, 1, false);
     return HW_OK;
   }
   uint32_t first, last;

@@ -2,8 +2,8 @@
  *
  * A stack of real software has dozens of frames of which a handful say something. Besides what hwi_frames_trim leaves out,
  * three or more frames in a row of the same shared library are folded into one line, unless the innermost frame is among
- * them (then its first three stay), and neighbouring folds become one. The program's own frames are folded only when the
- * stack would take more lines than it may: then the innermost ones and the outermost one stay.
+ * them, and neighbouring folds become one. A function that calls itself is one line. What is then still longer than a stack
+ * may be is folded in its middle: the innermost lines and the outermost one stay.
  */
 #ifndef HWI_REPORT_FOLD_H
 #define HWI_REPORT_FOLD_H
@@ -11,13 +11,14 @@
 #include "report/frames.h"
 
 struct hwi_fold_line {
-  uint32_t first, count; /* of the loaded frames: one that is shown, or those that are folded */
-  bool folded;
+  uint32_t first, count; /* of the loaded frames */
+  bool folded;           /* false: one is shown, which calls itself `count` - 1 times */
 };
 
 struct hwi_folded {
   struct hwi_fold_line *lines;
   uint32_t count, room;
+  bool joins_recursion;
 };
 
 /* `lines_max`: at least 3; 0: no folding at all, every frame a line. */

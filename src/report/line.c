@@ -3,11 +3,12 @@
 #include "report/line.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
+
+#include "report/number.h"
 
 void hwi_line_release(struct hwi_line *line)
 {
@@ -77,6 +78,11 @@ void hwi_line_repeat(struct hwi_line *line, const char *text, size_t times)
     hwi_line_puts(line, text);
 }
 
+void hwi_line_counted(struct hwi_line *line, uint64_t count, const char *noun)
+{
+  hwi_line_printf(line, "%s %s%s", hwi_count_text(count).text, noun, count == 1 ? "" : "s");
+}
+
 /* --- UTF-8 --- */
 
 /* The length of the character at `text` (1 to 4) and its code point, or 0 where there is no valid one. */
@@ -125,6 +131,19 @@ void hwi_line_clean(struct hwi_line *line, const char *text)
       for (size_t i = 0; i < bytes; i++)
         hwi_line_printf(line, "\\x%02x", (unsigned char)text[i]);
     }
+    text += bytes > 0 ? bytes : 1;
+  }
+}
+
+void hwi_line_replace_invalid(struct hwi_line *line, const char *text)
+{
+  while (*text != '\0') {
+    uint32_t point;
+    size_t bytes = decode(text, &point);
+    if (bytes > 0)
+      hwi_line_add(line, text, bytes);
+    else
+      hwi_line_puts(line, "\xef\xbf\xbd");
     text += bytes > 0 ? bytes : 1;
   }
 }
@@ -211,4 +230,22 @@ void hwi_line_shorten(struct hwi_line *line, const char *text, size_t cells, con
     rest += bytes;
   }
   hwi_line_puts(line, rest);
+}
+
+void hwi_line_path(struct hwi_line *line, const char *path, unsigned source_line, size_t cells, const char *ellipsis)
+{
+  struct hwi_line whole = {0};
+  hwi_line_clean(&whole, path);
+  if (source_line > 0)
+    hwi_line_printf(&whole, ":%u", source_line);
+  const char *text = hwi_line_text(&whole), *slash = strrchr(text, '/');
+  const char *best = slash != NULL ? slash + 1 : text;
+  for (const char *at = best; at > text && hwi_cells(at) <= cells; at--) {
+    if (at[-1] == '/')
+      best = at;
+  }
+  if (hwi_cells(text) <= cells)
+    best = text;
+  hwi_line_shorten(line, best, cells, ellipsis);
+  hwi_line_release(&whole);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct hwi_line {
   char *text; /* ended by NUL; never NULL after the first use */
@@ -25,9 +26,15 @@ void hwi_line_puts(struct hwi_line *line, const char *text);
 void hwi_line_printf(struct hwi_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hwi_line_repeat(struct hwi_line *line, const char *text, size_t times);
 
+/* Adds "1 block", "12,345 blocks". */
+void hwi_line_counted(struct hwi_line *line, uint64_t count, const char *noun);
+
 /* Adds text from outside (names, command lines): control characters, and bytes that are no UTF-8, become \n, \t or \xNN,
  * so that nothing in a trace can drive the terminal. */
 void hwi_line_clean(struct hwi_line *line, const char *text);
+
+/* Adds text with each byte that is no UTF-8 replaced by U+FFFD. */
+void hwi_line_replace_invalid(struct hwi_line *line, const char *text);
 
 /* Blanks up to cell `cells` of the last line; one at least if something stands there already. */
 void hwi_line_pad(struct hwi_line *line, size_t cells);
@@ -42,5 +49,9 @@ size_t hwi_cells_prefix(const char *text,
 
 /* Adds `text`, with its middle replaced by an ellipsis where it is wider than `cells`. */
 void hwi_line_shorten(struct hwi_line *line, const char *text, size_t cells, const char *ellipsis);
+
+/* Adds the longest end of `path`, in whole components, that fits into `cells` together with ":LINE" (0: no line). The last
+ * component is always there, shortened where it must be. */
+void hwi_line_path(struct hwi_line *line, const char *path, unsigned source_line, size_t cells, const char *ellipsis);
 
 #endif

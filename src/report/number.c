@@ -34,6 +34,8 @@ struct hwi_number hwi_bytes_text(uint64_t bytes)
 {
   static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
   enum { EXACT_BELOW = 10000, TENTHS_IN_NEXT = 10000 };
+  if (bytes == 0)
+    return (struct hwi_number){"0"};
   if (bytes < EXACT_BELOW) {
     struct hwi_number number, count = hwi_count_text(bytes);
     snprintf(number.text, sizeof number.text, "%.24s B", count.text);
@@ -77,10 +79,10 @@ struct hwi_number hwi_byte_rate_text(uint64_t bytes, uint64_t ns)
 struct hwi_number hwi_share_text(uint64_t part, uint64_t whole)
 {
   struct hwi_number number = {""};
-  if (whole == 0)
+  if (whole == 0 || part == 0)
     return number;
   uint64_t tenths = scaled(part, 1000, whole);
-  if (tenths == 0 && part > 0)
+  if (tenths == 0)
     snprintf(number.text, sizeof number.text, "<0.1 %%");
   else
     number = tenths_text(tenths, "%");

@@ -1,7 +1,6 @@
 /* text.c - the text report: its parts in order, and how a line is printed */
 #include <string.h>
 
-#include "report/runtime_blocks.h"
 #include "report/text.h"
 
 enum { TOP_DEFAULT = 10 };
@@ -63,6 +62,8 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
 
 void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option)
 {
+  if (text->runtime != NULL)
+    heading = "Still allocated at the end; not all of it is leaked";
   hwi_line_puts(&text->line, heading);
   size_t wanted = hwi_cells(option);
   if (hwi_cells(heading) + 2 + wanted <= text->style->columns) {
@@ -71,6 +72,28 @@ void hwi_text_heading(struct hwi_text *text, const char *heading, const char *op
     hwi_line_puts(&text->line, option);
   }
   hwi_text_end(text, HWI_BOLD);
+}
+
+void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  uint64_t cost = hwi_amount_cost(&selection->selected, text->cost);
+  if (text->report->options.thread != NULL) {
+    hwi_line_puts(&text->line, "  allocated by ");
+    hwi_line_counted(&text->line, selection->thread_count, "thread");
+    hwi_line_printf(&text->line, " of %s (--thread ", hwi_count_text(text->profile->thread_count).text);
+    hwi_line_clean(&text->line, text->report->options.thread);
+    hwi_line_printf(&text->line, "): %s, %s of the run", hwi_cost_text(cost, text->cost).text,
+                    cost > 0 ? hwi_share_text(cost, hwi_amount_cost(&selection->all, text->cost)).text : "nothing");
+    hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+  }
+  if (text->runtime == NULL)
+    return;
+  hwi_line_printf(&text->line, "  %s in ", hwi_bytes_text(selection->selected.live_bytes).text);
+  hwi_line_counted(&text->line, selection->selected.live_blocks, "block");
+  hwi_line_printf(&text->line, "; beside them the runtime's own (libc, libstdc++, loader): %s in ",
+                  hwi_bytes_text(text->runtime->amount.live_bytes).text);
+  hwi_line_counted(&text->line, text->runtime->amount.live_blocks, "block");
+  hwi_text_end_wrapped(text, 4, HWI_PLAIN);
 }
 
 void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t all)
@@ -132,16 +155,6 @@ uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count)
 
 /* --- the report --- */
 
-static void print_runtime_blocks(struct hwi_text *text, const struct hwi_runtime_blocks *runtime)
-{
-  hwi_line_printf(&text->line,
-                  "Of it, the runtime's own (libc, libstdc++, loader), not listed: %s in %s blocks, %s stacks.",
-                  hwi_bytes_text(runtime->amount.live_bytes).text, hwi_count_text(runtime->amount.live_blocks).text,
-                  hwi_count_text(runtime->stack_count).text);
-  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
-  hwi_text_blank(text);
-}
-
 static int print_selected(struct hwi_text *text, struct hwi_frames *frames, struct hwi_error *error)
 {
   const struct hwi_report_options *options = &text->report->options;
@@ -151,8 +164,7 @@ static int print_selected(struct hwi_text *text, struct hwi_frames *frames, stru
       hwi_selection_init(&selection, text->report, options->leaks ? hwi_runtime_blocks_keep : NULL, &runtime, error);
   if (status < 0)
     return status;
-  if (options->leaks)
-    print_runtime_blocks(text, &runtime);
+  text->runtime = options->leaks ? &runtime : NULL;
   if (options->by == HWI_BY_STACK)
     status = hwi_text_stacks(text, &selection, frames, error);
   else

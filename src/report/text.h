@@ -9,6 +9,7 @@
 #include "report/line.h"
 #include "report/number.h"
 #include "report/report.h"
+#include "report/runtime_blocks.h"
 #include "report/selection.h"
 
 enum { HWI_WIDE_COLUMNS = 140, HWI_NARROW_COLUMNS = 90 };
@@ -20,6 +21,7 @@ struct hwi_text {
   enum hwi_cost cost;
   const struct hwi_image *image; /* the one that the head names: the largest of those that are counted; may be NULL */
   uint32_t counted;              /* images in this profile */
+  const struct hwi_runtime_blocks *runtime; /* with --leaks: what is left out; else NULL */
   struct hwi_line line;
   uint64_t printed; /* lines so far */
 };
@@ -49,6 +51,9 @@ void hwi_text_evidence(struct hwi_text *text);
 
 /* The heading of a ranking, with the option that changes it on the right where there is room. */
 void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option);
+
+/* Below a heading: what the ranking is narrowed to, and what was left out of it. */
+void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection);
 
 /* "   1   148.9 MB  36.1 %": rank 0 leaves its place blank. */
 enum { HWI_RANK_CELLS = 4, HWI_AMOUNT_CELLS = 12, HWI_SHARE_CELLS = 8 };

@@ -1,6 +1,7 @@
 /* text_chart.c - the live bytes along the run, in eighths of a character's height (or ASCII) */
 #include <string.h>
 
+#include "report/evidence.h"
 #include "report/text.h"
 
 enum { CHART_ROWS = 3, CHART_COLUMNS_MAX = 160, CHART_COLUMNS_MIN = 16 };
@@ -35,29 +36,13 @@ static void fill_values(struct chart *chart, const struct hwi_profile *profile)
     chart->most = chart->most < chart->values[column] ? chart->values[column] : chart->most;
 }
 
-static void mark_silent(struct chart *chart, uint64_t from_ns, uint64_t to_ns)
+static void mark_silent(void *context, const struct hwi_silence *silence)
 {
-  unsigned last = column_of(chart, to_ns > from_ns ? to_ns - 1 : from_ns);
-  for (unsigned column = column_of(chart, from_ns); column <= last; column++)
+  struct chart *chart = context;
+  uint64_t to_ns = silence->to_ns < chart->span_ns ? silence->to_ns : chart->span_ns;
+  unsigned last = column_of(chart, to_ns > silence->from_ns ? to_ns - 1 : silence->from_ns);
+  for (unsigned column = column_of(chart, silence->from_ns); column <= last; column++)
     chart->silent[column] = true;
-}
-
-static void fill_silence(struct chart *chart, const struct hwi_trace_info *info)
-{
-  uint64_t paused_ns = UINT64_MAX;
-  for (uint32_t i = 0; i < info->mark_count; i++) {
-    const struct hwi_mark *mark = &info->marks[i];
-    if (mark->type == HW_TOOL_PAUSED && paused_ns == UINT64_MAX) {
-      paused_ns = mark->ns;
-    } else if (mark->type == HW_TOOL_RESUMED && paused_ns != UINT64_MAX) {
-      mark_silent(chart, paused_ns, mark->ns);
-      paused_ns = UINT64_MAX;
-    }
-  }
-  if (paused_ns != UINT64_MAX)
-    mark_silent(chart, paused_ns, chart->span_ns);
-  if (info->silent_from_ns != UINT64_MAX)
-    mark_silent(chart, info->silent_from_ns, chart->span_ns);
 }
 
 /* The part of a column's bar that lies in `row` (0 is the lowest), in eighths. What is not zero is never shown as nothing. */
@@ -146,7 +131,7 @@ void hwi_text_chart(struct hwi_text *text)
   if (chart.most == 0)
     return;
   if (text->image != NULL && text->counted == 1)
-    fill_silence(&chart, text->image->info);
+    hwi_evidence_silences(text->image->info, mark_silent, &chart);
   print_bars(text, &chart, LABEL_CELLS);
   print_axis(text, &chart, LABEL_CELLS);
   print_marks(text);

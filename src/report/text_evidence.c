@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/evidence.h"
 #include "report/text.h"
 
 /* --- notes --- */
@@ -11,24 +12,23 @@ static void end_note(struct hwi_text *text, enum hwi_emphasis emphasis)
   hwi_text_end_wrapped(text, 2, emphasis);
 }
 
+static void note_silence(void *context, const struct hwi_silence *silence)
+{
+  struct hwi_text *text = context;
+  if (silence->to_ns != UINT64_MAX)
+    return; /* a pause that ended is in the chart and in the line of evidence */
+  hwi_line_printf(&text->line, "Silent from %s on (%s): what came later is not in these figures.",
+                  hwi_time_text(silence->from_ns).text, silence->why);
+  end_note(text, HWI_ALARM);
+}
+
 static void note_state(struct hwi_text *text, const struct hwi_trace_info *info)
 {
   if (info->being_written) {
-    hwi_line_puts(&text->line,
-                  "Still being written: this is the recording up to now. What is \"at the end\" is live now.");
+    hwi_line_puts(&text->line, "Still being written: this is the recording up to now; \"at the end\" means now.");
     end_note(text, HWI_ALARM);
   }
-  if (info->silent_from_ns == UINT64_MAX)
-    return;
-  static const char *const reasons[] = {
-      [HW_STATE_STOPPED_LIMIT] = "the trace reached its size limit (record --max-size)",
-      [HW_STATE_STOPPED_DISK] = "the disk was full",
-      [HW_STATE_STOPPED_MEMORY] = "there was no memory for the recorder's own tables"};
-  uint32_t state = info->header.state;
-  bool known = state < sizeof reasons / sizeof *reasons && reasons[state] != NULL;
-  hwi_line_printf(&text->line, "Silent from %s on: %s. What came later is not in these figures.",
-                  hwi_time_text(info->silent_from_ns).text, known ? reasons[state] : "recording stopped");
-  end_note(text, HWI_ALARM);
+  hwi_evidence_silences(info, note_silence, text);
 }
 
 static void note_damage(struct hwi_text *text, const struct hwi_trace_info *info)
@@ -102,91 +102,54 @@ void hwi_text_notes(struct hwi_text *text)
 
 /* --- the line of evidence --- */
 
-struct evidence {
-  uint64_t lost, audited, different, cut, unfinished, without_node, children_unseen, damaged;
+struct silences {
+  struct hwi_text *text;
+  uint64_t count;
 };
 
-static struct evidence collect(const struct hwi_profile *profile)
+static void add_silence(void *context, const struct hwi_silence *silence)
 {
-  struct evidence sum = {0};
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    if (!profile->images[i].counted)
-      continue;
-    const struct hwi_trace_info *info = profile->images[i].info;
-    sum.lost += info->header.lost_events;
-    sum.audited += info->header.audited_stacks;
-    sum.different += info->header.audit_differences;
-    sum.cut += info->header.truncated_stacks;
-    sum.unfinished += info->header.unfinished_stacks;
-    sum.without_node += info->header.node_limit_hits;
-    sum.children_unseen += info->children_unseen;
-    sum.damaged += info->damaged_chunks + info->missing_chunks;
-  }
-  return sum;
-}
-
-static void add_count(struct hwi_text *text, const char *before, uint64_t count, const char *after)
-{
-  hwi_line_printf(&text->line, "%s%s%s", before, hwi_count_text(count).text, after);
-}
-
-static void add_silence(struct hwi_text *text, const char **separator, uint64_t from_ns, uint64_t to_ns)
-{
-  struct hwi_number from = hwi_time_text(from_ns), to = hwi_time_text(to_ns);
-  hwi_line_printf(&text->line, "%s%s to %s", *separator, from.text, to_ns == UINT64_MAX ? "the end" : to.text);
-  *separator = ", ";
-}
-
-static void add_silences(struct hwi_text *text)
-{
-  static const char first[] = "; silent ";
-  const char *separator = first;
-  for (uint32_t i = 0; i < text->profile->image_count; i++) {
-    if (!text->profile->images[i].counted)
-      continue;
-    const struct hwi_trace_info *info = text->profile->images[i].info;
-    uint64_t paused_ns = UINT64_MAX;
-    for (uint32_t k = 0; k < info->mark_count; k++) {
-      const struct hwi_mark *mark = &info->marks[k];
-      if (mark->type == HW_TOOL_PAUSED && paused_ns == UINT64_MAX)
-        paused_ns = mark->ns;
-      if (mark->type != HW_TOOL_RESUMED || paused_ns == UINT64_MAX)
-        continue;
-      add_silence(text, &separator, paused_ns, mark->ns);
-      paused_ns = UINT64_MAX;
-    }
-    if (paused_ns != UINT64_MAX)
-      add_silence(text, &separator, paused_ns, UINT64_MAX);
-    if (info->silent_from_ns != UINT64_MAX)
-      add_silence(text, &separator, info->silent_from_ns, UINT64_MAX);
-  }
-  if (separator == first)
-    hwi_line_puts(&text->line, "; never silent");
+  struct silences *silences = context;
+  struct hwi_number from = hwi_time_text(silence->from_ns), to = hwi_time_text(silence->to_ns);
+  hwi_line_printf(&silences->text->line, "%s%s to %s (%s)", silences->count++ == 0 ? "; silent " : ", ", from.text,
+                  silence->to_ns == UINT64_MAX ? "the end" : to.text, silence->why);
 }
 
 void hwi_text_evidence(struct hwi_text *text)
 {
-  const struct hwi_totals *totals = &text->profile->totals;
-  struct evidence sum = collect(text->profile);
-  add_count(text, "Evidence: ", totals->allocation_calls + totals->free_calls + totals->failed_calls, " events");
-  add_count(text, ", ", sum.lost, " lost");
-  add_count(text, "; ", sum.audited, " spliced stacks audited");
-  add_count(text, ", ", sum.different, " differ");
-  add_count(text, "; ", sum.cut, " stacks cut");
-  add_count(text, ", ", sum.unfinished, " unfinished");
-  add_count(text, "; ", sum.children_unseen, " children unseen");
-  add_silences(text);
-  if (sum.damaged > 0)
-    add_count(text, "; ", sum.damaged, " chunks damaged or missing");
-  if (sum.without_node > 0)
-    add_count(text, "; ", sum.without_node, " events with a shortened stack (table of stacks full)");
-  if (totals->unmatched_frees > 0)
-    add_count(text, "; ", totals->unmatched_frees, " unmatched frees");
-  if (totals->frees_of_silent_blocks > 0)
-    add_count(text, "; ", totals->frees_of_silent_blocks, " frees of blocks born in silence");
-  if (totals->inherited_frees > 0)
-    add_count(text, "; ", totals->inherited_frees, " frees of inherited blocks");
-  if (totals->missed_frees > 0)
-    add_count(text, "; ", totals->missed_frees, " frees not seen");
+  const struct hwi_profile *profile = text->profile;
+  const struct hwi_totals *totals = &profile->totals;
+  struct hwi_evidence sum = hwi_evidence_of(profile);
+  const struct {
+    const char *before;
+    uint64_t count;
+    const char *after;
+    bool always;
+  } items[] = {
+      {"Evidence: ", sum.events, " events", true},
+      {", ", sum.lost_events, " lost", true},
+      {"; ", sum.audited_stacks, " spliced stacks audited", true},
+      {", ", sum.audit_differences, " differ", true},
+      {"; ", sum.truncated_stacks, " stacks cut", true},
+      {", ", sum.unfinished_stacks, " unfinished", true},
+      {"; ", sum.children_unseen, " children unseen", true},
+      {"; ", sum.damaged_chunks + sum.missing_chunks, " chunks damaged or missing", false},
+      {"; ", sum.node_limit_hits, " stacks shortened (table of stacks full)", false},
+      {"; ", totals->unmatched_frees, " unmatched frees", false},
+      {"; ", totals->frees_of_silent_blocks, " frees of blocks born in silence", false},
+      {"; ", totals->inherited_frees, " frees of inherited blocks", false},
+      {"; ", totals->missed_frees, " frees not seen", false},
+  };
+  for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+    if (items[i].always || items[i].count > 0)
+      hwi_line_printf(&text->line, "%s%s%s", items[i].before, hwi_count_text(items[i].count).text, items[i].after);
+  }
+  struct silences silences = {.text = text};
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    if (profile->images[i].counted)
+      hwi_evidence_silences(profile->images[i].info, add_silence, &silences);
+  }
+  if (silences.count == 0)
+    hwi_line_puts(&text->line, "; never silent");
   hwi_text_end_wrapped(text, sizeof "Evidence: " - 1, HWI_PLAIN);
 }

@@ -6,7 +6,7 @@
 #include "report/groups.h"
 #include "report/text.h"
 
-enum { GAP_CELLS = 3, SECOND_MAX = 44, NAME_MIN = 20 };
+enum { GAP_CELLS = 3, SECOND_MIN = 14, SECOND_MAX = 60, NAME_MIN = 20 };
 
 struct table {
   struct hwi_text *text;
@@ -15,29 +15,25 @@ struct table {
   size_t name_cells, second_cells; /* second: the module of a function, the function of a line */
 };
 
-static void add_path(struct hwi_line *line, const char *path, uint32_t source_line, size_t cells, const char *ellipsis)
-{
-  struct hwi_line whole = {0};
-  hwi_line_clean(&whole, path);
-  if (source_line > 0)
-    hwi_line_printf(&whole, ":%" PRIu32, source_line);
-  const char *text = hwi_line_text(&whole), *best = hwi_base_name(text);
-  for (const char *at = best; at > text && hwi_cells(at) <= cells; at--) {
-    if (at[-1] == '/')
-      best = at;
-  }
-  if (hwi_cells(text) <= cells)
-    best = text;
-  hwi_line_shorten(line, best, cells, ellipsis);
-  hwi_line_release(&whole);
-}
-
 static void add_module_name(struct hwi_line *line, const struct table *table, uint32_t module)
 {
   if (module == 0)
     hwi_line_puts(line, "no module");
   else
     hwi_line_clean(line, hwi_base_name(hwi_module_path(table->text->profile, module)));
+}
+
+/* A line is known by its file's last component, so that its function has room. */
+static void add_file(struct hwi_line *line, const struct table *table, const struct hwi_symbol *symbol, size_t cells)
+{
+  enum { LINE_CELLS_WIDE = 60 };
+  const char *ellipsis = hwi_style_ellipsis(table->text->style);
+  if (table->by == HWI_BY_FILE)
+    hwi_line_path(line, symbol->file, 0, cells, ellipsis);
+  else if (table->text->style->columns < HWI_WIDE_COLUMNS)
+    hwi_line_path(line, hwi_base_name(symbol->file), symbol->line, cells, ellipsis);
+  else
+    hwi_line_path(line, symbol->file, symbol->line, cells < LINE_CELLS_WIDE ? cells : LINE_CELLS_WIDE, ellipsis);
 }
 
 static void add_name(struct hwi_line *line, const struct table *table, const struct hwi_group *group, size_t cells)
@@ -48,11 +44,11 @@ static void add_name(struct hwi_line *line, const struct table *table, const str
   if (symbol == NULL) {
     hwi_line_puts(&name, "stack not known");
   } else if (table->by == HWI_BY_MODULE && group->module != 0) {
-    add_path(line, hwi_module_path(table->text->profile, group->module), 0, cells, ellipsis);
+    hwi_line_path(line, hwi_module_path(table->text->profile, group->module), 0, cells, ellipsis);
   } else if (table->by == HWI_BY_FUNCTION && symbol->function != NULL) {
     hwi_cxx_name_add(line, symbol->function, cells, ellipsis);
   } else if (table->by != HWI_BY_FUNCTION && table->by != HWI_BY_MODULE && symbol->file != NULL) {
-    add_path(line, symbol->file, table->by == HWI_BY_LINE ? symbol->line : 0, cells, ellipsis);
+    add_file(line, table, symbol, cells);
   } else {
     hwi_line_puts(&name, table->by == HWI_BY_FUNCTION ? "?? " : "");
     add_module_name(&name, table, group->module);
@@ -90,10 +86,12 @@ static void measure(struct table *table, const struct hwi_groups *groups, uint64
   size_t figures = HWI_RANK_CELLS - 1 + 2 * (HWI_AMOUNT_CELLS + HWI_SHARE_CELLS) + GAP_CELLS;
   figures += shows_calls(table) ? HWI_AMOUNT_CELLS : 0;
   size_t left = table->text->style->columns - figures, name = NAME_MIN;
+  bool two = table->by == HWI_BY_LINE && table->text->style->columns >= HWI_NARROW_COLUMNS;
+  size_t most = two ? left / 2 : left; /* a line without its function says little */
   struct hwi_line line = {0};
   for (uint64_t row = 0; row < rows && row < MEASURED_ROWS; row++) {
     hwi_line_clear(&line);
-    add_name(&line, table, &groups->items[row], left);
+    add_name(&line, table, &groups->items[row], most);
     name = hwi_cells(hwi_line_text(&line)) > name ? hwi_cells(hwi_line_text(&line)) : name;
     hwi_line_clear(&line);
     add_second(&line, table, &groups->items[row], SECOND_MAX);
@@ -101,11 +99,14 @@ static void measure(struct table *table, const struct hwi_groups *groups, uint64
       table->second_cells = hwi_cells(hwi_line_text(&line));
   }
   hwi_line_release(&line);
-  /* The second column goes when the names would suffer too much. */
-  if (table->text->style->columns < HWI_NARROW_COLUMNS || left < NAME_MIN + GAP_CELLS + table->second_cells)
+  /* The second column takes what the names leave, if that is worth it. */
+  table->name_cells = name < most ? name : most;
+  size_t rest = left - table->name_cells;
+  size_t second = rest > GAP_CELLS ? rest - GAP_CELLS : 0;
+  if (second < SECOND_MIN)
     table->second_cells = 0;
-  size_t second = table->second_cells > 0 ? table->second_cells + GAP_CELLS : 0;
-  table->name_cells = name + second <= left ? name : left - second;
+  else if (table->second_cells > second)
+    table->second_cells = second;
 }
 
 static void print_titles(struct table *table)
@@ -176,6 +177,7 @@ int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection
   hwi_line_printf(&heading, "%s %s", names[table.by], costs[text->cost]);
   hwi_text_heading(text, hwi_line_text(&heading), "[--by stack|function|file|line|module|thread|size]");
   hwi_line_release(&heading);
+  hwi_text_narrowing(text, selection);
   print_titles(&table);
   for (uint64_t row = 0; row < rows; row++)
     print_row(&table, &groups.items[row], row + 1);

@@ -33,12 +33,18 @@ struct printer {
 
 /* --- the three parts of a frame --- */
 
-static void add_function(struct hwi_line *line, const struct printer *printer, const struct hwi_shown_frame *frame,
+static void add_function(struct hwi_line *line, const struct printer *printer, const struct hwi_fold_line *shown,
                          size_t cells)
 {
+  const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
   const char *ellipsis = hwi_style_ellipsis(printer->text->style);
   if (frame->symbol != NULL && frame->symbol->function != NULL) {
-    hwi_cxx_name_add(line, frame->symbol->function, cells, ellipsis);
+    struct hwi_number times = {""}, count = hwi_count_text(shown->count);
+    if (shown->count > 1)
+      snprintf(times.text, sizeof times.text, " %s%.24s", printer->text->style->utf8 ? "×" : "x", count.text);
+    size_t suffix = hwi_cells(times.text);
+    hwi_cxx_name_add(line, frame->symbol->function, cells > suffix ? cells - suffix : 0, ellipsis);
+    hwi_line_puts(line, times.text);
     return;
   }
   struct hwi_line name = {0};
@@ -58,22 +64,12 @@ static void add_function(struct hwi_line *line, const struct printer *printer, c
   hwi_line_release(&name);
 }
 
-/* The longest end of a path, in whole components, that fits with the line number. */
 static void add_file(struct hwi_line *line, const struct printer *printer, const struct hwi_symbol *symbol,
                      size_t cells)
 {
-  struct hwi_line path = {0};
-  hwi_line_clean(&path, symbol->file);
-  if (symbol->line > 0)
-    hwi_line_printf(&path, ":%" PRIu32, symbol->line);
-  const char *whole = hwi_line_text(&path), *best = hwi_base_name(whole);
   bool wide = printer->text->style->columns >= HWI_WIDE_COLUMNS;
-  for (const char *at = best; wide && at > whole && hwi_cells(at) <= cells; at--) {
-    if (at[-1] == '/')
-      best = at;
-  }
-  hwi_line_shorten(line, best, cells, hwi_style_ellipsis(printer->text->style));
-  hwi_line_release(&path);
+  hwi_line_path(line, wide ? symbol->file : hwi_base_name(symbol->file), symbol->line, cells,
+                hwi_style_ellipsis(printer->text->style));
 }
 
 /* Where it is in the source; else why that is unknown; else, where there is no column for it, the module. */
@@ -112,18 +108,20 @@ static void add_module(struct hwi_line *line, const struct printer *printer, con
   hwi_line_release(&name);
 }
 
-static void print_frame(struct printer *printer, const struct hwi_shown_frame *frame)
+static void print_frame(struct printer *printer, const struct hwi_fold_line *shown)
 {
+  const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
   struct hwi_line *line = &printer->text->line;
   const struct columns *columns = &printer->columns;
+  static const char inlined[] = "  (inlined)";
   size_t at = FRAME_INDENT;
   hwi_line_repeat(line, " ", at);
   if (frame->symbol == NULL) {
-    add_function(line, printer, frame, printer->text->style->columns - at);
+    add_function(line, printer, shown, printer->text->style->columns - at);
     hwi_text_end(printer->text, HWI_PLAIN);
     return;
   }
-  add_function(line, printer, frame, columns->function);
+  add_function(line, printer, shown, columns->function);
   at += columns->function + GAP_CELLS;
   if (columns->place > 0) {
     hwi_line_pad(line, at - 1);
@@ -135,8 +133,8 @@ static void print_frame(struct printer *printer, const struct hwi_shown_frame *f
     hwi_line_pad(line, at - 1);
     hwi_line_puts(line, " ");
     add_module(line, printer, frame, columns->module);
-    if (frame->symbol->inlined)
-      hwi_line_puts(line, "  (inlined)");
+    if (frame->symbol->inlined && hwi_cells(hwi_line_text(line)) + sizeof inlined - 1 <= printer->text->style->columns)
+      hwi_line_puts(line, inlined);
   }
   hwi_text_end(printer->text, HWI_PLAIN);
 }
@@ -267,12 +265,13 @@ static size_t larger(size_t a, size_t b)
   return a > b ? a : b;
 }
 
-static void measure_frame(struct printer *printer, const struct hwi_shown_frame *frame)
+static void measure_frame(struct printer *printer, const struct hwi_fold_line *shown)
 {
+  const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
   struct hwi_line line = {0};
   if (frame->symbol == NULL)
     return;
-  add_function(&line, printer, frame, SIZE_MAX);
+  add_function(&line, printer, shown, SIZE_MAX);
   printer->columns.function = larger(printer->columns.function, hwi_cells(hwi_line_text(&line)));
   hwi_line_clear(&line);
   add_place(&line, printer, frame, printer->text->style->columns >= HWI_WIDE_COLUMNS ? PLACE_MAX_WIDE : PLACE_MAX);
@@ -287,14 +286,13 @@ static void measure_frame(struct printer *printer, const struct hwi_shown_frame 
 static int measure(struct printer *printer, const struct hwi_selection *selection, uint64_t rows,
                    struct hwi_error *error)
 {
-  enum { INLINED_CELLS = 11 };
   for (uint64_t row = 0; row < rows && row < MEASURED_ROWS; row++) {
     int status = load(printer, selection->stacks[row], error);
     if (status < 0)
       return status;
     for (uint32_t i = 0; i < printer->folded.count; i++) {
       if (!printer->folded.lines[i].folded)
-        measure_frame(printer, &printer->frames->items[printer->folded.lines[i].first]);
+        measure_frame(printer, &printer->folded.lines[i]);
     }
   }
   struct columns *columns = &printer->columns;
@@ -304,8 +302,6 @@ static int measure(struct printer *printer, const struct hwi_selection *selectio
     columns->module = 0;
   else
     left -= columns->module + GAP_CELLS;
-  if (columns->module > 0 && columns->function > left - INLINED_CELLS)
-    left -= INLINED_CELLS;
   left = larger(left, FUNCTION_MIN);
   columns->function = columns->function < left ? columns->function : left;
   return HW_OK;
@@ -319,7 +315,8 @@ static int print_stack(struct printer *printer, const struct hwi_selection *sele
   const struct hwi_amount *amount = &selection->amounts[stack];
   hwi_text_cost(text, row + 1, hwi_amount_cost(amount, text->cost), hwi_amount_cost(&selection->all, text->cost));
   hwi_text_amounts(text, amount);
-  add_sizes(text, stack);
+  if (text->report->options.thread == NULL) /* sizes are not kept by thread */
+    add_sizes(text, stack);
   hwi_text_end(text, HWI_BOLD);
   int status = load(printer, stack, error);
   if (status < 0)
@@ -334,18 +331,21 @@ static int print_stack(struct printer *printer, const struct hwi_selection *sele
     if (line->folded)
       print_fold(printer, line);
     else
-      print_frame(printer, &printer->frames->items[line->first]);
+      print_frame(printer, line);
   }
   return HW_OK;
 }
 
-static void print_rest(struct hwi_text *text, const struct hwi_amount *amount, uint64_t all, uint64_t count,
-                       const char *what)
+static void print_rest(struct hwi_text *text, const struct hwi_amount *amount, uint64_t count, const char *what,
+                       const char *hint)
 {
+  struct hwi_amount run = hwi_amount_of_run(&text->profile->totals);
   if (count == 0)
     return;
-  hwi_text_cost(text, 0, hwi_amount_cost(amount, text->cost), all);
-  hwi_line_printf(&text->line, "   in %s %s", hwi_count_text(count).text, what);
+  hwi_text_cost(text, 0, hwi_amount_cost(amount, text->cost), hwi_amount_cost(&run, text->cost));
+  hwi_line_puts(&text->line, "   in ");
+  hwi_line_counted(&text->line, count, what);
+  hwi_line_puts(&text->line, hint);
   hwi_text_end(text, HWI_PLAIN);
 }
 
@@ -354,22 +354,11 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   static const char *const headings[] = {"Top stacks at the peak", "Top stacks of what is live at the end",
                                          "Top stacks by allocations", "Top stacks by bytes allocated",
                                          "Top stacks by temporary allocations"};
-  hwi_text_heading(
-      text, text->report->options.leaks ? "Still allocated at the end; not all of it is leaked" : headings[text->cost],
-      "[--cost peak|live|calls|bytes|temporary]");
-  if (text->report->options.thread != NULL) {
-    hwi_line_printf(&text->line, "Allocated by %s of %s threads (--thread ",
-                    hwi_count_text(selection->thread_count).text, hwi_count_text(text->profile->thread_count).text);
-    hwi_line_clean(&text->line, text->report->options.thread);
-    hwi_line_printf(
-        &text->line, "): %s, %s of the run.",
-        hwi_cost_text(hwi_amount_cost(&selection->selected, text->cost), text->cost).text,
-        hwi_share_text(hwi_amount_cost(&selection->selected, text->cost), hwi_amount_cost(&selection->all, text->cost))
-            .text);
-    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
-  }
+  hwi_text_heading(text, headings[text->cost], "[--cost peak|live|calls|bytes|temporary]");
+  hwi_text_narrowing(text, selection);
   hwi_text_amount_titles(text);
-  hwi_line_puts(&text->line, "   block sizes (how many)");
+  if (text->report->options.thread == NULL)
+    hwi_line_puts(&text->line, "   block sizes (how many)");
   hwi_text_end(text, HWI_DIM);
 }
 
@@ -381,7 +370,7 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
   while (count < selection->stack_count &&
          hwi_amount_cost(&selection->amounts[selection->stacks[count]], text->cost) > 0)
     count++;
-  uint64_t rows = hwi_text_rows(text, count), all = hwi_amount_cost(&selection->all, text->cost);
+  uint64_t rows = hwi_text_rows(text, count);
   print_heading(text, selection);
   int status = measure(&printer, selection, rows, error);
   struct hwi_amount rest = selection->selected;
@@ -391,8 +380,8 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
   for (uint64_t row = 0; row < rows; row++)
     hwi_amount_add(&shown, &selection->amounts[selection->stacks[row]]);
   hwi_amount_subtract(&rest, &shown);
-  print_rest(text, &rest, all, count - rows, "more stacks (--top 0)");
-  print_rest(text, &selection->few_calls, all, selection->few_calls_count, "stacks with fewer calls (--min-calls)");
+  print_rest(text, &rest, count - rows, "more stack", " (--top 0)");
+  print_rest(text, &selection->few_calls, selection->few_calls_count, "stack", " with fewer calls (--min-calls)");
   if (count == 0) {
     hwi_line_puts(&text->line, "      none");
     hwi_text_end(text, HWI_PLAIN);

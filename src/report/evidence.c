@@ -1,0 +1,61 @@
+/* evidence.c - what a recording is worth */
+#include "report/evidence.h"
+
+struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
+{
+  const struct hwi_totals *totals = &profile->totals;
+  struct hwi_evidence sum = {.events = totals->allocation_calls + totals->free_calls + totals->failed_calls};
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    if (!profile->images[i].counted)
+      continue;
+    const struct hwi_trace_info *info = profile->images[i].info;
+    sum.lost_events += info->header.lost_events;
+    sum.audited_stacks += info->header.audited_stacks;
+    sum.audit_differences += info->header.audit_differences;
+    sum.truncated_stacks += info->header.truncated_stacks;
+    sum.unfinished_stacks += info->header.unfinished_stacks;
+    sum.node_limit_hits += info->header.node_limit_hits;
+    sum.children_unseen += info->children_unseen;
+    sum.damaged_chunks += info->damaged_chunks;
+    sum.missing_chunks += info->missing_chunks;
+  }
+  return sum;
+}
+
+static const char *reason_of(uint32_t state)
+{
+  switch (state) {
+  case HW_STATE_STOPPED_LIMIT:
+    return "size limit of the trace reached";
+  case HW_STATE_STOPPED_DISK:
+    return "disk full";
+  case HW_STATE_STOPPED_MEMORY:
+    return "no memory for the recorder's tables";
+  default:
+    return "recording stopped";
+  }
+}
+
+void hwi_evidence_silences(const struct hwi_trace_info *info,
+                           void (*tell)(void *context, const struct hwi_silence *silence), void *context)
+{
+  struct hwi_silence pause = {.from_ns = UINT64_MAX, .why = "paused"};
+  for (uint32_t i = 0; i < info->mark_count; i++) {
+    const struct hwi_mark *mark = &info->marks[i];
+    if (mark->type == HW_TOOL_PAUSED && pause.from_ns == UINT64_MAX) {
+      pause.from_ns = mark->ns;
+    } else if (mark->type == HW_TOOL_RESUMED && pause.from_ns != UINT64_MAX) {
+      pause.to_ns = mark->ns;
+      tell(context, &pause);
+      pause.from_ns = UINT64_MAX;
+    }
+  }
+  if (pause.from_ns != UINT64_MAX) {
+    pause.to_ns = UINT64_MAX;
+    tell(context, &pause);
+  }
+  if (info->silent_from_ns != UINT64_MAX) {
+    struct hwi_silence stop = {info->silent_from_ns, UINT64_MAX, reason_of(info->header.state)};
+    tell(context, &stop);
+  }
+}

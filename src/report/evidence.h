@@ -1,0 +1,31 @@
+/* evidence.h - what a recording is worth: what it kept, lost and could not see */
+#ifndef HWI_REPORT_EVIDENCE_H
+#define HWI_REPORT_EVIDENCE_H
+
+#include "profile/profile.h"
+
+/* Sums over the images that a profile is made of. */
+struct hwi_evidence {
+  uint64_t events; /* calls recorded */
+  uint64_t lost_events;
+  uint64_t audited_stacks, audit_differences;
+  uint64_t truncated_stacks;  /* deeper than the limit */
+  uint64_t unfinished_stacks; /* that end before the outermost frame */
+  uint64_t node_limit_hits;
+  uint64_t children_unseen;
+  uint64_t damaged_chunks, missing_chunks;
+};
+
+struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile);
+
+/* An interval in which nothing was recorded. */
+struct hwi_silence {
+  uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */
+  const char *why;         /* "paused", "size limit reached", ... */
+};
+
+/* Calls `tell` for each silence of an image, in order of time. */
+void hwi_evidence_silences(const struct hwi_trace_info *info,
+                           void (*tell)(void *context, const struct hwi_silence *silence), void *context);
+
+#endif

@@ -1,0 +1,439 @@
+/* report_json.c - the report for programs: everything the model knows, nothing folded, times in nanoseconds */
+#include <string.h>
+
+#include "report/evidence.h"
+#include "report/groups.h"
+#include "report/json.h"
+#include "report/json_frames.h"
+#include "report/report.h"
+#include "report/runtime_blocks.h"
+#include "report/selection.h"
+
+#define SCHEMA "heapwright-report/1"
+
+struct writer {
+  struct hwi_json json;
+  const struct hwi_report *report;
+  const struct hwi_profile *profile;
+  struct hwi_frames frames;
+  struct hwi_selection selection;
+  struct hwi_runtime_blocks runtime;
+};
+
+static const char *const cost_names[] = {"peak", "live", "calls", "bytes", "temporary"};
+static const char *const by_names[] = {"stack", "function", "file", "line", "module", "thread", "size"};
+static const char *const entry_names[] = {
+#define ENTRY_NAME(id, name) name,
+    HW_ENTRY_LIST(ENTRY_NAME)
+#undef ENTRY_NAME
+};
+
+/* --- the run --- */
+
+static void write_totals(struct hwi_json *json, const struct hwi_totals *totals)
+{
+  hwi_json_number(json, "allocation_calls", totals->allocation_calls);
+  hwi_json_number(json, "free_calls", totals->free_calls);
+  hwi_json_number(json, "failed_calls", totals->failed_calls);
+  hwi_json_number(json, "temporary_calls", totals->temporary_calls);
+  hwi_json_number(json, "allocated_bytes", totals->allocated_bytes);
+  hwi_json_number(json, "usable_bytes", totals->usable_bytes);
+  hwi_json_number(json, "peak_bytes", totals->peak_bytes);
+  hwi_json_number(json, "peak_blocks", totals->peak_blocks);
+  hwi_json_number(json, "peak_time_ns", totals->peak_time_ns);
+  hwi_json_number(json, "peak_usable_bytes", totals->peak_usable_bytes);
+  hwi_json_number(json, "live_blocks_at_end", totals->live_blocks_at_end);
+  hwi_json_number(json, "live_bytes_at_end", totals->live_bytes_at_end);
+  hwi_json_number(json, "unmatched_frees", totals->unmatched_frees);
+  hwi_json_number(json, "frees_of_silent_blocks", totals->frees_of_silent_blocks);
+  hwi_json_number(json, "missed_frees", totals->missed_frees);
+  hwi_json_number(json, "inherited_frees", totals->inherited_frees);
+}
+
+static void write_silence(void *context, const struct hwi_silence *silence)
+{
+  struct hwi_json *json = context;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_number(json, "from_ns", silence->from_ns);
+  if (silence->to_ns != UINT64_MAX)
+    hwi_json_number(json, "to_ns", silence->to_ns);
+  hwi_json_text(json, "why", silence->why);
+  hwi_json_end_object(json);
+}
+
+static void write_marks(struct hwi_json *json, const struct hwi_trace_info *info)
+{
+  hwi_json_begin_array(json, "marks");
+  for (uint32_t i = 0; i < info->mark_count; i++) {
+    if (info->marks[i].type != HW_TOOL_MARK)
+      continue;
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "time_ns", info->marks[i].ns);
+    hwi_json_text(json, "text", info->marks[i].text);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_notes(struct hwi_json *json, const struct hwi_trace_info *info)
+{
+  static const char *const kinds[] = {"", "own malloc", "own operator new", "blocks before libc was ready",
+                                      "static allocator"};
+  hwi_json_begin_array(json, "notes");
+  for (uint32_t i = 0; i < info->note_count; i++) {
+    if (info->notes[i].kind >= sizeof kinds / sizeof *kinds)
+      continue;
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "kind", kinds[info->notes[i].kind]);
+    hwi_json_text(json, "text", info->notes[i].text);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_rss(struct hwi_json *json, const struct hwi_trace_info *info)
+{
+  hwi_json_begin_array(json, "rss");
+  for (uint32_t i = 0; i < info->rss_count; i++) {
+    const struct hw_rss_sample *sample = &info->rss[i].sample;
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "time_ns", info->rss[i].ns);
+    hwi_json_number(json, "rss_bytes", sample->rss);
+    hwi_json_number(json, "anonymous_bytes", sample->anonymous);
+    hwi_json_number(json, "file_bytes", sample->file);
+    hwi_json_number(json, "shmem_bytes", sample->shmem);
+    hwi_json_number(json, "swap_bytes", sample->swap);
+    hwi_json_number(json, "recorder_bytes", sample->recorder);
+    hwi_json_number(json, "stack_bytes", sample->stacks);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_image(struct hwi_json *json, const struct hwi_image *image)
+{
+  const struct hwi_trace_info *info = image->info;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "trace", info->path);
+  hwi_json_bool(json, "counted", image->counted);
+  hwi_json_number(json, "pid", info->header.pid);
+  hwi_json_number(json, "ppid", info->header.ppid);
+  hwi_json_text(json, "command", info->command);
+  hwi_json_text(json, "executable", info->exe);
+  hwi_json_text(json, "directory", info->cwd);
+  hwi_json_bool(json, "forked", info->header.origin == HW_ORIGIN_FORK);
+  hwi_json_bool(json, "being_written", info->being_written);
+  if (info->exit != NULL) {
+    hwi_json_number(json, "exit_code", info->exit->code);
+    hwi_json_number(json, "exit_signal", info->exit->signal);
+  }
+  hwi_json_number(json, "start_realtime_ns", info->header.start_realtime_ns);
+  hwi_json_number(json, "duration_ns", info->duration_ns);
+  hwi_json_number(json, "rss_peak_bytes", info->header.rss_peak_bytes);
+  write_totals(json, &image->totals);
+  hwi_json_begin_array(json, "silences");
+  hwi_evidence_silences(info, write_silence, json);
+  hwi_json_end_array(json);
+  write_marks(json, info);
+  write_notes(json, info);
+  write_rss(json, info);
+  hwi_json_end_object(json);
+}
+
+static void write_evidence(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  struct hwi_evidence sum = hwi_evidence_of(profile);
+  hwi_json_number(json, "events", sum.events);
+  hwi_json_number(json, "lost_events", sum.lost_events);
+  hwi_json_number(json, "audited_stacks", sum.audited_stacks);
+  hwi_json_number(json, "audit_differences", sum.audit_differences);
+  hwi_json_number(json, "truncated_stacks", sum.truncated_stacks);
+  hwi_json_number(json, "unfinished_stacks", sum.unfinished_stacks);
+  hwi_json_number(json, "node_limit_hits", sum.node_limit_hits);
+  hwi_json_number(json, "children_unseen", sum.children_unseen);
+  hwi_json_number(json, "damaged_chunks", sum.damaged_chunks);
+  hwi_json_number(json, "missing_chunks", sum.missing_chunks);
+}
+
+static const struct hwi_image *largest_counted(const struct hwi_profile *profile)
+{
+  const struct hwi_image *largest = NULL;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (image->counted && (largest == NULL || image->totals.allocated_bytes > largest->totals.allocated_bytes))
+      largest = image;
+  }
+  return largest;
+}
+
+static void write_run(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  const struct hwi_image *image = largest_counted(profile);
+  hwi_json_text(json, "schema", SCHEMA);
+  if (image != NULL) {
+    hwi_json_text(json, "trace", image->info->path);
+    hwi_json_text(json, "command", image->info->command);
+    hwi_json_number(json, "pid", image->info->header.pid);
+  }
+  hwi_json_number(json, "duration_ns", profile->duration_ns);
+  hwi_json_number(json, "threads", profile->thread_count);
+  write_totals(json, &profile->totals);
+  write_evidence(json, profile);
+  hwi_json_begin_array(json, "images");
+  for (uint32_t i = 0; i < profile->image_count; i++)
+    write_image(json, &profile->images[i]);
+  hwi_json_end_array(json);
+}
+
+/* --- lists --- */
+
+static void write_modules(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  static const char digits[] = "0123456789abcdef";
+  hwi_json_begin_array(json, "modules");
+  for (uint32_t i = 1; i < profile->module_count; i++) {
+    const struct hwi_profile_module *module = &profile->modules[i];
+    char id[2 * sizeof module->build_id + 1];
+    for (uint32_t k = 0; k < module->build_id_bytes; k++) {
+      id[2 * k] = digits[module->build_id[k] >> 4];
+      id[2 * k + 1] = digits[module->build_id[k] & 15];
+    }
+    id[2 * module->build_id_bytes] = '\0';
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "path", module->path);
+    hwi_json_text(json, "build_id", module->build_id_bytes > 0 ? id : NULL);
+    hwi_json_number(json, "bias", module->bias);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_sizes(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  hwi_json_begin_array(json, "sizes");
+  for (uint32_t i = 0; i < profile->size_count; i++) {
+    const struct hwi_size *size = &profile->sizes[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "size", size->size);
+    hwi_json_number(json, "calls", size->calls);
+    hwi_json_number(json, "temporary_calls", size->temporary_calls);
+    hwi_json_number(json, "peak_blocks", size->peak_blocks);
+    hwi_json_number(json, "own_peak_blocks", size->own_peak_blocks);
+    hwi_json_number(json, "live_blocks", size->live_blocks);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_timeline(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  hwi_json_begin_array(json, "timeline");
+  for (uint32_t i = 0; i < profile->timeline_count; i++) {
+    const struct hwi_time_point *slice = &profile->timeline[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "time_ns", slice->ns);
+    hwi_json_number(json, "live_bytes", slice->live_bytes);
+    hwi_json_number(json, "live_blocks", slice->live_blocks);
+    hwi_json_number(json, "max_bytes", slice->max_bytes);
+    hwi_json_number(json, "allocation_calls", slice->allocation_calls);
+    hwi_json_number(json, "free_calls", slice->free_calls);
+    hwi_json_number(json, "allocated_bytes", slice->allocated_bytes);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_threads(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  hwi_json_begin_array(json, "by_thread");
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    if (!hwi_thread_matches(thread, writer->report->options.thread))
+      continue;
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "name", name);
+    hwi_json_number(json, "tid", thread->tid);
+    if (thread->image < profile->image_count)
+      hwi_json_number(json, "pid", profile->images[thread->image].info->header.pid);
+    hwi_json_number(json, "policy", thread->policy);
+    hwi_json_number(json, "priority", thread->priority);
+    hwi_json_number(json, "allocation_calls", thread->allocation_calls);
+    hwi_json_number(json, "free_calls", thread->free_calls);
+    hwi_json_number(json, "failed_calls", thread->failed_calls);
+    hwi_json_number(json, "temporary_calls", thread->temporary_calls);
+    hwi_json_number(json, "allocated_bytes", thread->allocated_bytes);
+    hwi_json_number(json, "live_bytes", thread->live_bytes);
+    hwi_json_number(json, "live_blocks", thread->live_blocks);
+    hwi_json_number(json, "peak_bytes", thread->peak_bytes);
+    hwi_json_number(json, "own_peak_bytes", thread->own_peak_bytes);
+    hwi_json_number(json, "foreign_frees", thread->foreign_frees);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+/* --- rankings --- */
+
+static uint64_t rows_of(const struct writer *writer, uint64_t count)
+{
+  uint64_t top = writer->report->options.top;
+  return top == HWI_TOP_DEFAULT || top == 0 || top > count ? count : top;
+}
+
+static void write_amount(struct hwi_json *json, const struct hwi_amount *amount)
+{
+  hwi_json_number(json, "calls", amount->calls);
+  hwi_json_number(json, "bytes", amount->bytes);
+  hwi_json_number(json, "temporary_calls", amount->temporary_calls);
+  hwi_json_number(json, "peak_bytes", amount->peak_bytes);
+  hwi_json_number(json, "peak_blocks", amount->peak_blocks);
+  hwi_json_number(json, "live_bytes", amount->live_bytes);
+  hwi_json_number(json, "live_blocks", amount->live_blocks);
+}
+
+/* What is not kept by thread, and therefore left out where a report is narrowed to some. */
+static void write_whole_stack(struct hwi_json *json, const struct hwi_stack *stack)
+{
+  hwi_json_number(json, "own_peak_bytes", stack->own_peak_bytes);
+  hwi_json_number(json, "free_calls", stack->free_calls);
+  hwi_json_number(json, "failed_calls", stack->failed_calls);
+  hwi_json_number(json, "usable_bytes", stack->usable);
+  hwi_json_number(json, "smallest", stack->smallest);
+  hwi_json_number(json, "largest", stack->largest);
+  hwi_json_number(json, "first_ns", stack->first_ns);
+  hwi_json_number(json, "last_ns", stack->last_ns);
+}
+
+static void write_stack(struct writer *writer, struct hwi_json_frames *frames, uint32_t number)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_stack *stack = &writer->profile->stacks[number];
+  hwi_json_begin_object(json, NULL);
+  write_amount(json, &writer->selection.amounts[number]);
+  if (writer->report->options.thread == NULL)
+    write_whole_stack(json, stack);
+  hwi_json_text(json, "entry", stack->entry < HW_ENTRY_COUNT ? entry_names[stack->entry] : "");
+  hwi_json_begin_array(json, "stack");
+  hwi_json_frames_write(frames, json, number);
+  hwi_json_end_array(json);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+static int write_top(struct writer *writer, struct hwi_error *error)
+{
+  struct hwi_json *json = &writer->json;
+  struct hwi_json_frames frames;
+  int status = hwi_json_frames_init(&frames, &writer->frames, error);
+  if (status < 0)
+    return status;
+  hwi_json_number(json, "stacks", writer->selection.stack_count);
+  hwi_json_begin_array(json, "top");
+  uint64_t rows = rows_of(writer, writer->selection.stack_count);
+  for (uint64_t row = 0; row < rows; row++)
+    write_stack(writer, &frames, writer->selection.stacks[row]);
+  hwi_json_end_array(json);
+  hwi_json_frames_release(&frames);
+  return HW_OK;
+}
+
+static void write_group(struct writer *writer, const struct hwi_group *group)
+{
+  struct hwi_json *json = &writer->json;
+  enum hwi_by by = (enum hwi_by)writer->report->options.by;
+  const struct hwi_symbol *symbol = group->symbol;
+  hwi_json_begin_object(json, NULL);
+  if (by == HWI_BY_FUNCTION || by == HWI_BY_LINE)
+    hwi_json_text(json, "function", symbol != NULL ? symbol->function : NULL);
+  if (by != HWI_BY_MODULE)
+    hwi_json_text(json, "file", symbol != NULL ? symbol->file : NULL);
+  if (by == HWI_BY_LINE && symbol != NULL && symbol->line > 0)
+    hwi_json_number(json, "line", symbol->line);
+  hwi_json_text(json, "module", group->module != 0 ? hwi_module_path(writer->profile, group->module) : NULL);
+  hwi_json_begin_object(json, "self");
+  write_amount(json, &group->self);
+  hwi_json_end_object(json);
+  hwi_json_begin_object(json, "total");
+  write_amount(json, &group->total);
+  hwi_json_end_object(json);
+  hwi_json_end_object(json);
+}
+
+static int write_groups(struct writer *writer, struct hwi_error *error)
+{
+  static const char *const keys[] = {"", "by_function", "by_file", "by_line", "by_module"};
+  enum hwi_by by = (enum hwi_by)writer->report->options.by;
+  if (by == HWI_BY_STACK || by == HWI_BY_THREAD || by == HWI_BY_SIZE)
+    return HW_OK; /* these are in every report */
+  struct hwi_groups groups;
+  int status = hwi_groups_init(&groups, writer->report, &writer->selection, &writer->frames, error);
+  if (status < 0)
+    return status;
+  hwi_json_begin_array(&writer->json, keys[by]);
+  uint64_t rows = rows_of(writer, groups.count);
+  for (uint64_t row = 0; row < rows; row++)
+    write_group(writer, &groups.items[row]);
+  hwi_json_end_array(&writer->json);
+  hwi_groups_release(&groups);
+  return HW_OK;
+}
+
+static void write_question(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_report_options *options = &writer->report->options;
+  hwi_json_text(json, "cost", cost_names[writer->selection.cost]);
+  hwi_json_text(json, "by", by_names[options->by]);
+  hwi_json_number(json, "min_calls", options->min_calls);
+  if (options->thread != NULL)
+    hwi_json_text(json, "thread", options->thread);
+  if (!options->leaks)
+    return;
+  hwi_json_begin_object(json, "runtime_blocks");
+  hwi_json_number(json, "stacks", writer->runtime.stack_count);
+  hwi_json_number(json, "live_blocks", writer->runtime.amount.live_blocks);
+  hwi_json_number(json, "live_bytes", writer->runtime.amount.live_bytes);
+  hwi_json_end_object(json);
+}
+
+static int write_report(struct writer *writer, struct hwi_error *error)
+{
+  struct hwi_json *json = &writer->json;
+  hwi_json_begin_object(json, NULL);
+  write_run(writer);
+  write_question(writer);
+  write_sizes(json, writer->profile);
+  write_timeline(json, writer->profile);
+  write_threads(writer);
+  write_modules(json, writer->profile);
+  int status = write_groups(writer, error);
+  if (status == HW_OK)
+    status = write_top(writer, error);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+  if (status == HW_OK && json->failed)
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory: the report is not complete");
+  return status;
+}
+
+int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error *error)
+{
+  struct writer writer = {.json = {.out = out, .first = true}, .report = report, .profile = report->profile};
+  int status = hwi_frames_init(&writer.frames, report, error);
+  if (status < 0)
+    return status;
+  writer.runtime.frames = &writer.frames;
+  status = hwi_selection_init(&writer.selection, report, report->options.leaks ? hwi_runtime_blocks_keep : NULL,
+                              &writer.runtime, error);
+  if (status == HW_OK)
+    status = write_report(&writer, error);
+  hwi_selection_release(&writer.selection);
+  hwi_frames_release(&writer.frames);
+  return status;
+}
