@@ -4,6 +4,10 @@
  * library's and adds to a few numbers, by the rules under "What counts" in the design. operator new is one malloc and adds
  * to the numbers once. At exit the numbers go as JSON to the file that COUNTER_OUTPUT names; COUNTER_OUTPUT=%p... stands for
  * the process id. Blocks from before malloc is found are not counted, as the recorder does not count its own.
+ *
+ * What comes to it behind the recorder is what the recorder asks for: an operator new of 0 bytes is a malloc of 1, one with
+ * an alignment an aligned_alloc of a rounded size, and a reallocarray that overflows does not arrive. Where a new_handler
+ * throws, no failed call is counted here.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

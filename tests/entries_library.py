@@ -4,8 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = ROOT / "tests/record/programs"
 SOURCES = [ROOT / "src" / name for name in (
     "record/entries.c", "record/real.c", "record/boot.c", "record/operators.c", "record/cxx_runtime.c", "record/foreign.c",
     "platform/os_linux.c", "platform/os_linux_loader.c")]
@@ -30,7 +30,7 @@ def build_double(folder, *flags):
 def build_counter(folder):
     library = folder / "libcounter.so"
     run(["gcc", "-std=gnu17", "-O2", "-fPIC", "-shared", "-fexceptions", "-fno-builtin", "-Wall", "-Wextra", "-Werror",
-         Path(__file__).resolve().parent / "counter.c", "-o", library])
+         ROOT / "tests/record/counter.c", "-o", library])
     return library
 
 

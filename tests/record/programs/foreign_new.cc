@@ -1,0 +1,36 @@
+/* foreign_new.cc - a library with operators of its own: blocks with a header, and a new_handler that it calls itself */
+#include <cstdlib>
+#include <new>
+
+int foreign_given, foreign_taken;
+
+struct header {
+  size_t size, magic;
+};
+
+void *operator new(size_t size)
+{
+  for (;;) {
+    header *block = (header *)malloc(size + sizeof(header));
+    if (block) {
+      *block = {size, 0xf0e};
+      foreign_given++;
+      return block + 1;
+    }
+    std::new_handler handler = std::get_new_handler();
+    if (!handler)
+      throw std::bad_alloc();
+    handler();
+  }
+}
+
+void operator delete(void *block) noexcept
+{
+  if (!block)
+    return;
+  header *own = (header *)block - 1;
+  if (own->magic != 0xf0e)
+    abort();
+  foreign_taken++;
+  free(own);
+}
