@@ -85,13 +85,15 @@ struct hwi_time_point { /* a slice of the run; slices are equally long */
 struct hwi_image { /* one trace of the run */
   const struct hwi_trace_info *info;
   struct hwi_totals totals;
-  bool counted; /* false: known, but not part of this profile */
+  bool counted;    /* false: known, but not part of this profile; totals are those that need no pairing, or 0 */
+  bool unreadable; /* then info is NULL */
 };
 
 struct hwi_profile {
   struct hwi_totals totals;
   uint64_t duration_ns;
-  const struct hwi_image *images; uint32_t image_count;
+  const struct hwi_image *images; uint32_t image_count;         /* by the time they began */
+  uint32_t unreadable_images; /* files among the run's that are damaged, or no traces of it */
   const struct hwi_stack *stacks; uint32_t stack_count;         /* [1, stack_count); 0 is unused */
   const struct hwi_frame *frames; uint32_t frame_count;         /* [1, frame_count) */
   const struct hwi_profile_module *modules; uint32_t module_count; /* [1, module_count) */

@@ -5,7 +5,7 @@
 #include "trace/format.h"
 
 struct hwi_clock {
-  uint64_t start;     /* in clock units */
+  uint64_t start;       /* in clock units */
   uint64_t ns_per_unit; /* fixed point, 32 bits behind the point */
   unsigned tick_shift;
 };

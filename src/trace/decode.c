@@ -95,8 +95,9 @@ static inline uint8_t entry_byte(uint8_t byte)
 }
 
 /* NODE and RECORD: seldom, so kept out of the loop. Returns where the event ends, or NULL. */
-static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cursor, struct hwi_definitions *definitions,
-                                                           unsigned op, const uint8_t *at)
+static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cursor,
+                                                           struct hwi_definitions *definitions, unsigned op,
+                                                           const uint8_t *at)
 {
   if (op == HW_OP_RECORD) {
     uint8_t type = *at++;

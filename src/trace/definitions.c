@@ -53,13 +53,21 @@ void hwi_definitions_destroy(struct hwi_definitions *definitions)
   }
 }
 
+void hwi_definitions_forget(struct hwi_definitions *definitions)
+{
+  if (definitions->references > 1) /* forked images still look into them */
+    return;
+  free(definitions->nodes);
+  definitions->nodes = NULL;
+  definitions->node_count = definitions->node_capacity = 0;
+}
+
 bool hwi_definitions_add_node(struct hwi_definitions *d, uint32_t number, const struct hwi_node *node)
 {
   if (number < d->first_node || number - d->first_node >= d->limit)
     return false;
   size_t index = number - d->first_node;
-  if (index >= d->node_capacity &&
-      !hwi_grow((void **)&d->nodes, &d->node_capacity, index + 1, sizeof *d->nodes)) {
+  if (index >= d->node_capacity && !hwi_grow((void **)&d->nodes, &d->node_capacity, index + 1, sizeof *d->nodes)) {
     d->no_memory = true;
     return true; /* the events behind it are still good */
   }

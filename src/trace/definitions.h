@@ -46,6 +46,9 @@ struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t fir
 struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions);
 void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one reference; NULL is fine */
 
+/* Nodes are no longer wanted by this holder. */
+void hwi_definitions_forget(struct hwi_definitions *definitions);
+
 /* The first definition of a number stays: a later one is damage or a second reading. False: impossible. */
 bool hwi_definitions_add_node(struct hwi_definitions *definitions, uint32_t number, const struct hwi_node *node);
 

@@ -27,11 +27,11 @@ struct hwi_index {
   size_t count, capacity;
   struct hwi_piece *tool_sections; /* HW_SECTION_TOOL, in file order */
   size_t tool_count, tool_capacity;
-  uint64_t sections_end;  /* where the next section will begin */
-  uint64_t event_bytes;   /* of all pieces as they lie in the file */
-  uint64_t damaged;       /* places that should be chunks or sections and are not */
-  uint64_t first_damage;  /* offset; valid where damaged > 0 */
-  bool ended;             /* an END section was seen */
+  uint64_t sections_end; /* where the next section will begin */
+  uint64_t event_bytes;  /* of all pieces as they lie in the file */
+  uint64_t damaged;      /* places that should be chunks or sections and are not */
+  uint64_t first_damage; /* offset; valid where damaged > 0 */
+  bool ended;            /* an END section was seen */
 };
 
 /* Walks the file once. 0, HW_ERR_IO (errno is set) or HW_ERR_MEMORY. Damage is counted and stepped over. */

@@ -7,7 +7,8 @@
 
 static bool needs_quotes(const char *word)
 {
-  return !*word || strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_") != strlen(word);
+  return !*word ||
+         strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_") != strlen(word);
 }
 
 /* Appends `word` as a shell would need it; `to` has room for 4 bytes a character and 3 more. */

@@ -183,7 +183,8 @@ static int emit_runs(struct hwi_merge *merge, int group_count, struct hwi_event 
 /* Whether the events at one tick can be given out now, and in what way. */
 enum tie_way { TIE_ANY_ORDER, TIE_PART_OF_ONE, TIE_SEARCH, TIE_ONE_BY_ONE, TIE_LATER };
 
-static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, int event_count, const struct output *out)
+static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, int event_count,
+                               const struct output *out)
 {
   bool small = event_count <= HWI_TIE_MAX_EVENTS;
   int room = out->max - out->count;

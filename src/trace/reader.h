@@ -112,6 +112,9 @@ enum { HWI_TRACE_MIN_BATCH = 64 };
 int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error);
 void hwi_trace_close(struct hwi_trace *trace); /* NULL is fine */
 
+/* No more events or definitions are wanted: gives their memory and the file back. The info stays. */
+void hwi_trace_finish(struct hwi_trace *trace);
+
 /* Valid until the trace is closed; its contents grow while events are read. */
 const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace);
 

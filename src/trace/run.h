@@ -6,7 +6,7 @@
 
 struct hwi_run_image {
   char *path;
-  struct hw_trace_header header; /* as it was when the run was looked up */
+  struct hw_trace_header header;       /* as it was when the run was looked up */
   struct hwi_definitions *definitions; /* complete; NULL: not needed yet */
 };
 

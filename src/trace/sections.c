@@ -90,7 +90,8 @@ static int load_section(struct hwi_loaded *loaded, int fd, const struct hwi_piec
   return status;
 }
 
-int hwi_piece_load(struct hwi_loaded *loaded, int fd, const struct hw_trace_header *trace, const struct hwi_piece *piece)
+int hwi_piece_load(struct hwi_loaded *loaded, int fd, const struct hw_trace_header *trace,
+                   const struct hwi_piece *piece)
 {
   *loaded = (struct hwi_loaded){0};
   return piece->section ? load_section(loaded, fd, piece) : load_chunk(loaded, fd, trace, piece);

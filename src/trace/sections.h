@@ -20,6 +20,7 @@ bool hwi_section_is_plausible(const struct hw_section_header *section);
 
 /* 0, HW_ERR_DAMAGED, HW_ERR_VERSION, HW_ERR_MEMORY, HW_ERR_IO (errno is set), or HW_ERR_BUSY: a raw chunk that was packed
  * and given back since the index was built. */
-int hwi_piece_load(struct hwi_loaded *loaded, int fd, const struct hw_trace_header *trace, const struct hwi_piece *piece);
+int hwi_piece_load(struct hwi_loaded *loaded, int fd, const struct hw_trace_header *trace,
+                   const struct hwi_piece *piece);
 
 #endif

@@ -50,7 +50,8 @@ static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source
   for (const struct hwi_piece *piece = take_piece(stream); piece; piece = take_piece(stream)) {
     struct hwi_piece late;
     int status = hwi_piece_load(&stream->loaded, source->fd, source->header, piece);
-    if (status == HW_ERR_BUSY && hwi_index_find_late(source->index, source->fd, piece->stream, piece->first_sequence, &late))
+    if (status == HW_ERR_BUSY &&
+        hwi_index_find_late(source->index, source->fd, piece->stream, piece->first_sequence, &late))
       status = hwi_piece_load(&stream->loaded, source->fd, source->header, &late);
     source->read_bytes += piece->bytes;
     stream->loaded_off = piece->off;

@@ -29,9 +29,10 @@ bool hwi_tie_matters(const struct hwi_tie_run *runs, int run_count)
 struct search {
   const struct hwi_tie_run *runs;
   int run_count, total;
-  uint8_t block[HWI_TIE_MAX_EVENTS][HWI_TIE_MAX_EVENTS]; /* of runs[r].events[i]: the bit in `live`; NO_BLOCK: own only */
-  int taken_of[HWI_TIE_MAX_EVENTS];                      /* events of a run that are taken */
-  uint8_t order[HWI_TIE_MAX_EVENTS];                     /* the run taken at each depth */
+  uint8_t block[HWI_TIE_MAX_EVENTS]
+               [HWI_TIE_MAX_EVENTS]; /* of runs[r].events[i]: the bit in `live`; NO_BLOCK: own only */
+  int taken_of[HWI_TIE_MAX_EVENTS];  /* events of a run that are taken */
+  uint8_t order[HWI_TIE_MAX_EVENTS]; /* the run taken at each depth */
   uint64_t live;
 };
 

@@ -59,8 +59,8 @@ static int prepare(struct hwi_trace *trace, uint64_t file_bytes)
   if (status < 0)
     return status;
   bool forked = header->origin == HW_ORIGIN_FORK;
-  trace->definitions = hwi_definitions_create(forked ? header->inherited_nodes : 0, forked ? header->inherited_modules : 0,
-                                              definition_limit(&trace->index));
+  trace->definitions = hwi_definitions_create(forked ? header->inherited_nodes : 0,
+                                              forked ? header->inherited_modules : 0, definition_limit(&trace->index));
   if (!trace->definitions)
     return HW_ERR_MEMORY;
   trace->source.header = header;
@@ -96,13 +96,25 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
     int reason = errno;
     hwi_trace_close(trace);
     errno = reason;
-    return status == HW_ERR_MEMORY ? out_of_memory(path, error)
-                                   : hwi_error_set(error, status, "cannot read the trace %s: %s", path, strerror(reason));
+    return status == HW_ERR_MEMORY
+               ? out_of_memory(path, error)
+               : hwi_error_set(error, status, "cannot read the trace %s: %s", path, strerror(reason));
   }
   trace->info.being_written = hwi_trace_is_being_written(fd, &header);
   hwi_trace_info_update(trace);
   *opened = trace;
   return 0;
+}
+
+void hwi_trace_finish(struct hwi_trace *trace)
+{
+  hwi_trace_info_update(trace);
+  hwi_merge_release(&trace->merge);
+  hwi_index_release(&trace->index);
+  hwi_definitions_forget(trace->definitions);
+  if (trace->source.fd >= 0)
+    close(trace->source.fd);
+  trace->source.fd = -1;
 }
 
 void hwi_trace_close(struct hwi_trace *trace)
@@ -114,7 +126,8 @@ void hwi_trace_close(struct hwi_trace *trace)
   hwi_tool_area_release(&trace->tool);
   hwi_index_release(&trace->index);
   hwi_trace_info_release(trace);
-  close(trace->source.fd);
+  if (trace->source.fd >= 0)
+    close(trace->source.fd);
   free(trace->path);
   free(trace);
 }

@@ -19,8 +19,8 @@ static int check_header(const char *path, const struct hw_trace_header *header, 
                             (unsigned long long)bytes);
   if (header->version > HW_TRACE_VERSION)
     return hwi_error_set_at(error, HW_ERR_VERSION, offsetof(struct hw_trace_header, version),
-                            "%s has version %u of the trace format, this heapwright reads up to %d; use a newer one", path,
-                            header->version, HW_TRACE_VERSION);
+                            "%s has version %u of the trace format, this heapwright reads up to %d; use a newer one",
+                            path, header->version, HW_TRACE_VERSION);
   if (header->pointer_bytes != POINTER_BYTES)
     return hwi_error_set_at(error, HW_ERR_DAMAGED, offsetof(struct hw_trace_header, pointer_bytes),
                             "%s comes from a program with %u-byte pointers, which this version cannot read", path,

@@ -1,0 +1,30 @@
+/* frames.h - the tree of frames that all stacks of a profile share
+ *
+ * Frames are told apart by caller, module, address within the module and entry point, so that two loads of a library, and
+ * the images of a run, meet in one frame. Modules are told apart by path and build-id.
+ */
+#ifndef HWI_PROFILE_FRAMES_H
+#define HWI_PROFILE_FRAMES_H
+
+#include "profile/profile.h"
+
+struct hwi_frames {
+  struct hwi_frame *frames; /* [1, count) */
+  uint32_t *stacks;         /* of each frame: the stack that it is the innermost frame of; 0: none yet */
+  size_t count, capacity, stacks_capacity;
+  uint32_t *slots; /* hash table of frame numbers; 0: empty */
+  size_t slot_mask;
+  struct hwi_profile_module *modules; /* [1, module_count) */
+  size_t module_count, module_capacity;
+};
+
+bool hwi_frames_init(struct hwi_frames *frames); /* false: no memory */
+void hwi_frames_release(struct hwi_frames *frames);
+
+/* The number of the frame, or 0: no memory. `frame->address` is relative to its module's load. */
+uint32_t hwi_frames_intern(struct hwi_frames *frames, const struct hwi_frame *frame);
+
+/* The number of the module, or 0: no memory. */
+uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module);
+
+#endif

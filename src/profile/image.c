@@ -1,0 +1,226 @@
+/* image.c - one trace under replay: from its numbers to those of the profile
+ *
+ * A node is placed once: its callers first, then itself, into the profile's tree of frames. Nothing is assumed about the
+ * numbers, so a forged ring of nodes is noticed: a node that is being placed counts as unknown to those behind it.
+ */
+#include "profile/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/grow.h"
+
+enum { THREADS_FIRST_CAPACITY = 16 };
+static const uint32_t BEING_PLACED = UINT32_MAX;
+
+/* The first moment from which blocks may exist that were not recorded. */
+static uint64_t first_pause(const struct hwi_trace_info *info)
+{
+  for (uint32_t i = 0; i < info->mark_count; i++) {
+    if (info->marks[i].type == HW_TOOL_PAUSED)
+      return info->marks[i].ns;
+    if (info->marks[i].type == HW_TOOL_RESUMED)
+      return 0; /* it began paused */
+  }
+  return info->header.control == HW_CONTROL_PAUSE ? 0 : UINT64_MAX;
+}
+
+bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace)
+{
+  const struct hwi_trace_info *info = hwi_trace_info(trace);
+  *image = (struct hwi_replay_image){
+      .trace = trace,
+      .has_usable = info->header.fields & HW_FIELD_USABLE,
+      .forked = info->header.origin == HW_ORIGIN_FORK,
+      .silent_since_ns = first_pause(info),
+  };
+  image->places.first_own = image->forked && info->header.inherited_nodes ? info->header.inherited_nodes : 1;
+  return hwi_live_init(&image->live) && hwi_live_init(&image->freed_inherited);
+}
+
+void hwi_replay_image_release(struct hwi_replay_image *image)
+{
+  hwi_trace_close(image->trace);
+  free(image->places.own);
+  free(image->places.inherited);
+  free(image->path);
+  free(image->modules);
+  free(image->threads);
+  hwi_live_release(&image->live);
+  hwi_live_release(&image->freed_inherited);
+  *image = (struct hwi_replay_image){0};
+}
+
+/* --- nodes --- */
+
+/* NULL: no memory. */
+static struct hwi_node_place *place_of(struct hwi_places *places, uint32_t node)
+{
+  bool own = node >= places->first_own;
+  struct hwi_node_place **list = own ? &places->own : &places->inherited;
+  size_t *capacity = own ? &places->own_capacity : &places->inherited_capacity;
+  size_t index = own ? node - places->first_own : node;
+  if (index >= *capacity && !hwi_grow((void **)list, capacity, index + 1, sizeof **list))
+    return NULL;
+  return &(*list)[index];
+}
+
+static bool find_node(struct hwi_replay_image *image, uint32_t number, struct hwi_node *node)
+{
+  *node = hwi_trace_node(image->trace, number);
+  if (!node->known && number && hwi_trace_complete(image->trace, NULL) == 0)
+    *node = hwi_trace_node(image->trace, number); /* another stream defines it, later */
+  return node->known;
+}
+
+/* Of the profile; 0: none, unknown, or no memory (*failed). */
+static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, bool *failed)
+{
+  for (size_t i = 0; i < image->module_count; i++)
+    if (image->modules[i].number == number)
+      return image->modules[i].index;
+  const struct hwi_module *module = hwi_trace_module(image->trace, number);
+  if (!module->known && hwi_trace_complete(image->trace, NULL) == 0)
+    module = hwi_trace_module(image->trace, number);
+  if (!module->known)
+    return 0;
+  uint32_t index = hwi_frames_intern_module(frames, module);
+  if (!index ||
+      !hwi_grow((void **)&image->modules, &image->module_capacity, image->module_count + 1, sizeof *image->modules)) {
+    *failed = true;
+    return 0;
+  }
+  image->modules[image->module_count++] = (struct hwi_number_pair){number, index};
+  return index;
+}
+
+/* The frame's number; 0: no memory. */
+static uint32_t place(struct hwi_replay_image *image, const struct hwi_node *node, uint32_t caller,
+                      struct hwi_frames *frames)
+{
+  struct hwi_frame frame = {.address = node->address, .caller = caller, .entry = node->entry, .cut = node->cut};
+  bool failed = false;
+  if (node->module && !node->cut) {
+    frame.module = module_of(image, node->module, frames, &failed);
+    if (frame.module)
+      frame.address -= hwi_trace_module(image->trace, node->module)->bias;
+  }
+  return failed ? 0 : hwi_frames_intern(frames, &frame);
+}
+
+/* Stands for callers whose definitions are lost. */
+static uint32_t lost_callers(struct hwi_frames *frames)
+{
+  return hwi_frames_intern(frames, &(struct hwi_frame){.cut = true});
+}
+
+/* Collects the nodes from `number` outward that are not placed yet. *caller is the frame that the last of them hangs on.
+ * Returns their number, or -1: no memory. */
+static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, uint32_t *caller)
+{
+  long count = 0;
+  *caller = 0;
+  while (number) {
+    struct hwi_node node;
+    if (!find_node(image, number, &node)) {
+      *caller = lost_callers(frames);
+      return *caller ? count : -1;
+    }
+    struct hwi_node_place *at = place_of(&image->places, number);
+    if (!at || !hwi_grow((void **)&image->path, &image->path_capacity, (size_t)count + 1, sizeof *image->path))
+      return -1;
+    if (at->frame == BEING_PLACED) {
+      *caller = lost_callers(frames);
+      return *caller ? count : -1;
+    }
+    if (at->frame) {
+      *caller = at->frame;
+      return count;
+    }
+    at->frame = BEING_PLACED;
+    image->path[count++] = number;
+    number = node.parent;
+  }
+  return count;
+}
+
+uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames,
+                                struct hwi_tally *tally)
+{
+  const struct hwi_places *places = &image->places;
+  size_t index = number - places->first_own;
+  if (number >= places->first_own && index < places->own_capacity && places->own[index].stack)
+    return places->own[index].stack;
+  if (number < places->first_own && number < places->inherited_capacity && places->inherited[number].stack)
+    return places->inherited[number].stack;
+
+  struct hwi_node node;
+  if (!find_node(image, number, &node)) {
+    if (!frames->stacks[0])
+      frames->stacks[0] = hwi_tally_add_stack(tally, 0);
+    return frames->stacks[0];
+  }
+  uint32_t caller;
+  long count = collect(image, number, frames, &caller);
+  if (count < 0)
+    return 0;
+  while (count-- > 0) {
+    node = hwi_trace_node(image->trace, image->path[count]);
+    caller = place(image, &node, caller, frames);
+    if (!caller)
+      return 0;
+    place_of(&image->places, image->path[count])->frame = caller;
+  }
+  if (!frames->stacks[caller])
+    frames->stacks[caller] = hwi_tally_add_stack(tally, caller);
+  place_of(&image->places, number)->stack = frames->stacks[caller];
+  return frames->stacks[caller];
+}
+
+/* --- threads --- */
+
+static struct hwi_number_pair *thread_slot(const struct hwi_replay_image *image, uint32_t number)
+{
+  size_t mask = image->thread_capacity - 1;
+  size_t at = number * (size_t)UINT32_C(2654435761) & mask;
+  while (image->threads[at].index && image->threads[at].number != number)
+    at = (at + 1) & mask;
+  return &image->threads[at];
+}
+
+static bool grow_threads(struct hwi_replay_image *image)
+{
+  size_t old_capacity = image->thread_capacity;
+  struct hwi_number_pair *old = image->threads;
+  size_t capacity = old_capacity ? old_capacity * 2 : THREADS_FIRST_CAPACITY;
+  struct hwi_number_pair *made = calloc(capacity, sizeof *made);
+  if (!made)
+    return false;
+  image->threads = made;
+  image->thread_capacity = capacity;
+  for (size_t i = 0; i < old_capacity; i++)
+    if (old[i].index)
+      *thread_slot(image, old[i].number) = old[i];
+  free(old);
+  return true;
+}
+
+uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
+                                 struct hwi_tally *tally)
+{
+  if (image->last_thread.index && image->last_thread.number == number)
+    return image->last_thread.index;
+  if (image->thread_count * 2 >= image->thread_capacity && !grow_threads(image))
+    return 0;
+  struct hwi_number_pair *slot = thread_slot(image, number);
+  if (!slot->index) {
+    if (tally->thread_count >= UINT32_MAX - 1 ||
+        !hwi_grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1, sizeof *tally->threads))
+      return 0;
+    tally->threads[tally->thread_count] = (struct hwi_thread_tally){.image = image_number, .number = number};
+    *slot = (struct hwi_number_pair){number, (uint32_t)++tally->thread_count};
+    image->thread_count++;
+  }
+  image->last_thread = *slot;
+  return slot->index;
+}

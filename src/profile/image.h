@@ -1,0 +1,59 @@
+/* image.h - one trace under replay: from its numbers to those of the profile */
+#ifndef HWI_PROFILE_IMAGE_H
+#define HWI_PROFILE_IMAGE_H
+
+#include "profile/frames.h"
+#include "profile/live.h"
+#include "profile/profile.h"
+#include "profile/tally.h"
+
+/* What became of a node. */
+struct hwi_node_place {
+  uint32_t frame; /* 0: not looked at yet */
+  uint32_t stack; /* 0: no event names it so far */
+};
+
+/* Node numbers of an image, in two ranges: inherited ones, and its own. Only known nodes get places, so that memory is
+ * bounded by what the traces define. */
+struct hwi_places {
+  uint32_t first_own;
+  struct hwi_node_place *own, *inherited;
+  size_t own_capacity, inherited_capacity;
+};
+
+struct hwi_number_pair {
+  uint32_t number, index;
+};
+
+struct hwi_replay_image {
+  struct hwi_trace *trace;
+  uint64_t offset_ns; /* of its start, since the run's */
+  struct hwi_places places;
+  uint32_t *path; /* nodes on the way from a new one to one that is placed */
+  size_t path_capacity;
+  struct hwi_number_pair *modules; /* of the trace -> of the profile */
+  size_t module_count, module_capacity;
+  struct hwi_number_pair *threads; /* hash table: of the trace -> of the tally + 1; index 0: empty */
+  size_t thread_count, thread_capacity;
+  struct hwi_number_pair last_thread;
+  struct hwi_live live;
+  struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
+  bool forked, has_usable;
+  uint64_t silent_since_ns; /* recording was paused for the first time; UINT64_MAX: never */
+  struct hwi_totals totals;
+  uint64_t live_bytes, live_usable;
+};
+
+/* Takes the trace over. False: no memory. */
+bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace);
+void hwi_replay_image_release(struct hwi_replay_image *image);
+
+/* The profile's stack for an event's node; 0: no memory, or reading failed. */
+uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_frames *frames,
+                                struct hwi_tally *tally);
+
+/* The tally's thread for an event's thread number, from 1; 0: no memory. */
+uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
+                                 struct hwi_tally *tally);
+
+#endif

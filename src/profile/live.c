@@ -1,0 +1,49 @@
+/* live.c - the table of live blocks */
+#include "profile/live.h"
+
+#include <stdlib.h>
+
+enum { FIRST_BITS = 10, HASH_BITS = 64 };
+
+bool hwi_live_init(struct hwi_live *live)
+{
+  *live = (struct hwi_live){.mask = ((size_t)1 << FIRST_BITS) - 1, .shift = HASH_BITS - FIRST_BITS};
+  live->slots = calloc(live->mask + 1, sizeof *live->slots);
+  return live->slots;
+}
+
+void hwi_live_release(struct hwi_live *live)
+{
+  free(live->slots);
+  *live = (struct hwi_live){0};
+}
+
+bool hwi_live_grow(struct hwi_live *live)
+{
+  if (live->count < (live->mask + 1) / 2)
+    return true;
+  struct hwi_live larger = {.mask = live->mask * 2 + 1, .shift = live->shift - 1, .count = live->count};
+  larger.slots = calloc(larger.mask + 1, sizeof *larger.slots);
+  if (!larger.slots)
+    return false;
+  for (size_t i = 0; i <= live->mask; i++)
+    if (live->slots[i].address)
+      *hwi_live_slot(&larger, live->slots[i].address) = live->slots[i];
+  free(live->slots);
+  *live = larger;
+  return true;
+}
+
+void hwi_live_remove(struct hwi_live *live, struct hwi_live_slot *slot)
+{
+  size_t hole = (size_t)(slot - live->slots);
+  for (size_t at = (hole + 1) & live->mask; live->slots[at].address; at = (at + 1) & live->mask) {
+    size_t home = hwi_live_home(live, live->slots[at].address);
+    if (((at - home) & live->mask) >= ((at - hole) & live->mask)) { /* its home is not behind the hole */
+      live->slots[hole] = live->slots[at];
+      hole = at;
+    }
+  }
+  live->slots[hole].address = 0;
+  live->count--;
+}

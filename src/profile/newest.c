@@ -1,0 +1,63 @@
+/* newest.c - finds the newest trace in a folder, for commands that are not told which one */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "profile/profile.h"
+#include "trace/trace.h"
+
+struct candidate {
+  char path[4096];
+  struct timespec time;
+};
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+  return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+static bool is_trace(const char *path)
+{
+  struct hw_trace_header header;
+  int fd = hwi_trace_file_open(path, &header, NULL);
+  if (fd >= 0)
+    close(fd);
+  return fd >= 0 || fd == HW_ERR_VERSION; /* a newer one is named, so that its error says so */
+}
+
+/* A file is opened only where its time makes it the newest so far. */
+static void consider(struct candidate *best, const char *dir, const char *name)
+{
+  char path[sizeof best->path];
+  struct stat about;
+  if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path || lstat(path, &about) < 0 ||
+      !S_ISREG(about.st_mode) || about.st_uid != geteuid())
+    return;
+  if ((best->path[0] && !is_later(about.st_mtim, best->time)) || !is_trace(path))
+    return;
+  memcpy(best->path, path, sizeof path);
+  best->time = about.st_mtim;
+}
+
+int hwi_profile_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error)
+{
+  DIR *open_dir = opendir(dir);
+  if (!open_dir)
+    return hwi_error_set(error, HW_ERR_IO, "cannot look for traces in %s: %s", dir, strerror(errno));
+  struct candidate best = {.path = ""};
+  for (struct dirent *entry = readdir(open_dir); entry; entry = readdir(open_dir))
+    consider(&best, dir, entry->d_name);
+  closedir(open_dir);
+  if (!best.path[0])
+    return hwi_error_set(
+        error, HW_ERR_NOT_A_TRACE,
+        "there is no heapwright trace of yours in %s; name one, or make one with: heapwright record COMMAND", dir);
+  const char *path = !strncmp(best.path, "./", 2) ? best.path + 2 : best.path;
+  if (strlen(path) >= to_bytes)
+    return hwi_error_set(error, HW_ERR_LIMIT, "the path of the trace %s is too long", path);
+  memcpy(to, path, strlen(path) + 1);
+  return 0;
+}

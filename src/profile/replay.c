@@ -1,0 +1,275 @@
+/* replay.c - events into counters
+ *
+ * The hot path of every report. What one event costs is its cache misses: the live table, the cell, the stack. So the events
+ * of a batch are looked at twice: first their slots in the live table are fetched ahead, then they are applied.
+ */
+#include "profile/replay.h"
+
+#include <string.h>
+
+#include "trace/grow.h"
+
+enum { LOOK_AHEAD = 16 };
+
+bool hwi_replay_init(struct hwi_replay *replay, uint64_t expected_ns)
+{
+  memset(replay, 0, sizeof *replay);
+  hwi_timeline_init(&replay->timeline, expected_ns);
+  return hwi_frames_init(&replay->frames) && hwi_tally_init(&replay->tally);
+}
+
+void hwi_replay_release(struct hwi_replay *replay)
+{
+  hwi_frames_release(&replay->frames);
+  hwi_tally_release(&replay->tally);
+}
+
+bool hwi_replay_is_live(void *context, uint64_t address)
+{
+  const struct hwi_replay_image *image = context;
+  return hwi_live_slot(&image->live, address)->address;
+}
+
+/* Usable size of a block less its requested one, as a slot keeps it. */
+static int32_t rounding_of(const struct hwi_event *event)
+{
+  if (!event->usable)
+    return 0;
+  int64_t rounding = (int64_t)(event->usable - event->size);
+  return rounding > INT32_MAX ? INT32_MAX : rounding < INT32_MIN ? INT32_MIN : (int32_t)rounding;
+}
+
+static uint64_t usable_of(const struct hwi_replay_image *image, uint64_t size, int32_t rounding)
+{
+  return image->has_usable ? size + (uint64_t)(int64_t)rounding : 0;
+}
+
+/* --- the end of a block --- */
+
+/* The block in `slot` no longer counts as live anywhere but in the table. */
+static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_live_slot *slot,
+                          struct hwi_cell *cell)
+{
+  struct hwi_tally *tally = &replay->tally;
+  uint64_t usable = usable_of(image, cell->size, slot->rounding);
+  hwi_tally_settle(tally, cell);
+  cell->live--;
+  tally->stacks[cell->stack].live_bytes -= cell->size;
+  tally->sizes[cell->size_number].live--;
+  tally->threads[cell->thread].live_bytes -= cell->size;
+  image->live_bytes -= cell->size;
+  image->live_usable -= usable;
+  replay->level.bytes -= cell->size;
+  replay->level.usable -= usable;
+  replay->level.blocks--;
+}
+
+/* A free of an address that is not live. False: no memory. */
+static bool free_unknown(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t address)
+{
+  if (image->forked) {
+    struct hwi_live_slot *slot = hwi_live_slot(&image->freed_inherited, address);
+    if (!slot->address) {
+      if (!hwi_live_grow(&image->freed_inherited))
+        return false;
+      hwi_live_slot(&image->freed_inherited, address)->address = address;
+      image->freed_inherited.count++;
+      image->totals.inherited_frees++;
+      return true;
+    }
+  }
+  if (replay->now_ns - image->offset_ns >= image->silent_since_ns)
+    image->totals.frees_of_silent_blocks++;
+  else
+    image->totals.unmatched_frees++;
+  return true;
+}
+
+static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
+                       const struct hwi_event *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  image->totals.free_calls++;
+  tally->threads[thread].free_calls++;
+  replay->timeline.points[replay->timeline.current].free_calls++;
+  struct hwi_live_slot *slot = hwi_live_slot(&image->live, event->address);
+  if (!slot->address)
+    return free_unknown(replay, image, event->address);
+  struct hwi_cell *cell = hwi_tally_cell(tally, slot->cell);
+  struct hwi_thread_tally *owner = &tally->threads[cell->thread];
+  if (owner->last_address == event->address) { /* the owner's latest block */
+    cell->temporary_calls++;
+    image->totals.temporary_calls++;
+  }
+  tally->threads[thread].foreign_frees += cell->thread != thread;
+  uncount_block(replay, image, slot, cell);
+  hwi_live_remove(&image->live, slot);
+  return true;
+}
+
+/* --- the birth of a block --- */
+
+static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image)
+{
+  struct hwi_totals *totals = &image->totals;
+  if (image->live_bytes > totals->peak_bytes) {
+    totals->peak_bytes = image->live_bytes;
+    totals->peak_blocks = image->live.count;
+    totals->peak_usable_bytes = image->live_usable;
+    totals->peak_time_ns = replay->now_ns - image->offset_ns;
+  }
+  struct hwi_time_point *point = &replay->timeline.points[replay->timeline.current];
+  struct hwi_level *level = &replay->level;
+  if (level->bytes > point->max_bytes)
+    point->max_bytes = level->bytes;
+  if (level->bytes > level->peak_bytes) {
+    level->peak_bytes = level->bytes;
+    level->peak_blocks = level->blocks;
+    level->peak_usable = level->usable;
+    level->peak_ns = replay->now_ns;
+    hwi_tally_new_peak(&replay->tally);
+  }
+}
+
+/* Where the block goes; an allocation at an address that is live means that its free was missed. NULL: no memory. */
+static struct hwi_live_slot *take_slot(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t address)
+{
+  struct hwi_live_slot *slot = hwi_live_slot(&image->live, address);
+  if (slot->address) {
+    struct hwi_cell *old = hwi_tally_cell(&replay->tally, slot->cell);
+    image->totals.missed_frees++;
+    replay->tally.stacks[old->stack].missed_frees++;
+    uncount_block(replay, image, slot, old);
+    hwi_live_remove(&image->live, slot);
+  }
+  if (!hwi_live_grow(&image->live))
+    return NULL;
+  return hwi_live_slot(&image->live, address);
+}
+
+static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
+                        const struct hwi_event *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  uint32_t stack_number = hwi_replay_image_stack(image, event->node, &replay->frames, tally);
+  uint32_t cell_number = stack_number ? hwi_tally_find_cell(tally, thread, stack_number, event->size) : 0;
+  struct hwi_live_slot *slot = cell_number ? take_slot(replay, image, event->address) : NULL;
+  if (!slot)
+    return false;
+  uint64_t size = event->size;
+  *slot = (struct hwi_live_slot){event->address, cell_number, rounding_of(event)};
+  image->live.count++;
+  uint64_t usable = usable_of(image, size, slot->rounding);
+
+  struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
+  hwi_tally_settle(tally, cell);
+  cell->calls++;
+  cell->live++;
+  cell->usable += usable;
+  struct hwi_stack_tally *stack = &tally->stacks[stack_number];
+  if (!stack->called) {
+    stack->called = true;
+    stack->first_ns = replay->now_ns;
+  }
+  stack->last_ns = replay->now_ns;
+  stack->live_bytes += size;
+  if (stack->live_bytes > stack->own_peak_bytes)
+    stack->own_peak_bytes = stack->live_bytes;
+  struct hwi_size_tally *of_size = &tally->sizes[cell->size_number];
+  if (++of_size->live > of_size->own_peak)
+    of_size->own_peak = of_size->live;
+  struct hwi_thread_tally *owner = &tally->threads[thread];
+  owner->last_address = event->address;
+  owner->live_bytes += size;
+  if (owner->live_bytes > owner->own_peak_bytes)
+    owner->own_peak_bytes = owner->live_bytes;
+
+  image->totals.allocation_calls++;
+  image->totals.allocated_bytes += size;
+  image->totals.usable_bytes += usable;
+  image->live_bytes += size;
+  image->live_usable += usable;
+  replay->level.bytes += size;
+  replay->level.blocks++;
+  replay->level.usable += usable;
+  struct hwi_time_point *point = &replay->timeline.points[replay->timeline.current];
+  point->allocation_calls++;
+  point->allocated_bytes += size;
+  note_peaks(replay, image);
+  return true;
+}
+
+static bool apply_failed(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
+                         const struct hwi_event *event)
+{
+  uint32_t stack = hwi_replay_image_stack(image, event->node, &replay->frames, &replay->tally);
+  if (!stack)
+    return false;
+  image->totals.failed_calls++;
+  replay->tally.stacks[stack].failed_calls++;
+  replay->tally.threads[thread].failed_calls++;
+  return true;
+}
+
+/* --- a batch --- */
+
+static void fetch_slot(const struct hwi_replay_image *image, uint64_t address)
+{
+  __builtin_prefetch(&image->live.slots[hwi_live_home(&image->live, address)], 1);
+}
+
+static void pass_time(struct hwi_replay *replay, uint64_t ns)
+{
+  if (ns <= replay->now_ns)
+    return;
+  replay->now_ns = ns;
+  if (ns >= replay->timeline.slice_end_ns)
+    hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);
+}
+
+bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t image_number,
+                      const struct hwi_event *events, int count)
+{
+  for (int i = 0; i < count && i < LOOK_AHEAD; i++)
+    fetch_slot(image, events[i].address);
+  for (int i = 0; i < count; i++) {
+    const struct hwi_event *event = &events[i];
+    if (i + LOOK_AHEAD < count)
+      fetch_slot(image, events[i + LOOK_AHEAD].address);
+    pass_time(replay, image->offset_ns + hwi_trace_tick_ns(image->trace, event->tick));
+    uint32_t thread = hwi_replay_image_thread(image, event->thread, image_number, &replay->tally);
+    bool done = thread;
+    if (event->kind == HWI_EVENT_ALLOC)
+      done = done && apply_alloc(replay, image, thread - 1, event);
+    else if (event->kind == HWI_EVENT_FREE)
+      done = done && apply_free(replay, image, thread - 1, event);
+    else
+      done = done && apply_failed(replay, image, thread - 1, event);
+    if (!done)
+      return false;
+  }
+  return true;
+}
+
+/* --- the end of an image --- */
+
+bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves)
+{
+  struct hwi_tally *tally = &replay->tally;
+  pass_time(replay, ns);
+  image->totals.live_blocks_at_end = image->live.count;
+  image->totals.live_bytes_at_end = image->live_bytes;
+  if (!leaves)
+    return true;
+  if (!hwi_grow((void **)&tally->ended, &tally->ended_capacity, tally->cell_count, sizeof *tally->ended))
+    return false;
+  for (size_t i = 0; i <= image->live.mask; i++) {
+    const struct hwi_live_slot *slot = &image->live.slots[i];
+    if (!slot->address)
+      continue;
+    uncount_block(replay, image, slot, hwi_tally_cell(tally, slot->cell));
+    tally->ended[slot->cell]++;
+  }
+  hwi_live_release(&image->live);
+  return true;
+}

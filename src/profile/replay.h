@@ -1,0 +1,36 @@
+/* replay.h - events into counters */
+#ifndef HWI_PROFILE_REPLAY_H
+#define HWI_PROFILE_REPLAY_H
+
+#include "profile/image.h"
+#include "profile/timeline.h"
+
+/* What is live over all images, and the most there was. */
+struct hwi_level {
+  uint64_t bytes, blocks, usable;
+  uint64_t peak_bytes, peak_blocks, peak_usable, peak_ns;
+};
+
+struct hwi_replay {
+  struct hwi_frames frames;
+  struct hwi_tally tally;
+  struct hwi_timeline timeline;
+  struct hwi_level level;
+  uint64_t now_ns; /* since the start of the run; never falls */
+};
+
+bool hwi_replay_init(struct hwi_replay *replay, uint64_t expected_ns); /* false: no memory */
+void hwi_replay_release(struct hwi_replay *replay);
+
+/* Applies events of one image, in order. `image_number` is what its threads are listed under. False: no memory. */
+bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t image_number,
+                      const struct hwi_event *events, int count);
+
+/* The image's last event was applied and its process ended at `ns` of the run. Where `leaves`, other images of the run go on,
+ * so that its blocks are no longer live now; they stay counted as live at the (its) end. False: no memory. */
+bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves);
+
+/* For hwi_trace_set_liveness; the context is the struct hwi_replay_image. */
+bool hwi_replay_is_live(void *context, uint64_t address);
+
+#endif

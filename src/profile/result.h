@@ -1,0 +1,19 @@
+/* result.h - what a replay found, as the profile's consumers see it */
+#ifndef HWI_PROFILE_RESULT_H
+#define HWI_PROFILE_RESULT_H
+
+#include "profile/replay.h"
+
+/* A profile with the arrays that it owns. */
+struct hwi_result {
+  struct hwi_profile profile; /* first: its address is the result's */
+  struct hwi_replay replay;   /* owns the frames, modules and points */
+  struct hwi_trace **traces;  /* of profile.images; NULL: not opened */
+  uint32_t trace_count;
+};
+
+/* Sums the cells up. The replay has seen its last event. False: no memory. */
+bool hwi_result_fill(struct hwi_result *result);
+void hwi_result_release(struct hwi_result *result);
+
+#endif

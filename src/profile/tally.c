@@ -1,0 +1,191 @@
+/* tally.c - the counters of a replay */
+#include "profile/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/grow.h"
+
+enum { FIRST_SLOTS = 1024, CELL_ALIGNMENT = 64 };
+
+_Static_assert(sizeof(struct hwi_cell) == CELL_ALIGNMENT, "one cache line a cell");
+
+bool hwi_tally_init(struct hwi_tally *tally)
+{
+  *tally = (struct hwi_tally){.cell_count = 1,
+                              .stack_count = 1,
+                              .size_count = 1,
+                              .generation = 1,
+                              .cell_mask = FIRST_SLOTS - 1,
+                              .size_mask = FIRST_SLOTS - 1};
+  tally->cell_slots = calloc(FIRST_SLOTS, sizeof *tally->cell_slots);
+  tally->size_slots = calloc(FIRST_SLOTS, sizeof *tally->size_slots);
+  return tally->cell_slots && tally->size_slots &&
+         hwi_grow((void **)&tally->stacks, &tally->stack_capacity, 1, sizeof *tally->stacks) &&
+         hwi_grow((void **)&tally->sizes, &tally->size_capacity, 1, sizeof *tally->sizes);
+}
+
+void hwi_tally_release(struct hwi_tally *tally)
+{
+  for (size_t i = 0; i < tally->block_count; i++)
+    free(tally->blocks[i]);
+  free(tally->blocks);
+  free(tally->ended);
+  free(tally->cell_slots);
+  free(tally->stacks);
+  free(tally->sizes);
+  free(tally->size_slots);
+  free(tally->threads);
+  *tally = (struct hwi_tally){0};
+}
+
+static size_t mix(uint64_t key)
+{
+  key = (key ^ key >> 31) * UINT64_C(0x9E3779B97F4A7C15);
+  return (size_t)(key ^ key >> 32);
+}
+
+static size_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size)
+{
+  return mix(((uint64_t)stack << 32 | thread) + size * UINT64_C(0xBF58476D1CE4E5B9));
+}
+
+/* --- sizes --- */
+
+static bool grow_size_slots(struct hwi_tally *tally)
+{
+  size_t mask = tally->size_mask * 2 + 1;
+  uint32_t *slots = calloc(mask + 1, sizeof *slots);
+  if (!slots)
+    return false;
+  for (uint32_t number = 1; number < tally->size_count; number++) {
+    size_t at = mix(tally->sizes[number].size) & mask;
+    while (slots[at])
+      at = (at + 1) & mask;
+    slots[at] = number;
+  }
+  free(tally->size_slots);
+  tally->size_slots = slots;
+  tally->size_mask = mask;
+  return true;
+}
+
+static uint32_t find_size(struct hwi_tally *tally, uint64_t size)
+{
+  size_t at = mix(size) & tally->size_mask;
+  for (; tally->size_slots[at]; at = (at + 1) & tally->size_mask)
+    if (tally->sizes[tally->size_slots[at]].size == size)
+      return tally->size_slots[at];
+  if (tally->size_count >= UINT32_MAX ||
+      !hwi_grow((void **)&tally->sizes, &tally->size_capacity, tally->size_count + 1, sizeof *tally->sizes))
+    return 0;
+  uint32_t number = (uint32_t)tally->size_count++;
+  tally->sizes[number].size = size;
+  tally->size_slots[at] = number;
+  if (tally->size_count * 2 > tally->size_mask && !grow_size_slots(tally))
+    return 0;
+  return number;
+}
+
+/* --- cells --- */
+
+static bool grow_cell_slots(struct hwi_tally *tally)
+{
+  size_t mask = tally->cell_mask * 2 + 1;
+  uint32_t *slots = calloc(mask + 1, sizeof *slots);
+  if (!slots)
+    return false;
+  for (uint32_t number = 1; number < tally->cell_count; number++) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, number);
+    size_t at = cell_hash(cell->thread, cell->stack, cell->size) & mask;
+    while (slots[at])
+      at = (at + 1) & mask;
+    slots[at] = number;
+  }
+  free(tally->cell_slots);
+  tally->cell_slots = slots;
+  tally->cell_mask = mask;
+  return true;
+}
+
+static bool add_cell_block(struct hwi_tally *tally)
+{
+  if (!hwi_grow((void **)&tally->blocks, &tally->block_capacity, tally->block_count + 1, sizeof *tally->blocks))
+    return false;
+  size_t bytes = HWI_CELLS_A_BLOCK * sizeof(struct hwi_cell);
+  struct hwi_cell *block = aligned_alloc(CELL_ALIGNMENT, bytes);
+  if (!block)
+    return false;
+  memset(block, 0, bytes);
+  tally->blocks[tally->block_count++] = block;
+  return true;
+}
+
+static uint32_t add_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size)
+{
+  uint32_t size_number = find_size(tally, size);
+  uint32_t number = tally->cell_count;
+  if (!size_number || number == UINT32_MAX)
+    return 0;
+  if (number >> HWI_CELL_BLOCK_BITS >= tally->block_count && !add_cell_block(tally))
+    return 0;
+  tally->cell_count++;
+  *hwi_tally_cell(tally, number) = (struct hwi_cell){
+      .size = size, .thread = thread, .stack = stack, .generation = tally->generation, .size_number = size_number};
+  return number;
+}
+
+uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size)
+{
+  uint32_t last = tally->stacks[stack].last_cell;
+  if (last) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, last);
+    if (cell->size == size && cell->thread == thread)
+      return last;
+  }
+  size_t at = cell_hash(thread, stack, size) & tally->cell_mask;
+  uint32_t number = tally->cell_slots[at];
+  for (; number; at = (at + 1) & tally->cell_mask, number = tally->cell_slots[at]) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, number);
+    if (cell->size == size && cell->thread == thread && cell->stack == stack)
+      break;
+  }
+  if (!number) {
+    number = add_cell(tally, thread, stack, size);
+    if (!number)
+      return 0;
+    tally->cell_slots[at] = number;
+    if ((size_t)tally->cell_count * 2 > tally->cell_mask && !grow_cell_slots(tally))
+      return 0;
+  }
+  tally->stacks[stack].last_cell = number;
+  return number;
+}
+
+uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame)
+{
+  if (tally->stack_count >= UINT32_MAX ||
+      !hwi_grow((void **)&tally->stacks, &tally->stack_capacity, tally->stack_count + 1, sizeof *tally->stacks))
+    return 0;
+  tally->stacks[tally->stack_count].frame = frame;
+  return (uint32_t)tally->stack_count++;
+}
+
+/* --- the peak --- */
+
+void hwi_tally_new_peak(struct hwi_tally *tally)
+{
+  if (tally->generation == UINT32_MAX) { /* begin anew: every cell is settled, so that generation 0 means "before" */
+    hwi_tally_settle_all(tally);
+    for (uint32_t number = 1; number < tally->cell_count; number++)
+      hwi_tally_cell(tally, number)->generation = 0;
+    tally->generation = 0;
+  }
+  tally->generation++;
+}
+
+void hwi_tally_settle_all(struct hwi_tally *tally)
+{
+  for (uint32_t number = 1; number < tally->cell_count; number++)
+    hwi_tally_settle(tally, hwi_tally_cell(tally, number));
+}

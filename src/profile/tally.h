@@ -1,0 +1,104 @@
+/* tally.h - the counters of a replay
+ *
+ * cell    what one thread allocated from one stack in one size: the finest grain. Everything that adds up (calls, bytes,
+ *         live, at the peak) is counted here alone and summed at the end by stack, by size, by thread, or by pairs of them.
+ * tally   of a stack, size or thread: what does not add up, which is its own maximum.
+ * peak    the cells as they were when most bytes were live, in one pass: a cell notes the generation of the peak at which it
+ *         was last settled. When it is touched for the first time after a new peak, its count of live blocks is still that
+ *         of the peak, and is kept. What was not touched since is settled at the end.
+ */
+#ifndef HWI_PROFILE_TALLY_H
+#define HWI_PROFILE_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hwi_cell {
+  uint64_t size;
+  uint32_t thread, stack;
+  uint64_t calls, temporary_calls;
+  uint64_t live, peak_live; /* blocks. peak_live is valid where generation is the tally's */
+  uint64_t usable;          /* summed over calls */
+  uint32_t generation;
+  uint32_t size_number;
+};
+
+struct hwi_stack_tally {
+  uint64_t live_bytes, own_peak_bytes;
+  uint64_t first_ns, last_ns;
+  uint64_t failed_calls, missed_frees;
+  uint32_t frame;
+  bool called;        /* first_ns is known */
+  uint32_t last_cell; /* of its latest allocation: mostly that of the next one */
+};
+
+struct hwi_size_tally {
+  uint64_t size;
+  uint64_t live, own_peak; /* blocks */
+};
+
+struct hwi_thread_tally {
+  uint64_t last_address; /* of its latest allocation */
+  uint64_t live_bytes, own_peak_bytes;
+  uint64_t free_calls, foreign_frees, failed_calls;
+  uint32_t image, number;
+};
+
+enum { HWI_CELL_BLOCK_BITS = 12, HWI_CELLS_A_BLOCK = 1 << HWI_CELL_BLOCK_BITS };
+
+/* Cells, stacks and sizes are numbered from 1, threads from 0. */
+struct hwi_tally {
+  struct hwi_cell **blocks; /* cells never move */
+  size_t block_count, block_capacity;
+  uint32_t cell_count;
+  uint64_t *ended; /* of each cell: blocks that were live when their image ended, before the run did */
+  size_t ended_capacity;
+  uint32_t *cell_slots; /* hash table of cell numbers */
+  size_t cell_mask;
+  struct hwi_stack_tally *stacks;
+  size_t stack_count, stack_capacity;
+  struct hwi_size_tally *sizes;
+  size_t size_count, size_capacity;
+  uint32_t *size_slots;
+  size_t size_mask;
+  struct hwi_thread_tally *threads;
+  size_t thread_count, thread_capacity;
+  uint32_t generation; /* grows with every new peak of the run */
+};
+
+bool hwi_tally_init(struct hwi_tally *tally); /* false: no memory, here and below */
+void hwi_tally_release(struct hwi_tally *tally);
+
+static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uint32_t number)
+{
+  return &tally->blocks[number >> HWI_CELL_BLOCK_BITS][number & (HWI_CELLS_A_BLOCK - 1)];
+}
+
+/* The cell's number, made where there is none; 0: no memory. */
+uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size);
+
+uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame); /* 0: no memory */
+
+/* Before any change of cell->live. */
+static inline void hwi_tally_settle(const struct hwi_tally *tally, struct hwi_cell *cell)
+{
+  if (cell->generation != tally->generation) {
+    cell->peak_live = cell->live;
+    cell->generation = tally->generation;
+  }
+}
+
+/* The run has more live bytes than ever, all cells up to date. */
+void hwi_tally_new_peak(struct hwi_tally *tally);
+
+/* Blocks of the cell that were live at the end of their images. */
+static inline uint64_t hwi_tally_live_at_end(const struct hwi_tally *tally, uint32_t number)
+{
+  return hwi_tally_cell(tally, number)->live + (number < tally->ended_capacity ? tally->ended[number] : 0);
+}
+
+/* At the end: peak_live of all cells becomes valid. */
+void hwi_tally_settle_all(struct hwi_tally *tally);
+
+#endif

@@ -1,0 +1,62 @@
+/* encoder.h - writes traces for the tests, from format.h alone: it shares nothing with the recorder's writer
+ *
+ * Streams are encoded in memory and put into a file in one go, raw or (codec 0) packed.
+ */
+#ifndef HWI_TESTS_TRACE_ENCODER_H
+#define HWI_TESTS_TRACE_ENCODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+
+enum { ENC_MAX_CHUNKS = 4096 };
+
+struct enc_chunk {
+  struct hw_chunk_header header;
+  uint8_t *bytes;
+  size_t count, capacity;
+  uint64_t tick, address, node_address; /* as after the last event */
+  bool in_raw, in_packed;               /* where the chunk is to be put; a raw file may hold both */
+};
+
+struct enc {
+  struct hw_trace_header header;
+  struct enc_chunk chunks[ENC_MAX_CHUNKS];
+  int chunk_count;
+  uint8_t tool[4096];
+  size_t tool_bytes;
+};
+
+/* A raw trace of pid 100, ticks of 1 ns from 1,000,000 on, run id all 7, image id all `image`. */
+void enc_init(struct enc *enc, uint8_t image);
+void enc_release(struct enc *enc);
+
+/* A new chunk; later calls name it by the number returned. */
+int enc_chunk(struct enc *enc, uint32_t stream, uint32_t sequence, uint32_t thread, uint64_t base_tick);
+
+void enc_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t address);
+void enc_alloc_usable(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t usable,
+                      uint64_t address); /* the chunk's header has HW_FIELD_USABLE */
+void enc_aligned(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint8_t align_log2,
+                 uint64_t address);
+void enc_free(struct enc *enc, int chunk, uint64_t tick, uint64_t address);
+void enc_free_via(struct enc *enc, int chunk, uint64_t tick, uint8_t entry, uint64_t address);
+void enc_delete(struct enc *enc, int chunk, uint64_t tick, uint64_t address);
+void enc_realloc(struct enc *enc, int chunk, uint64_t tick, uint64_t ticks, uint32_t node, uint64_t old, uint64_t size,
+                 uint64_t address);
+void enc_failed(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint8_t align_log2);
+void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint32_t module, uint8_t entry,
+              uint64_t address);
+void enc_record(struct enc *enc, int chunk, uint8_t type, const void *payload, size_t bytes);
+void enc_module(struct enc *enc, int chunk, uint32_t number, uint64_t start, uint64_t bytes, uint64_t bias,
+                const char *build_id, const char *path);
+void enc_thread(struct enc *enc, int chunk, uint32_t number, uint32_t tid, const char *name);
+void enc_tool(struct enc *enc, uint32_t type, uint64_t monotonic_ns, const void *payload, uint32_t bytes);
+
+/* The whole file; malloc'd. header.kind decides: raw (chunks in the window, those in_packed behind it) or packed. */
+uint8_t *enc_file(const struct enc *enc, size_t *bytes);
+void enc_write(const struct enc *enc, const char *path);
+
+#endif
