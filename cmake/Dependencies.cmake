@@ -1,10 +1,11 @@
 # Debian 12's own libraries. All are the tools'; the recorder needs libc alone.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw libelf)
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_library(IBERTY_LIBRARY iberty REQUIRED)
 find_path(IBERTY_INCLUDE_DIR libiberty/demangle.h REQUIRED)
 
 add_library(hw-dependencies INTERFACE)
-target_link_libraries(hw-dependencies INTERFACE PkgConfig::DW PkgConfig::ZSTD PkgConfig::JANSSON ${IBERTY_LIBRARY} m)
+target_link_libraries(hw-dependencies INTERFACE PkgConfig::DW PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::JANSSON ${IBERTY_LIBRARY} m)

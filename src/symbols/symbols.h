@@ -1,8 +1,9 @@
 /* symbols.h - address -> function, file:line and inlined frames
  *
  * Symbols are looked for in the module's own file, in the separate debug file named by its build-id or its debuglink (below
- * /usr/lib/debug and beside it), and in .gnu_debugdata. Nothing is fetched over a network. A file whose build-id differs from the recorded one is never
- * used: its names would be wrong. Only addresses that are asked for cost anything. Not thread-safe.
+ * /usr/lib/debug and beside it), and in .gnu_debugdata. Nothing is fetched over a network. A file whose build-id differs
+ * from the recorded one is never used: its names would be wrong. Only addresses that are asked for cost anything. Not
+ * thread-safe.
  */
 #ifndef HWI_SYMBOLS_SYMBOLS_H
 #define HWI_SYMBOLS_SYMBOLS_H
@@ -14,21 +15,22 @@
 
 /* Why a frame has no name, or a name but no line. */
 enum hwi_symbol_reason {
-  HWI_SYMBOL_OK = 0,       /* function, file and line are known */
-  HWI_SYMBOL_NO_LINES,     /* the function is known from a symbol table; there is no debug information */
-  HWI_SYMBOL_STRIPPED,     /* the file has no symbol for the address */
-  HWI_SYMBOL_CHANGED,      /* the file is another one than at recording: build-ids differ */
-  HWI_SYMBOL_NO_FILE,      /* the file cannot be opened */
-  HWI_SYMBOL_NOT_ELF,      /* the file is no (usable) ELF file */
-  HWI_SYMBOL_NO_MODULE,    /* no module covered the address: generated code (JIT) or garbage */
+  HWI_SYMBOL_OK = 0,    /* function, file and line are known */
+  HWI_SYMBOL_NO_LINES,  /* the function is known from a symbol table; there is no debug information */
+  HWI_SYMBOL_STRIPPED,  /* the file has no symbol for the address */
+  HWI_SYMBOL_CHANGED,   /* the file is another one than at recording: build-ids differ */
+  HWI_SYMBOL_NO_FILE,   /* the file cannot be opened */
+  HWI_SYMBOL_NOT_ELF,   /* the file is no (usable) ELF file */
+  HWI_SYMBOL_NO_MODULE, /* no module covered the address: generated code (JIT) or garbage */
 };
 
 struct hwi_symbol {
   const char *function; /* demangled; NULL: unknown. Owned by the symbolizer, valid until it is destroyed, and interned:
                            equal strings have equal pointers */
-  const char *file;     /* source file as the compiler was given it, made absolute with the compilation directory; or NULL */
-  uint32_t line;        /* 0: unknown */
-  bool inlined;         /* the frame was inlined into the one that follows it */
+  const char
+      *file;     /* source file as the compiler was given it, made absolute with the compilation directory; or NULL */
+  uint32_t line; /* 0: unknown */
+  bool inlined;  /* the frame was inlined into the one that follows it */
   enum hwi_symbol_reason reason;
 };
 
@@ -43,11 +45,15 @@ struct hwi_symbol_module {
 struct hwi_symbols;
 
 int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error);
-void hwi_symbols_destroy(struct hwi_symbols *symbols);
+void hwi_symbols_destroy(struct hwi_symbols *symbols); /* NULL is fine */
+
+/* Looks for debug files below `dir` (laid out as /usr/lib/debug is) too, before the ones named earlier and the default. To be
+ * called before the first look-up. */
+int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, struct hwi_error *error);
 
 /* The frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then the function
- * itself. At least one is always given. `is_return_address`: look one byte before it. The array is owned by the symbolizer and cached
- * until it is destroyed. Returns the number of frames. */
+ * itself. At least one is always given. `is_return_address`: look one byte before it. The array is owned by
+ * the symbolizer and cached until it is destroyed. Returns the number of frames. Without memory, a frame without a name. */
 uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
                           bool is_return_address, const struct hwi_symbol **frames);
 

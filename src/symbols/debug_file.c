@@ -1,0 +1,122 @@
+/* debug_file.c - finds the separate file that holds a module's debug information */
+#include "symbols/debug_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/paths.h"
+
+enum { SHORTEST_BUILD_ID = 2, LONGEST_BUILD_ID = 64 };
+
+/* "/12/3456.debug" below DIR/.build-id; the caller frees it. */
+static char *build_id_name(const uint8_t *build_id, size_t bytes)
+{
+  static const char digits[] = "0123456789abcdef";
+  static const char suffix[] = ".debug";
+  char *name = malloc(bytes * 2 + sizeof "//" + sizeof suffix);
+  if (!name)
+    return NULL;
+  char *end = name;
+  *end++ = '/';
+  for (size_t i = 0; i < bytes; i++) {
+    *end++ = digits[build_id[i] >> 4];
+    *end++ = digits[build_id[i] & 15];
+    if (i == 0)
+      *end++ = '/';
+  }
+  memcpy(end, suffix, sizeof suffix);
+  return name;
+}
+
+/* Opens `path` (freed here) if it is the file with that build-id. */
+static bool open_checked(struct hwi_elf_file *file, char *path, const uint8_t *build_id, size_t bytes)
+{
+  struct hwi_elf_file found;
+  bool opened = path && hwi_elf_file_open(&found, path) == HWI_SYMBOL_OK;
+  free(path);
+  if (!opened)
+    return false;
+  if (!hwi_elf_file_has_build_id(&found, build_id, bytes)) {
+    hwi_elf_file_close(&found);
+    return false;
+  }
+  *file = found;
+  return true;
+}
+
+bool hwi_debug_file_by_build_id(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, const uint8_t *build_id,
+                                size_t bytes)
+{
+  if (bytes < SHORTEST_BUILD_ID || bytes > LONGEST_BUILD_ID)
+    return false;
+  char *name = build_id_name(build_id, bytes);
+  bool found = false;
+  for (size_t i = 0; name && !found && i < dirs->count; i++)
+    found = open_checked(file, hwi_path_concat(dirs->dirs[i], "/.build-id", name, NULL), build_id, bytes);
+  free(name);
+  return found;
+}
+
+static bool has_checksum(const struct hwi_elf_file *file, uint32_t wanted)
+{
+  size_t bytes;
+  const char *all = elf_rawfile(file->elf, &bytes);
+  return all && lzma_crc32((const uint8_t *)all, bytes, 0) == wanted;
+}
+
+/* A build-id tells as much as the checksum does, and does not read a gigabyte for it. */
+static bool open_linked(struct hwi_elf_file *file, char *path, const struct hwi_elf_file *of, uint32_t checksum)
+{
+  const void *build_id;
+  ssize_t bytes = dwelf_elf_gnu_build_id(of->elf, &build_id);
+  if (bytes > 0)
+    return open_checked(file, path, build_id, (size_t)bytes);
+  struct hwi_elf_file found;
+  bool opened = path && hwi_elf_file_open(&found, path) == HWI_SYMBOL_OK;
+  free(path);
+  if (!opened)
+    return false;
+  if (!has_checksum(&found, checksum)) {
+    hwi_elf_file_close(&found);
+    return false;
+  }
+  *file = found;
+  return true;
+}
+
+bool hwi_debug_file_by_link(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, const struct hwi_elf_file *of)
+{
+  GElf_Word checksum;
+  const char *name = dwelf_elf_gnu_debuglink(of->elf, &checksum);
+  if (!name || !name[0] || strchr(name, '/') || !of->path)
+    return false;
+  char *dir = hwi_path_parent(of->path);
+  if (!dir)
+    return false;
+  char *beside = hwi_path_concat(dir, "/", name, NULL);
+  bool found = beside && strcmp(beside, of->path) != 0 && open_linked(file, strdup(beside), of, checksum);
+  free(beside);
+  found = found || open_linked(file, hwi_path_concat(dir, "/.debug/", name, NULL), of, checksum);
+  for (size_t i = 0; !found && i < dirs->count; i++)
+    found = open_linked(file, hwi_path_concat(dirs->dirs[i], dir, "/", name, NULL), of, checksum);
+  free(dir);
+  return found;
+}
+
+bool hwi_debug_file_alternate(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, Dwarf *dwarf,
+                              const struct hwi_elf_file *of)
+{
+  const char *name;
+  const void *build_id;
+  ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id);
+  if (bytes <= 0)
+    return false;
+  if (hwi_debug_file_by_build_id(file, dirs, build_id, (size_t)bytes))
+    return true;
+  char *dir = of->path ? hwi_path_parent(of->path) : NULL;
+  bool found = open_checked(file, hwi_path_join(dir, name), build_id, (size_t)bytes);
+  free(dir);
+  return found;
+}

@@ -1,0 +1,196 @@
+/* elf_names.c - the functions in the symbol tables of a module, by address
+ *
+ * One table, sorted by address. A symbol with a size covers what it says. A symbol without one (assembler code) covers what
+ * follows it up to the next symbol of any kind, within its section. Where sized symbols overlap, the one that begins last
+ * wins. An address between two sized symbols has no name: the nearest name before it would be a guess.
+ */
+#include "symbols/elf_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/demangle.h"
+#include "trace/grow.h"
+
+enum {
+  STEPS_BACK = 256, /* through overlapping symbols; only a forged table needs more */
+  RANK_LOCAL = 1,
+  RANK_WEAK = 2,
+  RANK_UNTYPED = 4,
+  RANK_UNSIZED = 8,
+  RANK_UNDERSCORE = 16, /* times the leading underscores, of which up to three count */
+  UNDERSCORES = 3,
+};
+
+/* "malloc" is what the user knows, rather than __libc_malloc; C++ and Rust names start with one underscore all. */
+static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
+{
+  unsigned rank = 0;
+  unsigned underscores = 0;
+  while (underscores < UNDERSCORES && name[underscores] == '_')
+    underscores++;
+  rank += underscores * RANK_UNDERSCORE;
+  if (GELF_ST_BIND(symbol->st_info) == STB_LOCAL)
+    rank += RANK_LOCAL;
+  if (GELF_ST_BIND(symbol->st_info) == STB_WEAK)
+    rank += RANK_WEAK;
+  if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
+    rank += RANK_UNTYPED;
+  if (symbol->st_size == 0)
+    rank += RANK_UNSIZED;
+  return (uint8_t)rank;
+}
+
+static bool is_function_type(int type)
+{
+  return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+/* The end of the code section that holds the symbol; 0: it is no code. */
+static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index)
+{
+  Elf_Scn *section = elf_getscn(elf, index);
+  GElf_Shdr header;
+  if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+    return 0;
+  if (symbol->st_value < header.sh_addr || symbol->st_value - header.sh_addr >= header.sh_size)
+    return 0;
+  uint64_t end = header.sh_addr + header.sh_size;
+  return end > header.sh_addr ? end : 0;
+}
+
+static bool add_symbol(struct hwi_elf_names *names, Elf *elf, const GElf_Sym *symbol, const char *name, size_t section)
+{
+  uint64_t end = section_end(elf, symbol, section);
+  /* $x, $d and .L are marks of assemblers */
+  if (end == 0 || !name || !name[0] || name[0] == '$' || name[0] == '.')
+    return true;
+  if (symbol->st_size > 0 && symbol->st_size < end - symbol->st_value)
+    end = symbol->st_value + symbol->st_size;
+  if (!hwi_grow((void **)&names->names, &names->capacity, names->count + 1, sizeof *names->names))
+    return false;
+  names->names[names->count++] = (struct hwi_elf_name){
+      .start = symbol->st_value, .end = end, .name = name, .rank = rank_of(symbol, name), .sized = symbol->st_size > 0};
+  return true;
+}
+
+static Elf_Data *extended_indexes(Elf *elf, Elf_Scn *table)
+{
+  int index = elf_scnshndx(table);
+  Elf_Scn *section = index > 0 ? elf_getscn(elf, (size_t)index) : NULL;
+  return section ? elf_getdata(section, NULL) : NULL;
+}
+
+static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, const GElf_Shdr *header)
+{
+  Elf_Data *data = elf_getdata(table, NULL);
+  Elf_Data *extended = extended_indexes(elf, table);
+  size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+  if (!data || entry_bytes == 0)
+    return true;
+  size_t count = data->d_size / entry_bytes;
+  for (size_t i = 1; i < count && i <= INT32_MAX; i++) {
+    GElf_Sym symbol;
+    Elf32_Word index = 0;
+    if (!gelf_getsymshndx(data, extended, (int)i, &symbol, &index))
+      break;
+    if (symbol.st_shndx != SHN_XINDEX)
+      index = symbol.st_shndx;
+    if (index == SHN_UNDEF || !is_function_type(GELF_ST_TYPE(symbol.st_info)))
+      continue;
+    if (symbol.st_shndx != SHN_XINDEX && index >= SHN_LORESERVE)
+      continue;
+    if (!add_symbol(names, elf, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name), index))
+      return false;
+  }
+  return true;
+}
+
+bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file)
+{
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+      continue;
+    if (!add_table(names, file->elf, section, &header))
+      return false;
+  }
+  return true;
+}
+
+static int by_address(const void *left, const void *right)
+{
+  const struct hwi_elf_name *a = left, *b = right;
+  if (a->start != b->start)
+    return a->start < b->start ? -1 : 1;
+  if (a->rank != b->rank)
+    return a->rank < b->rank ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
+void hwi_elf_names_finish(struct hwi_elf_names *names)
+{
+  if (names->count == 0)
+    return;
+  qsort(names->names, names->count, sizeof *names->names, by_address);
+  size_t kept = 0;
+  uint64_t reach = 0;
+  for (size_t i = 0; i < names->count; i++) {
+    if (i > 0 && names->names[i].start == names->names[kept - 1].start)
+      continue; /* another name of the same code */
+    if (names->names[i].sized && names->names[i].end > reach)
+      reach = names->names[i].end;
+    names->names[kept] = names->names[i];
+    names->names[kept++].reach = reach;
+  }
+  names->count = kept;
+}
+
+/* How many symbols begin at `address` or before. */
+static size_t count_up_to(const struct hwi_elf_names *names, uint64_t address)
+{
+  size_t low = 0, high = names->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (names->names[middle].start <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+struct hwi_elf_name *hwi_elf_names_find(const struct hwi_elf_names *names, uint64_t address)
+{
+  size_t at = count_up_to(names, address);
+  if (at == 0)
+    return NULL;
+  struct hwi_elf_name *nearest = &names->names[at - 1];
+  for (size_t steps = 0; at > 0 && steps < STEPS_BACK && names->names[at - 1].reach > address; at--, steps++) {
+    if (names->names[at - 1].sized && names->names[at - 1].end > address)
+      return &names->names[at - 1];
+  }
+  return !nearest->sized && nearest->end > address ? nearest : NULL;
+}
+
+struct hwi_elf_name *hwi_elf_names_at(const struct hwi_elf_names *names, uint64_t address)
+{
+  size_t at = count_up_to(names, address);
+  return at > 0 && names->names[at - 1].start == address ? &names->names[at - 1] : NULL;
+}
+
+const char *hwi_elf_name_shown(struct hwi_elf_name *name, struct hwi_store *store)
+{
+  if (!name->shown) {
+    char *shown = hwi_demangle(name->name);
+    name->shown = hwi_store_string(store, shown);
+    free(shown);
+  }
+  return name->shown;
+}
+
+void hwi_elf_names_release(struct hwi_elf_names *names)
+{
+  free(names->names);
+  *names = (struct hwi_elf_names){0};
+}

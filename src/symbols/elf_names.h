@@ -1,0 +1,41 @@
+/* elf_names.h - the functions in the symbol tables of a module, by address */
+#ifndef HWI_SYMBOLS_ELF_NAMES_H
+#define HWI_SYMBOLS_ELF_NAMES_H
+
+#include "symbols/elf_file.h"
+#include "symbols/store.h"
+
+struct hwi_elf_name {
+  uint64_t start;
+  uint64_t end;      /* of a symbol without a size: of its section */
+  uint64_t reach;    /* the largest end of all sized symbols up to this one */
+  const char *name;  /* mangled; in the ELF file's own memory */
+  const char *shown; /* in the store; NULL until it is asked for */
+  uint8_t rank;      /* of names of one address the lowest is shown */
+  bool sized;
+};
+
+/* Sorted by `start` once finished. All zero is an empty table. */
+struct hwi_elf_names {
+  struct hwi_elf_name *names;
+  size_t count, capacity;
+};
+
+/* Adds the functions of .symtab and .dynsym. The file must stay open as long as the table. False: no memory. */
+bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file);
+
+/* To be called after the last hwi_elf_names_add, before the first look-up. */
+void hwi_elf_names_finish(struct hwi_elf_names *names);
+
+/* The symbol that covers `address`, or NULL. */
+struct hwi_elf_name *hwi_elf_names_find(const struct hwi_elf_names *names, uint64_t address);
+
+/* The best symbol that begins at `address`, or NULL. */
+struct hwi_elf_name *hwi_elf_names_at(const struct hwi_elf_names *names, uint64_t address);
+
+/* Demangled and kept in `store`. NULL: no memory. */
+const char *hwi_elf_name_shown(struct hwi_elf_name *name, struct hwi_store *store);
+
+void hwi_elf_names_release(struct hwi_elf_names *names);
+
+#endif

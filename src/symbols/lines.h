@@ -1,0 +1,19 @@
+/* lines.h - the frames at an address, from debug information */
+#ifndef HWI_SYMBOLS_LINES_H
+#define HWI_SYMBOLS_LINES_H
+
+#include "symbols/store.h"
+#include "symbols/symbols.h"
+#include "symbols/units.h"
+
+/* Frames of one address, innermost first. All zero is empty; the caller frees `list`. */
+struct hwi_frame_list {
+  struct hwi_symbol *list;
+  size_t count, capacity;
+};
+
+/* Appends the inlined functions around `address` and the function itself; where there is no function but a line, one frame
+ * with that. Nothing: the debug information does not cover the address. */
+void hwi_lines_find(struct hwi_frame_list *frames, struct hwi_units *units, uint64_t address, struct hwi_store *store);
+
+#endif

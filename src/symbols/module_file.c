@@ -1,0 +1,153 @@
+/* module_file.c - all files that tell about one module: its own, its debug file, and what they hold packed or elsewhere */
+#include "symbols/module_file.h"
+
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/paths.h"
+
+static const char deleted[] = " (deleted)"; /* what the kernel appends to the path of a file that was replaced */
+
+static bool has_build_id(const struct hwi_symbol_module *module)
+{
+  return module->build_id && module->build_id_bytes > 0;
+}
+
+/* Another file may have the name of a deleted one: without a build-id nothing would tell. */
+static enum hwi_symbol_reason open_replaced(struct hwi_elf_file *file, const struct hwi_symbol_module *module)
+{
+  size_t length = strlen(module->path), tail = sizeof deleted - 1;
+  if (length <= tail || strcmp(module->path + length - tail, deleted) != 0)
+    return HWI_SYMBOL_NO_FILE;
+  char *path = strndup(module->path, length - tail);
+  enum hwi_symbol_reason reason = path ? hwi_elf_file_open(file, path) : HWI_SYMBOL_NO_FILE;
+  free(path);
+  if (reason == HWI_SYMBOL_OK && !has_build_id(module)) {
+    hwi_elf_file_close(file);
+    return HWI_SYMBOL_CHANGED;
+  }
+  return reason;
+}
+
+static enum hwi_symbol_reason open_own(struct hwi_elf_file *file, const struct hwi_symbol_module *module)
+{
+  if (!module->path)
+    return HWI_SYMBOL_NO_FILE;
+  enum hwi_symbol_reason reason = hwi_elf_file_open(file, module->path);
+  if (reason == HWI_SYMBOL_NO_FILE)
+    reason = open_replaced(file, module);
+  if (reason != HWI_SYMBOL_OK)
+    return reason;
+  if (has_build_id(module) && !hwi_elf_file_has_build_id(file, module->build_id, module->build_id_bytes)) {
+    hwi_elf_file_close(file);
+    return HWI_SYMBOL_CHANGED;
+  }
+  return HWI_SYMBOL_STRIPPED;
+}
+
+static bool has_debug_info(const struct hwi_elf_file *file)
+{
+  return file->elf && (hwi_elf_file_section(file, ".debug_info") || hwi_elf_file_section(file, ".zdebug_info"));
+}
+
+static void find_debug(struct hwi_module_file *file, const struct hwi_symbol_module *module,
+                       const struct hwi_debug_dirs *dirs)
+{
+  if (has_debug_info(&file->own) && hwi_elf_file_section(&file->own, ".symtab"))
+    return;
+  if (has_build_id(module) && hwi_debug_file_by_build_id(&file->debug, dirs, module->build_id, module->build_id_bytes))
+    return;
+  if (!file->own.elf)
+    return;
+  const void *build_id;
+  ssize_t bytes = has_build_id(module) ? 0 : dwelf_elf_gnu_build_id(file->own.elf, &build_id);
+  if (bytes > 0 && hwi_debug_file_by_build_id(&file->debug, dirs, build_id, (size_t)bytes))
+    return;
+  hwi_debug_file_by_link(&file->debug, dirs, &file->own);
+}
+
+static Dwarf *end_dwarf(Dwarf *dwarf)
+{
+  dwarf_end(dwarf);
+  return NULL;
+}
+
+/* Where libdw is not given the alternate file, it opens what the link names by itself, and would wait at a FIFO. */
+static bool may_search_alternate(Dwarf *dwarf, const struct hwi_elf_file *of)
+{
+  const char *name;
+  const void *build_id;
+  if (dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id) <= 0)
+    return true;
+  char *dir = of->path ? hwi_path_parent(of->path) : NULL;
+  char *path = hwi_path_join(dir, name);
+  bool harmless = path && hwi_path_is_harmless(path);
+  free(path);
+  free(dir);
+  return harmless;
+}
+
+static void open_dwarf(struct hwi_module_file *file, const struct hwi_elf_file *of, const struct hwi_debug_dirs *dirs)
+{
+  file->dwarf = dwarf_begin_elf(of->elf, DWARF_C_READ, NULL);
+  if (!file->dwarf)
+    return;
+  if (!hwi_debug_file_alternate(&file->alternate, dirs, file->dwarf, of)) {
+    if (!may_search_alternate(file->dwarf, of))
+      file->dwarf = end_dwarf(file->dwarf);
+    return;
+  }
+  file->alternate_dwarf = dwarf_begin_elf(file->alternate.elf, DWARF_C_READ, NULL);
+  if (file->alternate_dwarf)
+    dwarf_setalt(file->dwarf, file->alternate_dwarf);
+}
+
+static void read_names(struct hwi_module_file *file)
+{
+  struct hwi_elf_file *sources[] = {&file->own, &file->debug, &file->packed};
+  for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+    if (sources[i]->elf && !hwi_elf_names_add(&file->names, sources[i]))
+      break; /* no memory: what was read is right all the same */
+  }
+  hwi_elf_names_finish(&file->names);
+}
+
+void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_module *module,
+                          const struct hwi_debug_dirs *dirs)
+{
+  static const struct hwi_elf_file none = {.fd = -1};
+  *file = (struct hwi_module_file){.own = none, .debug = none, .packed = none, .alternate = none};
+  file->reason = open_own(&file->own, module);
+  find_debug(file, module, dirs);
+  if (file->own.elf && !hwi_elf_file_section(&file->own, ".symtab"))
+    hwi_elf_file_open_packed(&file->packed, &file->own);
+  if (has_debug_info(&file->own))
+    open_dwarf(file, &file->own, dirs);
+  else if (has_debug_info(&file->debug))
+    open_dwarf(file, &file->debug, dirs);
+  read_names(file);
+  if (file->debug.elf)
+    file->reason = HWI_SYMBOL_STRIPPED;
+  hwi_elf_file_detach(&file->own);
+  hwi_elf_file_detach(&file->debug);
+  hwi_elf_file_detach(&file->alternate);
+}
+
+const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_file *file)
+{
+  if (!file->dwarf)
+    return NULL;
+  return dwarf_getelf(file->dwarf) == file->own.elf ? &file->own : &file->debug;
+}
+
+void hwi_module_file_close(struct hwi_module_file *file)
+{
+  hwi_elf_names_release(&file->names);
+  file->dwarf = end_dwarf(file->dwarf);
+  file->alternate_dwarf = end_dwarf(file->alternate_dwarf);
+  hwi_elf_file_close(&file->alternate);
+  hwi_elf_file_close(&file->packed);
+  hwi_elf_file_close(&file->debug);
+  hwi_elf_file_close(&file->own);
+}

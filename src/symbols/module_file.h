@@ -1,0 +1,25 @@
+/* module_file.h - all files that tell about one module: its own, its debug file, and what they hold packed or elsewhere */
+#ifndef HWI_SYMBOLS_MODULE_FILE_H
+#define HWI_SYMBOLS_MODULE_FILE_H
+
+#include "symbols/debug_file.h"
+#include "symbols/elf_names.h"
+
+struct hwi_module_file {
+  struct hwi_elf_file own, debug, packed, alternate; /* each open or not */
+  Dwarf *dwarf;                                      /* of own or debug; NULL: no debug information */
+  Dwarf *alternate_dwarf;
+  struct hwi_elf_names names;
+  enum hwi_symbol_reason reason; /* why nothing is known about addresses that have no symbol */
+};
+
+/* Opens what there is. Never fails: `reason` says what is missing. To be closed. */
+void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_module *module,
+                          const struct hwi_debug_dirs *dirs);
+
+/* The file that holds the debug information, or NULL. */
+const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_file *file);
+
+void hwi_module_file_close(struct hwi_module_file *file);
+
+#endif

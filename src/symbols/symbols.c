@@ -1,0 +1,260 @@
+/* symbols.c - address -> function, file:line and inlined frames: what is known already, and whom to ask */
+#include "symbols/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/lines.h"
+#include "symbols/module_file.h"
+#include "symbols/paths.h"
+#include "trace/grow.h"
+
+static const char default_debug_dir[] = "/usr/lib/debug";
+
+enum { FIRST_SLOTS = 1024 };
+
+/* A module as it was named by the caller, and its files, opened at the first look-up in it. */
+struct module {
+  uint64_t hash; /* of path and build-id */
+  char *path;    /* NULL: none */
+  uint8_t *build_id;
+  uint32_t build_id_bytes;
+  struct hwi_module_file file;
+  char *debug_dir; /* of the file with the debug information */
+  struct hwi_units units;
+};
+
+/* The answer for an address, in a table of open addressing. */
+struct answer {
+  const struct module *module;
+  uint64_t address; /* in the file */
+  const struct hwi_symbol *frames;
+  uint32_t count; /* 0: the slot is free */
+};
+
+struct hwi_symbols {
+  struct hwi_store store;
+  struct hwi_debug_dirs dirs;
+  struct module **modules;
+  size_t module_count, module_capacity;
+  struct answer *answers;
+  size_t answer_count, answer_slots;
+};
+
+int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error)
+{
+  *symbols = calloc(1, sizeof **symbols);
+  if (!*symbols)
+    return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
+  int status = hwi_symbols_add_debug_dir(*symbols, default_debug_dir, error);
+  if (status < 0) {
+    hwi_symbols_destroy(*symbols);
+    *symbols = NULL;
+  }
+  return status;
+}
+
+int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, struct hwi_error *error)
+{
+  struct hwi_debug_dirs *dirs = &symbols->dirs;
+  char *full = realpath(dir, NULL);
+  char *copy = full ? full : strdup(dir); /* a directory that is not there simply holds nothing */
+  if (!copy || !hwi_grow((void **)&dirs->dirs, &dirs->capacity, dirs->count + 1, sizeof *dirs->dirs)) {
+    free(copy);
+    return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
+  }
+  memmove(dirs->dirs + 1, dirs->dirs, dirs->count * sizeof *dirs->dirs);
+  dirs->dirs[0] = copy;
+  dirs->count++;
+  return 0;
+}
+
+static void destroy_module(struct module *module)
+{
+  hwi_units_release(&module->units);
+  hwi_module_file_close(&module->file);
+  free(module->debug_dir);
+  free(module->build_id);
+  free(module->path);
+  free(module);
+}
+
+void hwi_symbols_destroy(struct hwi_symbols *symbols)
+{
+  if (!symbols)
+    return;
+  for (size_t i = 0; i < symbols->module_count; i++)
+    destroy_module(symbols->modules[i]);
+  for (size_t i = 0; i < symbols->dirs.count; i++)
+    free(symbols->dirs.dirs[i]);
+  free(symbols->dirs.dirs);
+  free(symbols->modules);
+  free(symbols->answers);
+  hwi_store_release(&symbols->store);
+  free(symbols);
+}
+
+/* NULL and "" are one path: none. */
+static const char *path_of(const struct hwi_symbol_module *module)
+{
+  return module->path ? module->path : "";
+}
+
+static struct module *create_module(const struct hwi_symbol_module *named, uint64_t hash,
+                                    const struct hwi_debug_dirs *dirs)
+{
+  struct module *module = calloc(1, sizeof *module);
+  if (!module)
+    return NULL;
+  module->hash = hash;
+  module->path = strdup(path_of(named));
+  module->build_id = malloc(named->build_id_bytes + 1);
+  if (!module->path || !module->build_id) {
+    free(module->path);
+    free(module->build_id);
+    free(module);
+    return NULL;
+  }
+  if (named->build_id_bytes)
+    memcpy(module->build_id, named->build_id, named->build_id_bytes);
+  module->build_id_bytes = named->build_id_bytes;
+  hwi_module_file_open(&module->file, named, dirs);
+  const struct hwi_elf_file *with_dwarf = hwi_module_file_with_dwarf(&module->file);
+  module->debug_dir = with_dwarf && with_dwarf->path ? hwi_path_parent(with_dwarf->path) : NULL;
+  module->units = (struct hwi_units){.dwarf = module->file.dwarf, .dir = module->debug_dir};
+  return module;
+}
+
+static bool is_same(const struct module *module, const struct hwi_symbol_module *named, uint64_t hash)
+{
+  return module->hash == hash && module->build_id_bytes == named->build_id_bytes &&
+         (named->build_id_bytes == 0 || memcmp(module->build_id, named->build_id, named->build_id_bytes) == 0) &&
+         strcmp(module->path, path_of(named)) == 0;
+}
+
+/* A program has hundreds of modules at most: they are looked through one by one. NULL: no memory. */
+static struct module *find_module(struct hwi_symbols *symbols, const struct hwi_symbol_module *named)
+{
+  uint64_t hash = hwi_hash(path_of(named), strlen(path_of(named)), 0);
+  if (named->build_id_bytes)
+    hash = hwi_hash(named->build_id, named->build_id_bytes, hash);
+  for (size_t i = 0; i < symbols->module_count; i++) {
+    if (is_same(symbols->modules[i], named, hash))
+      return symbols->modules[i];
+  }
+  if (!hwi_grow((void **)&symbols->modules, &symbols->module_capacity, symbols->module_count + 1,
+                sizeof(struct module *)))
+    return NULL;
+  struct module *module = create_module(named, hash, &symbols->dirs);
+  if (module)
+    symbols->modules[symbols->module_count++] = module;
+  return module;
+}
+
+/* The slot of an answer, or the free one where it belongs. */
+static struct answer *slot_of(struct answer *answers, size_t slots, const struct module *module, uint64_t address)
+{
+  size_t at = hwi_hash(&address, sizeof address, (uint64_t)(uintptr_t)module) & (slots - 1);
+  while (answers[at].count > 0 && (answers[at].module != module || answers[at].address != address))
+    at = (at + 1) & (slots - 1);
+  return &answers[at];
+}
+
+static bool make_room(struct hwi_symbols *symbols)
+{
+  if (symbols->answer_count * 2 < symbols->answer_slots)
+    return true;
+  size_t slots = symbols->answer_slots ? symbols->answer_slots * 2 : FIRST_SLOTS;
+  struct answer *answers = calloc(slots, sizeof *answers);
+  if (!answers)
+    return false;
+  for (size_t i = 0; i < symbols->answer_slots; i++) {
+    const struct answer *old = &symbols->answers[i];
+    if (old->count > 0)
+      *slot_of(answers, slots, old->module, old->address) = *old;
+  }
+  free(symbols->answers);
+  symbols->answers = answers;
+  symbols->answer_slots = slots;
+  return true;
+}
+
+/* Asks the debug information, and the symbol tables for what it does not know: code without any, or a unit without. */
+static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t address, struct hwi_frame_list *frames)
+{
+  if (module->file.dwarf)
+    hwi_lines_find(frames, &module->units, address, &symbols->store);
+  struct hwi_symbol *last = frames->count > 0 ? &frames->list[frames->count - 1] : NULL;
+  if (last && last->function)
+    return;
+  struct hwi_elf_name *name = hwi_elf_names_find(&module->file.names, address);
+  const char *shown = name ? hwi_elf_name_shown(name, &symbols->store) : NULL;
+  if (last) {
+    last->function = shown;
+    last->reason = !shown ? HWI_SYMBOL_STRIPPED : last->file ? HWI_SYMBOL_OK : HWI_SYMBOL_NO_LINES;
+    return;
+  }
+  if (!hwi_grow((void **)&frames->list, &frames->capacity, 1, sizeof *frames->list))
+    return;
+  frames->list[frames->count++] =
+      (struct hwi_symbol){.function = shown, .reason = shown ? HWI_SYMBOL_NO_LINES : module->file.reason};
+}
+
+/* Copies the frames to where they stay. False: no memory. */
+static bool keep(struct hwi_symbols *symbols, struct answer *slot, const struct answer *key,
+                 const struct hwi_frame_list *frames)
+{
+  struct hwi_symbol *kept = hwi_store_take(&symbols->store, frames->count * sizeof *kept);
+  if (frames->count == 0 || !kept)
+    return false;
+  memcpy(kept, frames->list, frames->count * sizeof *kept);
+  *slot = *key;
+  slot->frames = kept;
+  slot->count = (uint32_t)frames->count;
+  symbols->answer_count++;
+  return true;
+}
+
+uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
+                          bool is_return_address, const struct hwi_symbol **frames)
+{
+  static const struct hwi_symbol no_module = {.reason = HWI_SYMBOL_NO_MODULE};
+  static const struct hwi_symbol no_memory = {.reason = HWI_SYMBOL_NO_FILE};
+  *frames = module ? &no_memory : &no_module;
+  struct module *found = module ? find_module(symbols, module) : NULL;
+  if (!found || !make_room(symbols))
+    return 1;
+  struct answer key = {.module = found, .address = address - module->bias - is_return_address};
+  struct answer *slot = slot_of(symbols->answers, symbols->answer_slots, found, key.address);
+  if (slot->count == 0) {
+    struct hwi_frame_list list = {0};
+    look_up(symbols, found, key.address, &list);
+    bool kept = keep(symbols, slot, &key, &list);
+    free(list.list);
+    if (!kept)
+      return 1;
+  }
+  *frames = slot->frames;
+  return slot->count;
+}
+
+const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason)
+{
+  switch (reason) {
+  case HWI_SYMBOL_OK:
+    return "known";
+  case HWI_SYMBOL_NO_LINES:
+    return "no debug information";
+  case HWI_SYMBOL_STRIPPED:
+    return "stripped";
+  case HWI_SYMBOL_CHANGED:
+    return "file changed since";
+  case HWI_SYMBOL_NO_FILE:
+    return "no file";
+  case HWI_SYMBOL_NOT_ELF:
+    return "no ELF file";
+  case HWI_SYMBOL_NO_MODULE:
+    return "generated code";
+  }
+  return "unknown";
+}
