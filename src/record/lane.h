@@ -48,10 +48,15 @@ struct hwi_range {
   uintptr_t wall;      /* a page found unreadable when extending upward; 0: none */
 };
 
+enum { HWI_ROW_CONTEXTS = 2 };
+
 struct hwi_row_slot { /* see rows.c */
   uint64_t key;
   int32_t what;
   uint32_t module;
+  struct {
+    uint32_t context, node; /* 0, 0: none */
+  } last[HWI_ROW_CONTEXTS]; /* the nodes that the frame last was, and below which parent */
 };
 
 struct hwi_rows {

@@ -92,7 +92,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
 
 static uint32_t node_of_frame(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)
 {
-  return hwi_nodes_find(lane, parent, pc, hwi_rows_find(lane, pc, false).module, entry);
+  return hwi_rows_node(lane, parent, pc, hwi_rows_find(lane, pc, false).module, entry);
 }
 
 /* The nodes of the frames [first, count) of the fresh ones, outermost first, below `parent`. */
@@ -163,7 +163,7 @@ static bool keep_fresh(struct hwi_lane *lane, uint32_t base, uint32_t fresh_coun
     for (uint32_t w = 0; w < from->word_count; w++)
       kept->words[words++] = from->words[w];
     if (with_nodes && i)
-      parent = hwi_nodes_find(lane, parent, from->pc, from->module, HW_ENTRY_NONE);
+      parent = hwi_rows_node(lane, parent, from->pc, from->module, HW_ENTRY_NONE);
     kept->frames[kept->frame_count++] =
         (struct hwi_frame){from->pc, from->sp, from->bp, with_nodes && i ? parent : 0, words};
   }
@@ -236,17 +236,22 @@ uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_
     hwi_walk_forget(lane); /* and believe the full walk */
     end = hwi_walk_outward(lane, caller, false, &walk);
   }
+  struct hwi_kept *kept = &lane->kept;
+  if (end == HWI_WALK_MET && !walk.fresh_count && kept->leaf + 1 == walk.met && kept->leaf_entry == entry) {
+    kept->frame_count = walk.met; /* the very same stack again */
+    return kept->frames[kept->leaf].node;
+  }
   if (end == HWI_WALK_TOO_DEEP && walk.fresh_count >= INNER)
     return node_of_inner_end(lane, entry);
   if (end == HWI_WALK_LOST)
     hwi_session_count(&hwi_session.unfinished, &hwi_session.header->unfinished_stacks);
   uint32_t base = end == HWI_WALK_MET ? walk.met : 0;
-  drop_leaf(&lane->kept, base, walk.fresh_count);
+  drop_leaf(kept, base, walk.fresh_count);
   if (__builtin_expect(!walk.keepable || base + walk.fresh_count > hwi_session.options.depth, 0))
     return walk_unusual(lane, &walk, base, entry);
   if (base)
     complete_nodes(lane, walk.fresh_count ? base : base - 1);
-  lane->kept.frame_count = base;
+  kept->frame_count = base;
   if (walk.fresh_count && !keep_fresh(lane, base, walk.fresh_count, true))
     return walk_unusual(lane, &walk, base, entry);
   return node_of_kept(lane, entry);

@@ -1,0 +1,59 @@
+/* signal_storm.c - timer signals whose handlers allocate, and now and then leave by siglongjmp, while the program allocates
+ * Usage: signal_storm ROUNDS JUMP(0|1) ALTSTACK(0|1) */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+static sigjmp_buf back;
+static volatile sig_atomic_t may_jump, signals, in_allocator;
+static int jump;
+
+/* The handler allocates although POSIX forbids it in general: here the interrupted code is in the recorder or in user code,
+ * never inside the allocator, because `in_allocator` is set around... nothing can tell, so it uses its own small blocks only
+ * when the main program is not between the two marks. */
+static void handler(int signal)
+{
+  (void)signal;
+  signals++;
+  if (in_allocator)
+    return;
+  void *block = malloc(48);
+  free(block);
+  if (jump && may_jump && signals % 3 == 0)
+    siglongjmp(back, 1);
+}
+
+int main(int argc, char **argv)
+{
+  long rounds = argc > 1 ? atol(argv[1]) : 200000;
+  jump = argc > 2 && argv[2][0] == '1';
+  struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+  if (argc > 3 && argv[3][0] == '1') {
+    stack_t stack = {.ss_sp = malloc(SIGSTKSZ * 4), .ss_size = (size_t)SIGSTKSZ * 4};
+    sigaltstack(&stack, NULL);
+    action.sa_flags |= SA_ONSTACK;
+  }
+  sigaction(SIGALRM, &action, NULL);
+  struct itimerval interval = {{0, 50}, {0, 50}};
+  setitimer(ITIMER_REAL, &interval, NULL);
+  volatile long round = 0;
+  sigsetjmp(back, 1);
+  may_jump = 1;
+  for (; round < rounds; round++) {
+    in_allocator = 1;
+    char *volatile block = malloc(100);
+    in_allocator = 0;
+    memset(block, 1, 100);
+    in_allocator = 1;
+    free(block);
+    in_allocator = 0;
+  }
+  may_jump = 0;
+  setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+  puts("done");
+  return 0;
+}
