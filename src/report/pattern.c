@@ -35,11 +35,12 @@ bool hwi_pattern_matches(const char *pattern, size_t pattern_bytes, const char *
   end -= to_end;
   if (from_start)
     return matches_here(pattern, end, to_end, text);
-  for (; *text != '\0'; text++) {
+  for (;; text++) { /* at the text's end, too: a star matches nothing as well */
     if (matches_here(pattern, end, to_end, text))
       return true;
+    if (*text == '\0')
+      return false;
   }
-  return pattern == end;
 }
 
 bool hwi_patterns_match(const char *rules, const char *text)

@@ -33,7 +33,9 @@ static const struct hwi_profile_module sample_modules[SAMPLE_MODULES] = {
     [PERCEPTION] = {.path = "/home/ana/ws/install/lib/libperception.so", .bias = 0x20000},
     [RCLCPP] = {.path = "/opt/ros/humble/lib/librclcpp.so", .bias = 0x30000},
     [LIBC] = {.path = "/usr/lib/x86_64-linux-gnu/libc.so.6", .bias = 0x40000},
-    [DRIVER] = {.path = "/opt/vendor/libdriver.so.2", .bias = 0x50000, .build_id = {0x9f, 0x3a, 0x12, 0xcd, 0x77},
+    [DRIVER] = {.path = "/opt/vendor/libdriver.so.2",
+                .bias = 0x50000,
+                .build_id = {0x9f, 0x3a, 0x12, 0xcd, 0x77},
                 .build_id_bytes = 20},
     [LIBSTDCXX] = {.path = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", .bias = 0x60000},
     [LOADER] = {.path = "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", .bias = 0x70000},
@@ -47,24 +49,40 @@ struct sample_name {
 
 #define SRC "/home/ana/ws/src/perception/src/"
 static const struct sample_name sample_names[] = {
-    {0x20010, {{"cloud_from_msg(sensor_msgs::msg::PointCloud2 const&)", SRC "convert.cpp", 212, false, HWI_SYMBOL_OK}}, 1},
-    {0x20020, {{"perception::PreprocessNode::on_cloud(std::shared_ptr<sensor_msgs::msg::PointCloud2_<std::allocator<void> > "
-                "const>)",
-                SRC "preprocess.cpp", 77, false, HWI_SYMBOL_OK}}, 1},
-    {0x20030, {{"std::__new_allocator<float>::allocate(unsigned long, void const*)", "/usr/include/c++/12/bits/new_allocator.h",
-                137, true, HWI_SYMBOL_OK},
-               {"perception::VoxelGrid<pcl::PointXYZI, std::hash<perception::Key> >::reserve(unsigned long)", SRC "voxel.cpp",
-                31, true, HWI_SYMBOL_OK}}, 2},
-    {0x20040, {{"perception::VoxelGrid<pcl::PointXYZI, std::hash<perception::Key> >::VoxelGrid(double)", SRC "voxel.cpp", 19,
-                false, HWI_SYMBOL_OK}}, 1},
-    {0x20050, {{"perception::TrackStore::add(perception::Track const&)", SRC "tracks.cpp", 88, false, HWI_SYMBOL_OK}}, 1},
+    {0x20010,
+     {{"cloud_from_msg(sensor_msgs::msg::PointCloud2 const&)", SRC "convert.cpp", 212, false, HWI_SYMBOL_OK}},
+     1},
+    {0x20020,
+     {{"perception::PreprocessNode::on_cloud(std::shared_ptr<sensor_msgs::msg::PointCloud2_<std::allocator<void> > "
+       "const>)",
+       SRC "preprocess.cpp", 77, false, HWI_SYMBOL_OK}},
+     1},
+    {0x20030,
+     {{"std::__new_allocator<float>::allocate(unsigned long, void const*)", "/usr/include/c++/12/bits/new_allocator.h",
+       137, true, HWI_SYMBOL_OK},
+      {"perception::VoxelGrid<pcl::PointXYZI, std::hash<perception::Key> >::reserve(unsigned long)", SRC "voxel.cpp",
+       31, true, HWI_SYMBOL_OK}},
+     2},
+    {0x20040,
+     {{"perception::VoxelGrid<pcl::PointXYZI, std::hash<perception::Key> >::VoxelGrid(double)", SRC "voxel.cpp", 19,
+       false, HWI_SYMBOL_OK}},
+     1},
+    {0x20050,
+     {{"perception::TrackStore::add(perception::Track const&)", SRC "tracks.cpp", 88, false, HWI_SYMBOL_OK}},
+     1},
     {0x20060, {{"perception::visit(perception::Tree const&)", SRC "tree.cpp", 40, false, HWI_SYMBOL_OK}}, 1},
     {0x20070, {{"感知::ログ::書く(int)", SRC "log.cpp", 41, false, HWI_SYMBOL_OK}}, 1},
-    {0x30010, {{"rclcpp::Subscription<sensor_msgs::msg::PointCloud2_<std::allocator<void> > >::handle_message(std::shared_ptr<"
-                "void>&, rclcpp::MessageInfo const&)",
-                NULL, 0, false, HWI_SYMBOL_NO_LINES}}, 1},
-    {0x30020, {{"rclcpp::Executor::execute_any_executable(rclcpp::AnyExecutable&)", NULL, 0, false, HWI_SYMBOL_NO_LINES}}, 1},
-    {0x30030, {{"rclcpp::executors::MultiThreadedExecutor::run(unsigned long)", NULL, 0, false, HWI_SYMBOL_NO_LINES}}, 1},
+    {0x30010,
+     {{"rclcpp::Subscription<sensor_msgs::msg::PointCloud2_<std::allocator<void> > >::handle_message(std::shared_ptr<"
+       "void>&, rclcpp::MessageInfo const&)",
+       NULL, 0, false, HWI_SYMBOL_NO_LINES}},
+     1},
+    {0x30020,
+     {{"rclcpp::Executor::execute_any_executable(rclcpp::AnyExecutable&)", NULL, 0, false, HWI_SYMBOL_NO_LINES}},
+     1},
+    {0x30030,
+     {{"rclcpp::executors::MultiThreadedExecutor::run(unsigned long)", NULL, 0, false, HWI_SYMBOL_NO_LINES}},
+     1},
     {0x40010, {{"__libc_start_call_main", NULL, 0, false, HWI_SYMBOL_NO_LINES}}, 1},
     {0x40020, {{NULL, NULL, 0, false, HWI_SYMBOL_STRIPPED}}, 1},
     {0x40030, {{"clone3", NULL, 0, false, HWI_SYMBOL_NO_LINES}}, 1},
@@ -79,8 +97,8 @@ static const struct sample_name sample_names[] = {
 };
 #undef SRC
 
-static uint32_t sample_find(void *context, const struct hwi_symbol_module *module, uint64_t address, bool is_return_address,
-                            const struct hwi_symbol **frames)
+static uint32_t sample_find(void *context, const struct hwi_symbol_module *module, uint64_t address,
+                            bool is_return_address, const struct hwi_symbol **frames)
 {
   (void)context, (void)module, (void)is_return_address;
   for (size_t i = 0; i < sizeof sample_names / sizeof *sample_names; i++) {
@@ -109,8 +127,8 @@ static uint32_t sample_frames(struct sample *sample, const uint64_t *addresses)
       at++;
     if (at == sample->profile.frame_count) {
       uint64_t digit = *addresses >> 16;
-      sample->frames[at] = (struct hwi_frame){.address = *addresses, .caller = caller,
-                                              .module = digit < sizeof module_of ? module_of[digit] : 0};
+      sample->frames[at] = (struct hwi_frame){
+          .address = *addresses, .caller = caller, .module = digit < sizeof module_of ? module_of[digit] : 0};
       sample->profile.frame_count++;
     }
     caller = at;
@@ -134,50 +152,136 @@ static const uint64_t sample_addresses[SAMPLE_STACKS][24] = {
 #undef SPIN
 
 static const struct hwi_stack sample_stacks[SAMPLE_STACKS] = {
-    [1] = {.calls = 23108, .bytes = 28000000000, .free_calls = 23108, .temporary_calls = 4, .peak_blocks = 105,
-           .peak_bytes = 148900000, .own_peak_bytes = 150000000, .smallest = 1200000, .largest = 8500000, .entry = HW_ENTRY_MALLOC},
-    [2] = {.calls = 1, .bytes = 96000000, .live_blocks = 1, .live_bytes = 96000000, .peak_blocks = 1, .peak_bytes = 96000000,
-           .own_peak_bytes = 96000000, .smallest = 96000000, .largest = 96000000, .entry = HW_ENTRY_NEW},
-    [3] = {.calls = 53559, .bytes = 61699968, .live_blocks = 53559, .live_bytes = 61699968, .peak_blocks = 38368,
-           .peak_bytes = 44199936, .own_peak_bytes = 61699968, .smallest = 1152, .largest = 1152, .entry = HW_ENTRY_NEW},
-    [4] = {.calls = 12405161, .bytes = 13742300032, .free_calls = 12397590, .temporary_calls = 8114528, .failed_calls = 2,
-           .live_blocks = 7571, .live_bytes = 29527328, .peak_blocks = 900, .peak_bytes = 123427360,
-           .own_peak_bytes = 130000000, .smallest = 16, .largest = 4096, .entry = HW_ENTRY_MALLOC},
-    [5] = {.calls = 1, .bytes = 72704, .live_blocks = 1, .live_bytes = 72704, .peak_blocks = 1, .peak_bytes = 72704,
-           .own_peak_bytes = 72704, .smallest = 72704, .largest = 72704, .entry = HW_ENTRY_MALLOC},
-    [6] = {.calls = 73, .bytes = 73000, .free_calls = 73, .own_peak_bytes = 1000, .smallest = 1000, .largest = 1000,
+    [1] = {.calls = 23108,
+           .bytes = 28000000000,
+           .free_calls = 23108,
+           .temporary_calls = 4,
+           .peak_blocks = 105,
+           .peak_bytes = 148900000,
+           .own_peak_bytes = 150000000,
+           .smallest = 1200000,
+           .largest = 8500000,
+           .entry = HW_ENTRY_MALLOC},
+    [2] = {.calls = 1,
+           .bytes = 96000000,
+           .live_blocks = 1,
+           .live_bytes = 96000000,
+           .peak_blocks = 1,
+           .peak_bytes = 96000000,
+           .own_peak_bytes = 96000000,
+           .smallest = 96000000,
+           .largest = 96000000,
+           .entry = HW_ENTRY_NEW},
+    [3] = {.calls = 53559,
+           .bytes = 61699968,
+           .live_blocks = 53559,
+           .live_bytes = 61699968,
+           .peak_blocks = 38368,
+           .peak_bytes = 44199936,
+           .own_peak_bytes = 61699968,
+           .smallest = 1152,
+           .largest = 1152,
+           .entry = HW_ENTRY_NEW},
+    [4] = {.calls = 12405161,
+           .bytes = 13742300032,
+           .free_calls = 12397590,
+           .temporary_calls = 8114528,
+           .failed_calls = 2,
+           .live_blocks = 7571,
+           .live_bytes = 29527328,
+           .peak_blocks = 900,
+           .peak_bytes = 123427360,
+           .own_peak_bytes = 130000000,
+           .smallest = 16,
+           .largest = 4096,
+           .entry = HW_ENTRY_MALLOC},
+    [5] = {.calls = 1,
+           .bytes = 72704,
+           .live_blocks = 1,
+           .live_bytes = 72704,
+           .peak_blocks = 1,
+           .peak_bytes = 72704,
+           .own_peak_bytes = 72704,
+           .smallest = 72704,
+           .largest = 72704,
+           .entry = HW_ENTRY_MALLOC},
+    [6] = {.calls = 73,
+           .bytes = 73000,
+           .free_calls = 73,
+           .own_peak_bytes = 1000,
+           .smallest = 1000,
+           .largest = 1000,
            .entry = HW_ENTRY_CALLOC},
 };
 
 static const struct hwi_stack_size sample_stack_sizes[] = {
-    {1, 1200000, 20000, 101, 0}, {1, 6400000, 100, 3, 0},    {1, 8500000, 3008, 1, 0}, {2, 96000000, 1, 1, 1},
-    {3, 1152, 53559, 38368, 53559}, {4, 4096, 2500000, 600, 7208}, {4, 137137, 10, 300, 0}, {4, 16, 9905151, 0, 363},
-    {5, 72704, 1, 1, 1},         {6, 1000, 73, 0, 0},
+    {1, 1200000, 20000, 101, 0}, {1, 6400000, 100, 3, 0},        {1, 8500000, 3008, 1, 0},
+    {2, 96000000, 1, 1, 1},      {3, 1152, 53559, 38368, 53559}, {4, 4096, 2500000, 600, 7208},
+    {4, 137137, 10, 300, 0},     {4, 16, 9905151, 0, 363},       {5, 72704, 1, 1, 1},
+    {6, 1000, 73, 0, 0},
 };
 
 static const struct hwi_size sample_sizes[] = {
-    {16, 9905151, 363, 0, 400, 8000000},  {1000, 73, 0, 0, 1, 0},      {1152, 53559, 53559, 38368, 53559, 0},
+    {16, 9905151, 363, 0, 400, 8000000},      {1000, 73, 0, 0, 1, 0},           {1152, 53559, 53559, 38368, 53559, 0},
     {4096, 2500000, 7208, 600, 7300, 114528}, {1200000, 23108, 0, 105, 110, 4}, {96000000, 1, 1, 1, 1, 0},
 };
 
 /* --- the rest --- */
 
 static const struct hwi_profile_thread sample_threads[] = {
-    {.image = 0, .number = 1, .tid = 81234, .name = "component_conta", .allocation_calls = 2, .free_calls = 0,
-     .allocated_bytes = 96072704, .live_bytes = 96072704, .live_blocks = 2, .peak_bytes = 96072704},
-    {.image = 0, .number = 2, .tid = 81240, .policy = 1, .priority = 80, .name = "control", .allocation_calls = 1204,
-     .free_calls = 1204, .allocated_bytes = 1400000000, .peak_bytes = 4000000, .foreign_frees = 12},
-    {.image = 0, .number = 3, .tid = 81241, .name = "executor", .allocation_calls = 12480697, .free_calls = 12419567,
-     .failed_calls = 2, .temporary_calls = 8114532, .allocated_bytes = 40404000000, .live_bytes = 91227296,
-     .live_blocks = 61130, .peak_bytes = 312527296, .foreign_frees = 0},
+    {.image = 0,
+     .number = 1,
+     .tid = 81234,
+     .name = "component_conta",
+     .allocation_calls = 2,
+     .free_calls = 0,
+     .allocated_bytes = 96072704,
+     .live_bytes = 96072704,
+     .live_blocks = 2,
+     .peak_bytes = 96072704},
+    {.image = 0,
+     .number = 2,
+     .tid = 81240,
+     .policy = 1,
+     .priority = 80,
+     .name = "control",
+     .allocation_calls = 1204,
+     .free_calls = 1204,
+     .allocated_bytes = 1400000000,
+     .peak_bytes = 4000000,
+     .foreign_frees = 12},
+    {.image = 0,
+     .number = 3,
+     .tid = 81241,
+     .name = "executor",
+     .allocation_calls = 12480697,
+     .free_calls = 12419567,
+     .failed_calls = 2,
+     .temporary_calls = 8114532,
+     .allocated_bytes = 40404000000,
+     .live_bytes = 91227296,
+     .live_blocks = 61130,
+     .peak_bytes = 312527296,
+     .foreign_frees = 0},
 };
 
 /* The share of thread 1, "control", in stack 1; the executor has the rest. */
 static const struct hwi_thread_stack sample_thread_stacks[] = {
-    {.thread = 0, .stack = 2, .calls = 1, .bytes = 96000000, .live_bytes = 96000000, .live_blocks = 1, .peak_bytes = 96000000,
+    {.thread = 0,
+     .stack = 2,
+     .calls = 1,
+     .bytes = 96000000,
+     .live_bytes = 96000000,
+     .live_blocks = 1,
+     .peak_bytes = 96000000,
      .peak_blocks = 1},
     {.thread = 1, .stack = 1, .calls = 1204, .bytes = 1400000000, .peak_bytes = 4000000, .peak_blocks = 3},
-    {.thread = 2, .stack = 1, .calls = 21904, .bytes = 26600000000, .temporary_calls = 4, .peak_bytes = 144900000,
+    {.thread = 2,
+     .stack = 1,
+     .calls = 21904,
+     .bytes = 26600000000,
+     .temporary_calls = 4,
+     .peak_bytes = 144900000,
      .peak_blocks = 102},
 };
 
@@ -190,8 +294,8 @@ static void sample_timeline(struct sample *sample)
       bytes = sample->profile.totals.peak_bytes;
     else if (i > peak_slice)
       bytes = 187300000;
-    sample->timeline[i] = (struct hwi_time_point){.ns = span_ns * (i + 1) / SAMPLE_SLICES, .live_bytes = bytes,
-                                                  .max_bytes = bytes, .allocation_calls = 62409};
+    sample->timeline[i] = (struct hwi_time_point){
+        .ns = span_ns * (i + 1) / SAMPLE_SLICES, .live_bytes = bytes, .max_bytes = bytes, .allocation_calls = 62409};
   }
   sample->profile.duration_ns = span_ns;
 }
@@ -201,17 +305,26 @@ static void sample_init(struct sample *sample)
   memset(sample, 0, sizeof *sample);
   sample->info = (struct hwi_trace_info){
       .path = "/tmp/runs/heapwright.perception.81234.hwt",
-      .command = "component_container_mt --ros-args -r __node:=perception -r __ns:=/front --params-file /tmp/launch_params_x1",
-      .exit = &sample->exit, .silent_from_ns = UINT64_MAX, .thread_count = 4,
+      .command =
+          "component_container_mt --ros-args -r __node:=perception -r __ns:=/front --params-file /tmp/launch_params_x1",
+      .exit = &sample->exit,
+      .silent_from_ns = UINT64_MAX,
+      .thread_count = 4,
   };
   sample->info.header.pid = 81234;
   sample->info.header.audited_stacks = 9213;
   sample->child_info = sample->info;
   sample->child_info.header.pid = 81300;
   struct hwi_totals *totals = &sample->profile.totals;
-  *totals = (struct hwi_totals){.allocation_calls = 12481903, .free_calls = 12420771, .failed_calls = 2,
-                                .temporary_calls = 8114532, .allocated_bytes = 41900145704, .peak_bytes = 412600000,
-                                .peak_blocks = 39375, .peak_time_ns = 431200000000, .live_blocks_at_end = 61132,
+  *totals = (struct hwi_totals){.allocation_calls = 12481903,
+                                .free_calls = 12420771,
+                                .failed_calls = 2,
+                                .temporary_calls = 8114532,
+                                .allocated_bytes = 41900145704,
+                                .peak_bytes = 412600000,
+                                .peak_blocks = 39375,
+                                .peak_time_ns = 431200000000,
+                                .live_blocks_at_end = 61132,
                                 .live_bytes_at_end = 187300000};
   sample->images[0] = (struct hwi_image){.info = &sample->info, .totals = *totals, .counted = true};
   sample->images[1] = (struct hwi_image){.info = &sample->child_info, .totals = {.allocated_bytes = 120000000}};
