@@ -13,7 +13,7 @@ void hwi_folded_release(struct hwi_folded *folded)
 }
 
 /* The program itself: the module of the outermost frame that has a path and is no shared library by its name. */
-static bool is_library(const struct hwi_frames *frames, uint32_t frame)
+static bool is_library(const struct hwi_named_frames *frames, uint32_t frame)
 {
   const char *name = hwi_base_name(hwi_module_path(frames->profile, frames->items[frame].module));
   const char *suffix = strstr(name, ".so");
@@ -21,7 +21,7 @@ static bool is_library(const struct hwi_frames *frames, uint32_t frame)
 }
 
 /* Frames from `first` that lie in the same module. */
-static uint32_t run_length(const struct hwi_frames *frames, uint32_t first, uint32_t last)
+static uint32_t run_length(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
 {
   uint32_t next = first + 1;
   while (next < last && frames->items[next].module == frames->items[first].module && frames->items[next].symbol != NULL)
@@ -29,14 +29,14 @@ static uint32_t run_length(const struct hwi_frames *frames, uint32_t first, uint
   return next - first;
 }
 
-static bool is_same_function(const struct hwi_frames *frames, uint32_t a, uint32_t b)
+static bool is_same_function(const struct hwi_named_frames *frames, uint32_t a, uint32_t b)
 {
   const struct hwi_symbol *left = frames->items[a].symbol, *right = frames->items[b].symbol;
   return left != NULL && right != NULL && left->function != NULL && right->function != NULL &&
          frames->items[a].module == frames->items[b].module && strcmp(left->function, right->function) == 0;
 }
 
-static void add_line(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_t first, uint32_t count,
+static void add_line(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t first, uint32_t count,
                      bool is_fold)
 {
   struct hwi_fold_line *before = folded->count > 0 ? &folded->lines[folded->count - 1] : NULL;
@@ -49,7 +49,8 @@ static void add_line(struct hwi_folded *folded, const struct hwi_frames *frames,
     folded->lines[folded->count++] = (struct hwi_fold_line){first, count, is_fold};
 }
 
-static void fold_libraries(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_t first, uint32_t last)
+static void fold_libraries(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t first,
+                           uint32_t last)
 {
   for (uint32_t at = first; at < last;) {
     uint32_t run = run_length(frames, at, last);
@@ -83,7 +84,8 @@ static void fold_middle(struct hwi_folded *folded, uint32_t lines_max)
   folded->count = (uint32_t)(fold - folded->lines) + 2;
 }
 
-int hwi_fold(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_t lines_max, struct hwi_error *error)
+int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
+             struct hwi_error *error)
 {
   if (frames->count > folded->room) {
     struct hwi_fold_line *lines = realloc(folded->lines, frames->count * sizeof *lines);
@@ -100,7 +102,7 @@ int hwi_fold(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_
     return HW_OK;
   }
   uint32_t first, last;
-  hwi_frames_trim(frames, &first, &last);
+  hwi_named_frames_trim(frames, &first, &last);
   fold_libraries(folded, frames, first, last);
   fold_middle(folded, lines_max);
   return HW_OK;

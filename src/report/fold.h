@@ -1,6 +1,6 @@
 /* fold.h - the lines that a stack becomes
  *
- * A stack of real software has dozens of frames of which a handful say something. Besides what hwi_frames_trim leaves out,
+ * A stack of real software has dozens of frames of which a handful say something. Besides what hwi_named_frames_trim leaves out,
  * three or more frames in a row of the same shared library are folded into one line, unless the innermost frame is among
  * them, and neighbouring folds become one. A function that calls itself is one line. What is then still longer than a stack
  * may be is folded in its middle: the innermost lines and the outermost one stay.
@@ -8,7 +8,7 @@
 #ifndef HWI_REPORT_FOLD_H
 #define HWI_REPORT_FOLD_H
 
-#include "report/frames.h"
+#include "report/named_frames.h"
 
 struct hwi_fold_line {
   uint32_t first, count; /* of the loaded frames */
@@ -22,7 +22,8 @@ struct hwi_folded {
 };
 
 /* `lines_max`: at least 3; 0: no folding at all, every frame a line. */
-int hwi_fold(struct hwi_folded *folded, const struct hwi_frames *frames, uint32_t lines_max, struct hwi_error *error);
+int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
+             struct hwi_error *error);
 void hwi_folded_release(struct hwi_folded *folded);
 
 #endif

@@ -33,7 +33,7 @@ struct table {
 
 struct builder {
   const struct hwi_report *report;
-  const struct hwi_frames *frames;
+  const struct hwi_named_frames *frames;
   struct hwi_groups *groups;
   struct table by_address, by_content;
   struct hwi_amount *amounts; /* by frame */
@@ -197,7 +197,7 @@ static bool find_memberships(struct builder *builder)
     if (frame == 0 || builder->amounts[frame].calls == 0 || profile->frames[frame].cut)
       continue;
     const struct hwi_symbol *symbols;
-    uint32_t count = hwi_frames_find(builder->frames, frame, &symbols);
+    uint32_t count = hwi_named_frames_find(builder->frames, frame, &symbols);
     for (uint32_t i = 0; i < count; i++) {
       uint32_t membership = membership_of(builder, &symbols[i], profile->frames[frame].module);
       if (membership == UINT32_MAX || !append_membership(builder, membership))
@@ -314,7 +314,7 @@ static bool build(struct builder *builder, const struct hwi_selection *selection
 }
 
 int hwi_groups_init(struct hwi_groups *groups, const struct hwi_report *report, const struct hwi_selection *selection,
-                    const struct hwi_frames *frames, struct hwi_error *error)
+                    const struct hwi_named_frames *frames, struct hwi_error *error)
 {
   *groups = (struct hwi_groups){0};
   struct builder builder = {.report = report, .frames = frames, .groups = groups};

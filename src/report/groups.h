@@ -7,7 +7,7 @@
 #ifndef HWI_REPORT_GROUPS_H
 #define HWI_REPORT_GROUPS_H
 
-#include "report/frames.h"
+#include "report/named_frames.h"
 #include "report/selection.h"
 
 struct hwi_group {
@@ -23,7 +23,7 @@ struct hwi_groups {
 
 /* `by`: HWI_BY_FUNCTION, HWI_BY_FILE, HWI_BY_LINE or HWI_BY_MODULE. */
 int hwi_groups_init(struct hwi_groups *groups, const struct hwi_report *report, const struct hwi_selection *selection,
-                    const struct hwi_frames *frames, struct hwi_error *error);
+                    const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_groups_release(struct hwi_groups *groups);
 
 #endif

@@ -14,7 +14,7 @@ struct hwi_json_frame_slot {
   char *text; /* NULL: the slot is free */
 };
 
-int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_frames *frames, struct hwi_error *error)
+int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error)
 {
   *cache = (struct hwi_json_frames){.frames = frames};
   cache->rendered = calloc((size_t)frames->profile->frame_count + 1, sizeof *cache->rendered);
@@ -70,12 +70,12 @@ static bool render_symbol(struct hwi_line *line, const struct hwi_symbol *symbol
 }
 
 /* The text of a frame; to be freed. NULL: no memory. */
-static char *render(const struct hwi_frames *frames, uint32_t at)
+static char *render(const struct hwi_named_frames *frames, uint32_t at)
 {
   const struct hwi_frame *frame = &frames->profile->frames[at];
   struct hwi_line line = {0};
   const struct hwi_symbol *symbols;
-  uint32_t count = hwi_frames_find(frames, at, &symbols);
+  uint32_t count = hwi_named_frames_find(frames, at, &symbols);
   bool rendered = true;
   if (frame->cut)
     hwi_line_printf(

@@ -2,11 +2,11 @@
 #ifndef HWI_REPORT_JSON_FRAMES_H
 #define HWI_REPORT_JSON_FRAMES_H
 
-#include "report/frames.h"
 #include "report/json.h"
+#include "report/named_frames.h"
 
 struct hwi_json_frames {
-  const struct hwi_frames *frames;
+  const struct hwi_named_frames *frames;
   char **rendered; /* by frame of the profile; several refer to the same text */
   char **texts;    /* all texts, for freeing */
   size_t text_count, text_room;
@@ -14,7 +14,7 @@ struct hwi_json_frames {
   size_t slot_count;
 };
 
-int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_frames *frames, struct hwi_error *error);
+int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_json_frames_release(struct hwi_json_frames *cache);
 
 /* Writes a stack's frames, innermost first, inlined ones included, as the items of the array begun last. */

@@ -15,7 +15,7 @@ struct writer {
   struct hwi_json json;
   const struct hwi_report *report;
   const struct hwi_profile *profile;
-  struct hwi_frames frames;
+  struct hwi_named_frames frames;
   struct hwi_selection selection;
   struct hwi_runtime_blocks runtime;
 };
@@ -425,7 +425,7 @@ static int write_report(struct writer *writer, struct hwi_error *error)
 int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error *error)
 {
   struct writer writer = {.json = {.out = out, .first = true}, .report = report, .profile = report->profile};
-  int status = hwi_frames_init(&writer.frames, report, error);
+  int status = hwi_named_frames_init(&writer.frames, report, error);
   if (status < 0)
     return status;
   writer.runtime.frames = &writer.frames;
@@ -434,6 +434,6 @@ int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error
   if (status == HW_OK)
     status = write_report(&writer, error);
   hwi_selection_release(&writer.selection);
-  hwi_frames_release(&writer.frames);
+  hwi_named_frames_release(&writer.frames);
   return status;
 }

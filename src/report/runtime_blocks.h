@@ -2,11 +2,11 @@
 #ifndef HWI_REPORT_RUNTIME_BLOCKS_H
 #define HWI_REPORT_RUNTIME_BLOCKS_H
 
-#include "report/frames.h"
+#include "report/named_frames.h"
 #include "report/selection.h"
 
 struct hwi_runtime_blocks {
-  struct hwi_frames *frames;
+  struct hwi_named_frames *frames;
   struct hwi_amount amount; /* of the stacks sorted out */
   uint32_t stack_count;
 };

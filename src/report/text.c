@@ -155,7 +155,7 @@ uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count)
 
 /* --- the report --- */
 
-static int print_selected(struct hwi_text *text, struct hwi_frames *frames, struct hwi_error *error)
+static int print_selected(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error)
 {
   const struct hwi_report_options *options = &text->report->options;
   struct hwi_runtime_blocks runtime = {.frames = frames};
@@ -180,11 +180,11 @@ static int print_ranking(struct hwi_text *text, struct hwi_error *error)
     (options->by == HWI_BY_THREAD ? hwi_text_threads : hwi_text_sizes)(text);
     return HW_OK;
   }
-  struct hwi_frames frames;
-  int status = hwi_frames_init(&frames, text->report, error);
+  struct hwi_named_frames frames;
+  int status = hwi_named_frames_init(&frames, text->report, error);
   if (status == HW_OK)
     status = print_selected(text, &frames, error);
-  hwi_frames_release(&frames);
+  hwi_named_frames_release(&frames);
   return status;
 }
 

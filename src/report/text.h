@@ -5,8 +5,8 @@
 #ifndef HWI_REPORT_TEXT_H
 #define HWI_REPORT_TEXT_H
 
-#include "report/frames.h"
 #include "report/line.h"
+#include "report/named_frames.h"
 #include "report/number.h"
 #include "report/report.h"
 #include "report/runtime_blocks.h"
@@ -38,9 +38,9 @@ void hwi_text_head(struct hwi_text *text);
 void hwi_text_notes(struct hwi_text *text); /* what the reader must know before believing the figures */
 void hwi_text_chart(struct hwi_text *text);
 void hwi_text_rss(struct hwi_text *text);
-int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_frames *frames,
+int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error);
-int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_frames *frames,
+int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error);
 void hwi_text_threads(struct hwi_text *text);
 void hwi_text_sizes(struct hwi_text *text);

@@ -155,7 +155,7 @@ static void print_rest(struct table *table, const struct hwi_groups *groups, uin
   hwi_text_end(text, HWI_PLAIN);
 }
 
-int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_frames *frames,
+int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error)
 {
   static const char *const names[] = {"", "Functions", "Source files", "Source lines", "Modules"};

@@ -25,7 +25,7 @@ struct columns {
 
 struct printer {
   struct hwi_text *text;
-  struct hwi_frames *frames;
+  struct hwi_named_frames *frames;
   struct hwi_folded folded;
   struct columns columns;
   bool hint_given; /* how to unfold has been said */
@@ -156,7 +156,7 @@ static void print_fold(struct printer *printer, const struct hwi_fold_line *fold
 {
   enum { NAMED_MAX = 3 };
   struct hwi_line *line = &printer->text->line;
-  const struct hwi_frames *frames = printer->frames;
+  const struct hwi_named_frames *frames = printer->frames;
   hwi_line_repeat(line, " ", FRAME_INDENT);
   hwi_line_printf(line, "%s %s frames of ", hwi_style_ellipsis(printer->text->style), hwi_count_text(fold->count).text);
   uint32_t named[NAMED_MAX], named_count = 0;
@@ -254,7 +254,7 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
 
 static int load(struct printer *printer, uint32_t stack, struct hwi_error *error)
 {
-  int status = hwi_frames_load(printer->frames, stack, error);
+  int status = hwi_named_frames_load(printer->frames, stack, error);
   if (status < 0)
     return status;
   return hwi_fold(&printer->folded, printer->frames, printer->text->report->options.all_frames ? 0 : LINES_MAX, error);
@@ -362,7 +362,7 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   hwi_text_end(text, HWI_DIM);
 }
 
-int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_frames *frames,
+int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error)
 {
   struct printer printer = {.text = text, .frames = frames, .hint_given = text->report->options.all_frames};

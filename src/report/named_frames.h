@@ -1,9 +1,9 @@
-/* frames.h - a stack's frames with their names, inlined ones included, and which of them a text shows
+/* named_frames.h - a stack's frames with their names, inlined ones included, and which of them a text shows
  *
  * A recorded frame becomes one shown frame for each function inlined there, innermost first, as the compiler nested them.
  */
-#ifndef HWI_REPORT_FRAMES_H
-#define HWI_REPORT_FRAMES_H
+#ifndef HWI_REPORT_NAMED_FRAMES_H
+#define HWI_REPORT_NAMED_FRAMES_H
 
 #include "report/report.h"
 
@@ -13,7 +13,7 @@ struct hwi_shown_frame {
   uint32_t module; /* of the profile; 0: none */
 };
 
-struct hwi_frames {
+struct hwi_named_frames {
   const struct hwi_profile *profile;
   struct hwi_names names;
   struct hwi_symbol_module *modules; /* as the symbolizer wants them */
@@ -21,21 +21,22 @@ struct hwi_frames {
   uint32_t count, room;
 };
 
-int hwi_frames_init(struct hwi_frames *frames, const struct hwi_report *report, struct hwi_error *error);
-void hwi_frames_release(struct hwi_frames *frames);
+int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_report *report, struct hwi_error *error);
+void hwi_named_frames_release(struct hwi_named_frames *frames);
 
 /* Names the frames of `stack`: `items` and `count` are then its frames, innermost first. */
-int hwi_frames_load(struct hwi_frames *frames, uint32_t stack, struct hwi_error *error);
+int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struct hwi_error *error);
 
 /* The functions at one recorded frame, innermost first; *symbols is NULL where the recorder left frames out. */
-uint32_t hwi_frames_find(const struct hwi_frames *frames, uint32_t frame, const struct hwi_symbol **symbols);
+uint32_t hwi_named_frames_find(const struct hwi_named_frames *frames, uint32_t frame,
+                               const struct hwi_symbol **symbols);
 
 /* Of the loaded frames, those that say something: [*first, *last). Left out are, innermost, functions that only pass an
  * allocation on and, outermost, what lies below main or a thread's own function. One frame at least remains, if any. */
-void hwi_frames_trim(const struct hwi_frames *frames, uint32_t *first, uint32_t *last);
+void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *first, uint32_t *last);
 
 /* Whether the loaded stack's block is one of the runtime's own (libc, libstdc++, loader). */
-bool hwi_frames_are_runtime(const struct hwi_frames *frames);
+bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames);
 
 const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module); /* "" for none */
 const char *hwi_base_name(const char *path);

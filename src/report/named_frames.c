@@ -1,5 +1,5 @@
-/* frames.c - a stack's frames with their names, and which of them a text shows */
-#include "report/frames.h"
+/* named_frames.c - a stack's frames with their names, and which of them a text shows */
+#include "report/named_frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "report/pattern.h"
 #include "report/rules.h"
 
-int hwi_frames_init(struct hwi_frames *frames, const struct hwi_report *report, struct hwi_error *error)
+int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_report *report, struct hwi_error *error)
 {
   const struct hwi_profile *profile = report->profile;
-  *frames = (struct hwi_frames){.profile = profile, .names = report->names};
+  *frames = (struct hwi_named_frames){.profile = profile, .names = report->names};
   frames->modules = calloc((size_t)profile->module_count + 1, sizeof *frames->modules);
   if (frames->modules == NULL)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u modules", profile->module_count);
@@ -24,14 +24,14 @@ int hwi_frames_init(struct hwi_frames *frames, const struct hwi_report *report, 
   return HW_OK;
 }
 
-void hwi_frames_release(struct hwi_frames *frames)
+void hwi_named_frames_release(struct hwi_named_frames *frames)
 {
   free(frames->modules);
   free(frames->items);
-  *frames = (struct hwi_frames){0};
+  *frames = (struct hwi_named_frames){0};
 }
 
-uint32_t hwi_frames_find(const struct hwi_frames *frames, uint32_t frame, const struct hwi_symbol **symbols)
+uint32_t hwi_named_frames_find(const struct hwi_named_frames *frames, uint32_t frame, const struct hwi_symbol **symbols)
 {
   const struct hwi_frame *found = &frames->profile->frames[frame];
   *symbols = NULL;
@@ -41,7 +41,7 @@ uint32_t hwi_frames_find(const struct hwi_frames *frames, uint32_t frame, const 
   return frames->names.find(frames->names.context, module, found->address, true, symbols);
 }
 
-static bool make_room(struct hwi_frames *frames, uint32_t more)
+static bool make_room(struct hwi_named_frames *frames, uint32_t more)
 {
   if (frames->count + more <= frames->room)
     return true;
@@ -54,13 +54,13 @@ static bool make_room(struct hwi_frames *frames, uint32_t more)
   return true;
 }
 
-int hwi_frames_load(struct hwi_frames *frames, uint32_t stack, struct hwi_error *error)
+int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struct hwi_error *error)
 {
   const struct hwi_profile *profile = frames->profile;
   frames->count = 0;
   for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
     const struct hwi_symbol *symbols;
-    uint32_t count = hwi_frames_find(frames, at, &symbols);
+    uint32_t count = hwi_named_frames_find(frames, at, &symbols);
     if (!make_room(frames, count))
       return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a stack of %u frames", profile->stacks[stack].depth);
     for (uint32_t k = 0; k < count; k++)
@@ -90,7 +90,7 @@ static bool is_wrapper(const struct hwi_shown_frame *frame)
          hwi_patterns_match(hwi_rules_wrappers, frame->symbol->function);
 }
 
-static bool is_start(const struct hwi_frames *frames, const struct hwi_shown_frame *frame)
+static bool is_start(const struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
 {
   if (frame->symbol == NULL)
     return false;
@@ -99,7 +99,7 @@ static bool is_start(const struct hwi_frames *frames, const struct hwi_shown_fra
   return hwi_patterns_match(hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
 }
 
-void hwi_frames_trim(const struct hwi_frames *frames, uint32_t *first, uint32_t *last)
+void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *first, uint32_t *last)
 {
   *first = 0;
   *last = frames->count;
@@ -109,10 +109,10 @@ void hwi_frames_trim(const struct hwi_frames *frames, uint32_t *first, uint32_t 
     ++*first;
 }
 
-bool hwi_frames_are_runtime(const struct hwi_frames *frames)
+bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
 {
   uint32_t first, last;
-  hwi_frames_trim(frames, &first, &last);
+  hwi_named_frames_trim(frames, &first, &last);
   if (first == last)
     return false;
   const struct hwi_shown_frame *allocator = &frames->items[first];
