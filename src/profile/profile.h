@@ -45,23 +45,28 @@ struct hwi_profile_module {
 };
 
 struct hwi_stack {
-  uint64_t calls, bytes;           /* allocations and their requested bytes */
-  uint64_t usable;                 /* sum of usable sizes */
+  uint64_t calls, bytes; /* allocations and their requested bytes */
+  uint64_t usable;       /* sum of usable sizes */
   uint64_t free_calls, temporary_calls, failed_calls;
-  uint64_t live_blocks, live_bytes;           /* at the end */
-  uint64_t peak_blocks, peak_bytes;           /* at the run's peak */
-  uint64_t own_peak_bytes;                    /* its own maximum */
-  uint64_t first_ns, last_ns;                 /* of its allocations */
-  uint64_t smallest, largest;                 /* block sizes */
-  uint32_t frame;                             /* the innermost one, an index into frames; 0: the stack is unknown */
-  uint32_t depth;                             /* frames, cut ones not counted */
-  uint8_t entry;                              /* enum hw_entry */
+  uint64_t live_blocks, live_bytes; /* at the end */
+  uint64_t peak_blocks, peak_bytes; /* at the run's peak */
+  uint64_t own_peak_bytes;          /* its own maximum */
+  uint64_t first_ns, last_ns;       /* of its allocations */
+  uint64_t smallest, largest;       /* block sizes */
+  uint32_t frame;                   /* the innermost one, an index into frames; 0: the stack is unknown */
+  uint32_t depth;                   /* frames, cut ones not counted */
+  uint8_t entry;                    /* enum hw_entry */
 };
 
 /* Block sizes of one stack: the most frequent ones at the peak are shown. */
-struct hwi_stack_size { uint32_t stack; uint64_t size, calls, peak_blocks, live_blocks; };
+struct hwi_stack_size {
+  uint32_t stack;
+  uint64_t size, calls, peak_blocks, live_blocks;
+};
 
-struct hwi_size { uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls; };
+struct hwi_size {
+  uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls;
+};
 
 struct hwi_profile_thread {
   uint32_t image, number, tid;
@@ -73,12 +78,15 @@ struct hwi_profile_thread {
 };
 
 /* A stack's share of one thread, for --by thread and --thread. */
-struct hwi_thread_stack { uint32_t thread, stack; uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks; };
+struct hwi_thread_stack {
+  uint32_t thread, stack;
+  uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks;
+};
 
-struct hwi_time_point { /* a slice of the run; slices are equally long */
-  uint64_t ns;                       /* its end */
-  uint64_t live_bytes, live_blocks;  /* at its end */
-  uint64_t max_bytes;                /* within */
+struct hwi_time_point {             /* a slice of the run; slices are equally long */
+  uint64_t ns;                      /* its end */
+  uint64_t live_bytes, live_blocks; /* at its end */
+  uint64_t max_bytes;               /* within */
   uint64_t allocation_calls, free_calls, allocated_bytes;
 };
 
@@ -92,16 +100,25 @@ struct hwi_image { /* one trace of the run */
 struct hwi_profile {
   struct hwi_totals totals;
   uint64_t duration_ns;
-  const struct hwi_image *images; uint32_t image_count;         /* by the time they began */
+  const struct hwi_image *images;
+  uint32_t image_count;       /* by the time they began */
   uint32_t unreadable_images; /* files among the run's that are damaged, or no traces of it */
-  const struct hwi_stack *stacks; uint32_t stack_count;         /* [1, stack_count); 0 is unused */
-  const struct hwi_frame *frames; uint32_t frame_count;         /* [1, frame_count) */
-  const struct hwi_profile_module *modules; uint32_t module_count; /* [1, module_count) */
-  const struct hwi_size *sizes; uint32_t size_count;            /* ascending */
-  const struct hwi_profile_thread *threads; uint32_t thread_count;
-  const struct hwi_thread_stack *thread_stacks; uint32_t thread_stack_count;
-  const struct hwi_stack_size *stack_sizes; uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
-  const struct hwi_time_point *timeline; uint32_t timeline_count; /* at most 2,000 */
+  const struct hwi_stack *stacks;
+  uint32_t stack_count; /* [1, stack_count); 0 is unused */
+  const struct hwi_frame *frames;
+  uint32_t frame_count; /* [1, frame_count) */
+  const struct hwi_profile_module *modules;
+  uint32_t module_count; /* [1, module_count) */
+  const struct hwi_size *sizes;
+  uint32_t size_count; /* ascending */
+  const struct hwi_profile_thread *threads;
+  uint32_t thread_count;
+  const struct hwi_thread_stack *thread_stacks;
+  uint32_t thread_stack_count;
+  const struct hwi_stack_size *stack_sizes;
+  uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
+  const struct hwi_time_point *timeline;
+  uint32_t timeline_count; /* at most 2,000 */
 };
 
 enum hwi_image_choice {

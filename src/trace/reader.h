@@ -24,16 +24,16 @@ enum hwi_event_kind {
 };
 
 struct hwi_event {
-  uint64_t tick;    /* see hwi_trace_tick_ns */
+  uint64_t tick; /* see hwi_trace_tick_ns */
   uint64_t address;
-  uint64_t size;    /* requested; 0 for a free */
-  uint64_t usable;  /* 0: not recorded */
-  uint32_t node;    /* of allocations and failed calls; 0: unknown */
-  uint32_t thread;  /* number */
-  uint8_t kind;     /* enum hwi_event_kind */
-  uint8_t entry;    /* of a free: enum hw_entry. An allocation's is in its node */
+  uint64_t size;          /* requested; 0 for a free */
+  uint64_t usable;        /* 0: not recorded */
+  uint32_t node;          /* of allocations and failed calls; 0: unknown */
+  uint32_t thread;        /* number */
+  uint8_t kind;           /* enum hwi_event_kind */
+  uint8_t entry;          /* of a free: enum hw_entry. An allocation's is in its node */
   uint8_t alignment_log2; /* 0: none asked for */
-  bool moved;       /* half of a realloc: the ALLOC and the FREE before it belong together */
+  bool moved;             /* half of a realloc: the ALLOC and the FREE before it belong together */
 };
 
 struct hwi_node {
@@ -55,16 +55,16 @@ struct hwi_module {
 
 struct hwi_thread {
   uint32_t tid;
-  uint8_t policy;   /* SCHED_*; 255: unknown */
+  uint8_t policy; /* SCHED_*; 255: unknown */
   uint8_t priority;
   bool known;
   char name[16];
 };
 
 struct hwi_mark {
-  uint64_t ns;       /* since the start of the image */
-  uint32_t type;     /* HW_TOOL_MARK, HW_TOOL_PAUSED or HW_TOOL_RESUMED */
-  const char *text;  /* owned by the reader */
+  uint64_t ns;      /* since the start of the image */
+  uint32_t type;    /* HW_TOOL_MARK, HW_TOOL_PAUSED or HW_TOOL_RESUMED */
+  const char *text; /* owned by the reader */
 };
 
 struct hwi_rss_point {
@@ -81,26 +81,29 @@ struct hwi_note {
 struct hwi_trace_info {
   struct hw_trace_header header;
   const char *path;
-  const char *command;         /* arguments joined by blanks, quoted as a shell would need */
+  const char *command; /* arguments joined by blanks, quoted as a shell would need */
   const char *exe;
   const char *cwd;
   const char *const *environment; /* NAME=VALUE, NULL at the end */
-  const struct hwi_mark *marks; uint32_t mark_count;
-  const struct hwi_rss_point *rss; uint32_t rss_count;
+  const struct hwi_mark *marks;
+  uint32_t mark_count;
+  const struct hwi_rss_point *rss;
+  uint32_t rss_count;
   const struct hw_exit_status *exit; /* NULL: unknown (still running, killed with its launcher, or no launcher) */
-  const struct hwi_note *notes; uint32_t note_count;
-  uint64_t rss_peak_bytes;     /* as the target saw it now and then; 0: unknown */
-  uint64_t duration_ns;        /* from the start to the last thing known */
+  const struct hwi_note *notes;
+  uint32_t note_count;
+  uint64_t rss_peak_bytes;                         /* as the target saw it now and then; 0: unknown */
+  uint64_t duration_ns;                            /* from the start to the last thing known */
   uint32_t node_count, module_count, thread_count; /* one more than the largest number seen */
   uint32_t children_unseen;
-  bool being_written;          /* its process is alive and has it mapped */
-  bool ended;                  /* the program reached the end of its destructors */
-  bool parent_missing;         /* of a forked image: stacks that it inherited are unknown */
-  uint64_t silent_from_ns;     /* UINT64_MAX: never. From here on nothing could be recorded (limit, disk) */
-  uint64_t damaged_chunks;     /* left out, wholly or from some byte on */
-  uint64_t first_damage_off;   /* valid where damaged_chunks > 0 */
-  uint64_t missing_chunks;     /* gaps in a stream's sequence */
-  uint64_t raw_event_bytes;    /* of events as the target wrote them */
+  bool being_written;        /* its process is alive and has it mapped */
+  bool ended;                /* the program reached the end of its destructors */
+  bool parent_missing;       /* of a forked image: stacks that it inherited are unknown */
+  uint64_t silent_from_ns;   /* UINT64_MAX: never. From here on nothing could be recorded (limit, disk) */
+  uint64_t damaged_chunks;   /* left out, wholly or from some byte on */
+  uint64_t first_damage_off; /* valid where damaged_chunks > 0 */
+  uint64_t missing_chunks;   /* gaps in a stream's sequence */
+  uint64_t raw_event_bytes;  /* of events as the target wrote them */
 };
 
 struct hwi_trace; /* an open image */

@@ -1,0 +1,447 @@
+/* test_random.c - the profile of random recordings, held against the naive model
+ *
+ * What would break: any figure of a stack, size, thread or pair; the merge of streams; the halves of a realloc that lie apart;
+ * ties. A failing case prints its seed; HW_TEST_SEED runs that one alone.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../trace/encoder.c"
+#include "naive.c"
+#include "profile/profile.h"
+
+enum {
+  CASES = 700,
+  MOST_EVENTS = 260,
+  MOST_THREADS = 5,
+  SLOTS = 24, /* addresses of the pretended heap */
+  INNER_NODES = 6,
+  LEAF_NODES = 7,
+  CHUNK_EVENTS = 40,
+};
+static const uint64_t START = 1000000, MODULE_START = 0x400000, FIRST_ADDRESS = 0x100000;
+
+static struct enc enc;
+static struct naive naive;
+static char path[] = "/tmp/hw-test-random-XXXXXX";
+
+/* --- a random recording --- */
+
+static uint64_t random_state;
+
+static uint32_t below(uint32_t limit)
+{
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % limit;
+}
+
+/* What a thread is in the middle of: the new block of a realloc is to come. */
+struct thread {
+  int chunk, sequence, events;
+  uint64_t tick; /* of its last event */
+  bool moving;
+  uint64_t move_tick, old, size;
+  uint32_t node;
+};
+
+struct heap {
+  struct thread threads[MOST_THREADS];
+  bool live[SLOTS];
+  uint64_t now;                   /* true time; a tick is `coarse` of these */
+  uint64_t coarse;
+  bool faulty; /* frees of unknown blocks and missed frees occur */
+};
+
+static uint64_t address_of(uint32_t slot)
+{
+  return FIRST_ADDRESS + slot * 48;
+}
+
+/* With ties, which of two blocks at an address is which can be unknowable: then an address has one size and stack. */
+static uint64_t size_for(const struct heap *heap, uint32_t slot)
+{
+  return heap->coarse > 1 ? 10 + slot : below(6) * 40;
+}
+
+static uint32_t node_for(const struct heap *heap, uint32_t slot)
+{
+  return INNER_NODES + 1 + (heap->coarse > 1 ? slot % LEAF_NODES : below(LEAF_NODES));
+}
+
+static void define_nodes(int chunk)
+{
+  enc_module(&enc, chunk, 1, MODULE_START, 0x1000, MODULE_START, "build", "/bin/thing");
+  for (uint32_t n = 1; n <= INNER_NODES + LEAF_NODES; n++)
+    enc_node(&enc, chunk, n, n == 1 ? 0 : 1 + below(n - 1 < INNER_NODES ? n - 1 : INNER_NODES), 1,
+             n > INNER_NODES ? HW_ENTRY_MALLOC : HW_ENTRY_NONE, MODULE_START + n * 16);
+}
+
+/* A new chunk now and then, packed, raw or both. */
+static int chunk_for(struct heap *heap, uint32_t number)
+{
+  struct thread *t = &heap->threads[number];
+  if (t->chunk < 0 || t->events >= CHUNK_EVENTS) {
+    t->chunk = enc_chunk(&enc, number, (uint32_t)t->sequence++, number, t->tick);
+    t->events = 0;
+    uint32_t where = below(4);
+    enc.chunks[t->chunk].in_raw = where != 0;
+    enc.chunks[t->chunk].in_packed = where < 2;
+    if (t->sequence == 1)
+      enc_thread(&enc, t->chunk, number, 1000 + number, "worker");
+  }
+  t->events++;
+  return t->chunk;
+}
+
+/* All round the same way: a block can live and die within one tick, on two threads. */
+static uint64_t stamp(const struct heap *heap, const struct thread *t)
+{
+  uint64_t tick = heap->now / heap->coarse;
+  return tick > t->tick ? tick : t->tick;
+}
+
+static void note(enum naive_kind kind, uint32_t thread, uint32_t node, uint64_t tick, uint64_t address, uint64_t size)
+{
+  naive_add(&naive, (struct naive_event){
+                        .kind = kind, .thread = thread, .node = node, .ns = tick - START, .address = address, .size = size});
+}
+
+static int find_slot(const struct heap *heap, bool live)
+{
+  uint32_t start = below(SLOTS);
+  for (uint32_t i = 0; i < SLOTS; i++) {
+    uint32_t slot = (start + i) % SLOTS;
+    if (heap->live[slot] == live)
+      return (int)slot;
+  }
+  return -1;
+}
+
+static int count_free(const struct heap *heap)
+{
+  int count = 0;
+  for (int i = 0; i < SLOTS; i++)
+    count += !heap->live[i];
+  return count;
+}
+
+static void finish_move(struct heap *heap, uint32_t number)
+{
+  struct thread *t = &heap->threads[number];
+  int slot = find_slot(heap, false);
+  if (slot < 0)
+    return;
+  uint64_t tick = stamp(heap, t);
+  t->size = size_for(heap, (uint32_t)slot);
+  t->node = node_for(heap, (uint32_t)slot);
+  enc_realloc(&enc, chunk_for(heap, number), t->move_tick, tick - t->move_tick, t->node, t->old, t->size,
+              address_of((uint32_t)slot));
+  note(NAIVE_ALLOC, number, t->node, tick, address_of((uint32_t)slot), t->size);
+  heap->live[slot] = true;
+  t->tick = tick;
+  t->moving = false;
+}
+
+static void allocate(struct heap *heap, uint32_t number)
+{
+  struct thread *t = &heap->threads[number];
+  bool onto_live = heap->faulty && below(20) == 0;
+  int slot = find_slot(heap, onto_live);
+  if (slot < 0 || count_free(heap) <= MOST_THREADS) /* each thread may have a move to finish */
+    return;
+  uint64_t size = size_for(heap, (uint32_t)slot), tick = stamp(heap, t);
+  uint32_t node = node_for(heap, (uint32_t)slot);
+  enc_alloc(&enc, chunk_for(heap, number), tick, node, size, address_of((uint32_t)slot));
+  note(NAIVE_ALLOC, number, node, tick, address_of((uint32_t)slot), size);
+  heap->live[slot] = true;
+  t->tick = tick;
+}
+
+static void release(struct heap *heap, uint32_t number, bool move)
+{
+  struct thread *t = &heap->threads[number];
+  bool unknown = heap->faulty && !move && below(20) == 0;
+  int slot = find_slot(heap, !unknown);
+  if (slot < 0)
+    return;
+  uint64_t tick = stamp(heap, t), address = address_of((uint32_t)slot);
+  if (move) {
+    t->moving = true;
+    t->move_tick = tick;
+    t->old = address;
+  } else if (below(3) == 0) {
+    enc_delete(&enc, chunk_for(heap, number), tick, address);
+  } else {
+    enc_free(&enc, chunk_for(heap, number), tick, address);
+  }
+  note(NAIVE_FREE, number, 0, tick, address, 0);
+  heap->live[slot] = false;
+  t->tick = tick;
+}
+
+static void fail_call(struct heap *heap, uint32_t number)
+{
+  struct thread *t = &heap->threads[number];
+  uint64_t tick = stamp(heap, t);
+  uint32_t node = node_for(heap, 0);
+  enc_failed(&enc, chunk_for(heap, number), tick, node, 1 << 30, 0);
+  note(NAIVE_FAILED, number, node, tick, 0, 1 << 30);
+  t->tick = tick;
+}
+
+static void make_recording(struct heap *heap, uint64_t seed)
+{
+  random_state = seed * 7919 + 1;
+  enc_init(&enc, 1);
+  naive.count = 0;
+  *heap = (struct heap){.now = START, .coarse = 1, .faulty = below(4) == 0};
+  uint32_t threads = 1 + below(MOST_THREADS);
+  if (seed % 2 == 0) {
+    heap->coarse = 1 + below(60);
+    heap->faulty = heap->faulty && heap->coarse == 1;
+  }
+  heap->now *= heap->coarse;
+  for (uint32_t i = 0; i < threads; i++)
+    heap->threads[i] = (struct thread){.chunk = -1, .tick = START};
+  define_nodes(chunk_for(heap, below(threads)));
+  for (uint32_t i = below(MOST_EVENTS); i > 0; i--) {
+    heap->now += 1 + below(heap->coarse > 1 ? 12 : 30);
+    uint32_t number = below(threads);
+    uint32_t what = below(heap->threads[number].moving ? 1 : 100);
+    if (heap->threads[number].moving)
+      finish_move(heap, number);
+    else if (what < 50)
+      allocate(heap, number);
+    else if (what < 80)
+      release(heap, number, false);
+    else if (what < 95)
+      release(heap, number, true);
+    else
+      fail_call(heap, number);
+  }
+  for (uint32_t i = 0; i < threads; i++) { /* a move that never came to its end would be no event at all */
+    heap->now += heap->coarse;
+    if (heap->threads[i].moving)
+      finish_move(heap, i);
+  }
+  naive_solve(&naive);
+}
+
+/* --- comparison --- */
+
+static struct naive_filter of(uint64_t thread, uint64_t node, uint64_t size)
+{
+  return (struct naive_filter){thread, node, size};
+}
+
+static uint64_t node_of(const struct hwi_profile *p, uint32_t stack)
+{
+  return (p->frames[p->stacks[stack].frame].address - MODULE_START) / 16;
+}
+
+static void check_totals(const struct hwi_profile *p, bool exact)
+{
+  struct naive_sum all = naive_sum(&naive, of(NAIVE_ANY, NAIVE_ANY, NAIVE_ANY));
+  uint64_t frees = 0, unmatched = 0;
+  for (int i = 0; i < naive.count; i++) {
+    frees += naive.events[i].kind == NAIVE_FREE;
+    unmatched += naive.events[i].kind == NAIVE_FREE && naive.events[i].birth == NAIVE_NONE;
+  }
+  assert_int_equal(p->totals.allocation_calls, all.calls);
+  assert_int_equal(p->totals.allocated_bytes, all.bytes);
+  assert_int_equal(p->totals.free_calls, frees);
+  assert_int_equal(p->totals.failed_calls, all.failed);
+  assert_int_equal(p->totals.live_blocks_at_end, all.live_blocks);
+  assert_int_equal(p->totals.live_bytes_at_end, all.live_bytes);
+  assert_int_equal(p->totals.unmatched_frees, unmatched);
+  assert_int_equal(p->totals.missed_frees, all.missed);
+  if (!exact)
+    return;
+  assert_int_equal(p->totals.temporary_calls, all.temporary);
+  assert_int_equal(p->totals.peak_bytes, naive.peak_bytes);
+  assert_int_equal(p->totals.peak_blocks, all.peak_blocks);
+  assert_int_equal(p->totals.peak_time_ns, naive.peak == NAIVE_NONE ? 0 : naive.events[naive.peak].ns);
+}
+
+static void check_stacks(const struct hwi_profile *p)
+{
+  uint64_t peak = 0;
+  for (uint32_t i = 1; i < p->stack_count; i++) {
+    const struct hwi_stack *s = &p->stacks[i];
+    struct naive_sum sum = naive_sum(&naive, of(NAIVE_ANY, node_of(p, i), NAIVE_ANY));
+    assert_int_equal(s->calls, sum.calls);
+    assert_int_equal(s->bytes, sum.bytes);
+    assert_int_equal(s->free_calls, sum.frees);
+    assert_int_equal(s->temporary_calls, sum.temporary);
+    assert_int_equal(s->failed_calls, sum.failed);
+    assert_int_equal(s->live_blocks, sum.live_blocks);
+    assert_int_equal(s->live_bytes, sum.live_bytes);
+    assert_int_equal(s->peak_blocks, sum.peak_blocks);
+    assert_int_equal(s->peak_bytes, sum.peak_bytes);
+    assert_int_equal(s->own_peak_bytes, sum.own_peak_bytes);
+    assert_int_equal(s->first_ns, sum.first_ns);
+    assert_int_equal(s->last_ns, sum.last_ns);
+    assert_int_equal(s->smallest, sum.smallest);
+    assert_int_equal(s->largest, sum.largest);
+    assert_int_equal(s->entry, HW_ENTRY_MALLOC);
+    peak += s->peak_bytes;
+  }
+  assert_int_equal(peak, p->totals.peak_bytes);
+}
+
+static void check_sizes(const struct hwi_profile *p)
+{
+  for (uint32_t i = 0; i < p->size_count; i++) {
+    const struct hwi_size *s = &p->sizes[i];
+    struct naive_sum sum = naive_sum(&naive, of(NAIVE_ANY, NAIVE_ANY, s->size));
+    assert_int_equal(s->calls, sum.calls);
+    assert_int_equal(s->live_blocks, sum.live_blocks);
+    assert_int_equal(s->peak_blocks, sum.peak_blocks);
+    assert_int_equal(s->own_peak_blocks, sum.own_peak_blocks);
+    assert_int_equal(s->temporary_calls, sum.temporary);
+    assert_true(i == 0 || s->size > s[-1].size);
+  }
+}
+
+static void check_threads(const struct hwi_profile *p)
+{
+  for (uint32_t i = 0; i < p->thread_count; i++) {
+    const struct hwi_profile_thread *t = &p->threads[i];
+    struct naive_sum sum = naive_sum(&naive, of(t->number, NAIVE_ANY, NAIVE_ANY));
+    uint64_t frees = 0, foreign = 0;
+    for (int k = 0; k < naive.count; k++) {
+      const struct naive_event *e = &naive.events[k];
+      frees += e->kind == NAIVE_FREE && e->thread == t->number;
+      foreign += e->kind == NAIVE_FREE && e->thread == t->number && e->birth != NAIVE_NONE &&
+                 naive.events[e->birth].thread != t->number;
+    }
+    assert_int_equal(t->tid, 1000 + t->number);
+    assert_string_equal(t->name, "worker");
+    assert_int_equal(t->allocation_calls, sum.calls);
+    assert_int_equal(t->allocated_bytes, sum.bytes);
+    assert_int_equal(t->temporary_calls, sum.temporary);
+    assert_int_equal(t->failed_calls, sum.failed);
+    assert_int_equal(t->free_calls, frees);
+    assert_int_equal(t->foreign_frees, foreign);
+    assert_int_equal(t->live_bytes, sum.live_bytes);
+    assert_int_equal(t->live_blocks, sum.live_blocks);
+    assert_int_equal(t->peak_bytes, sum.peak_bytes);
+    assert_int_equal(t->own_peak_bytes, sum.own_peak_bytes);
+  }
+}
+
+static void check_pairs(const struct hwi_profile *p)
+{
+  uint64_t calls = 0;
+  for (uint32_t i = 0; i < p->stack_size_count; i++) {
+    const struct hwi_stack_size *s = &p->stack_sizes[i];
+    struct naive_sum sum = naive_sum(&naive, of(NAIVE_ANY, node_of(p, s->stack), s->size));
+    assert_int_equal(s->calls, sum.calls);
+    assert_int_equal(s->peak_blocks, sum.peak_blocks);
+    assert_int_equal(s->live_blocks, sum.live_blocks);
+    calls += s->calls;
+  }
+  assert_int_equal(calls, p->totals.allocation_calls);
+  calls = 0;
+  for (uint32_t i = 0; i < p->thread_stack_count; i++) {
+    const struct hwi_thread_stack *s = &p->thread_stacks[i];
+    struct naive_sum sum = naive_sum(&naive, of(p->threads[s->thread].number, node_of(p, s->stack), NAIVE_ANY));
+    assert_int_equal(s->calls, sum.calls);
+    assert_int_equal(s->bytes, sum.bytes);
+    assert_int_equal(s->temporary_calls, sum.temporary);
+    assert_int_equal(s->live_bytes, sum.live_bytes);
+    assert_int_equal(s->live_blocks, sum.live_blocks);
+    assert_int_equal(s->peak_bytes, sum.peak_bytes);
+    assert_int_equal(s->peak_blocks, sum.peak_blocks);
+    calls += s->calls;
+  }
+  assert_int_equal(calls, p->totals.allocation_calls);
+}
+
+/* The bytes live after event i; what was live at the start of a slice counts as in it. */
+static void check_timeline(const struct hwi_profile *p)
+{
+  uint64_t level = 0, blocks = 0;
+  int i = 0;
+  assert_true(p->timeline_count >= 1 && p->timeline_count <= 2000);
+  for (uint32_t k = 0; k < p->timeline_count; k++) {
+    const struct hwi_time_point *point = &p->timeline[k];
+    uint64_t most = level, calls = 0, frees = 0, bytes = 0;
+    for (; i < naive.count && naive.events[i].ns < point->ns; i++) {
+      const struct naive_event *e = &naive.events[i];
+      calls += e->kind == NAIVE_ALLOC;
+      bytes += e->kind == NAIVE_ALLOC ? e->size : 0;
+      frees += e->kind == NAIVE_FREE;
+      for (int b = 0; b < i; b++) {
+        if (naive.events[b].kind == NAIVE_ALLOC && naive.events[b].death == i) {
+          level -= naive.events[b].size;
+          blocks--;
+        }
+      }
+      level += e->kind == NAIVE_ALLOC ? e->size : 0;
+      blocks += e->kind == NAIVE_ALLOC;
+      most = level > most ? level : most;
+    }
+    assert_int_equal(point->max_bytes, most);
+    assert_int_equal(point->live_bytes, level);
+    assert_int_equal(point->live_blocks, blocks);
+    assert_int_equal(point->allocation_calls, calls);
+    assert_int_equal(point->allocated_bytes, bytes);
+    assert_int_equal(point->free_calls, frees);
+  }
+  assert_int_equal(i, naive.count);
+}
+
+static void run_case(uint64_t seed)
+{
+  struct heap heap;
+  make_recording(&heap, seed);
+  enc_write(&enc, path);
+  struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
+  struct hwi_profile *profile;
+  struct hwi_error error;
+  if (hwi_profile_create(&profile, path, &options, &error) < 0)
+    fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
+  print_message("seed %llu\n", (unsigned long long)seed);
+  assert_int_equal(profile->images[0].info->damaged_chunks, 0);
+  assert_int_equal(profile->images[0].info->missing_chunks, 0);
+  check_totals(profile, heap.coarse == 1);
+  if (heap.coarse == 1) {
+    check_stacks(profile);
+    check_sizes(profile);
+    check_threads(profile);
+    check_pairs(profile);
+    check_timeline(profile);
+  }
+  hwi_profile_destroy(profile);
+  enc_release(&enc);
+}
+
+static void test_random_recordings(void **state)
+{
+  (void)state;
+  const char *seed = getenv("HW_TEST_SEED");
+  if (seed) {
+    run_case(strtoull(seed, NULL, 10));
+    return;
+  }
+  for (uint64_t i = 0; i < CASES; i++)
+    run_case(i);
+}
+
+int main(void)
+{
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_recordings)};
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(path);
+  return failed;
+}
