@@ -15,7 +15,7 @@
 
 enum { BITS_OF_SIZE = 64 };
 
-/* After the real allocator returned: later than any event of another thread that made the block free. */
+/* Called after the real allocator returned, and after the session began: later than any event of another thread that made the block free. */
 static inline uint64_t tick_after(void)
 {
   if (__builtin_expect(hwi_session.clock != HW_CLOCK_TSC, 0))
@@ -61,10 +61,10 @@ static inline uint32_t known_node(uint32_t node)
 
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
-  uint64_t tick = tick_after();
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
+  uint64_t tick = tick_after();
   if (__builtin_expect(caller->pc - hwi_session.loader_start < hwi_session.loader_bytes, 0))
     hwi_session_loader_calls();
   if (__builtin_expect(!is_paused(), 1)) {
@@ -100,10 +100,10 @@ static inline void put_free(struct hwi_lane *lane, enum hw_entry entry, uint64_t
 
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
 {
-  uint64_t tick = tick_before();
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
+  uint64_t tick = tick_before();
   if (__builtin_expect(caller_pc - hwi_session.loader_start < hwi_session.loader_bytes, 0))
     hwi_session_loader_calls();
   put_free(lane, entry, tick, block);
@@ -112,7 +112,8 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
 
 uint64_t hwi_record_realloc_begin(void)
 {
-  return tick_before();
+  /* before the first event there is no clock yet, and no earlier event that this could be confused with */
+  return __builtin_expect(hwi_session.clock != 0, 1) ? tick_before() : 0;
 }
 
 static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t began, uint64_t ended, uintptr_t old, size_t size,
@@ -131,11 +132,11 @@ static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t began, ui
 
 void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size, void *block)
 {
-  uint64_t ended = tick_after();
   uintptr_t old_address = (uintptr_t)old;
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
+  uint64_t ended = tick_after();
   if (__builtin_expect(is_paused(), 0)) {
     put_free(lane, entry, began, old);
   } else {
@@ -150,10 +151,10 @@ void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, ui
 
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align)
 {
-  uint64_t tick = tick_after();
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (!lane)
     return;
+  uint64_t tick = tick_after();
   if (!is_paused()) {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
     if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {
