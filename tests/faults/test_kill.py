@@ -1,0 +1,114 @@
+"""test_kill.py - whatever ends the program, the trace holds every event that was complete
+
+Breaks if an event is acknowledged to the program before it is safe in the file, if draining loses what it moves, or if a
+reader gives up on a trace that nobody closed.
+"""
+
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+BLOCK_BYTES = 777
+
+
+@pytest.fixture
+def until_killed(compile_c):
+    return compile_c(PROGRAMS / "until_killed.c", "-pthread", name="until_killed")
+
+
+def counted(path, threads):
+    pairs = struct.unpack(f"<{2 * threads}Q", path.read_bytes()[: 16 * threads])
+    return sum(pairs[0::2]), sum(pairs[1::2])
+
+
+def check(report, path, threads):
+    """The trace has all that the program saw return, and at most one event a thread more."""
+    allocations, frees = counted(path, threads)
+    assert allocations > 100
+    size = next(size for size in report["sizes"] if size["size"] == BLOCK_BYTES)
+    assert allocations - threads <= size["calls"] <= allocations + threads
+    freed = size["calls"] - size["live_blocks"]
+    assert frees <= freed <= frees + threads
+    assert report["lost_events"] == 0
+
+
+def start(arguments, **more):
+    return subprocess.Popen(list(map(str, arguments)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+
+
+def wait_for_work(path, threads):
+    for _ in range(500):
+        if path.exists() and path.stat().st_size and counted(path, threads)[0] > 1000:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the program did not get to work")
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_target_without_launcher(until_killed, recorder, hw, tmp_path, threads, seed):
+    counts, trace = tmp_path / "counts", tmp_path / "trace.hwt"
+    environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
+    target = start([until_killed, counts, "forever", threads], env=environment)
+    wait_for_work(counts, threads)
+    time.sleep(random.Random(seed).uniform(0, 0.4))
+    target.kill()
+    target.wait()
+    check(report_of(hw, trace), counts, threads)
+
+
+def report_of(hw, trace):
+    import json
+
+    done = hw("report", "--json", trace)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def target_of(launcher):
+    for _ in range(200):
+        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.01)
+    raise AssertionError("the launcher started nothing")
+
+
+@pytest.mark.parametrize("victim", ["target", "launcher", "both"])
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_under_launcher(until_killed, build, hw, tmp_path, victim, seed):
+    counts, trace = tmp_path / "counts", tmp_path / "trace.hwt"
+    launcher = start([build / "bin/heapwright", "record", "-o", trace, "--", until_killed, counts, "forever", 2])
+    target = target_of(launcher)
+    wait_for_work(counts, 2)
+    time.sleep(random.Random(seed).uniform(0, 1.2))
+    if victim in ("launcher", "both"):
+        launcher.kill()
+        launcher.wait()
+    if victim == "launcher":
+        time.sleep(0.2)
+        os.kill(target, 0)  # it goes on
+    os.kill(target, signal.SIGKILL)
+    launcher.wait(timeout=60)
+    while Path(f"/proc/{target}/stat").exists() and ") Z" not in Path(f"/proc/{target}/stat").read_text():
+        time.sleep(0.01)
+    check(report_of(hw, trace), counts, 2)
+    if victim == "target":
+        assert launcher.returncode == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    "ending, status", [("abort", 128 + signal.SIGABRT), ("_exit", 3), ("segv", 128 + signal.SIGSEGV),
+                       ("overflow", 128 + signal.SIGSEGV), ("exec", 0)])
+def test_other_endings(until_killed, record, tmp_path, ending, status):
+    counts = tmp_path / "counts"
+    recording = record([until_killed, counts, ending, 1])
+    assert recording.process.returncode == status
+    check(recording.report, counts, 1)

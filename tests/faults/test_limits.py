@@ -1,0 +1,140 @@
+"""test_limits.py - where nothing more can be kept, the program goes on unharmed and the report says from when on it is silent
+
+Breaks if a full disk raises SIGBUS, a file size limit SIGXFSZ, or if any limit changes what the program prints.
+"""
+
+import os
+import resource
+import subprocess
+
+import pytest
+
+BUSY = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+  unsigned long sum = 0;
+  for (int i = 0; i < 2000000; i++) {
+    char *volatile block = malloc(100 + i % 100);
+    block[0] = (char)i;
+    sum += (unsigned char)block[0];
+    free(block);
+  }
+  printf("%lu\\n", sum);
+  return 7;
+}
+"""
+
+
+@pytest.fixture
+def busy(compile_c):
+    program = compile_c(BUSY, name="busy")
+    plain = subprocess.run([program], capture_output=True, text=True)
+    return program, (plain.returncode, plain.stdout, plain.stderr)
+
+
+def outcome(process):
+    return process.returncode, process.stdout, process.stderr
+
+
+def is_silent_at_the_end(report):
+    return any(interval["until_ns"] is None or interval["until_ns"] >= report["duration_ns"] * 0.99
+               for interval in report["silent_intervals"])
+
+
+def test_size_limit(busy, preload):
+    program, plain = busy
+    recording = preload([program], env={"HEAPWRIGHT_MAX_SIZE": "3M"})
+    assert outcome(recording.process) == plain
+    assert recording.header.state == 2
+    assert 0 < recording.report["allocation_calls"] < 2000000
+    assert "limit" in recording.hw("report", recording.trace).stdout
+
+
+def test_full_disk(busy, preload, tmp_path):
+    program, plain = busy
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", disk]).returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        recording = preload([program], trace=disk / "x.hwt", env={"HEAPWRIGHT_MAX_SIZE": "100M"})
+        assert outcome(recording.process) == plain
+        assert recording.header.state == 3
+        assert 0 < recording.report["allocation_calls"] < 2000000
+        assert "space" in recording.hw("report", recording.trace).stdout
+    finally:
+        subprocess.run(["umount", "-l", disk])
+
+
+def test_file_size_limit(busy, preload):
+    program, plain = busy
+    recording = preload([program], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20)))
+    assert outcome(recording.process) == plain
+    assert recording.header.state == 2
+    assert recording.trace.stat().st_size <= 4 << 20
+
+
+def test_address_space_limit(busy, preload):
+    program, plain = busy
+    recording = preload([program], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (200 << 20, 200 << 20)))
+    assert outcome(recording.process) == plain
+    assert recording.report["allocation_calls"] >= 2000000
+
+
+@pytest.mark.parametrize("place", ["/nonexistent/x.hwt", "/proc/x.hwt", "/dev/null"])
+def test_nowhere_to_write(busy, preload, place):
+    program, plain = busy
+    assert outcome(preload([program], trace=place).process) == plain
+
+
+def test_no_descriptors_left(preload, compile_c):
+    program = compile_c("""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+  int count = 0;
+  while (open("/dev/null", O_RDONLY) >= 0)
+    count++;
+  for (int i = 0; i < 300000; i++) {
+    char *volatile block = malloc(64);
+    free(block);
+  }
+  printf("%d\\n", count);
+}
+""", name="descriptors")
+    plain = subprocess.run([program], capture_output=True, text=True)
+    recording = preload([program])
+    assert outcome(recording.process) == outcome(plain)  # the same count: the recorder holds no descriptor
+    assert recording.report["allocation_calls"] >= 300000
+
+
+def test_chroot_setuid_closefrom(preload, compile_c, tmp_path):
+    program = compile_c("""
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+  free(malloc(10));
+  closefrom(3);
+  if (chroot(argv[1]) || chdir("/") || setgid(65534) || setuid(65534))
+    return 9;
+  for (int i = 0; i < 300000; i++) {
+    char *volatile block = malloc(64);
+    free(block);
+  }
+  return argc - 2;
+}
+""", name="jailed")
+    if os.geteuid():
+        pytest.skip("chroot needs root")
+    recording = preload([program, tmp_path])
+    assert recording.process.returncode == 0
+    report = recording.report
+    assert report["allocation_calls"] >= 300000 and report["lost_events"] == 0
