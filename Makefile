@@ -49,7 +49,7 @@ test-programs:
 	@$(SETUP) build test
 	@$(SETUP) --packages $$($(PYTHON) tests/programs/programs.py --packages all)
 	@$(MAKE) --no-print-directory build-it
-	@HW_BUILD=$(CURDIR)/$(BUILD) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs -p no:cacheprovider tests/programs
+	@HW_BUILD=$(CURDIR)/$(BUILD) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
 ## make bench             the figures of docs/benchmarks.md, beside heaptrack's
 bench:
