@@ -17,8 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-namespace {
-
 namespace fs = std::filesystem;
 
 struct Posting {
@@ -28,14 +26,14 @@ struct Posting {
 
 using Text = std::shared_ptr<const std::string>;
 
-Text read_file(const fs::path &path)
+static Text read_file(const fs::path &path)
 {
   std::ifstream in(path, std::ios::binary);
   return std::make_shared<const std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
 // The identifiers of one line; a copy of each, which is what makes this program allocate as much as it does.
-std::vector<std::string> identifiers_of(const std::string &line)
+static std::vector<std::string> identifiers_of(const std::string &line)
 {
   std::vector<std::string> found;
   for (size_t at = 0; at < line.size();) {
@@ -162,7 +160,7 @@ private:
   std::vector<Answer> *last_ = nullptr;
 };
 
-std::vector<fs::path> headers_below(const fs::path &folder)
+static std::vector<fs::path> headers_below(const fs::path &folder)
 {
   std::vector<fs::path> files;
   for (const auto &entry : fs::recursive_directory_iterator(folder))
@@ -173,13 +171,13 @@ std::vector<fs::path> headers_below(const fs::path &folder)
 }
 
 // Every `step`th file, from `first` on: each thread has an index of its own, so that they never wait for each other.
-void index_some(const std::vector<fs::path> &files, unsigned first, unsigned step, Index &index)
+static void index_some(const std::vector<fs::path> &files, unsigned first, unsigned step, Index &index)
 {
   for (unsigned file = first; file < files.size(); file += step)
     index.add_file(file, *read_file(files[file]));
 }
 
-Index index_all(const std::vector<fs::path> &files)
+static Index index_all(const std::vector<fs::path> &files)
 {
   Index mine, others;
   std::thread worker(index_some, std::cref(files), 1, 2, std::ref(others));
@@ -188,8 +186,6 @@ Index index_all(const std::vector<fs::path> &files)
   mine.merge(std::move(others));
   return mine;
 }
-
-} // namespace
 
 int main(int argc, char **argv)
 {
