@@ -55,9 +55,8 @@ static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi
 {
   uintptr_t pc, bp;
   if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD ||
-      !load(walk, walked, at->bp + WORD, &pc) || !load(walk, walked, at->bp, &bp) || !is_code(pc) ||
-      (bp && bp <= at->bp))
-    return HWI_WALK_LOST;
+      !load(walk, walked, at->bp + WORD, &pc) || !load(walk, walked, at->bp, &bp) || !is_code(pc))
+    return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
   *at = (struct hwi_place){pc, at->bp + 2 * WORD, bp, false};
   return HWI_WALK_GOES_ON;
 }

@@ -1,0 +1,179 @@
+"""test_stacks.py - stacks are right where they are hard to walk
+
+Breaks if a walk misses a frame, goes on where it should end, or splices a stack that it should not. Every recording here
+is made with HEAPWRIGHT_CHECK=1, under which each spliced stack is compared with two full walks.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+CHECK = {"HEAPWRIGHT_CHECK": "1"}
+
+
+@pytest.fixture(params=["-O0", "-O2", "-O2 -fno-omit-frame-pointer"])
+def odd_stacks(request, compile_c):
+    return compile_c(PROGRAMS / "odd_stacks.c", *request.param.split(), "-pthread", "-fno-optimize-sibling-calls",
+                     name="odd_stacks")
+
+
+def stacks(report, size):
+    """The distinct lists of function names, innermost first, of the stacks that allocated blocks of this size."""
+    found = {tuple(frame["function"] for frame in stack["stack"]) for stack in report["top"]
+             if stack["smallest"] <= size <= stack["largest"] and stack["entry"] in ("malloc", "operator new")}
+    assert found, f"no block of {size} bytes"
+    return found
+
+
+def calls(report, size):
+    return next(entry["calls"] for entry in report["sizes"] if entry["size"] == size)
+
+
+def run(preload, *command):
+    recording = preload(command, env=CHECK)
+    assert recording.process.returncode == 0
+    report = recording.report
+    assert report["audit_differences"] == 0 and report["lost_events"] == 0
+    return report
+
+
+def test_contexts(odd_stacks, preload):
+    report = run(preload, odd_stacks, "contexts")
+    for which in (0, 1):
+        for stack in stacks(report, 1001 + which):
+            assert stack[:3] == ("get", "in_coroutine", "coroutine")
+            assert "main" not in stack
+    for stack in stacks(report, 1000):
+        assert stack[:3] == ("get", "run_contexts", "main")
+    assert calls(report, 1001) == calls(report, 1002) == 100
+
+
+def test_signals(odd_stacks, preload):
+    report = run(preload, odd_stacks, "signals")
+    for size in (2001, 2002):
+        for stack in stacks(report, size):
+            assert stack[:2] == ("get", "in_handler")
+            assert stack[stack.index("interrupted"):][:3] == ("interrupted", "run_signals", "main")
+        assert calls(report, size) == 100
+
+
+def test_generated_code_ends_or_is_crossed(odd_stacks, preload):
+    report = run(preload, odd_stacks, "generated")
+    for stack in stacks(report, 3001):
+        assert stack[0] == "get" and stack[1] is None
+        assert stack[2:5] == ("call_generated", "run_generated", "main")
+    for stack in stacks(report, 3002):
+        assert stack[:2] == ("get", None)  # and then whatever the frame pointer, which this code does not keep, leads to
+
+
+def test_vfork(odd_stacks, preload):
+    report = run(preload, odd_stacks, "vfork")
+    for size in (4000, 4001):
+        for stack in stacks(report, size):
+            assert stack[:3] == ("get", "run_vfork", "main")
+        assert calls(report, size) == 10
+
+
+def test_frames(odd_stacks, preload):
+    report = run(preload, odd_stacks, "frames")
+    for size, function in ((5001, "with_alloca"), (5002, "realigned")):
+        for stack in stacks(report, size):
+            assert stack[:4] == ("get", function, "run_frames", "main")
+        assert calls(report, size) == 200
+
+
+def test_threads_after_main(odd_stacks, preload):
+    report = run(preload, odd_stacks, "orphans")
+    assert calls(report, 6001) == 300
+    for stack in stacks(report, 6001):
+        assert stack[:2] == ("get", "outlive")
+
+
+def test_exceptions(compile_cxx, preload):
+    program = compile_cxx("""
+#include <cstdio>
+#include <stdexcept>
+#include <vector>
+[[gnu::noinline]] static void thrower(int i)
+{
+  std::vector<char> room(777);
+  room[i % 777] = 1;
+  if (i % 2)
+    throw std::runtime_error("a text that is too long to be kept inside of the string object");
+}
+[[gnu::noinline]] static int catcher(int i)
+{
+  try {
+    thrower(i);
+  } catch (const std::exception &) {
+    return 1;
+  }
+  return 0;
+}
+int main()
+{
+  int caught = 0;
+  for (int i = 0; i < 10000; i++)
+    caught += catcher(i);
+  std::printf("%d\\n", caught);
+}
+""", name="exceptions")
+    report = run(preload, program)
+    assert calls(report, 777) == 10000
+    for stack in stacks(report, 777):
+        names = [name.split("(")[0] for name in stack if name]
+        assert names.index("thrower") < names.index("catcher") < names.index("main")
+    assert report["live_blocks_at_end"] <= 5
+
+
+def test_recursion_is_bounded(compile_c, preload):
+    program = compile_c(PROGRAMS / "recursion.c", "-O1", "-fno-optimize-sibling-calls", name="recursion")
+    plain = subprocess.run([program, "100000"], capture_output=True, text=True)
+    recording = preload([program, "100000"])
+    images = recording.traces  # it may begin anew with a larger stack
+    assert recording.process.stdout == plain.stdout
+    report = recording.report
+    assert report["allocation_calls"] >= 100001
+    assert report["truncated_stacks"] > 90000
+    assert len(report["top"]) < 10000
+    assert images
+
+
+def test_libraries_that_take_turns_at_an_address(compile_c, preload, tmp_path):
+    for name in ("alpha", "beta"):
+        source = tmp_path / f"{name}.c"
+        source.write_text(f"""
+#include <stdlib.h>
+__attribute__((noinline)) static void *{name}_inner(size_t size) {{ void *volatile p = malloc(size); return p; }}
+void *work(size_t size) {{ void *volatile p = {name}_inner(size); return p; }}
+""")
+        subprocess.run(["gcc", "-g", "-O1", "-shared", "-fPIC", source, "-o", tmp_path / f"lib{name}.so"], check=True)
+    program = compile_c("""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+  void *first = NULL;
+  int same = 0;
+  for (int i = 0; i < 100; i++) {
+    void *library = dlopen(argv[1 + i % 2], RTLD_NOW);
+    void *(*work)(size_t) = (void *(*)(size_t))dlsym(library, "work");
+    same += first == (void *)work;
+    first = (void *)work;
+    free(work(7001 + i % 2));
+    dlclose(library);
+  }
+  printf("%d\\n", same);
+}
+""", name="turns")
+    recording = preload([program, tmp_path / "libalpha.so", tmp_path / "libbeta.so"], env=CHECK)
+    assert int(recording.process.stdout) > 50, "the libraries do not come to lie at the same addresses here"
+    report = recording.report
+    for stack in stacks(report, 7001):
+        assert stack[:3] == ("alpha_inner", "work", "main")
+    for stack in stacks(report, 7002):
+        assert stack[:3] == ("beta_inner", "work", "main")
+    assert report["audit_differences"] == 0
