@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-UNIT = re.compile(r"^\[  (PASSED|FAILED|SKIPPED) \] +(?:[\w ]+: )?(\d+) test", re.M)
+UNIT = re.compile(r"^\[ +(PASSED|FAILED|SKIPPED) +\] +(?:[\w ]+: )?(\d+) test", re.M)
 WHOLE = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 SKIP_REASON = re.compile(r"^SKIPPED \[\d+\] .*$", re.M)
 
