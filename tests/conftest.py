@@ -163,3 +163,20 @@ def check_counts(record_counted):
         return recording
 
     return run
+
+
+@pytest.fixture
+def check_counts_preload(preload, counter, recorder, tmp_path):
+    """check_counts_preload([command...]): the same with LD_PRELOAD alone, without the launcher."""
+    number = iter(range(1, 10000))
+
+    def run(command, env=None, **more):
+        output = tmp_path / f"counted-preload-{next(number)}.json"
+        both = {"LD_PRELOAD": f"{recorder}:{counter}", "COUNTER_OUTPUT": str(output)}
+        recording = preload(command, env={**(env or {}), **both}, **more)
+        counts, report = json.loads(output.read_text()), recording.report
+        assert {name: report[name] for name in counts} == counts
+        assert report["lost_events"] == 0
+        return recording
+
+    return run

@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 static volatile int stop;
+static void *volatile sink; /* keeps the compiler from dropping pairs of malloc and free */
 
 static void *allocate_always(void *argument)
 {
-  while (!stop)
-    free(malloc(64));
+  while (!stop) {
+    void *volatile block = malloc(64);
+    free(block);
+  }
   return argument;
 }
 
@@ -29,13 +32,15 @@ static pid_t make_child(const char *kind)
   return fork();
 }
 
-static void use_heap(int generation)
+static __attribute__((noinline)) void use_heap(int generation)
 {
-  for (int i = 0; i < 100; i++)
-    free(malloc((size_t)(100 + generation)));
+  for (int i = 0; i < 100; i++) {
+    sink = malloc((size_t)(100 + generation));
+    free(sink);
+  }
 }
 
-static int descend(const char *kind, int generations)
+static __attribute__((noinline)) int descend(const char *kind, int generations)
 {
   int status = 0;
   char *inherited = strdup("inherited");

@@ -12,9 +12,8 @@ static sigjmp_buf back;
 static volatile sig_atomic_t may_jump, signals, in_allocator;
 static int jump;
 
-/* The handler allocates although POSIX forbids it in general: here the interrupted code is in the recorder or in user code,
- * never inside the allocator, because `in_allocator` is set around... nothing can tell, so it uses its own small blocks only
- * when the main program is not between the two marks. */
+/* It allocates unless it interrupted the allocator itself, which no allocator bears; so it does interrupt the recorder, which
+ * works before the real free and after the real malloc. */
 static void handler(int signal)
 {
   (void)signal;

@@ -1,0 +1,54 @@
+"""test_children.py - children made in every way: each has its trace, its counts and its stacks, and the parent notices nothing
+
+Breaks if a child writes into its parent's trace, if its first events are lost, or if a fork at a bad moment hangs or kills it.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+@pytest.fixture
+def children(compile_c):
+    return compile_c(PROGRAMS / "children.c", "-pthread", name="children")
+
+
+def image_reports(recording):
+    return {image["pid"]: image for image in recording.report["images"]}
+
+
+@pytest.mark.parametrize("kind", ["fork", "_Fork", "clone", "threads"])
+def test_ten_generations(children, preload, kind):
+    plain = subprocess.run([children, kind, "10"], capture_output=True, text=True, timeout=60)
+    recording = preload([children, kind, "10"], timeout=60)
+    assert (recording.process.returncode, recording.process.stdout) == (plain.returncode, plain.stdout)
+    assert len(recording.traces) == 11
+    for trace in recording.traces[1:]:
+        done = recording.hw("report", "--json", trace)
+        assert done.returncode == 0, done.stderr
+        import json
+
+        report = json.loads(done.stdout)
+        assert report["lost_events"] == report["unmatched_frees"] == report["missed_frees"] == 0
+        assert report["inherited_frees"] >= 1
+        sizes = {entry["size"]: entry["calls"] for entry in report["sizes"]}
+        assert any(100 <= size <= 110 and calls % 100 == 0 for size, calls in sizes.items())
+        for stack in report["top"]:
+            names = [frame["function"] for frame in stack["stack"]]
+            if "use_heap" in names:
+                assert "descend" in names and "main" in names  # inherited nodes resolve
+
+
+def test_vfork(children, preload):
+    recording = preload([children, "vfork", "10"])
+    assert recording.process.stdout == "done 0\n"
+    assert recording.report["damaged_chunks"] == 0
+
+
+def test_no_children(children, preload):
+    recording = preload([children, "fork", "3"], env={"HEAPWRIGHT_CHILDREN": "0"})
+    assert recording.process.stdout == "done 0\n"
+    assert len(recording.traces) == 1
