@@ -2,8 +2,12 @@
  *
  * A library to preload, behind the recorder or alone, that shares no code and no idea with it: each function calls the next
  * library's and adds to a few numbers, by the rules under "What counts" in the design. operator new is one malloc and adds
- * to the numbers once. At exit the numbers go as JSON to the file that COUNTER_OUTPUT names; COUNTER_OUTPUT=%p... stands for
- * the process id. Blocks from before malloc is found are not counted, as the recorder does not count its own.
+ * to the numbers once. Blocks from before malloc is found are not counted, as the recorder does not count its own.
+ *
+ * COUNTER_OUTPUT=FILE: the numbers as JSON, written when the library's destructor runs and again at each later call.
+ * COUNTER_LIVE=FILE: the same numbers in the same order as 64-bit words in a shared mapping, right at every moment and
+ * whatever ends the process. %p in either name is the process id. A fork's child counts from zero, and writes only where
+ * the name has a %p to tell it from its parent.
  *
  * What comes to it behind the recorder is what the recorder asks for: an operator new of 0 bytes is a malloc of 1, one with
  * an alignment an aligned_alloc of a rounded size, and a reallocarray that overflows does not arrive. Where a new_handler
@@ -13,17 +17,22 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { EARLY_BYTES = 1 << 16, TEXT_BYTES = 512, PATH_BYTES = 4096 };
 
-static struct {
+struct totals {
   long allocation_calls, free_calls, failed_calls, allocated_bytes;
-} total;
+};
+
+static struct totals own_totals, *total = &own_totals; /* COUNTER_LIVE: the mapping */
+static int is_ending;                                  /* the destructor has run */
 
 static _Alignas(16) char early[EARLY_BYTES];
 static size_t early_used;
@@ -75,6 +84,8 @@ static int is_ready(void)
   return 1;
 }
 
+static void write_totals(void);
+
 static void add(long *number, long amount)
 {
   __atomic_fetch_add(number, amount, __ATOMIC_RELAXED);
@@ -83,11 +94,13 @@ static void add(long *number, long amount)
 static void *count(void *block, size_t size)
 {
   if (block) {
-    add(&total.allocation_calls, 1);
-    add(&total.allocated_bytes, (long)size);
+    add(&total->allocation_calls, 1);
+    add(&total->allocated_bytes, (long)size);
   } else {
-    add(&total.failed_calls, 1);
+    add(&total->failed_calls, 1);
   }
+  if (is_ending)
+    write_totals();
   return block;
 }
 
@@ -95,7 +108,9 @@ static void count_free(void *block)
 {
   if (!block || is_early(block) || !is_ready())
     return;
-  add(&total.free_calls, 1);
+  add(&total->free_calls, 1);
+  if (is_ending)
+    write_totals();
   next_free(block);
 }
 
@@ -117,7 +132,7 @@ void *calloc(size_t n, size_t size)
 static void *count_realloc(void *old, void *block, size_t size)
 {
   if (old && (block || size == 0))
-    add(&total.free_calls, 1);
+    add(&total->free_calls, 1);
   if (block || !old || size)
     count(block, size);
   return block;
@@ -250,51 +265,90 @@ DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
 /* --- the result --- */
 
+enum { NUMBER_WIDTH = 20 };
+
+/* The text, and the number in a fixed width, so that each writing of the file covers the one before. */
 static char *put(char *at, const char *text, long number)
 {
-  char digits[24];
-  int n = 0;
   while (*text)
     *at++ = *text++;
-  do {
-    digits[n++] = (char)('0' + number % 10);
-    number /= 10;
-  } while (number);
-  while (n)
-    *at++ = digits[--n];
-  return at;
+  for (int i = NUMBER_WIDTH; i-- > 0; number /= 10)
+    at[i] = number || i == NUMBER_WIDTH - 1 ? (char)('0' + number % 10) : ' ';
+  return at + NUMBER_WIDTH;
 }
 
-/* Replaces %p by the process id. */
-static void expand(const char *from, char *to)
+/* Opens the file that `variable` names, with %p replaced by the process id. Negative: none to write. */
+static int open_output(const char *variable, int is_child)
 {
-  char *end = to + PATH_BYTES - 32;
+  char path[PATH_BYTES], digits[NUMBER_WIDTH];
+  const char *from = getenv(variable);
+  char *to = path, *end = path + PATH_BYTES - NUMBER_WIDTH - 1;
+  if (!from || (is_child && !strstr(from, "%p")))
+    return -1;
   for (; *from && to < end; from++)
     if (from[0] == '%' && from[1] == 'p') {
-      to = put(to, "", (long)syscall(SYS_getpid));
+      put(digits, "", (long)syscall(SYS_getpid));
+      for (int i = 0; i < NUMBER_WIDTH; i++)
+        if (digits[i] != ' ')
+          *to++ = digits[i];
       from++;
     } else {
       *to++ = *from;
     }
   *to = 0;
+  return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT, 0600);
 }
 
-static __attribute__((destructor(101))) void write_totals(void)
+static int is_fork_child;
+
+static void write_totals(void)
 {
-  char path[PATH_BYTES], text[TEXT_BYTES], *end = text;
-  const char *output = getenv("COUNTER_OUTPUT");
-  if (!output)
-    return;
-  end = put(end, "{\"allocation_calls\": ", total.allocation_calls);
-  end = put(end, ", \"free_calls\": ", total.free_calls);
-  end = put(end, ", \"failed_calls\": ", total.failed_calls);
-  end = put(end, ", \"allocated_bytes\": ", total.allocated_bytes);
-  *end++ = '}';
-  *end++ = '\n';
-  expand(output, path);
-  int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  char text[TEXT_BYTES], *end = text;
+  int fd = open_output("COUNTER_OUTPUT", is_fork_child);
   if (fd < 0)
     return;
-  syscall(SYS_write, fd, text, (size_t)(end - text));
+  end = put(end, "{\"allocation_calls\": ", total->allocation_calls);
+  end = put(end, ", \"free_calls\": ", total->free_calls);
+  end = put(end, ", \"failed_calls\": ", total->failed_calls);
+  end = put(end, ", \"allocated_bytes\": ", total->allocated_bytes);
+  *end++ = '}';
+  *end++ = '\n';
+  syscall(SYS_pwrite64, fd, text, (size_t)(end - text), 0);
   syscall(SYS_close, fd);
+}
+
+/* From here on the numbers live in the file. */
+static void map_totals(int is_child)
+{
+  int fd = open_output("COUNTER_LIVE", is_child);
+  if (fd < 0)
+    return;
+  if (syscall(SYS_ftruncate, fd, (long)sizeof *total) == 0) {
+    struct totals *mapped = mmap(NULL, sizeof *total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapped != MAP_FAILED) {
+      *mapped = *total;
+      total = mapped;
+    }
+  }
+  syscall(SYS_close, fd);
+}
+
+static void start_anew(void)
+{
+  own_totals = (struct totals){0};
+  total = &own_totals;
+  is_fork_child = 1;
+  map_totals(1);
+}
+
+static __attribute__((constructor(101))) void begin(void)
+{
+  map_totals(0);
+  pthread_atfork(NULL, NULL, start_anew);
+}
+
+static __attribute__((destructor(101))) void finish(void)
+{
+  is_ending = 1;
+  write_totals();
 }

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import struct
 import subprocess
 from pathlib import Path
 
@@ -311,6 +312,39 @@ def test_counter_counts_what_is_known(behind, counter, fast_double, known, folde
         expected["failed_calls"] -= 1
         expected["allocated_bytes"] += 128 - 23
     assert {key: many[key] - none[key] for key in many} == {key: 1000 * value for key, value in expected.items()}
+
+
+def test_counter_tells_the_numbers_of_a_process_that_is_killed(counter, folder):
+    """The mapping is right at every moment; a fork's child has numbers of its own."""
+    source = folder / "killed.c"
+    source.write_text("""#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+  static char text[100];
+  setvbuf(stdout, text, _IOFBF, sizeof text);
+  void *volatile p = malloc(1000000);
+  pid_t child = fork();
+  for (int i = 0; i < (child ? 300 : 20); i++)
+    p = malloc(7);
+  if (child)
+    waitpid(child, NULL, 0), printf("%d\\n", (int)child), fflush(stdout);
+  kill(getpid(), SIGKILL);
+}
+""")
+    program = folder / "killed"
+    run(["gcc", "-O1", "-fno-builtin", source, "-o", program])
+    done = subprocess.Popen([program], stdout=subprocess.PIPE, text=True,
+                            env={**os.environ, "LD_PRELOAD": str(counter), "COUNTER_LIVE": str(folder / "live.%p")})
+    child = int(done.communicate(timeout=60)[0])
+    assert done.returncode == -9
+    numbers = {pid: struct.unpack("4q", (folder / f"live.{pid}").read_bytes()) for pid in (done.pid, child)}
+    assert numbers[child] == (20, 0, 0, 140)
+    calls, _, failed, allocated = numbers[done.pid]
+    assert (calls, failed, allocated) == (301, 0, 1002100)
 
 
 @pytest.fixture
