@@ -144,9 +144,9 @@ def record_counted(record, counter, tmp_path):
     number = iter(range(1, 10000))
 
     def run(command, *options, env=None, **more):
-        output = tmp_path / f"counted-{next(number)}.json"
-        recording = record(command, *options, env={**(env or {}), "LD_PRELOAD": str(counter), "COUNTER_OUTPUT": str(output)}, **more)
-        return recording, json.loads(output.read_text())
+        output = str(tmp_path / f"counted-{next(number)}.%p.json")  # the launcher is counted, too
+        recording = record(command, *options, env={**(env or {}), "LD_PRELOAD": str(counter), "COUNTER_OUTPUT": output}, **more)
+        return recording, json.loads(Path(output.replace("%p", str(recording.header.pid))).read_text())
 
     return run
 
