@@ -18,6 +18,8 @@
 
 enum { SLOTS_MIN = 1024, UNKNOWN_GROUP = 0 };
 #define WRAPPER_BIT UINT32_C(0x80000000) /* in a membership: the function only passes allocations on */
+#define HIDDEN_BIT UINT32_C(0x40000000)  /* ... has no name */
+#define GROUP_MASK UINT32_C(0x3fffffff)
 
 /* Which group a symbol belongs to: found by its content once, by its address from then on. */
 struct slot {
@@ -167,6 +169,8 @@ static uint32_t membership_of(struct builder *builder, const struct hwi_symbol *
   bool folds = !builder->report->options.all_frames;
   if (folds && symbol->function != NULL && hwi_patterns_match(hwi_rules_wrappers, symbol->function))
     slot.membership |= WRAPPER_BIT;
+  if (folds && symbol->function == NULL && module != 0)
+    slot.membership |= HIDDEN_BIT;
   table->slots[at] = slot;
   table->used++;
   return slot.membership;
@@ -225,7 +229,7 @@ static void sum_frames(struct builder *builder, const struct hwi_selection *sele
 static bool occurs_from(const struct builder *builder, uint32_t from, uint32_t to, uint32_t group)
 {
   for (uint32_t i = from; i < to; i++) {
-    if ((builder->memberships[i] & ~WRAPPER_BIT) == group)
+    if ((builder->memberships[i] & GROUP_MASK) == group)
       return true;
   }
   return false;
@@ -248,7 +252,7 @@ static void sum_totals(struct builder *builder)
 {
   for (uint32_t frame = 1; frame < builder->report->profile->frame_count; frame++) {
     for (uint32_t i = builder->offsets[frame]; i < builder->offsets[frame + 1]; i++) {
-      uint32_t group = builder->memberships[i] & ~WRAPPER_BIT;
+      uint32_t group = builder->memberships[i] & GROUP_MASK;
       if (!occurs_above(builder, frame, i, group))
         hwi_amount_add(&builder->groups->items[group].total, &builder->amounts[frame]);
     }
@@ -256,19 +260,30 @@ static void sum_totals(struct builder *builder)
   hwi_amount_add(&builder->groups->items[UNKNOWN_GROUP].total, &builder->amounts[0]);
 }
 
-/* The group that asked for a stack's allocations: of the innermost frame that is no wrapper, else of the outermost. */
+/* The group that asked for a stack's allocations, found as hwi_named_frames_trim finds it: of the innermost frame that is
+ * no wrapper and no nameless helper of one, else of the outermost. */
 static uint32_t self_group(const struct builder *builder, uint32_t stack)
 {
   const struct hwi_profile *profile = builder->report->profile;
-  uint32_t last = UNKNOWN_GROUP;
+  uint32_t last = UNKNOWN_GROUP, found = UNKNOWN_GROUP, hidden = 0, hidden_module = 0;
   for (uint32_t frame = profile->stacks[stack].frame; frame != 0; frame = profile->frames[frame].caller) {
     for (uint32_t i = builder->offsets[frame]; i < builder->offsets[frame + 1]; i++) {
-      last = builder->memberships[i] & ~WRAPPER_BIT;
-      if ((builder->memberships[i] & WRAPPER_BIT) == 0)
-        return last;
+      uint32_t membership = builder->memberships[i];
+      last = membership & GROUP_MASK;
+      if (membership & WRAPPER_BIT) {
+        hidden = 0; /* what was nameless before it were its helpers */
+        continue;
+      }
+      if (hidden == 0) {
+        found = last;
+        hidden_module = profile->frames[frame].module;
+      }
+      bool helper = (membership & HIDDEN_BIT) && profile->frames[frame].module == hidden_module;
+      if (!helper || ++hidden > HWI_HIDDEN_HELPERS_MAX)
+        return found;
     }
   }
-  return last;
+  return hidden > 0 ? found : last;
 }
 
 static int compare_groups(const void *left, const void *right, void *context)

@@ -84,10 +84,33 @@ const char *hwi_base_name(const char *path)
 
 /* --- which frames say something --- */
 
+/* A function's name as the lists have it: libc calls itself by aliases that begin with __GI_. */
+static const char *plain_name(const struct hwi_symbol *symbol)
+{
+  static const char alias[] = "__GI_";
+  bool aliased = strncmp(symbol->function, alias, sizeof alias - 1) == 0;
+  return aliased ? symbol->function + sizeof alias - 1 : symbol->function;
+}
+
 static bool is_wrapper(const struct hwi_shown_frame *frame)
 {
   return frame->symbol != NULL && frame->symbol->function != NULL &&
-         hwi_patterns_match(hwi_rules_wrappers, frame->symbol->function);
+         hwi_patterns_match(hwi_rules_wrappers, plain_name(frame->symbol));
+}
+
+/* Behind the wrapper that `first` is, or that calls it where a stripped module hides the names of the wrapper's helpers;
+ * `first` where there is none. One frame is left. */
+static uint32_t behind_wrapper(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
+{
+  for (uint32_t i = first; i + 1 < last && i - first <= HWI_HIDDEN_HELPERS_MAX; i++) {
+    const struct hwi_shown_frame *frame = &frames->items[i];
+    if (is_wrapper(frame))
+      return i + 1;
+    bool hidden = frame->symbol != NULL && frame->symbol->function == NULL && frame->module != 0;
+    if (!hidden || frame->module != frames->items[first].module)
+      break;
+  }
+  return first;
 }
 
 static bool is_start(const struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
@@ -95,7 +118,7 @@ static bool is_start(const struct hwi_named_frames *frames, const struct hwi_sho
   if (frame->symbol == NULL)
     return false;
   if (frame->symbol->function != NULL)
-    return hwi_patterns_match(hwi_rules_starts, frame->symbol->function);
+    return hwi_patterns_match(hwi_rules_starts, plain_name(frame->symbol));
   return hwi_patterns_match(hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
 }
 
@@ -105,8 +128,8 @@ void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *firs
   *last = frames->count;
   while (*last > 1 && is_start(frames, &frames->items[*last - 1]))
     --*last;
-  while (*first + 1 < *last && is_wrapper(&frames->items[*first]))
-    ++*first;
+  for (uint32_t end; (end = behind_wrapper(frames, *first, *last)) > *first;)
+    *first = end;
 }
 
 bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
@@ -119,7 +142,7 @@ bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
   if (hwi_patterns_match(hwi_rules_runtime, hwi_module_path(frames->profile, allocator->module)))
     return true;
   if (allocator->symbol != NULL && allocator->symbol->function != NULL &&
-      hwi_patterns_match(hwi_rules_runtime, allocator->symbol->function))
+      hwi_patterns_match(hwi_rules_runtime, plain_name(allocator->symbol)))
     return true;
   for (uint32_t i = 0; i < frames->count; i++) {
     if (!hwi_patterns_match(hwi_rules_runtime_modules, hwi_module_path(frames->profile, frames->items[i].module)))

@@ -7,6 +7,8 @@
 
 #include "report/report.h"
 
+enum { HWI_HIDDEN_HELPERS_MAX = 2 }; /* nameless frames below a known wrapper that belong to it */
+
 struct hwi_shown_frame {
   const struct hwi_symbol *symbol; /* NULL: stands for `address` frames left out by the recorder (0: unknown number) */
   uint64_t address;

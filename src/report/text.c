@@ -3,7 +3,8 @@
 
 #include "report/text.h"
 
-enum { TOP_DEFAULT = 10 };
+/* Crumbs are rows behind the fifth that have less than half a percent. */
+enum { TOP_DEFAULT = 10, CRUMB_ROWS = 5, CRUMB_SHARE = 200 };
 
 /* --- lines --- */
 
@@ -25,17 +26,22 @@ void hwi_text_blank(struct hwi_text *text)
   fputc('\n', text->style->out);
 }
 
-/* The bytes of `line` up to the last blank that lets the rest fit into `cells`; all of it where there is none. */
+/* The bytes of `line` up to the blank at which it is broken so that they fit into `cells`: behind a comma or the like where
+ * that is not too early, so that numbers keep their units; else the last one. All that fits where there is none. */
 static size_t break_at(const char *line, size_t cells, size_t indent)
 {
-  size_t fits = hwi_cells_prefix(line, cells);
+  size_t fits = hwi_cells_prefix(line, cells), last = 0;
   if (line[fits] == '\0')
     return fits;
   for (size_t at = fits; at > indent; at--) {
-    if (line[at] == ' ')
+    if (line[at] != ' ')
+      continue;
+    if (strchr(",;:.+)", line[at - 1]) != NULL && at > fits / 2)
       return at;
+    if (last == 0)
+      last = at;
   }
-  return fits;
+  return last > 0 ? last : fits;
 }
 
 void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasis emphasis)
@@ -88,9 +94,15 @@ void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selec
   }
   if (text->runtime == NULL)
     return;
-  hwi_line_printf(&text->line, "  %s in ", hwi_bytes_text(selection->selected.live_bytes).text);
-  hwi_line_counted(&text->line, selection->selected.live_blocks, "block");
-  hwi_line_printf(&text->line, "; beside them the runtime's own (libc, libstdc++, loader): %s in ",
+  hwi_line_puts(&text->line, "  ");
+  if (selection->stack_count > 0) {
+    hwi_line_printf(&text->line, "%s in ", hwi_bytes_text(selection->selected.live_bytes).text);
+    hwi_line_counted(&text->line, selection->selected.live_blocks, "block");
+    hwi_line_puts(&text->line, "; beside them");
+  } else {
+    hwi_line_puts(&text->line, "nothing but");
+  }
+  hwi_line_printf(&text->line, " the runtime's own (libc, libstdc++, loader): %s in ",
                   hwi_bytes_text(text->runtime->amount.live_bytes).text);
   hwi_line_counted(&text->line, text->runtime->amount.live_blocks, "block");
   hwi_text_end_wrapped(text, 4, HWI_PLAIN);
@@ -151,6 +163,12 @@ uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count)
   if (top == HWI_TOP_DEFAULT)
     top = TOP_DEFAULT;
   return top == 0 || top > count ? count : top;
+}
+
+bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost, uint64_t all)
+{
+  const struct hwi_report_options *options = &text->report->options;
+  return options->top == HWI_TOP_DEFAULT && !options->leaks && row >= CRUMB_ROWS && cost < all / CRUMB_SHARE;
 }
 
 /* --- the report --- */

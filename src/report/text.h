@@ -63,7 +63,10 @@ void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t
 void hwi_text_amount_titles(struct hwi_text *text);
 void hwi_text_amounts(struct hwi_text *text, const struct hwi_amount *amount);
 
-/* How many of `count` rows are shown. */
+/* Whether a row is so small that nobody asked for it: the default shows none of these. */
+bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost, uint64_t all);
+
+/* How many of `count` rows are shown at most. */
 uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count);
 
 #endif

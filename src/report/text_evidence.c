@@ -90,8 +90,8 @@ void hwi_text_notes(struct hwi_text *text)
     for (uint32_t k = 0; k < info->note_count; k++)
       note_unseen(text, &info->notes[k]);
     if (info->children_unseen > 0) {
-      hwi_line_printf(&text->line, "Not seen: %s children ran without the recorder (static, 32-bit, setuid or env -i).",
-                      hwi_count_text(info->children_unseen).text);
+      hwi_line_printf(&text->line, "Not seen: %s %s ran without the recorder (static, 32-bit, setuid or env -i).",
+                      hwi_count_text(info->children_unseen).text, info->children_unseen == 1 ? "child" : "children");
       end_note(text, HWI_PLAIN);
     }
     any |= text->printed != before;

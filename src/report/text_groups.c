@@ -75,9 +75,11 @@ static void add_second(struct hwi_line *line, const struct table *table, const s
   hwi_line_release(&name);
 }
 
+/* The calls of a source line give way to its function. */
 static bool shows_calls(const struct table *table)
 {
-  return table->text->style->columns >= HWI_NARROW_COLUMNS && table->text->cost != HWI_COST_CALLS;
+  unsigned least = table->by == HWI_BY_LINE ? HWI_WIDE_COLUMNS : HWI_NARROW_COLUMNS;
+  return table->text->style->columns >= least && table->text->cost != HWI_COST_CALLS;
 }
 
 static void measure(struct table *table, const struct hwi_groups *groups, uint64_t rows)
@@ -131,14 +133,18 @@ static void print_row(struct table *table, const struct hwi_group *group, uint64
   if (shows_calls(table))
     hwi_line_right(&text->line, hwi_count_text(group->self.calls).text, HWI_AMOUNT_CELLS);
   hwi_line_repeat(&text->line, " ", GAP_CELLS);
-  struct hwi_line name = {0};
-  add_name(&name, table, group, table->name_cells);
+  struct hwi_line name = {0}, second = {0};
+  add_second(&second, table, group, table->second_cells);
+  bool alone = second.bytes == 0; /* a name without a second one may take its place */
+  size_t cells = table->name_cells + (alone && table->second_cells > 0 ? GAP_CELLS + table->second_cells : 0);
+  add_name(&name, table, group, cells);
   hwi_line_left(&text->line, hwi_line_text(&name), table->name_cells);
-  hwi_line_release(&name);
-  if (table->second_cells > 0) {
+  if (!alone && table->second_cells > 0) {
     hwi_line_repeat(&text->line, " ", GAP_CELLS);
-    add_second(&text->line, table, group, table->second_cells);
+    hwi_line_puts(&text->line, hwi_line_text(&second));
   }
+  hwi_line_release(&name);
+  hwi_line_release(&second);
   hwi_text_end(text, HWI_PLAIN);
 }
 

@@ -1,5 +1,6 @@
 /* text_head.c - the first lines of a text report: which run this is, and its figures */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/text.h"
@@ -138,27 +139,37 @@ static void fill_figures(const struct hwi_text *text, struct figure figures[FIGU
            text->style->columns < HWI_NARROW_COLUMNS ? "" : " of allocations");
   right[1] = (struct figure){"failed", hwi_count_text(totals->failed_calls), ""};
   right[2] = (struct figure){"at the end", hwi_bytes_text(totals->live_bytes_at_end), ""};
-  set_more(&right[2], "", hwi_count_text(totals->live_blocks_at_end), " blocks");
+  set_more(&right[2], "", hwi_count_text(totals->live_blocks_at_end),
+           totals->live_blocks_at_end == 1 ? " block" : " blocks");
   right[3] = (struct figure){"recording", recording_state(text), ""};
   struct hwi_number lost_text = hwi_count_text(lost), cut_text = hwi_count_text(cut);
   snprintf(right[3].more, sizeof right[3].more, "%.24s lost, %.24s cut", lost_text.text, cut_text.text);
 }
 
+static void print_figure(struct hwi_text *text, const struct figure *figure, bool right)
+{
+  enum { GAP_CELLS = 3 };
+  bool narrow = text->style->columns < HWI_NARROW_COLUMNS;
+  size_t label = narrow && right ? 11 : 12, value = narrow && right ? 10 : 11;
+  if (right)
+    hwi_line_pad(&text->line, narrow ? 41 : 44);
+  else
+    hwi_line_pad(&text->line, 2);
+  hwi_line_left(&text->line, figure->label, label);
+  hwi_line_right(&text->line, figure->value.text, value);
+  hwi_line_repeat(&text->line, " ", GAP_CELLS);
+  size_t used = hwi_cells(hwi_line_text(&text->line)), columns = text->style->columns;
+  hwi_line_shorten(&text->line, figure->more, columns > used ? columns - used : 0, hwi_style_ellipsis(text->style));
+}
+
 static void print_figures(struct hwi_text *text)
 {
-  enum { LABEL_CELLS = 14, VALUE_CELLS = 11, GAP_CELLS = 3, BLOCK_CELLS = 42 };
   struct figure figures[FIGURE_BLOCKS][FIGURE_ROWS];
   fill_figures(text, figures);
   hwi_text_blank(text);
   for (int row = 0; row < FIGURE_ROWS; row++) {
-    for (int block = 0; block < FIGURE_BLOCKS; block++) {
-      const struct figure *figure = &figures[block][row];
-      hwi_line_pad(&text->line, block * BLOCK_CELLS + 2);
-      hwi_line_left(&text->line, figure->label, LABEL_CELLS - 2);
-      hwi_line_right(&text->line, figure->value.text, VALUE_CELLS);
-      hwi_line_repeat(&text->line, " ", GAP_CELLS);
-      hwi_line_puts(&text->line, figure->more);
-    }
+    print_figure(text, &figures[0][row], false);
+    print_figure(text, &figures[1][row], true);
     hwi_text_end(text, HWI_PLAIN);
   }
   hwi_text_blank(text);
@@ -173,22 +184,47 @@ void hwi_text_head(struct hwi_text *text)
   print_figures(text);
 }
 
+/* --- the processes of a run --- */
+
+static int compare_images(const void *left, const void *right)
+{
+  const struct hwi_image *a = *(const struct hwi_image *const *)left, *b = *(const struct hwi_image *const *)right;
+  if (a->totals.allocated_bytes != b->totals.allocated_bytes)
+    return a->totals.allocated_bytes > b->totals.allocated_bytes ? -1 : 1;
+  return a->info->header.pid < b->info->header.pid ? -1 : a->info->header.pid > b->info->header.pid;
+}
+
+static void print_image(struct hwi_text *text, const struct hwi_image *image)
+{
+  hwi_line_printf(&text->line, "%9" PRIu32, image->info->header.pid);
+  hwi_line_right(&text->line, hwi_count_text(image->totals.allocation_calls).text, HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_bytes_text(image->totals.allocated_bytes).text, HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_bytes_text(image->totals.peak_bytes).text, HWI_AMOUNT_CELLS);
+  hwi_line_puts(&text->line, "   ");
+  add_cut(text, image->info->command != NULL ? image->info->command : "");
+  hwi_text_end(text, HWI_PLAIN);
+}
+
 void hwi_text_images(struct hwi_text *text)
 {
+  const struct hwi_image **images = calloc(text->profile->image_count, sizeof(const struct hwi_image *));
+  uint32_t count = 0;
+  for (uint32_t i = 0; images != NULL && i < text->profile->image_count; i++) {
+    if (text->profile->images[i].counted)
+      images[count++] = &text->profile->images[i];
+  }
+  if (count > 0)
+    qsort(images, count, sizeof *images, compare_images);
   hwi_text_heading(text, "Processes", "");
   hwi_line_puts(&text->line, "      pid       calls   allocated        peak   command");
   hwi_text_end(text, HWI_DIM);
-  for (uint32_t i = 0; i < text->profile->image_count; i++) {
-    const struct hwi_image *image = &text->profile->images[i];
-    if (!image->counted)
-      continue;
-    hwi_line_printf(&text->line, "%9" PRIu32, image->info->header.pid);
-    hwi_line_right(&text->line, hwi_count_text(image->totals.allocation_calls).text, HWI_AMOUNT_CELLS);
-    hwi_line_right(&text->line, hwi_bytes_text(image->totals.allocated_bytes).text, HWI_AMOUNT_CELLS);
-    hwi_line_right(&text->line, hwi_bytes_text(image->totals.peak_bytes).text, HWI_AMOUNT_CELLS);
-    hwi_line_puts(&text->line, "   ");
-    add_cut(text, image->info->command != NULL ? image->info->command : "");
+  uint64_t rows = hwi_text_rows(text, count);
+  for (uint64_t row = 0; row < rows; row++)
+    print_image(text, images[row]);
+  if (rows < count) {
+    hwi_line_printf(&text->line, "          and %s more (--top 0)", hwi_count_text(count - rows).text);
     hwi_text_end(text, HWI_PLAIN);
   }
   hwi_text_blank(text);
+  free(images);
 }

@@ -370,7 +370,11 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
   while (count < selection->stack_count &&
          hwi_amount_cost(&selection->amounts[selection->stacks[count]], text->cost) > 0)
     count++;
-  uint64_t rows = hwi_text_rows(text, count);
+  uint64_t rows = hwi_text_rows(text, count), all = hwi_amount_cost(&selection->all, text->cost);
+  while (rows > 0 &&
+         hwi_text_is_crumb(text, rows - 1,
+                           hwi_amount_cost(&selection->amounts[selection->stacks[rows - 1]], text->cost), all))
+    rows--;
   print_heading(text, selection);
   int status = measure(&printer, selection, rows, error);
   struct hwi_amount rest = selection->selected;

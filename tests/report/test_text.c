@@ -1,0 +1,240 @@
+/* test_text.c - the text report, word by word: what an engineer reads first must not change by accident
+ *
+ * Each picture is compared with tests/report/golden/NAME.txt; HW_UPDATE_GOLDEN=1 writes them anew, to be looked at.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <locale.h>
+#include <stdlib.h>
+
+#include "report/line.h"
+#include "sample_profile.h"
+
+static struct sample sample;
+static struct hwi_report report;
+static struct hwi_style style;
+
+static int begin(void **state)
+{
+  (void)state;
+  sample_init(&sample);
+  report = sample_report(&sample);
+  style = (struct hwi_style){.columns = 100, .utf8 = true};
+  return setlocale(LC_CTYPE, "C.UTF-8") != NULL ? 0 : -1;
+}
+
+static char *print(void)
+{
+  char *text = NULL;
+  size_t bytes = 0;
+  style.out = open_memstream(&text, &bytes);
+  assert_non_null(style.out);
+  struct hwi_error error = {0};
+  assert_int_equal(hwi_report_text(&report, &style, &error), 0);
+  fclose(style.out);
+  return text;
+}
+
+static char *read_all(const char *path)
+{
+  static char text[65536];
+  FILE *file = fopen(path, "r");
+  if (file == NULL)
+    return NULL;
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  return text;
+}
+
+static void assert_looks_like(const char *name)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s/tests/report/golden/%s.txt", HW_SOURCE_DIR, name);
+  char *text = print();
+  if (getenv("HW_UPDATE_GOLDEN") != NULL) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+  }
+  const char *golden = read_all(path);
+  if (golden == NULL)
+    fail_msg("%s is missing", path);
+  assert_string_equal(text, golden);
+  free(text);
+}
+
+static void first_screen_at_three_widths(void **state)
+{
+  (void)state;
+  style.columns = 80;
+  assert_looks_like("first-80");
+  style.columns = 100;
+  assert_looks_like("first-100");
+  style.columns = 200;
+  assert_looks_like("first-200");
+}
+
+static void ascii_without_utf8(void **state)
+{
+  (void)state;
+  style.utf8 = false;
+  assert_looks_like("first-ascii");
+}
+
+static void all_frames(void **state)
+{
+  (void)state;
+  report.options.all_frames = true;
+  assert_looks_like("frames-all");
+}
+
+static void leaks(void **state)
+{
+  (void)state;
+  report.options.leaks = true;
+  assert_looks_like("leaks");
+}
+
+static void groups(void **state)
+{
+  static const char *const names[] = {"by-stack",  "by-function", "by-file", "by-line",
+                                      "by-module", "by-thread",   "by-size"};
+  (void)state;
+  for (int by = HWI_BY_FUNCTION; by <= HWI_BY_SIZE; by++) {
+    report.options.by = by;
+    assert_looks_like(names[by]);
+  }
+}
+
+static void costs(void **state)
+{
+  static const char *const names[] = {"cost-peak", "cost-live", "cost-calls", "cost-bytes", "cost-temporary"};
+  (void)state;
+  report.options.top = 2;
+  for (int cost = HWI_COST_LIVE; cost <= HWI_COST_TEMPORARY; cost++) {
+    report.options.cost = cost;
+    assert_looks_like(names[cost]);
+  }
+}
+
+static void one_thread(void **state)
+{
+  (void)state;
+  report.options.thread = "cont*";
+  assert_looks_like("thread");
+}
+
+static void few_calls_are_summed(void **state)
+{
+  (void)state;
+  report.options.min_calls = 2;
+  report.options.top = 1;
+  assert_looks_like("min-calls");
+}
+
+/* All that can be wrong with a recording is said before the figures. */
+static void troubles(void **state)
+{
+  static const struct hwi_mark marks[] = {{50000000000, HW_TOOL_PAUSED, ""},
+                                          {80000000000, HW_TOOL_RESUMED, ""},
+                                          {120000000000, HW_TOOL_MARK, "map loaded"}};
+  static const struct hwi_note notes[] = {{HW_NOTE_OWN_MALLOC, "/opt/lib/libtuned.so"}, {HW_NOTE_BOOT_BLOCKS, "3"}};
+  static const struct hwi_rss_point rss[] = {
+      {431000000000, {.rss = 588400000, .file = 38000000, .recorder = 8000000, .stacks = 12300000}}};
+  (void)state;
+  sample.info.marks = marks, sample.info.mark_count = 3;
+  sample.info.notes = notes, sample.info.note_count = 2;
+  sample.info.rss = rss, sample.info.rss_count = 1;
+  sample.profile.totals.peak_usable_bytes = 434000000;
+  sample.profile.totals.unmatched_frees = 7;
+  sample.info.header.state = HW_STATE_STOPPED_DISK;
+  sample.info.silent_from_ns = 500000000000;
+  sample.info.damaged_chunks = 2, sample.info.first_damage_off = 123456;
+  sample.info.header.lost_events = 12;
+  sample.info.header.truncated_stacks = 5;
+  sample.info.children_unseen = 1;
+  sample.exit.signal = 9;
+  report.options.top = 1;
+  assert_looks_like("troubles");
+}
+
+static void a_run_of_several_processes(void **state)
+{
+  (void)state;
+  sample.images[1].counted = true;
+  sample.info.being_written = true;
+  report.options.top = 1;
+  assert_looks_like("children");
+}
+
+static void next_steps_on_a_terminal_only(void **state)
+{
+  (void)state;
+  report.options.top = 1;
+  style.terminal = style.colour = true;
+  char *text = print();
+  assert_non_null(strstr(text, "\nNext:") != NULL ? text : strstr(text, "Next: report"));
+  assert_non_null(strstr(text, "\033[1m"));
+  free(text);
+  style.terminal = style.colour = false;
+  text = print();
+  assert_null(strstr(text, "Next:"));
+  assert_null(strstr(text, "\033"));
+  free(text);
+}
+
+/* Names from a trace cannot drive the terminal, and no line is wider than asked for. */
+static void every_line_fits_and_is_clean(void **state)
+{
+  (void)state;
+  report.options.top = 0;
+  report.options.cost = HWI_COST_BYTES;
+  for (style.columns = 80; style.columns <= 240; style.columns += 7) {
+    char *text = print();
+    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+      if (hwi_cells(line) > style.columns)
+        fail_msg("wider than %u: %s", style.columns, line);
+      assert_null(strchr(line, '\033'));
+    }
+    free(text);
+  }
+}
+
+/* A program that allocated nothing, of which nothing else is known. */
+static void nothing_at_all(void **state)
+{
+  static const struct hwi_profile empty = {.stack_count = 1, .frame_count = 1, .module_count = 1};
+  (void)state;
+  report.profile = &empty;
+  for (int by = HWI_BY_STACK; by <= HWI_BY_SIZE; by++) {
+    report.options.by = by;
+    free(print());
+  }
+  report.options.by = HWI_BY_STACK;
+  assert_looks_like("nothing");
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(first_screen_at_three_widths, begin),
+      cmocka_unit_test_setup(ascii_without_utf8, begin),
+      cmocka_unit_test_setup(all_frames, begin),
+      cmocka_unit_test_setup(leaks, begin),
+      cmocka_unit_test_setup(groups, begin),
+      cmocka_unit_test_setup(costs, begin),
+      cmocka_unit_test_setup(one_thread, begin),
+      cmocka_unit_test_setup(few_calls_are_summed, begin),
+      cmocka_unit_test_setup(troubles, begin),
+      cmocka_unit_test_setup(a_run_of_several_processes, begin),
+      cmocka_unit_test_setup(next_steps_on_a_terminal_only, begin),
+      cmocka_unit_test_setup(every_line_fits_and_is_clean, begin),
+      cmocka_unit_test_setup(nothing_at_all, begin),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
