@@ -30,3 +30,6 @@ if(HW_SANITIZE)
   target_compile_options(hw-sanitize INTERFACE -fsanitize=${HW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(hw-sanitize INTERFACE -fsanitize=${HW_SANITIZE})
 endif()
+if(HW_FUZZ)
+  target_compile_options(hw-sanitize INTERFACE -fsanitize=fuzzer-no-link) # coverage, which libFuzzer goes by
+endif()

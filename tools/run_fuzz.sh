@@ -1,6 +1,6 @@
 #!/bin/sh
 # run_fuzz.sh   builds the fuzz targets and runs each for its share of FUZZ_SECONDS; a crash leaves its input in build/fuzz.
-# The seeds of tests/AREA/fuzz_NAME.c lie in tests/AREA/seeds or are made by tests/AREA/make_seeds.sh BUILD FOLDER.
+# The seeds of tests/AREA/fuzz_NAME.c are made by tests/AREA/make_seeds.py BUILD FOLDER.
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}
@@ -15,8 +15,7 @@ for source in "$@"; do
   area=$(dirname "$source")
   corpus=build/fuzz/corpus/$name
   mkdir -p "$corpus"
-  [ ! -d "$area/seeds" ] || cp "$area"/seeds/* "$corpus/"
-  [ ! -x "$area/make_seeds.sh" ] || "$area/make_seeds.sh" build "$corpus"
+  /usr/bin/python3 "$area/make_seeds.py" build "$corpus"
   echo "fuzz: $name for $share s"
   "build/fuzz/bin/$name" -max_total_time="$share" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
     -artifact_prefix=build/fuzz/ "$corpus" >"build/fuzz/$name.log" 2>&1 || {
