@@ -72,6 +72,7 @@ struct hwi_lane {
   uint8_t *at, *end; /* where the next event goes; the last byte that one may touch lies below `end` */
   struct hw_chunk_header *chunk; /* NULL: none yet */
   uint64_t last_tick, last_address, last_node_address;
+  uint32_t last_node; /* defined in this chunk */
   uint64_t event_count; /* of this lane: which stacks are audited */
   struct hwi_kept kept;
   struct hwi_range range;
@@ -84,6 +85,7 @@ struct hwi_lane {
   uint64_t chunk_began; /* clock */
   uint32_t thread;      /* number of the thread whose events these are */
   bool is_new_chunk;    /* since stream.c last looked */
+  uint32_t recent[HW_RECENT_SLOTS]; /* nodes of this chunk's allocations, see format.h */
 };
 
 /* Makes sure that `bytes` more fit, in a new chunk if need be. False: nothing can be kept any more (counted by the caller). */

@@ -148,12 +148,15 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
     return false;
   uint64_t address = node->key & ((UINT64_C(1) << ENTRY_SHIFT) - 1);
   uint8_t *at = hwi_lane_begin(lane, HW_OP_NODE, lane->last_tick);
-  at = hwi_put_varint(at, number);
-  at = hwi_put_varint(at, node->parent);
-  at = hwi_put_varint(at, node->module);
-  *at++ = (uint8_t)(node->key >> ENTRY_SHIFT);
+  uint8_t entry = (uint8_t)(node->key >> ENTRY_SHIFT);
+  at = hwi_put_varint(at, hwi_zigzag((int64_t)number - ((int64_t)lane->last_node + 1)));
+  at = hwi_put_varint(at, hwi_zigzag((int64_t)number - (int64_t)node->parent));
+  at = hwi_put_varint(at, (uint64_t)node->module << 1 | (entry != 0));
+  if (entry)
+    *at++ = entry;
   at = hwi_put_varint(at, hwi_zigzag((int64_t)(address - lane->last_node_address)));
   lane->last_node_address = address;
+  lane->last_node = number;
   hwi_lane_commit(lane, at);
   return true;
 }

@@ -59,6 +59,26 @@ static inline uint32_t known_node(uint32_t node)
   return node == HWI_NODE_UNKNOWN ? 0 : node;
 }
 
+static inline uint8_t *begin_alloc(struct hwi_lane *lane, uint64_t tick, uint32_t node)
+{
+  uint8_t slot = hw_recent_slot(node);
+  bool is_recent = lane->recent[slot] == node && node;
+  uint8_t *at = hwi_lane_begin(lane, is_recent ? HW_OP_ALLOC_RECENT : HW_OP_ALLOC, tick);
+  if (is_recent) {
+    *at = slot;
+    return at + 1;
+  }
+  lane->recent[slot] = node;
+  return hwi_put_varint(at, node);
+}
+
+static uint8_t *begin_aligned(struct hwi_lane *lane, uint64_t tick, uint32_t node, size_t align)
+{
+  uint8_t *at = hwi_lane_begin(lane, HW_OP_ALLOC_ALIGNED, tick);
+  *at++ = log2_of(align);
+  return hwi_put_varint(at, node);
+}
+
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
@@ -70,10 +90,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (__builtin_expect(!is_paused(), 1)) {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1)) {
-      uint8_t *at = hwi_lane_begin(lane, align ? HW_OP_ALLOC_ALIGNED : HW_OP_ALLOC, tick);
-      if (align)
-        *at++ = log2_of(align);
-      at = hwi_put_varint(at, node);
+      uint8_t *at = align ? begin_aligned(lane, tick, node, align) : begin_alloc(lane, tick, node);
       at = put_size(at, size, block);
       at = hwi_lane_put_address(lane, at, (uintptr_t)block);
       hwi_lane_commit(lane, at);

@@ -108,11 +108,12 @@ static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cu
       return NULL;
     return at + bytes;
   }
-  uint64_t number = varint(&at);
-  uint64_t parent = at ? varint(&at) : 0;
+  uint64_t number = (uint64_t)unzigzag(varint(&at)) + cursor->node + 1;
+  uint64_t parent = at ? number - (uint64_t)unzigzag(varint(&at)) : 0;
   uint64_t module = at ? varint(&at) : 0;
-  uint8_t entry = at ? *at++ : 0;
+  uint8_t entry = at && module & 1 ? *at++ : HW_ENTRY_NONE;
   uint64_t delta = at ? varint(&at) : 0;
+  module >>= 1;
   if (!at || at > cursor->end || number > UINT32_MAX || parent > UINT32_MAX || module > UINT32_MAX)
     return NULL;
   uint64_t pc = cursor->node_address + (uint64_t)unzigzag(delta);
@@ -126,20 +127,22 @@ static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cu
   if (!hwi_definitions_add_node(definitions, (uint32_t)number, &node))
     return NULL;
   cursor->node_address = pc;
+  cursor->node = (uint32_t)number;
   return at;
 }
 
-/* One allocation or failed call, after its alignment. */
-static inline const uint8_t *allocation(struct hwi_cursor *cursor, struct hwi_event *event, const uint8_t *at)
+static inline const uint8_t *node_of(struct hwi_event *event, const uint8_t *at)
 {
   uint64_t node = varint(&at);
-  if (!at || node > UINT32_MAX)
-    return NULL;
   event->node = (uint32_t)node;
-  if (event->kind == HWI_EVENT_FAILED) {
-    event->size = varint(&at);
-    return at;
-  }
+  return node > UINT32_MAX ? NULL : at;
+}
+
+/* What follows the node of an allocation. */
+static inline const uint8_t *block(struct hwi_cursor *cursor, struct hwi_event *event, const uint8_t *at)
+{
+  if (!at)
+    return NULL;
   event->size = sizes(cursor, &at, &event->usable);
   if (at)
     event->address = address(&at, cursor->address);
@@ -202,11 +205,17 @@ int hwi_decode(struct hwi_cursor *cursor, struct hwi_definitions *definitions, s
     *event = (struct hwi_event){.tick = cursor->tick, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
     int made = 1;
     switch (op) {
+    case HW_OP_ALLOC_RECENT:
+      event->node = cursor->recent[*at++];
+      at = event->node ? block(cursor, event, at) : NULL;
+      break;
+    case HW_OP_ALLOC:
+      at = block(cursor, event, node_of(event, at));
+      cursor->recent[hw_recent_slot(event->node)] = event->node;
+      break;
     case HW_OP_ALLOC_ALIGNED:
       event->alignment_log2 = *at++;
-      __attribute__((fallthrough));
-    case HW_OP_ALLOC:
-      at = allocation(cursor, event, at);
+      at = block(cursor, event, node_of(event, at));
       break;
     case HW_OP_FREE:
     case HW_OP_DELETE:
@@ -222,7 +231,8 @@ int hwi_decode(struct hwi_cursor *cursor, struct hwi_definitions *definitions, s
     case HW_OP_FAILED:
       event->kind = HWI_EVENT_FAILED;
       event->alignment_log2 = *at++;
-      at = allocation(cursor, event, at);
+      at = node_of(event, at);
+      event->size = at ? varint(&at) : 0;
       break;
     case HW_OP_NODE:
     case HW_OP_RECORD:

@@ -13,8 +13,10 @@ struct hwi_cursor {
   uint64_t tick;
   uint64_t address;      /* the last one of an event */
   uint64_t node_address; /* the last one of a NODE */
+  uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
   bool usable;  /* events carry the usable size */
+  uint32_t recent[HW_RECENT_SLOTS]; /* nodes of the chunk's ALLOCs */
   bool damaged; /* `at` is where the events stop making sense; nothing behind it is decoded */
 };
 

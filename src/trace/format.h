@@ -173,13 +173,21 @@ enum hw_op {
                               event's dt counts from), old address (0 delta form as above), size, new address.
                               The old block ends at this event's time. New address 0 never occurs (see FREE_VIA, FAILED). */
   HW_OP_FAILED = 7,        /* alignment (byte: its log2), node, varint of size: a call that returned NULL with no memory */
-  HW_OP_NODE = 8,          /* number, parent number, module, entry (byte), zigzag of address - the chunk's last NODE address,
-                              which is 0 at the start of a chunk */
+  HW_OP_NODE = 8,          /* zigzag of number - (the chunk's last NODE number + 1), zigzag of number - parent number, varint of
+                              module << 1 | has entry, entry (byte) if so, zigzag of address - the chunk's last NODE
+                              address. The last number and address are 0 at the start of a chunk */
   HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
+  HW_OP_ALLOC_RECENT = 10, /* slot (byte), size, address: an ALLOC whose node is the chunk's recent[slot] */
 };
 /* The entry byte of a NODE that is no frame: at least `address` frames (0: nobody knows how many) were left out between its
  * parent and its children, because the stack was deeper than the limit. */
 enum { HW_NODE_CUT = 255 };
+/* recent[] holds node numbers, 0 at the start of a chunk. Every ALLOC sets recent[hw_recent_slot(node)] = node. */
+enum { HW_RECENT_SLOTS = 256 };
+static inline uint8_t hw_recent_slot(uint32_t node)
+{
+  return (uint8_t)(node * UINT32_C(0x9e3779b1) >> 24);
+}
 enum { HW_OP_BITS = 4, HW_OP_MASK = 15, HW_DT_LONG = 15, HW_EVENT_MAX_BYTES = 80 };
 
 /* Payloads of HW_OP_RECORD. `text` runs to the end of the payload. */

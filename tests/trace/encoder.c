@@ -175,12 +175,14 @@ void enc_failed(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64
 void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint32_t module, uint8_t entry, uint64_t at)
 {
   struct enc_chunk *c = begin(enc, chunk, HW_OP_NODE, enc->chunks[chunk].tick);
-  varint(c, number);
-  varint(c, parent);
-  varint(c, module);
-  byte(c, entry);
+  varint(c, zigzag((int64_t)number - ((int64_t)c->node + 1)));
+  varint(c, zigzag((int64_t)number - (int64_t)parent));
+  varint(c, (uint64_t)module << 1 | (entry != 0));
+  if (entry)
+    byte(c, entry);
   varint(c, zigzag((int64_t)(at - c->node_address)));
   c->node_address = at;
+  c->node = number;
 }
 
 void enc_record(struct enc *enc, int chunk, uint8_t type, const void *payload, size_t bytes)
