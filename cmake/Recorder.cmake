@@ -12,10 +12,10 @@ if(HW_RECORD_SOURCES)
   add_library(heapwright-record SHARED ${HW_TARGET_SOURCES})
   target_link_libraries(heapwright-record PRIVATE hw-flags hw-banned)
   target_compile_options(heapwright-record PRIVATE
-    -fPIC -fvisibility=hidden -fno-semantic-interposition -flto ${HW_TARGET_FLAGS})
+    -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto ${HW_TARGET_FLAGS})
   # Bound at load time (-z now): a lazy resolver would need more stack than a small thread has.
   target_link_options(heapwright-record PRIVATE
-    -flto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+    -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
   install(TARGETS heapwright-record LIBRARY DESTINATION lib)
 endif()
 

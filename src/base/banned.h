@@ -11,11 +11,11 @@
 #include <time.h>
 
 #pragma GCC poison strcpy stpcpy strcat sprintf vsprintf /* no bound: snprintf, memcpy with a length */
-#pragma GCC poison strncpy strncat                       /* no end, or a length that nobody gets right: memcpy, snprintf */
-#pragma GCC poison strtok                                /* hidden state: strtok_r, strcspn */
-#pragma GCC poison gets                                  /* no bound: fgets, getline */
-#pragma GCC poison atoi atol atoll atof                  /* no errors: strtoull */
-#pragma GCC poison asctime ctime gmtime localtime        /* hidden state: strftime with gmtime_r, localtime_r */
-#pragma GCC poison tmpnam mktemp                         /* a race: mkstemp */
+#pragma GCC poison strncpy strncat                /* no end, or a length that nobody gets right: memcpy, snprintf */
+#pragma GCC poison strtok                         /* hidden state: strtok_r, strcspn */
+#pragma GCC poison gets                           /* no bound: fgets, getline */
+#pragma GCC poison atoi atol atoll atof           /* no errors: strtoull */
+#pragma GCC poison asctime ctime gmtime localtime /* hidden state: strftime with gmtime_r, localtime_r */
+#pragma GCC poison tmpnam mktemp                  /* a race: mkstemp */
 
 #endif
