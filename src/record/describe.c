@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "platform/os.h"
+#include "record/notes.h"
 #include "record/options.h"
 #include "record/session.h"
 
@@ -42,6 +43,7 @@ void hwi_describe_image(struct hwi_lane *lane)
   hwi_options_each_relevant(add_variable, &environment);
   put_text(lane, HW_RECORD_ENV, text, (long)environment.bytes);
   hwi_os_unmap(text, LONGEST_TEXT);
+  hwi_notes_put(lane);
 }
 
 void hwi_describe_rss(struct hwi_lane *lane)

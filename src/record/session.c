@@ -8,6 +8,7 @@
 #include "record/describe.h"
 #include "record/modules.h"
 #include "record/nodes.h"
+#include "record/notes.h"
 #include "record/place.h"
 #include "record/stream.h"
 
@@ -190,12 +191,21 @@ void hwi_session_loader_returned(void)
 
 /* --- the library's own begin and end in the target --- */
 
+/* A program whose calls are all out of sight makes no event; its trace is begun here to say so. */
 static __attribute__((constructor)) void library_begins(void)
 {
   hwi_os_prepare_thread_end(hwi_stream_thread_ends);
-  hwi_session.is_ready = true;
   if (hwi_stream_self)
     hwi_os_at_thread_end(hwi_stream_self);
+  bool has_begun = hwi_stream_self != NULL;
+  if (!hwi_notes_find() && !has_begun)
+    return;
+  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
+  if (!lane)
+    return;
+  if (has_begun) /* else the beginning wrote them */
+    hwi_notes_put(lane);
+  hwi_stream_leave(lane);
 }
 
 static void put_exit(void)

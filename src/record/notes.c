@@ -1,0 +1,62 @@
+/* notes.c - what the recorder cannot see in this program
+ *
+ * Found once, since finding asks the loader, which a forked child of a threaded program must not; kept for such children.
+ */
+#include "record/notes.h"
+
+#include <string.h>
+
+#include "platform/os.h"
+#include "record/boot.h"
+#include "record/foreign.h"
+
+enum { MOST_NOTES = 8, LONGEST_PATH = 512 };
+
+static struct {
+  uint8_t kind; /* enum hw_note */
+  uint16_t bytes;
+  char path[LONGEST_PATH];
+} notes[MOST_NOTES];
+static uint32_t note_count;
+
+static void remember(enum hw_note kind, const char *module)
+{
+  if (note_count == MOST_NOTES)
+    return;
+  notes[note_count].kind = (uint8_t)kind;
+  long bytes = (long)strnlen(module, LONGEST_PATH);
+  if (bytes)
+    memcpy(notes[note_count].path, module, (size_t)bytes);
+  else
+    bytes = hwi_os_read_link("/proc/self/exe", notes[note_count].path, LONGEST_PATH);
+  notes[note_count++].bytes = bytes > 0 ? (uint16_t)bytes : 0;
+}
+
+bool hwi_notes_find(void)
+{
+  hwi_foreign_find(remember);
+  return note_count > 0;
+}
+
+static uint32_t decimal(char digits[20], uint64_t number)
+{
+  char reversed[20];
+  uint32_t n = 0;
+  do
+    reversed[n++] = (char)('0' + number % 10);
+  while (number /= 10);
+  for (uint32_t i = 0; i < n; i++)
+    digits[i] = reversed[n - 1 - i];
+  return n;
+}
+
+void hwi_notes_put(struct hwi_lane *lane)
+{
+  for (uint32_t i = 0; i < note_count; i++)
+    hwi_lane_put_record(lane, HW_RECORD_NOTE, &notes[i].kind, 1, notes[i].path, notes[i].bytes);
+  if (hwi_boot_block_count()) {
+    uint8_t kind = HW_NOTE_BOOT_BLOCKS;
+    char digits[20];
+    hwi_lane_put_record(lane, HW_RECORD_NOTE, &kind, 1, digits, decimal(digits, hwi_boot_block_count()));
+  }
+}
