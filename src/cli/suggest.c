@@ -52,7 +52,7 @@ void hwi_suggestion_offer(struct hwi_suggestion *suggestion, const char *known)
   if (suggestion->word_bytes >= PREFIX_MIN && strncmp(suggestion->word, known, suggestion->word_bytes) == 0)
     count = 1;
   size_t longer = bytes > suggestion->word_bytes ? bytes : suggestion->word_bytes;
-  if (count > (longer + 2) / 3)
+  if (count > (longer + 1) / 3)
     return;
   if (suggestion->best == NULL || count < suggestion->best_edits) {
     suggestion->best = known;

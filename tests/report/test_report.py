@@ -1,0 +1,250 @@
+"""test_report.py - `report` on recordings of real programs: what is asked for is what comes, and trouble is worded"""
+
+import json
+import os
+import pty
+import subprocess
+import time
+
+import pytest
+
+PROGRAM = """
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+#include <pthread.h>
+
+struct Track { char bytes[1152]; };
+
+__attribute__((noinline)) Track *add_track()
+{
+  return new Track;  // ADD
+}
+
+__attribute__((noinline)) void churn()
+{
+  for (int i = 0; i < 5000; i++) {
+    void *volatile block = malloc(100);  // CHURN
+    free(block);
+  }
+}
+
+__attribute__((noinline)) void grow(std::vector<int> &numbers)
+{
+  numbers.reserve(250000);  // GROW
+}
+
+int main()
+{
+  for (int i = 0; i < 30; i++)
+    add_track();  // leaked
+  {
+    std::vector<int> numbers;
+    grow(numbers);
+  }
+  std::thread worker([] {
+    pthread_setname_np(pthread_self(), "worker");
+    churn();
+  });
+  worker.join();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("program")
+    source = folder / "tracks.cc"
+    source.write_text(PROGRAM)
+    subprocess.run(["g++", "-std=c++17", "-O1", "-g", source, "-o", folder / "tracks", "-pthread"], check=True)
+    return folder / "tracks"
+
+
+@pytest.fixture(scope="module")
+def trace(program, build, tmp_path_factory):
+    """A recording of the program, which all tests here only read."""
+    path = tmp_path_factory.mktemp("recording") / "tracks.hwt"
+    environment = {**os.environ, "LD_PRELOAD": str(build / "lib/libheapwright-record.so"), "HEAPWRIGHT_OUTPUT": str(path)}
+    subprocess.run([program], env=environment, check=True, timeout=60)
+    return path
+
+
+def line_of(text):
+    return next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
+
+
+def report(hw, trace, *options):
+    done = hw("report", *options, trace)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def document(hw, trace, *options):
+    return json.loads(report(hw, trace, "--json", *options))
+
+
+def test_text_names_functions_and_lines(hw, trace):
+    text = report(hw, trace)
+    assert f"tracks.cc:{line_of('// GROW')}" in text
+    assert "add_track" in text
+    assert "1,000,000 B" in text or "1.0 MB" in text
+    assert "_start" not in text  # folded
+    assert "Evidence:" in text and "Next:" not in text
+    assert "_start" in report(hw, trace, "--frames", "all")
+
+
+def test_wrappers_are_passed_over(hw, trace):
+    row = report(hw, trace, "--by", "line").splitlines()
+    first = next(line for line in row if line.startswith("  1 "))
+    assert "new_allocator" not in first and "alloc_traits" not in first
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+@pytest.mark.parametrize("by", ["stack", "function", "file", "line", "module", "thread", "size"])
+def test_every_line_fits(hw, trace, columns, by):
+    done = hw("report", "--by", by, "--top", "0", trace, env={**os.environ, "COLUMNS": str(columns), "LC_ALL": "C"})
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= columns
+    assert done.stdout.isascii()
+
+
+def test_leaks_are_what_was_not_freed(hw, trace):
+    found = document(hw, trace, "--leaks")
+    assert found["live_blocks_at_end"] == found["runtime_blocks"]["live_blocks"] + sum(s["live_blocks"] for s in found["top"])
+    tracks = [s for s in found["top"] if any(f["function"] and "add_track" in f["function"] for f in s["stack"])]
+    assert sum(s["live_blocks"] for s in tracks) == 30
+    assert sum(s["live_bytes"] for s in tracks) == 30 * 1152
+    text = report(hw, trace, "--leaks")
+    assert "Still allocated at the end; not all of it is leaked" in text
+    assert "the runtime's own (libc, libstdc++, loader): 7" in text  # libstdc++'s pool of 72,704 bytes, at least
+
+
+def test_json_adds_up(hw, trace):
+    found = document(hw, trace)
+    assert sum(s["calls"] for s in found["top"]) == found["allocation_calls"]
+    assert sum(s["bytes"] for s in found["top"]) == found["allocated_bytes"]
+    assert sum(s["peak_bytes"] for s in found["top"]) == found["peak_bytes"]
+    assert sum(s["live_bytes"] for s in found["top"]) == found["live_bytes_at_end"]
+    assert sum(s["temporary_calls"] for s in found["top"]) == found["temporary_calls"]
+    assert sum(s["calls"] for s in found["sizes"]) == found["allocation_calls"]
+    assert sum(t["allocation_calls"] for t in found["by_thread"]) == found["allocation_calls"]
+    assert sum(t["allocation_calls"] for t in found["timeline"]) == found["allocation_calls"]
+    assert max(t["max_bytes"] for t in found["timeline"]) == found["peak_bytes"]
+    assert found["threads"] == len(found["by_thread"]) == 2
+    churn = max(found["top"], key=lambda s: s["temporary_calls"])
+    assert churn["temporary_calls"] >= 4999 and churn["entry"] == "malloc"
+    frame = churn["stack"][0]
+    assert frame["function"].startswith("churn") and frame["line"] == line_of("// CHURN")
+    assert frame["file"].endswith("tracks.cc") and frame["module"].endswith("tracks")
+
+
+def test_a_group_s_total_is_at_least_its_self(hw, trace):
+    for by in ["function", "file", "line", "module"]:
+        found = document(hw, trace, "--by", by)
+        groups = found[f"by_{by}"]
+        assert sum(g["self"]["calls"] for g in groups) == found["allocation_calls"]
+        assert all(g["self"]["calls"] <= g["total"]["calls"] <= found["allocation_calls"] for g in groups)
+    main = [g for g in document(hw, trace, "--by", "function")["by_function"] if g["function"] == "main"]
+    assert main and main[0]["total"]["live_bytes"] >= 30 * 1152
+
+
+def test_one_thread(hw, trace):
+    found = document(hw, trace, "--thread", "work*")
+    assert sum(s["calls"] for s in found["top"]) == sum(t["allocation_calls"] for t in found["by_thread"])
+    assert [t["name"] for t in found["by_thread"]] == ["worker"]
+    assert "allocated by 1 thread of 2" in report(hw, trace, "--thread", "work*")
+
+
+def test_min_calls_leaves_out_and_says_so(hw, trace):
+    assert all(s["calls"] >= 30 for s in document(hw, trace, "--min-calls", "30")["top"])
+    assert "with fewer calls (--min-calls)" in report(hw, trace, "--min-calls", "30")
+
+
+def test_top_cuts_and_sums_up(hw, trace):
+    assert len(document(hw, trace, "--top", "1")["top"]) == 1
+    assert "(--top 0)" in report(hw, trace, "--top", "1")
+    assert "(--top 0)" not in report(hw, trace, "--top", "0")
+
+
+def test_the_newest_recording_here_is_taken(hw, trace, tmp_path):
+    for age, name in enumerate(["newest.hwt", "middle.hwt", "oldest.hwt"]):
+        subprocess.run(["cp", "--sparse=always", trace, tmp_path / name], check=True)  # a raw trace is a sparse file
+        os.utime(tmp_path / name, (time.time() - 60 * age,) * 2)
+    done = hw("report", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("newest.hwt ")
+    assert hw("report", tmp_path).stdout == done.stdout
+
+
+def test_colour_on_a_terminal_only(build, trace):
+    def on_terminal(**more):
+        environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+        main, other = pty.openpty()
+        process = subprocess.Popen([str(build / "bin/heapwright"), "report", str(trace)], stdout=other,
+                                   env={**environment, "TERM": "xterm", "COLUMNS": "100", **more})
+        os.close(other)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            seen += piece
+        os.close(main)
+        assert process.wait() == 0
+        return seen
+
+    assert b"\033[1m" in on_terminal() and b"Next: report --leaks" in on_terminal().replace(b"\033[2m", b"")
+    assert b"\033" not in on_terminal(NO_COLOR="1")
+    assert b"\033" not in on_terminal(TERM="dumb")
+
+
+# --- what is no recording ---
+
+
+def trouble(hw, *words, **more):
+    done = hw("report", *words, **more)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("heapwright: ") and done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_no_recording_here(hw, tmp_path):
+    assert "record" in trouble(hw, cwd=tmp_path)
+
+
+def test_no_such_file(hw, tmp_path):
+    said = trouble(hw, tmp_path / "absent.hwt")
+    assert "absent.hwt" in said and "No such file" in said
+
+
+def test_not_a_recording(hw, tmp_path):
+    for name, contents in [("empty.hwt", b""), ("text.hwt", b"hello\n" * 1000), ("binary.hwt", bytes(range(256)) * 64)]:
+        (tmp_path / name).write_bytes(contents)
+        assert name in trouble(hw, tmp_path / name)
+
+
+def test_made_by_a_newer_version(hw, trace, tmp_path):
+    with open(trace, "rb") as file:
+        start = bytearray(file.read(2 << 20))
+    start[8:10] = (999).to_bytes(2, "little")
+    (tmp_path / "newer.hwt").write_bytes(start)
+    said = trouble(hw, tmp_path / "newer.hwt")
+    assert "999" in said or "newer" in said
+
+
+def test_a_recording_cut_anywhere_is_reported_or_refused(hw, trace, tmp_path):
+    with open(trace, "rb") as file:
+        whole = file.read(4 << 20)
+    cut = tmp_path / "cut.hwt"
+    for length in [1, 8, 500, 4095, 4096, 5000, 1 << 20, (1 << 20) + 4096, (1 << 20) + 4200, (1 << 20) + 20000]:
+        cut.write_bytes(whole[:length])
+        done = hw("report", cut)
+        assert done.returncode in (0, 2), done.stderr
+        assert done.returncode == 0 or done.stderr.startswith("heapwright: ")
