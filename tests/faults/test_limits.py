@@ -115,6 +115,47 @@ int main(void)
     assert recording.report["allocation_calls"] >= 300000
 
 
+def test_sandbox(preload, compile_c):
+    """After start, no system call that a strict sandbox forbids: the recorder must need no file, and bear a refused madvise."""
+    program = compile_c("""
+#define _GNU_SOURCE
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#define WHEN(call, what) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, what)
+int main(void)
+{
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      WHEN(SYS_openat, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_open, SECCOMP_RET_KILL_PROCESS),
+      WHEN(SYS_process_vm_readv, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_ftruncate, SECCOMP_RET_KILL_PROCESS),
+      WHEN(SYS_readlinkat, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_readlink, SECCOMP_RET_KILL_PROCESS),
+      WHEN(SYS_madvise, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  char *volatile first = malloc(1); /* the trace begins here */
+  free(first);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+    return 9;
+  for (int i = 0; i < 300000; i++) {
+    char *volatile block = malloc(64);
+    free(block);
+  }
+  puts("done");
+}
+""", name="sandboxed")
+    recording = preload([program])
+    assert outcome(recording.process) == (0, "done\n", "")
+    report = recording.report
+    assert report["allocation_calls"] >= 300000 and report["lost_events"] == 0
+
+
 def test_chroot_setuid_closefrom(preload, compile_c, tmp_path):
     program = compile_c("""
 #define _GNU_SOURCE

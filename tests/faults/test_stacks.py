@@ -68,6 +68,14 @@ def test_generated_code_ends_or_is_crossed(odd_stacks, preload):
         assert stack[:2] == ("get", None)  # and then whatever the frame pointer, which this code does not keep, leads to
 
 
+def test_garbage_for_a_frame_pointer(odd_stacks, preload):
+    report = run(preload, odd_stacks, "garbage")
+    assert calls(report, 3003) == 20000
+    for stack in stacks(report, 3003):
+        assert stack[:2] == ("get", None)
+    assert report["unfinished_stacks"] > 0
+
+
 def test_vfork(odd_stacks, preload):
     report = run(preload, odd_stacks, "vfork")
     for size in (4000, 4001):

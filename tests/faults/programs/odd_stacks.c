@@ -106,6 +106,24 @@ NOINLINE static void run_generated(void)
   }
 }
 
+/* --- generated code that leaves garbage where a frame pointer would be --- */
+
+NOINLINE static void run_garbage(void)
+{
+  /* push rbp; mov rbp, rdx; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
+  static const uint8_t code[] = {0x55, 0x48, 0x89, 0xd5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+  uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy(page, code, sizeof code);
+  void (*run)(void (*)(size_t), size_t, uintptr_t) = (void (*)(void (*)(size_t), size_t, uintptr_t))(void *)page;
+  uint64_t x = 1;
+  for (int i = 0; i < 20000; i++) {
+    x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    uintptr_t here = (uintptr_t)&x;
+    uintptr_t garbage[] = {x, x >> 17, here + (x >> 44), here - (x >> 44), here + (x >> 40 & ~UINT64_C(7)), here | 7, 0, 8};
+    run(get, 3003, garbage[i % 8]);
+  }
+}
+
 /* --- a child of vfork allocates in its parent's memory --- */
 
 NOINLINE static void run_vfork(void)
@@ -170,6 +188,7 @@ int main(int argc, char **argv)
     const char *name;
     void (*run)(void);
   } kinds[] = {{"contexts", run_contexts}, {"signals", run_signals}, {"generated", run_generated},
+               {"garbage", run_garbage},
                {"vfork", run_vfork},       {"frames", run_frames},   {"orphans", run_orphans}};
   for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; i++)
     if (!strcmp(argv[1], kinds[i].name))
