@@ -8,6 +8,9 @@
 #include "symbols/die_name.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,24 +44,33 @@ static const char *linkage_name(Dwarf_Die *die)
   return name ? name : string_at(die, DW_AT_MIPS_linkage_name);
 }
 
-/* How a scope shows in a name; NULL: not at all. */
-static const char *scope_name(Dwarf_Die *scope)
+static bool is_type(Dwarf_Die *die)
 {
-  switch (dwarf_tag(scope)) {
-  case DW_TAG_namespace: {
-    const char *name = string_at(scope, DW_AT_name);
-    return name ? name : "(anonymous namespace)";
-  }
-  case DW_TAG_structure_type:
-  case DW_TAG_class_type:
-  case DW_TAG_union_type:
-  case DW_TAG_interface_type: {
-    const char *name = string_at(scope, DW_AT_name);
-    return name ? name : "{unnamed type}";
-  }
-  default:
-    return NULL;
-  }
+  int tag = dwarf_tag(die);
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+         tag == DW_TAG_interface_type;
+}
+
+/* The type of a lambda has no name: the line tells it from its neighbours. */
+static char *unnamed_type(Dwarf_Die *type)
+{
+  Dwarf_Attribute attribute;
+  Dwarf_Word line = 0;
+  char text[sizeof ":18446744073709551615"] = "";
+  if (dwarf_formudata(dwarf_attr(type, DW_AT_decl_line, &attribute), &line) == 0)
+    snprintf(text, sizeof text, ":%" PRIu64, line);
+  return hwi_path_concat("{lambda", text, "}", NULL);
+}
+
+/* How a scope shows in a name; the caller frees it. NULL: not at all. */
+static char *scope_name(Dwarf_Die *scope)
+{
+  const char *name = string_at(scope, DW_AT_name);
+  if (dwarf_tag(scope) == DW_TAG_namespace)
+    return strdup(name ? name : "(anonymous namespace)");
+  if (is_type(scope))
+    return name ? strdup(name) : unnamed_type(scope);
+  return NULL;
 }
 
 /* The last child of *scope that begins at `target` or before becomes *scope. */
@@ -79,23 +91,17 @@ static bool step_down(Dwarf_Die *scope, Dwarf_Off target)
   return true;
 }
 
+/* Frees `scopes`. A function has its own scopes in its name. */
 static char *append_scope(char *scopes, Dwarf_Die *scope)
 {
-  char *function = NULL;
-  const char *name = scope_name(scope);
-  if (dwarf_tag(scope) == DW_TAG_subprogram) {
-    bool linked;
-    function = hwi_die_name(scope, &linked);
-    name = function;
-  }
+  bool is_function = dwarf_tag(scope) == DW_TAG_subprogram;
+  char *name = is_function ? hwi_die_name(scope) : scope_name(scope);
   if (!name)
     return scopes;
-  char *longer;
-  if (function) /* it has its scopes itself */
-    longer = hwi_path_concat(name, strchr(name, '(') ? "" : "()", "::", NULL);
-  else
-    longer = hwi_path_concat(scopes ? scopes : "", name, "::", NULL);
-  free(function);
+  const char *before = is_function || !scopes ? "" : scopes;
+  const char *after = is_function && !strchr(name, '(') ? "()::" : "::";
+  char *longer = hwi_path_concat(before, name, after, NULL);
+  free(name);
   free(scopes);
   return longer;
 }
@@ -116,17 +122,14 @@ static char *scopes_of(Dwarf_Die *die)
   return scopes;
 }
 
-char *hwi_die_name(Dwarf_Die *die, bool *linked)
+char *hwi_die_name(Dwarf_Die *die)
 {
   Dwarf_Die origin = *die;
   const char *bare = NULL;
-  *linked = false;
   for (unsigned i = 0; i < MOST_REFERENCES; i++) {
     const char *link = linkage_name(&origin);
-    if (link) {
-      *linked = true;
+    if (link)
       return hwi_demangle(link);
-    }
     if (!bare)
       bare = string_at(&origin, DW_AT_name);
     if (!step_to_origin(&origin))

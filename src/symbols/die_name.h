@@ -3,10 +3,9 @@
 #define HWI_SYMBOLS_DIE_NAME_H
 
 #include <elfutils/libdw.h>
-#include <stdbool.h>
 
 /* `die` is a subprogram or an inlined one. Its linkage name demangled, else its name with the names of the scopes around
- * it. *linked says which. The caller frees it. NULL: no name, or no memory. */
-char *hwi_die_name(Dwarf_Die *die, bool *linked);
+ * it. The caller frees it. NULL: no name, or no memory. */
+char *hwi_die_name(Dwarf_Die *die);
 
 #endif

@@ -134,8 +134,7 @@ static bool collect_inlined(struct lookup *lookup, Dwarf_Die *parent, unsigned d
 
 static const char *kept_name(struct lookup *lookup, Dwarf_Die *die)
 {
-  bool linked;
-  char *name = hwi_die_name(die, &linked);
+  char *name = hwi_die_name(die);
   const char *kept = hwi_store_string(lookup->store, name);
   free(name);
   return kept;
