@@ -1,0 +1,139 @@
+/* cfi_row.c - squeezes the rules at an address into a row
+ *
+ * A row holds no expression, but three sorts of them are too common to interpret at each step: those of PLT stubs and of
+ * signal trampolines, which are tried out here on registers and memory that are made up, and "the word at bp + n" of a
+ * realigned stack, which is recognised by its bytes.
+ */
+#include "platform/arch.h"
+#include "record/cfi_internal.h"
+
+enum { WORD = sizeof(uintptr_t), OP_DEREF = 0x06, OP_BREG0 = 0x70 };
+
+static const struct hwi_row none = {.kind = HWI_ROW_NONE}, full = {.kind = HWI_ROW_FULL};
+
+/* Two stack pointers that share no low bit pattern: an expression that is not "register + constant" tells them apart. */
+#define FIRST_TRIAL UINT64_C(0x00007ffc31c2a5d8)
+#define SECOND_TRIAL UINT64_C(0x00005e3a4e3d5a27)
+
+/* Made-up memory: each word is its own address plus this. */
+#define WORD_TAG (UINT64_C(1) << 52)
+
+static bool load_nothing(void *context, uintptr_t address, uintptr_t *word)
+{
+  (void)context, (void)address, (void)word;
+  return false;
+}
+
+static bool load_tagged(void *context, uintptr_t address, uintptr_t *word)
+{
+  (void)context;
+  *word = address + WORD_TAG;
+  return true;
+}
+
+/* The expression's value minus that of the register `which`, the only one besides the pc that it may use. */
+static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, uintptr_t pc, int32_t *offset)
+{
+  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << which};
+  struct hwi_machine machine = {&registers, load_nothing, NULL};
+  uintptr_t first, second;
+  registers.value[HWI_REG_RA] = pc;
+  registers.value[which] = FIRST_TRIAL;
+  if (!hwi_expression_value(&machine, fde->span, place, NULL, &first))
+    return false;
+  registers.value[which] = SECOND_TRIAL;
+  if (!hwi_expression_value(&machine, fde->span, place, NULL, &second))
+    return false;
+  *offset = (int32_t)(first - FIRST_TRIAL);
+  return first - FIRST_TRIAL == second - SECOND_TRIAL && first - FIRST_TRIAL == (uintptr_t)(intptr_t)*offset;
+}
+
+static bool is_word_behind(struct hwi_cursor code, uint32_t which, int32_t *offset)
+{
+  if (hwi_cursor_bytes(&code, 1) != OP_BREG0 + which)
+    return false;
+  int64_t wide = hwi_cursor_sleb(&code);
+  *offset = (int32_t)wide;
+  return wide == *offset && hwi_cursor_bytes(&code, 1) == OP_DEREF && !code.bad && code.at == code.end;
+}
+
+static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc, struct hwi_row *row)
+{
+  struct hwi_cursor code = hwi_expression_at(fde->span, rules->cfa_value);
+  int32_t place = rules->cfa_value;
+  if (is_word_behind(code, HWI_REG_BP, &row->offset))
+    row->kind = HWI_ROW_BP_DEREF;
+  else if (is_word_behind(code, HWI_REG_SP, &row->offset))
+    row->kind = HWI_ROW_SP_DEREF;
+  else if (try_out(fde, place, HWI_REG_SP, pc, &row->offset))
+    row->kind = HWI_ROW_SP;
+  else if (try_out(fde, place, HWI_REG_BP, pc, &row->offset))
+    row->kind = HWI_ROW_BP;
+  else
+    return false;
+  return true;
+}
+
+static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc, struct hwi_row *row)
+{
+  if (rules->cfa == HWI_CFA_EXPRESSION)
+    return squeeze_expression(fde, rules, pc, row);
+  if (rules->cfa_register != HWI_REG_SP && rules->cfa_register != HWI_REG_BP)
+    return false;
+  row->kind = rules->cfa_register == HWI_REG_SP ? HWI_ROW_SP : HWI_ROW_BP;
+  row->offset = rules->cfa_value;
+  return true;
+}
+
+static bool squeeze_bp(const struct hwi_rules *rules, struct hwi_row *row)
+{
+  uint8_t rule = rules->rule[HWI_REG_BP];
+  int32_t words = rules->value[HWI_REG_BP] / WORD;
+  row->bp_words = 0;
+  if (rule == HWI_RULE_UNSET || rule == HWI_RULE_SAME)
+    return true;
+  row->bp_words = (int8_t)words;
+  return rule == HWI_RULE_OFFSET && words != 0 && words == row->bp_words && rules->value[HWI_REG_BP] % WORD == 0;
+}
+
+/* The caller's sp is the CFA, and its pc is in the word below. */
+static bool is_ordinary_call(const struct hwi_rules *rules)
+{
+  uint8_t sp = rules->rule[HWI_REG_SP];
+  return rules->rule[HWI_REG_RA] == HWI_RULE_OFFSET && rules->value[HWI_REG_RA] == -WORD &&
+         (sp == HWI_RULE_UNSET || (sp == HWI_RULE_VALUE_OFFSET && rules->value[HWI_REG_SP] == 0));
+}
+
+/* The kernel's frame: it is one where each register comes from its place in the ucontext and from nowhere else. */
+static struct hwi_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc)
+{
+  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP};
+  registers.value[HWI_REG_RA] = pc;
+  registers.value[HWI_REG_SP] = FIRST_TRIAL;
+  if (hwi_rules_apply(rules, fde->span, &registers, load_tagged, NULL) != HWI_STEP_OK ||
+      !(registers.known >> HWI_REG_BP & 1))
+    return full;
+  uintptr_t gregs = registers.value[HWI_REG_RA] - WORD_TAG - HWI_ARCH_SIGNAL_PC;
+  int32_t offset = (int32_t)(gregs - FIRST_TRIAL);
+  if (gregs - FIRST_TRIAL != (uintptr_t)(intptr_t)offset ||
+      registers.value[HWI_REG_SP] != gregs + HWI_ARCH_SIGNAL_SP + WORD_TAG ||
+      registers.value[HWI_REG_BP] != gregs + HWI_ARCH_SIGNAL_BP + WORD_TAG)
+    return full;
+  return (struct hwi_row){.kind = HWI_ROW_SIGNAL, .offset = offset};
+}
+
+struct hwi_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc)
+{
+  struct hwi_fde fde;
+  struct hwi_rules rules;
+  struct hwi_row row = {.kind = HWI_ROW_NONE};
+  if (!hwi_fde_find(module, pc, &fde) || !hwi_rules_at(&fde, pc, &rules))
+    return none;
+  if (rules.rule[HWI_REG_RA] == HWI_RULE_UNDEFINED)
+    return (struct hwi_row){.kind = HWI_ROW_OUTERMOST};
+  if (fde.signal)
+    return squeeze_signal(&fde, &rules, pc);
+  if (!is_ordinary_call(&rules) || !squeeze_bp(&rules, &row) || !squeeze_cfa(&fde, &rules, pc, &row))
+    return full;
+  return row;
+}
