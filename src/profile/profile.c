@@ -163,6 +163,15 @@ static void drop_active(struct session *s, struct active *a)
   free(a);
 }
 
+/* Since the run's start; UINT64_MAX behind the last image. */
+static uint64_t start_ns(const struct session *s, size_t number)
+{
+  if (number >= s->run.count)
+    return UINT64_MAX;
+  uint64_t ns = s->run.images[number].header.start.monotonic_ns - s->base_ns;
+  return ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
+}
+
 static int start_image(struct session *s, uint32_t number)
 {
   struct hwi_trace **trace = &s->result->traces[number];
@@ -182,7 +191,7 @@ static int start_image(struct session *s, uint32_t number)
   a->events = calloc(BATCH_EVENTS, sizeof *a->events);
   if (!hwi_replay_image_init(&a->image, *trace) || !a->events)
     return no_memory(s);
-  a->image.offset_ns = s->run.images[number].header.start.monotonic_ns - s->base_ns;
+  a->image.offset_ns = start_ns(s, number);
   hwi_trace_set_liveness(*trace, hwi_replay_is_live, &a->image);
   return next_batch(s, a);
 }
@@ -192,7 +201,7 @@ static int end_image(struct session *s, struct active *a, bool leaves)
   if (!hwi_replay_end_image(&s->result->replay, &a->image, a->head_ns, leaves))
     return no_memory(s);
   s->images[a->number].totals = a->image.totals;
-  uint64_t end_ns = a->head_ns;
+  uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
   if (end_ns > s->result->profile.duration_ns)
     s->result->profile.duration_ns = end_ns;
   hwi_trace_finish(a->image.trace);
@@ -217,11 +226,6 @@ static int run_image(struct session *s, struct active *a, uint64_t limit_ns)
   uint64_t ns = a->image.offset_ns + hwi_trace_tick_ns(a->image.trace, a->events[end].tick);
   a->head_ns = ns > a->head_ns ? ns : a->head_ns;
   return 0;
-}
-
-static uint64_t start_ns(const struct session *s, size_t number)
-{
-  return number < s->run.count ? s->run.images[number].header.start.monotonic_ns - s->base_ns : UINT64_MAX;
 }
 
 static size_t next_counted(const struct session *s, size_t number)

@@ -220,6 +220,7 @@ static void fetch_slot(const struct hwi_replay_image *image, uint64_t address)
 
 static void pass_time(struct hwi_replay *replay, uint64_t ns)
 {
+  ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
   if (ns <= replay->now_ns)
     return;
   replay->now_ns = ns;

@@ -17,7 +17,7 @@ struct hwi_timeline {
 /* `expected_ns`: how long the run probably took; 0: unknown. */
 void hwi_timeline_init(struct hwi_timeline *timeline, uint64_t expected_ns);
 
-/* Time has come to `ns` >= slice_end_ns; until now `live_bytes` in `live_blocks` were live. */
+/* Time has come to `ns`, from slice_end_ns to HWI_TRACE_LATEST_NS; until now `live_bytes` in `live_blocks` were live. */
 void hwi_timeline_advance(struct hwi_timeline *timeline, uint64_t ns, uint64_t live_bytes, uint64_t live_blocks);
 
 /* Ends the last slice at the end of the run. Returns the number of points. */

@@ -5,9 +5,10 @@
  */
 #include "trace/clock.h"
 
+#include "trace/reader.h"
+
 enum { POINT_BITS = 32 };
 static const uint64_t TRUSTED_SPAN_NS = 10000000;
-static const uint64_t LATEST_NS = UINT64_C(1) << 62;
 static const double NS_PER_SECOND = 1e9, LOWEST_HZ = 1e3, HIGHEST_HZ = 1e12;
 
 /* Units a second between two anchors; 0: they say nothing. */
@@ -51,11 +52,11 @@ static uint64_t scale(const struct hwi_clock *clock, unsigned __int128 units)
     return 0;
   unsigned __int128 since = units - clock->start;
   if (since >> 80) /* only nonsense is that late, and the product must fit */
-    return LATEST_NS;
+    return HWI_TRACE_LATEST_NS;
   unsigned __int128 ns = (since >> 16) * clock->ns_per_unit >> 16;
   if (!(since >> 64))
     ns = since * clock->ns_per_unit >> POINT_BITS;
-  return ns < LATEST_NS ? (uint64_t)ns : LATEST_NS;
+  return ns < HWI_TRACE_LATEST_NS ? (uint64_t)ns : HWI_TRACE_LATEST_NS;
 }
 
 uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units)

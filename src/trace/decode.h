@@ -15,9 +15,9 @@ struct hwi_cursor {
   uint64_t node_address; /* the last one of a NODE */
   uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
-  bool usable;  /* events carry the usable size */
+  bool usable;                      /* events carry the usable size */
   uint32_t recent[HW_RECENT_SLOTS]; /* nodes of the chunk's ALLOCs */
-  bool damaged; /* `at` is where the events stop making sense; nothing behind it is decoded */
+  bool damaged;                     /* `at` is where the events stop making sense; nothing behind it is decoded */
 };
 
 enum { HWI_DECODE_PADDING = 2 * HW_EVENT_MAX_BYTES, HWI_DECODE_MIN_ROOM = 2 };

@@ -68,7 +68,7 @@ static uint64_t duration(const struct hwi_trace *trace)
   uint64_t ns = max(trace->tool.last_ns, trace->last_tick ? hwi_clock_tick_ns(&trace->clock, trace->last_tick) : 0);
   if (header->last.monotonic_ns > header->start.monotonic_ns)
     ns = max(ns, header->last.monotonic_ns - header->start.monotonic_ns);
-  return ns;
+  return ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
 }
 
 static uint64_t silent_from(const struct hwi_trace *trace)

@@ -110,6 +110,9 @@ struct hwi_trace; /* an open image */
 
 enum { HWI_TRACE_MIN_BATCH = 64 };
 
+/* No time in info or of an event is later than this, whatever the file says: 146 years. Two of them can be added. */
+#define HWI_TRACE_LATEST_NS (UINT64_C(1) << 62)
+
 /* Opens a trace and reads its index and the tools' records. On failure *trace is NULL and *error says why. An image begun by
  * a fork reads its parent's definitions too, found by image id beside it. A trace is used by one thread at a time. */
 int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error);

@@ -10,7 +10,7 @@
 #include "trace/grow.h"
 #include "trace/sections.h"
 
-enum { RECORD_ALIGNMENT = 8 };
+enum { RECORD_ALIGNMENT = 8, FIRST_READ_BYTES = 1 << 14 };
 
 static int compare_marks(const void *left, const void *right)
 {
@@ -83,6 +83,20 @@ static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *
   }
 }
 
+/* Where the record of zero type begins that ends the list, or `count` where it does not within these bytes. */
+static size_t find_end(const uint8_t *bytes, size_t count)
+{
+  size_t at = 0;
+  while (at + sizeof(struct hw_tool_record) <= count) {
+    struct hw_tool_record record;
+    memcpy(&record, bytes + at, sizeof record);
+    if (!record.type)
+      return at;
+    at += sizeof record + ((record.bytes + (size_t)RECORD_ALIGNMENT - 1) & ~(size_t)(RECORD_ALIGNMENT - 1));
+  }
+  return count;
+}
+
 static int parse(struct hwi_tool_area *area, const struct hw_trace_header *header, const uint8_t *bytes, size_t count)
 {
   size_t at = 0;
@@ -94,6 +108,7 @@ static int parse(struct hwi_tool_area *area, const struct hw_trace_header *heade
       break;
     uint64_t start = header->start.monotonic_ns;
     uint64_t ns = record.monotonic_ns > start ? record.monotonic_ns - start : 0;
+    ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
     if (!add_record(area, &record, ns, bytes + at))
       return HW_ERR_MEMORY;
     if (ns > area->last_ns)
@@ -103,12 +118,15 @@ static int parse(struct hwi_tool_area *area, const struct hw_trace_header *heade
   return 0;
 }
 
+/* Most areas hold a few records only, and a run may have ten thousand images. */
 static int read_raw_area(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header)
 {
   uint8_t *bytes = malloc(HW_TOOL_AREA_BYTES);
   if (!bytes)
     return HW_ERR_MEMORY;
-  ssize_t got = pread(fd, bytes, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
+  ssize_t got = pread(fd, bytes, FIRST_READ_BYTES, HW_TOOL_AREA_OFF);
+  if (got == FIRST_READ_BYTES && find_end(bytes, FIRST_READ_BYTES) == FIRST_READ_BYTES)
+    got = pread(fd, bytes, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
   int status = got < 0 ? HW_ERR_IO : parse(area, header, bytes, (size_t)got);
   free(bytes);
   return status;

@@ -3,10 +3,10 @@
  * What would break: any figure of a stack, size, thread or pair; the merge of streams; the halves of a realloc that lie apart;
  * ties. A failing case prints its seed; HW_TEST_SEED runs that one alone.
  */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ struct thread {
 struct heap {
   struct thread threads[MOST_THREADS];
   bool live[SLOTS];
-  uint64_t now;                   /* true time; a tick is `coarse` of these */
+  uint64_t now; /* true time; a tick is `coarse` of these */
   uint64_t coarse;
   bool faulty; /* frees of unknown blocks and missed frees occur */
 };
@@ -108,8 +108,9 @@ static uint64_t stamp(const struct heap *heap, const struct thread *t)
 
 static void note(enum naive_kind kind, uint32_t thread, uint32_t node, uint64_t tick, uint64_t address, uint64_t size)
 {
-  naive_add(&naive, (struct naive_event){
-                        .kind = kind, .thread = thread, .node = node, .ns = tick - START, .address = address, .size = size});
+  naive_add(&naive,
+            (struct naive_event){
+                .kind = kind, .thread = thread, .node = node, .ns = tick - START, .address = address, .size = size});
 }
 
 static int find_slot(const struct heap *heap, bool live)

@@ -104,11 +104,29 @@ static void address(struct enc_chunk *c, uint64_t value)
   c->address = value;
 }
 
+static uint64_t usual_usable(uint64_t size)
+{
+  uint64_t usual = (size + 8 + 15) / 16 * 16 - 8;
+  return usual < 24 ? 24 : usual;
+}
+
+static void sizes(struct enc_chunk *c, uint64_t size, uint64_t usable)
+{
+  if (!(c->header.fields & HW_FIELD_USABLE)) {
+    varint(c, size);
+    return;
+  }
+  bool odd = usable != usual_usable(size);
+  varint(c, size * 2 + odd);
+  if (odd)
+    varint(c, zigzag((int64_t)(usable - usual_usable(size))));
+}
+
 void enc_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t at)
 {
   struct enc_chunk *c = begin(enc, chunk, HW_OP_ALLOC, tick);
   varint(c, node);
-  varint(c, size);
+  sizes(c, size, usual_usable(size));
   address(c, at);
 }
 
@@ -117,11 +135,7 @@ void enc_alloc_usable(struct enc *enc, int chunk, uint64_t tick, uint32_t node, 
 {
   struct enc_chunk *c = begin(enc, chunk, HW_OP_ALLOC, tick);
   varint(c, node);
-  uint64_t usual = (size + 8 + 15) / 16 * 16 - 8;
-  usual = usual < 24 ? 24 : usual;
-  varint(c, size * 2 + (usable != usual));
-  if (usable != usual)
-    varint(c, zigzag((int64_t)(usable - usual)));
+  sizes(c, size, usable);
   address(c, at);
 }
 
@@ -131,7 +145,7 @@ void enc_aligned(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint6
   struct enc_chunk *c = begin(enc, chunk, HW_OP_ALLOC_ALIGNED, tick);
   byte(c, align_log2);
   varint(c, node);
-  varint(c, size);
+  sizes(c, size, usual_usable(size));
   address(c, at);
 }
 
@@ -159,7 +173,7 @@ void enc_realloc(struct enc *enc, int chunk, uint64_t tick, uint64_t ticks, uint
   varint(c, node);
   varint(c, ticks);
   address(c, old);
-  varint(c, size);
+  sizes(c, size, usual_usable(size));
   address(c, at);
   c->tick += ticks;
 }

@@ -19,7 +19,7 @@ struct enc_chunk {
   size_t count, capacity;
   uint64_t tick, address, node_address; /* as after the last event */
   uint32_t node;
-  bool in_raw, in_packed;               /* where the chunk is to be put; a raw file may hold both */
+  bool in_raw, in_packed; /* where the chunk is to be put; a raw file may hold both */
 };
 
 struct enc {

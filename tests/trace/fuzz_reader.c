@@ -1,0 +1,174 @@
+/* fuzz_reader.c - any bytes as a trace: no crash, no hang, no memory beyond what the bytes are worth
+ *
+ * An input is the file itself, but of a raw trace the mostly empty tool area is left out: page 0 is the header, page 1 begins
+ * the tool area, and chunks follow. With HW_FUZZ_STANDALONE this is a program: fuzz_reader SECONDS [SEED].
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "profile/profile.h"
+#include "trace/format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+enum { FUZZ_PAGE = 4096 };
+
+static void write_at(int fd, const uint8_t *bytes, size_t count, uint64_t off)
+{
+  if (pwrite(fd, bytes, count, (off_t)off) != (ssize_t)count)
+    abort();
+}
+
+static void write_input(int fd, const uint8_t *bytes, size_t count)
+{
+  struct hw_trace_header header = {0};
+  memcpy(&header, bytes, count < sizeof header ? count : sizeof header);
+  if (header.kind != HW_TRACE_RAW || count < 2 * FUZZ_PAGE) {
+    write_at(fd, bytes, count, 0);
+    return;
+  }
+  write_at(fd, bytes, FUZZ_PAGE, 0);
+  write_at(fd, bytes + FUZZ_PAGE, FUZZ_PAGE, HW_TOOL_AREA_OFF);
+  write_at(fd, bytes + 2 * FUZZ_PAGE, count - 2 * FUZZ_PAGE, HW_CHUNKS_OFF);
+}
+
+/* What a report would look at: any of it may be nonsense, none may lead out of its array. */
+static uint64_t read_everything(const struct hwi_profile *p)
+{
+  uint64_t sum = 0;
+  for (uint32_t i = 1; i < p->frame_count; i++) {
+    if (p->frames[i].caller >= i || p->frames[i].module >= p->module_count || p->frames[i].entry >= HW_ENTRY_COUNT)
+      abort();
+    sum += p->frames[i].module ? strlen(p->modules[p->frames[i].module].path) : 0;
+  }
+  for (uint32_t i = 1; i < p->stack_count; i++)
+    if (p->stacks[i].frame >= p->frame_count)
+      abort();
+  for (uint32_t i = 0; i < p->thread_stack_count; i++)
+    if (p->thread_stacks[i].thread >= p->thread_count || p->thread_stacks[i].stack >= p->stack_count)
+      abort();
+  for (uint32_t i = 0; i < p->thread_count; i++)
+    sum += strnlen(p->threads[i].name, sizeof p->threads[i].name) + p->threads[i].image;
+  if (p->timeline_count > 2000)
+    abort();
+  const struct hwi_trace_info *info = p->images[0].info;
+  sum += strlen(info->command) + strlen(info->exe) + strlen(info->cwd);
+  for (const char *const *e = info->environment; *e; e++)
+    sum += strlen(*e);
+  for (uint32_t i = 0; i < info->mark_count; i++)
+    sum += strlen(info->marks[i].text);
+  for (uint32_t i = 0; i < info->note_count; i++)
+    sum += strlen(info->notes[i].text);
+  return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+  static volatile uint64_t sink;
+  int fd = memfd_create("fuzz", MFD_CLOEXEC);
+  if (fd < 0)
+    abort();
+  write_input(fd, bytes, count);
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  struct hwi_profile *profile;
+  struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
+  struct hwi_error error = {.text = ""};
+  if (hwi_profile_create(&profile, path, &options, &error) == 0) {
+    sink += read_everything(profile);
+    hwi_profile_destroy(profile);
+  } else if (!error.text[0] || error.status == HW_ERR_MEMORY) {
+    abort(); /* an error that says nothing, or memory for what the bytes cannot hold */
+  }
+  close(fd);
+  return 0;
+}
+
+#ifdef HW_FUZZ_STANDALONE
+#include <time.h>
+
+#include "encoder.c"
+#include "samples.h"
+
+enum { MUTATIONS_MOST = 12, SEED_MAX_BYTES = 1 << 16 };
+
+static uint64_t random_state;
+
+static uint32_t below(uint32_t limit)
+{
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % limit;
+}
+
+/* The file of a sample in the form of an input. */
+static size_t make_seed(int which, uint8_t *to)
+{
+  static struct enc enc;
+  size_t bytes;
+  sample_make(&enc, which);
+  uint8_t *file = enc_file(&enc, &bytes);
+  size_t skip = enc.header.kind == HW_TRACE_RAW ? HW_TOOL_AREA_BYTES - FUZZ_PAGE : 0;
+  size_t head = skip ? 2 * FUZZ_PAGE : 0;
+  if (bytes - skip > SEED_MAX_BYTES)
+    abort();
+  memcpy(to, file, head);
+  memcpy(to + head, file + head + skip, bytes - skip - head);
+  free(file);
+  enc_release(&enc);
+  return bytes - skip;
+}
+
+/* Most damage goes where the bytes mean something: the start of a page. */
+static size_t mutate(uint8_t *bytes, size_t count)
+{
+  static const uint64_t values[] = {0, 1, 0x7f, 0x80, 0xff, UINT32_MAX, UINT64_MAX, INT64_MAX, 1 << 20};
+  for (uint32_t i = below(MUTATIONS_MOST) + 1; i > 0 && count > 16; i--) {
+    size_t at = below((uint32_t)count - 8);
+    if (below(4))
+      at = at / FUZZ_PAGE * FUZZ_PAGE + below(500);
+    if (at + 8 > count)
+      continue;
+    switch (below(5)) {
+    case 0:
+      bytes[at] ^= (uint8_t)(1 << below(8));
+      break;
+    case 1:
+      bytes[at] = (uint8_t)below(256);
+      break;
+    case 2:
+      memcpy(bytes + at, &values[below(sizeof values / sizeof *values)], 1 << below(4));
+      break;
+    case 3:
+      memmove(bytes + at, bytes + below((uint32_t)at + 1), count - at < 64 ? count - at : 64);
+      break;
+    default:
+      if (below(8) == 0)
+        count = at;
+    }
+  }
+  return count;
+}
+
+int main(int argc, char **argv)
+{
+  static uint8_t seeds[SAMPLE_COUNT][SEED_MAX_BYTES], input[SEED_MAX_BYTES];
+  size_t counts[SAMPLE_COUNT];
+  for (int i = 0; i < SAMPLE_COUNT; i++)
+    counts[i] = make_seed(i, seeds[i]);
+  time_t end = time(NULL) + (argc > 1 ? strtol(argv[1], NULL, 10) : 10);
+  random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL);
+  unsigned long runs = 0;
+  for (; time(NULL) < end; runs++) {
+    uint32_t which = below(SAMPLE_COUNT);
+    memcpy(input, seeds[which], counts[which]);
+    LLVMFuzzerTestOneInput(input, mutate(input, counts[which]));
+  }
+  printf("%lu inputs\n", runs);
+  return 0;
+}
+#endif
