@@ -1,0 +1,54 @@
+"""figures.py - what follows from the measured numbers: time added per event, ratios, memory added, bytes per event."""
+import recorders
+
+GOAL_USERS = 1 / 5  # of heaptrack's added time, as users run it
+GOAL_MEMORY_BYTES = 32_000_000
+GOAL_RAW_BYTES = 6.0
+GOAL_PACKED_BYTES = 1.5
+GOAL_ANALYSIS = 1 / 4  # of heaptrack_interpret plus heaptrack_print
+
+
+def events(result):
+    return result["counts"]["allocation_calls"] + result["counts"]["free_calls"]
+
+
+def added_ns(result, name, clock):
+    """Time added per event: the fastest run of each, for what disturbs a run only adds. None: not measured. Negative is
+    noise, and is left to be seen."""
+    run, plain = result["runs"].get(name), result["runs"].get(recorders.PLAIN)
+    if not run or not run[clock]:
+        return None
+    return (min(run[clock]) - min(plain[clock])) / events(result) * 1e9
+
+
+def ratio(result, name, peer, clock):
+    ours, theirs = added_ns(result, name, clock), added_ns(result, peer, clock)
+    return ours / theirs if ours is not None and theirs else None
+
+
+def spread(result, name, clock):
+    """(slowest - fastest) / fastest."""
+    times = result["runs"][name][clock]
+    return (max(times) - min(times)) / min(times)
+
+
+def memory_added(result, name):
+    memory = result["memory"]
+    if name not in memory:
+        return None
+    return memory[name]["target_peak_pss_bytes"] - memory[recorders.PLAIN]["target_peak_pss_bytes"]
+
+
+def bytes_per_event(result, name):
+    trace = result["traces"].get(name)
+    if not trace:
+        return None
+    # A packed trace's length is what it holds; of a raw one, which is sparse, what it takes on the disk.
+    return (trace["bytes"] if name == recorders.RAW else trace["length"]) / events(result)
+
+
+def peer_analysis_s(result):
+    analysis = result["analysis"]
+    if "heaptrack_interpret" not in analysis:
+        return None
+    return analysis["heaptrack_interpret"]["wall_s"] + analysis["heaptrack_print"]["wall_s"]

@@ -1,0 +1,147 @@
+"""run.py - runs the benchmarks beside heaptrack: tables on stdout, results as JSON, docs/benchmarks.md when asked.
+
+Every workload runs in rounds of: no recorder, `heapwright record`, our library alone, heaptrack, `heaptrack -r`. The figure
+for each is its fastest run.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+import types
+
+import latency
+import measure
+import recorders
+import suite
+import tables
+import workloads
+
+ROOT = os.path.dirname(workloads.HERE)
+QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
+ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="build tree to measure (build)")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no latency")
+    parser.add_argument("--full", action="store_true",
+                        help="also what takes minutes and 20 GB: heaptrack's interpreter on cc1plus")
+    parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops against the full one (1)")
+    parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, or latency")
+    parser.add_argument("--recorders", default="", help="comma-separated; without it plain, record, raw, and heaptrack's")
+    parser.add_argument("--folder", help="where inputs and traces go while it runs (the build tree)")
+    parser.add_argument("--latency-calls", type=int, default=LATENCY_CALLS)
+    parser.add_argument("--add", action="store_true", help="keep what results.json has of the workloads not run now")
+    parser.add_argument("--document", action="store_true", help="write docs/benchmarks.md from results.json")
+    parser.add_argument("--show", action="store_true", help="measure nothing: print (or document) results.json")
+    return parser.parse_args()
+
+
+def machine():
+    """What the figures hang on; nothing that names the machine."""
+    with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
+        model = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), "unknown")
+    with open("/proc/meminfo", encoding="ascii") as meminfo:
+        memory_kib = int(next(line for line in meminfo if line.startswith("MemTotal")).split()[1])
+    with open("/etc/os-release", encoding="utf-8") as release:
+        system = next((line.split("=")[1].strip().strip('"') for line in release if line.startswith("PRETTY_NAME")), "")
+    virtual = os.path.exists("/proc/cpuinfo") and " hypervisor " in open("/proc/cpuinfo", encoding="utf-8").read()
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "virtual": virtual,
+        "memory_bytes": memory_kib * 1024,
+        "kernel": ".".join(platform.release().split("-")[0].split(".")[:3]),
+        "system": system,
+    }
+
+
+def settings_of(given):
+    quick = given.quick
+    return types.SimpleNamespace(
+        scale=given.scale or (QUICK_SCALE if quick else 1.0),
+        rounds=given.rounds or (QUICK_ROUNDS if quick else ROUNDS),
+        full=given.full,
+        latency_rounds=LATENCY_ROUNDS,
+        latency_calls=given.latency_calls,
+        say=lambda text: print(text, file=sys.stderr, flush=True),
+    )
+
+
+def choose_recorders(tools, given):
+    names = given.recorders.split(",") if given.recorders else tools.names()
+    unknown = set(names) - set(recorders.TITLES)
+    if unknown or recorders.PLAIN not in names:
+        raise SystemExit(f"bench: --recorders takes {', '.join(recorders.TITLES)}, and needs plain")
+    if not tools.heaptrack:
+        print("bench: no heaptrack here; only our own figures", file=sys.stderr)
+    return names
+
+
+def run_all(given, settings, results, work):
+    tools = recorders.Recorders(os.path.abspath(given.build), recorders.find_heaptrack())
+    names = choose_recorders(tools, given)
+    only = [name for name in given.only.split(",") if name]
+    if only != ["latency"]:
+        suit = suite.Suite(tools, names, work, settings)
+        for workload in workloads.prepare(work, settings.scale, [name for name in only if name != "latency"]):
+            results["workloads"][workload.name] = suit.measure(workload)
+    if "latency" in only or (not only and not given.quick):
+        program = workloads.compile_c("latency.c", work)
+        results["latency"] = latency.measure_latency(tools, names, program, settings, work)
+
+
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as kept:
+            return json.load(kept)
+    except FileNotFoundError:
+        raise SystemExit(f"bench: no {path} yet; run without --show and --add first") from None
+
+
+def measured(given, path):
+    settings = settings_of(given)
+    results = load(path) if given.add else {"workloads": {}, "latency": {}}
+    command = "make bench" + (f" BENCH_FLAGS={shlex.quote(os.environ['BENCH_FLAGS'])}" if os.environ.get("BENCH_FLAGS") else "")
+    results.update(command=command, machine=machine(), scale=settings.scale, rounds=settings.rounds,
+                   date=datetime.date.today().isoformat())
+    folder = os.path.abspath(given.folder or os.path.join(given.build, "bench"))
+    os.makedirs(folder, exist_ok=True)
+    work = tempfile.mkdtemp(prefix="run.", dir=folder)
+    measure.adopt_orphans()
+    start = time.monotonic()
+    try:
+        run_all(given, settings, results, work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    results["took_s"] = time.monotonic() - start
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(results, out, indent=1)
+    return results
+
+
+def main():
+    given = options()
+    os.makedirs(os.path.join(given.build, "bench"), exist_ok=True)
+    path = os.path.join(given.build, "bench", "results.json")
+    results = load(path) if given.show else measured(given, path)
+    print(tables.as_text(results))
+    if given.document:
+        with open(os.path.join(ROOT, "docs", "benchmarks.md"), "w", encoding="utf-8") as out:
+            out.write(tables.as_document(results))
+    print(f"results: {path}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except measure.Failed as failure:
+        raise SystemExit(f"bench: {failure}") from None

@@ -1,0 +1,148 @@
+"""suite.py - everything that is measured on one workload: times in interleaved rounds, memory, traces, their analysis."""
+import json
+import os
+import subprocess
+
+import measure
+import recorders
+
+LONG_S = 5
+INTERPRETER = "lib/heaptrack/libexec/heaptrack_interpret"
+
+
+class Suite:
+    """Measures workloads under `names` of recorders. `settings` has rounds, full and say (a function that prints)."""
+
+    def __init__(self, tools, names, work, settings):
+        self.tools = tools
+        self.names = names
+        self.work = work
+        self.settings = settings
+        self.log = os.path.join(work, "stderr")
+
+    def _folder(self, name):
+        return os.path.join(self.work, "traces", name)
+
+    def _command(self, name, workload):
+        return self.tools.command(name, workload.argv, workload.env, self._folder(name))
+
+    def _names_for(self, workload):
+        """Whom to run on a workload, and why the others are left out."""
+        if recorders.HEAPTRACK in self.names and workload.heaptrack_is_huge and not self.settings.full:
+            rest = [name for name in self.names if name != recorders.HEAPTRACK]
+            return rest, {recorders.HEAPTRACK: "only with --full: its interpreter takes about a minute and 20 GB"}
+        return self.names, {}
+
+    def times(self, workload):
+        """Rounds of A B C D E, so that what else the machine does falls on all alike. A recorder that is far slower than
+        the rest runs in the first round only."""
+        names, skipped = self._names_for(workload)
+        runs = {name: {"wall_s": [], "cpu_s": []} for name in names}
+        for turn in range(self.settings.rounds):
+            for name in names:
+                if turn and name == recorders.HEAPTRACK and workload.heaptrack_is_huge:
+                    continue
+                argv, env, _ = self._command(name, workload)
+                cost = measure.run(argv, env, self.log)
+                runs[name]["wall_s"].append(cost.wall_s)
+                runs[name]["cpu_s"].append(cost.cpu_s)
+        return runs, skipped
+
+    def memory(self, workload):
+        """In runs of their own, for reading smaps_rollup holds the target up."""
+        names, _ = self._names_for(workload)
+        found = {}
+        for name in names:
+            if name == recorders.HEAPTRACK and workload.heaptrack_is_huge:
+                continue  # heaptrack -r puts the same library into the target
+            argv, env, _ = self._command(name, workload)
+            found[name] = measure.peak_memory(argv, env, self.log, workload.exe)
+        return found
+
+    def traces(self, workload):
+        """The traces that the last runs left: bytes on disk, and path."""
+        found = {}
+        for name in self._names_for(workload)[0]:
+            if name == recorders.PLAIN:
+                continue
+            path = recorders.trace_of(self._command_path(name))
+            found[name] = {"path": path, "bytes": measure.allocated_bytes(path), "length": os.path.getsize(path)}
+        return found
+
+    def _command_path(self, name):
+        ours = name in (recorders.PACKED, recorders.RAW)
+        return os.path.join(self._folder(name), "trace.hwt" if ours else "trace")
+
+    def _cost(self, argv, stdin=None, stdout=None):
+        cost, peak = measure.run_one_process(argv, self.log, stdin, stdout)
+        return {"wall_s": cost.wall_s, "cpu_s": cost.cpu_s, "max_rss_bytes": peak}
+
+    def _best(self, argv, stdin_path=None, stdout_path=os.devnull):
+        """The fastest of up to three runs; what takes long runs once."""
+        costs = []
+        while len(costs) < min(3, self.settings.rounds) and sum(cost["wall_s"] for cost in costs) < LONG_S:
+            with open(stdin_path or os.devnull, "rb") as given, open(stdout_path, "wb") as out:
+                costs.append(self._cost(argv, given, out))
+        return min(costs, key=lambda cost: cost["wall_s"])
+
+    def our_analysis(self, trace):
+        """(costs, the report): `report` as text and as JSON. The report is one without most of its stacks, which could
+        be larger than memory."""
+        report = [self.tools.tool, "report", trace]
+        costs = {"report": self._best(report), "report --json": self._best([*report, "--json"])}
+        with open(os.path.join(self.work, "report.json"), "w+b") as out:
+            self._cost([*report, "--json", "--top", "1"], stdout=out)
+            out.seek(0)
+            return costs, json.load(out)
+
+    def peer_analysis(self, trace):
+        """(costs, allocation calls): heaptrack_interpret on the raw trace, already decompressed, then heaptrack_print."""
+        interpreter = os.path.join(os.path.dirname(os.path.dirname(self.tools.heaptrack)), INTERPRETER)
+        raw, interpreted = os.path.join(self.work, "peer.raw"), os.path.join(self.work, "peer.interpreted")
+        decompress = {".zst": ["zstd", "-dcq", trace], ".gz": ["gzip", "-dc", trace]}[os.path.splitext(trace)[1]]
+        with open(raw, "wb") as out:
+            subprocess.run(decompress, stdout=out, check=True)
+        printed = os.path.join(self.work, "peer.text")
+        costs = {
+            "heaptrack_interpret": self._best([interpreter], raw, interpreted),
+            "heaptrack_print": self._best(["heaptrack_print", interpreted], None, printed),
+        }
+        calls = None
+        with open(printed, encoding="utf-8", errors="replace") as text:
+            for line in text:
+                if line.startswith("calls to allocation functions:"):
+                    calls = int(line.split(":")[1].split()[0])
+        for path in (raw, interpreted, printed):
+            os.remove(path)
+        return costs, calls
+
+    def measure(self, workload):
+        say = self.settings.say
+        say(f"{workload.name}: {workload.text}")
+        runs, skipped = self.times(workload)
+        traces = self.traces(workload)
+        ours = traces.get(recorders.PACKED) or traces[recorders.RAW]
+        analysis, report = self.our_analysis(ours["path"])
+        peer_calls = None
+        if recorders.HEAPTRACK_RAW in traces:
+            if workload.heaptrack_is_huge and not self.settings.full:
+                skipped["heaptrack_interpret"] = "only with --full: it takes about a minute and 20 GB"
+            else:
+                costs, peer_calls = self.peer_analysis(traces[recorders.HEAPTRACK_RAW]["path"])
+                analysis.update(costs)
+        keys = ("allocation_calls", "free_calls", "failed_calls", "peak_bytes", "lost_events", "truncated_stacks")
+        found = {
+            "text": workload.text,
+            "threads": workload.threads,
+            "goal_raw": workload.goal_raw,
+            "counts": {key: report[key] for key in keys},
+            "heaptrack_allocation_calls": peer_calls,
+            "runs": runs,
+            "traces": traces,
+            "analysis": analysis,
+            "memory": self.memory(workload),
+            "skipped": skipped,
+        }
+        for trace in traces.values():
+            del trace["path"]
+        return found

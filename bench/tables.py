@@ -1,0 +1,220 @@
+"""tables.py - the results as tables: for a terminal, and as docs/benchmarks.md."""
+import dataclasses
+
+import figures
+from recorders import HEAPTRACK, HEAPTRACK_RAW, PACKED, PLAIN, RAW, TITLES
+
+MISSING = "-"
+MEGA = 1e6
+
+
+@dataclasses.dataclass
+class Table:
+    title: str
+    text: str
+    head: list
+    rows: list
+
+
+def _number(value, form):
+    return MISSING if value is None else format(value, form)
+
+
+def _goal(value, goal, form=".2f"):
+    """The value, marked where it misses its goal."""
+    return _number(value, form) + ("!" if value is not None and value > goal else "")
+
+
+def _ordered(results):
+    return results["workloads"].values()
+
+
+def _names(results):
+    """The recorders that any workload ran under, in their order."""
+    return [name for name in TITLES if any(name in each["runs"] for each in _ordered(results))]
+
+
+def time_added(results, clock, title):
+    names = [name for name in _names(results) if name != PLAIN]
+    head = ["workload", "events", "plain s", *(f"{TITLES[name]} ns" for name in names)]
+    rows = []
+    for each in _ordered(results):
+        cells = [_number(figures.added_ns(each, name, clock), ".1f") for name in names]
+        rows.append([each["text"], f"{figures.events(each):,}", f"{min(each['runs'][PLAIN][clock]):.3f}", *cells])
+    return Table(title, "Nanoseconds that each event (a block given out or freed) takes longer than without a recorder.",
+                 head, rows)
+
+
+def ratios(results):
+    rows = []
+    for each in _ordered(results):
+        cells = []
+        for name in (PACKED, RAW):
+            for peer, goal in ((HEAPTRACK, figures.GOAL_USERS), (HEAPTRACK_RAW, each["goal_raw"])):
+                for clock in ("wall_s", "cpu_s"):
+                    cells.append(_goal(figures.ratio(each, name, peer, clock), goal))
+        rows.append([each["text"], *cells, f"0.20, {each['goal_raw']:.2f}"])
+    head = ["workload"]
+    for name in ("record", "not packed"):
+        for peer in ("heaptrack", "-r"):
+            head += [f"{name} / {peer} wall", "CPU"]
+    text = ("Our added time as a share of heaptrack's. The goals are a fifth of heaptrack as users run it, and of "
+            "`heaptrack -r` a fifth on the loops, a third on sqlite3 and Python, a half on cc1plus; `!` marks what misses.")
+    return Table("Time added, against heaptrack", text, [*head, "goals"], rows)
+
+
+def spreads(results):
+    rows = []
+    for each in _ordered(results):
+        cells = []
+        for name in _names(results):
+            run = each["runs"].get(name)
+            cells.append(MISSING if not run else
+                         f"{min(run['wall_s']):.2f} +{figures.spread(each, name, 'wall_s'):.0%} ({len(run['wall_s'])})")
+        rows.append([each["text"], *cells])
+    text = "Wall seconds of the fastest run, how much longer the slowest took, and the number of runs."
+    return Table("The runs", text, ["workload", *(TITLES[name] for name in _names(results))], rows)
+
+
+def memory(results):
+    names = [name for name in _names(results) if name != PLAIN]
+    rows = []
+    for each in _ordered(results):
+        cells = []
+        for name in names:
+            added = figures.memory_added(each, name)
+            shown = None if added is None else added / MEGA
+            ours = name in (PACKED, RAW)
+            cells.append(_goal(shown, figures.GOAL_MEMORY_BYTES / MEGA, ".1f") if ours else _number(shown, ".1f"))
+        others = [each["memory"].get(name, {}).get("others_peak_pss_bytes") for name in (PACKED, HEAPTRACK, HEAPTRACK_RAW)]
+        plain = each["memory"][PLAIN]["target_peak_pss_bytes"] / MEGA
+        rows.append([each["text"], f"{plain:.1f}", *cells,
+                     *(_number(other and other / MEGA, ".1f") for other in others)])
+    head = ["workload", "plain", *(TITLES[name] for name in names), "beside it: record", "heaptrack", "heaptrack -r"]
+    text = ("MB (10^6 bytes) added to the target's peak PSS, pages of the trace included, by samples about every 10 ms "
+            "in runs of their own. Goal: 32. `Beside it` is the peak PSS of the recorder's other processes together.")
+    return Table("Memory added", text, head, rows)
+
+
+def traces(results):
+    rows = []
+    for each in _ordered(results):
+        rows.append([each["text"],
+                     _goal(figures.bytes_per_event(each, RAW), figures.GOAL_RAW_BYTES),
+                     _goal(figures.bytes_per_event(each, PACKED), figures.GOAL_PACKED_BYTES, ".3f"),
+                     _number(figures.bytes_per_event(each, HEAPTRACK_RAW), ".3f"),
+                     _number(figures.bytes_per_event(each, HEAPTRACK), ".3f")])
+    text = ("Bytes for each event. Raw: what the file takes on the disk. Goals: 6 raw, 1.5 packed. heaptrack's traces are "
+            "compressed by zstd and keep neither thread nor address nor time of an event.")
+    return Table("Traces", text, ["workload", "raw", "packed", "heaptrack -r", "heaptrack"], rows)
+
+
+def analysis(results):
+    rows = []
+    steps = ["report", "report --json", "heaptrack_interpret", "heaptrack_print"]
+    for each in _ordered(results):
+        found, theirs = each["analysis"], figures.peer_analysis_s(each)
+        cells = []
+        for step in steps:
+            cost = found.get(step)
+            cells += [_number(cost and cost["wall_s"], ".2f"), _number(cost and cost["max_rss_bytes"] / MEGA, ".0f")]
+        share = found["report"]["wall_s"] / theirs if theirs else None
+        rows.append([each["text"], *cells, _goal(share, figures.GOAL_ANALYSIS)])
+    head = ["workload"]
+    for step in steps:
+        head += [f"{step} s", "MB"]
+    text = ("From the packed trace to a finished report, against heaptrack_interpret (on the decompressed raw trace) plus "
+            "heaptrack_print; seconds and peak resident memory. Goal: a quarter.")
+    return Table("Analysis", text, [*head, "share"], rows)
+
+
+def counts(results):
+    rows = [[each["text"], f"{each['counts']['allocation_calls']:,}", _number(each["heaptrack_allocation_calls"], ","),
+             f"{each['counts']['free_calls']:,}", f"{each['counts']['lost_events']:,}",
+             f"{each['counts']['truncated_stacks']:,}"] for each in _ordered(results)]
+    text = "heaptrack counts some calls otherwise (a realloc, what runs before its constructor and after its destructor)."
+    head = ["workload", "allocation calls", "heaptrack's", "free calls", "lost events", "cut stacks"]
+    return Table("What was seen", text, head, rows)
+
+
+def latencies(results):
+    rows = []
+    for place, found in results.get("latency", {}).items():
+        plain = found[PLAIN]
+        for name, each in found.items():
+            cells = [f"{each[key]:,.0f}" if name == PLAIN else f"{each[key]:,.0f} (+{each[key] - plain[key]:,.0f})"
+                     for key in ("p50_ns", "p99_ns", "p99_99_ns", "max_ns")]
+            worst = " ".join(f"{ns / 1000:,.0f}" for ns in each["max_ns_of_rounds"])
+            rows.append([place, TITLES[name], *cells, worst, "yes" if each["fifo"] else "no"])
+    head = ["trace on", "recorder", "p50", "p99", "p99.99", "max", "max of each round, us", "SCHED_FIFO"]
+    text = ("Nanoseconds of a single malloc or free in a loop that sleeps a fifth of the time (added, against no recorder), "
+            "the cost of reading the clock included; the median of the rounds.")
+    if rows:
+        calls = next(iter(found.values()))["calls"]
+        text = f"{calls:,} calls. {text}"
+    return Table("Latency", text, head, rows)
+
+
+def _all(results):
+    if results["workloads"]:
+        yield time_added(results, "wall_s", "Wall time added")
+        yield time_added(results, "cpu_s", "CPU time added, all processes")
+        yield ratios(results)
+        yield memory(results)
+        yield traces(results)
+        yield analysis(results)
+        yield counts(results)
+        yield spreads(results)
+    if results.get("latency"):
+        yield latencies(results)
+
+
+def _skipped(results):
+    return [f"{each['text']}: no {what}: {why}" for each in _ordered(results) for what, why in each["skipped"].items()]
+
+
+def _conditions(results):
+    machine = results["machine"]
+    virtual = ", virtual" if machine["virtual"] else ""
+    return (f"{results['date']}; {machine['cpu']}, {machine['cores']} cores{virtual}, "
+            f"{machine['memory_bytes'] / 2**30:.0f} GiB; {machine['system']}, Linux {machine['kernel']}; "
+            f"size {results['scale']:g}, {results['rounds']} rounds, {results['took_s'] / 60:.0f} minutes")
+
+
+def as_text(results):
+    """For a terminal."""
+    lines = [_conditions(results)]
+    for table in _all(results):
+        widths = [max(len(row[i]) for row in [table.head, *table.rows]) for i in range(len(table.head))]
+        lines += ["", table.title, table.text]
+        for row in [table.head, *table.rows]:
+            cells = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
+            lines.append("  ".join(cells).rstrip())
+    skipped = _skipped(results)
+    return "\n".join([*lines, *(["", *skipped] if skipped else [])])
+
+
+INTRODUCTION = """# Benchmarks
+
+What recording costs, beside heaptrack 1.4 (Debian's) in the same run. Every workload runs in rounds: without a recorder,
+under `heapwright record` (packing on), with our library preloaded alone (packing off), under `heaptrack` as users run it,
+and under `heaptrack -r`, which only records. A figure is the fastest of its runs, for what else a machine does only adds;
+the last of the tables says how far the runs lay apart.
+
+    {command}
+
+made the figures below and this page (`--document` writes it from `build/bench/results.json`). {conditions}.
+"""
+
+
+def as_document(results):
+    """docs/benchmarks.md."""
+    parts = [INTRODUCTION.format(command=results["command"], conditions=_conditions(results))]
+    for table in _all(results):
+        parts += [f"## {table.title}\n", table.text + "\n"]
+        align = ["---"] + ["---:"] * (len(table.head) - 1)
+        parts += ["| " + " | ".join(row) + " |" for row in [table.head, align, *table.rows]] + [""]
+    skipped = _skipped(results)
+    if skipped:
+        parts += ["Not measured:\n", *(f"- {each}" for each in skipped), ""]
+    return "\n".join(parts)
