@@ -3,7 +3,6 @@
  * What would break: any figure of a stack, size, thread or pair; the merge of streams; the halves of a realloc that lie apart;
  * ties. A failing case prints its seed; HW_TEST_SEED runs that one alone.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "../trace/encoder.c"
 #include "naive.c"

@@ -3,10 +3,11 @@
  * What would break: a reader that believes a length, an offset or a number. The random part here is short; fuzz_reader goes on
  * for as long as it is let.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 #include "encoder.c"
 #include "fuzz_reader.c"
