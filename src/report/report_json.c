@@ -429,8 +429,8 @@ int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error
   if (status < 0)
     return status;
   writer.runtime.frames = &writer.frames;
-  status = hwi_selection_init(&writer.selection, report, report->options.leaks ? hwi_runtime_blocks_keep : NULL,
-                              &writer.runtime, error);
+  const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &writer.runtime};
+  status = hwi_selection_init(&writer.selection, report, report->options.leaks ? &filter : NULL, error);
   if (status == HW_OK)
     status = write_report(&writer, error);
   hwi_selection_release(&writer.selection);

@@ -138,7 +138,7 @@ static int compare_stacks(const void *left, const void *right, void *context)
 }
 
 int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
-                       bool (*keep)(void *context, uint32_t stack), void *context, struct hwi_error *error)
+                       const struct hwi_stack_filter *filter, struct hwi_error *error)
 {
   const struct hwi_profile *profile = report->profile;
   const struct hwi_report_options *options = &report->options;
@@ -160,7 +160,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
     selection->thread_count += hwi_thread_matches(&profile->threads[i], options->thread);
   for (uint32_t i = 1; i < profile->stack_count; i++) {
     const struct hwi_amount *amount = &selection->amounts[i];
-    if (amount->calls == 0 || (keep != NULL && !keep(context, i)))
+    if (amount->calls == 0 || (filter != NULL && !filter->keep(filter->context, i)))
       continue;
     if (amount->calls < options->min_calls) {
       hwi_amount_add(&selection->few_calls, amount);

@@ -25,9 +25,14 @@ struct hwi_selection {
   uint32_t thread_count; /* threads whose stacks are here */
 };
 
-/* `keep`: asked for each stack, unless it is NULL. */
+/* Asked for each stack that allocated; false: it is left out. */
+struct hwi_stack_filter {
+  bool (*keep)(void *context, uint32_t stack);
+  void *context;
+};
+
 int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
-                       bool (*keep)(void *context, uint32_t stack), void *context, struct hwi_error *error);
+                       const struct hwi_stack_filter *filter /* NULL: all */, struct hwi_error *error);
 void hwi_selection_release(struct hwi_selection *selection);
 
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost);

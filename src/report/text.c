@@ -26,22 +26,19 @@ void hwi_text_blank(struct hwi_text *text)
   fputc('\n', text->style->out);
 }
 
-/* The bytes of `line` up to the blank at which it is broken so that they fit into `cells`: behind a comma or the like where
- * that is not too early, so that numbers keep their units; else the last one. All that fits where there is none. */
+/* The bytes of `line` up to the last blank that lets the rest fit into `cells`, all that fits where there is none. Numbers
+ * keep their units. */
 static size_t break_at(const char *line, size_t cells, size_t indent)
 {
-  size_t fits = hwi_cells_prefix(line, cells), last = 0;
+  size_t fits = hwi_cells_prefix(line, cells);
   if (line[fits] == '\0')
     return fits;
   for (size_t at = fits; at > indent; at--) {
-    if (line[at] != ' ')
-      continue;
-    if (strchr(",;:.+)", line[at - 1]) != NULL && at > fits / 2)
+    bool behind_digit = line[at - 1] >= '0' && line[at - 1] <= '9';
+    if (line[at] == ' ' && !behind_digit)
       return at;
-    if (last == 0)
-      last = at;
   }
-  return last > 0 ? last : fits;
+  return fits;
 }
 
 void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasis emphasis)
@@ -178,8 +175,8 @@ static int print_selected(struct hwi_text *text, struct hwi_named_frames *frames
   const struct hwi_report_options *options = &text->report->options;
   struct hwi_runtime_blocks runtime = {.frames = frames};
   struct hwi_selection selection;
-  int status =
-      hwi_selection_init(&selection, text->report, options->leaks ? hwi_runtime_blocks_keep : NULL, &runtime, error);
+  const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &runtime};
+  int status = hwi_selection_init(&selection, text->report, options->leaks ? &filter : NULL, error);
   if (status < 0)
     return status;
   text->runtime = options->leaks ? &runtime : NULL;
@@ -246,10 +243,15 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   hwi_text_head(&text);
   hwi_text_notes(&text);
   hwi_text_chart(&text);
+  int status = HW_OK;
+  const struct hwi_report_options *options = &report->options;
+  if (options->by == HWI_BY_STACK && !options->leaks && options->thread == NULL)
+    status = hwi_text_findings(&text, error);
   hwi_text_rss(&text);
   if (text.counted > 1)
     hwi_text_images(&text);
-  int status = print_ranking(&text, error);
+  if (status == HW_OK)
+    status = print_ranking(&text, error);
   hwi_text_blank(&text);
   hwi_text_evidence(&text);
   print_next(&text);

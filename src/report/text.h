@@ -37,6 +37,7 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
 void hwi_text_head(struct hwi_text *text);
 void hwi_text_notes(struct hwi_text *text); /* what the reader must know before believing the figures */
 void hwi_text_chart(struct hwi_text *text);
+int hwi_text_findings(struct hwi_text *text, struct hwi_error *error);
 void hwi_text_rss(struct hwi_text *text);
 int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error);

@@ -71,7 +71,7 @@ static void note_unseen(struct hwi_text *text, const struct hwi_note *note)
   if (note->kind >= sizeof words / sizeof *words || words[note->kind].after == NULL)
     return;
   hwi_line_puts(&text->line, words[note->kind].before);
-  hwi_line_clean(&text->line, note->text);
+  hwi_line_clean(&text->line, hwi_base_name(note->text));
   hwi_line_puts(&text->line, words[note->kind].after);
   end_note(text, HWI_PLAIN);
 }

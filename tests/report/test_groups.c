@@ -36,7 +36,7 @@ static void build(int by)
 {
   report.options.by = by;
   assert_int_equal(hwi_named_frames_init(&frames, &report, NULL), 0);
-  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL, NULL), 0);
+  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL), 0);
   assert_int_equal(hwi_groups_init(&groups, &report, &selection, &frames, NULL), 0);
 }
 
@@ -115,10 +115,11 @@ static bool keep_second(void *context, uint32_t stack)
 
 static void selections_rank_and_leave_out(void **state)
 {
+  const struct hwi_stack_filter filter = {keep_second, NULL};
   (void)state;
   report.options.cost = HWI_COST_CALLS;
   report.options.min_calls = 2;
-  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL, NULL), 0);
+  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL), 0);
   assert_int_equal(selection.stack_count, 4);
   assert_int_equal(selection.stacks[0], 4);
   assert_int_equal(selection.stacks[3], 6);
@@ -126,7 +127,7 @@ static void selections_rank_and_leave_out(void **state)
   assert_int_equal(selection.few_calls.bytes, 96000000 + 72704);
   hwi_selection_release(&selection);
   report.options.min_calls = 1;
-  assert_int_equal(hwi_selection_init(&selection, &report, keep_second, NULL, NULL), 0);
+  assert_int_equal(hwi_selection_init(&selection, &report, &filter, NULL), 0);
   assert_int_equal(selection.stack_count, 1);
   assert_int_equal(selection.selected.live_bytes, 96000000);
 }

@@ -188,6 +188,22 @@ static void next_steps_on_a_terminal_only(void **state)
   free(text);
 }
 
+/* A program that starts, works and ends is not accused of anything. */
+static void nothing_stands_out_when_nothing_does(void **state)
+{
+  (void)state;
+  char *text = print();
+  assert_non_null(strstr(text, "What stands out"));
+  free(text);
+  sample.stacks[3].first_ns = sample.stacks[3].last_ns - 60000000000; /* a minute of ten */
+  sample.threads[1].policy = 0;
+  sample.profile.totals.failed_calls = 0;
+  sample.profile.totals.temporary_calls = sample.profile.totals.allocation_calls / 3;
+  text = print();
+  assert_null(strstr(text, "What stands out"));
+  free(text);
+}
+
 /* Names from a trace cannot drive the terminal, and no line is wider than asked for. */
 static void every_line_fits_and_is_clean(void **state)
 {
@@ -233,6 +249,7 @@ int main(void)
       cmocka_unit_test_setup(troubles, begin),
       cmocka_unit_test_setup(a_run_of_several_processes, begin),
       cmocka_unit_test_setup(next_steps_on_a_terminal_only, begin),
+      cmocka_unit_test_setup(nothing_stands_out_when_nothing_does, begin),
       cmocka_unit_test_setup(every_line_fits_and_is_clean, begin),
       cmocka_unit_test_setup(nothing_at_all, begin),
   };

@@ -1,0 +1,226 @@
+/* text_findings.c - "What stands out": what an engineer would point at, from what the model knows; silent when nothing does
+ *
+ * grows      a stack of which hardly a block was ever freed, and which allocated from early on to the end.
+ * real time  a thread under a real-time policy that allocated.
+ * failed     calls for which there was no memory.
+ * churn      most allocations are freed at once, and many they are.
+ * The limits below keep programs that just start, work and end from being accused.
+ */
+#include <sched.h>
+#include <string.h>
+
+#include "report/cxx_name.h"
+#include "report/text.h"
+
+enum {
+  GROWTH_CALLS_MIN = 100,
+  GROWTH_KEPT_PERCENT = 95, /* of the blocks are still there */
+  GROWTH_SPAN_PERCENT = 75, /* of the run lies between the first and the last of them */
+  GROWTH_PEAK_PERCENT = 1,  /* of the peak is what they hold at least */
+  GROWTH_SHOWN = 2,
+  CHURN_PERCENT = 50,
+  CHURN_CALLS_MIN = 10000,
+  THREADS_SHOWN = 3,
+  LABEL_CELLS = 13,
+};
+static const uint64_t GROWTH_NS_MIN = UINT64_C(1000000000); /* a shorter run is all start */
+
+struct findings {
+  struct hwi_text *text;
+  struct hwi_named_frames *frames;
+  bool any;
+};
+
+static void begin_finding(struct findings *findings, const char *label)
+{
+  struct hwi_text *text = findings->text;
+  if (!findings->any) {
+    hwi_line_puts(&text->line, "What stands out");
+    hwi_text_end(text, HWI_BOLD);
+  }
+  findings->any = true;
+  hwi_line_puts(&text->line, "  ");
+  hwi_line_left(&text->line, label, LABEL_CELLS - 2);
+}
+
+static void end_finding(struct findings *findings)
+{
+  hwi_text_end_wrapped(findings->text, LABEL_CELLS, HWI_PLAIN);
+}
+
+/* "TrackStore::add (tracks.cpp:88)": the frame that wanted the memory. */
+static void add_who(struct findings *findings, uint32_t stack)
+{
+  enum { NAME_CELLS = 48, PLACE_CELLS = 32 };
+  struct hwi_line *line = &findings->text->line;
+  const char *ellipsis = hwi_style_ellipsis(findings->text->style);
+  uint32_t first = 0, last = 0;
+  if (hwi_named_frames_load(findings->frames, stack, NULL) == HW_OK)
+    hwi_named_frames_trim(findings->frames, &first, &last);
+  if (first == last || findings->frames->items[first].symbol == NULL) {
+    hwi_line_puts(line, "a stack that is not known");
+    return;
+  }
+  const struct hwi_shown_frame *frame = &findings->frames->items[first];
+  const char *module = hwi_base_name(hwi_module_path(findings->text->profile, frame->module));
+  hwi_cxx_name_add(line, frame->symbol->function != NULL ? frame->symbol->function : "??", NAME_CELLS, ellipsis);
+  hwi_line_puts(line, " (");
+  if (frame->symbol->file != NULL)
+    hwi_line_path(line, hwi_base_name(frame->symbol->file), frame->symbol->line, PLACE_CELLS, ellipsis);
+  else
+    hwi_line_path(line, frame->module != 0 ? module : "no module", 0, PLACE_CELLS, ellipsis);
+  hwi_line_puts(line, ")");
+}
+
+/* --- grows --- */
+
+static bool grows(const struct hwi_profile *profile, const struct hwi_stack *stack)
+{
+  if (profile->duration_ns < GROWTH_NS_MIN || stack->calls < GROWTH_CALLS_MIN)
+    return false;
+  if (stack->live_blocks < stack->calls / 100 * GROWTH_KEPT_PERCENT)
+    return false;
+  if (stack->last_ns - stack->first_ns < profile->duration_ns / 100 * GROWTH_SPAN_PERCENT)
+    return false;
+  return stack->live_bytes >= profile->totals.peak_bytes / 100 * GROWTH_PEAK_PERCENT;
+}
+
+/* The growing stack that holds most, among those that hold less than `below`. 0: none. */
+static uint32_t next_growing(const struct hwi_profile *profile, uint64_t below)
+{
+  uint32_t best = 0;
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    const struct hwi_stack *stack = &profile->stacks[i];
+    if (stack->live_bytes >= below || !grows(profile, stack))
+      continue;
+    if (best == 0 || stack->live_bytes > profile->stacks[best].live_bytes)
+      best = i;
+  }
+  return best;
+}
+
+static void find_growth(struct findings *findings)
+{
+  const struct hwi_profile *profile = findings->text->profile;
+  uint64_t below = UINT64_MAX;
+  for (int shown = 0; shown < GROWTH_SHOWN; shown++) {
+    uint32_t number = next_growing(profile, below);
+    if (number == 0)
+      break;
+    const struct hwi_stack *stack = &profile->stacks[number];
+    below = stack->live_bytes;
+    begin_finding(findings, "grows");
+    add_who(findings, number);
+    hwi_line_printf(&findings->text->line, ", +%s from %s on, %s never freed",
+                    hwi_byte_rate_text(stack->live_bytes, stack->last_ns - stack->first_ns).text,
+                    hwi_time_text(stack->first_ns).text, hwi_bytes_text(stack->live_bytes).text);
+    end_finding(findings);
+  }
+}
+
+/* --- real time --- */
+
+static const char *real_time_policy(uint8_t policy)
+{
+  switch (policy) {
+  case SCHED_FIFO:
+    return "FIFO";
+  case SCHED_RR:
+    return "RR";
+  case SCHED_DEADLINE:
+    return "DEADLINE";
+  default:
+    return NULL;
+  }
+}
+
+static void find_real_time(struct findings *findings)
+{
+  const struct hwi_profile *profile = findings->text->profile;
+  int shown = 0;
+  for (uint32_t i = 0; i < profile->thread_count && shown < THREADS_SHOWN; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    const char *policy = real_time_policy(thread->policy);
+    if (policy == NULL || thread->allocation_calls == 0)
+      continue;
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    begin_finding(findings, "real time");
+    hwi_line_puts(&findings->text->line, "thread \"");
+    hwi_line_clean(&findings->text->line, name);
+    hwi_line_printf(&findings->text->line, "\" (%s %d) allocated %s times and freed %s times", policy, thread->priority,
+                    hwi_count_text(thread->allocation_calls).text, hwi_count_text(thread->free_calls).text);
+    end_finding(findings);
+    shown++;
+  }
+}
+
+/* --- failed and churn: the stack with the most of them --- */
+
+static uint32_t most_failed(const struct hwi_profile *profile)
+{
+  uint32_t best = 0;
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    if (profile->stacks[i].failed_calls > (best != 0 ? profile->stacks[best].failed_calls : 0))
+      best = i;
+  }
+  return best;
+}
+
+static uint32_t most_temporary(const struct hwi_profile *profile)
+{
+  uint32_t best = 0;
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    if (profile->stacks[i].temporary_calls > (best != 0 ? profile->stacks[best].temporary_calls : 0))
+      best = i;
+  }
+  return best;
+}
+
+static void find_failed(struct findings *findings)
+{
+  const struct hwi_profile *profile = findings->text->profile;
+  uint32_t most = most_failed(profile);
+  if (profile->totals.failed_calls == 0)
+    return;
+  begin_finding(findings, "failed");
+  hwi_line_counted(&findings->text->line, profile->totals.failed_calls, "call");
+  hwi_line_puts(&findings->text->line, " got no memory");
+  if (most != 0) {
+    hwi_line_puts(&findings->text->line, ", most in ");
+    add_who(findings, most);
+  }
+  end_finding(findings);
+}
+
+static void find_churn(struct findings *findings)
+{
+  const struct hwi_profile *profile = findings->text->profile;
+  const struct hwi_totals *totals = &profile->totals;
+  uint32_t most = most_temporary(profile);
+  if (most == 0 || totals->temporary_calls < CHURN_CALLS_MIN ||
+      totals->temporary_calls < totals->allocation_calls / 100 * CHURN_PERCENT)
+    return;
+  begin_finding(findings, "churn");
+  hwi_line_printf(&findings->text->line, "%s of allocations are freed at once, most in ",
+                  hwi_share_text(totals->temporary_calls, totals->allocation_calls).text);
+  add_who(findings, most);
+  end_finding(findings);
+}
+
+int hwi_text_findings(struct hwi_text *text, struct hwi_error *error)
+{
+  struct hwi_named_frames frames;
+  int status = hwi_named_frames_init(&frames, text->report, error);
+  if (status < 0)
+    return status;
+  struct findings findings = {.text = text, .frames = &frames};
+  find_growth(&findings);
+  find_real_time(&findings);
+  find_failed(&findings);
+  find_churn(&findings);
+  if (findings.any)
+    hwi_text_blank(text);
+  hwi_named_frames_release(&frames);
+  return HW_OK;
+}
