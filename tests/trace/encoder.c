@@ -122,10 +122,23 @@ static void sizes(struct enc_chunk *c, uint64_t size, uint64_t usable)
     varint(c, zigzag((int64_t)(usable - usual_usable(size))));
 }
 
+/* An ALLOC, or what is shorter where the chunk has named the node. */
+static struct enc_chunk *begin_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node)
+{
+  uint32_t slot = node * UINT32_C(2654435761) / (1 << 24);
+  bool recent = node && enc->chunks[chunk].recent[slot] == node;
+  struct enc_chunk *c = begin(enc, chunk, recent ? HW_OP_ALLOC_RECENT : HW_OP_ALLOC, tick);
+  if (recent)
+    byte(c, (uint8_t)slot);
+  else
+    varint(c, node);
+  c->recent[slot] = node;
+  return c;
+}
+
 void enc_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t at)
 {
-  struct enc_chunk *c = begin(enc, chunk, HW_OP_ALLOC, tick);
-  varint(c, node);
+  struct enc_chunk *c = begin_alloc(enc, chunk, tick, node);
   sizes(c, size, usual_usable(size));
   address(c, at);
 }
@@ -133,8 +146,7 @@ void enc_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_
 void enc_alloc_usable(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t usable,
                       uint64_t at)
 {
-  struct enc_chunk *c = begin(enc, chunk, HW_OP_ALLOC, tick);
-  varint(c, node);
+  struct enc_chunk *c = begin_alloc(enc, chunk, tick, node);
   sizes(c, size, usable);
   address(c, at);
 }

@@ -18,7 +18,8 @@ struct enc_chunk {
   uint8_t *bytes;
   size_t count, capacity;
   uint64_t tick, address, node_address; /* as after the last event */
-  uint32_t node;
+  uint32_t node;                        /* the last one of a NODE */
+  uint32_t recent[HW_RECENT_SLOTS];
   bool in_raw, in_packed; /* where the chunk is to be put; a raw file may hold both */
 };
 

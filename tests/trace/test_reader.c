@@ -1,0 +1,437 @@
+/* test_reader.c - known traces give known events, in known order
+ *
+ * What would break: an op's decoding; the order at equal ticks; dropping what is there twice; a stream handed to another
+ * thread; a chunk that is packed and given back while it is being read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "encoder.c"
+#include "samples.h"
+#include "trace/reader.h"
+
+enum { MOST_EVENTS = 4096 };
+
+static struct enc enc;
+static char path[] = "/tmp/hw-test-reader-XXXXXX";
+static struct hwi_event events[MOST_EVENTS];
+static struct hwi_trace *trace;
+
+static void open_trace(void)
+{
+  struct hwi_error error;
+  enc_write(&enc, path);
+  if (hwi_trace_open(&trace, path, &error) < 0)
+    fail_msg("%s", error.text);
+}
+
+/* The number of events; they are in `events`. */
+static int read_events(void)
+{
+  struct hwi_error error;
+  int count = 0, got;
+  while ((got = hwi_trace_next(trace, events + count, HWI_TRACE_MIN_BATCH, &error)) > 0) {
+    count += got;
+    assert_true(count + HWI_TRACE_MIN_BATCH <= MOST_EVENTS);
+  }
+  assert_int_equal(got, 0);
+  return count;
+}
+
+static int close_trace(void **state)
+{
+  (void)state;
+  hwi_trace_close(trace);
+  trace = NULL;
+  enc_release(&enc);
+  return 0;
+}
+
+static void check(int i, enum hwi_event_kind kind, uint64_t tick, uint64_t address)
+{
+  assert_int_equal(events[i].kind, kind);
+  assert_int_equal(events[i].tick, tick);
+  assert_int_equal(events[i].address, address);
+}
+
+static void test_every_op(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  int c = enc_chunk(&enc, 0, 0, 3, 1000000);
+  enc.chunks[c].header.fields = HW_FIELD_USABLE;
+  enc_alloc_usable(&enc, c, 1000005, 9, 100, 104, 0x7f0000000010);
+  enc_alloc_usable(&enc, c, 1000100, 9, 0, 4096, 0x1);
+  enc_aligned(&enc, c, 1000100, 300, 64, 6, 0xfffffffffff0);
+  enc_free(&enc, c, 1000110, 0x1);
+  enc_delete(&enc, c, 1000111, 0x7f0000000010);
+  enc_realloc(&enc, c, 1000120, 7, 9, 0xfffffffffff0, 1 << 20, 0x5008);
+  enc_free_via(&enc, c, 1000130, HW_ENTRY_DELETE_ARRAY, 0x5008);
+  enc_failed(&enc, c, 1000140, 9, UINT64_MAX, 12);
+  enc_alloc(&enc, c, 1000150, 9, 7, 0x6000); /* a node that the chunk has named: one byte */
+  open_trace();
+  assert_int_equal(enc.chunks[c].bytes[enc.chunks[c].count - 7] & HW_OP_MASK, HW_OP_ALLOC_RECENT);
+  assert_int_equal(read_events(), 10);
+  check(0, HWI_EVENT_ALLOC, 1000005, 0x7f0000000010);
+  assert_int_equal(events[0].size, 100);
+  assert_int_equal(events[0].usable, 104);
+  assert_int_equal(events[0].node, 9);
+  assert_int_equal(events[0].thread, 3);
+  check(1, HWI_EVENT_ALLOC, 1000100, 0x1);
+  assert_int_equal(events[1].size, 0);
+  assert_int_equal(events[1].usable, 4096);
+  check(2, HWI_EVENT_ALLOC, 1000100, 0xfffffffffff0);
+  assert_int_equal(events[2].alignment_log2, 6);
+  assert_int_equal(events[2].usable, 72);
+  check(3, HWI_EVENT_FREE, 1000110, 0x1);
+  assert_int_equal(events[3].entry, HW_ENTRY_FREE);
+  check(4, HWI_EVENT_FREE, 1000111, 0x7f0000000010);
+  assert_int_equal(events[4].entry, HW_ENTRY_DELETE_SIZED);
+  check(5, HWI_EVENT_FREE, 1000120, 0xfffffffffff0);
+  assert_true(events[5].moved);
+  check(6, HWI_EVENT_ALLOC, 1000127, 0x5008);
+  assert_true(events[6].moved);
+  assert_int_equal(events[6].size, 1 << 20);
+  check(7, HWI_EVENT_FREE, 1000130, 0x5008);
+  assert_int_equal(events[7].entry, HW_ENTRY_DELETE_ARRAY);
+  check(8, HWI_EVENT_FAILED, 1000140, 0);
+  assert_int_equal(events[8].size, UINT64_MAX);
+  assert_int_equal(events[8].alignment_log2, 12);
+  check(9, HWI_EVENT_ALLOC, 1000150, 0x6000);
+  assert_int_equal(events[9].node, 9);
+  assert_int_equal(events[9].size, 7);
+}
+
+/* --- order --- */
+
+static bool live_answer;
+
+static bool is_live(void *context, uint64_t address)
+{
+  (void)context;
+  (void)address;
+  return live_answer;
+}
+
+/* One thread frees a block and another gets or has got the same one, within one tick. */
+static void test_only_the_live_blocks_can_tell(void **state)
+{
+  (void)state;
+  for (int live = 0; live < 2; live++) {
+    enc_init(&enc, 1);
+    int a = enc_chunk(&enc, 0, 0, 0, 1000000), b = enc_chunk(&enc, 1, 0, 1, 1000000);
+    enc_free(&enc, a, 1000010, 0x10000);
+    enc_alloc(&enc, b, 1000010, 1, 8, 0x10000);
+    open_trace();
+    live_answer = live;
+    hwi_trace_set_liveness(trace, is_live, NULL);
+    assert_int_equal(read_events(), 2);
+    check(live ? 0 : 1, HWI_EVENT_FREE, 1000010, 0x10000);
+    check(live ? 1 : 0, HWI_EVENT_ALLOC, 1000010, 0x10000);
+    close_trace(NULL);
+  }
+}
+
+/* Taking the first free that comes to hand leads nowhere here: thread 1 must go first. */
+static void test_ties_are_searched(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  int a = enc_chunk(&enc, 0, 0, 0, 1000000), b = enc_chunk(&enc, 1, 0, 1, 1000000);
+  enc_free(&enc, a, 1000010, 0x10000);
+  enc_free(&enc, b, 1000010, 0x10000);
+  enc_alloc(&enc, b, 1000010, 1, 8, 0x10000);
+  open_trace();
+  live_answer = true;
+  hwi_trace_set_liveness(trace, is_live, NULL);
+  assert_int_equal(read_events(), 3);
+  assert_int_equal(events[0].thread, 1);
+  assert_int_equal(events[1].thread, 1);
+  assert_int_equal(events[2].thread, 0);
+}
+
+/* More events at one tick than are searched: picked one by one, none lost, each stream's order kept. */
+static void test_a_tick_with_many_events(void **state)
+{
+  (void)state;
+  enum { EACH = 600 };
+  enc_init(&enc, 1);
+  for (uint32_t s = 0; s < 2; s++) {
+    int c = enc_chunk(&enc, s, 0, s, 1000000);
+    for (int i = 0; i < EACH; i++)
+      enc_failed(&enc, c, 1000010, 1, (uint64_t)i, 0);
+  }
+  open_trace();
+  assert_int_equal(read_events(), 2 * EACH);
+  uint64_t next[2] = {0};
+  for (int i = 0; i < 2 * EACH; i++)
+    assert_int_equal(events[i].size, next[events[i].thread]++);
+}
+
+static void test_others_come_between_the_halves_of_a_realloc(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  int a = enc_chunk(&enc, 0, 0, 0, 1000000), b = enc_chunk(&enc, 1, 0, 1, 1000000);
+  enc_alloc(&enc, a, 1000001, 1, 8, 0x10000);
+  enc_realloc(&enc, a, 1000010, 100, 1, 0x10000, 16, 0x20000);
+  enc_alloc(&enc, b, 1000050, 1, 8, 0x10000);
+  enc_free(&enc, b, 1000120, 0x20000);
+  open_trace();
+  assert_int_equal(read_events(), 5);
+  check(1, HWI_EVENT_FREE, 1000010, 0x10000);
+  check(2, HWI_EVENT_ALLOC, 1000050, 0x10000);
+  check(3, HWI_EVENT_ALLOC, 1000110, 0x20000);
+  check(4, HWI_EVENT_FREE, 1000120, 0x20000);
+}
+
+static void test_many_streams_keep_time(void **state)
+{
+  (void)state;
+  enum { STREAMS = 150 };
+  enc_init(&enc, 1);
+  for (uint32_t s = 0; s < STREAMS; s++) {
+    int c = enc_chunk(&enc, s, 0, s, 1000000 + s * 7 % 50);
+    for (uint64_t i = 0; i < 20; i++)
+      enc_failed(&enc, c, 1000100 + i * (1 + s * 31 % 17), 1, i, 0);
+  }
+  open_trace();
+  int count = read_events();
+  assert_int_equal(count, STREAMS * 20);
+  for (int i = 1; i < count; i++)
+    assert_true(events[i].tick >= events[i - 1].tick);
+}
+
+/* --- chunks --- */
+
+static void test_a_stream_is_taken_over(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  int c = enc_chunk(&enc, 0, 0, 1, 1000000);
+  enc_thread(&enc, c, 1, 501, "first");
+  enc_alloc(&enc, c, 1000001, 1, 8, 0x10000);
+  enc_thread(&enc, c, 2, 502, "second");
+  enc_alloc(&enc, c, 1000002, 1, 8, 0x20000);
+  int d = enc_chunk(&enc, 0, 1, 2, 1000002);
+  enc_alloc(&enc, d, 1000003, 1, 8, 0x30000);
+  open_trace();
+  assert_int_equal(read_events(), 3);
+  assert_int_equal(events[0].thread, 1);
+  assert_int_equal(events[1].thread, 2);
+  assert_int_equal(events[2].thread, 2);
+  assert_string_equal(hwi_trace_thread(trace, 1)->name, "first");
+  assert_int_equal(hwi_trace_thread(trace, 2)->tid, 502);
+  assert_false(hwi_trace_thread(trace, 3)->known);
+}
+
+static void add_three_chunks(void)
+{
+  for (uint32_t i = 0; i < 3; i++) {
+    int c = enc_chunk(&enc, 0, i, 0, 1000000 + i * 10);
+    enc_alloc(&enc, c, 1000001 + i * 10, 1, i, 0x10000);
+  }
+}
+
+static void test_what_is_there_twice_counts_once(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  add_three_chunks();
+  enc.chunks[0].in_packed = enc.chunks[1].in_packed = true;
+  enc.chunks[0].in_raw = false;
+  open_trace();
+  assert_int_equal(read_events(), 3);
+  for (uint64_t i = 0; i < 3; i++)
+    assert_int_equal(events[i].size, i);
+  assert_int_equal(hwi_trace_info(trace)->missing_chunks, 0);
+}
+
+static void test_gaps_are_counted(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  add_three_chunks();
+  enc.chunks[1].in_raw = false;
+  open_trace();
+  assert_int_equal(read_events(), 2);
+  assert_int_equal(hwi_trace_info(trace)->missing_chunks, 1);
+  assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
+}
+
+static void test_packed_reads_like_raw(void **state)
+{
+  (void)state;
+  static struct hwi_event raw[SAMPLE_EVENTS];
+  sample_make(&enc, 1);
+  open_trace();
+  assert_int_equal(read_events(), SAMPLE_EVENTS);
+  memcpy(raw, events, sizeof raw);
+  close_trace(NULL);
+  sample_make(&enc, 2);
+  open_trace();
+  assert_int_equal(read_events(), SAMPLE_EVENTS);
+  assert_memory_equal(raw, events, sizeof raw);
+  assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
+}
+
+/* As the drainer does it, between our look at the index and our reading. */
+static void test_a_chunk_is_packed_under_way(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  add_three_chunks();
+  open_trace();
+  for (int i = 0; i < 3; i++)
+    enc.chunks[i].in_packed = i == 1;
+  size_t bytes;
+  uint8_t *file = enc_file(&enc, &bytes);
+  enc.chunks[1].in_raw = false;
+  memset(file + HW_CHUNKS_OFF + 4096, 0, 4096);
+  int fd = open(path, O_WRONLY);
+  assert_int_equal(pwrite(fd, file, bytes, 0), bytes);
+  close(fd);
+  free(file);
+  assert_int_equal(read_events(), 3);
+  assert_int_equal(events[1].size, 1);
+  assert_int_equal(hwi_trace_info(trace)->missing_chunks, 0);
+}
+
+static void test_holes_and_garbage_are_stepped_over(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  add_three_chunks();
+  enc_write(&enc, path);
+  int fd = open(path, O_WRONLY);
+  char garbage[4096];
+  memset(garbage, 'x', sizeof garbage);
+  assert_int_equal(pwrite(fd, garbage, sizeof garbage, HW_CHUNKS_OFF + 4096), sizeof garbage);
+  close(fd);
+  struct hwi_error error;
+  assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
+  assert_int_equal(read_events(), 2);
+  assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 1);
+  assert_int_equal(hwi_trace_info(trace)->first_damage_off, HW_CHUNKS_OFF + 4096);
+  assert_int_equal(hwi_trace_info(trace)->missing_chunks, 1);
+}
+
+/* --- what the trace says about numbers, the program and time --- */
+
+static void test_a_node_that_another_stream_defines_later(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  int a = enc_chunk(&enc, 0, 0, 0, 1000000), b = enc_chunk(&enc, 1, 0, 1, 1000500);
+  enc_alloc(&enc, a, 1000001, 2, 8, 0x10000);
+  enc_alloc(&enc, b, 1000600, 1, 8, 0x20000);
+  enc_node(&enc, b, 1, 0, 0, HW_ENTRY_NONE, 0x400100);
+  enc_node(&enc, b, 2, 1, 0, HW_ENTRY_CALLOC, 0x400200);
+  open_trace();
+  struct hwi_error error;
+  assert_false(hwi_trace_node(trace, 2).known);
+  assert_int_equal(hwi_trace_complete(trace, &error), 0);
+  struct hwi_node node = hwi_trace_node(trace, 2);
+  assert_true(node.known);
+  assert_int_equal(node.address, 0x400200);
+  assert_int_equal(node.parent, 1);
+  assert_int_equal(node.entry, HW_ENTRY_CALLOC);
+  assert_false(hwi_trace_node(trace, 3).known);
+  assert_false(hwi_trace_node(trace, UINT32_MAX).known);
+  assert_int_equal(read_events(), 2);
+}
+
+static void test_info(void **state)
+{
+  (void)state;
+  sample_make(&enc, 0);
+  enc.header.state = HW_STATE_STOPPED_DISK;
+  enc.header.stop_clock = 1005000;
+  open_trace();
+  const struct hwi_trace_info *info = hwi_trace_info(trace);
+  assert_string_equal(info->command, "'a b' 'c'\\''d'");
+  assert_string_equal(info->exe, "/bin/a");
+  assert_string_equal(info->environment[1], "B=2");
+  assert_null(info->environment[2]);
+  assert_int_equal(info->mark_count, 3);
+  assert_string_equal(info->marks[0].text, "mark");
+  assert_int_equal(info->marks[0].ns, 500);
+  assert_int_equal(info->marks[1].type, HW_TOOL_PAUSED);
+  assert_int_equal(info->rss_count, 1);
+  assert_int_equal(info->rss[0].sample.rss, 5);
+  assert_int_equal(info->exit->code, 3);
+  assert_int_equal(info->note_count, 1);
+  assert_int_equal(info->notes[0].kind, HW_NOTE_OWN_MALLOC);
+  assert_string_equal(info->notes[0].text, "module");
+  assert_int_equal(info->rss_peak_bytes, 0x1010);
+  assert_int_equal(info->silent_from_ns, 5000);
+  assert_int_equal(info->duration_ns, 10000);
+  assert_false(info->being_written);
+  assert_int_equal(hwi_trace_module(trace, 1)->start, 0x400000);
+  assert_int_equal(hwi_trace_module(trace, 1)->build_id_bytes, 10);
+  assert_true(hwi_trace_node(trace, 2).cut);
+  assert_int_equal(read_events(), SAMPLE_EVENTS);
+  assert_int_equal(info->note_count, 1);
+}
+
+static void test_the_clock(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  enc.header.clock = HW_CLOCK_TSC;
+  enc.header.tick_shift = 4;
+  enc.header.clock_hz_hint = 1000000000;
+  enc.header.start = (struct hw_anchor){16000, 5000};
+  enc.header.last = (struct hw_anchor){16000 + 40000000, 5000 + 20000000}; /* 2 GHz over 20 ms */
+  open_trace();
+  assert_int_equal(hwi_trace_tick_ns(trace, 0), 0);
+  assert_int_equal(hwi_trace_tick_ns(trace, 1000), 0);
+  assert_int_equal(hwi_trace_tick_ns(trace, 1000 + 1000000), 8000000);
+  close_trace(NULL);
+  enc.header.last = (struct hw_anchor){16000 + 4000, 5000 + 2000}; /* too short to be trusted: the hint */
+  open_trace();
+  assert_int_equal(hwi_trace_tick_ns(trace, 1000 + 1000000), 16000000);
+  close_trace(NULL);
+  uint64_t clock = 16000 + UINT64_C(3000000000); /* a tool saw both clocks a second later: 3 GHz */
+  enc_tool(&enc, HW_TOOL_ANCHOR, 5000 + 1000000000, &clock, sizeof clock);
+  open_trace();
+  assert_in_range(hwi_trace_tick_ns(trace, 1000 + 3000000), 16000000 - 1, 16000000);
+  assert_int_equal(hwi_trace_tick_ns(trace, UINT64_MAX), HWI_TRACE_LATEST_NS);
+}
+
+int main(void)
+{
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+#define TEST(name) cmocka_unit_test_teardown(name, close_trace)
+  const struct CMUnitTest tests[] = {
+      TEST(test_every_op),
+      TEST(test_only_the_live_blocks_can_tell),
+      TEST(test_ties_are_searched),
+      TEST(test_a_tick_with_many_events),
+      TEST(test_others_come_between_the_halves_of_a_realloc),
+      TEST(test_many_streams_keep_time),
+      TEST(test_a_stream_is_taken_over),
+      TEST(test_what_is_there_twice_counts_once),
+      TEST(test_gaps_are_counted),
+      TEST(test_packed_reads_like_raw),
+      TEST(test_a_chunk_is_packed_under_way),
+      TEST(test_holes_and_garbage_are_stepped_over),
+      TEST(test_a_node_that_another_stream_defines_later),
+      TEST(test_info),
+      TEST(test_the_clock),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(path);
+  return failed;
+}
