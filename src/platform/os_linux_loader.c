@@ -17,6 +17,25 @@
 #pragma weak _dl_find_object
 #pragma weak _r_debug
 
+/* Sets start, end and eh_frame_hdr of a module that is loaded at `bias`. */
+static void measure(const ElfW(Phdr) *phdrs, size_t count, uintptr_t bias, struct hwi_os_module *module)
+{
+  module->start = UINTPTR_MAX;
+  module->end = 0;
+  module->eh_frame_hdr = 0;
+  for (size_t i = 0; i < count; i++) {
+    uintptr_t start = bias + phdrs[i].p_vaddr;
+    if (phdrs[i].p_type == PT_GNU_EH_FRAME)
+      module->eh_frame_hdr = start;
+    if (phdrs[i].p_type != PT_LOAD)
+      continue;
+    if (start < module->start)
+      module->start = start;
+    if (start + phdrs[i].p_memsz > module->end)
+      module->end = start + phdrs[i].p_memsz;
+  }
+}
+
 static bool from_loader(const struct dl_find_object *found, struct hwi_os_module *module)
 {
   module->start = (uintptr_t)found->dlfo_map_start;
@@ -24,6 +43,10 @@ static bool from_loader(const struct dl_find_object *found, struct hwi_os_module
   module->eh_frame_hdr = (uintptr_t)found->dlfo_eh_frame;
   module->bias = found->dlfo_link_map->l_addr;
   module->path = found->dlfo_link_map->l_name ? found->dlfo_link_map->l_name : "";
+  /* The kernel maps the executable segment by segment, so that there may be holes; glibc then gives one segment only. */
+  const ElfW(Phdr) *phdrs = (const void *)getauxval(AT_PHDR);
+  if (!*module->path && phdrs)
+    measure(phdrs, getauxval(AT_PHNUM), module->bias, module);
   return true;
 }
 
@@ -37,19 +60,8 @@ static int covers(struct dl_phdr_info *info, size_t size, void *context)
   (void)size;
   struct search *search = context;
   struct hwi_os_module *module = search->module;
-  *module = (struct hwi_os_module){.start = UINTPTR_MAX, .bias = info->dlpi_addr, .path = info->dlpi_name};
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
-    uintptr_t start = info->dlpi_addr + phdr->p_vaddr;
-    if (phdr->p_type == PT_GNU_EH_FRAME)
-      module->eh_frame_hdr = start;
-    if (phdr->p_type != PT_LOAD)
-      continue;
-    if (start < module->start)
-      module->start = start;
-    if (start + phdr->p_memsz > module->end)
-      module->end = start + phdr->p_memsz;
-  }
+  *module = (struct hwi_os_module){.bias = info->dlpi_addr, .path = info->dlpi_name};
+  measure(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, module);
   return search->address >= module->start && search->address < module->end;
 }
 
