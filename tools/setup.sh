@@ -11,7 +11,7 @@ packages_of() {
     test) echo g++ libcmocka-dev python3 python3-pytest binutils procps ;;
     fuzz) echo clang libclang-rt-14-dev ;;
     format) echo clang-format-14 ;;
-    bench) echo g++ python3 sqlite3 heaptrack ;;
+    bench) echo g++ python3 sqlite3 heaptrack zstd ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;
   esac
 }

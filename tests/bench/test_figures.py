@@ -1,0 +1,70 @@
+"""The arithmetic behind docs/benchmarks.md, and how a command's cost is measured: wrong, it would flatter or slander."""
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
+
+import figures  # noqa: E402
+import measure  # noqa: E402
+import tables  # noqa: E402
+
+
+def result(plain, ours, theirs):
+    runs = {"plain": plain, "record": ours, "heaptrack": theirs}
+    return {
+        "text": "a program",
+        "goal_raw": 0.2,
+        "counts": {"allocation_calls": 600, "free_calls": 400},
+        "runs": {name: {"wall_s": times, "cpu_s": times} for name, times in runs.items()},
+        "memory": {"plain": {"target_peak_pss_bytes": 1000}, "record": {"target_peak_pss_bytes": 5000}},
+        "traces": {"raw": {"bytes": 4096, "length": 1 << 33}, "record": {"bytes": 4096, "length": 1500}},
+    }
+
+
+def test_added_time_is_of_the_fastest_runs_per_event():
+    assert figures.added_ns(result([3.0, 1.0], [2.0, 9.0], [5.0]), "record", "wall_s") == pytest.approx(1e6)
+
+
+def test_a_ratio_is_of_added_times_not_of_times():
+    assert figures.ratio(result([1.0], [2.0], [6.0]), "record", "heaptrack", "cpu_s") == pytest.approx(0.2)
+
+
+def test_what_was_not_measured_has_no_figure():
+    each = result([1.0], [2.0], [6.0])
+    assert figures.added_ns(each, "heaptrack-r", "wall_s") is None
+    assert figures.ratio(each, "record", "heaptrack-r", "wall_s") is None
+    assert figures.memory_added(each, "heaptrack") is None
+
+
+def test_a_raw_trace_counts_what_it_takes_on_the_disk():
+    each = result([1.0], [2.0], [6.0])
+    assert figures.bytes_per_event(each, "raw") == pytest.approx(4.096)
+    assert figures.bytes_per_event(each, "record") == pytest.approx(1.5)
+    assert figures.memory_added(each, "record") == 4000
+
+
+def test_a_missed_goal_is_marked():
+    shown = tables.ratios({"workloads": {"w": result([1.0], [3.0], [6.0])}})
+    assert "0.40!" in shown.rows[0]
+
+
+def test_cpu_time_of_a_child_left_behind_counts(tmp_path):
+    """heaptrack's interpreter outlives nothing, but a recorder's helper may: its time must not vanish."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            measure.adopt_orphans()
+            spin = "import time\nwhile time.process_time() < 0.3: pass"
+            script = f"{sys.executable} -c '{spin}' & exit 0"
+            cost = measure.run(["/bin/sh", "-c", script], {}, str(tmp_path / "stderr"))
+            os._exit(0 if cost.cpu_s >= 0.3 else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_failed_command_is_no_figure(tmp_path):
+    with pytest.raises(measure.Failed, match="exit status 3"):
+        measure.run(["/bin/sh", "-c", "echo broken >&2; exit 3"], {}, str(tmp_path / "stderr"))
