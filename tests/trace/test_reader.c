@@ -79,7 +79,7 @@ static void test_every_op(void **state)
   enc_failed(&enc, c, 1000140, 9, UINT64_MAX, 12);
   enc_alloc(&enc, c, 1000150, 9, 7, 0x6000); /* a node that the chunk has named: one byte */
   open_trace();
-  assert_int_equal(enc.chunks[c].bytes[enc.chunks[c].count - 7] & HW_OP_MASK, HW_OP_ALLOC_RECENT);
+  assert_int_equal(enc.chunks[c].bytes[enc.chunks[c].count - 5] & HW_OP_MASK, HW_OP_ALLOC_RECENT);
   assert_int_equal(read_events(), 10);
   check(0, HWI_EVENT_ALLOC, 1000005, 0x7f0000000010);
   assert_int_equal(events[0].size, 100);
