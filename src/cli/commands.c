@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 const struct hwi_command *const hwi_commands[] = {
+    &hwi_command_record,
     &hwi_command_report,
     NULL,
 };

@@ -1,0 +1,227 @@
+/* cmd_record.c - heapwright record: runs a command and records its heap */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "launch/launch.h"
+#include "profile/profile.h"
+#include "report/number.h"
+
+struct values {
+  const char *output, *only_process;
+  bool children, paused, pack, quiet;
+  uint64_t depth, max_size, duration_ns;
+  int usable;
+  struct hwi_texts variables;
+};
+
+static const struct values defaults = {.output = "heapwright.%c.%p.hwt", .children = true, .pack = true, .usable = -1};
+
+static const struct hwi_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, output),
+     .value = "FILE",
+     .help = "the trace; %p is the process number, %c the command\n(default: heapwright.%c.%p.hwt)"},
+    {.name = "only-process",
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, only_process),
+     .value = "PATTERN",
+     .help = "record only programs with such a name (with * and ?)"},
+    {.name = "no-children",
+     .kind = HWI_OPTION_OFF,
+     .off = offsetof(struct values, children),
+     .help = "record the command itself, not the processes that it starts"},
+    {.name = "depth",
+     .kind = HWI_OPTION_COUNT,
+     .off = offsetof(struct values, depth),
+     .value = "N",
+     .help = "frames to keep of a stack (default: 1024)"},
+    {.name = "max-size",
+     .kind = HWI_OPTION_SIZE,
+     .off = offsetof(struct values, max_size),
+     .value = "SIZE",
+     .help =
+         "of each process' unpacked trace; recording stops there\n(default: 8 GiB, or half of the free space if that is less)"},
+    {.name = "usable",
+     .kind = HWI_OPTION_SET,
+     .preset = 1,
+     .off = offsetof(struct values, usable),
+     .help = "keep what the allocator really gave for each block (the default)"},
+    {.name = "no-usable",
+     .kind = HWI_OPTION_SET,
+     .preset = 0,
+     .off = offsetof(struct values, usable),
+     .help = "do not keep it"},
+    {.name = "paused",
+     .kind = HWI_OPTION_ON,
+     .off = offsetof(struct values, paused),
+     .help = "begin silent; 'heapwright control' switches recording on"},
+    {.name = "duration",
+     .kind = HWI_OPTION_DURATION,
+     .off = offsetof(struct values, duration_ns),
+     .value = "T",
+     .help = "record for so long, then pause"},
+    {.name = "env",
+     .kind = HWI_OPTION_TEXTS,
+     .off = offsetof(struct values, variables),
+     .value = "NAME=VALUE",
+     .help = "set a variable for the command; may be given again"},
+    {.name = "no-pack",
+     .kind = HWI_OPTION_OFF,
+     .off = offsetof(struct values, pack),
+     .help = "leave the trace as the program writes it: larger, at no cost;\n'heapwright import' packs it later"},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = HWI_OPTION_ON,
+     .off = offsetof(struct values, quiet),
+     .help = "say nothing but what went wrong"},
+    {.name = NULL},
+};
+
+/* --- what it says at the end --- */
+
+/* A summary may take some seconds of replaying, not minutes. */
+enum { SUMMARY_EVENTS_MAX = 40000000 };
+
+static void say_totals(const struct hwi_launched *launched)
+{
+  struct hwi_profile *profile;
+  struct hwi_profile_options wanted = {.images = HWI_IMAGES_ALL};
+  if (launched->event_count > SUMMARY_EVENTS_MAX) {
+    hwi_warn("%s events recorded", hwi_count_text(launched->event_count).text);
+    return;
+  }
+  struct hwi_error error = {0};
+  if (hwi_profile_create(&profile, launched->name, &wanted, &error) < 0) {
+    hwi_warn("%s", error.text);
+    return;
+  }
+  const struct hwi_totals *totals = &profile->totals;
+  hwi_warn("%s allocations, %s at the peak, %s in %s blocks still allocated at the end",
+           hwi_count_text(totals->allocation_calls).text, hwi_bytes_text(totals->peak_bytes).text,
+           hwi_bytes_text(totals->live_bytes_at_end).text, hwi_count_text(totals->live_blocks_at_end).text);
+  hwi_profile_destroy(profile);
+}
+
+static bool needs_quotes(const char *text)
+{
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-+,:=@%";
+  return *text == '\0' || text[strspn(text, plain)] != '\0';
+}
+
+/* The path as the user would type it here: without the current folder. */
+static const char *shorten(const char *path)
+{
+  char *here = realpath(".", NULL);
+  size_t bytes = here != NULL ? strlen(here) : 0;
+  bool is_below = bytes > 1 && strncmp(path, here, bytes) == 0 && path[bytes] == '/' && path[bytes + 1] != '-';
+  free(here);
+  return is_below ? path + bytes + 1 : path;
+}
+
+static void say_troubles(const struct hwi_launched *launched)
+{
+  if (launched->not_packed > 0)
+    hwi_warn("%s; nothing is lost: the trace is left unpacked, and 'heapwright import' packs it", launched->error.text);
+  if (launched->still_written > 0)
+    hwi_warn("%u processes run on and are still being recorded; 'heapwright import' packs their traces when they ended",
+             launched->still_written);
+  if (launched->children_unseen > 0)
+    hwi_warn("%u processes ran without the recorder (env -i, sudo, static or 32-bit programs): not in the trace",
+             launched->children_unseen);
+}
+
+static void say_end(const struct hwi_launched *launched)
+{
+  if (launched->name == NULL) {
+    if (launched->obstacle == HWI_OBSTACLE_NONE)
+      hwi_warn("nothing was recorded: no process allocated memory through malloc or operator new, or none was chosen");
+    return;
+  }
+  say_totals(launched);
+  const char *name = shorten(launched->name), *quote = needs_quotes(name) ? "'" : "";
+  const char *many = launched->trace_count > 1 ? " processes" : "";
+  struct hwi_number count = hwi_count_text(launched->trace_count);
+  hwi_warn("trace: %s%s%s%s%s%s%s", name, launched->packed_bytes > 0 || *many ? " (" : "",
+           launched->packed_bytes > 0 ? hwi_bytes_text(launched->packed_bytes).text : "",
+           launched->packed_bytes > 0 && *many ? ", " : "", *many ? count.text : "", many,
+           launched->packed_bytes > 0 || *many ? ")" : "");
+  hwi_warn("next: heapwright report %s%s%s", quote, name, quote);
+}
+
+/* --- the command --- */
+
+/* NULL: the values can be meant together. */
+static const char *wrong_value(const struct values *values)
+{
+  enum { DEPTH_MIN = 64, DEPTH_MAX = 65536, SIZE_MIN = 4 << 20 };
+  if (values->depth != 0 && (values->depth < DEPTH_MIN || values->depth > DEPTH_MAX))
+    return "--depth takes a number from 64 to 65536";
+  if (values->max_size != 0 && values->max_size < SIZE_MIN)
+    return "--max-size takes at least 4M";
+  if (values->output[0] == '\0')
+    return "-o takes the name of a file";
+  for (size_t i = 0; i < values->variables.count; i++)
+    if (strchr(values->variables.items[i], '=') == NULL || values->variables.items[i][0] == '=')
+      return "--env takes NAME=VALUE";
+  return NULL;
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+  const struct values *values = given;
+  const char *wrong = wrong_value(values);
+  if (wrong != NULL)
+    return hwi_fail(HWI_EXIT_LAUNCHER, "%s", wrong);
+  if (word_count == 0)
+    return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright record [options] [--] COMMAND [ARG...]");
+  struct hwi_launch_options wanted = {
+      .output = values->output,
+      .only_process = values->only_process,
+      .children = values->children,
+      .depth = values->depth,
+      .max_size = values->max_size,
+      .usable = values->usable,
+      .paused = values->paused,
+      .duration_ns = values->duration_ns,
+      .variables = values->variables.items,
+      .variable_count = values->variables.count,
+      .pack = values->pack,
+      .warn = hwi_warn,
+  };
+  struct hwi_launched launched;
+  hwi_launch(&wanted, words, &launched);
+  if (!launched.started)
+    hwi_fail(0, "%s", launched.error.text);
+  else
+    say_troubles(&launched);
+  if (launched.started && !values->quiet)
+    say_end(&launched);
+  int status = launched.exit_status;
+  hwi_launched_release(&launched);
+  return status;
+}
+
+const struct hwi_command hwi_command_record = {
+    .name = "record",
+    .summary = "record a program",
+    .usage = "[options] [--] COMMAND [ARG...]",
+    .details = "Exits as COMMAND did, with 128 + N when signal N ended it; 125 when recording could not begin,\n"
+               "126 when COMMAND cannot be executed, 127 when there is none.\n"
+               "\n"
+               "examples:\n"
+               "  heapwright record ./server --port 8080     until it ends\n"
+               "  heapwright record -o app.hwt -- ./app -v   into app.hwt, which may be an earlier recording\n"
+               "  heapwright record --only-process 'cc1*' make\n"
+               "                                             of a build, the compiler proper\n",
+    .options = options,
+    .defaults = &defaults,
+    .values_bytes = sizeof(struct values),
+    .words_end_options = true,
+    .usage_status = HWI_EXIT_LAUNCHER,
+    .run = run,
+};

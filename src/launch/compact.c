@@ -1,0 +1,257 @@
+/* compact.c - a raw trace, packed in part or not at all, to a packed file
+ *
+ * Sections that a packer appended behind the window are copied as they are; raw chunks that no section covers are packed.
+ * A chunk may lie in both places when a packer was killed between writing the one and giving back the other.
+ */
+#include "launch/compact.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/section_file.h"
+#include "trace/index.h"
+#include "trace/sections.h"
+
+enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18 };
+
+struct job {
+  struct hwi_packer *packer;
+  int from, to;
+  struct hw_trace_header header;
+  struct hwi_index index;
+  uint64_t off;    /* where the next section goes */
+  uint32_t target; /* plain bytes of a section */
+  uint8_t *plain;  /* chunks that wait to be packed */
+  size_t plain_bytes, plain_room;
+  struct hw_chunk_header last; /* of `plain` */
+  struct hwi_compacted *result;
+};
+
+static int flush(struct job *job)
+{
+  if (!job->plain_bytes)
+    return 0;
+  int status =
+      hwi_section_pack(job->packer, job->to, &job->off, job->plain, job->plain_bytes, &job->result->event_count);
+  job->plain_bytes = 0;
+  return status;
+}
+
+static int add_plain(struct job *job, const uint8_t *chunk_bytes, size_t bytes)
+{
+  struct hw_chunk_header chunk;
+  memcpy(&chunk, chunk_bytes, sizeof chunk);
+  bool joins = job->plain_bytes && chunk.stream == job->last.stream && chunk.sequence == job->last.sequence + 1 &&
+               job->plain_bytes + bytes <= job->target;
+  int status = joins ? 0 : flush(job);
+  if (status < 0)
+    return status;
+  if (job->plain_bytes + bytes > job->plain_room) {
+    size_t room = job->plain_bytes + bytes + job->target;
+    uint8_t *made = realloc(job->plain, room);
+    if (!made)
+      return HW_ERR_MEMORY;
+    job->plain = made;
+    job->plain_room = room;
+  }
+  memcpy(job->plain + job->plain_bytes, chunk_bytes, bytes);
+  job->plain_bytes += bytes;
+  job->last = chunk;
+  job->result->raw_bytes += chunk.valid_bytes;
+  return 0;
+}
+
+static int pack_chunk(struct job *job, const struct hwi_piece *piece)
+{
+  struct hwi_loaded loaded;
+  int status = hwi_piece_load(&loaded, job->from, &job->header, piece);
+  if (status == HW_ERR_BUSY || status == HW_ERR_DAMAGED) /* gone since: a gap in the sequence says so */
+    return 0;
+  if (status == 0)
+    status = add_plain(job, loaded.bytes, loaded.count);
+  free(loaded.bytes);
+  return status;
+}
+
+static int copy_bytes(struct job *job, uint64_t from, uint64_t bytes)
+{
+  uint8_t *buffer = malloc(COPY_BYTES);
+  int status = buffer ? 0 : HW_ERR_MEMORY;
+  while (bytes && status == 0) {
+    size_t part = bytes < COPY_BYTES ? (size_t)bytes : COPY_BYTES;
+    ssize_t got = pread(job->from, buffer, part, (off_t)from);
+    if (got == 0)
+      errno = EIO; /* it was there when the file was indexed */
+    if (got <= 0 || pwrite(job->to, buffer, (size_t)got, (off_t)job->off) != got) {
+      status = HW_ERR_IO;
+      break;
+    }
+    from += (uint64_t)got;
+    job->off += (uint64_t)got;
+    bytes -= (uint64_t)got;
+  }
+  free(buffer);
+  return status;
+}
+
+static int copy_section(struct job *job, const struct hwi_piece *piece)
+{
+  struct hw_section_header section;
+  int status = flush(job);
+  if (status < 0)
+    return status;
+  if (pread(job->from, &section, sizeof section, (off_t)piece->off) != (ssize_t)sizeof section)
+    return HW_ERR_IO;
+  job->result->event_count += section.type == HW_SECTION_EVENTS ? section.event_count : 0;
+  job->result->raw_bytes += section.type == HW_SECTION_EVENTS ? section.plain_bytes : 0;
+  status = copy_bytes(job, piece->off, sizeof section + piece->bytes);
+  job->off = (job->off + 7) & ~UINT64_C(7);
+  return status;
+}
+
+/* Pieces come by stream and first sequence, raw chunks first. */
+static int pack_pieces(struct job *job)
+{
+  int status = 0;
+  uint32_t stream = UINT32_MAX;
+  uint64_t next_sequence = 0;
+  for (size_t i = 0; i < job->index.count && status == 0; i++) {
+    const struct hwi_piece *piece = &job->index.pieces[i], *after = piece + 1;
+    if (piece->stream != stream) {
+      stream = piece->stream;
+      next_sequence = 0;
+    }
+    bool is_twice = !piece->section && i + 1 < job->index.count && after->section && after->stream == stream &&
+                    after->first_sequence == piece->first_sequence;
+    if (is_twice || piece->last_sequence < next_sequence)
+      continue;
+    status = piece->section ? copy_section(job, piece) : pack_chunk(job, piece);
+    next_sequence = (uint64_t)piece->last_sequence + 1;
+  }
+  return status < 0 ? status : flush(job);
+}
+
+/* How many bytes of the area are records. */
+static size_t records_end(const uint8_t *area, size_t bytes)
+{
+  struct hw_tool_record record;
+  size_t at = 0;
+  while (at + sizeof record <= bytes) {
+    memcpy(&record, area + at, sizeof record);
+    uint64_t next = at + sizeof record + ((record.bytes + UINT64_C(7)) & ~UINT64_C(7));
+    if (!record.type || next > bytes)
+      break;
+    at = (size_t)next;
+  }
+  return at;
+}
+
+static int pack_tool_area(struct job *job)
+{
+  struct hw_section_header section;
+  const uint8_t *packed;
+  uint8_t *area = malloc(HW_TOOL_AREA_BYTES);
+  if (!area)
+    return HW_ERR_MEMORY;
+  ssize_t got = pread(job->from, area, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
+  int status = got < 0 ? HW_ERR_IO : 0;
+  size_t bytes = status == 0 ? records_end(area, (size_t)got) : 0;
+  if (bytes)
+    status = hwi_pack_tool_records(job->packer, area, bytes, &section, &packed);
+  if (bytes && status == 0)
+    status = hwi_section_write(job->to, &job->off, &section, packed);
+  free(area);
+  return status;
+}
+
+static uint32_t count_streams(const struct hwi_index *index)
+{
+  uint32_t count = 0;
+  for (size_t i = 0; i < index->count; i++)
+    count += i == 0 || index->pieces[i].stream != index->pieces[i - 1].stream;
+  return count;
+}
+
+static int write_file(struct job *job)
+{
+  static const uint8_t zeros[HW_TRACE_HEADER_BYTES];
+  struct hw_trace_header header = job->header;
+  header.kind = HW_TRACE_PACKED;
+  header.window_bytes = HW_TRACE_HEADER_BYTES;
+  job->off = HW_TRACE_HEADER_BYTES;
+  if (pwrite(job->to, zeros, sizeof zeros, 0) != (ssize_t)sizeof zeros ||
+      pwrite(job->to, &header, sizeof header, 0) != (ssize_t)sizeof header)
+    return HW_ERR_IO;
+  int status = 0;
+  if (job->header.kind == HW_TRACE_RAW)
+    status = pack_tool_area(job);
+  for (size_t i = 0; i < job->index.tool_count && status == 0; i++)
+    status = copy_section(job, &job->index.tool_sections[i]);
+  if (status == 0)
+    status = pack_pieces(job);
+  if (status == 0) {
+    struct hw_section_header end = {.magic = HW_SECTION_MAGIC, .type = HW_SECTION_END};
+    status = hwi_section_write(job->to, &job->off, &end, NULL);
+  }
+  if (status == 0 && job->off >= SYNC_FROM_BYTES && fdatasync(job->to) < 0)
+    status = HW_ERR_IO;
+  return status;
+}
+
+static int run_job(struct job *job)
+{
+  struct stat about;
+  if (fstat(job->from, &about) < 0 ||
+      pread(job->from, &job->header, sizeof job->header, 0) != (ssize_t)sizeof job->header)
+    return HW_ERR_IO;
+  int status = hwi_index_build(&job->index, job->from, &job->header, (uint64_t)about.st_size);
+  job->target = hwi_section_target(count_streams(&job->index));
+  return status < 0 ? status : write_file(job);
+}
+
+/* A file of ours that an earlier packer left there is replaced. */
+static int open_temporary(const char *path)
+{
+  int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  int fd = open(path, flags, 0600);
+  struct stat about;
+  if (fd < 0 && errno == EEXIST && lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+      unlink(path) == 0)
+    fd = open(path, flags, 0600);
+  return fd;
+}
+
+int hwi_compact(struct hwi_packer *packer, int fd, const char *from, const char *to, struct hwi_compacted *result,
+                struct hwi_error *error)
+{
+  struct job job = {.packer = packer, .from = fd, .to = -1, .result = result};
+  *result = (struct hwi_compacted){0};
+  char *temporary = NULL;
+  if (asprintf(&temporary, "%s.packing", to) < 0)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to pack %s", from);
+  int status = HW_ERR_IO;
+  job.to = open_temporary(temporary);
+  if (job.to >= 0) {
+    status = run_job(&job);
+    if (status == 0 && rename(temporary, to) < 0)
+      status = HW_ERR_IO;
+  }
+  if (status == HW_ERR_IO)
+    hwi_error_set(error, status, "cannot pack %s into %s: %s", from, to, strerror(errno));
+  else if (status < 0)
+    hwi_error_set(error, status, "cannot pack %s into %s: %s", from, to, hwi_status_text(status));
+  if (status < 0 && job.to >= 0)
+    unlink(temporary);
+  result->bytes = job.off;
+  if (job.to >= 0)
+    close(job.to);
+  hwi_index_release(&job.index);
+  free(job.plain);
+  free(temporary);
+  return status;
+}

@@ -1,0 +1,251 @@
+/* drain.c - packs one raw trace while its program writes it */
+#include "launch/drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "launch/section_file.h"
+#include "trace/grow.h"
+#include "trace/index.h"
+
+enum { PAGE_BYTES = 4096 };
+
+int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
+{
+  *drain = (struct hwi_drain){.path = path, .walked_off = HW_CHUNKS_OFF};
+  drain->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (drain->fd < 0)
+    return HW_ERR_IO;
+  struct hw_trace_header *header = &drain->header;
+  struct stat about;
+  drain->inode = fstat(drain->fd, &about) == 0 ? about.st_ino : 0;
+  ssize_t got = pread(drain->fd, header, sizeof *header, 0);
+  if (got != (ssize_t)sizeof *header || memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0 ||
+      header->version != HW_TRACE_VERSION || header->kind != HW_TRACE_RAW || header->window_bytes < HW_CHUNKS_OFF ||
+      header->window_bytes > INT64_MAX || memcmp(header->run_id, run_id, HW_ID_BYTES) != 0) {
+    close(drain->fd);
+    return HW_ERR_NOT_A_TRACE;
+  }
+  drain->log.fd = drain->fd;
+  drain->append_off = (header->window_bytes + 7) & ~UINT64_C(7);
+  return 0;
+}
+
+void hwi_drain_close(struct hwi_drain *drain)
+{
+  close(drain->fd);
+  free(drain->path);
+  free(drain->backlog);
+  free(drain->gaps);
+  free(drain->plain);
+  *drain = (struct hwi_drain){.fd = -1};
+}
+
+uint64_t hwi_drain_open_bytes(const struct hwi_drain *drain)
+{
+  uint64_t bytes = HW_TRACE_HEADER_BYTES;
+  for (size_t i = 0; i < drain->backlog_count; i++)
+    bytes += drain->backlog[i].retired ? 0 : drain->backlog[i].bytes;
+  return bytes;
+}
+
+/* --- finding chunks --- */
+
+static bool add_chunk(struct hwi_drain *drain, const struct hw_chunk_header *chunk)
+{
+  if (!hwi_grow((void **)&drain->backlog, &drain->backlog_capacity, drain->backlog_count + 1, sizeof *drain->backlog))
+    return false;
+  drain->backlog[drain->backlog_count++] = (struct hwi_backlog_chunk){
+      .off = chunk->off,
+      .stream = chunk->stream,
+      .sequence = chunk->sequence,
+      .bytes = chunk->bytes,
+      .valid_bytes = chunk->valid_bytes,
+      .retired = chunk->state == HW_CHUNK_RETIRED,
+  };
+  if (chunk->stream >= drain->streams && chunk->stream < UINT32_MAX)
+    drain->streams = chunk->stream + 1;
+  return true;
+}
+
+static bool add_gap(struct hwi_drain *drain, uint64_t start, uint64_t end)
+{
+  if (!hwi_grow((void **)&drain->gaps, &drain->gap_capacity, drain->gap_count + 1, sizeof *drain->gaps))
+    return false;
+  drain->gaps[drain->gap_count++] = (struct hwi_gap){start, end};
+  return true;
+}
+
+/* Finds the chunks between `off` and `end`; what lies between them becomes gaps. */
+static bool walk(struct hwi_drain *drain, uint64_t off, uint64_t end)
+{
+  uint64_t gap = off;
+  while (off < end) {
+    struct hw_chunk_header chunk;
+    if (!hwi_index_read_chunk(drain->fd, &drain->header, off, &chunk)) {
+      off += PAGE_BYTES;
+      continue;
+    }
+    if ((gap < off && !add_gap(drain, gap, off)) || !add_chunk(drain, &chunk))
+      return false;
+    off += chunk.bytes;
+    gap = off;
+  }
+  if (off > drain->walked_off)
+    drain->walked_off = off;
+  return gap >= end || add_gap(drain, gap, end);
+}
+
+static bool find_chunks(struct hwi_drain *drain)
+{
+  struct hw_trace_header header;
+  if (pread(drain->fd, &header, sizeof header, 0) == (ssize_t)sizeof header) {
+    header.window_bytes = drain->header.window_bytes; /* checked once; the program could change it */
+    memcpy(header.image_id, drain->header.image_id, HW_ID_BYTES);
+    drain->header = header;
+  }
+  for (size_t i = drain->gap_count; i-- > 0;) {
+    struct hwi_gap gap = drain->gaps[i];
+    drain->gaps[i] = drain->gaps[--drain->gap_count];
+    if (!walk(drain, gap.start, gap.end))
+      return false;
+  }
+  uint64_t end = drain->header.used_bytes & ~(uint64_t)(PAGE_BYTES - 1);
+  if (end > drain->header.window_bytes)
+    end = drain->header.window_bytes;
+  return end <= drain->walked_off || walk(drain, drain->walked_off, end);
+}
+
+/* Open chunks may be retired by now. */
+static void look_again(struct hwi_drain *drain)
+{
+  for (size_t i = 0; i < drain->backlog_count; i++) {
+    struct hwi_backlog_chunk *known = &drain->backlog[i];
+    struct hw_chunk_header chunk;
+    if (known->retired || !hwi_index_read_chunk(drain->fd, &drain->header, known->off, &chunk) ||
+        chunk.state != HW_CHUNK_RETIRED)
+      continue;
+    known->retired = true;
+    known->valid_bytes = chunk.valid_bytes;
+  }
+}
+
+/* --- packing --- */
+
+static int compare_chunks(const void *left, const void *right)
+{
+  const struct hwi_backlog_chunk *a = left, *b = right;
+  if (a->stream != b->stream)
+    return a->stream < b->stream ? -1 : 1;
+  return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+/* From `first` on: how many chunks make up a section, and how many plain bytes they have. 0: not enough yet. */
+static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
+{
+  const struct hwi_backlog_chunk *chunks = drain->backlog;
+  uint32_t target = hwi_section_target(drain->streams);
+  size_t i = first;
+  *bytes = 0;
+  while (i < drain->backlog_count && chunks[i].retired && *bytes < target) {
+    if (i > first && (chunks[i].stream != chunks[first].stream || chunks[i].sequence != chunks[i - 1].sequence + 1))
+      break;
+    *bytes += sizeof(struct hw_chunk_header) + chunks[i].valid_bytes;
+    i++;
+  }
+  return *bytes >= target ? i - first : 0;
+}
+
+/* Reads `count` chunks from the first one into drain->plain. False: they are not what they were. */
+static bool read_chunks(struct hwi_drain *drain, const struct hwi_backlog_chunk *first, size_t count, size_t bytes)
+{
+  if (!hwi_grow((void **)&drain->plain, &drain->plain_capacity, bytes, 1))
+    return false;
+  size_t at = 0;
+  for (size_t i = 0; i < count; i++) {
+    size_t wanted = sizeof(struct hw_chunk_header) + first[i].valid_bytes;
+    struct hw_chunk_header chunk;
+    if (pread(drain->fd, drain->plain + at, wanted, (off_t)first[i].off) != (ssize_t)wanted)
+      return false;
+    memcpy(&chunk, drain->plain + at, sizeof chunk);
+    if (chunk.valid_bytes != first[i].valid_bytes || chunk.sequence != first[i].sequence)
+      return false;
+    at += wanted;
+  }
+  return true;
+}
+
+static void stop(struct hwi_drain *drain)
+{
+  drain->stopped = true;
+  drain->os_error = errno;
+}
+
+/* Gives the chunks' blocks back once the sections [start, append_off) cannot be lost. Writing out that range alone is enough:
+ * file systems with a journal commit the blocks of written data no later than what is freed after it, and a kill of processes
+ * takes nothing from the page cache. fdatasync would write all raw chunks, too, to free them a moment later. */
+static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, size_t count)
+{
+  int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  if (sync_file_range(drain->fd, (off_t)start, (off_t)(drain->append_off - start), flags) < 0 &&
+      (errno == EIO || errno == ENOSPC || fdatasync(drain->fd) < 0)) {
+    stop(drain);
+    return;
+  }
+  for (size_t i = first; i < first + count; i++) {
+    const struct hwi_backlog_chunk *chunk = &drain->backlog[i];
+    /* Where the file system has no holes, the chunk stays; readers drop what comes twice. */
+    (void)!fallocate(drain->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk->off, (off_t)chunk->bytes);
+  }
+}
+
+/* Packs the chunks [first, first + count); they stay in the backlog. */
+static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size_t first, size_t count, size_t bytes)
+{
+  uint64_t start = drain->append_off, events = 0;
+  if (!read_chunks(drain, &drain->backlog[first], count, bytes))
+    return 0; /* whoever compacts the file sees what became of them */
+  int status = hwi_section_pack(packer, drain->fd, &drain->append_off, drain->plain, bytes, &events);
+  if (status == HW_ERR_IO) {
+    stop(drain);
+    drain->append_off = start;
+    (void)!ftruncate(drain->fd, (off_t)start);
+    return 0;
+  }
+  if (status == 0)
+    give_back(drain, start, first, count);
+  return status == HW_ERR_DAMAGED ? 0 : status;
+}
+
+int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
+{
+  *worked = false;
+  if (drain->stopped)
+    return 0;
+  if (!find_chunks(drain))
+    return HW_ERR_MEMORY;
+  look_again(drain);
+  if (drain->backlog_count > 1)
+    qsort(drain->backlog, drain->backlog_count, sizeof *drain->backlog, compare_chunks);
+  int status = 0;
+  size_t kept = 0, i = 0;
+  while (i < drain->backlog_count && status == 0) {
+    size_t bytes, count = drain->stopped || (*worked && interrupted()) ? 0 : choose(drain, i, &bytes);
+    if (count) {
+      status = pack_section(drain, packer, i, count, bytes);
+      *worked = true;
+      i += count;
+    } else {
+      drain->backlog[kept++] = drain->backlog[i++];
+    }
+  }
+  while (i < drain->backlog_count)
+    drain->backlog[kept++] = drain->backlog[i++];
+  drain->backlog_count = kept;
+  return status;
+}

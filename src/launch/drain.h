@@ -1,0 +1,62 @@
+/* drain.h - packs one raw trace while its program writes it
+ *
+ * backlog    chunks that are known and not yet packed: open ones, and retired ones that wait until a section of theirs is full.
+ * gap        a range of the window that was given out but has no valid chunk header yet: a thread is making its chunk ready.
+ *
+ * Retired chunks are packed into sections behind the window of the same file; when these are written, the chunks' blocks are
+ * given back to the file system. Killed at any instruction, this leaves each chunk in one place or in both.
+ */
+#ifndef HWI_LAUNCH_DRAIN_H
+#define HWI_LAUNCH_DRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launch/tool_log.h"
+#include "trace/format.h"
+#include "trace/pack.h"
+
+struct hwi_backlog_chunk {
+  uint64_t off;
+  uint32_t stream, sequence;
+  uint32_t bytes, valid_bytes;
+  bool retired;
+};
+
+struct hwi_gap {
+  uint64_t start, end;
+};
+
+struct hwi_drain {
+  char *path; /* owned */
+  int fd;
+  uint64_t inode;
+  struct hw_trace_header header; /* as last read */
+  struct hwi_tool_log log;
+  uint64_t walked_off; /* chunks below are known or in a gap */
+  uint64_t append_off; /* where the next section goes */
+  uint32_t streams;    /* one more than the largest number seen */
+  struct hwi_backlog_chunk *backlog;
+  size_t backlog_count, backlog_capacity;
+  struct hwi_gap *gaps;
+  size_t gap_count, gap_capacity;
+  uint8_t *plain; /* chunks on their way into a section */
+  size_t plain_capacity;
+  bool stopped; /* nothing more is packed here: see `os_error` */
+  int os_error;
+};
+
+/* Takes `path` (malloc'd) and opens the trace. HW_ERR_NOT_A_TRACE: not (yet) one of this run; HW_ERR_IO: errno is set. `path` is
+ * the caller's again where it fails. */
+int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES]);
+void hwi_drain_close(struct hwi_drain *drain);
+
+/* Packs what fills sections. `interrupted` is asked between sections: true ends the work early. *worked: there was something
+ * to pack. 0 or HW_ERR_MEMORY; where the disk is full or refuses, the drain stops and says so in itself. */
+int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked);
+
+/* Bytes of the trace that are in the program's memory now, about. */
+uint64_t hwi_drain_open_bytes(const struct hwi_drain *drain);
+
+#endif

@@ -1,0 +1,46 @@
+/* launch.h - runs a command under the recorder, from its start to the packed trace */
+#ifndef HWI_LAUNCH_LAUNCH_H
+#define HWI_LAUNCH_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "launch/program.h"
+
+struct hwi_launch_options {
+  const char *output;       /* pattern with %p and %c */
+  const char *only_process; /* NULL: all */
+  bool children;
+  uint64_t depth;    /* 0: the recorder's default */
+  uint64_t max_size; /* bytes; 0: the recorder's default */
+  int usable;        /* 1, 0, or -1: the recorder's default */
+  bool paused;
+  uint64_t duration_ns;         /* 0: to the end */
+  const char *const *variables; /* NAME=VALUE for the command */
+  size_t variable_count;
+  bool pack;
+  /* Told on the way, before the command starts. */
+  void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+};
+
+enum { HWI_LAUNCH_FAILED = 125, HWI_LAUNCH_NOT_EXECUTABLE = 126, HWI_LAUNCH_NOT_FOUND = 127 };
+
+struct hwi_launched {
+  int exit_status; /* the command's (128 + N for signal N), or HWI_LAUNCH_* */
+  bool started;    /* false: `error` says why not */
+  char *name;      /* of the trace; malloc'd. NULL: nothing was recorded */
+  enum hwi_obstacle obstacle;
+  uint32_t trace_count; /* program images recorded */
+  uint32_t still_written, not_packed, children_unseen;
+  uint64_t event_count; /* in the packed traces */
+  uint64_t packed_bytes;
+  struct hwi_error error; /* why it did not start, or what went wrong with packing (not_packed > 0) */
+};
+
+/* `command` is ended by NULL and has at least one word. Signals, dispositions and niceness of the caller are changed. */
+void hwi_launch(const struct hwi_launch_options *options, char **command, struct hwi_launched *launched);
+void hwi_launched_release(struct hwi_launched *launched);
+
+#endif

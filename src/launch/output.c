@@ -1,0 +1,237 @@
+/* output.c - where a recording goes: NAME, and what lies there already */
+#include "launch/output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "launch/process.h"
+#include "trace/format.h"
+
+static const char FOLDER_SUFFIX[] = ".children", ASIDE_SUFFIX[] = ".earlier";
+
+/* --- the name --- */
+
+static int expand(FILE *to, const char *pattern, const char *command, pid_t pid)
+{
+  const char *slash = strrchr(command, '/');
+  for (; *pattern; pattern++) {
+    if (*pattern != '%' || !pattern[1]) {
+      fputc(*pattern, to);
+    } else if (*++pattern == 'p') {
+      fprintf(to, "%ld", (long)pid);
+    } else if (*pattern == 'c') {
+      fputs(slash ? slash + 1 : command, to);
+    } else {
+      fputc(*pattern, to);
+    }
+  }
+  return ferror(to) ? HW_ERR_MEMORY : 0;
+}
+
+int hwi_output_init(struct hwi_output *output, const char *pattern, const char *command, pid_t pid,
+                    struct hwi_error *error)
+{
+  char folder[PATH_MAX] = "";
+  size_t bytes = 0;
+  *output = (struct hwi_output){0};
+  if (*pattern != '/' && !getcwd(folder, sizeof folder))
+    return hwi_error_set(error, HW_ERR_IO, "cannot tell the current directory: %s; name the output with its whole path",
+                         strerror(errno));
+  FILE *to = open_memstream(&output->name, &bytes);
+  if (!to)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  if (*pattern != '/')
+    fprintf(to, "%s/", strcmp(folder, "/") == 0 ? "" : folder);
+  int status = expand(to, pattern, command, pid);
+  if (fclose(to) != 0 || status < 0)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  if (bytes + sizeof FOLDER_SUFFIX + NAME_MAX >= PATH_MAX)
+    return hwi_error_set(error, HW_ERR_LIMIT, "the name of the output is too long: %.100s...", output->name);
+  return 0;
+}
+
+void hwi_output_release(struct hwi_output *output)
+{
+  free(output->name);
+  free(output->aside);
+  *output = (struct hwi_output){0};
+}
+
+char *hwi_output_pattern(const char *name)
+{
+  char *pattern = malloc(2 * strlen(name) + 1), *to = pattern;
+  for (; to && *name; name++) {
+    *to++ = *name;
+    if (*name == '%')
+      *to++ = '%';
+  }
+  if (to)
+    *to = 0;
+  return pattern;
+}
+
+/* --- what is there --- */
+
+/* Its folder, malloc'd. */
+static char *folder_of(const char *name)
+{
+  const char *slash = strrchr(name, '/');
+  return slash == name ? strdup("/") : strndup(name, (size_t)(slash - name));
+}
+
+static int check_folder(const struct hwi_output *output, struct hwi_error *error)
+{
+  char *folder = folder_of(output->name);
+  struct stat about;
+  int status = 0;
+  if (!folder)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  if (stat(folder, &about) < 0)
+    status = hwi_error_set(error, HW_ERR_IO,
+                           "cannot write the trace into %s: %s; make the folder, or name another file with -o", folder,
+                           strerror(errno));
+  else if (!S_ISDIR(about.st_mode))
+    status = hwi_error_set(error, HW_ERR_USAGE,
+                           "cannot write the trace into %s: it is no folder; name another file with -o", folder);
+  else if (access(folder, W_OK | X_OK) < 0)
+    status = hwi_error_set(error, HW_ERR_IO, "cannot write the trace into %s: %s; name another file with -o", folder,
+                           strerror(errno));
+  free(folder);
+  return status;
+}
+
+/* 1: an earlier trace that may be replaced, 0: nothing is there, or negative. */
+static int judge(const char *path, struct hwi_error *error)
+{
+  struct stat about;
+  if (lstat(path, &about) < 0) {
+    if (errno == ENOENT)
+      return 0;
+    return hwi_error_set(error, HW_ERR_IO, "cannot look at %s: %s", path, strerror(errno));
+  }
+  if (!S_ISREG(about.st_mode))
+    return hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no heapwright trace; name another file with -o", path);
+  if (about.st_uid != geteuid())
+    return hwi_error_set(error, HW_ERR_EXISTS, "%s belongs to another user; name another file with -o", path);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  struct hw_trace_header header = {0};
+  ssize_t got = fd < 0 ? -1 : pread(fd, &header, sizeof header, 0);
+  if (fd >= 0)
+    close(fd);
+  if (got < (ssize_t)sizeof header || memcmp(header.magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0)
+    return hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no heapwright trace; name another file with -o", path);
+  struct hwi_trace_file file = {path, about.st_ino};
+  if (hwi_process_is_writing(&header, &file))
+    return hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; name another file with -o", path,
+                         header.pid);
+  return 1;
+}
+
+int hwi_output_check(const struct hwi_output *output, struct hwi_error *error)
+{
+  int status = check_folder(output, error);
+  if (status == 0)
+    status = judge(output->name, error);
+  return status < 0 ? status : 0;
+}
+
+/* --- the earlier trace --- */
+
+static char *with_suffix(const char *name, const char *suffix)
+{
+  char *made = NULL;
+  return asprintf(&made, "%s%s", name, suffix) < 0 ? NULL : made;
+}
+
+/* Removes the traces in a folder NAME.children, and the folder if nothing else is in it. */
+static void remove_children(const char *folder)
+{
+  struct hwi_error ignored;
+  DIR *dir = opendir(folder);
+  if (!dir)
+    return;
+  for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+    char *path = NULL;
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+        asprintf(&path, "%s/%s", folder, entry->d_name) >= 0) {
+      if (judge(path, &ignored) == 1)
+        unlink(path);
+      free(path);
+    }
+  }
+  closedir(dir);
+  rmdir(folder);
+}
+
+static void remove_run(const char *name)
+{
+  struct hwi_error ignored;
+  char *folder = with_suffix(name, FOLDER_SUFFIX);
+  if (judge(name, &ignored) == 1)
+    unlink(name);
+  if (folder)
+    remove_children(folder);
+  free(folder);
+}
+
+static int move_run(const char *from, const char *to)
+{
+  char *from_folder = with_suffix(from, FOLDER_SUFFIX), *to_folder = with_suffix(to, FOLDER_SUFFIX);
+  int status = from_folder && to_folder && rename(from, to) == 0 ? 0 : HW_ERR_IO;
+  if (status == 0)
+    (void)!rename(from_folder, to_folder); /* most runs have none */
+  free(from_folder);
+  free(to_folder);
+  return status;
+}
+
+int hwi_output_set_aside(struct hwi_output *output, struct hwi_error *error)
+{
+  int found = judge(output->name, error);
+  if (found <= 0)
+    return found;
+  output->aside = with_suffix(output->name, ASIDE_SUFFIX);
+  if (!output->aside)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  int taken = judge(output->aside, error); /* of a launcher that was killed */
+  if (taken < 0)
+    return taken;
+  remove_run(output->aside);
+  if (move_run(output->name, output->aside) < 0)
+    return hwi_error_set(error, HW_ERR_IO, "cannot replace %s: %s", output->name, strerror(errno));
+  return 0;
+}
+
+void hwi_output_discard_earlier(struct hwi_output *output)
+{
+  if (output->aside)
+    remove_run(output->aside);
+  free(output->aside);
+  output->aside = NULL;
+}
+
+void hwi_output_restore_earlier(struct hwi_output *output)
+{
+  if (output->aside && access(output->name, F_OK) < 0)
+    (void)!move_run(output->aside, output->name);
+  free(output->aside);
+  output->aside = NULL;
+}
+
+bool hwi_output_is_in_memory(const struct hwi_output *output)
+{
+  struct statfs system;
+  char *folder = folder_of(output->name);
+  bool is_tmpfs = folder && statfs(folder, &system) == 0 && system.f_type == TMPFS_MAGIC;
+  free(folder);
+  return is_tmpfs;
+}

@@ -1,0 +1,108 @@
+/* preload.c - where the recorder library is */
+#include "launch/preload.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool can_be_preloaded(const char *path)
+{
+  return !strpbrk(path, " :\t\n$");
+}
+
+/* A folder that nobody else can write to; *path is malloc'd. */
+static int private_folder(char **path)
+{
+  const char *runtime = getenv("XDG_RUNTIME_DIR");
+  bool is_usable = runtime && *runtime == '/' && can_be_preloaded(runtime) && access(runtime, W_OK | X_OK) == 0;
+  int made = is_usable ? asprintf(path, "%s/heapwright", runtime) : asprintf(path, "/tmp/heapwright-%u", geteuid());
+  if (made < 0) {
+    *path = NULL;
+    return HW_ERR_MEMORY;
+  }
+  struct stat about;
+  if (mkdir(*path, 0700) < 0 && errno != EEXIST)
+    return HW_ERR_IO;
+  if (lstat(*path, &about) < 0)
+    return HW_ERR_IO;
+  if (!S_ISDIR(about.st_mode) || about.st_uid != geteuid() || (about.st_mode & 022)) {
+    errno = EPERM;
+    return HW_ERR_IO;
+  }
+  return 0;
+}
+
+static uint64_t hash(const char *text)
+{
+  uint64_t value = UINT64_C(0xcbf29ce484222325);
+  for (; *text; text++)
+    value = (value ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+  return value;
+}
+
+/* A link whose name hangs on what it points to stays right for ever: children that start later still need it. */
+static int link_to(const char *library, char **path, struct hwi_error *error)
+{
+  char *folder = NULL, *link = NULL, *target = NULL;
+  int status = private_folder(&folder);
+  if (status == 0 &&
+      (asprintf(&link, "%s/%016llx-%s", folder, (unsigned long long)hash(library), HWI_RECORDER_NAME) < 0))
+    status = HW_ERR_MEMORY;
+  if (status == 0 && symlink(library, link) < 0 && errno != EEXIST)
+    status = HW_ERR_IO;
+  if (status == 0) {
+    target = realpath(link, NULL);
+    if (!target || strcmp(target, library) != 0) {
+      errno = EEXIST;
+      status = HW_ERR_IO;
+    }
+  }
+  if (status < 0) {
+    hwi_error_set(
+        error, status,
+        "%s has a blank, ':' or '$' in its path, at which the dynamic loader would split or expand it, and no link "
+        "to it can be made in %s: %s; install heapwright elsewhere",
+        library, folder ? folder : "/tmp", strerror(errno));
+    free(link);
+    link = NULL;
+  }
+  *path = link;
+  free(folder);
+  free(target);
+  return status;
+}
+
+int hwi_preload_find(char **path, struct hwi_error *error)
+{
+  static const char *const places[] = {"../lib/" HWI_RECORDER_NAME, "../lib/heapwright/" HWI_RECORDER_NAME,
+                                       "../lib64/" HWI_RECORDER_NAME};
+  char self[PATH_MAX];
+  ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+  *path = NULL;
+  if (bytes < 0)
+    return hwi_error_set(error, HW_ERR_IO, "cannot find %s: /proc/self/exe: %s", HWI_RECORDER_NAME, strerror(errno));
+  self[bytes] = 0;
+  *strrchr(self, '/') = 0;
+  for (size_t i = 0; i < sizeof places / sizeof *places && !*path; i++) {
+    char *candidate = NULL;
+    if (asprintf(&candidate, "%s/%s", self, places[i]) < 0)
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+    *path = realpath(candidate, NULL);
+    free(candidate);
+  }
+  if (!*path)
+    return hwi_error_set(error, HW_ERR_IO, "cannot find %s near %s; build or install heapwright whole",
+                         HWI_RECORDER_NAME, self);
+  if (can_be_preloaded(*path))
+    return 0;
+  char *library = *path;
+  int status = link_to(library, path, error);
+  free(library);
+  return status;
+}

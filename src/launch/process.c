@@ -1,0 +1,225 @@
+/* process.c - what /proc says about other processes */
+#include "launch/process.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 64, LINE_BYTES = 8192, STAT_BYTES = 2048, STAT_THREADS = 20, STAT_START = 22, STAT_STATE = 3 };
+
+static FILE *open_proc(uint32_t pid, const char *name)
+{
+  char path[PATH_BYTES];
+  snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
+  return fopen(path, "re");
+}
+
+uint64_t hwi_process_start(uint32_t pid, bool *is_over)
+{
+  char text[STAT_BYTES] = "";
+  FILE *file = open_proc(pid, "stat");
+  *is_over = true;
+  if (!file)
+    return 0;
+  size_t got = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[got] = 0;
+  char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
+  if (!at)
+    return 0;
+  char state = 0;
+  uint64_t threads = 0, start = 0;
+  char *rest = NULL;
+  int field = STAT_STATE;
+  for (char *word = strtok_r(at + 1, " ", &rest); word && field <= STAT_START;
+       word = strtok_r(NULL, " ", &rest), field++) {
+    if (field == STAT_STATE)
+      state = *word;
+    else if (field == STAT_THREADS)
+      threads = strtoull(word, NULL, 10);
+    else if (field == STAT_START)
+      start = strtoull(word, NULL, 10);
+  }
+  *is_over = state == 'X' || (state == 'Z' && threads <= 1); /* the main thread may end before others */
+  return start;
+}
+
+/* --- mappings --- */
+
+struct mapping {
+  uint64_t start, end, inode;
+  unsigned major_number, minor_number;
+  char rights[8];
+  const char *name; /* in the line, without the newline */
+};
+
+static bool parse_mapping(char *line, struct mapping *mapping)
+{
+  int name_at = 0;
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end,
+             mapping->rights, &mapping->major_number, &mapping->minor_number, &mapping->inode, &name_at) < 6)
+    return false;
+  line[strcspn(line, "\n")] = 0;
+  mapping->name = name_at ? line + name_at : "";
+  return true;
+}
+
+/* Stacked file systems show other device and inode numbers in maps than stat has: the name then decides. */
+static bool is_of(const struct mapping *mapping, const struct hwi_trace_file *trace)
+{
+  const char *slash = strrchr(trace->path, '/');
+  const char *name = slash ? slash + 1 : trace->path, *mapped = strrchr(mapping->name, '/');
+  return (mapping->inode && mapping->inode == trace->inode) || (mapped && strcmp(mapped + 1, name) == 0);
+}
+
+static bool is_called(const struct mapping *mapping, const char *library)
+{
+  const char *slash = strrchr(mapping->name, '/');
+  return slash && strcmp(slash + 1, library) == 0;
+}
+
+/* The maps of any thread that is left: those of an ended main thread are empty. */
+static FILE *open_maps(uint32_t pid, const char *name)
+{
+  bool is_over;
+  char path[PATH_BYTES], state[STAT_BYTES] = "";
+  FILE *file = open_proc(pid, "stat");
+  if (file) {
+    state[fread(state, 1, sizeof state - 1, file)] = 0;
+    fclose(file);
+  }
+  const char *at = strrchr(state, ')');
+  if (!at || strncmp(at, ") Z", 3) != 0 || !hwi_process_start(pid, &is_over) || is_over)
+    return open_proc(pid, name);
+  snprintf(path, sizeof path, "/proc/%u/task", pid);
+  DIR *tasks = opendir(path);
+  file = NULL;
+  for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !file; task = readdir(tasks)) {
+    uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
+    if (!tid || tid == pid)
+      continue;
+    snprintf(path, sizeof path, "/proc/%u/task/%u/%s", pid, tid, name);
+    file = fopen(path, "re");
+  }
+  if (tasks)
+    closedir(tasks);
+  return file;
+}
+
+/* 1: a mapping for which `library` (or `trace`) is right, 0: none, -1: nobody can tell. */
+static int find_mapping(uint32_t pid, const struct hwi_trace_file *trace, const char *library)
+{
+  char line[LINE_BYTES];
+  struct mapping mapping;
+  FILE *file = open_maps(pid, "maps");
+  if (!file)
+    return -1;
+  int found = 0;
+  while (!found && fgets(line, sizeof line, file))
+    found = parse_mapping(line, &mapping) && (trace ? is_of(&mapping, trace) : is_called(&mapping, library));
+  fclose(file);
+  return found;
+}
+
+bool hwi_process_is_writing(const struct hw_trace_header *header, const struct hwi_trace_file *trace)
+{
+  bool is_over;
+  return header->kind == HW_TRACE_RAW && header->pid &&
+         hwi_process_start(header->pid, &is_over) == header->process_start && !is_over &&
+         find_mapping(header->pid, trace, NULL) != 0;
+}
+
+int hwi_process_maps_library(uint32_t pid, const char *library)
+{
+  return find_mapping(pid, NULL, library);
+}
+
+/* --- memory --- */
+
+bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample)
+{
+  char line[LINE_BYTES];
+  FILE *file = open_proc(pid, "status");
+  if (!file)
+    return false;
+  struct {
+    const char *name;
+    uint64_t *to;
+  } wanted[] = {{"VmRSS:", &sample->rss},
+                {"RssAnon:", &sample->anonymous},
+                {"RssFile:", &sample->file},
+                {"RssShmem:", &sample->shmem},
+                {"VmSwap:", &sample->swap}};
+  bool found = false;
+  while (fgets(line, sizeof line, file)) {
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+      size_t bytes = strlen(wanted[i].name);
+      if (strncmp(line, wanted[i].name, bytes) == 0) {
+        *wanted[i].to = strtoull(line + bytes, NULL, 10) * 1024;
+        found = true;
+      }
+    }
+  }
+  fclose(file);
+  return found;
+}
+
+bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
+                        struct hwi_mapped *mapped)
+{
+  enum { GUARD_MAX_BYTES = 64 << 10 };
+  char line[LINE_BYTES];
+  struct mapping mapping = {0};
+  uint64_t guard_end = 0;
+  bool is_file = false, is_stack = false;
+  FILE *file = open_proc(pid, "smaps");
+  if (!file)
+    return false;
+  *mapped = (struct hwi_mapped){0};
+  while (fgets(line, sizeof line, file)) {
+    uint64_t kilobytes;
+    if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
+      mapped->file_bytes += is_file ? kilobytes * 1024 : 0;
+      mapped->stack_bytes += is_stack ? kilobytes * 1024 : 0;
+    } else if (strchr(line, '-') && parse_mapping(line, &mapping)) {
+      bool is_anonymous = !mapping.inode && !*mapping.name;
+      is_file = is_of(&mapping, trace) || is_called(&mapping, library);
+      /* A thread's stack lies directly above its guard page. */
+      is_stack = strcmp(mapping.name, "[stack]") == 0 ||
+                 (is_anonymous && mapping.start == guard_end && strncmp(mapping.rights, "rw-p", 4) == 0);
+      bool is_guard =
+          is_anonymous && strncmp(mapping.rights, "---p", 4) == 0 && mapping.end - mapping.start <= GUARD_MAX_BYTES;
+      guard_end = is_guard ? mapping.end : 0;
+    }
+  }
+  fclose(file);
+  return true;
+}
+
+/* --- children --- */
+
+size_t hwi_process_children(uint32_t pid, uint32_t *children, size_t max)
+{
+  char path[PATH_BYTES];
+  size_t count = 0;
+  snprintf(path, sizeof path, "/proc/%u/task", pid);
+  DIR *tasks = opendir(path);
+  if (!tasks)
+    return 0;
+  for (struct dirent *task = readdir(tasks); task && count < max; task = readdir(tasks)) {
+    char *end;
+    unsigned long tid = strtoul(task->d_name, &end, 10);
+    if (!tid || *end)
+      continue;
+    snprintf(path, sizeof path, "/proc/%u/task/%lu/children", pid, tid);
+    FILE *file = fopen(path, "re");
+    while (file && count < max && fscanf(file, "%" SCNu32, &children[count]) == 1)
+      count++;
+    if (file)
+      fclose(file);
+  }
+  closedir(tasks);
+  return count;
+}

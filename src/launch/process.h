@@ -1,0 +1,41 @@
+/* process.h - what /proc says about other processes */
+#ifndef HWI_LAUNCH_PROCESS_H
+#define HWI_LAUNCH_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+
+/* A trace as it may be found among mappings. */
+struct hwi_trace_file {
+  const char *path;
+  uint64_t inode;
+};
+
+struct hwi_mapped {     /* what smaps says, in bytes of the resident set */
+  uint64_t file_bytes;  /* of one file, and of libraries called like one name */
+  uint64_t stack_bytes; /* of the main stack, and of what looks like a thread's */
+};
+
+/* Field 22 of /proc/PID/stat; 0: no such process. *is_over: it is a zombie without other threads. */
+uint64_t hwi_process_start(uint32_t pid, bool *is_over);
+
+/* The program that made this raw trace may still write to it: its process runs, and has it mapped. */
+bool hwi_process_is_writing(const struct hw_trace_header *header, const struct hwi_trace_file *trace);
+
+/* Resident set and its parts from /proc/PID/status. False: no such process. */
+bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample);
+
+/* Walks /proc/PID/smaps. False: it cannot be read. */
+bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
+                        struct hwi_mapped *mapped);
+
+/* 1: a file of this name is mapped, 0: not, -1: nobody can tell. */
+int hwi_process_maps_library(uint32_t pid, const char *library);
+
+/* The children of a process. How many, at most `max`. */
+size_t hwi_process_children(uint32_t pid, uint32_t *children, size_t max);
+
+#endif

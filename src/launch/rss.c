@@ -1,0 +1,53 @@
+/* rss.c - samples the resident set of a recorded process into its trace */
+#include "launch/rss.h"
+
+#include "launch/preload.h"
+#include "launch/process.h"
+
+static const uint64_t second_ns = 1000000000u;
+enum {
+  COST_SHARE = 100,
+  PEAK_STEP = 50,
+  MAPS_SECONDS = 10,
+  HALF_FULL = 440,
+  NEARLY_FULL = 660,
+  SLOWER = 8,
+  MUCH_SLOWER = 64
+};
+
+/* The area is written for as long as the program runs: after an hour less often, after a night once a minute. */
+static uint64_t interval_ns(const struct hwi_drain *drain)
+{
+  uint32_t fill = hwi_tool_log_fill(&drain->log);
+  return second_ns * (fill < HALF_FULL ? 1u : fill < NEARLY_FULL ? SLOWER : MUCH_SLOWER);
+}
+
+static void look_at_maps(struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t now_ns)
+{
+  struct hwi_mapped mapped;
+  struct hwi_trace_file trace = {drain->path, drain->inode};
+  if (!hwi_process_mapped(drain->header.pid, &trace, HWI_RECORDER_NAME, &mapped))
+    return;
+  rss->recorder_bytes = mapped.file_bytes;
+  rss->stack_bytes = mapped.stack_bytes;
+  uint64_t cost = hwi_monotonic_ns() - now_ns, wait = MAPS_SECONDS * second_ns;
+  rss->next_maps_ns = now_ns + (cost * COST_SHARE > wait ? cost * COST_SHARE : wait);
+}
+
+void hwi_rss_sample(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_ns)
+{
+  struct hw_rss_sample sample = {0};
+  if (!hwi_process_memory(drain->header.pid, &sample))
+    return;
+  bool is_peak = sample.rss > rss->peak_bytes + rss->peak_bytes / PEAK_STEP;
+  if (now_ns < rss->next_ns && !is_peak)
+    return;
+  if (now_ns >= rss->next_maps_ns)
+    look_at_maps(rss, drain, now_ns);
+  sample.recorder = rss->recorder_bytes;
+  sample.stacks = rss->stack_bytes;
+  if (sample.rss > rss->peak_bytes)
+    rss->peak_bytes = sample.rss;
+  rss->next_ns = now_ns + interval_ns(drain);
+  (void)!hwi_tool_log_append(&drain->log, HW_TOOL_RSS, now_ns, &sample, sizeof sample);
+}

@@ -1,0 +1,80 @@
+/* signals.c - what the launcher does with signals */
+#include "launch/signals.h"
+
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void hwi_signals_take(struct hwi_signals *signals)
+{
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+  const struct sigaction standard = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
+  sigfillset(&signals->blocked);
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    sigdelset(&signals->blocked, own[i]);
+  sigprocmask(SIG_SETMASK, &signals->blocked, &signals->original);
+  sigaction(SIGCHLD, &standard, &signals->child);   /* where it is ignored, nobody could wait for the command */
+  sigaction(SIGXFSZ, &ignore, &signals->file_size); /* EFBIG says it, too */
+  sigaction(SIGPIPE, &ignore, &signals->pipe);
+}
+
+void hwi_signals_give_back(const struct hwi_signals *signals)
+{
+  sigaction(SIGCHLD, &signals->child, NULL);
+  sigaction(SIGXFSZ, &signals->file_size, NULL);
+  sigaction(SIGPIPE, &signals->pipe, NULL);
+  sigprocmask(SIG_SETMASK, &signals->original, NULL);
+}
+
+bool hwi_signals_are_pending(void)
+{
+  sigset_t pending;
+  return sigpending(&pending) == 0 && !sigisemptyset(&pending);
+}
+
+/* Whether the command did not get the signal together with us. */
+static bool is_for_us_alone(const siginfo_t *info, pid_t pid)
+{
+  siginfo_t state = {0};
+  switch (info->si_signo) {
+  case SIGCHLD: /* of the command itself, or of a child that we were started with */
+  case SIGPIPE: /* our own writing */
+  case SIGXFSZ:
+    return info->si_code <= 0;
+  case SIGCONT: /* a shell continues the whole group: then the command goes on already */
+    return waitid(P_PID, (id_t)pid, &state, WCONTINUED | WNOHANG) == 0 && state.si_pid == 0;
+  case SIGHUP: /* the terminal is gone: it tells the leader of the session alone */
+    return info->si_code <= 0 || getsid(0) == getpid();
+  default:
+    return info->si_code <= 0; /* SI_USER, SI_QUEUE, SI_TKILL ...; the kernel's own are above */
+  }
+}
+
+void hwi_signals_wait(const struct hwi_signals *signals, pid_t pid, uint64_t timeout_ns)
+{
+  struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+  siginfo_t info;
+  while (sigtimedwait(&signals->blocked, &info, &timeout) > 0) {
+    if (is_for_us_alone(&info, pid) && info.si_pid != pid)
+      kill(pid, info.si_signo);
+    timeout = (struct timespec){0}; /* the rest of what waits, too */
+  }
+}
+
+void hwi_signals_drop(const struct hwi_signals *signals)
+{
+  static const struct timespec at_once;
+  while (sigtimedwait(&signals->blocked, NULL, &at_once) > 0)
+    continue;
+}
+
+/* A command that stops itself with SIGSTOP is mirrored only where a shell with a terminal waits for us: elsewhere whoever
+ * continues the command by its number would leave us stopped. */
+void hwi_signals_stop_like(int signal)
+{
+  bool is_foreground = false;
+  for (int fd = 0; fd < 3 && !is_foreground; fd++)
+    is_foreground = tcgetpgrp(fd) == getpgrp();
+  if (signal != SIGSTOP || is_foreground)
+    kill(getpid(), SIGSTOP);
+}

@@ -1,0 +1,100 @@
+/* tool_log.c - appends to the tool area of a raw trace */
+#include "launch/tool_log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  RECORD_ALIGNMENT = 8,
+  MARKS_RESERVE = 128 << 10, /* of the area: for what is said now and then, out of reach of samples */
+  PAYLOAD_MAX = 4096,
+  LOCK_TRIES = 100,
+  LOCK_PAUSE_NS = 2000000,
+};
+
+uint64_t hwi_monotonic_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint32_t hwi_tool_log_fill(const struct hwi_tool_log *log)
+{
+  uint64_t used = log->at > HW_TOOL_AREA_OFF ? log->at - HW_TOOL_AREA_OFF : 0;
+  return (uint32_t)(used * 1000 / HW_TOOL_AREA_BYTES);
+}
+
+/* Never waits for ever: whoever holds the lock may be stopped. */
+static int lock(int fd)
+{
+  static const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+  for (int i = 0; i < LOCK_TRIES; i++) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+      return 0;
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      return HW_ERR_IO;
+    nanosleep(&pause, NULL);
+  }
+  return HW_ERR_BUSY;
+}
+
+/* Moves `at` behind the last record. */
+static int find_end(struct hwi_tool_log *log)
+{
+  if (!log->at)
+    log->at = HW_TOOL_AREA_OFF;
+  while (log->at + sizeof(struct hw_tool_record) <= HW_CHUNKS_OFF) {
+    struct hw_tool_record record;
+    ssize_t got = pread(log->fd, &record, sizeof record, (off_t)log->at);
+    if (got < 0)
+      return HW_ERR_IO;
+    if (got < (ssize_t)sizeof record || !record.type)
+      return 0;
+    uint64_t next = log->at + sizeof record + ((record.bytes + UINT64_C(7)) & ~(uint64_t)(RECORD_ALIGNMENT - 1));
+    if (next > HW_CHUNKS_OFF)
+      return HW_ERR_LIMIT;
+    log->at = next;
+  }
+  return HW_ERR_LIMIT;
+}
+
+static int write_record(struct hwi_tool_log *log, const struct hw_tool_record *record, const void *payload)
+{
+  uint8_t bytes[sizeof *record + PAYLOAD_MAX + RECORD_ALIGNMENT] = {0};
+  size_t all = sizeof *record + ((record->bytes + (size_t)7) & ~(size_t)(RECORD_ALIGNMENT - 1));
+  uint64_t limit = HW_CHUNKS_OFF - (record->type == HW_TOOL_RSS ? MARKS_RESERVE : 0);
+  if (log->at + all > limit)
+    return HW_ERR_LIMIT;
+  memcpy(bytes, record, sizeof *record);
+  memset(bytes, 0, sizeof record->type);
+  if (record->bytes)
+    memcpy(bytes + sizeof *record, payload, record->bytes);
+  /* The type last: what is cut short is no record. */
+  if (pwrite(log->fd, bytes, all, (off_t)log->at) != (ssize_t)all ||
+      pwrite(log->fd, &record->type, sizeof record->type, (off_t)log->at) != (ssize_t)sizeof record->type)
+    return HW_ERR_IO;
+  log->at += all;
+  return 0;
+}
+
+int hwi_tool_log_append(struct hwi_tool_log *log, enum hw_tool_type type, uint64_t monotonic_ns, const void *payload,
+                        uint32_t bytes)
+{
+  struct hw_tool_record record = {.type = type, .bytes = bytes, .monotonic_ns = monotonic_ns};
+  if (bytes > PAYLOAD_MAX)
+    return HW_ERR_LIMIT;
+  int status = lock(log->fd);
+  if (status < 0)
+    return status;
+  status = find_end(log);
+  if (status == 0)
+    status = write_record(log, &record, payload);
+  int os_error = errno;
+  flock(log->fd, LOCK_UN);
+  errno = os_error;
+  return status;
+}

@@ -1,0 +1,75 @@
+/* unseen.c - counts descendants that run without the recorder */
+#include "launch/unseen.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "launch/preload.h"
+#include "launch/process.h"
+#include "trace/grow.h"
+
+enum { CHILDREN_MAX = 256, DESCENDANTS_MAX = 1024 };
+
+struct hwi_unseen_process {
+  uint32_t pid;
+  uint64_t start;
+  uint32_t last_look; /* when it was last there */
+  bool is_counted;
+};
+
+static struct hwi_unseen_process *find(struct hwi_unseen *unseen, uint32_t pid, uint64_t start)
+{
+  for (size_t i = 0; i < unseen->count; i++)
+    if (unseen->known[i].pid == pid && unseen->known[i].start == start)
+      return &unseen->known[i];
+  return NULL;
+}
+
+static void judge(struct hwi_unseen *unseen, uint32_t pid)
+{
+  bool is_over;
+  uint64_t start = hwi_process_start(pid, &is_over);
+  if (!start || is_over)
+    return;
+  struct hwi_unseen_process *known = find(unseen, pid, start);
+  if (known) {
+    known->last_look = unseen->look;
+    if (!known->is_counted && hwi_process_maps_library(pid, HWI_RECORDER_NAME) == 0) {
+      known->is_counted = true;
+      unseen->unseen++;
+    }
+  } else if (hwi_grow((void **)&unseen->known, &unseen->capacity, unseen->count + 1, sizeof *unseen->known)) {
+    unseen->known[unseen->count++] = (struct hwi_unseen_process){.pid = pid, .start = start, .last_look = unseen->look};
+  }
+}
+
+static void forget_ended(struct hwi_unseen *unseen)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < unseen->count; i++)
+    if (unseen->known[i].last_look == unseen->look)
+      unseen->known[kept++] = unseen->known[i];
+  unseen->count = kept;
+}
+
+void hwi_unseen_look(struct hwi_unseen *unseen, uint32_t pid)
+{
+  uint32_t queue[DESCENDANTS_MAX];
+  size_t count = 1, at = 0;
+  queue[0] = pid;
+  unseen->look++;
+  while (at < count) {
+    size_t room = DESCENDANTS_MAX - count;
+    size_t found = hwi_process_children(queue[at++], queue + count, room < CHILDREN_MAX ? room : CHILDREN_MAX);
+    for (size_t i = count; i < count + found; i++)
+      judge(unseen, queue[i]);
+    count += found;
+  }
+  forget_ended(unseen);
+}
+
+void hwi_unseen_release(struct hwi_unseen *unseen)
+{
+  free(unseen->known);
+  *unseen = (struct hwi_unseen){0};
+}

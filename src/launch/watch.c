@@ -1,0 +1,225 @@
+/* watch.c - follows the traces of a run while it goes on */
+#include "launch/watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/compact.h"
+#include "launch/process.h"
+#include "launch/switch.h"
+#include "platform/arch.h"
+#include "trace/grow.h"
+
+static const uint64_t second_ns = 1000000000u;
+enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400 };
+
+int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *options)
+{
+  *watch = (struct hwi_watch){.options = *options};
+  if (asprintf(&watch->folder, "%s.children", options->name) < 0)
+    watch->folder = NULL;
+  if (options->pack)
+    watch->packer = hwi_packer_create();
+  return watch->folder && (watch->packer || !options->pack) ? 0 : HW_ERR_MEMORY;
+}
+
+void hwi_watch_release(struct hwi_watch *watch)
+{
+  for (size_t i = 0; i < watch->count; i++)
+    hwi_drain_close(&watch->traces[i].drain);
+  free(watch->traces);
+  hwi_names_release(&watch->names);
+  free(watch->folder);
+  hwi_packer_destroy(watch->packer);
+  hwi_unseen_release(&watch->unseen);
+}
+
+/* --- finding traces --- */
+
+/* A child that starts while the run is paused is paused, too. */
+static void follow_switch(struct hwi_watch *watch, struct hwi_watched *trace)
+{
+  enum hw_control wanted = watch->paused_by_duration ? HW_CONTROL_PAUSE : hwi_switch_get(&watch->traces[0].drain.log);
+  (void)!hwi_switch_set(&trace->drain.log, wanted, NULL);
+}
+
+/* Takes `path` over. False: no trace of ours yet. */
+static bool take(struct hwi_watch *watch, char *path)
+{
+  struct hwi_watched trace = {0};
+  if (!path || watch->count == OPEN_MAX || hwi_drain_open(&trace.drain, path, watch->options.run_id) < 0 ||
+      !hwi_grow((void **)&watch->traces, &watch->capacity, watch->count + 1, sizeof *watch->traces)) {
+    free(path);
+    return false;
+  }
+  watch->traces[watch->count++] = trace;
+  watch->trace_count++;
+  follow_switch(watch, &watch->traces[watch->count - 1]);
+  return true;
+}
+
+static void find_children(struct hwi_watch *watch)
+{
+  struct stat about;
+  if (watch->count == OPEN_MAX || stat(watch->folder, &about) < 0)
+    return;
+  int64_t changed = (int64_t)about.st_mtim.tv_sec * (int64_t)second_ns + about.st_mtim.tv_nsec;
+  if (changed == watch->folder_changed_ns)
+    return;
+  DIR *folder = opendir(watch->folder);
+  if (!folder)
+    return;
+  bool all_taken = true;
+  for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+    size_t bytes = strlen(entry->d_name);
+    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 || hwi_names_has(&watch->names, entry->d_name))
+      continue;
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", watch->folder, entry->d_name) < 0)
+      path = NULL;
+    if (take(watch, path))
+      hwi_names_add(&watch->names, entry->d_name);
+    else
+      all_taken = false; /* its header is not written yet, or there are too many at once */
+  }
+  closedir(folder);
+  if (all_taken)
+    watch->folder_changed_ns = changed;
+}
+
+static void find_traces(struct hwi_watch *watch)
+{
+  if (!watch->began_ns && take(watch, strdup(watch->options.name)))
+    watch->began_ns = hwi_monotonic_ns();
+  if (watch->began_ns)
+    find_children(watch);
+}
+
+/* --- what is done once a second --- */
+
+static void put_anchor(struct hwi_watched *trace)
+{
+  uint64_t now = hwi_monotonic_ns();
+  uint64_t clock = trace->drain.header.clock == HW_CLOCK_TSC ? hwi_arch_clock() : now;
+  (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_ANCHOR, now, &clock, sizeof clock);
+}
+
+static void fail(struct hwi_watch *watch, const struct hwi_error *error)
+{
+  if (!watch->not_packed++)
+    watch->error = *error;
+}
+
+static bool is_written(const struct hwi_drain *drain)
+{
+  struct hwi_trace_file file = {drain->path, drain->inode};
+  return hwi_process_is_writing(&drain->header, &file);
+}
+
+/* Compacts the trace, unless its process runs on or something failed before. It is closed in any case. */
+static void end_trace(struct hwi_watch *watch, size_t i)
+{
+  struct hwi_drain *drain = &watch->traces[i].drain;
+  struct hwi_compacted compacted;
+  struct hwi_error error = {0};
+  if (is_written(drain)) {
+    watch->still_written++;
+  } else if (drain->stopped) {
+    hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
+    fail(watch, &error);
+  } else if (watch->packer) {
+    if (hwi_compact(watch->packer, drain->fd, drain->path, drain->path, &compacted, &error) < 0) {
+      fail(watch, &error);
+    } else {
+      watch->event_count += compacted.event_count;
+      watch->packed_bytes += compacted.bytes;
+    }
+  }
+  hwi_drain_close(drain);
+  memmove(&watch->traces[i], &watch->traces[i + 1], (watch->count - i - 1) * sizeof *watch->traces);
+  watch->count--;
+}
+
+/* Children that ended. NAME stays open to the end, since it tells whether the run is paused. */
+static void end_traces(struct hwi_watch *watch, bool (*interrupted)(void))
+{
+  for (size_t i = watch->count; i-- > 1 && !interrupted();)
+    if (!is_written(&watch->traces[i].drain) && watch->traces[i].drain.header.pid != watch->options.pid)
+      end_trace(watch, i);
+}
+
+static void pause_after_duration(struct hwi_watch *watch, uint64_t now)
+{
+  if (watch->paused_by_duration || !watch->options.duration_ns || !watch->began_ns ||
+      now - watch->began_ns < watch->options.duration_ns)
+    return;
+  watch->paused_by_duration = true;
+  for (size_t i = 0; i < watch->count; i++)
+    (void)!hwi_switch_set(&watch->traces[i].drain.log, HW_CONTROL_PAUSE, NULL);
+}
+
+static void look_for_unseen(struct hwi_watch *watch, uint64_t now)
+{
+  uint32_t before = watch->unseen.unseen;
+  hwi_unseen_look(&watch->unseen, watch->options.pid);
+  if (watch->unseen.unseen != before && watch->count)
+    (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, now, &watch->unseen.unseen,
+                               sizeof watch->unseen.unseen);
+}
+
+bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
+{
+  bool more = false;
+  find_traces(watch);
+  uint64_t now = hwi_monotonic_ns();
+  pause_after_duration(watch, now);
+  for (size_t i = 0; i < watch->count; i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    hwi_rss_sample(&trace->rss, &trace->drain, now);
+    if (now >= trace->next_anchor_ns) {
+      put_anchor(trace);
+      trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
+    }
+    bool worked = false;
+    if (watch->packer && hwi_drain_work(&trace->drain, watch->packer, interrupted, &worked) < 0) {
+      trace->drain.stopped = true;
+      trace->drain.os_error = ENOMEM;
+    }
+    more |= worked;
+    if (interrupted())
+      return true;
+  }
+  if (now >= watch->next_slow_ns) {
+    look_for_unseen(watch, now);
+    end_traces(watch, interrupted);
+    watch->next_slow_ns = now + second_ns;
+  }
+  return more;
+}
+
+void hwi_watch_finish(struct hwi_watch *watch, int wait_status, bool (*interrupted)(void))
+{
+  struct hw_exit_status status = {
+      .code = WIFEXITED(wait_status) ? (uint32_t)WEXITSTATUS(wait_status) : 0,
+      .signal = WIFSIGNALED(wait_status) ? (uint32_t)WTERMSIG(wait_status) : 0,
+  };
+  find_traces(watch);
+  for (size_t i = 0; i < watch->count; i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    put_anchor(trace);
+    if (trace->drain.header.pid == watch->options.pid)
+      (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
+  }
+  do {
+    watch->folder_changed_ns = 0; /* more than could be open at once */
+    for (size_t i = watch->count; i-- > 0 && !interrupted();)
+      end_trace(watch, i);
+    find_children(watch);
+  } while (watch->count && !interrupted());
+}

@@ -1,0 +1,61 @@
+/* watch.h - follows the traces of a run while it goes on: drains them, samples memory, keeps the time
+ *
+ * NAME       the run's first trace; later images lie in NAME.children/. Both appear while the command runs.
+ */
+#ifndef HWI_LAUNCH_WATCH_H
+#define HWI_LAUNCH_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launch/drain.h"
+#include "launch/names.h"
+#include "launch/rss.h"
+#include "launch/unseen.h"
+
+struct hwi_watch_options {
+  const char *name; /* NAME, absolute */
+  uint8_t run_id[HW_ID_BYTES];
+  uint32_t pid;         /* of the command */
+  uint64_t duration_ns; /* pause after so long; 0: never */
+  bool pack;
+};
+
+struct hwi_watched {
+  struct hwi_drain drain;
+  struct hwi_rss rss;
+  uint64_t next_anchor_ns;
+};
+
+struct hwi_watch {
+  struct hwi_watch_options options;
+  struct hwi_packer *packer;  /* NULL: nothing is packed */
+  struct hwi_watched *traces; /* that are open */
+  size_t count, capacity;
+  struct hwi_names names;    /* of the files in NAME.children that were taken */
+  char *folder;              /* NAME.children */
+  int64_t folder_changed_ns; /* its modification time when it was read last */
+  struct hwi_unseen unseen;
+  uint64_t began_ns;     /* when NAME appeared; 0: not yet */
+  uint64_t next_slow_ns; /* of what is done once a second */
+  bool paused_by_duration;
+
+  /* What became of it. */
+  uint32_t trace_count;   /* seen */
+  uint32_t still_written; /* left raw, since their processes run on */
+  uint32_t not_packed;    /* left raw, since packing failed */
+  uint64_t event_count, packed_bytes;
+  struct hwi_error error; /* of the first failure */
+};
+
+/* HW_ERR_MEMORY, or 0. */
+int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *options);
+void hwi_watch_release(struct hwi_watch *watch);
+
+/* One round; `interrupted` is asked between pieces of work, and true ends it early. True: there may be more to do at once. */
+bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void));
+
+/* The command ended (status as waitpid has it): writes that into its traces, and compacts those that nobody writes any more. */
+void hwi_watch_finish(struct hwi_watch *watch, int wait_status, bool (*interrupted)(void));
+
+#endif

@@ -1,0 +1,29 @@
+/* pack.h - chunks and tool records to sections
+ *
+ * A packer keeps the buffers and the compressor between calls; it is used by one thread at a time.
+ */
+#ifndef HWI_TRACE_PACK_H
+#define HWI_TRACE_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+
+struct hwi_packer;
+
+/* NULL: no memory. */
+struct hwi_packer *hwi_packer_create(void);
+void hwi_packer_destroy(struct hwi_packer *packer);
+
+/* Packs chunks of one stream, without a gap in their sequence: each a struct hw_chunk_header directly followed by its
+ * valid_bytes of events. *section is filled whole; *packed has section->packed_bytes and lasts until the next call. What the
+ * section unpacks to is the same, byte for byte. HW_ERR_DAMAGED where `plain` is no such list, HW_ERR_MEMORY. */
+int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
+                    const uint8_t **packed);
+
+/* The same for the records of a tool area. */
+int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,
+                          struct hw_section_header *section, const uint8_t **packed);
+
+#endif
