@@ -1,6 +1,8 @@
 /* evidence.c - what a recording is worth */
 #include "report/evidence.h"
 
+#include <stdlib.h>
+
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
 {
   const struct hwi_totals *totals = &profile->totals;
@@ -18,6 +20,8 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
     sum.children_unseen += info->children_unseen;
     sum.damaged_chunks += info->damaged_chunks;
     sum.missing_chunks += info->missing_chunks;
+    for (uint32_t k = 0; k < info->note_count; k++)
+      sum.boot_blocks += info->notes[k].kind == HW_NOTE_BOOT_BLOCKS ? strtoull(info->notes[k].text, NULL, 10) : 0;
   }
   return sum;
 }

@@ -5,98 +5,134 @@
 #include "report/evidence.h"
 #include "report/text.h"
 
-/* --- notes --- */
+/* --- notes: of all processes together, for a run may have thousands --- */
 
 static void end_note(struct hwi_text *text, enum hwi_emphasis emphasis)
 {
   hwi_text_end_wrapped(text, 2, emphasis);
 }
 
-static void note_silence(void *context, const struct hwi_silence *silence)
+/* Images that are still written, or that fell silent for good, and the first time that one did. */
+struct unfinished {
+  uint32_t running, silent;
+  struct hwi_silence first;
+};
+
+static void count_silence(void *context, const struct hwi_silence *silence)
 {
-  struct hwi_text *text = context;
+  struct unfinished *found = context;
   if (silence->to_ns != UINT64_MAX)
     return; /* a pause that ended is in the chart and in the line of evidence */
-  hwi_line_printf(&text->line, "Silent from %s on (%s): what came later is not in these figures.",
-                  hwi_time_text(silence->from_ns).text, silence->why);
-  end_note(text, HWI_ALARM);
+  if (found->silent++ == 0 || silence->from_ns < found->first.from_ns)
+    found->first = *silence;
 }
 
-static void note_state(struct hwi_text *text, const struct hwi_trace_info *info)
+static void note_unfinished(struct hwi_text *text)
 {
-  if (info->being_written) {
-    hwi_line_puts(&text->line, "Still being written: this is the recording up to now; \"at the end\" means now.");
-    end_note(text, HWI_ALARM);
-  }
-  hwi_evidence_silences(info, note_silence, text);
-}
-
-static void note_damage(struct hwi_text *text, const struct hwi_trace_info *info)
-{
-  if (info->damaged_chunks > 0) {
-    hwi_line_printf(&text->line,
-                    "Damaged: %s pieces of the trace could not be read (the first at offset %" PRIu64
-                    "); all figures are too small by what they held.",
-                    hwi_count_text(info->damaged_chunks).text, info->first_damage_off);
-    end_note(text, HWI_ALARM);
-  }
-  if (info->missing_chunks > 0) {
-    hwi_line_printf(&text->line,
-                    "Cut short: %s pieces of the trace are missing; all figures are too small by what they held.",
-                    hwi_count_text(info->missing_chunks).text);
-    end_note(text, HWI_ALARM);
-  }
-  if (info->header.lost_events > 0) {
-    hwi_line_printf(&text->line, "Lost: %s events could not be kept.", hwi_count_text(info->header.lost_events).text);
-    end_note(text, HWI_ALARM);
-  }
-  if (info->header.audit_differences > 0) {
-    hwi_line_printf(&text->line, "Doubtful stacks: %s of %s audited ones differ from a full walk. Please report this.",
-                    hwi_count_text(info->header.audit_differences).text,
-                    hwi_count_text(info->header.audited_stacks).text);
-    end_note(text, HWI_ALARM);
-  }
-}
-
-static void note_unseen(struct hwi_text *text, const struct hwi_note *note)
-{
-  static const struct {
-    const char *before, *after;
-  } words[] = {
-      [HW_NOTE_OWN_MALLOC] = {"Not seen: ", " brings its own malloc, whose calls do not reach the recorder."},
-      [HW_NOTE_OWN_NEW] = {"", " brings its own operator new, which is seen only where it calls malloc."},
-      [HW_NOTE_BOOT_BLOCKS] = {"Without stacks: ", " blocks given out before libc was ready."},
-      [HW_NOTE_STATIC_ALLOCATOR] = {"Not seen: ", " has an allocator of its own linked in."},
-  };
-  if (note->kind >= sizeof words / sizeof *words || words[note->kind].after == NULL)
-    return;
-  hwi_line_puts(&text->line, words[note->kind].before);
-  hwi_line_clean(&text->line, hwi_base_name(note->text));
-  hwi_line_puts(&text->line, words[note->kind].after);
-  end_note(text, HWI_PLAIN);
-}
-
-void hwi_text_notes(struct hwi_text *text)
-{
-  bool any = false;
+  struct unfinished found = {0};
   for (uint32_t i = 0; i < text->profile->image_count; i++) {
     const struct hwi_image *image = &text->profile->images[i];
     if (!image->counted)
       continue;
-    const struct hwi_trace_info *info = image->info;
-    uint64_t before = text->printed;
-    note_state(text, info);
-    note_damage(text, info);
-    for (uint32_t k = 0; k < info->note_count; k++)
-      note_unseen(text, &info->notes[k]);
-    if (info->children_unseen > 0) {
-      hwi_line_printf(&text->line, "Not seen: %s %s ran without the recorder (static, 32-bit, setuid or env -i).",
-                      hwi_count_text(info->children_unseen).text, info->children_unseen == 1 ? "child" : "children");
-      end_note(text, HWI_PLAIN);
-    }
-    any |= text->printed != before;
+    found.running += image->info->being_written;
+    hwi_evidence_silences(image->info, count_silence, &found);
   }
-  if (any)
+  if (found.running > 0) {
+    hwi_line_puts(&text->line, "Still being written: this is the recording up to now; \"at the end\" means now.");
+    end_note(text, HWI_ALARM);
+  }
+  if (found.silent == 0)
+    return;
+  hwi_line_printf(&text->line, "Silent from %s on (%s)", hwi_time_text(found.first.from_ns).text, found.first.why);
+  if (found.silent > 1)
+    hwi_line_printf(&text->line, ", and %s more processes", hwi_count_text(found.silent - 1).text);
+  hwi_line_puts(&text->line, ": what came later is not in these figures.");
+  end_note(text, HWI_ALARM);
+}
+
+static void note_damage(struct hwi_text *text)
+{
+  struct hwi_evidence sum = hwi_evidence_of(text->profile);
+  if (sum.damaged_chunks > 0) {
+    hwi_line_printf(&text->line, "Damaged: %s pieces of the trace could not be read",
+                    hwi_count_text(sum.damaged_chunks).text);
+    if (text->counted == 1)
+      hwi_line_printf(&text->line, " (the first at offset %" PRIu64 ")", text->image->info->first_damage_off);
+    hwi_line_puts(&text->line, "; all figures are too small by what they held.");
+    end_note(text, HWI_ALARM);
+  }
+  if (sum.missing_chunks > 0) {
+    hwi_line_printf(&text->line,
+                    "Cut short: %s pieces of the trace are missing; all figures are too small by what they held.",
+                    hwi_count_text(sum.missing_chunks).text);
+    end_note(text, HWI_ALARM);
+  }
+  if (sum.lost_events > 0) {
+    hwi_line_printf(&text->line, "Lost: %s events could not be kept.", hwi_count_text(sum.lost_events).text);
+    end_note(text, HWI_ALARM);
+  }
+  if (sum.audit_differences > 0) {
+    hwi_line_printf(&text->line, "Doubtful stacks: %s of %s audited ones differ from a full walk. Please report this.",
+                    hwi_count_text(sum.audit_differences).text, hwi_count_text(sum.audited_stacks).text);
+    end_note(text, HWI_ALARM);
+  }
+  if (sum.children_unseen > 0) {
+    hwi_line_printf(&text->line, "Not seen: %s %s ran without the recorder (static, 32-bit, setuid or env -i).",
+                    hwi_count_text(sum.children_unseen).text, sum.children_unseen == 1 ? "child" : "children");
+    end_note(text, HWI_PLAIN);
+  }
+}
+
+/* Whether an earlier image said the same. */
+static bool is_known(const struct hwi_profile *profile, uint32_t image, const struct hwi_note *note)
+{
+  for (uint32_t i = 0; i < image; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    for (uint32_t k = 0; k < info->note_count && profile->images[i].counted; k++) {
+      if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* Whether the note was printed. Blocks from before libc was ready are in every program: they are evidence, no news. */
+static bool note_unseen(struct hwi_text *text, const struct hwi_note *note)
+{
+  static const char *const words[] = {
+      [HW_NOTE_OWN_MALLOC] = "brings its own malloc, whose calls do not reach the recorder.",
+      [HW_NOTE_OWN_NEW] = "brings its own operator new, which is seen only where it calls malloc.",
+      [HW_NOTE_STATIC_ALLOCATOR] = "has an allocator of its own linked in, whose calls do not reach the recorder.",
+  };
+  if (note->kind >= sizeof words / sizeof *words || words[note->kind] == NULL)
+    return false;
+  hwi_line_puts(&text->line, "Not seen: ");
+  hwi_line_clean(&text->line, hwi_base_name(note->text));
+  hwi_line_printf(&text->line, " %s", words[note->kind]);
+  end_note(text, HWI_PLAIN);
+  return true;
+}
+
+static void note_all_unseen(struct hwi_text *text)
+{
+  enum { SHOWN_MAX = 4 };
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    for (uint32_t k = 0; k < image->info->note_count && image->counted && shown < SHOWN_MAX; k++) {
+      if (!is_known(text->profile, i, &image->info->notes[k]))
+        shown += note_unseen(text, &image->info->notes[k]);
+    }
+  }
+}
+
+void hwi_text_notes(struct hwi_text *text)
+{
+  uint64_t before = text->printed;
+  note_unfinished(text);
+  note_damage(text);
+  note_all_unseen(text);
+  if (text->printed != before)
     hwi_text_blank(text);
 }
 
@@ -107,11 +143,15 @@ struct silences {
   uint64_t count;
 };
 
+enum { SILENCES_SHOWN = 5 };
+
 static void add_silence(void *context, const struct hwi_silence *silence)
 {
   struct silences *silences = context;
+  if (++silences->count > SILENCES_SHOWN)
+    return;
   struct hwi_number from = hwi_time_text(silence->from_ns), to = hwi_time_text(silence->to_ns);
-  hwi_line_printf(&silences->text->line, "%s%s to %s (%s)", silences->count++ == 0 ? "; silent " : ", ", from.text,
+  hwi_line_printf(&silences->text->line, "%s%s to %s (%s)", silences->count == 1 ? "; silent " : ", ", from.text,
                   silence->to_ns == UINT64_MAX ? "the end" : to.text, silence->why);
 }
 
@@ -135,6 +175,7 @@ void hwi_text_evidence(struct hwi_text *text)
       {"; ", sum.children_unseen, " children unseen", true},
       {"; ", sum.damaged_chunks + sum.missing_chunks, " chunks damaged or missing", false},
       {"; ", sum.node_limit_hits, " stacks shortened (table of stacks full)", false},
+      {"; ", sum.boot_blocks, " blocks from before libc was ready, without stacks", false},
       {"; ", totals->unmatched_frees, " unmatched frees", false},
       {"; ", totals->frees_of_silent_blocks, " frees of blocks born in silence", false},
       {"; ", totals->inherited_frees, " frees of inherited blocks", false},
@@ -151,5 +192,7 @@ void hwi_text_evidence(struct hwi_text *text)
   }
   if (silences.count == 0)
     hwi_line_puts(&text->line, "; never silent");
+  else if (silences.count > SILENCES_SHOWN)
+    hwi_line_printf(&text->line, " and %s times more", hwi_count_text(silences.count - SILENCES_SHOWN).text);
   hwi_text_end_wrapped(text, sizeof "Evidence: " - 1, HWI_PLAIN);
 }

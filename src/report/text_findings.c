@@ -99,8 +99,11 @@ static uint32_t next_growing(const struct hwi_profile *profile, uint64_t below)
   return best;
 }
 
+/* Of one process alone: what a short child keeps until its end is no growth of the run. */
 static void find_growth(struct findings *findings)
 {
+  if (findings->text->counted != 1)
+    return;
   const struct hwi_profile *profile = findings->text->profile;
   uint64_t below = UINT64_MAX;
   for (int shown = 0; shown < GROWTH_SHOWN; shown++) {

@@ -25,11 +25,25 @@ static void add_cut(struct hwi_text *text, const char *value)
   hwi_line_release(&clean);
 }
 
+/* The file's name; that of a child's trace with its run's in front. */
+static const char *shown_name(const char *path)
+{
+  static const char folder[] = ".children";
+  const char *name = hwi_base_name(path);
+  size_t before = (size_t)(name - path);
+  if (before < sizeof folder || memcmp(name - sizeof folder, folder, sizeof folder - 1) != 0)
+    return name;
+  const char *run = name - 1;
+  while (run > path && run[-1] != '/')
+    run--;
+  return run;
+}
+
 static void print_name(struct hwi_text *text)
 {
   const struct hwi_trace_info *info = text->image->info;
   struct hwi_line name = {0};
-  hwi_line_clean(&name, hwi_base_name(info->path));
+  hwi_line_clean(&name, shown_name(info->path));
   hwi_line_shorten(&text->line, hwi_line_text(&name), text->style->columns / 2, hwi_style_ellipsis(text->style));
   hwi_line_release(&name);
   const char *command = info->command != NULL && *info->command != '\0' ? info->command : info->exe;
@@ -52,7 +66,7 @@ static void add_end(struct hwi_text *text, const struct hwi_trace_info *info)
     hwi_line_printf(&text->line, "killed by signal %" PRIu32, info->exit->signal);
 }
 
-/* How many processes and images there are beside those that the report is about, and their part. */
+/* How many process images there are beside those that the report is about, and their part, where that is known. */
 static void add_others(struct hwi_text *text)
 {
   uint64_t bytes = 0, all_bytes = 0;
@@ -67,9 +81,11 @@ static void add_others(struct hwi_text *text)
   }
   if (others == 0)
     return;
-  hwi_line_printf(&text->line, "; %s other process%s with %s of the bytes %s not shown (--children)",
-                  hwi_count_text(others).text, others == 1 ? "" : "es", hwi_share_text(bytes, all_bytes).text,
-                  others == 1 ? "is" : "are");
+  hwi_line_puts(&text->line, "; ");
+  hwi_line_counted(&text->line, others, "other process image");
+  if (bytes > 0)
+    hwi_line_printf(&text->line, " with %s of the bytes", hwi_share_text(bytes, all_bytes).text);
+  hwi_line_puts(&text->line, others == 1 ? " is not shown (--children)" : " are not shown (--children)");
 }
 
 static void print_run(struct hwi_text *text)
@@ -77,7 +93,7 @@ static void print_run(struct hwi_text *text)
   uint32_t threads = text->profile->thread_count;
   hwi_line_printf(&text->line, "%s, ", hwi_time_text(text->profile->duration_ns).text);
   if (text->counted > 1)
-    hwi_line_printf(&text->line, "%s processes, ", hwi_count_text(text->counted).text);
+    hwi_line_printf(&text->line, "%s process images, ", hwi_count_text(text->counted).text);
   hwi_line_printf(&text->line, "%s thread%s, ", hwi_count_text(threads).text, threads == 1 ? "" : "s");
   add_end(text, text->image->info);
   add_others(text);
@@ -215,7 +231,7 @@ void hwi_text_images(struct hwi_text *text)
   }
   if (count > 0)
     qsort(images, count, sizeof *images, compare_images);
-  hwi_text_heading(text, "Processes", "");
+  hwi_text_heading(text, "Process images", "");
   hwi_line_puts(&text->line, "      pid       calls   allocated        peak   command");
   hwi_text_end(text, HWI_DIM);
   uint64_t rows = hwi_text_rows(text, count);
