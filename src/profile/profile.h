@@ -23,7 +23,7 @@ struct hwi_totals {
   uint64_t unmatched_frees;        /* of addresses that were never seen allocated (foreign or inherited unknown) */
   uint64_t frees_of_silent_blocks; /* ... that may have been born while recording was paused */
   uint64_t missed_frees;           /* allocations at an address that was still live */
-  uint64_t inherited_frees;        /* frees of blocks that a forked image got from its parent */
+  uint64_t inherited_frees;        /* see struct hwi_image */
 };
 
 /* Frames form one tree, so that a million stacks share what they have in common: a stack is its innermost frame and then the
@@ -90,7 +90,11 @@ struct hwi_time_point {             /* a slice of the run; slices are equally lo
   uint64_t allocation_calls, free_calls, allocated_bytes;
 };
 
-struct hwi_image { /* one trace of the run */
+/* One trace of the run. The blocks that a forked image got from its parent are the parent's: they are live there, so that a
+ * run's sum has them once, and no part of the child's own figures. A free of an address that the image never gave out is taken
+ * as the free of such a block, the first time (inherited_frees); the second time it is unmatched. An image's blocks leave
+ * the run's sum when it ends; what was live then still counts as live at the end. */
+struct hwi_image {
   const struct hwi_trace_info *info;
   struct hwi_totals totals;
   bool counted;    /* false: known, but not part of this profile; totals are those that need no pairing, or 0 */

@@ -151,6 +151,9 @@ void hwi_run_release(struct hwi_run *run)
     hwi_definitions_destroy(run->images[i].definitions);
   }
   free(run->images);
+  if (run->relatives)
+    hwi_run_release(run->relatives);
+  free(run->relatives);
   *run = (struct hwi_run){0};
 }
 
@@ -212,11 +215,28 @@ static int adopt(struct hwi_run *run, struct hwi_trace *trace, struct hwi_error 
   return 0;
 }
 
+/* The run in which the parents of this run's images are found: itself, or all that lie beside its only image. NULL: no
+ * memory. */
+static struct hwi_run *family_of(struct hwi_run *run)
+{
+  if (run->count != 1 || !name_bytes(run->images[0].path, false))
+    return run;
+  if (run->relatives)
+    return run->relatives;
+  run->relatives = calloc(1, sizeof *run->relatives);
+  if (!run->relatives || hwi_run_find(run->relatives, run->images[0].path, true, NULL) == HW_ERR_MEMORY)
+    return NULL;
+  return run->relatives;
+}
+
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error)
 {
   int status = hwi_trace_open_alone(trace, run->images[number].path, error);
-  if (status == 0)
-    status = adopt(run, *trace, error);
+  if (status < 0 || !inherits(&(*trace)->header))
+    return status;
+  struct hwi_run *family = family_of(run);
+  status = family ? adopt(family, *trace, error)
+                  : hwi_error_set(error, HW_ERR_MEMORY, "no memory to read %s", run->images[number].path);
   if (status < 0) {
     hwi_trace_close(*trace);
     *trace = NULL;

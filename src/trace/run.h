@@ -13,6 +13,8 @@ struct hwi_run_image {
 struct hwi_run {
   struct hwi_run_image *images; /* by the time they began */
   size_t count, capacity;
+  struct hwi_run
+      *relatives;    /* of a run that is one trace out of a folder: all that lie beside it. NULL: not looked up */
   size_t unreadable; /* files in NAME.children that are no traces, or none of this run */
 };
 
