@@ -1,4 +1,5 @@
 /* help.c - help, worded from the tables of the commands */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,7 +52,8 @@ static void print_option(const struct hwi_option *option)
 
 void hwi_help_command(const struct hwi_command *command)
 {
-  printf("usage: heapwright %s %s\n\n%s.\n\noptions:\n", command->name, command->usage, command->summary);
+  printf("usage: heapwright %s %s\n\n%c%s.\n\noptions:\n", command->name, command->usage,
+         toupper((unsigned char)command->summary[0]), command->summary + 1);
   for (const struct hwi_option *option = command->options; option->name != NULL; option++)
     print_option(option);
   printf("  -h, --%-*s%s\n", HELP_COLUMN - 8, "help", "this text");

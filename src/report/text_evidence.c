@@ -96,21 +96,19 @@ static bool is_known(const struct hwi_profile *profile, uint32_t image, const st
   return false;
 }
 
-/* Whether the note was printed. Blocks from before libc was ready are in every program: they are evidence, no news. */
-static bool note_unseen(struct hwi_text *text, const struct hwi_note *note)
+/* What a note means to a reader, or NULL. Blocks from before libc was ready are in every program: evidence, no news. */
+static const char *meaning_of(const struct hwi_note *note)
 {
-  static const char *const words[] = {
-      [HW_NOTE_OWN_MALLOC] = "brings its own malloc, whose calls do not reach the recorder.",
-      [HW_NOTE_OWN_NEW] = "brings its own operator new, which is seen only where it calls malloc.",
-      [HW_NOTE_STATIC_ALLOCATOR] = "has an allocator of its own linked in, whose calls do not reach the recorder.",
-  };
-  if (note->kind >= sizeof words / sizeof *words || words[note->kind] == NULL)
-    return false;
-  hwi_line_puts(&text->line, "Not seen: ");
-  hwi_line_clean(&text->line, hwi_base_name(note->text));
-  hwi_line_printf(&text->line, " %s", words[note->kind]);
-  end_note(text, HWI_PLAIN);
-  return true;
+  switch (note->kind) {
+  case HW_NOTE_OWN_MALLOC:
+    return "brings its own malloc, whose calls do not reach the recorder.";
+  case HW_NOTE_OWN_NEW:
+    return "brings its own operator new, which is seen only where it calls malloc.";
+  case HW_NOTE_STATIC_ALLOCATOR:
+    return "has an allocator of its own linked in, whose calls do not reach the recorder.";
+  default:
+    return NULL;
+  }
 }
 
 static void note_all_unseen(struct hwi_text *text)
@@ -120,8 +118,15 @@ static void note_all_unseen(struct hwi_text *text)
   for (uint32_t i = 0; i < text->profile->image_count; i++) {
     const struct hwi_image *image = &text->profile->images[i];
     for (uint32_t k = 0; k < image->info->note_count && image->counted && shown < SHOWN_MAX; k++) {
-      if (!is_known(text->profile, i, &image->info->notes[k]))
-        shown += note_unseen(text, &image->info->notes[k]);
+      const struct hwi_note *note = &image->info->notes[k];
+      const char *meaning = meaning_of(note);
+      if (meaning == NULL || is_known(text->profile, i, note))
+        continue;
+      hwi_line_puts(&text->line, "Not seen: ");
+      hwi_line_clean(&text->line, hwi_base_name(note->text));
+      hwi_line_printf(&text->line, " %s", meaning);
+      end_note(text, HWI_PLAIN);
+      shown++;
     }
   }
 }
