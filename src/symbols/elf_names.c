@@ -74,11 +74,15 @@ static bool add_symbol(struct hwi_elf_names *names, Elf *elf, const GElf_Sym *sy
   return true;
 }
 
+/* The section numbers that do not fit into the symbols of `table`; elf_scnshndx does not know them in all of libelf's modes. */
 static Elf_Data *extended_indexes(Elf *elf, Elf_Scn *table)
 {
-  int index = elf_scnshndx(table);
-  Elf_Scn *section = index > 0 ? elf_getscn(elf, (size_t)index) : NULL;
-  return section ? elf_getdata(section, NULL) : NULL;
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB_SHNDX && header.sh_link == elf_ndxscn(table))
+      return elf_getdata(section, NULL);
+  }
+  return NULL;
 }
 
 static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, const GElf_Shdr *header)

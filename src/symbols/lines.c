@@ -28,13 +28,15 @@ struct lookup {
   size_t inlined_count, inlined_capacity;
 };
 
+/* libdw has joined the compilation directory to most names. One that is relative itself (distributions cut their build folders
+ * off) is in the name already, or of no use. */
 static const char *plain_file(struct lookup *lookup, const char *name)
 {
   Dwarf_Attribute attribute;
   if (!name || !name[0])
     return NULL;
   const char *dir = dwarf_formstring(dwarf_attr(&lookup->unit->head, DW_AT_comp_dir, &attribute));
-  char *path = hwi_path_join(dir, name);
+  char *path = hwi_path_join(dir && dir[0] == '/' ? dir : NULL, name);
   const char *kept = hwi_store_string(lookup->store, path);
   free(path);
   return kept;

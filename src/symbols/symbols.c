@@ -179,14 +179,28 @@ static bool make_room(struct hwi_symbols *symbols)
   return true;
 }
 
+/* Debug information has the C library's own names: __GI___libc_malloc for what everybody calls malloc. */
+static void use_public_name(struct hwi_symbols *symbols, struct module *module, uint64_t address,
+                            struct hwi_symbol *frame)
+{
+  if (frame->function[0] != '_')
+    return;
+  struct hwi_elf_name *name = hwi_elf_names_find(&module->file.names, address);
+  const char *shown = name ? hwi_elf_name_shown(name, &symbols->store) : NULL;
+  if (shown && shown[0] != '_')
+    frame->function = shown;
+}
+
 /* Asks the debug information, and the symbol tables for what it does not know: code without any, or a unit without. */
 static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t address, struct hwi_frame_list *frames)
 {
   if (module->file.dwarf)
     hwi_lines_find(frames, &module->units, address, &symbols->store);
   struct hwi_symbol *last = frames->count > 0 ? &frames->list[frames->count - 1] : NULL;
-  if (last && last->function)
+  if (last && last->function) {
+    use_public_name(symbols, module, address, last);
     return;
+  }
   struct hwi_elf_name *name = hwi_elf_names_find(&module->file.names, address);
   const char *shown = name ? hwi_elf_name_shown(name, &symbols->store) : NULL;
   if (last) {

@@ -148,6 +148,45 @@ static void a_relative_compilation_directory_is_made_plain(void **state)
   check_whole(NULL);
 }
 
+/* Distributions cut their build folders off: what is left is relative, and joined to itself it would be wrong. */
+static void a_compilation_directory_that_was_cut_off_is_not_repeated(void **state)
+{
+  (void)state;
+  shell("mkdir -p src && printf 'int main(void) { return 0; }' >src/main.c");
+  shell(
+      "cd src && gcc -g -no-pie -fdebug-prefix-map='%s'=. -o ../prog main.c && cd .. && nm prog | "
+      "sed -n 's/ T main$//p' >address && { echo '#!/bin/sh'; echo \"echo $(cat address)\"; } >print && chmod +x print",
+      program_dir);
+  run_program("print");
+  program_addresses[0]++;
+  struct hwi_symbols *symbols = new_symbols(NULL);
+  const struct hwi_symbol *frames;
+  assert_int_equal(find(symbols, in_dir("prog"), 0, &frames), 1);
+  assert_string_equal(frames[0].function, "main");
+  assert_string_equal(frames[0].file, "src/main.c");
+  hwi_symbols_destroy(symbols);
+}
+
+/* As malloc in the C library, which is __libc_malloc in its debug information. */
+static void a_public_alias_is_preferred(void **state)
+{
+  (void)state;
+  write_source("prog.c",
+               "#include <stdio.h>\n"
+               "__attribute__((noinline)) void here(void) { printf(\"%p\\n\", __builtin_return_address(0)); }\n"
+               "__attribute__((noinline)) void __grow(void) { here(); __asm__ volatile(\"\"); }\n"
+               "extern void grow(void) __attribute__((alias(\"__grow\")));\n"
+               "int main(void) { __grow(); return 0; }\n");
+  shell("gcc -O1 -g -no-pie -o prog prog.c");
+  run_program("prog");
+  struct hwi_symbols *symbols = new_symbols(NULL);
+  const struct hwi_symbol *frames;
+  assert_int_equal(find(symbols, in_dir("prog"), 0, &frames), 1);
+  assert_string_equal(frames[0].function, "grow");
+  assert_int_equal(frames[0].line, 3);
+  hwi_symbols_destroy(symbols);
+}
+
 static void a_symbol_table_gives_names_without_lines(void **state)
 {
   (void)state;
@@ -399,6 +438,8 @@ int main(void)
       cmocka_unit_test(every_kind_of_debug_information_is_read),
       cmocka_unit_test(clang_is_understood),
       cmocka_unit_test(a_relative_compilation_directory_is_made_plain),
+      cmocka_unit_test(a_compilation_directory_that_was_cut_off_is_not_repeated),
+      cmocka_unit_test(a_public_alias_is_preferred),
       cmocka_unit_test(a_symbol_table_gives_names_without_lines),
       cmocka_unit_test(a_stripped_file_keeps_its_exported_names),
       cmocka_unit_test(a_debug_file_is_found_by_build_id),

@@ -1,0 +1,99 @@
+/* test_elf_names.c - without it: assembler functions without names, and wrong names for code that has none */
+#include "program.h"
+
+#include "symbols/elf_names.h"
+
+/* Offsets are those of the table in the test below. */
+static const char source[] = "  .text\n"
+                             "  .globl bare, _start, __inner, public, outer\n"
+                             "_start: .skip 16\n" /* 0: no size, no type */
+                             "bare: .skip 16\n"   /* 16 */
+                             "  .type __inner, @function\n  .type public, @function\n"
+                             "__inner: public: .skip 16\n" /* 32: two names */
+                             "  .size __inner, 16\n  .size public, 16\n"
+                             "  .skip 16\n" /* 48: nobody's */
+                             "  .type outer, @function\n"
+                             "outer: .skip 8\n" /* 64 */
+                             "label: .skip 8\n" /* 72: inside outer, without a size */
+                             "  .type nested, @function\n"
+                             "nested: .skip 8\n  .size nested, 8\n"  /* 80: inside outer */
+                             "  .skip 8\n  .size outer, . - outer\n" /* 88: outer again */
+                             "last: .skip 16\n"                      /* 96 */
+                             "  .data\n"
+                             "not_code: .skip 16\n";
+
+enum { TEXT = 0x401000, TEXT_BYTES = 112 };
+
+static const struct {
+  unsigned off;
+  const char *name;
+} expected[] = {
+    {0, "_start"}, {15, "_start"}, {16, "bare"},  {31, "bare"},  {32, "public"}, {47, "public"}, {48, NULL},
+    {63, NULL},    {64, "outer"},  {71, "outer"}, {72, "outer"}, {80, "nested"}, {87, "nested"}, {88, "outer"},
+    {95, "outer"}, {96, "last"},   {111, "last"}, {112, NULL},   {4096, NULL},
+};
+
+static void check_names(const char *path)
+{
+  struct hwi_elf_file file;
+  struct hwi_elf_names names = {0};
+  struct hwi_store store = {0};
+  assert_int_equal(hwi_elf_file_open(&file, path), HWI_SYMBOL_OK);
+  assert_true(hwi_elf_names_add(&names, &file));
+  assert_true(hwi_elf_names_add(&names, &file)); /* a debug file repeats the symbols */
+  hwi_elf_names_finish(&names);
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    struct hwi_elf_name *name = hwi_elf_names_find(&names, TEXT + expected[i].off);
+    if (expected[i].name) {
+      assert_non_null(name);
+      assert_string_equal(hwi_elf_name_shown(name, &store), expected[i].name);
+    } else {
+      assert_null(name);
+    }
+  }
+  assert_null(hwi_elf_names_find(&names, TEXT - 1));
+  assert_null(hwi_elf_names_find(&names, 0));
+  assert_null(hwi_elf_names_find(&names, UINT64_MAX));
+  hwi_elf_names_release(&names);
+  hwi_elf_file_close(&file);
+  hwi_store_release(&store);
+}
+
+static void sizes_decide_who_covers_an_address(void **state)
+{
+  (void)state;
+  write_source("asm.s", source);
+  shell("gcc -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-Ttext=%#x -o prog asm.s", TEXT);
+  check_names(in_dir("prog"));
+}
+
+/* More than 65,280 sections: the number of a symbol's section does not fit into the symbol. */
+static void many_sections_are_no_obstacle(void **state)
+{
+  (void)state;
+  FILE *file = fopen(in_dir("many.s"), "w");
+  for (unsigned i = 0; i < 66000; i++)
+    fprintf(file, ".section .s%u,\"a\"\n.byte 0\n", i);
+  fprintf(file, ".section .last,\"ax\"\n.skip %d\n.type far, @function\nfar: .skip 16\n.size far, 16\n", TEXT);
+  fclose(file);
+  shell("gcc -c -o many.o many.s");
+  struct hwi_elf_file object;
+  struct hwi_elf_names names = {0};
+  assert_int_equal(hwi_elf_file_open(&object, in_dir("many.o")), HWI_SYMBOL_OK);
+  assert_true(hwi_elf_names_add(&names, &object));
+  hwi_elf_names_finish(&names);
+  struct hwi_elf_name *name = hwi_elf_names_find(&names, TEXT + 5);
+  assert_non_null(name);
+  assert_string_equal(name->name, "far");
+  hwi_elf_names_release(&names);
+  hwi_elf_file_close(&object);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sizes_decide_who_covers_an_address),
+      cmocka_unit_test(many_sections_are_no_obstacle),
+  };
+  return cmocka_run_group_tests(tests, make_program_dir, remove_program_dir);
+}
