@@ -144,6 +144,16 @@ int hwi_output_check(const struct hwi_output *output, struct hwi_error *error)
   return status < 0 ? status : 0;
 }
 
+int hwi_output_place(struct hwi_output *output, const char *path, struct hwi_error *error)
+{
+  char *pattern = hwi_output_pattern(path);
+  if (!pattern)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  int status = hwi_output_init(output, pattern, "", 0, error);
+  free(pattern);
+  return status < 0 ? status : hwi_output_check(output, error);
+}
+
 /* --- the earlier trace --- */
 
 static char *with_suffix(const char *name, const char *suffix)

@@ -19,6 +19,8 @@ struct hwi_output {
 /* Makes the absolute NAME from `pattern` with %p (pid), %c (command without its folder) and %%. HW_ERR_LIMIT: too long. */
 int hwi_output_init(struct hwi_output *output, const char *pattern, const char *command, pid_t pid,
                     struct hwi_error *error);
+/* NAME is `path`, made absolute, and can be made there. */
+int hwi_output_place(struct hwi_output *output, const char *path, struct hwi_error *error);
 void hwi_output_release(struct hwi_output *output);
 
 /* NAME as the recorder's HEAPWRIGHT_OUTPUT wants it: with every % doubled. malloc'd; NULL: no memory. */

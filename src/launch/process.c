@@ -136,6 +136,21 @@ int hwi_process_maps_library(uint32_t pid, const char *library)
   return find_mapping(pid, NULL, library);
 }
 
+bool hwi_process_each_file(uint32_t pid, bool (*each)(void *context, const char *path), void *context)
+{
+  char line[LINE_BYTES];
+  struct mapping mapping;
+  FILE *file = open_maps(pid, "maps");
+  if (!file)
+    return false;
+  bool is_done = false;
+  while (!is_done && fgets(line, sizeof line, file))
+    is_done = parse_mapping(line, &mapping) && strncmp(mapping.rights, "rw-s", 4) == 0 && *mapping.name == '/' &&
+              each(context, mapping.name);
+  fclose(file);
+  return true;
+}
+
 /* --- memory --- */
 
 bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample)

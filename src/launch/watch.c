@@ -146,12 +146,16 @@ static void end_trace(struct hwi_watch *watch, size_t i)
   watch->count--;
 }
 
-/* Children that ended. NAME stays open to the end, since it tells whether the run is paused. */
+/* NAME stays open to the end, since it tells whether the run is paused, and so do images of the command, which get its exit
+ * status. */
 static void end_traces(struct hwi_watch *watch, bool (*interrupted)(void))
 {
-  for (size_t i = watch->count; i-- > 1 && !interrupted();)
-    if (!is_written(&watch->traces[i].drain) && watch->traces[i].drain.header.pid != watch->options.pid)
+  for (size_t i = watch->count; i-- > 0 && !interrupted();) {
+    struct hwi_watched *trace = &watch->traces[i];
+    trace->is_over = !is_written(&trace->drain);
+    if (trace->is_over && i > 0 && trace->drain.header.pid != watch->options.pid)
       end_trace(watch, i);
+  }
 }
 
 static void pause_after_duration(struct hwi_watch *watch, uint64_t now)
@@ -181,8 +185,9 @@ bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
   pause_after_duration(watch, now);
   for (size_t i = 0; i < watch->count; i++) {
     struct hwi_watched *trace = &watch->traces[i];
-    hwi_rss_sample(&trace->rss, &trace->drain, now);
-    if (now >= trace->next_anchor_ns) {
+    if (!trace->is_over)
+      hwi_rss_sample(&trace->rss, &trace->drain, now);
+    if (now >= trace->next_anchor_ns && !trace->is_over) {
       put_anchor(trace);
       trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
     }
@@ -212,7 +217,8 @@ void hwi_watch_finish(struct hwi_watch *watch, int wait_status, bool (*interrupt
   find_traces(watch);
   for (size_t i = 0; i < watch->count; i++) {
     struct hwi_watched *trace = &watch->traces[i];
-    put_anchor(trace);
+    if (!trace->is_over)
+      put_anchor(trace);
     if (trace->drain.header.pid == watch->options.pid)
       (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
   }

@@ -25,6 +25,7 @@ struct hwi_watched {
   struct hwi_drain drain;
   struct hwi_rss rss;
   uint64_t next_anchor_ns;
+  bool is_over; /* its image is gone, maybe by an exec in place */
 };
 
 struct hwi_watch {

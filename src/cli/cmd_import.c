@@ -1,0 +1,56 @@
+/* cmd_import.c - heapwright import: packs a recording that was left raw */
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "launch/import.h"
+#include "report/number.h"
+
+struct values {
+  const char *output;
+};
+
+static const struct values defaults = {0};
+
+static const struct hwi_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, output),
+     .value = "FILE",
+     .help = "the packed trace; may be RAW itself"},
+    {.name = NULL},
+};
+
+static int run(const void *given, int word_count, char **words)
+{
+  const struct values *values = given;
+  if (word_count != 1)
+    return hwi_fail(HWI_EXIT_TROUBLE, "import takes one recording, not %d", word_count);
+  if (values->output == NULL || values->output[0] == '\0')
+    return hwi_fail(HWI_EXIT_TROUBLE, "import needs -o FILE; to pack %s in its place, name it again", words[0]);
+  struct hwi_imported imported;
+  struct hwi_error error = {0};
+  if (hwi_import(words[0], values->output, &imported, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  hwi_warn("%s events in %s", hwi_count_text(imported.event_count).text, hwi_bytes_text(imported.packed_bytes).text);
+  if (imported.unreadable > 0)
+    hwi_warn("%u files beside them are no traces of this run, and were left alone", imported.unreadable);
+  return HWI_EXIT_OK;
+}
+
+const struct hwi_command hwi_command_import = {
+    .name = "import",
+    .summary = "pack a recording that was left unpacked",
+    .usage = "RAW -o FILE",
+    .details =
+        "A program that was started with LD_PRELOAD alone, or whose launcher was killed, leaves a trace that is\n"
+        "complete, but several times larger than it need be. Every command reads it just the same.\n"
+        "\n"
+        "example:\n"
+        "  heapwright import heapwright.app.4711.hwt -o app.hwt\n",
+    .options = options,
+    .defaults = &defaults,
+    .values_bytes = sizeof(struct values),
+    .usage_status = HWI_EXIT_TROUBLE,
+    .run = run,
+};

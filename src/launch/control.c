@@ -1,0 +1,145 @@
+/* control.c - switches the recording of a run, or names a moment in it, while it goes on
+ *
+ * Everything goes through the trace file, which the programs have mapped: no signal, no connection. A process is known to be
+ * recorded by the trace among its mappings.
+ */
+#include "launch/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/process.h"
+#include "launch/switch.h"
+#include "trace/run.h"
+
+/* --- the trace of a process --- */
+
+struct search {
+  uint32_t pid;
+  char *path; /* malloc'd; of the best trace so far */
+};
+
+static bool read_header(int fd, struct hw_trace_header *header)
+{
+  return pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
+         memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) == 0;
+}
+
+/* True ends the search. The mapping of a parent's trace, which a child has until it allocates, is better than none. */
+static bool look_at(void *context, const char *path)
+{
+  struct search *search = context;
+  struct hw_trace_header header;
+  struct stat about;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return false;
+  bool is_trace = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && read_header(fd, &header);
+  close(fd);
+  if (!is_trace)
+    return false;
+  free(search->path);
+  search->path = strdup(path);
+  return header.pid == search->pid;
+}
+
+static int find_by_pid(uint32_t pid, char **path, struct hwi_error *error)
+{
+  bool is_over;
+  struct search search = {.pid = pid};
+  if (!hwi_process_start(pid, &is_over) || is_over)
+    return hwi_error_set(error, HW_ERR_USAGE, "there is no process %u", pid);
+  if (!hwi_process_each_file(pid, look_at, &search))
+    return hwi_error_set(error, HW_ERR_IO, "cannot look into process %u: %s", pid, strerror(errno));
+  if (!search.path)
+    return hwi_error_set(error, HW_ERR_USAGE,
+                         "process %u is not being recorded; 'heapwright record' starts a program that is", pid);
+  *path = search.path;
+  return 0;
+}
+
+/* --- the run --- */
+
+static bool is_number(const char *text, uint32_t *number)
+{
+  char *end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  *number = (uint32_t)value;
+  return *text >= '0' && *text <= '9' && *end == 0 && errno == 0 && value > 0 && value <= INT32_MAX;
+}
+
+static bool exists(const char *path)
+{
+  struct stat about;
+  return stat(path, &about) == 0;
+}
+
+/* A number is a process, unless a file is called like it. */
+static int find_trace(const char *target, char **path, struct hwi_error *error)
+{
+  uint32_t pid;
+  if (!exists(target) && is_number(target, &pid))
+    return find_by_pid(pid, path, error);
+  *path = strdup(target);
+  return *path ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+}
+
+static int act(const struct hwi_control_request *request, struct hwi_tool_log *log, bool *changed)
+{
+  if (request->action == HWI_CONTROL_MARK) {
+    *changed = true;
+    return hwi_tool_log_append(log, HW_TOOL_MARK, hwi_monotonic_ns(), request->text, (uint32_t)strlen(request->text));
+  }
+  return hwi_switch_set(log, request->action == HWI_CONTROL_OFF ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD, changed);
+}
+
+static int act_on(const struct hwi_control_request *request, const char *path, struct hwi_controlled *controlled,
+                  struct hwi_error *error)
+{
+  struct hw_trace_header header;
+  struct stat about;
+  bool changed = false;
+  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return hwi_error_set(error, HW_ERR_IO, "cannot write to the trace %s: %s", path, strerror(errno));
+  int status = 0;
+  struct hwi_trace_file file = {path, fstat(fd, &about) == 0 ? about.st_ino : 0};
+  if (read_header(fd, &header) && hwi_process_is_writing(&header, &file)) {
+    struct hwi_tool_log log = {.fd = fd};
+    controlled->process_count++;
+    status = act(request, &log, &changed);
+    if (status == HW_ERR_LIMIT)
+      hwi_error_set(error, status, "%s has no room for more marks and pauses", path);
+    else if (status == HW_ERR_BUSY)
+      hwi_error_set(error, status, "another program holds a lock on %s; try again", path);
+    else if (status < 0)
+      hwi_error_set(error, status, "cannot write to the trace %s: %s", path, strerror(errno));
+    controlled->changed_count += status == 0 && changed;
+  }
+  close(fd);
+  return status;
+}
+
+int hwi_control(const struct hwi_control_request *request, struct hwi_controlled *controlled, struct hwi_error *error)
+{
+  struct hwi_run run = {0};
+  char *path = NULL;
+  *controlled = (struct hwi_controlled){0};
+  int status = find_trace(request->target, &path, error);
+  if (status == 0 && request->only_this)
+    status = act_on(request, path, controlled, error);
+  else if (status == 0 && (status = hwi_run_find(&run, path, true, error)) == 0)
+    for (size_t i = 0; i < run.count && status == 0; i++)
+      status = act_on(request, run.images[i].path, controlled, error);
+  hwi_run_release(&run);
+  if (status == 0 && !controlled->process_count)
+    status = hwi_error_set(error, HW_ERR_USAGE, "%s is not being written any more: its program has ended", path);
+  free(path);
+  return status;
+}

@@ -1,0 +1,132 @@
+/* import.c - packs a recording that was left raw */
+#include "launch/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/compact.h"
+#include "launch/output.h"
+#include "launch/process.h"
+#include "trace/run.h"
+#include "trace/trace.h"
+
+struct job {
+  struct hwi_packer *packer;
+  const char *to;
+  bool in_place;
+  struct hwi_imported *imported;
+};
+
+/* NAME, or NAME.children/FILE; malloc'd. */
+static char *destination(const struct job *job, const char *from, bool is_child)
+{
+  char *path = NULL;
+  if (job->in_place)
+    return strdup(from);
+  const char *slash = strrchr(from, '/');
+  int made =
+      is_child ? asprintf(&path, "%s.children/%s", job->to, slash ? slash + 1 : from) : asprintf(&path, "%s", job->to);
+  return made < 0 ? NULL : path;
+}
+
+static int make_folder(const struct job *job, struct hwi_error *error)
+{
+  char *folder = NULL;
+  if (asprintf(&folder, "%s.children", job->to) < 0)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  int status = 0;
+  if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+    status = hwi_error_set(error, HW_ERR_IO, "cannot make the folder %s: %s", folder, strerror(errno));
+  free(folder);
+  return status;
+}
+
+static int import_one(struct job *job, const char *from, const char *to, struct hwi_error *error)
+{
+  struct hw_trace_header header;
+  struct hwi_compacted compacted;
+  struct stat about;
+  int fd = hwi_trace_file_open(from, &header, error);
+  if (fd < 0)
+    return fd;
+  struct hwi_trace_file file = {from, fstat(fd, &about) == 0 ? about.st_ino : 0};
+  int status;
+  if (hwi_process_is_writing(&header, &file))
+    status = hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; wait until that has ended",
+                           from, header.pid);
+  else
+    status = hwi_compact(job->packer, fd, from, to, &compacted, error);
+  close(fd);
+  if (status == 0) {
+    job->imported->trace_count++;
+    job->imported->event_count += compacted.event_count;
+    job->imported->packed_bytes += compacted.bytes;
+  }
+  return status;
+}
+
+static bool is_below_children(const char *path)
+{
+  static const char suffix[] = ".children";
+  const char *slash = strrchr(path, '/');
+  size_t bytes = slash ? (size_t)(slash - path) : 0;
+  return bytes >= sizeof suffix - 1 && memcmp(slash - (sizeof suffix - 1), suffix, sizeof suffix - 1) == 0;
+}
+
+static int import_run(struct job *job, const struct hwi_run *run, struct hwi_error *error)
+{
+  int status = 0;
+  bool has_folder = job->in_place;
+  for (size_t i = 0; i < run->count && status == 0; i++) {
+    const char *from = run->images[i].path;
+    bool is_child = run->count > 1 && is_below_children(from);
+    if (is_child && !has_folder)
+      status = make_folder(job, error);
+    has_folder |= is_child;
+    char *to = destination(job, from, is_child);
+    if (status == 0)
+      status = to ? import_one(job, from, to, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+    free(to);
+  }
+  job->imported->unreadable = (uint32_t)run->unreadable;
+  return status;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+  struct stat about_a, about_b;
+  return stat(a, &about_a) == 0 && stat(b, &about_b) == 0 && about_a.st_ino == about_b.st_ino &&
+         about_a.st_dev == about_b.st_dev;
+}
+
+int hwi_import(const char *from, const char *to, struct hwi_imported *imported, struct hwi_error *error)
+{
+  struct hwi_run run;
+  struct hwi_output output = {0};
+  struct job job = {.to = to, .in_place = is_same_file(from, to), .imported = imported};
+  *imported = (struct hwi_imported){0};
+  int status = hwi_run_find(&run, from, false, error);
+  if (status < 0)
+    return status;
+  if (!job.in_place) {
+    status = hwi_output_place(&output, to, error);
+    if (status == 0)
+      status = hwi_output_set_aside(&output, error);
+  }
+  job.packer = hwi_packer_create();
+  if (status == 0)
+    status = job.packer ? import_run(&job, &run, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  if (status == 0)
+    hwi_output_discard_earlier(&output);
+  hwi_output_restore_earlier(&output);
+  hwi_output_release(&output);
+  hwi_packer_destroy(job.packer);
+  hwi_run_release(&run);
+  return status;
+}
