@@ -233,7 +233,7 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
                           bool is_return_address, const struct hwi_symbol **frames)
 {
   static const struct hwi_symbol no_module = {.reason = HWI_SYMBOL_NO_MODULE};
-  static const struct hwi_symbol no_memory = {.reason = HWI_SYMBOL_NO_FILE};
+  static const struct hwi_symbol no_memory = {.reason = HWI_SYMBOL_NO_MEMORY};
   *frames = module ? &no_memory : &no_module;
   struct module *found = module ? find_module(symbols, module) : NULL;
   if (!found || !make_room(symbols))
@@ -269,6 +269,8 @@ const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason)
     return "no ELF file";
   case HWI_SYMBOL_NO_MODULE:
     return "generated code";
+  case HWI_SYMBOL_NO_MEMORY:
+    return "no memory left";
   }
   return "unknown";
 }

@@ -22,6 +22,7 @@ enum hwi_symbol_reason {
   HWI_SYMBOL_NO_FILE,   /* the file cannot be opened */
   HWI_SYMBOL_NOT_ELF,   /* the file is no (usable) ELF file */
   HWI_SYMBOL_NO_MODULE, /* no module covered the address: generated code (JIT) or garbage */
+  HWI_SYMBOL_NO_MEMORY, /* there was none left to find out */
 };
 
 struct hwi_symbol {

@@ -426,7 +426,7 @@ static void no_server_is_asked(void **state)
 static void every_reason_has_words(void **state)
 {
   (void)state;
-  for (int i = HWI_SYMBOL_OK; i <= HWI_SYMBOL_NO_MODULE; i++) {
+  for (int i = HWI_SYMBOL_OK; i <= HWI_SYMBOL_NO_MEMORY; i++) {
     for (int j = HWI_SYMBOL_OK; j < i; j++)
       assert_string_not_equal(hwi_symbol_reason_text(i), hwi_symbol_reason_text(j));
   }
