@@ -6,8 +6,10 @@
  * step      from a frame's registers to its caller's.
  *
  * Everything here is async-signal-safe, takes no lock, allocates nothing, uses less than 2 KiB of stack, does a bounded
- * number of steps and reads .eh_frame only within [module.start, module.end). Stack words are read through the caller's
- * loader function, which refuses addresses that are not known to be readable.
+ * number of steps. Stack words are read through the caller's loader function, which refuses addresses that are not known to
+ * be readable. Of the module nothing is read but its first page (ELF and program headers) and the readable PT_LOAD that
+ * .eh_frame_hdr lies in, as far as the file backs it: between segments there may be holes that fault. So .eh_frame must lie
+ * in that segment too, where linkers put it, and the program headers in the first page; else there is no CFI.
  */
 #ifndef HWI_RECORD_CFI_H
 #define HWI_RECORD_CFI_H
@@ -30,8 +32,8 @@ typedef bool hwi_load_fn(void *context, uintptr_t address, uintptr_t *word);
 
 /* The part of a module that CFI needs. */
 struct hwi_cfi_module {
-  uintptr_t start, end;    /* mapped range, all of it readable where phdrs say so */
-  uintptr_t eh_frame_hdr;  /* address of the PT_GNU_EH_FRAME segment; 0: none */
+  uintptr_t start, end;   /* range that it covers, with its ELF header at the start; readable where its phdrs say so */
+  uintptr_t eh_frame_hdr; /* address of the PT_GNU_EH_FRAME segment; 0: none */
 };
 
 enum hwi_row_kind {
@@ -46,9 +48,9 @@ enum hwi_row_kind {
 };
 
 struct hwi_row {
-  uint8_t kind;     /* enum hwi_row_kind */
-  int8_t bp_words;  /* where the caller's bp was saved: CFA + 8 * bp_words; 0: it was not (bp keeps its value) */
-  int32_t offset;   /* see the kinds */
+  uint8_t kind;    /* enum hwi_row_kind */
+  int8_t bp_words; /* where the caller's bp was saved: CFA + 8 * bp_words; 0: it was not (bp keeps its value) */
+  int32_t offset;  /* see the kinds */
 };
 /* In every kind but SIGNAL, OUTERMOST, FULL and NONE, the return address lies at CFA - 8 and the caller's sp is the CFA. */
 
@@ -61,7 +63,7 @@ enum hwi_step {
   HWI_STEP_OK = 0,
   HWI_STEP_OUTERMOST = 1, /* the return address is undefined */
   HWI_STEP_NO_CFI = 2,
-  HWI_STEP_BAD = 3,       /* damaged CFI, an unknown register, or a load that was refused */
+  HWI_STEP_BAD = 3, /* damaged CFI, an unknown register, or a load that was refused */
 };
 
 /* Replaces *registers (of a frame, whose pc lies in `module`) by its caller's. `pc` as in hwi_cfi_row. On success

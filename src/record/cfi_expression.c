@@ -323,8 +323,8 @@ struct hwi_cursor hwi_expression_at(struct hwi_span span, int32_t place)
   return cursor;
 }
 
-__attribute__((noinline)) bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_span span, int32_t place,
-                                                    const uintptr_t *initial, uintptr_t *value)
+__attribute__((noinline)) bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_span span,
+                                                    int32_t place, const uintptr_t *initial, uintptr_t *value)
 {
   struct state state;
   state.machine = machine;

@@ -32,7 +32,7 @@ struct hwi_fde {
   uintptr_t data_base; /* what DW_EH_PE_datarel counts from */
   uint8_t encoding;    /* DW_EH_PE_* of code addresses */
   bool augmented;      /* the FDE has augmentation data */
-  bool signal;         /* frames of this code were made by the kernel: the pc in them was interrupted, it did not call */
+  bool signal; /* frames of this code were made by the kernel: the pc in them was interrupted, it did not call */
 };
 
 enum hwi_rule {
@@ -52,7 +52,7 @@ enum hwi_cfa { HWI_CFA_UNSET = 0, HWI_CFA_REGISTER, HWI_CFA_EXPRESSION };
  * span.low. */
 struct hwi_rules {
   int32_t value[HWI_REG_COUNT];
-  int32_t cfa_value; /* offset, or place of an expression */
+  int32_t cfa_value;           /* offset, or place of an expression */
   uint8_t rule[HWI_REG_COUNT]; /* enum hwi_rule */
   uint8_t cfa;                 /* enum hwi_cfa */
   uint8_t cfa_register;        /* below HWI_REG_RA */
@@ -113,8 +113,8 @@ bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_rules *rul
 
 /* The value of the expression at `place`, computed with `initial` on the stack where it is not NULL. False: damaged, endless,
  * a register that is not known, or a load that was refused. */
-bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_span span, int32_t place, const uintptr_t *initial,
-                          uintptr_t *value);
+bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_span span, int32_t place,
+                          const uintptr_t *initial, uintptr_t *value);
 
 /* The instructions of the expression at `place`. */
 struct hwi_cursor hwi_expression_at(struct hwi_span span, int32_t place);

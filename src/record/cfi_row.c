@@ -57,7 +57,8 @@ static bool is_word_behind(struct hwi_cursor code, uint32_t which, int32_t *offs
   return wide == *offset && hwi_cursor_bytes(&code, 1) == OP_DEREF && !code.bad && code.at == code.end;
 }
 
-static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc, struct hwi_row *row)
+static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc,
+                               struct hwi_row *row)
 {
   struct hwi_cursor code = hwi_expression_at(fde->span, rules->cfa_value);
   int32_t place = rules->cfa_value;
@@ -85,6 +86,7 @@ static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules
   return true;
 }
 
+/* Not where a row could say: gcc saves bp at bp in the frames that it realigns. */
 static bool squeeze_bp(const struct hwi_rules *rules, struct hwi_row *row)
 {
   uint8_t rule = rules->rule[HWI_REG_BP];

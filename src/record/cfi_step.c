@@ -1,9 +1,6 @@
 /* cfi_step.c - from a frame's registers to its caller's, by whatever its CFI says */
 #include "record/cfi_internal.h"
 
-/* rbx, rbp, r12 to r15: a function that says nothing about them leaves them alone. */
-enum { KEPT_BY_ABI = 1 << HWI_REG_BX | 1 << HWI_REG_BP | 0xf << 12 };
-
 /* A loader that remembers that it refused: a register that is not known is no damage, a slot that cannot be read is. */
 struct watched_load {
   hwi_load_fn *load;
@@ -20,7 +17,8 @@ static bool watch(void *context, uintptr_t address, uintptr_t *word)
   return false;
 }
 
-static bool find_cfa(const struct hwi_rules *rules, struct hwi_span span, const struct hwi_machine *machine, uintptr_t *cfa)
+static bool find_cfa(const struct hwi_rules *rules, struct hwi_span span, const struct hwi_machine *machine,
+                     uintptr_t *cfa)
 {
   if (rules->cfa == HWI_CFA_EXPRESSION)
     return hwi_expression_value(machine, span, rules->cfa_value, NULL, cfa);
@@ -40,9 +38,9 @@ static bool find_register(const struct hwi_rules *rules, struct hwi_span span, c
   case HWI_RULE_UNSET:
     if (which == HWI_REG_SP)
       return true; /* the CFA */
-    if (!(KEPT_BY_ABI >> which & 1))
+    if (which == HWI_REG_RA)
       return false;
-    operand = (int32_t)which;
+    operand = (int32_t)which; /* whoever lets a CFA hang on a scratch register knows that the callee spares it */
     break;
   case HWI_RULE_SAME:
     operand = (int32_t)which;
