@@ -3,12 +3,15 @@ import dataclasses
 import os
 import shutil
 
-PLAIN, PACKED, RAW, HEAPTRACK, HEAPTRACK_RAW = "plain", "record", "raw", "heaptrack", "heaptrack-r"
+PLAIN, USUAL, PACKED, RAW, HEAPTRACK, HEAPTRACK_RAW = "plain", "record", "record-q", "raw", "heaptrack", "heaptrack-r"
+
+OURS = (USUAL, PACKED, RAW)
 
 TITLES = {
     PLAIN: "no recorder",
-    PACKED: "heapwright record",
-    RAW: "heapwright, not packed",
+    USUAL: "record",
+    PACKED: "record -q",
+    RAW: "not packed",
     HEAPTRACK: "heaptrack",
     HEAPTRACK_RAW: "heaptrack -r",
 }
@@ -32,7 +35,7 @@ class Recorders:
     def names(self):
         """In the order of a round."""
         peers = [HEAPTRACK, HEAPTRACK_RAW] if self.heaptrack else []
-        return [PLAIN, PACKED, RAW, *peers]
+        return [PLAIN, USUAL, PACKED, RAW, *peers]
 
     def command(self, name, argv, env, folder):
         """(argv, env, path of the trace) for running `argv` under the recorder `name` with its trace in `folder`, which
@@ -43,8 +46,9 @@ class Recorders:
         peers = os.path.join(folder, "trace")
         if name == PLAIN:
             return argv, env, None
-        if name == PACKED:
-            return [self.tool, "record", "--quiet", "-o", ours, "--", *argv], env, ours
+        if name in (USUAL, PACKED):
+            quiet = ["-q"] if name == PACKED else []  # no summary at the end, which replays the trace
+            return [self.tool, "record", *quiet, "-o", ours, "--", *argv], env, ours
         if name == RAW:
             return argv, {**env, "LD_PRELOAD": self.library, "HEAPWRIGHT_OUTPUT": ours}, ours
         # heaptrack appends a suffix that depends on the compressor there is.

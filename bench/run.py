@@ -1,7 +1,7 @@
 """run.py - runs the benchmarks beside heaptrack: tables on stdout, results as JSON, docs/benchmarks.md when asked.
 
-Every workload runs in rounds of: no recorder, `heapwright record`, our library alone, heaptrack, `heaptrack -r`. The figure
-for each is its fastest run.
+Every workload runs in rounds of: no recorder, `heapwright record`, the same without its summary, our library alone,
+heaptrack, `heaptrack -r`. The figure for each is its fastest run.
 """
 import argparse
 import datetime

@@ -70,8 +70,7 @@ class Suite:
         return found
 
     def _command_path(self, name):
-        ours = name in (recorders.PACKED, recorders.RAW)
-        return os.path.join(self._folder(name), "trace.hwt" if ours else "trace")
+        return os.path.join(self._folder(name), "trace.hwt" if name in recorders.OURS else "trace")
 
     def _cost(self, argv, stdin=None, stdout=None):
         cost, peak = measure.run_one_process(argv, self.log, stdin, stdout)

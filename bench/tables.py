@@ -2,7 +2,7 @@
 import dataclasses
 
 import figures
-from recorders import HEAPTRACK, HEAPTRACK_RAW, PACKED, PLAIN, RAW, TITLES
+from recorders import HEAPTRACK, HEAPTRACK_RAW, OURS, PACKED, PLAIN, RAW, TITLES, USUAL
 
 MISSING = "-"
 MEGA = 1e6
@@ -46,21 +46,19 @@ def time_added(results, clock, title):
 
 
 def ratios(results):
-    rows = []
+    rows, head = [], ["workload"]
+    pairs = [(USUAL, HEAPTRACK), (PACKED, HEAPTRACK_RAW), (RAW, HEAPTRACK_RAW)]
+    for name, peer in pairs:
+        head += [f"{TITLES[name]} / {TITLES[peer]}: wall", "CPU", "goal"]
     for each in _ordered(results):
         cells = []
-        for name in (PACKED, RAW):
-            for peer, goal in ((HEAPTRACK, figures.GOAL_USERS), (HEAPTRACK_RAW, each["goal_raw"])):
-                for clock in ("wall_s", "cpu_s"):
-                    cells.append(_goal(figures.ratio(each, name, peer, clock), goal))
-        rows.append([each["text"], *cells, f"0.20, {each['goal_raw']:.2f}"])
-    head = ["workload"]
-    for name in ("record", "not packed"):
-        for peer in ("heaptrack", "-r"):
-            head += [f"{name} / {peer} wall", "CPU"]
-    text = ("Our added time as a share of heaptrack's. The goals are a fifth of heaptrack as users run it, and of "
-            "`heaptrack -r` a fifth on the loops, a third on sqlite3 and Python, a half on cc1plus; `!` marks what misses.")
-    return Table("Time added, against heaptrack", text, [*head, "goals"], rows)
+        for name, peer in pairs:
+            goal = figures.GOAL_USERS if peer == HEAPTRACK else each["goal_raw"]
+            cells += [_goal(figures.ratio(each, name, peer, clock), goal) for clock in ("wall_s", "cpu_s")]
+            cells.append(f"{goal:.2f}")
+        rows.append([each["text"], *cells])
+    text = "Our added time as a share of heaptrack's. `!` marks what misses its goal."
+    return Table("Time added, against heaptrack", text, head, rows)
 
 
 def spreads(results):
@@ -84,13 +82,13 @@ def memory(results):
         for name in names:
             added = figures.memory_added(each, name)
             shown = None if added is None else added / MEGA
-            ours = name in (PACKED, RAW)
+            ours = name in OURS
             cells.append(_goal(shown, figures.GOAL_MEMORY_BYTES / MEGA, ".1f") if ours else _number(shown, ".1f"))
-        others = [each["memory"].get(name, {}).get("others_peak_pss_bytes") for name in (PACKED, HEAPTRACK, HEAPTRACK_RAW)]
+        others = [each["memory"].get(name, {}).get("others_peak_pss_bytes") for name in (USUAL, HEAPTRACK, HEAPTRACK_RAW)]
         plain = each["memory"][PLAIN]["target_peak_pss_bytes"] / MEGA
         rows.append([each["text"], f"{plain:.1f}", *cells,
                      *(_number(other and other / MEGA, ".1f") for other in others)])
-    head = ["workload", "plain", *(TITLES[name] for name in names), "beside it: record", "heaptrack", "heaptrack -r"]
+    head = ["workload", "plain", *(TITLES[name] for name in names), *(f"beside it: {TITLES[name]}" for name in (USUAL, HEAPTRACK, HEAPTRACK_RAW))]
     text = ("MB (10^6 bytes) added to the target's peak PSS, pages of the trace included, by samples about every 10 ms "
             "in runs of their own. Goal: 32. `Beside it` is the peak PSS of the recorder's other processes together.")
     return Table("Memory added", text, head, rows)
@@ -197,9 +195,10 @@ def as_text(results):
 INTRODUCTION = """# Benchmarks
 
 What recording costs, beside heaptrack 1.4 (Debian's) in the same run. Every workload runs in rounds: without a recorder,
-under `heapwright record` (packing on), with our library preloaded alone (packing off), under `heaptrack` as users run it,
-and under `heaptrack -r`, which only records. A figure is the fastest of its runs, for what else a machine does only adds;
-the last of the tables says how far the runs lay apart.
+under `heapwright record`, which packs the trace while the program runs and ends with a summary (replaying the trace), under
+`heapwright record -q`, which packs but does not sum up, with our library preloaded alone ("not packed"), under `heaptrack` as
+users run it, and under `heaptrack -r`, which only records. A figure is the fastest of its runs, for what else a machine does
+only adds; a table near the end says how far the runs lay apart.
 
     {command}
 
