@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/table.h"
 #include "trace/grow.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -45,7 +46,7 @@ static bool same(const struct hwi_frame *a, const struct hwi_frame *b)
 static bool grow_slots(struct hwi_frames *frames)
 {
   size_t mask = frames->slot_mask * 2 + 1;
-  uint32_t *slots = calloc(mask + 1, sizeof *slots);
+  uint32_t *slots = hwi_table_create((mask + 1) * sizeof *slots);
   if (!slots)
     return false;
   for (uint32_t number = 1; number < frames->count; number++) {

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "profile/table.h"
+
 enum { FIRST_BITS = 10, HASH_BITS = 64 };
 
 bool hwi_live_init(struct hwi_live *live)
@@ -23,7 +25,7 @@ bool hwi_live_grow(struct hwi_live *live)
   if (live->count < (live->mask + 1) / 2)
     return true;
   struct hwi_live larger = {.mask = live->mask * 2 + 1, .shift = live->shift - 1, .count = live->count};
-  larger.slots = calloc(larger.mask + 1, sizeof *larger.slots);
+  larger.slots = hwi_table_create((larger.mask + 1) * sizeof *larger.slots);
   if (!larger.slots)
     return false;
   for (size_t i = 0; i <= live->mask; i++)

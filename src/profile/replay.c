@@ -9,7 +9,7 @@
 
 #include "trace/grow.h"
 
-enum { LOOK_AHEAD = 16 };
+enum { LOOK_AHEAD = 48 };
 
 bool hwi_replay_init(struct hwi_replay *replay, uint64_t expected_ns)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/table.h"
 #include "trace/grow.h"
 
 enum { FIRST_SLOTS = 1024, CELL_ALIGNMENT = 64 };
@@ -55,7 +56,7 @@ static size_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size)
 static bool grow_size_slots(struct hwi_tally *tally)
 {
   size_t mask = tally->size_mask * 2 + 1;
-  uint32_t *slots = calloc(mask + 1, sizeof *slots);
+  uint32_t *slots = hwi_table_create((mask + 1) * sizeof *slots);
   if (!slots)
     return false;
   for (uint32_t number = 1; number < tally->size_count; number++) {
@@ -92,7 +93,7 @@ static uint32_t find_size(struct hwi_tally *tally, uint64_t size)
 static bool grow_cell_slots(struct hwi_tally *tally)
 {
   size_t mask = tally->cell_mask * 2 + 1;
-  uint32_t *slots = calloc(mask + 1, sizeof *slots);
+  uint32_t *slots = hwi_table_create((mask + 1) * sizeof *slots);
   if (!slots)
     return false;
   for (uint32_t number = 1; number < tally->cell_count; number++) {
