@@ -23,16 +23,31 @@ void hwi_os_map_reset(void *start, size_t bytes);
 /* Makes the page at `page` read as zeros in every new address space (fork, _Fork, clone without CLONE_VM). */
 int hwi_os_wipe_on_fork(void *page);
 
-/* A new file of `bytes` (sparse), mapped shared for reading and writing; nothing stays open. Fails with -EEXIST where the
- * name exists. Mode 0600; the last component is never followed through a symbolic link. */
-int hwi_os_map_new_file(const char *path, size_t bytes, void **start);
+/* Makes [start, start + bytes) of a mapping without access readable and writable. */
+int hwi_os_allow_access(void *start, size_t bytes);
+
+/* A part of a new file that is to be mapped: `bytes` from `off` on. */
+struct hwi_os_part {
+  uint64_t off;
+  size_t bytes;
+  void *start; /* result */
+};
+
+/* A new file of `bytes` (sparse), of which *head is mapped shared for reading and writing and *body shared without access;
+ * nothing stays open. Fails with -EEXIST where the name exists. Mode 0600; the last component is never followed through a
+ * symbolic link. */
+int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body);
+
+/* Maps the file of a shared mapping a second time, `bytes` from where `page` of that mapping lies, with the same access.
+ * Needs no descriptor. NULL where it cannot be. */
+void *hwi_os_map_on(void *page, size_t bytes);
 
 /* Makes [start, start + bytes) of such a mapping present and writable, or fails (-EFAULT, -ENOSPC) where a write would have
  * raised SIGBUS because the disk is full. Needs no descriptor, no path and no privilege. */
 int hwi_os_populate(void *start, size_t bytes);
 
-/* Lets the pages of a shared mapping go from this address space; their contents stay in the file. */
-void hwi_os_forget(void *start, size_t bytes);
+/* Puts address space without access in place of a part of a shared mapping; the contents stay in the file. */
+void hwi_os_replace_by_nothing(void *start, size_t bytes);
 
 /* How many of `count` consecutive pages from the page-aligned `start` are readable, up to the first that is not. */
 size_t hwi_os_readable_pages(uintptr_t start, size_t count);

@@ -82,9 +82,20 @@ int hwi_os_populate(void *start, size_t bytes)
   return 0;
 }
 
-void hwi_os_forget(void *start, size_t bytes)
+void hwi_os_replace_by_nothing(void *start, size_t bytes)
 {
-  CALL3(SYS_madvise, start, bytes, MADV_DONTNEED);
+  CALL(SYS_mmap, start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+int hwi_os_allow_access(void *start, size_t bytes)
+{
+  return (int)CALL3(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE);
+}
+
+void *hwi_os_map_on(void *page, size_t bytes)
+{
+  long at = CALL(SYS_mremap, page, 0, bytes, MREMAP_MAYMOVE, 0, 0);
+  return is_error(at) ? NULL : (void *)at;
 }
 
 size_t hwi_os_readable_pages(uintptr_t start, size_t count)
@@ -98,22 +109,32 @@ size_t hwi_os_readable_pages(uintptr_t start, size_t count)
 
 /* --- files --- */
 
-int hwi_os_map_new_file(const char *path, size_t bytes, void **start)
+static long map_part(long fd, struct hwi_os_part *part, int access)
+{
+  long at = CALL(SYS_mmap, NULL, part->bytes, access, MAP_SHARED | MAP_NORESERVE, fd, part->off);
+  part->start = is_error(at) ? NULL : (void *)at;
+  return is_error(at) ? at : 0;
+}
+
+int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
 {
   long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0)
     return (int)fd;
+  head->start = body->start = NULL;
   CALL2(SYS_fchmod, fd, 0600); /* whatever the umask left out */
   long result = CALL2(SYS_ftruncate, fd, bytes);
   if (result == 0)
-    result = CALL(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    result = map_part(fd, head, PROT_READ | PROT_WRITE);
+  if (result == 0)
+    result = map_part(fd, body, PROT_NONE);
   CALL1(SYS_close, fd);
-  if (is_error(result)) {
+  if (result) {
+    if (head->start)
+      hwi_os_unmap(head->start, head->bytes);
     hwi_os_remove_file(path);
-    return (int)result;
   }
-  *start = (void *)result;
-  return 0;
+  return (int)result;
 }
 
 int hwi_os_remove_file(const char *path)

@@ -6,7 +6,7 @@
 
 void hwi_describe_image(struct hwi_lane *lane);
 
-/* The peak resident set so far, at most once in 100 ms. */
-void hwi_describe_rss(struct hwi_lane *lane);
+/* The peak resident set so far; at most once in 100 ms, but at the end. */
+void hwi_describe_rss(struct hwi_lane *lane, bool at_end);
 
 #endif

@@ -38,7 +38,7 @@ bool hwi_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes)
 void hwi_lane_retire(struct hwi_lane *lane)
 {
   if (lane->chunk)
-    hwi_writer_retire(lane->chunk, lane->chunk_bytes);
+    hwi_writer_retire(&hwi_session.writer, lane->chunk, lane->chunk_bytes);
   lane->chunk = NULL;
   lane->at = lane->end = NULL;
 }

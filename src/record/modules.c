@@ -13,7 +13,7 @@
 #include "record/session.h"
 
 enum {
-  MODULE_LIMIT = 1 << 16,
+  MODULE_LIMIT = 1 << 13,
   BUILD_ID_BYTES = 20, /* that are compared */
   MAX_BUILD_ID_BYTES = 64,
   LONGEST_PATH = 2048,

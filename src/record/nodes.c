@@ -1,6 +1,6 @@
 /* nodes.c - the tree of stacks: (caller's node, address, module, entry) -> node number
  *
- * Idea: nodes lie in one array in the order of their numbers, 16 bytes each, never moved or changed. The index over them is
+ * Idea: nodes lie in blocks in the order of their numbers, 12 bytes each, never moved or changed. The index over them is
  * 256 small hash tables, chosen by the top bits of the hash, of 4-byte slots: 22 bits of node number and 10 bits of hash, so
  * that a slot of another node is nearly always told apart without a look at the node.
  *
@@ -14,7 +14,7 @@
  * and swaps the pointer; what others insert into the old table meanwhile is only not found again. The old table's pages are
  * given back at once: who still reads it finds empty slots, that is, nothing.
  *
- * Cost: a look-up touches one cache line of the index and one of the array. Full at 4 M nodes (64 MB and 32 MB of index).
+ * Cost: a look-up touches one cache line of the index and one of a block. Full at 4 M nodes (48 MB and 32 MB of index).
  */
 #include "record/nodes.h"
 
@@ -32,34 +32,36 @@ enum {
   TABLE_SHIFT = 56, /* of the hash: which table */
   TAG_SHIFT = 46,   /* 10 bits below that: the tag */
   FIRST_LOG2 = 4,   /* slots of a new table */
-  ENTRY_SHIFT = 56, /* of the key: the entry above the address */
-  INDEX_BYTES = 64 << 20, /* address space for all tables, old ones included */
+  SECOND_LOG2 = 10, /* slots of a grown one at least: a page */
+  ENTRY_SHIFT = 24, /* of a node's second word: the entry above the parent's number */
+  HIGH_SHIFT = 16,  /* of its third: the address's upper 16 bits above the module's number */
+  BLOCK_LOG2 = 16, /* nodes in a block */
+  BLOCK_COUNT = NODE_LIMIT >> BLOCK_LOG2,
 };
 
-struct node { /* 16 bytes: four in a cache line */
-  uint64_t key; /* address | entry << ENTRY_SHIFT */
-  uint32_t parent;
-  uint32_t module;
+struct node {
+  uint32_t address; /* its low half */
+  uint32_t parent_entry;
+  uint32_t module_high;
 };
+static_assert(sizeof(struct node) == 12 && NUMBER_BITS <= ENTRY_SHIFT, "a node is packed");
 
 struct table {
-  _Atomic uint64_t slots; /* offset of the slots in the index << 8 | log2 of their number */
+  _Atomic uint64_t slots; /* their address << 8 | log2 of their number */
   _Atomic uint32_t used;
 };
 
 static struct {
-  struct node *nodes;
-  uint32_t limit;
   _Atomic uint32_t next; /* number of the next node */
-  uint8_t *index;
-  size_t index_bytes;
-  _Atomic size_t index_used;
+  _Atomic(struct node *) blocks[BLOCK_COUNT];
   struct table tables[TABLE_COUNT];
+  _Atomic uint32_t first_slots[TABLE_COUNT << FIRST_LOG2];
 } tree;
 
-static uint64_t hash_of(uint32_t parent, uint64_t key)
+static uint64_t hash_of(const struct node *node)
 {
-  uint64_t h = (key ^ ((uint64_t)parent << 32 | parent)) * UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t h = ((uint64_t)node->parent_entry << 32 | node->address) ^ node->module_high;
+  h *= UINT64_C(0x9e3779b97f4a7c15);
   h ^= h >> 29;
   h *= UINT64_C(0xbf58476d1ce4e5b9);
   return h ^ h >> 32;
@@ -67,7 +69,7 @@ static uint64_t hash_of(uint32_t parent, uint64_t key)
 
 static inline _Atomic uint32_t *slots_of(uint64_t table)
 {
-  return (_Atomic uint32_t *)(tree.index + (table >> 8));
+  return (_Atomic uint32_t *)(uintptr_t)(table >> 8);
 }
 
 static inline uint32_t mask_of(uint64_t table)
@@ -75,66 +77,61 @@ static inline uint32_t mask_of(uint64_t table)
   return (UINT32_C(1) << (table & 63)) - 1;
 }
 
-bool hwi_nodes_init(void)
+static inline struct node *node_at(uint32_t number)
 {
-  size_t limit = NODE_LIMIT, index_bytes = INDEX_BYTES;
-  if (hwi_os_address_space_limit() != UINT64_MAX) { /* then address space is scarce */
-    limit /= 16;
-    index_bytes /= 16;
-  }
-  tree.nodes = hwi_os_map(limit * sizeof(struct node));
-  tree.index = hwi_os_map(index_bytes);
-  if (!tree.nodes || !tree.index)
-    return false;
-  tree.limit = (uint32_t)limit;
-  tree.index_bytes = index_bytes;
+  return atomic_load_explicit(&tree.blocks[number >> BLOCK_LOG2], memory_order_acquire) +
+         (number & ((1 << BLOCK_LOG2) - 1));
+}
+
+void hwi_nodes_init(void)
+{
   for (size_t i = 0; i < TABLE_COUNT; i++)
-    tree.tables[i].slots = (i << FIRST_LOG2) * sizeof(uint32_t) << 8 | FIRST_LOG2;
-  tree.index_used = (TABLE_COUNT << FIRST_LOG2) * sizeof(uint32_t);
+    tree.tables[i].slots = (uint64_t)(uintptr_t)&tree.first_slots[i << FIRST_LOG2] << 8 | FIRST_LOG2;
   tree.next = 1;
-  return true;
 }
 
 uint32_t hwi_nodes_count(void)
 {
   uint32_t next = atomic_load_explicit(&tree.next, memory_order_relaxed);
-  return next < tree.limit ? next : tree.limit;
+  return next < NODE_LIMIT ? next : NODE_LIMIT;
 }
 
-/* Where the slots of a table of `bytes` begin; pages of their own once that is a page or more. SIZE_MAX: no room. */
-static size_t index_take(size_t bytes)
+/* Makes sure that the node's block is there. */
+static bool reach(uint32_t number)
 {
-  size_t align = bytes < HWI_OS_PAGE_BYTES ? bytes : HWI_OS_PAGE_BYTES;
-  size_t at = atomic_load_explicit(&tree.index_used, memory_order_relaxed), start;
-  do {
-    start = (at + align - 1) & ~(align - 1);
-    if (bytes > tree.index_bytes - start)
-      return SIZE_MAX;
-  } while (!atomic_compare_exchange_weak(&tree.index_used, &at, start + bytes));
-  return start;
+  _Atomic(struct node *) *block = &tree.blocks[number >> BLOCK_LOG2];
+  struct node *none = NULL, *mine;
+  if (atomic_load_explicit(block, memory_order_acquire))
+    return true;
+  mine = hwi_os_map(sizeof(struct node) << BLOCK_LOG2);
+  if (mine && !atomic_compare_exchange_strong(block, &none, mine))
+    hwi_os_unmap(mine, sizeof(struct node) << BLOCK_LOG2);
+  return mine || none;
 }
 
 static void grow(struct table *table, uint64_t old)
 {
-  uint32_t log2 = (uint32_t)(old & 63) + 1, mask = (UINT32_C(1) << log2) - 1, used = 0;
-  size_t bytes = sizeof(uint32_t) << log2, start = index_take(bytes);
-  if (start == SIZE_MAX)
+  uint32_t log2 = (old & 63) < SECOND_LOG2 ? SECOND_LOG2 : (uint32_t)(old & 63) + 1, used = 0;
+  uint32_t mask = (UINT32_C(1) << log2) - 1;
+  void *start = hwi_os_map(sizeof(uint32_t) << log2);
+  if (!start)
     return; /* the old table goes on, fuller */
-  uint64_t new = (uint64_t)start << 8 | log2;
+  uint64_t new = (uint64_t)(uintptr_t)start << 8 | log2;
   _Atomic uint32_t *from = slots_of(old), *to = slots_of(new);
   for (uint32_t i = 0; i <= mask_of(old); i++) {
     uint32_t slot = atomic_load_explicit(&from[i], memory_order_acquire);
     if (!slot)
       continue;
-    const struct node *node = &tree.nodes[slot & NUMBER_MASK];
-    uint32_t at = (uint32_t)hash_of(node->parent, node->key) & mask;
+    uint32_t at = (uint32_t)hash_of(node_at(slot & NUMBER_MASK)) & mask;
     while (atomic_load_explicit(&to[at], memory_order_relaxed))
       at = (at + 1) & mask;
     atomic_store_explicit(&to[at], slot, memory_order_relaxed);
     used++;
   }
-  if (!atomic_compare_exchange_strong(&table->slots, &old, new))
-    return; /* another thread was first; our copy is wasted address space */
+  if (!atomic_compare_exchange_strong(&table->slots, &old, new)) {
+    hwi_os_unmap(start, sizeof(uint32_t) << log2); /* another thread was first */
+    return;
+  }
   atomic_store_explicit(&table->used, used, memory_order_relaxed);
   size_t old_bytes = sizeof(uint32_t) << (old & 63);
   if (old_bytes >= HWI_OS_PAGE_BYTES)
@@ -146,12 +143,13 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
 {
   if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
     return false;
-  uint64_t address = node->key & ((UINT64_C(1) << ENTRY_SHIFT) - 1);
+  uint64_t address = (uint64_t)(node->module_high >> HIGH_SHIFT) << 32 | node->address;
+  uint32_t parent = node->parent_entry & ((1 << ENTRY_SHIFT) - 1), module = node->module_high & ((1 << HIGH_SHIFT) - 1);
+  uint8_t entry = (uint8_t)(node->parent_entry >> ENTRY_SHIFT);
   uint8_t *at = hwi_lane_begin(lane, HW_OP_NODE, lane->last_tick);
-  uint8_t entry = (uint8_t)(node->key >> ENTRY_SHIFT);
   at = hwi_put_varint(at, hwi_zigzag((int64_t)number - ((int64_t)lane->last_node + 1)));
-  at = hwi_put_varint(at, hwi_zigzag((int64_t)number - (int64_t)node->parent));
-  at = hwi_put_varint(at, (uint64_t)node->module << 1 | (entry != 0));
+  at = hwi_put_varint(at, hwi_zigzag((int64_t)number - (int64_t)parent));
+  at = hwi_put_varint(at, (uint64_t)module << 1 | (entry != 0));
   if (entry)
     *at++ = entry;
   at = hwi_put_varint(at, hwi_zigzag((int64_t)(address - lane->last_node_address)));
@@ -163,14 +161,14 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
 
 static uint32_t insert(struct hwi_lane *lane, struct table *table, uint64_t hash, const struct node *node)
 {
-  if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= tree.limit) {
+  if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= NODE_LIMIT) {
     hwi_session_count(&hwi_session.node_limit_hits, &hwi_session.header->node_limit_hits);
     return HWI_NODE_UNKNOWN;
   }
   uint32_t number = atomic_fetch_add_explicit(&tree.next, 1, memory_order_relaxed);
-  if (number >= tree.limit || !define(lane, number, node))
+  if (number >= NODE_LIMIT || !reach(number) || !define(lane, number, node))
     return HWI_NODE_UNKNOWN;
-  tree.nodes[number] = *node;
+  *node_at(number) = *node;
   uint64_t slots = atomic_load_explicit(&table->slots, memory_order_acquire);
   uint32_t mask = mask_of(slots), slot = (uint32_t)(hash >> TAG_SHIFT & 1023) << NUMBER_BITS | number;
   _Atomic uint32_t *to = slots_of(slots);
@@ -179,7 +177,7 @@ static uint32_t insert(struct hwi_lane *lane, struct table *table, uint64_t hash
     if (atomic_compare_exchange_strong_explicit(&to[at], &empty, slot, memory_order_release, memory_order_relaxed))
       break;
   }
-  if (atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed) > mask / 8 * 5)
+  if (atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed) > mask - mask / 4)
     grow(table, slots);
   return number;
 }
@@ -188,8 +186,9 @@ uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t addres
 {
   if (parent == HWI_NODE_UNKNOWN)
     return parent;
-  struct node wanted = {address | (uint64_t)entry << ENTRY_SHIFT, parent, module};
-  uint64_t hash = hash_of(parent, wanted.key);
+  struct node wanted = {(uint32_t)address, parent | (uint32_t)entry << ENTRY_SHIFT,
+                        module | (uint32_t)(address >> 32) << HIGH_SHIFT};
+  uint64_t hash = hash_of(&wanted);
   struct table *table = &tree.tables[hash >> TABLE_SHIFT];
   uint64_t slots = atomic_load_explicit(&table->slots, memory_order_acquire);
   uint32_t mask = mask_of(slots), tag = (uint32_t)(hash >> TAG_SHIFT & 1023);
@@ -200,8 +199,9 @@ uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t addres
       break;
     if (slot >> NUMBER_BITS != tag)
       continue;
-    const struct node *node = &tree.nodes[slot & NUMBER_MASK];
-    if (node->key == wanted.key && node->parent == parent && node->module == module)
+    const struct node *node = node_at(slot & NUMBER_MASK);
+    if (node->address == wanted.address && node->parent_entry == wanted.parent_entry &&
+        node->module_high == wanted.module_high)
       return slot & NUMBER_MASK;
   }
   return insert(lane, table, hash, &wanted);

@@ -10,8 +10,8 @@
 /* In place of a number: the table is full or the trace is. Below it everything is unknown, too. */
 #define HWI_NODE_UNKNOWN UINT32_MAX
 
-/* Takes the memory for the tree; once an image. False: there is none. */
-bool hwi_nodes_init(void);
+/* Makes the tree empty; once an image. */
+void hwi_nodes_init(void);
 
 /* The number of the node, made and written to the lane where it is new. Never 0, but perhaps
  * HWI_NODE_UNKNOWN. `entry` is an enum hw_entry, or HW_NODE_CUT with the count of frames as `address`. Lock-free;

@@ -100,11 +100,9 @@ static uint64_t window_bytes(const char *path)
     uint64_t half_free = hwi_os_free_disk_bytes(dir) / 2;
     bytes = half_free && half_free < default_window ? half_free : default_window;
   }
-  uint64_t file_limit = hwi_os_file_size_limit(), address_limit = hwi_os_address_space_limit();
+  uint64_t file_limit = hwi_os_file_size_limit();
   if (bytes > file_limit)
     bytes = file_limit;
-  if (address_limit != UINT64_MAX && bytes > address_limit / 4) /* the rest is the program's */
-    bytes = address_limit / 4;
   return bytes;
 }
 

@@ -68,7 +68,7 @@ static struct hw_trace_header describe_process(void)
 
 static void adopt(const struct hw_trace_header *header)
 {
-  hwi_session.header = hwi_writer_header(&hwi_session.writer);
+  hwi_session.header = hwi_session.writer.header;
   memcpy(hwi_session.image_id, header->image_id, HW_ID_BYTES);
   hwi_session.options.has_run_id = true;
   memcpy(hwi_session.options.run_id, header->run_id, HW_ID_BYTES);
@@ -84,7 +84,8 @@ static bool start_image(void)
     return false;
   hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
   hwi_session.keep_usable = hwi_session.options.usable;
-  if (!hwi_nodes_init() || !hwi_modules_init())
+  hwi_nodes_init();
+  if (!hwi_modules_init())
     return false;
   if (hwi_os_loader_range(&hwi_session.loader_start, &end))
     hwi_session.loader_bytes = end - hwi_session.loader_start;
@@ -99,7 +100,6 @@ static bool start_image(void)
 /* A new address space in which nothing was recorded yet: the window, the streams and their chunks are the parent's. */
 static bool start_child(void)
 {
-  struct hwi_writer parent = hwi_session.writer;
   bool interrupted = hwi_streams_after_fork();
   if (!hwi_session.options.children)
     return false;
@@ -119,7 +119,7 @@ static bool start_child(void)
   atomic_store(&hwi_session.node_limit_hits, 0);
   hwi_session.header = NULL;
   if (!interrupted) /* else an event of the parent's comes to its end here, in the parent's chunk */
-    hwi_writer_close(&parent);
+    hwi_writer_close(&hwi_session.writer);
   if (!hwi_place_open_child(&hwi_session.writer, &header))
     return false;
   adopt(&header);
@@ -213,7 +213,7 @@ static void put_exit(void)
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
   if (!lane)
     return;
-  hwi_describe_rss(lane);
+  hwi_describe_rss(lane, true);
   hwi_lane_put_record(lane, HW_RECORD_EXIT, NULL, 0, NULL, 0);
   hwi_stream_leave(lane);
 }

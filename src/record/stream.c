@@ -186,7 +186,7 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
   if (lane->is_new_chunk) {
     lane->is_new_chunk = false;
     refresh_thread(self, lane, false);
-    hwi_describe_rss(lane);
+    hwi_describe_rss(lane, false);
     lane->is_new_chunk = false;
   }
   return lane;

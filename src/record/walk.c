@@ -77,7 +77,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
       return HWI_WALK_TOO_DEEP;
     struct hwi_walked *step = &lane->fresh[walk->fresh_count++];
     struct hwi_row_hit hit = hwi_rows_find(lane, at.pc, at.exact);
-    step->pc = at.pc;
+    step->pc = at.pc + at.exact; /* so that the byte before it lies in the instruction, as with return addresses */
     step->sp = at.sp;
     step->bp = at.bp;
     step->module = hit.module;

@@ -37,7 +37,7 @@ struct hwi_event {
 };
 
 struct hwi_node {
-  uint64_t address; /* return address, or the pc itself in a frame interrupted by a signal */
+  uint64_t address; /* the byte before it lies in the frame's instruction */
   uint32_t parent;  /* the caller's node; 0: none */
   uint32_t module;  /* load number; 0: none */
   uint8_t entry;    /* enum hw_entry; not NONE in innermost nodes only */

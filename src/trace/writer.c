@@ -1,4 +1,12 @@
-/* writer.c - the window of a raw trace: the mapped file, its header, and the chunks cut from it */
+/* writer.c - the window of a raw trace: its header, and the chunks cut from it
+ *
+ * How the window is mapped without a descriptor: Linux duplicates a shared mapping when mremap is asked to move zero bytes
+ * of it, to any length, from the same place in the file. So the last page of each segment, which no chunk is cut from, is
+ * the seed of the next. Segments are mapped without access, and chunks made accessible one by one: a program that locks its
+ * memory (mlockall, as real-time programs do) locks the chunks in use and nothing else. A retired chunk's pages are
+ * replaced by nothing, which works on locked memory, where giving them back does not; the address range stays ours until all
+ * of the segment is given back, since the program must not find its own memory unmapped by a later clean-up.
+ */
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -7,64 +15,149 @@
 #include "platform/arch.h"
 #include "platform/os.h"
 
-enum { SMALLEST_WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20) };
+enum { PAGE = HWI_OS_PAGE_BYTES, FIRST_SEGMENT_OFF = HW_CHUNKS_OFF, SMALLEST_WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20) };
+static const uint64_t SMALLEST_SEGMENT_BYTES = 8 << 20;
 
-int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes, const struct hw_trace_header *header)
+static uint64_t whole_pages(uint64_t bytes)
 {
-  void *window = NULL;
-  window_bytes &= ~(uint64_t)(HWI_OS_PAGE_BYTES - 1);
-  if (window_bytes < SMALLEST_WINDOW_BYTES)
-    window_bytes = SMALLEST_WINDOW_BYTES;
-  int result = hwi_os_map_new_file(path, window_bytes, &window);
-  while ((result == -ENOMEM || result == -EFBIG || result == -EINVAL) && window_bytes / 2 >= SMALLEST_WINDOW_BYTES) {
-    window_bytes = window_bytes / 2 & ~(uint64_t)(HWI_OS_PAGE_BYTES - 1);
-    result = hwi_os_map_new_file(path, window_bytes, &window);
-  }
-  if (result)
-    return result;
-  result = hwi_os_populate(window, HW_TRACE_HEADER_BYTES);
-  if (result) {
-    hwi_os_unmap(window, window_bytes);
-    hwi_os_remove_file(path);
-    return result;
-  }
-  struct hw_trace_header *to = window;
-  *to = *header;
+  return bytes & ~(uint64_t)(PAGE - 1);
+}
+
+/* Segment i holds the offsets from here on; its last page is the first of the next one. */
+static uint64_t segment_off(const struct hwi_writer *writer, uint64_t i)
+{
+  return FIRST_SEGMENT_OFF + i * (writer->segment_bytes - PAGE);
+}
+
+static uint64_t segment_of(const struct hwi_writer *writer, uint64_t off)
+{
+  return (off - FIRST_SEGMENT_OFF) / (writer->segment_bytes - PAGE);
+}
+
+static void fill_header(struct hw_trace_header *to, const struct hw_trace_header *from, uint64_t window_bytes)
+{
+  *to = *from;
   to->version = HW_TRACE_VERSION;
   to->kind = HW_TRACE_RAW;
   to->header_bytes = HW_TRACE_HEADER_BYTES;
   to->machine = HWI_ARCH_ELF_MACHINE;
   to->pointer_bytes = sizeof(void *);
-  to->page_bytes = HWI_OS_PAGE_BYTES;
+  to->page_bytes = PAGE;
   to->window_bytes = window_bytes;
   to->used_bytes = HW_CHUNKS_OFF;
   atomic_thread_fence(memory_order_release);
   memcpy(to->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES); /* last: what has the magic has a header */
+}
+
+int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes, const struct hw_trace_header *header)
+{
+  window_bytes = whole_pages(window_bytes < SMALLEST_WINDOW_BYTES ? SMALLEST_WINDOW_BYTES : window_bytes);
+  uint64_t segment_bytes = whole_pages(window_bytes / (HWI_WRITER_SEGMENTS / 2)) + PAGE;
+  if (segment_bytes < SMALLEST_SEGMENT_BYTES)
+    segment_bytes = SMALLEST_SEGMENT_BYTES;
+  struct hwi_os_part head = {0, HW_TRACE_HEADER_BYTES, NULL}, body = {FIRST_SEGMENT_OFF, segment_bytes, NULL};
+  int result = hwi_os_map_new_file(path, window_bytes, &head, &body);
+  if (result)
+    return result;
+  result = hwi_os_populate(head.start, head.bytes);
+  if (result) {
+    hwi_os_unmap(head.start, head.bytes);
+    hwi_os_unmap(body.start, body.bytes);
+    hwi_os_remove_file(path);
+    return result;
+  }
+  memset(writer->segments, 0, sizeof writer->segments);
+  fill_header(head.start, header, window_bytes);
   memcpy(&writer->image_tag, header->image_id, sizeof writer->image_tag);
-  atomic_store_explicit(&writer->next_off, HW_CHUNKS_OFF, memory_order_relaxed);
   writer->window_bytes = window_bytes;
-  writer->window = window;
+  writer->segment_bytes = segment_bytes;
+  atomic_store(&writer->segments[0].start, body.start);
+  atomic_store(&writer->next_off, FIRST_SEGMENT_OFF);
+  writer->header = head.start;
   return 0;
 }
 
 void hwi_writer_close(struct hwi_writer *writer)
 {
-  hwi_os_unmap(writer->window, writer->window_bytes);
-  writer->window = NULL;
+  for (uint32_t i = 0; i < HWI_WRITER_SEGMENTS; i++) {
+    uint8_t *start = atomic_exchange(&writer->segments[i].start, NULL);
+    if (start)
+      hwi_os_unmap(start, writer->segment_bytes);
+  }
+  hwi_os_unmap(writer->header, HW_TRACE_HEADER_BYTES);
+  writer->header = NULL;
 }
+
+/* --- segments --- */
+
+/* So many more bytes of the segment will never be used: once that is all of it, its range goes back to the program. The seed
+ * page counts when the next segment is mapped. */
+static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
+{
+  struct hwi_segment *segment = &writer->segments[i];
+  if (atomic_fetch_add(&segment->given_bytes, bytes) + bytes < writer->segment_bytes)
+    return;
+  uint8_t *start = atomic_exchange(&segment->start, NULL);
+  if (start)
+    hwi_os_unmap(start, writer->segment_bytes);
+}
+
+/* Where segment `i` is mapped; maps it if need be, from the seed of the one before. NULL: no memory. */
+static uint8_t *map_segment(struct hwi_writer *writer, uint64_t i)
+{
+  uint8_t *start = atomic_load(&writer->segments[i].start);
+  if (start)
+    return start;
+  uint8_t *before = i ? atomic_load(&writer->segments[i - 1].start) : NULL;
+  if (!before)
+    return NULL;
+  uint8_t *mine = hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes);
+  if (!mine)
+    return NULL;
+  if (atomic_compare_exchange_strong(&writer->segments[i].start, &start, mine)) {
+    give_back(writer, i - 1, PAGE);
+    return mine;
+  }
+  hwi_os_unmap(mine, writer->segment_bytes);
+  return start;
+}
+
+/* Cuts `bytes` from the window, wholly within one segment. Their offset, or 0. What is left of a segment that is too short
+ * for them is given back. */
+static uint64_t cut(struct hwi_writer *writer, uint32_t bytes)
+{
+  uint64_t off = atomic_load_explicit(&writer->next_off, memory_order_relaxed), start, skipped;
+  do {
+    uint64_t i = segment_of(writer, off), end = segment_off(writer, i + 1);
+    start = bytes <= end - off ? off : end;
+    skipped = start - off;
+    if (start > writer->window_bytes || bytes > writer->window_bytes - start ||
+        segment_of(writer, start) >= HWI_WRITER_SEGMENTS || !map_segment(writer, segment_of(writer, start)))
+      return 0;
+  } while (!atomic_compare_exchange_weak(&writer->next_off, &off, start + bytes));
+  if (skipped)
+    give_back(writer, segment_of(writer, off), skipped);
+  return start;
+}
+
+/* --- chunks --- */
 
 struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t bytes, const struct hw_chunk_header *like,
                                          enum hw_trace_state *reason)
 {
-  uint64_t off = atomic_load_explicit(&writer->next_off, memory_order_relaxed);
-  do {
-    if (bytes > writer->window_bytes - off) {
-      *reason = HW_STATE_STOPPED_LIMIT;
-      return NULL;
-    }
-  } while (!atomic_compare_exchange_weak_explicit(&writer->next_off, &off, off + bytes, memory_order_relaxed,
-                                                  memory_order_relaxed));
-  struct hw_chunk_header *chunk = (struct hw_chunk_header *)(writer->window + off);
+  uint64_t off = cut(writer, bytes);
+  if (!off) {
+    uint64_t next = atomic_load_explicit(&writer->next_off, memory_order_relaxed);
+    *reason = writer->window_bytes - next < 2 * writer->segment_bytes ? HW_STATE_STOPPED_LIMIT : HW_STATE_STOPPED_MEMORY;
+    return NULL;
+  }
+  uint64_t i = segment_of(writer, off);
+  uint8_t *start = atomic_load(&writer->segments[i].start);
+  struct hw_chunk_header *chunk = (struct hw_chunk_header *)(start + (off - segment_off(writer, i)));
+  if (hwi_os_allow_access(chunk, bytes)) {
+    *reason = HW_STATE_STOPPED_MEMORY;
+    return NULL;
+  }
   if (hwi_os_populate(chunk, bytes)) {
     *reason = HW_STATE_STOPPED_DISK;
     return NULL;
@@ -76,12 +169,19 @@ struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t byt
   chunk->valid_bytes = 0;
   chunk->state = HW_CHUNK_OPEN;
   __atomic_store_n(&chunk->magic, HW_CHUNK_MAGIC, __ATOMIC_RELEASE);
-  __atomic_store_n(&hwi_writer_header(writer)->used_bytes, off + bytes, __ATOMIC_RELAXED);
+  __atomic_store_n(&writer->header->used_bytes, off + bytes, __ATOMIC_RELAXED);
   return chunk;
 }
 
-void hwi_writer_retire(struct hw_chunk_header *chunk, uint32_t bytes)
+void hwi_writer_retire(struct hwi_writer *writer, struct hw_chunk_header *chunk, uint32_t bytes)
 {
+  uint64_t off = chunk->off; /* only to say which segment; checked below, since the file is not ours alone */
   __atomic_store_n(&chunk->state, HW_CHUNK_RETIRED, __ATOMIC_RELEASE);
-  hwi_os_forget(chunk, bytes);
+  hwi_os_replace_by_nothing(chunk, bytes);
+  if (off < FIRST_SEGMENT_OFF || segment_of(writer, off) >= HWI_WRITER_SEGMENTS)
+    return;
+  uint64_t i = segment_of(writer, off);
+  uint8_t *start = atomic_load(&writer->segments[i].start);
+  if (start && start + (off - segment_off(writer, i)) == (uint8_t *)chunk)
+    give_back(writer, i, bytes);
 }

@@ -182,3 +182,41 @@ int main(int argc, char **argv)
     assert recording.process.returncode == 0
     report = recording.report
     assert report["allocation_calls"] >= 300000 and report["lost_events"] == 0
+
+
+def test_locked_memory(preload, compile_c):
+    """mlockall, which every real-time program calls, must not find the whole window or tables for millions of nodes."""
+    program = compile_c("""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+int main(void)
+{
+  char *volatile first = malloc(1); /* the trace begins here */
+  free(first);
+  if (mlockall(MCL_CURRENT | MCL_FUTURE))
+    return 77;
+  for (int i = 0; i < 3000000; i++) {
+    char *volatile block = malloc(100);
+    free(block);
+  }
+  char line[200];
+  FILE *file = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, file))
+    if (!strncmp(line, "VmLck:", 6) || !strncmp(line, "VmRSS:", 6))
+      printf("%ld\\n", atol(line + 6));
+}
+""", name="locked")
+    plain = subprocess.run([program], capture_output=True, text=True)
+    if plain.returncode == 77:
+        pytest.skip("locking memory is not allowed here")
+    recording = preload([program])
+    assert recording.process.returncode == 0
+    locked, resident = [int(line) for line in recording.process.stdout.split()]
+    locked_plain, resident_plain = [int(line) for line in plain.stdout.split()]
+    assert locked - locked_plain < 32 << 10  # KiB; the first segment of the window has no pages to lock
+    assert resident - resident_plain < 8 << 10
+    report = recording.report
+    assert report["allocation_calls"] >= 3000000 and report["lost_events"] == 0

@@ -20,7 +20,7 @@ static void handler(int signal)
   signals++;
   if (in_allocator)
     return;
-  void *block = malloc(48);
+  void *volatile block = malloc(449);
   free(block);
   if (jump && may_jump && signals % 3 == 0)
     siglongjmp(back, 1);
@@ -44,9 +44,9 @@ int main(int argc, char **argv)
   may_jump = 1;
   for (; round < rounds; round++) {
     in_allocator = 1;
-    char *volatile block = malloc(100);
+    char *volatile block = malloc(777);
     in_allocator = 0;
-    memset(block, 1, 100);
+    memset(block, 1, 777);
     in_allocator = 1;
     free(block);
     in_allocator = 0;
