@@ -12,7 +12,12 @@ OTHERS_EVERY = 5  # samples: the memory of helpers moves slowly
 
 
 class Failed(Exception):
-    """A command ended as it should not have."""
+    """A command ended as it should not have; `summary` says how in a line."""
+
+    def __init__(self, argv, status, errors):
+        command = os.path.basename(argv[0])
+        self.summary = f"{command} ended with status {status}: {' '.join(errors.split())[-200:] or 'no message'}"
+        super().__init__(f"{self.summary}\n{' '.join(argv)}")
 
 
 @dataclasses.dataclass
@@ -24,6 +29,12 @@ class Cost:
 def adopt_orphans():
     """Makes every descendant that outlives its parent ours, so that its CPU time is counted."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def volunteer_for_oom_killer():
+    """heaptrack's interpreter can need more memory than there is: then it, not something else, is to be killed."""
+    with open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+        score.write("800")
 
 
 def _start(argv, env, log, stdin, stdout):
@@ -46,8 +57,7 @@ def _finish(process, argv, log, start):
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         with open(log, "rb") as errors:
-            tail = errors.read()[-500:].decode(errors="replace")
-        raise Failed(f"exit status {process.returncode} of {' '.join(argv)}\n{tail}")
+            raise Failed(argv, process.returncode, errors.read().decode(errors="replace"))
     return Cost(wall, cpu)
 
 
@@ -135,7 +145,7 @@ def peak_memory(argv, env, log, exe):
         time.sleep(SAMPLE_S)
     _finish(process, argv, log, start)
     if not peak:
-        raise Failed(f"never saw {exe} run below {' '.join(argv)}")
+        raise Failed(argv, 0, f"never saw {exe} run")
     return {"target_peak_pss_bytes": peak, "others_peak_pss_bytes": others_peak}
 
 

@@ -117,6 +117,7 @@ def measured(given, path):
     os.makedirs(folder, exist_ok=True)
     work = tempfile.mkdtemp(prefix="run.", dir=folder)
     measure.adopt_orphans()
+    measure.volunteer_for_oom_killer()
     start = time.monotonic()
     try:
         run_all(given, settings, results, work)

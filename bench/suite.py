@@ -7,6 +7,7 @@ import measure
 import recorders
 
 LONG_S = 5
+HUGE = "only with --full: its interpreter takes about a minute and 20 GB"
 INTERPRETER = "lib/heaptrack/libexec/heaptrack_interpret"
 
 
@@ -30,27 +31,33 @@ class Suite:
         """Whom to run on a workload, and why the others are left out."""
         if recorders.HEAPTRACK in self.names and workload.heaptrack_is_huge and not self.settings.full:
             rest = [name for name in self.names if name != recorders.HEAPTRACK]
-            return rest, {recorders.HEAPTRACK: "only with --full: its interpreter takes about a minute and 20 GB"}
+            return rest, {recorders.HEAPTRACK: HUGE}
         return self.names, {}
 
     def times(self, workload):
-        """Rounds of A B C D E, so that what else the machine does falls on all alike. A recorder that is far slower than
-        the rest runs in the first round only."""
+        """Rounds of A B C D E F, so that what else the machine does falls on all alike. A recorder that is far slower than
+        the rest runs in the first round only; a peer that fails is left out, and the reason kept."""
         names, skipped = self._names_for(workload)
         runs = {name: {"wall_s": [], "cpu_s": []} for name in names}
         for turn in range(self.settings.rounds):
-            for name in names:
+            for name in list(runs):
                 if turn and name == recorders.HEAPTRACK and workload.heaptrack_is_huge:
                     continue
                 argv, env, _ = self._command(name, workload)
-                cost = measure.run(argv, env, self.log)
+                try:
+                    cost = measure.run(argv, env, self.log)
+                except measure.Failed as failure:
+                    if name == recorders.PLAIN or name in recorders.OURS:
+                        raise
+                    skipped[name] = failure.summary
+                    del runs[name]
+                    continue
                 runs[name]["wall_s"].append(cost.wall_s)
                 runs[name]["cpu_s"].append(cost.cpu_s)
         return runs, skipped
 
-    def memory(self, workload):
+    def memory(self, workload, names):
         """In runs of their own, for reading smaps_rollup holds the target up."""
-        names, _ = self._names_for(workload)
         found = {}
         for name in names:
             if name == recorders.HEAPTRACK and workload.heaptrack_is_huge:
@@ -59,10 +66,10 @@ class Suite:
             found[name] = measure.peak_memory(argv, env, self.log, workload.exe)
         return found
 
-    def traces(self, workload):
+    def traces(self, names):
         """The traces that the last runs left: bytes on disk, and path."""
         found = {}
-        for name in self._names_for(workload)[0]:
+        for name in names:
             if name == recorders.PLAIN:
                 continue
             path = recorders.trace_of(self._command_path(name))
@@ -115,20 +122,29 @@ class Suite:
             os.remove(path)
         return costs, calls
 
+    def _add_peer_analysis(self, workload, traces, analysis, skipped):
+        """Adds heaptrack's part to `analysis`, or the reason why there is none to `skipped`; its allocation calls."""
+        if recorders.HEAPTRACK_RAW not in traces:
+            return None
+        if workload.heaptrack_is_huge and not self.settings.full:
+            skipped["heaptrack_interpret"] = HUGE
+            return None
+        try:
+            costs, calls = self.peer_analysis(traces[recorders.HEAPTRACK_RAW]["path"])
+        except measure.Failed as failure:
+            skipped["heaptrack_interpret"] = failure.summary
+            return None
+        analysis.update(costs)
+        return calls
+
     def measure(self, workload):
         say = self.settings.say
         say(f"{workload.name}: {workload.text}")
         runs, skipped = self.times(workload)
-        traces = self.traces(workload)
+        traces = self.traces(runs)
         ours = traces.get(recorders.PACKED) or traces[recorders.RAW]
         analysis, report = self.our_analysis(ours["path"])
-        peer_calls = None
-        if recorders.HEAPTRACK_RAW in traces:
-            if workload.heaptrack_is_huge and not self.settings.full:
-                skipped["heaptrack_interpret"] = "only with --full: it takes about a minute and 20 GB"
-            else:
-                costs, peer_calls = self.peer_analysis(traces[recorders.HEAPTRACK_RAW]["path"])
-                analysis.update(costs)
+        peer_calls = self._add_peer_analysis(workload, traces, analysis, skipped)
         keys = ("allocation_calls", "free_calls", "failed_calls", "peak_bytes", "lost_events", "truncated_stacks")
         found = {
             "text": workload.text,
@@ -139,7 +155,7 @@ class Suite:
             "runs": runs,
             "traces": traces,
             "analysis": analysis,
-            "memory": self.memory(workload),
+            "memory": self.memory(workload, runs),
             "skipped": skipped,
         }
         for trace in traces.values():

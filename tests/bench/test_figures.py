@@ -66,5 +66,5 @@ def test_cpu_time_of_a_child_left_behind_counts(tmp_path):
 
 
 def test_a_failed_command_is_no_figure(tmp_path):
-    with pytest.raises(measure.Failed, match="exit status 3"):
+    with pytest.raises(measure.Failed, match="sh ended with status 3: broken"):
         measure.run(["/bin/sh", "-c", "echo broken >&2; exit 3"], {}, str(tmp_path / "stderr"))
