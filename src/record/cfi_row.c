@@ -86,9 +86,23 @@ static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules
   return true;
 }
 
-/* Not where a row could say: gcc saves bp at bp in the frames that it realigns. */
-static bool squeeze_bp(const struct hwi_rules *rules, struct hwi_row *row)
+/* A realigned frame: the caller's bp was pushed where bp points to now, wherever the CFA is. */
+static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_row *row)
 {
+  if (rules->rule[HWI_REG_BP] != HWI_RULE_EXPRESSION)
+    return false;
+  struct hwi_cursor code = hwi_expression_at(fde->span, rules->value[HWI_REG_BP]);
+  if (hwi_cursor_bytes(&code, 1) != OP_BREG0 + HWI_REG_BP)
+    return false;
+  int64_t offset = hwi_cursor_sleb(&code);
+  row->bp_words = (int8_t)(offset / WORD);
+  return offset == row->bp_words * WORD && !code.bad && code.at == code.end;
+}
+
+static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_row *row)
+{
+  if (row->kind == HWI_ROW_BP_DEREF)
+    return squeeze_bp_realigned(fde, rules, row);
   uint8_t rule = rules->rule[HWI_REG_BP];
   int32_t words = rules->value[HWI_REG_BP] / WORD;
   row->bp_words = 0;
@@ -135,7 +149,7 @@ struct hwi_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc)
     return (struct hwi_row){.kind = HWI_ROW_OUTERMOST};
   if (fde.signal)
     return squeeze_signal(&fde, &rules, pc);
-  if (!is_ordinary_call(&rules) || !squeeze_bp(&rules, &row) || !squeeze_cfa(&fde, &rules, pc, &row))
+  if (!is_ordinary_call(&rules) || !squeeze_cfa(&fde, &rules, pc, &row) || !squeeze_bp(&fde, &rules, &row))
     return full;
   return row;
 }

@@ -147,7 +147,9 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, st
   /* On one stack CFAs only rise; a place that does not is garbage. A signal frame may interrupt at any alignment. */
   if (cfa <= at->sp || cfa % WORD || !load(walk, walked, cfa - WORD, &pc))
     return HWI_WALK_LOST;
-  if (row.bp_words && !load(walk, walked, cfa + (uintptr_t)(intptr_t)(row.bp_words * WORD), &bp))
+  uintptr_t bp_base = row.kind == HWI_ROW_BP_DEREF ? at->bp : cfa;
+  if ((row.bp_words || row.kind == HWI_ROW_BP_DEREF) &&
+      !load(walk, walked, bp_base + (uintptr_t)(intptr_t)(row.bp_words * WORD), &bp))
     return HWI_WALK_LOST;
   if (!is_code(pc))
     return pc ? HWI_WALK_LOST : HWI_WALK_OUTERMOST;

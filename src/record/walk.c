@@ -226,21 +226,16 @@ static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk,
   return node;
 }
 
-uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
+/* A stack that is not the one before. */
+static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
 {
   struct hwi_walk walk;
-  if (!hwi_range_enter(&lane->range, caller->sp))
-    hwi_walk_forget(lane);
   enum hwi_walk_end end = hwi_walk_outward(lane, caller, lane->kept.frame_count > 0, &walk);
   if (end == HWI_WALK_MET && is_audited(lane) && !hwi_audit_is_same(lane, caller, &walk)) {
     hwi_walk_forget(lane); /* and believe the full walk */
     end = hwi_walk_outward(lane, caller, false, &walk);
   }
   struct hwi_kept *kept = &lane->kept;
-  if (end == HWI_WALK_MET && !walk.fresh_count && kept->leaf + 1 == walk.met && kept->leaf_entry == entry) {
-    kept->frame_count = walk.met; /* the very same stack again */
-    return kept->frames[kept->leaf].node;
-  }
   if (end == HWI_WALK_TOO_DEEP && walk.fresh_count >= INNER)
     return node_of_inner_end(lane, entry);
   if (end == HWI_WALK_LOST)
@@ -255,4 +250,24 @@ uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_
   if (walk.fresh_count && !keep_fresh(lane, base, walk.fresh_count, true))
     return walk_unusual(lane, &walk, base, entry);
   return node_of_kept(lane, entry);
+}
+
+/* The very same stack as before: a loop that allocates. */
+static inline bool is_same_stack(const struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
+{
+  const struct hwi_kept *kept = &lane->kept;
+  if (kept->leaf == HWI_NO_LEAF)
+    return false;
+  const struct hwi_frame *last = &kept->frames[kept->leaf];
+  return kept->leaf + 1 == kept->frame_count && kept->leaf_entry == entry && last->pc == caller->pc &&
+         last->sp == caller->sp && last->bp == caller->bp && is_unchanged(kept->words, last->words);
+}
+
+uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
+{
+  if (!hwi_range_enter(&lane->range, caller->sp))
+    hwi_walk_forget(lane);
+  else if (is_same_stack(lane, caller, entry) && !is_audited(lane))
+    return lane->kept.frames[lane->kept.leaf].node;
+  return walk_anew(lane, caller, entry);
 }

@@ -140,7 +140,8 @@ static void apply_row(struct hwi_row row, const struct hwi_registers *registers,
   }
   *sp = row.kind == HWI_ROW_SP_DEREF || row.kind == HWI_ROW_BP_DEREF ? word_at(base) : base;
   *pc = word_at(*sp - WORD);
-  *bp = row.bp_words ? word_at(*sp + (uintptr_t)(intptr_t)(WORD * row.bp_words)) : registers->value[HWI_REG_BP];
+  uintptr_t bp_in = registers->value[HWI_REG_BP], words = (uintptr_t)(intptr_t)(WORD * row.bp_words);
+  *bp = row.kind == HWI_ROW_BP_DEREF ? word_at(bp_in + words) : row.bp_words ? word_at(*sp + words) : bp_in;
 }
 
 struct tally {

@@ -117,7 +117,10 @@ static bool step_by_row(struct hwi_row row, uintptr_t *pc, uintptr_t *sp, uintpt
   }
   *pc = word_at(at - WORD);
   *sp = at;
-  *bp = row.bp_words ? word_at(at + (uintptr_t)(intptr_t)(WORD * row.bp_words)) : *bp;
+  if (row.kind == HWI_ROW_BP_DEREF)
+    *bp = word_at(*bp + (uintptr_t)(intptr_t)(WORD * row.bp_words));
+  else if (row.bp_words)
+    *bp = word_at(at + (uintptr_t)(intptr_t)(WORD * row.bp_words));
   return true;
 }
 
