@@ -2,6 +2,8 @@
 #ifndef HWI_TRACE_RUN_H
 #define HWI_TRACE_RUN_H
 
+#include <stddef.h>
+
 #include "trace/reader.h"
 
 struct hwi_run_image {

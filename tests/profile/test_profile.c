@@ -161,6 +161,27 @@ static void test_loads_of_a_library_meet(void **state)
   assert_int_equal(profile->stacks[1].depth, 2);
 }
 
+/* One thread uses a node before the thread that made it has written its definition, and a module's, down. */
+static void test_a_node_that_is_defined_later(void **state)
+{
+  (void)state;
+  begin_trace(1);
+  int other = enc_chunk(&enc, 1, 0, 1, T + 5000);
+  enc_alloc(&enc, 0, T + 1, 3, 8, 0x10000);
+  for (uint64_t i = 0; i < 2000; i++) /* so that the definition is not read by chance, a batch ahead */
+    enc_failed(&enc, 0, T + 2 + i, 2, 1, 0);
+  enc_alloc(&enc, other, T + 6000, 3, 8, 0x20000);
+  enc_module(&enc, other, 2, 0x7f0000000000, 0x1000, 0x7f0000000000, "late", "/lib/late.so");
+  enc_node(&enc, other, 3, 1, 2, HW_ENTRY_CALLOC, 0x7f0000000100);
+  write_and_make("t");
+  assert_int_equal(profile->stack_count, 3);
+  const struct hwi_stack *s = &profile->stacks[1];
+  assert_int_equal(s->calls, 2);
+  assert_int_equal(s->own_peak_bytes, 16);
+  assert_int_equal(s->entry, HW_ENTRY_CALLOC);
+  assert_string_equal(profile->modules[profile->frames[s->frame].module].path, "/lib/late.so");
+}
+
 /* Nodes that name each other as callers, and callers that nothing defines, end in a frame that says so. */
 static void test_forged_nodes_end(void **state)
 {
@@ -409,6 +430,7 @@ int main(void)
       cmocka_unit_test(test_begun_paused),
       cmocka_unit_test(test_usable_sizes),
       cmocka_unit_test(test_loads_of_a_library_meet),
+      cmocka_unit_test(test_a_node_that_is_defined_later),
       cmocka_unit_test(test_forged_nodes_end),
       cmocka_unit_test(test_the_largest_image_is_shown),
       cmocka_unit_test(test_the_peak_of_the_sum),

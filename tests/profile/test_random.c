@@ -201,6 +201,7 @@ static void make_recording(struct heap *heap, uint64_t seed)
 {
   random_state = seed * 7919 + 1;
   enc_init(&enc, 1);
+  enc.chunks_a_section = 1 + (int)below(4);
   naive.count = 0;
   *heap = (struct heap){.now = START, .coarse = 1, .faulty = below(4) == 0};
   uint32_t threads = 1 + below(MOST_THREADS);
@@ -400,8 +401,11 @@ static void check_timeline(const struct hwi_profile *p)
   assert_int_equal(i, naive.count);
 }
 
+static uint64_t current_seed;
+
 static void run_case(uint64_t seed)
 {
+  current_seed = seed;
   struct heap heap;
   make_recording(&heap, seed);
   enc_write(&enc, path);
@@ -410,7 +414,6 @@ static void run_case(uint64_t seed)
   struct hwi_error error;
   if (hwi_profile_create(&profile, path, &options, &error) < 0)
     fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
-  print_message("seed %llu\n", (unsigned long long)seed);
   assert_int_equal(profile->images[0].info->damaged_chunks, 0);
   assert_int_equal(profile->images[0].info->missing_chunks, 0);
   check_totals(profile, heap.coarse == 1);
@@ -437,12 +440,20 @@ static void test_random_recordings(void **state)
     run_case(i);
 }
 
+/* After a failure: the case that failed. */
+static int print_seed(void **state)
+{
+  (void)state;
+  print_message("last seed: %llu\n", (unsigned long long)current_seed);
+  return 0;
+}
+
 int main(void)
 {
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   close(fd);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_recordings)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_random_recordings, print_seed)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   unlink(path);
   return failed;

@@ -319,20 +319,45 @@ static struct hw_chunk_header finished_header(const struct enc *enc, const struc
   return header;
 }
 
+static bool is_packed(const struct enc *enc, int chunk, bool all)
+{
+  return all || enc->chunks[chunk].in_packed;
+}
+
+/* The chunk that follows in its stream and is to be packed, or -1. */
+static int following(const struct enc *enc, int chunk, bool all)
+{
+  const struct hw_chunk_header *header = &enc->chunks[chunk].header;
+  for (int i = 0; i < enc->chunk_count; i++) {
+    const struct hw_chunk_header *other = &enc->chunks[i].header;
+    if (other->stream == header->stream && other->sequence == header->sequence + 1)
+      return is_packed(enc, i, all) ? i : -1;
+  }
+  return -1;
+}
+
 static void put_sections(const struct enc *enc, struct buffer *b, bool all)
 {
+  bool done[ENC_MAX_CHUNKS] = {false};
   for (int i = 0; i < enc->chunk_count; i++) {
-    const struct enc_chunk *c = &enc->chunks[i];
-    if (!all && !c->in_packed)
+    if (done[i] || !is_packed(enc, i, all))
       continue;
+    const struct hw_chunk_header *first = &enc->chunks[i].header;
+    struct hw_section_header section = {.type = HW_SECTION_EVENTS, .stream = first->stream};
+    section.first_sequence = first->sequence;
+    section.first_tick = first->base_tick;
     struct buffer plain = {0};
-    struct hw_chunk_header header = finished_header(enc, c, HW_CHUNKS_OFF);
-    put(&plain, &header, sizeof header);
-    put(&plain, c->bytes, c->count);
-    struct hw_section_header section = {
-        .type = HW_SECTION_EVENTS, .stream = header.stream, .first_tick = header.base_tick};
-    section.first_sequence = section.last_sequence = header.sequence;
-    section.last_tick = c->tick;
+    int count = 0;
+    for (int k = i; k >= 0 && !done[k] && count < (enc->chunks_a_section ? enc->chunks_a_section : 1); count++) {
+      const struct enc_chunk *c = &enc->chunks[k];
+      struct hw_chunk_header header = finished_header(enc, c, HW_CHUNKS_OFF);
+      put(&plain, &header, sizeof header);
+      put(&plain, c->bytes, c->count);
+      section.last_sequence = header.sequence;
+      section.last_tick = c->tick;
+      done[k] = true;
+      k = following(enc, k, all);
+    }
     put_section(b, section, plain.bytes, plain.count);
     free(plain.bytes);
   }

@@ -27,6 +27,7 @@ struct enc {
   struct hw_trace_header header;
   struct enc_chunk chunks[ENC_MAX_CHUNKS];
   int chunk_count;
+  int chunks_a_section; /* at most so many consecutive chunks of a stream in one section; 0: 1 */
   uint8_t tool[4096];
   size_t tool_bytes;
 };

@@ -141,22 +141,25 @@ static void test_only_the_live_blocks_can_tell(void **state)
   }
 }
 
-/* Taking the first free that comes to hand leads nowhere here: thread 1 must go first. */
+/* Taking the first free that comes to hand leads nowhere: the thread that gets the block again must go first. */
 static void test_ties_are_searched(void **state)
 {
   (void)state;
-  enc_init(&enc, 1);
-  int a = enc_chunk(&enc, 0, 0, 0, 1000000), b = enc_chunk(&enc, 1, 0, 1, 1000000);
-  enc_free(&enc, a, 1000010, 0x10000);
-  enc_free(&enc, b, 1000010, 0x10000);
-  enc_alloc(&enc, b, 1000010, 1, 8, 0x10000);
-  open_trace();
-  live_answer = true;
-  hwi_trace_set_liveness(trace, is_live, NULL);
-  assert_int_equal(read_events(), 3);
-  assert_int_equal(events[0].thread, 1);
-  assert_int_equal(events[1].thread, 1);
-  assert_int_equal(events[2].thread, 0);
+  for (uint32_t first = 0; first < 2; first++) {
+    enc_init(&enc, 1);
+    int chunk[2] = {enc_chunk(&enc, 0, 0, 0, 1000000), enc_chunk(&enc, 1, 0, 1, 1000000)};
+    enc_free(&enc, chunk[!first], 1000010, 0x10000);
+    enc_free(&enc, chunk[first], 1000010, 0x10000);
+    enc_alloc(&enc, chunk[first], 1000010, 1, 8, 0x10000);
+    open_trace();
+    live_answer = true;
+    hwi_trace_set_liveness(trace, is_live, NULL);
+    assert_int_equal(read_events(), 3);
+    assert_int_equal(events[0].thread, first);
+    assert_int_equal(events[1].thread, first);
+    assert_int_equal(events[2].thread, !first);
+    close_trace(NULL);
+  }
 }
 
 /* More events at one tick than are searched: picked one by one, none lost, each stream's order kept. */
@@ -254,6 +257,23 @@ static void test_what_is_there_twice_counts_once(void **state)
   for (uint64_t i = 0; i < 3; i++)
     assert_int_equal(events[i].size, i);
   assert_int_equal(hwi_trace_info(trace)->missing_chunks, 0);
+}
+
+/* A section of which some chunks are known already. */
+static void test_a_section_that_overlaps(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  add_three_chunks();
+  enc.chunks_a_section = 3;
+  for (int i = 0; i < 3; i++) {
+    enc.chunks[i].in_packed = true;
+    enc.chunks[i].in_raw = i == 0;
+  }
+  open_trace();
+  assert_int_equal(read_events(), 3);
+  for (uint64_t i = 0; i < 3; i++)
+    assert_int_equal(events[i].size, i);
 }
 
 static void test_gaps_are_counted(void **state)
@@ -423,6 +443,7 @@ int main(void)
       TEST(test_many_streams_keep_time),
       TEST(test_a_stream_is_taken_over),
       TEST(test_what_is_there_twice_counts_once),
+      TEST(test_a_section_that_overlaps),
       TEST(test_gaps_are_counted),
       TEST(test_packed_reads_like_raw),
       TEST(test_a_chunk_is_packed_under_way),

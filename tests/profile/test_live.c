@@ -1,0 +1,83 @@
+/* test_live.c - the table of live blocks against a plain array
+ *
+ * What would break: removal, which moves other blocks; growth; addresses that all begin at one place.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profile/live.h"
+
+enum { BLOCKS = 700, STEPS = 60000, SPREAD = 64 };
+
+static struct hwi_live live;
+static uint64_t random_state = 1;
+
+static uint32_t below(uint32_t limit)
+{
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % limit;
+}
+
+/* Addresses whose homes lie close together, across the table's end. */
+static void choose_addresses(uint64_t addresses[BLOCKS])
+{
+  uint64_t address = 0;
+  for (int i = 0; i < BLOCKS; i++) {
+    do
+      address += 16;
+    while (((hwi_live_home(&live, address) + SPREAD / 2) & live.mask) >= SPREAD * 2);
+    addresses[i] = address;
+  }
+}
+
+static bool is_valid(void)
+{
+  size_t count = 0;
+  for (size_t i = 0; i <= live.mask; i++) {
+    if (!live.slots[i].address)
+      continue;
+    count++;
+    for (size_t at = hwi_live_home(&live, live.slots[i].address); at != i; at = (at + 1) & live.mask)
+      if (!live.slots[at].address)
+        return false;
+  }
+  return count == live.count && count * 2 <= live.mask + 1;
+}
+
+static void test_against_an_array(void **state)
+{
+  (void)state;
+  static uint64_t addresses[BLOCKS];
+  static uint32_t cells[BLOCKS]; /* 0: not live */
+  assert_true(hwi_live_init(&live));
+  choose_addresses(addresses);
+  for (uint32_t step = 1; step < STEPS; step++) {
+    uint32_t limit = step < STEPS / 2 ? 200 : BLOCKS; /* the table grows half-way */
+    uint32_t i = below(limit);
+    struct hwi_live_slot *slot = hwi_live_slot(&live, addresses[i]);
+    assert_int_equal(slot->address, cells[i] ? addresses[i] : 0);
+    assert_int_equal(slot->address ? slot->cell : 0, cells[i]);
+    if (cells[i]) {
+      hwi_live_remove(&live, slot);
+      cells[i] = 0;
+    } else {
+      assert_true(hwi_live_grow(&live));
+      cells[i] = step;
+      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], step, 0};
+      live.count++;
+    }
+    if (step % 50 == 0)
+      assert_true(is_valid());
+  }
+  hwi_live_release(&live);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_an_array)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
