@@ -83,7 +83,7 @@ bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
   lane->chunk_bytes = chunk_bytes;
   lane->chunk_began = now;
   lane->last_node_address = lane->last_node = 0;
-  memset(lane->recent, 0, sizeof lane->recent);
+  memset(lane->recent_nodes, 0, sizeof lane->recent_nodes);
   lane->at = (uint8_t *)(chunk + 1);
   lane->end = (uint8_t *)chunk + chunk_bytes;
   lane->chunk = chunk;

@@ -85,7 +85,10 @@ struct hwi_lane {
   uint64_t chunk_began; /* clock */
   uint32_t thread;      /* number of the thread whose events these are */
   bool is_new_chunk;    /* since stream.c last looked */
-  uint32_t recent[HW_RECENT_SLOTS]; /* nodes of this chunk's allocations, see format.h */
+  uint32_t recent_nodes[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h; 0: the slot is empty */
+  struct {
+    uint64_t size, usable, address;
+  } recent[HW_RECENT_SLOTS];
 };
 
 /* Makes sure that `bytes` more fit, in a new chunk if need be. False: nothing can be kept any more (counted by the caller). */
@@ -113,9 +116,9 @@ static inline uint8_t *hwi_lane_begin(struct hwi_lane *lane, enum hw_op op, uint
   return hwi_put_varint(at, dt);
 }
 
-static inline uint8_t *hwi_lane_put_address(struct hwi_lane *lane, uint8_t *at, uint64_t address)
+static inline uint8_t *hwi_lane_put_address(struct hwi_lane *lane, uint8_t *at, uint64_t address, uint64_t base)
 {
-  int64_t delta = (int64_t)(address - lane->last_address);
+  int64_t delta = (int64_t)(address - base);
   lane->last_address = address;
   if (__builtin_expect((delta & 15) == 0, 1))
     return hwi_put_varint(at, hwi_zigzag(delta / 16) << 1);

@@ -13,8 +13,6 @@
 
 #define RECORDER_FRAME() ((uintptr_t)__builtin_frame_address(0))
 
-enum { BITS_OF_SIZE = 64 };
-
 /* Called after the real allocator returned, and after the session began: later than any event of another thread that made the block free. */
 static inline uint64_t tick_after(void)
 {
@@ -41,17 +39,21 @@ static inline uint8_t log2_of(size_t align)
   return align ? (uint8_t)__builtin_ctzl(align) : 0;
 }
 
-static inline uint8_t *put_size(uint8_t *at, size_t size, void *block)
+/* The usable size of a block, if that is to be kept; else 0. */
+static inline uint64_t usable_of(void *block, size_t size)
+{
+  if (!hwi_session.keep_usable)
+    return 0;
+  return hwi_boot_owns(block) ? hw_usual_usable(size) : HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block);
+}
+
+static inline uint8_t *put_size(uint8_t *at, uint64_t size, uint64_t usable)
 {
   if (!hwi_session.keep_usable)
     return hwi_put_varint(at, size);
-  uint64_t usual = hw_usual_usable(size);
-  uint64_t usable = hwi_boot_owns(block) ? usual : HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block);
-  bool odd = usable != usual;
-  if (__builtin_expect(size >> (BITS_OF_SIZE - 1) != 0, 0))
-    return hwi_put_varint(at, (uint64_t)size << 1); /* no allocator grants it; the bit above is what is lost */
-  at = hwi_put_varint(at, (uint64_t)size << 1 | odd);
-  return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - usual))) : at;
+  bool odd = usable != hw_usual_usable(size);
+  at = hwi_put_varint(at, size << 1 | odd); /* no allocator grants a size whose top bit this would lose */
+  return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - hw_usual_usable(size)))) : at;
 }
 
 static inline uint32_t known_node(uint32_t node)
@@ -59,24 +61,36 @@ static inline uint32_t known_node(uint32_t node)
   return node == HWI_NODE_UNKNOWN ? 0 : node;
 }
 
-static inline uint8_t *begin_alloc(struct hwi_lane *lane, uint64_t tick, uint32_t node)
+/* Slots save most of an allocation's bytes: a program allocates in few places at a time, each time the same size. */
+static inline void put_alloc(struct hwi_lane *lane, uint64_t tick, uint32_t node, size_t size, void *block)
 {
-  uint8_t slot = hw_recent_slot(node);
-  bool is_recent = lane->recent[slot] == node && node;
-  uint8_t *at = hwi_lane_begin(lane, is_recent ? HW_OP_ALLOC_RECENT : HW_OP_ALLOC, tick);
-  if (is_recent) {
-    *at = slot;
-    return at + 1;
+  uint8_t slot = hw_recent_slot(node), *at;
+  uint64_t usable = usable_of(block, size), base = lane->last_address;
+  if (__builtin_expect(lane->recent_nodes[slot] == node && node, 1)) {
+    bool again = lane->recent[slot].size == size && lane->recent[slot].usable == usable;
+    at = hwi_lane_begin(lane, again ? HW_OP_ALLOC_AGAIN : HW_OP_ALLOC_RECENT, tick);
+    *at++ = slot;
+    base = lane->recent[slot].address;
+    if (!again)
+      at = put_size(at, size, usable);
+  } else {
+    at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, tick), node);
+    at = put_size(at, size, usable);
+    lane->recent_nodes[slot] = node;
   }
-  lane->recent[slot] = node;
-  return hwi_put_varint(at, node);
+  lane->recent[slot].size = size;
+  lane->recent[slot].usable = usable;
+  lane->recent[slot].address = (uintptr_t)block;
+  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, base));
 }
 
-static uint8_t *begin_aligned(struct hwi_lane *lane, uint64_t tick, uint32_t node, size_t align)
+static void put_aligned(struct hwi_lane *lane, uint64_t tick, uint32_t node, size_t size, size_t align, void *block)
 {
   uint8_t *at = hwi_lane_begin(lane, HW_OP_ALLOC_ALIGNED, tick);
   *at++ = log2_of(align);
-  return hwi_put_varint(at, node);
+  at = hwi_put_varint(at, node);
+  at = put_size(at, size, usable_of(block, size));
+  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, lane->last_address));
 }
 
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
@@ -90,10 +104,10 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (__builtin_expect(!is_paused(), 1)) {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1)) {
-      uint8_t *at = align ? begin_aligned(lane, tick, node, align) : begin_alloc(lane, tick, node);
-      at = put_size(at, size, block);
-      at = hwi_lane_put_address(lane, at, (uintptr_t)block);
-      hwi_lane_commit(lane, at);
+      if (__builtin_expect(!align, 1))
+        put_alloc(lane, tick, node, size, block);
+      else
+        put_aligned(lane, tick, node, size, align, block);
     } else {
       hwi_session_lose();
     }
@@ -111,8 +125,7 @@ static inline void put_free(struct hwi_lane *lane, enum hw_entry entry, uint64_t
   uint8_t *at = hwi_lane_begin(lane, op, tick);
   if (op == HW_OP_FREE_VIA)
     *at++ = (uint8_t)entry;
-  at = hwi_lane_put_address(lane, at, (uintptr_t)block);
-  hwi_lane_commit(lane, at);
+  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, lane->last_address));
 }
 
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
@@ -141,10 +154,9 @@ static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t began, ui
   uint64_t took = ended > lane->last_tick ? ended - lane->last_tick : 0;
   lane->last_tick += took;
   at = hwi_put_varint(at, took);
-  at = hwi_lane_put_address(lane, at, old);
-  at = put_size(at, size, block);
-  at = hwi_lane_put_address(lane, at, (uintptr_t)block);
-  hwi_lane_commit(lane, at);
+  at = hwi_lane_put_address(lane, at, old, lane->last_address);
+  at = put_size(at, size, usable_of(block, size));
+  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, lane->last_address));
 }
 
 void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size, void *block)

@@ -152,6 +152,33 @@ static inline const uint8_t *block(struct hwi_cursor *cursor, struct hwi_event *
   return at;
 }
 
+static inline void remember(struct hwi_cursor *cursor, uint8_t slot, const struct hwi_event *event)
+{
+  cursor->recent[slot].size = event->size;
+  cursor->recent[slot].usable = event->usable;
+  cursor->recent[slot].address = event->address;
+  cursor->recent[slot].node = event->node;
+}
+
+/* ALLOC_RECENT and ALLOC_AGAIN. */
+static inline const uint8_t *recent_allocation(struct hwi_cursor *cursor, struct hwi_event *event, bool again,
+                                               const uint8_t *at)
+{
+  uint8_t slot = *at++;
+  event->node = cursor->recent[slot].node;
+  event->size = cursor->recent[slot].size;
+  event->usable = cursor->recent[slot].usable;
+  if (!again)
+    event->size = sizes(cursor, &at, &event->usable);
+  if (at)
+    event->address = address(&at, cursor->recent[slot].address);
+  if (!at || !event->address || !event->node)
+    return NULL;
+  cursor->address = event->address;
+  remember(cursor, slot, event);
+  return at;
+}
+
 static inline const uint8_t *release(struct hwi_cursor *cursor, struct hwi_event *event, const uint8_t *at)
 {
   event->address = address(&at, cursor->address);
@@ -206,12 +233,12 @@ int hwi_decode(struct hwi_cursor *cursor, struct hwi_definitions *definitions, s
     int made = 1;
     switch (op) {
     case HW_OP_ALLOC_RECENT:
-      event->node = cursor->recent[*at++];
-      at = event->node ? block(cursor, event, at) : NULL;
+    case HW_OP_ALLOC_AGAIN:
+      at = recent_allocation(cursor, event, op == HW_OP_ALLOC_AGAIN, at);
       break;
     case HW_OP_ALLOC:
       at = block(cursor, event, node_of(event, at));
-      cursor->recent[hw_recent_slot(event->node)] = event->node;
+      remember(cursor, hw_recent_slot(event->node), event);
       break;
     case HW_OP_ALLOC_ALIGNED:
       event->alignment_log2 = *at++;

@@ -16,7 +16,10 @@ struct hwi_cursor {
   uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
   bool usable;                      /* events carry the usable size */
-  uint32_t recent[HW_RECENT_SLOTS]; /* nodes of the chunk's ALLOCs */
+  struct {
+    uint64_t size, usable, address;
+    uint32_t node; /* 0: the slot is empty */
+  } recent[HW_RECENT_SLOTS];
   bool damaged;                     /* `at` is where the events stop making sense; nothing behind it is decoded */
 };
 

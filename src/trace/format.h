@@ -177,12 +177,14 @@ enum hw_op {
                               module << 1 | has entry, entry (byte) if so, zigzag of address - the chunk's last NODE
                               address. The last number and address are 0 at the start of a chunk */
   HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
-  HW_OP_ALLOC_RECENT = 10, /* slot (byte), size, address: an ALLOC whose node is the chunk's recent[slot] */
+  HW_OP_ALLOC_RECENT = 10, /* slot (byte), size, address as a delta to the slot's: an ALLOC whose node is the slot's */
+  HW_OP_ALLOC_AGAIN = 11,  /* slot (byte), address as a delta to the slot's: size and usable size are the slot's, too */
 };
 /* The entry byte of a NODE that is no frame: at least `address` frames (0: nobody knows how many) were left out between its
  * parent and its children, because the stack was deeper than the limit. */
 enum { HW_NODE_CUT = 255 };
-/* recent[] holds node numbers, 0 at the start of a chunk. Every ALLOC sets recent[hw_recent_slot(node)] = node. */
+/* A chunk has HW_RECENT_SLOTS slots, empty at its start. An ALLOC puts its node, size, usable size and address into the slot
+ * hw_recent_slot(node); an ALLOC_RECENT or ALLOC_AGAIN its sizes and address into its own. */
 enum { HW_RECENT_SLOTS = 256 };
 static inline uint8_t hw_recent_slot(uint32_t node)
 {
