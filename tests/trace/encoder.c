@@ -122,33 +122,35 @@ static void sizes(struct enc_chunk *c, uint64_t size, uint64_t usable)
     varint(c, zigzag((int64_t)(usable - usual_usable(size))));
 }
 
-/* An ALLOC, or what is shorter where the chunk has named the node. */
-static struct enc_chunk *begin_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node)
+/* An ALLOC, or what is shorter where the chunk has named the node, or the node with the same sizes. */
+static void put_alloc(struct enc *enc, int chunk, uint64_t tick, const struct enc_slot *block)
 {
-  uint32_t slot = node * UINT32_C(2654435761) / (1 << 24);
-  bool recent = node && enc->chunks[chunk].recent[slot] == node;
-  struct enc_chunk *c = begin(enc, chunk, recent ? HW_OP_ALLOC_RECENT : HW_OP_ALLOC, tick);
-  if (recent)
-    byte(c, (uint8_t)slot);
-  else
-    varint(c, node);
-  c->recent[slot] = node;
-  return c;
+  struct enc_slot *slot = &enc->chunks[chunk].slots[block->node * UINT32_C(2654435761) / (1 << 24)];
+  bool recent = block->node && slot->node == block->node;
+  bool again = recent && slot->size == block->size && slot->usable == block->usable;
+  unsigned op = again ? HW_OP_ALLOC_AGAIN : recent ? HW_OP_ALLOC_RECENT : HW_OP_ALLOC;
+  struct enc_chunk *c = begin(enc, chunk, op, tick);
+  if (recent) {
+    byte(c, (uint8_t)(slot - c->slots));
+    c->address = slot->address;
+  } else {
+    varint(c, block->node);
+  }
+  if (!again)
+    sizes(c, block->size, block->usable);
+  address(c, block->address);
+  *slot = *block;
 }
 
 void enc_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t at)
 {
-  struct enc_chunk *c = begin_alloc(enc, chunk, tick, node);
-  sizes(c, size, usual_usable(size));
-  address(c, at);
+  put_alloc(enc, chunk, tick, &(struct enc_slot){node, size, usual_usable(size), at});
 }
 
 void enc_alloc_usable(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t usable,
                       uint64_t at)
 {
-  struct enc_chunk *c = begin_alloc(enc, chunk, tick, node);
-  sizes(c, size, usable);
-  address(c, at);
+  put_alloc(enc, chunk, tick, &(struct enc_slot){node, size, usable, at});
 }
 
 void enc_aligned(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint8_t align_log2,

@@ -13,13 +13,18 @@
 
 enum { ENC_MAX_CHUNKS = 4096 };
 
+struct enc_slot { /* an allocation */
+  uint32_t node;
+  uint64_t size, usable, address;
+};
+
 struct enc_chunk {
   struct hw_chunk_header header;
   uint8_t *bytes;
   size_t count, capacity;
   uint64_t tick, address, node_address; /* as after the last event */
   uint32_t node;                        /* the last one of a NODE */
-  uint32_t recent[HW_RECENT_SLOTS];
+  struct enc_slot slots[HW_RECENT_SLOTS];
   bool in_raw, in_packed; /* where the chunk is to be put; a raw file may hold both */
 };
 

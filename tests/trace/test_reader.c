@@ -77,10 +77,12 @@ static void test_every_op(void **state)
   enc_realloc(&enc, c, 1000120, 7, 9, 0xfffffffffff0, 1 << 20, 0x5008);
   enc_free_via(&enc, c, 1000130, HW_ENTRY_DELETE_ARRAY, 0x5008);
   enc_failed(&enc, c, 1000140, 9, UINT64_MAX, 12);
-  enc_alloc(&enc, c, 1000150, 9, 7, 0x6000); /* a node that the chunk has named: one byte */
+  enc_alloc(&enc, c, 1000150, 9, 7, 0x6000); /* a node that the chunk has named, then with the same size, too */
+  assert_int_equal(enc.chunks[c].bytes[enc.chunks[c].count - 6] & HW_OP_MASK, HW_OP_ALLOC_RECENT);
+  enc_alloc(&enc, c, 1000151, 9, 7, 0x6010);
+  assert_int_equal(enc.chunks[c].bytes[enc.chunks[c].count - 3] & HW_OP_MASK, HW_OP_ALLOC_AGAIN);
   open_trace();
-  assert_int_equal(enc.chunks[c].bytes[enc.chunks[c].count - 5] & HW_OP_MASK, HW_OP_ALLOC_RECENT);
-  assert_int_equal(read_events(), 10);
+  assert_int_equal(read_events(), 11);
   check(0, HWI_EVENT_ALLOC, 1000005, 0x7f0000000010);
   assert_int_equal(events[0].size, 100);
   assert_int_equal(events[0].usable, 104);
@@ -109,6 +111,10 @@ static void test_every_op(void **state)
   check(9, HWI_EVENT_ALLOC, 1000150, 0x6000);
   assert_int_equal(events[9].node, 9);
   assert_int_equal(events[9].size, 7);
+  check(10, HWI_EVENT_ALLOC, 1000151, 0x6010);
+  assert_int_equal(events[10].node, 9);
+  assert_int_equal(events[10].size, 7);
+  assert_int_equal(events[10].usable, 24);
 }
 
 /* --- order --- */
