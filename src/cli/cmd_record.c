@@ -128,11 +128,13 @@ static void say_troubles(const struct hwi_launched *launched)
   if (launched->not_packed > 0)
     hwi_warn("%s; nothing is lost: the trace is left unpacked, and 'heapwright import' packs it", launched->error.text);
   if (launched->still_written > 0)
-    hwi_warn("%u processes run on and are still being recorded; 'heapwright import' packs their traces when they ended",
-             launched->still_written);
+    hwi_warn("%u process%s still being recorded; 'heapwright import' packs what %s when %s ended",
+             launched->still_written, launched->still_written > 1 ? "es run on and are" : " runs on and is",
+             launched->still_written > 1 ? "they wrote" : "it wrote",
+             launched->still_written > 1 ? "they have" : "it has");
   if (launched->children_unseen > 0)
-    hwi_warn("%u processes ran without the recorder (env -i, sudo, static or 32-bit programs): not in the trace",
-             launched->children_unseen);
+    hwi_warn("%u process%s ran without the recorder (env -i, sudo, static or 32-bit programs): not in the trace",
+             launched->children_unseen, launched->children_unseen > 1 ? "es" : "");
 }
 
 static void say_end(const struct hwi_launched *launched)

@@ -8,16 +8,16 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
   const struct hwi_totals *totals = &profile->totals;
   struct hwi_evidence sum = {.events = totals->allocation_calls + totals->free_calls + totals->failed_calls};
   for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    sum.children_unseen += info->children_unseen; /* the launcher counts for the run, in its first trace */
     if (!profile->images[i].counted)
       continue;
-    const struct hwi_trace_info *info = profile->images[i].info;
     sum.lost_events += info->header.lost_events;
     sum.audited_stacks += info->header.audited_stacks;
     sum.audit_differences += info->header.audit_differences;
     sum.truncated_stacks += info->header.truncated_stacks;
     sum.unfinished_stacks += info->header.unfinished_stacks;
     sum.node_limit_hits += info->header.node_limit_hits;
-    sum.children_unseen += info->children_unseen;
     sum.damaged_chunks += info->damaged_chunks;
     sum.missing_chunks += info->missing_chunks;
     for (uint32_t k = 0; k < info->note_count; k++)

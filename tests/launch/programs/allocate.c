@@ -1,0 +1,34 @@
+/* allocate.c - allocates and frees for a number of rounds, then ends as it is told
+ *
+ * allocate ROUNDS [PAUSE_US [EXIT_STATUS]]; on SIGTERM it says so and ends with 7.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void terminated(int signal)
+{
+  (void)signal;
+  static const char text[] = "terminated\n";
+  (void)!write(STDOUT_FILENO, text, sizeof text - 1);
+  _exit(7);
+}
+
+int main(int argc, char **argv)
+{
+  long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
+  long pause_us = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+  void *blocks[16] = {0};
+  signal(SIGTERM, terminated);
+  for (long i = 0; i < rounds; i++) {
+    free(blocks[i * 7 % 16]);
+    blocks[i * 7 % 16] = malloc(16 + (size_t)(i * 31 % 500));
+    if (pause_us)
+      usleep((useconds_t)pause_us);
+  }
+  for (int i = 0; i < 16; i++)
+    free(blocks[i]);
+  return argc > 3 ? (int)strtol(argv[3], NULL, 10) : 0;
+}

@@ -1,0 +1,189 @@
+"""test_control.py - heapwright control and import: switching a recording while it runs, packing what was left raw"""
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from trace_header import MAGIC, read_header, traces_of_run
+
+
+def is_begun(trace):
+    if not trace.exists():
+        return False
+    with open(trace, "rb") as file:  # as long as its window: never all of it
+        return file.read(8) == MAGIC
+
+
+@pytest.fixture
+def allocate(compile_c):
+    return compile_c(Path(__file__).parent / "programs/allocate.c", name="allocate")
+
+
+@pytest.fixture
+def running(build, tmp_path, allocate):
+    """running("--paused", children=1): a recording that goes on for some seconds; its launcher and its trace."""
+    started = []
+
+    def run(*options, children=0):
+        trace = tmp_path / "run.hwt"
+        command = f"for i in $(seq {children}); do '{allocate}' 4000 1000 & done; '{allocate}' 4000 1000; wait"
+        words = ["sh", "-c", command] if children else [str(allocate), "4000", "1000"]
+        process = subprocess.Popen([str(build / "bin/heapwright"), "record", "-q", "-o", str(trace), *options, "--", *words])
+        started.append(process)
+        wanted = 1 + (children + 1 if children else 0)
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            traces = [t for t in traces_of_run(trace) if is_begun(t) and "sh." not in t.name]
+            if len(traces) >= wanted:
+                return process, trace
+            time.sleep(0.02)
+        raise AssertionError("the recording did not begin")
+
+    yield run
+    for process in started:
+        process.wait(60)
+
+
+def report_of(hw, trace, *options):
+    done = hw("report", "--json", *options, trace)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def silences(report):
+    return [image["silences"] for image in report["images"]]
+
+
+def test_off_and_on(running, hw):
+    process, trace = running()
+    time.sleep(0.5)
+    pid = read_header(trace).pid
+    assert hw("control", str(pid), "off").returncode == 0
+    time.sleep(1)
+    assert hw("control", trace, "on").returncode == 0
+    assert process.wait(60) == 0
+    report = report_of(hw, trace)
+    ((silence,),) = silences(report)
+    assert silence["why"] == "paused"
+    assert 0.9e9 < silence["to_ns"] - silence["from_ns"] < 2e9
+    assert 500 < report["allocation_calls"] < 3600
+    assert report["live_blocks_at_end"] <= 10, "a block freed in the silence is no leak"
+
+
+def test_what_is_asked_for_already_changes_nothing(running, hw):
+    process, trace = running()
+    done = hw("control", trace, "on")
+    assert (done.returncode, done.stderr) == (0, "heapwright: recording is on already\n")
+    process.wait(60)
+    assert silences(report_of(hw, trace)) == [[]]
+
+
+def test_mark(running, hw):
+    process, trace = running()
+    assert hw("control", trace, "mark", "all maps loaded").returncode == 0
+    assert hw("control", trace, "mark").returncode == 0
+    process.wait(60)
+    marks = report_of(hw, trace)["images"][0]["marks"]
+    assert [mark["text"] for mark in marks] == ["all maps loaded", "mark"]
+    assert 0 < marks[0]["time_ns"] < marks[1]["time_ns"]
+
+
+def test_all_processes_of_the_run_unless_only_this(running, hw):
+    process, trace = running(children=1)
+    time.sleep(0.3)
+    a, b = [t for t in traces_of_run(trace) if "allocate" in t.name]
+    assert hw("control", str(read_header(a).pid), "off", "--only-this").returncode == 0
+    assert (read_header(a).control, read_header(b).control) == (1, 0)
+    assert hw("control", str(read_header(b).pid), "off").returncode == 0
+    assert {read_header(t).control for t in (trace, a, b)} == {1}
+    process.wait(60)
+
+
+def test_children_of_a_paused_run_begin_paused(build, hw, tmp_path, allocate):
+    trace, go = tmp_path / "run.hwt", tmp_path / "go"
+    os.mkfifo(go)
+    script = f"read x < '{go}'; '{allocate}' 1500 1000"
+    process = subprocess.Popen([str(build / "bin/heapwright"), "record", "-q", "-o", str(trace), "--", "sh", "-c", script + "; true"])
+    while not is_begun(trace):
+        time.sleep(0.02)
+    assert hw("control", trace, "off").returncode == 0
+    go.write_text("now\n")
+    assert process.wait(60) == 0
+    (child,) = [t for t in traces_of_run(trace) if t.name.startswith("allocate")]
+    assert report_of(hw, child)["allocation_calls"] < 700
+
+
+def test_paused_and_duration(record, allocate):
+    paused = record([allocate, "1000", "100"], "--paused").report
+    assert paused["allocation_calls"] == 0
+    limited = record([allocate, "3000", "1000"], "--duration", "1s").report
+    assert 300 < limited["allocation_calls"] < 2000
+    ((silence,),) = silences(limited)
+    assert silence["why"] == "paused"
+
+
+@pytest.mark.parametrize("target", ["99999999", "2147483648", "missing.hwt", "/etc/passwd"])
+def test_no_such_recording(hw, target):
+    done = hw("control", target, "off")
+    assert done.returncode == 2
+    assert target in done.stderr
+
+
+def test_process_that_is_not_recorded(hw):
+    done = hw("control", str(os.getpid()), "off")
+    assert done.returncode == 2
+    assert "not being recorded" in done.stderr
+
+
+def test_ended_recording(record, hw):
+    trace = record(["true"]).trace
+    done = hw("control", trace, "off")
+    assert done.returncode == 2
+    assert "ended" in done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["1"], ["1", "of"], ["1", "on", "x"], ["1", "mark", "a", "b"], ["1", "mark", "x" * 2000]])
+def test_wrong_usage(hw, words):
+    assert hw("control", *words).returncode == 2
+
+
+# --- import ---
+
+
+def test_import_of_a_preloaded_run(preload, hw, tmp_path):
+    raw = preload(["sh", "-c", "ls /; ls /; true"])
+    packed = tmp_path / "packed.hwt"
+    assert hw("import", raw.trace, "-o", packed).returncode == 0
+    assert len(traces_of_run(packed)) == 3
+    assert {read_header(t).kind for t in traces_of_run(packed)} == {2}
+    assert {read_header(t).kind for t in raw.traces} == {1}
+    assert report_of(hw, packed, "--children")["allocation_calls"] == report_of(hw, raw.trace, "--children")["allocation_calls"]
+
+
+def test_import_in_place(preload, hw):
+    raw = preload(["sh", "-c", "ls /; true"])
+    before = report_of(hw, raw.trace, "--children")["allocation_calls"]
+    assert hw("import", raw.trace, "-o", raw.trace).returncode == 0
+    assert {read_header(t).kind for t in raw.traces} == {2}
+    assert report_of(hw, raw.trace, "--children")["allocation_calls"] == before
+    assert hw("import", raw.trace, "-o", raw.trace).returncode == 0, "what is packed already is no error"
+
+
+def test_import_refuses(preload, hw, tmp_path, running):
+    raw = preload(["true"])
+    (tmp_path / "precious").write_text("precious")
+    for arguments in ([raw.trace], [raw.trace, "-o", tmp_path / "precious"], ["/etc/passwd", "-o", tmp_path / "x"],
+                      [tmp_path / "missing", "-o", tmp_path / "x"], [raw.trace, "-o", tmp_path / "no/folder"]):
+        done = hw("import", *arguments)
+        assert done.returncode == 2, arguments
+        assert done.stderr.startswith("heapwright: ")
+    assert (tmp_path / "precious").read_text() == "precious"
+    process, trace = running()
+    done = hw("import", trace, "-o", tmp_path / "x.hwt")
+    assert done.returncode == 2
+    assert "still being written" in done.stderr
+    process.wait(60)

@@ -1,0 +1,537 @@
+"""test_record.py - the launcher: what the command sees of it (nothing), how it ends, and what it leaves"""
+
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from trace_header import MAGIC, read_header, traces_of_run
+
+PACKED, RAW = 2, 1
+SHOW_STATE = """
+import os, resource, signal, sys
+ignored = [s.name for s in signal.Signals if signal.getsignal(s) == signal.SIG_IGN]
+print(sorted(ignored), sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+print(os.getpriority(os.PRIO_PROCESS, 0), os.getpgrp(), os.getsid(0), os.getcwd(), os.umask(0o22))
+print([resource.getrlimit(r) for r in (resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_STACK)])
+print(sorted(os.listdir('/proc/self/fd')))
+"""
+
+
+@pytest.fixture
+def allocate(compile_c):
+    return compile_c(Path(__file__).parent / "programs/allocate.c", name="allocate")
+
+
+@pytest.fixture
+def start(build, tmp_path):
+    """start(command, ...options): `heapwright record` in the background; its Popen and its trace."""
+    started = []
+
+    def run(command, *options, trace=tmp_path / "run.hwt", **more):
+        arguments = [str(build / "bin/heapwright"), "record", "-o", str(trace), *options, "--", *map(str, command)]
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+        started.append(process)
+        return process, trace
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.terminate()  # which ends the command, too
+        process.communicate()
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
+
+
+def child_of(process):
+    def look():
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        return int(children[0]) if children else None
+
+    return wait_until(look)
+
+
+
+
+def is_begun(trace):
+    if not trace.exists():
+        return False
+    with open(trace, "rb") as file:  # as long as its window: never all of it
+        return file.read(8) == MAGIC
+
+
+def state_of(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+# --- exit statuses ---
+
+
+@pytest.mark.parametrize("status", [0, 1, 42, 125, 255])
+def test_exits_as_the_command(record, status):
+    assert record(["sh", "-c", f"exit {status}"]).process.returncode == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM, signal.SIGABRT])
+def test_exits_with_128_and_the_signal(record, number):
+    recording = record(["sh", "-c", f"ulimit -c 0; kill -{int(number)} $$"])
+    assert recording.process.returncode == 128 + number
+    assert recording.report["images"][0]["exit_signal"] == number
+
+
+def test_command_not_found_is_127(hw, tmp_path):
+    done = hw("record", "-o", tmp_path / "x.hwt", "--", "no-such-command-here")
+    assert done.returncode == 127
+    assert "no-such-command-here" in done.stderr
+    assert not (tmp_path / "x.hwt").exists()
+
+
+def test_command_that_cannot_be_executed_is_126(hw, tmp_path):
+    script = tmp_path / "plain.txt"
+    script.write_text("hello\n")
+    assert hw("record", "-o", tmp_path / "x.hwt", "--", script).returncode == 126
+    assert hw("record", "-o", tmp_path / "x.hwt", "--", tmp_path).returncode == 126
+
+
+def test_script_without_interpreter_line_runs_in_the_shell(record, tmp_path):
+    script = tmp_path / "script"
+    script.write_text('echo "from $0 with $1"\nexit 3\n')
+    script.chmod(0o755)
+    recording = record([script, "a word"])
+    assert recording.process.stdout == f"from {script} with a word\n"
+    assert recording.process.returncode == 3
+
+
+@pytest.mark.parametrize("arguments", [["--no-such-option", "true"], [], ["--env", "x", "true"], ["--max-size", "1K", "true"]])
+def test_wrong_usage_is_125(hw, tmp_path, arguments):
+    done = hw("record", *arguments, cwd=tmp_path)
+    assert done.returncode == 125
+    assert done.stderr.startswith("heapwright: ")
+
+
+# --- where the trace goes ---
+
+
+def test_default_name_has_command_and_pid(hw, tmp_path):
+    assert hw("record", "/bin/true", cwd=tmp_path).returncode == 0
+    (trace,) = tmp_path.glob("heapwright.true.*.hwt")
+    assert trace.name == f"heapwright.true.{read_header(trace).pid}.hwt"
+    assert trace.stat().st_mode & 0o777 == 0o600
+
+
+def test_percent_signs(hw, tmp_path):
+    assert hw("record", "-o", "100%%-%c-%x.hwt", "true", cwd=tmp_path).returncode == 0
+    assert [p.name for p in tmp_path.glob("*.hwt")] == ["100%-true-x.hwt"]
+
+
+@pytest.mark.parametrize("folder", ["missing", "a-file"])
+def test_unusable_folder_is_125_and_nothing_runs(hw, tmp_path, folder):
+    (tmp_path / "a-file").write_text("")
+    done = hw("record", "-o", tmp_path / folder / "x.hwt", "--", "touch", tmp_path / "ran")
+    assert done.returncode == 125
+    assert folder in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_read_only_folder_is_125(build, tmp_path):
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o555)
+    for parent in [tmp_path, *tmp_path.parents]:
+        if str(parent).startswith("/tmp/"):
+            parent.chmod(0o755)
+    done = subprocess.run([str(build / "bin/heapwright"), "record", "-o", str(folder / "x.hwt"), "--", "true"],
+                          capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+    assert done.returncode == 125
+    assert "Permission denied" in done.stderr
+
+
+def test_replaces_an_earlier_trace(record, tmp_path):
+    trace = tmp_path / "again.hwt"
+    first = record(["sh", "-c", "ls /; ls /"], trace=trace)
+    assert len(first.traces) > 1
+    second = record(["true"], trace=trace)
+    assert second.process.returncode == 0
+    assert [p.name for p in sorted(tmp_path.glob("again*"))] == ["again.hwt"]
+    assert second.report["command"] == "true"
+
+
+def test_keeps_an_earlier_trace_when_none_begins(record, hw, tmp_path):
+    trace = tmp_path / "again.hwt"
+    record(["true"], trace=trace)
+    before = trace.read_bytes()
+    assert hw("record", "-o", trace, "--only-process", "nothing-like-this", "--", "true").returncode == 0
+    assert hw("record", "-o", trace, "--", "no-such-command").returncode == 127
+    assert trace.read_bytes() == before
+    assert [p.name for p in tmp_path.glob("again*")] == ["again.hwt"]
+
+
+@pytest.mark.parametrize("kind", ["text", "empty", "folder", "link", "fifo"])
+def test_refuses_any_other_file(hw, tmp_path, kind):
+    target = tmp_path / "precious"
+    if kind == "folder":
+        target.mkdir()
+    elif kind == "link":
+        (tmp_path / "elsewhere").write_text("precious")
+        target.symlink_to(tmp_path / "elsewhere")
+    elif kind == "fifo":
+        os.mkfifo(target)
+    else:
+        target.write_text("precious" if kind == "text" else "")
+    done = hw("record", "-o", target, "--", "touch", tmp_path / "ran")
+    assert done.returncode == 125
+    assert "precious" in done.stderr
+    assert not (tmp_path / "ran").exists()
+    if kind == "text":
+        assert target.read_text() == "precious"
+
+
+def test_refuses_a_trace_that_is_being_written(start, hw, allocate):
+    process, trace = start([allocate, 100000, 1000])
+    wait_until(lambda: is_begun(trace))
+    done = hw("record", "-o", trace, "--", "true")
+    assert done.returncode == 125
+    assert "still being written" in done.stderr
+
+
+# --- the command's surroundings ---
+
+
+def test_command_finds_everything_as_it_was(record):
+    def prepare():
+        for number in (signal.SIGPIPE, signal.SIGCHLD, signal.SIGHUP, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+        os.nice(3)
+
+    more = dict(capture_output=True, text=True, preexec_fn=prepare, restore_signals=False)
+    command = ["/usr/bin/python3", "-c", SHOW_STATE]
+    plain = subprocess.run(command, **more)
+    more.pop("capture_output")
+    recording = record(command, **more, input=None)
+    assert recording.process.stdout == plain.stdout
+
+
+def test_env_and_preload(record, tmp_path, counter):
+    recording = record(["sh", "-c", 'echo "$A|$B|$LD_PRELOAD"'], "--env", "A=1 2", "--env", "B=", "--env", f"LD_PRELOAD={counter}",
+                       env={"A": "0", "COUNTER_OUTPUT": str(tmp_path / "count")})
+    a, b, preload = recording.process.stdout.rstrip("\n").split("|")
+    assert (a, b) == ("1 2", "")
+    assert preload.split(":")[0].endswith("/libheapwright-record.so")
+    assert preload.split(":")[1:] == [str(counter)]
+
+
+def test_output_is_untouched_and_three_lines_end_it(record):
+    recording = record(["sh", "-c", "echo out; echo err >&2"])
+    assert recording.process.stdout == "out\n"
+    lines = recording.process.stderr.splitlines()
+    assert lines[0] == "err"
+    assert len(lines) == 4
+    assert "allocations" in lines[1] and "peak" in lines[1] and "still allocated" in lines[1]
+    assert str(recording.trace.name) in lines[2]
+    assert "heapwright report" in lines[3]
+
+
+def test_quiet(record):
+    assert record(["true"], "--quiet").process.stderr == ""
+
+
+def test_a_tool_in_a_path_with_blanks_and_colons(build, tmp_path):
+    home = tmp_path / "my tools: x"
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").mkdir()
+    shutil.copy(build / "bin/heapwright", home / "bin")
+    shutil.copy(build / "lib/libheapwright-record.so", home / "lib")
+    done = subprocess.run([str(home / "bin/heapwright"), "record", "-o", str(tmp_path / "x.hwt"), "--", "echo", "hello"],
+                          capture_output=True, text=True, env={**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)})
+    assert done.returncode == 0
+    assert done.stdout == "hello\n"
+    assert done.stderr.count("\n") == 3
+    assert read_header(tmp_path / "x.hwt").kind == PACKED
+
+
+# --- programs that cannot be recorded ---
+
+
+def test_static_program_runs_with_its_own_status(hw, compile_c, tmp_path):
+    program = compile_c('#include <stdio.h>\n#include <stdlib.h>\nint main(void){free(malloc(1));puts("ran");return 9;}\n', "-static")
+    done = hw("record", "-o", tmp_path / "x.hwt", "--", program)
+    assert (done.returncode, done.stdout) == (9, "ran\n")
+    assert "statically linked" in done.stderr
+    assert not (tmp_path / "x.hwt").exists()
+
+
+def test_static_pie_program(hw, compile_c, tmp_path):
+    program = compile_c('#include <stdio.h>\nint main(void){puts("ran");return 8;}\n', "-static-pie")
+    done = hw("record", "-o", tmp_path / "x.hwt", "--", program)
+    assert (done.returncode, done.stdout) == (8, "ran\n")
+    assert "statically linked" in done.stderr
+
+
+def test_what_a_static_program_starts_is_recorded(hw, compile_c, tmp_path):
+    program = compile_c('#include <unistd.h>\nint main(void){return execl("/bin/ls","ls","/",(char*)0);}\n', "-static")
+    done = hw("record", "-o", tmp_path / "x.hwt", "--", program)
+    assert done.returncode == 0
+    assert read_header(tmp_path / "x.hwt").kind == PACKED
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+def test_setuid_program_runs_unrecorded(build, compile_c, tmp_path):
+    program = compile_c('#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n'
+                        'int main(void){free(malloc(9));printf("%d\\n", geteuid());return 5;}\n')
+    for parent in [tmp_path, *tmp_path.parents]:
+        if str(parent).startswith("/tmp/"):
+            parent.chmod(0o777)
+    if os.statvfs(tmp_path).f_flag & os.ST_NOSUID:
+        pytest.skip("the file system ignores setuid")
+    program.chmod(0o4755)
+    done = subprocess.run([str(build / "bin/heapwright"), "record", "-o", str(tmp_path / "x.hwt"), "--", str(program)],
+                          capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+    assert (done.returncode, done.stdout) == (5, "0\n")
+    assert "setuid" in done.stderr
+
+
+def test_32_bit_program_starts_without_the_loaders_complaint(hw, tmp_path, compile_c):
+    source = '__attribute__((noreturn)) void _start(void){__asm__ volatile("int $0x80"::"a"(1),"b"(6));__builtin_unreachable();}\n'
+    program = tmp_path / "small"
+    built = subprocess.run(["gcc", "-m32", "-nostdlib", "-static", "-xc", "-", "-o", str(program)], input=source, text=True, capture_output=True)
+    if built.returncode:
+        pytest.skip("gcc cannot make 32-bit programs here")
+    done = hw("record", "-o", tmp_path / "x.hwt", "--", program)
+    assert "32-bit" in done.stderr
+    assert "LD_PRELOAD" not in done.stderr.replace("heapwright: ", "")
+
+
+def test_unseen_children_are_counted(record):
+    recording = record(["sh", "-c", "env -i /bin/sleep 3; true"])
+    assert recording.report["children_unseen"] == 1
+    assert "1 process ran without the recorder" in recording.process.stderr
+
+
+# --- signals ---
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1])
+def test_signal_sent_to_the_launcher_reaches_the_command(start, number):
+    process, trace = start(["sh", "-c", f"trap 'exit 61' {int(number)}; while :; do sleep 0.1; done"])
+    wait_until(lambda: is_begun(trace))
+    time.sleep(0.3)
+    os.kill(process.pid, number)
+    assert process.wait(20) == 61
+    assert read_header(trace).kind == PACKED
+
+
+class Terminal:
+    """A command in a session of its own, behind a terminal; what it prints collects in `text`."""
+
+    def __init__(self, arguments):
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.execv(arguments[0], arguments)
+        self.text = ""
+        self.status = None
+
+    def read(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.status is None:
+            ready, _, _ = select.select([self.master], [], [], 0.05)
+            try:
+                self.text += os.read(self.master, 65536).decode() if ready else ""
+            except OSError:
+                pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+
+    def expect(self, text):
+        wait_until(lambda: (self.read(0.1), text in self.text)[1] or self.status is not None)
+        assert text in self.text
+
+    def press(self, character):
+        os.write(self.master, character)
+
+    def close(self):
+        os.close(self.master)
+        if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+
+
+COUNT_INTERRUPTS = """
+import signal, sys, time
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+print('ready', flush=True)
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    time.sleep(0.05)
+print('interrupts', len(seen), flush=True)
+sys.exit(33)
+"""
+
+
+def test_interrupt_key_reaches_the_command_once(build, tmp_path):
+    trace = tmp_path / "run.hwt"
+    terminal = Terminal([str(build / "bin/heapwright"), "record", "-o", str(trace), "--", "/usr/bin/python3", "-c", COUNT_INTERRUPTS])
+    terminal.expect("ready")
+    terminal.press(b"\x03")
+    terminal.read(20)
+    terminal.close()
+    assert "interrupts 1\r" in terminal.text
+    assert terminal.status == 33
+    assert read_header(trace).kind == PACKED
+
+
+def test_suspend_key_and_foreground(build, tmp_path, allocate):
+    """A shell with job control sees the launcher stop with its command, and continues both."""
+    terminal = Terminal(["/bin/bash", "--norc", "--noprofile", "-i"])
+    trace = tmp_path / "run.hwt"
+    terminal.press(f"'{build}/bin/heapwright' record -q -o '{trace}' -- '{allocate}' 1500 1000 44\n".encode())
+    wait_until(lambda: (terminal.read(0.1), is_begun(trace))[1])
+    pid = read_header(trace).pid
+    terminal.press(b"\x1a")
+    wait_until(lambda: (terminal.read(0.1), state_of(pid) == "T")[1])
+    terminal.expect("Stopped")
+    terminal.press(b"jobs\n")
+    terminal.press(b"fg; echo status $?.\n")
+    terminal.expect("status 44.")
+    terminal.press(b"exit\n")
+    terminal.read(5)
+    terminal.close()
+    assert read_header(trace).kind == PACKED
+
+
+def test_stop_and_continue_sent_to_the_launcher(start, allocate):
+    process, trace = start([allocate, 100000, 1000])
+    wait_until(lambda: is_begun(trace))
+    child = child_of(process)
+    os.kill(process.pid, signal.SIGTSTP)
+    wait_until(lambda: state_of(child) == "T" and state_of(process.pid) == "T")
+    os.kill(process.pid, signal.SIGCONT)
+    wait_until(lambda: state_of(child) != "T" and state_of(process.pid) != "T")
+    os.kill(process.pid, signal.SIGTERM)
+    output, _ = process.communicate(timeout=20)
+    assert (process.returncode, output) == (7, "terminated\n")
+
+
+# --- faults ---
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.1, 0.3, 0.5, 0.8])
+def test_killed_launcher_takes_nothing_with_it(start, hw, allocate, delay, tmp_path):
+    """The command goes on, and every event is in what is left, wherever the packer was."""
+    rounds = 3000000
+    process, trace = start([allocate, rounds])
+    wait_until(lambda: is_begun(trace))
+    pid = read_header(trace).pid
+    time.sleep(delay)
+    process.kill()
+    process.wait()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), 60)
+    first = report_of(hw, trace)
+    packed = tmp_path / "packed.hwt"
+    assert hw("import", trace, "-o", packed).returncode == 0
+    for report in (first, report_of(hw, packed)):
+        assert report["missing_chunks"] == 0 and report["damaged_chunks"] == 0 and report["lost_events"] == 0
+        assert sum(stack["calls"] for stack in report["top"] if "main" in str(stack["stack"][0]["function"])) == rounds
+
+
+def report_of(hw, trace):
+    import json
+
+    done = hw("report", "--json", trace)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
+def test_full_disk_harms_nobody(hw, allocate, tmp_path):
+    disk = tmp_path / "small"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", str(disk)], capture_output=True).returncode:
+        pytest.skip("mount is not allowed here")
+    try:
+        done = hw("record", "-o", disk / "x.hwt", "--max-size", "1G", "--", allocate, "3000000", "0", "21")
+        assert done.returncode == 21
+        assert report_of(hw, disk / "x.hwt")["allocation_calls"] > 0
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_size_limit(record, allocate):
+    recording = record([allocate, "3000000"], "--max-size", "4M")
+    assert recording.process.returncode == 0
+    image = recording.report["images"][0]
+    assert image["silences"]
+
+
+# --- packing ---
+
+
+def test_packed_and_raw_say_the_same(record, hw, allocate, tmp_path):
+    raw = record([allocate, "400000"], "--no-pack")
+    assert read_header(raw.trace).kind == RAW
+    before = raw.report
+    packed = tmp_path / "packed.hwt"
+    assert hw("import", raw.trace, "-o", packed).returncode == 0
+    assert read_header(packed).kind == PACKED
+    after = report_of(hw, packed)
+    assert packed.stat().st_size < raw.trace.stat().st_blocks * 512 / 4
+    for report in (before, after):
+        report.pop("trace")
+        for image in report["images"]:
+            image.pop("trace")
+    assert after == before
+
+
+def test_children_are_packed(record):
+    recording = record(["sh", "-c", "ls /; ls /; true"])
+    assert len(recording.traces) == 3
+    assert {read_header(trace).kind for trace in recording.traces} == {PACKED}
+    assert not [p for p in recording.trace.parent.rglob("*") if p.name.endswith((".packing", ".earlier"))]
+
+
+def test_running_child_keeps_its_trace(record, hw):
+    recording = record(["sh", "-c", "/bin/sleep 2 >/dev/null 2>&1 & exit 4"])
+    assert recording.process.returncode == 4
+    assert "1 process runs on" in recording.process.stderr
+    (child,) = [t for t in recording.traces if t.name.startswith("sleep")]
+    assert read_header(child).kind == RAW
+    pid = read_header(child).pid
+    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    assert hw("import", recording.trace, "-o", recording.trace).returncode == 0
+    assert read_header(child).kind == PACKED
+
+
+def test_options_of_children(record):
+    assert len(record(["sh", "-c", "ls /; true"], "--no-children").traces) == 1
+    only = record(["sh", "-c", "ls /; cat /dev/null; true"], "--only-process", "c?t")
+    assert [report["command"].split()[0] for report in [only.report]] == ["cat"]
+
+
+def test_space_is_given_back_while_it_runs(start, allocate):
+    """The raw trace of some seconds is far smaller than what was written to it."""
+    process, trace = start([allocate, 12000000])
+    largest = 0
+    while process.poll() is None:
+        try:
+            largest = max(largest, trace.stat().st_blocks * 512)
+        except FileNotFoundError:
+            pass
+        time.sleep(0.02)
+    assert process.wait() == 0
+    assert 0 < largest < 12000000 * 2 * 4
