@@ -160,17 +160,20 @@ static uint64_t section_end(uint64_t off, const struct hw_section_header *sectio
   return (end + SECTION_ALIGNMENT - 1) & ~(uint64_t)(SECTION_ALIGNMENT - 1);
 }
 
-static int walk_sections(struct hwi_index *index, int fd, uint64_t off, uint64_t file_bytes)
+/* `appended`: a packer was at work behind a raw window. What it left when it was killed in the middle of a section is no
+ * damage: the chunks are still in their places. */
+static int walk_sections(struct hwi_index *index, int fd, uint64_t off, uint64_t file_bytes, bool appended)
 {
   bool in_damage = false;
   index->sections_end = off;
   while (off < file_bytes) {
     struct hw_section_header section;
     if (!read_section(fd, off, file_bytes, &section)) {
-      if (!in_damage)
+      uint64_t next = resync(fd, off + SECTION_ALIGNMENT, file_bytes);
+      if (!in_damage && !(appended && next >= file_bytes))
         hwi_index_damage(index, off);
       in_damage = true;
-      off = resync(fd, off + SECTION_ALIGNMENT, file_bytes);
+      off = next;
       continue;
     }
     in_damage = false;
@@ -229,7 +232,7 @@ int hwi_index_build(struct hwi_index *index, int fd, const struct hw_trace_heade
     sections = header->window_bytes;
   }
   if (status == 0)
-    status = walk_sections(index, fd, sections, file_bytes);
+    status = walk_sections(index, fd, sections, file_bytes, header->kind == HW_TRACE_RAW);
   if (status == 0 && header->kind == HW_TRACE_PACKED && !index->ended)
     hwi_index_damage(index, file_bytes); /* cut short */
   if (status == 0 && index->count)

@@ -67,7 +67,7 @@ static void take_rare(struct parser *parser, bool has_usable, struct hwi_raw_eve
     event->node = take_varint(parser);
     event->parent = take_varint(parser);
     event->module = take_varint(parser);
-    event->byte = take_byte(parser);
+    event->byte = event->module & 1 ? take_byte(parser) : 0;
     event->address = take_varint(parser);
     break;
   case HW_OP_RECORD:
@@ -89,10 +89,15 @@ const uint8_t *hwi_raw_event_parse(const uint8_t *at, const uint8_t *end, bool h
     parser.failed |= event->dt < HW_DT_LONG;
   }
   switch (event->op) {
+  case HW_OP_ALLOC_AGAIN:
+    event->byte = take_byte(&parser);
+    event->address = take_varint(&parser);
+    break;
   case HW_OP_ALLOC_ALIGNED:
+  case HW_OP_ALLOC_RECENT:
   case HW_OP_ALLOC:
     event->byte = event->op == HW_OP_ALLOC ? 0 : take_byte(&parser);
-    event->node = take_varint(&parser);
+    event->node = event->op == HW_OP_ALLOC_RECENT ? 0 : take_varint(&parser);
     take_size(&parser, has_usable, event);
     event->address = take_varint(&parser);
     break;

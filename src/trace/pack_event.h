@@ -14,15 +14,15 @@
 
 struct hwi_raw_event {
   uint8_t op;              /* enum hw_op */
-  uint8_t byte;            /* alignment, entry or record type, where the op has one */
+  uint8_t byte;            /* alignment, entry, slot or record type, where the op has one */
   uint64_t dt;             /* ticks since the event before */
-  uint64_t node;           /* of NODE: its number */
+  uint64_t node;           /* NODE: the zigzag of its distance from the one before */
   uint64_t size;           /* the varint as it is: with usable sizes (size << 1 | odd). RECORD: bytes of the payload */
   uint64_t usable;         /* the varint behind an odd size */
   uint64_t ticks;          /* REALLOC: from the old block's end to the new one's birth */
   uint64_t address;        /* the varint as it is. NODE: its address varint */
   uint64_t old_address;    /* REALLOC */
-  uint64_t parent, module; /* NODE */
+  uint64_t parent, module; /* NODE: as they are */
   const uint8_t *payload;  /* RECORD */
 };
 
