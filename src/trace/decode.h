@@ -15,12 +15,12 @@ struct hwi_cursor {
   uint64_t node_address; /* the last one of a NODE */
   uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
-  bool usable;                      /* events carry the usable size */
+  bool usable; /* events carry the usable size */
   struct {
     uint64_t size, usable, address;
     uint32_t node; /* 0: the slot is empty */
   } recent[HW_RECENT_SLOTS];
-  bool damaged;                     /* `at` is where the events stop making sense; nothing behind it is decoded */
+  bool damaged; /* `at` is where the events stop making sense; nothing behind it is decoded */
 };
 
 enum { HWI_DECODE_PADDING = 2 * HW_EVENT_MAX_BYTES, HWI_DECODE_MIN_ROOM = 2 };

@@ -11,7 +11,7 @@
 
 #include "trace/format.h"
 
-enum { ENC_MAX_CHUNKS = 4096 };
+enum { ENC_MAX_CHUNKS = 256 };
 
 struct enc_slot { /* an allocation */
   uint32_t node;
