@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -434,6 +435,43 @@ static void test_the_clock(void **state)
   assert_int_equal(hwi_trace_tick_ns(trace, UINT64_MAX), HWI_TRACE_LATEST_NS);
 }
 
+/* Field 22 of /proc/self/stat; our name has no blanks. */
+static uint64_t own_start(void)
+{
+  unsigned long long start = 0;
+  FILE *stat = fopen("/proc/self/stat", "r");
+  assert_non_null(stat);
+  for (int field = 1; field < 22; field++)
+    assert_int_equal(fscanf(stat, "%*s"), 0);
+  assert_int_equal(fscanf(stat, "%llu", &start), 1);
+  fclose(stat);
+  return start;
+}
+
+/* This process is the one that writes: as long as it has the file mapped. */
+static void test_being_written(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  enc.header.pid = (uint32_t)getpid();
+  enc.header.process_start = own_start();
+  open_trace();
+  assert_false(hwi_trace_info(trace)->being_written);
+  close_trace(NULL);
+  int fd = open(path, O_RDWR);
+  void *window = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  assert_ptr_not_equal(window, MAP_FAILED);
+  struct hwi_error error;
+  assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
+  assert_true(hwi_trace_info(trace)->being_written);
+  hwi_trace_close(trace);
+  ((struct hw_trace_header *)window)->process_start++; /* the number has gone to another process */
+  assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
+  assert_false(hwi_trace_info(trace)->being_written);
+  munmap(window, 4096);
+}
+
 int main(void)
 {
   int fd = mkstemp(path);
@@ -457,6 +495,7 @@ int main(void)
       TEST(test_a_node_that_another_stream_defines_later),
       TEST(test_info),
       TEST(test_the_clock),
+      TEST(test_being_written),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   unlink(path);
