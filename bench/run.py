@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import platform
+import resource
 import shlex
 import shutil
 import sys
@@ -64,6 +65,26 @@ def machine():
     }
 
 
+class OtherLoad:
+    """How many cores were busy with programs that are not ours, between now and `cores`."""
+
+    def __init__(self):
+        self.start = self._now()
+
+    @staticmethod
+    def _now():
+        """(all busy CPU seconds of the machine, ours, time)."""
+        with open("/proc/stat", encoding="ascii") as stat:
+            user, nice, system, _idle, _wait, irq, softirq = (int(text) for text in stat.readline().split()[1:8])
+        busy = (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+        usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return busy, sum(usage.ru_utime + usage.ru_stime for usage in usages), time.monotonic()
+
+    def cores(self):
+        busy, ours, seconds = (now - then for now, then in zip(self._now(), self.start))
+        return max(0.0, busy - ours) / seconds
+
+
 def settings_of(given):
     quick = given.quick
     return types.SimpleNamespace(
@@ -118,12 +139,13 @@ def measured(given, path):
     work = tempfile.mkdtemp(prefix="run.", dir=folder)
     measure.adopt_orphans()
     measure.volunteer_for_oom_killer()
-    start = time.monotonic()
+    start, others = time.monotonic(), OtherLoad()
     try:
         run_all(given, settings, results, work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    results["took_s"] = time.monotonic() - start
+    results.update(took_s=time.monotonic() - start, other_busy_cores=others.cores())
+    results["workloads"] = {name: results["workloads"][name] for name in workloads.NAMES if name in results["workloads"]}
     with open(path, "w", encoding="utf-8") as out:
         json.dump(results, out, indent=1)
     return results

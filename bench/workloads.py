@@ -75,21 +75,28 @@ def _cc1plus(work, _scale):
 
 
 def _loop(depth, threads):
-    def prepare(work, scale):
+    def prepare_loop(work, scale):
         argv = [os.path.join(work, "loop"), str(depth), str(threads), str(int(LOOP_PAIRS * scale))]
         plural = "s" if threads > 1 else ""
         return Workload(f"loop-{depth}-{threads}", f"malloc/free loop, depth {depth}, {threads} thread{plural}", argv,
                         1 / 5, threads=threads)
 
-    return prepare
+    return prepare_loop
+
+
+MAKERS = {
+    "sqlite3": _sqlite,
+    "python3": _python,
+    "cc1plus": _cc1plus,
+    **{f"loop-{depth}-{threads}": _loop(depth, threads) for depth, threads in LOOPS},
+}
+NAMES = list(MAKERS)
 
 
 def prepare(work, scale, names):
     """The workloads called `names` (all, when there are none), ready to run; their files go to the folder `work`."""
-    makers = {"sqlite3": _sqlite, "python3": _python, "cc1plus": _cc1plus}
-    makers.update({f"loop-{depth}-{threads}": _loop(depth, threads) for depth, threads in LOOPS})
-    unknown = set(names) - set(makers)
+    unknown = set(names) - set(MAKERS)
     if unknown:
-        raise SystemExit(f"bench: no workload {', '.join(sorted(unknown))}; there are {', '.join(makers)}")
+        raise SystemExit(f"bench: no workload {', '.join(sorted(unknown))}; there are {', '.join(MAKERS)}")
     compile_c("loop.c", work)
-    return [make(work, scale) for name, make in makers.items() if not names or name in names]
+    return [make(work, scale) for name, make in MAKERS.items() if not names or name in names]
