@@ -109,11 +109,9 @@ static uint8_t *map_segment(struct hwi_writer *writer, uint64_t i)
   if (start)
     return start;
   uint8_t *before = i ? atomic_load(&writer->segments[i - 1].start) : NULL;
-  if (!before)
-    return NULL;
-  uint8_t *mine = hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes);
-  if (!mine)
-    return NULL;
+  uint8_t *mine = before ? hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes) : NULL;
+  if (!mine) /* unless another thread mapped it meanwhile, whereupon all of the one before was given back */
+    return atomic_load(&writer->segments[i].start);
   if (atomic_compare_exchange_strong(&writer->segments[i].start, &start, mine)) {
     give_back(writer, i - 1, PAGE);
     return mine;
