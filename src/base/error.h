@@ -22,10 +22,10 @@ enum hw_status {
 };
 
 struct hwi_error {
-  int status;       /* enum hw_status */
-  int os_error;     /* errno of the failed call, or 0 */
-  uint64_t offset;  /* in the file, where `status` is HW_ERR_DAMAGED */
-  char text[512];   /* a whole sentence for the user: what, where, and what to do. No newline */
+  int status;      /* enum hw_status */
+  int os_error;    /* errno of the failed call, or 0 */
+  uint64_t offset; /* in the file, where `status` is HW_ERR_DAMAGED */
+  char text[512];  /* a whole sentence for the user: what, where, and what to do. No newline */
 };
 
 /* Fills *error (which may be NULL) and returns status. errno is kept as `os_error` where status is HW_ERR_IO. Thread-safe. */

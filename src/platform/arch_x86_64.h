@@ -8,7 +8,7 @@
 
 enum {
   HWI_ARCH_ELF_MACHINE = 62,
-  HWI_ARCH_ADDRESS_BITS = 47, /* of user space */
+  HWI_ARCH_ADDRESS_BITS = 47,  /* of user space */
   HWI_ARCH_SIGNAL_PC = 8 * 16, /* offsets in the general registers of a signal frame's context */
   HWI_ARCH_SIGNAL_SP = 8 * 15,
   HWI_ARCH_SIGNAL_BP = 8 * 10,
@@ -17,13 +17,12 @@ enum {
 /* The registers of the function that this is part of, by their DWARF numbers, as far as a callee must preserve them. */
 static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *value, uint32_t *known)
 {
-  __asm__ volatile(
-      "movq %%rbx, 3*8(%0)\n\tmovq %%rbp, 6*8(%0)\n\tmovq %%rsp, 7*8(%0)\n\tmovq %%r12, 12*8(%0)\n\t"
-      "movq %%r13, 13*8(%0)\n\tmovq %%r14, 14*8(%0)\n\tmovq %%r15, 15*8(%0)\n\tleaq 0(%%rip), %%rax\n\t"
-      "movq %%rax, 16*8(%0)"
-      :
-      : "r"(value)
-      : "rax", "memory");
+  __asm__ volatile("movq %%rbx, 3*8(%0)\n\tmovq %%rbp, 6*8(%0)\n\tmovq %%rsp, 7*8(%0)\n\tmovq %%r12, 12*8(%0)\n\t"
+                   "movq %%r13, 13*8(%0)\n\tmovq %%r14, 14*8(%0)\n\tmovq %%r15, 15*8(%0)\n\tleaq 0(%%rip), %%rax\n\t"
+                   "movq %%rax, 16*8(%0)"
+                   :
+                   : "r"(value)
+                   : "rax", "memory");
   *known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16;
 }
 

@@ -72,8 +72,8 @@ bool hwi_os_thread_is_gone(uint32_t tid);    /* of this process */
 void hwi_os_thread_name(char name[HWI_OS_NAME_BYTES]);
 void hwi_os_thread_policy(uint8_t *policy, uint8_t *priority);
 uint64_t hwi_os_rss_peak_bytes(void);
-bool hwi_os_is_privileged(void);       /* setuid, setgid, capabilities: the environment is not to be trusted */
-uint64_t hwi_os_file_size_limit(void); /* RLIMIT_FSIZE; UINT64_MAX: none */
+bool hwi_os_is_privileged(void);           /* setuid, setgid, capabilities: the environment is not to be trusted */
+uint64_t hwi_os_file_size_limit(void);     /* RLIMIT_FSIZE; UINT64_MAX: none */
 uint64_t hwi_os_address_space_limit(void); /* RLIMIT_AS */
 uint64_t hwi_os_free_disk_bytes(const char *dir); /* for this user, on dir's file system; 0: unknown */
 

@@ -62,8 +62,7 @@ bool hwi_audit_is_same(struct hwi_lane *lane, const struct hwi_caller *caller, s
   if (!walk->met)
     return true;
   hwi_session_count(&hwi_session.audited, &hwi_session.header->audited_stacks);
-  bool same = is_same_by_rows(lane, caller, walk) &&
-              (!hwi_session.options.check || is_same_by_cfi(lane, caller, walk));
+  bool same = is_same_by_rows(lane, caller, walk) && (!hwi_session.options.check || is_same_by_cfi(lane, caller, walk));
   if (!same)
     hwi_session_count(&hwi_session.differences, &hwi_session.header->audit_differences);
   return same;

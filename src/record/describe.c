@@ -49,7 +49,8 @@ void hwi_describe_image(struct hwi_lane *lane)
 void hwi_describe_rss(struct hwi_lane *lane, bool at_end)
 {
   uint64_t now = hwi_os_monotonic_ns(), last = atomic_load_explicit(&hwi_session.last_rss_ns, memory_order_relaxed);
-  if ((now - last < RSS_INTERVAL_NS && !at_end) || !atomic_compare_exchange_strong(&hwi_session.last_rss_ns, &last, now))
+  if ((now - last < RSS_INTERVAL_NS && !at_end) ||
+      !atomic_compare_exchange_strong(&hwi_session.last_rss_ns, &last, now))
     return;
   uint8_t head[HWI_VARINT_MAX_BYTES];
   uint64_t bytes = hwi_os_rss_peak_bytes();

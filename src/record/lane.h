@@ -69,10 +69,10 @@ struct hwi_walked; /* see walk.c */
 
 struct hwi_lane {
   uintptr_t busy;
-  uint8_t *at, *end; /* where the next event goes; the last byte that one may touch lies below `end` */
+  uint8_t *at, *end;             /* where the next event goes; the last byte that one may touch lies below `end` */
   struct hw_chunk_header *chunk; /* NULL: none yet */
   uint64_t last_tick, last_address, last_node_address;
-  uint32_t last_node; /* defined in this chunk */
+  uint32_t last_node;   /* defined in this chunk */
   uint64_t event_count; /* of this lane: which stacks are audited */
   struct hwi_kept kept;
   struct hwi_range range;
@@ -81,10 +81,10 @@ struct hwi_lane {
   uint32_t fresh_room;
   uint32_t unload_epoch; /* that kept and rows belong to */
   uint32_t stream, sequence;
-  uint32_t chunk_bytes; /* of the open chunk, and from it of the next */
-  uint64_t chunk_began; /* clock */
-  uint32_t thread;      /* number of the thread whose events these are */
-  bool is_new_chunk;    /* since stream.c last looked */
+  uint32_t chunk_bytes;                   /* of the open chunk, and from it of the next */
+  uint64_t chunk_began;                   /* clock */
+  uint32_t thread;                        /* number of the thread whose events these are */
+  bool is_new_chunk;                      /* since stream.c last looked */
   uint32_t recent_nodes[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h; 0: the slot is empty */
   struct {
     uint64_t size, usable, address;

@@ -35,7 +35,7 @@ enum {
   SECOND_LOG2 = 10, /* slots of a grown one at least: a page */
   ENTRY_SHIFT = 24, /* of a node's second word: the entry above the parent's number */
   HIGH_SHIFT = 16,  /* of its third: the address's upper 16 bits above the module's number */
-  BLOCK_LOG2 = 16, /* nodes in a block */
+  BLOCK_LOG2 = 16,  /* nodes in a block */
   BLOCK_COUNT = NODE_LIMIT >> BLOCK_LOG2,
 };
 

@@ -9,16 +9,16 @@
 #include "trace/format.h"
 
 struct hwi_options {
-  char output[HWI_OS_PATH_BYTES];    /* HEAPWRIGHT_OUTPUT; empty: the default place */
-  char only_process[128];            /* HEAPWRIGHT_ONLY_PROCESS; empty: every image */
-  uint8_t run_id[HW_ID_BYTES];       /* HEAPWRIGHT_RUN */
+  char output[HWI_OS_PATH_BYTES]; /* HEAPWRIGHT_OUTPUT; empty: the default place */
+  char only_process[128];         /* HEAPWRIGHT_ONLY_PROCESS; empty: every image */
+  uint8_t run_id[HW_ID_BYTES];    /* HEAPWRIGHT_RUN */
   bool has_run_id;
-  bool usable;                       /* HEAPWRIGHT_USABLE */
-  bool paused;                       /* HEAPWRIGHT_PAUSED */
-  bool children;                     /* HEAPWRIGHT_CHILDREN */
-  bool check;                        /* HEAPWRIGHT_CHECK */
-  uint32_t depth;                    /* HEAPWRIGHT_DEPTH */
-  uint64_t max_size;                 /* HEAPWRIGHT_MAX_SIZE; 0: the default */
+  bool usable;                        /* HEAPWRIGHT_USABLE */
+  bool paused;                        /* HEAPWRIGHT_PAUSED */
+  bool children;                      /* HEAPWRIGHT_CHILDREN */
+  bool check;                         /* HEAPWRIGHT_CHECK */
+  uint32_t depth;                     /* HEAPWRIGHT_DEPTH */
+  uint64_t max_size;                  /* HEAPWRIGHT_MAX_SIZE; 0: the default */
   char state_home[HWI_OS_PATH_BYTES]; /* XDG_STATE_HOME, else HOME/.local/state; empty: neither */
 };
 

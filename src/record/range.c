@@ -5,7 +5,8 @@
 
 enum {
   PAGE = HWI_OS_PAGE_BYTES,
-  LARGEST_GAP = 256, /* pages that a stack may have grown by between two events; beyond that it counts as another stack */
+  LARGEST_GAP =
+      256, /* pages that a stack may have grown by between two events; beyond that it counts as another stack */
   LARGEST_STEP = 2048, /* pages that one load may extend the range by */
 };
 

@@ -146,8 +146,8 @@ uint64_t hwi_record_realloc_begin(void)
   return __builtin_expect(hwi_session.clock != 0, 1) ? tick_before() : 0;
 }
 
-static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t began, uint64_t ended, uintptr_t old, size_t size,
-                        void *block)
+static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t began, uint64_t ended, uintptr_t old,
+                        size_t size, void *block)
 {
   uint8_t *at = hwi_lane_begin(lane, HW_OP_REALLOC, began);
   at = hwi_put_varint(at, node);
@@ -159,7 +159,8 @@ static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t began, ui
   hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, lane->last_address));
 }
 
-void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size, void *block)
+void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size,
+                        void *block)
 {
   uintptr_t old_address = (uintptr_t)old;
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());

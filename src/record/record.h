@@ -20,8 +20,8 @@ struct hwi_caller {
 };
 
 /* To be used in the entry point itself, which then has a frame of its own. */
-#define HWI_CALLER()                                                            \
-  ((struct hwi_caller){((uintptr_t *)__builtin_frame_address(0))[1],            \
+#define HWI_CALLER()                                                                  \
+  ((struct hwi_caller){((uintptr_t *)__builtin_frame_address(0))[1],                  \
                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
                        ((uintptr_t *)__builtin_frame_address(0))[0]})
 
@@ -34,7 +34,8 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
 
 /* Around a real realloc: the first before it, the second after it gave out `block` (not NULL) for `old` (not NULL). */
 uint64_t hwi_record_realloc_begin(void);
-void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size, void *block);
+void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size,
+                        void *block);
 
 /* After the real allocator returned NULL because it had no memory (or refused the arguments). */
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align);

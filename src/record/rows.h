@@ -20,7 +20,8 @@ static inline struct hwi_row_hit hwi_rows_find(struct hwi_lane *lane, uintptr_t 
 
 /* The node of the frame that goes on at the return address `pc` (found by hwi_rows_find before), below `parent`, with `entry`
  * called from it. */
-static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint32_t module, uint8_t entry);
+static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint32_t module,
+                                     uint8_t entry);
 
 /* Forgets all rows: a module was unloaded. */
 void hwi_rows_drop(struct hwi_rows *rows);
@@ -28,9 +29,9 @@ void hwi_rows_drop(struct hwi_rows *rows);
 /* --- the look-ups, in full: they are on the hot path --- */
 
 enum {
-  HWI_ROWS_KIND_BITS = 4, /* of `what`: the kind below the offset */
+  HWI_ROWS_KIND_BITS = 4,    /* of `what`: the kind below the offset */
   HWI_ROWS_EXACT_SHIFT = 55, /* of the key: above the pc */
-  HWI_ROWS_BP_SHIFT = 56, /* of the key: bp_words above that */
+  HWI_ROWS_BP_SHIFT = 56,    /* of the key: bp_words above that */
 };
 
 #define HWI_ROWS_KEY_MASK ((UINT64_C(1) << HWI_ROWS_BP_SHIFT) - 1)
@@ -62,7 +63,8 @@ static inline struct hwi_row_hit hwi_rows_find(struct hwi_lane *lane, uintptr_t 
 }
 
 /* A frame mostly is in one of the contexts that it was in before, and its slot is at hand: the tree need not be asked. */
-static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint32_t module, uint8_t entry)
+static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint32_t module,
+                                     uint8_t entry)
 {
   enum { ENTRY_SHIFT = 24 }; /* above all node numbers */
   uint64_t key = hwi_rows_key(pc, false);
@@ -74,7 +76,8 @@ static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uin
     return hwi_nodes_find(lane, parent, pc, module, entry);
   if (slot->last[0].context == context)
     return slot->last[0].node;
-  uint32_t node = slot->last[1].context == context ? slot->last[1].node : hwi_nodes_find(lane, parent, pc, module, entry);
+  uint32_t node =
+      slot->last[1].context == context ? slot->last[1].node : hwi_nodes_find(lane, parent, pc, module, entry);
   if (node == HWI_NODE_UNKNOWN)
     return node;
   slot->last[1] = slot->last[0];

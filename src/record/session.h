@@ -35,7 +35,7 @@ struct hwi_session {
   bool keep_usable;
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
-  char name[HWI_OS_PATH_BYTES]; /* NAME of the run: the trace of its first image */
+  char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */
   _Atomic uint32_t thread_count; /* numbers given to threads */
   _Atomic uint32_t stream_count; /* numbers given to streams */
   _Atomic uint64_t lost, truncated, unfinished, audited, differences, node_limit_hits;

@@ -96,7 +96,8 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
       return HWI_WALK_LOST;
     if (!reached)
       continue;
-    *at = (struct hwi_place){registers.value[HWI_REG_RA], registers.value[HWI_REG_SP], registers.value[HWI_REG_BP], exact};
+    *at = (struct hwi_place){registers.value[HWI_REG_RA], registers.value[HWI_REG_SP], registers.value[HWI_REG_BP],
+                             exact};
     return HWI_WALK_GOES_ON;
   }
   return HWI_WALK_LOST;
@@ -120,7 +121,8 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
   return false;
 }
 
-enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked, struct hwi_place *at)
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked,
+                                   struct hwi_place *at)
 {
   uintptr_t cfa, pc, bp = at->bp;
   switch (row.kind) {

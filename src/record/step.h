@@ -45,7 +45,8 @@ struct hwi_walk {
 };
 
 /* Replaces *at, the place that `walked` was filled from, by its caller's, and adds to `walked` the words loaded. */
-enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked, struct hwi_place *at);
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked,
+                                   struct hwi_place *at);
 
 /* Is the calling thread's stack known from here to its outermost frame, without a signal frame on it? *outermost gets the
  * outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no lane. */

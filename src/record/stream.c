@@ -54,7 +54,9 @@ static void recover_lane(struct hwi_lane *lane)
 
 static bool is_abandoned(const struct hwi_lane *lane, uintptr_t frame)
 {
-  enum { LARGEST_DISTANCE = 1 << 20 }; /* below the stack pointer: a popped frame further away may be on another stack */
+  enum {
+    LARGEST_DISTANCE = 1 << 20
+  }; /* below the stack pointer: a popped frame further away may be on another stack */
   uintptr_t outermost;
   return lane->busy + LARGEST_DISTANCE > frame && hwi_step_is_uninterrupted(&outermost) && lane->busy < outermost;
 }
@@ -101,7 +103,8 @@ static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane, boo
   char name[HWI_OS_NAME_BYTES];
   hwi_os_thread_name(name);
   hwi_os_thread_policy(&policy, &priority);
-  if (!is_new && policy == stream->policy && priority == stream->priority && memcmp(name, stream->name, sizeof name) == 0)
+  if (!is_new && policy == stream->policy && priority == stream->priority &&
+      memcmp(name, stream->name, sizeof name) == 0)
     return;
   stream->policy = policy;
   stream->priority = priority;

@@ -146,7 +146,8 @@ static bool make_room_kept(struct hwi_kept *kept, uint32_t frames, uint32_t word
   uint32_t more_words = words > 2 * FIRST_FRAMES ? 2 * words : 2 * FIRST_FRAMES;
   return (frames <= kept->frame_room ||
           hwi_grow((void **)&kept->frames, &kept->frame_room, more_frames, sizeof *kept->frames)) &&
-         (words <= kept->word_room || hwi_grow((void **)&kept->words, &kept->word_room, more_words, sizeof *kept->words));
+         (words <= kept->word_room ||
+          hwi_grow((void **)&kept->words, &kept->word_room, more_words, sizeof *kept->words));
 }
 
 /* Makes the kept stack the first `base` kept frames and the fresh ones. */

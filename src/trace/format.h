@@ -53,15 +53,15 @@ enum hw_control { HW_CONTROL_RECORD = 0, HW_CONTROL_PAUSE = 1 };
 /* What the target says about itself. From any STOPPED state on, the trace is silent until the end. */
 enum hw_trace_state {
   HW_STATE_RECORDING = 0,
-  HW_STATE_EXITED = 1,          /* the program reached the end of its destructors; late events may follow */
-  HW_STATE_STOPPED_LIMIT = 2,   /* the window is full */
-  HW_STATE_STOPPED_DISK = 3,    /* the file system had no space for the next chunk */
-  HW_STATE_STOPPED_MEMORY = 4,  /* no memory for the recorder's own tables */
+  HW_STATE_EXITED = 1,         /* the program reached the end of its destructors; late events may follow */
+  HW_STATE_STOPPED_LIMIT = 2,  /* the window is full */
+  HW_STATE_STOPPED_DISK = 3,   /* the file system had no space for the next chunk */
+  HW_STATE_STOPPED_MEMORY = 4, /* no memory for the recorder's own tables */
 };
 
 enum hw_image_origin {
-  HW_ORIGIN_EXEC = 0,  /* began with an exec */
-  HW_ORIGIN_FORK = 1,  /* began with a fork: inherits blocks, nodes and modules of its parent */
+  HW_ORIGIN_EXEC = 0, /* began with an exec */
+  HW_ORIGIN_FORK = 1, /* began with a fork: inherits blocks, nodes and modules of its parent */
 };
 
 struct hw_anchor { /* one moment on two clocks; several give the rate of the event clock */
@@ -82,15 +82,15 @@ struct hw_trace_header {
   uint8_t origin; /* enum hw_image_origin */
   uint16_t reserved0;
   uint32_t page_bytes;
-  uint32_t depth_limit;   /* frames kept a stack */
-  uint64_t window_bytes;  /* raw: where the window ends and sections may follow. packed: HW_TRACE_HEADER_BYTES */
+  uint32_t depth_limit;  /* frames kept a stack */
+  uint64_t window_bytes; /* raw: where the window ends and sections may follow. packed: HW_TRACE_HEADER_BYTES */
   uint8_t run_id[HW_ID_BYTES];
   uint8_t image_id[HW_ID_BYTES];
   uint8_t parent_image_id[HW_ID_BYTES]; /* zeros: none known */
   uint32_t pid;
   uint32_t ppid;
-  uint64_t process_start; /* field 22 of /proc/PID/stat: with pid, names a process for as long as the machine is up */
-  uint32_t inherited_nodes;   /* fork: nodes numbered below this (and above 0) are the parent's */
+  uint64_t process_start;   /* field 22 of /proc/PID/stat: with pid, names a process for as long as the machine is up */
+  uint32_t inherited_nodes; /* fork: nodes numbered below this (and above 0) are the parent's */
   uint32_t inherited_modules; /* fork: modules numbered below this (and above 0) are the parent's */
   struct hw_anchor start;
   uint64_t start_realtime_ns; /* since 1970 */
@@ -104,7 +104,7 @@ struct hw_trace_header {
   uint32_t reserved2;
 
   /* Written by the target while it runs. Single aligned stores; hints to a reader, who trusts none of them. */
-  uint32_t state;      /* enum hw_trace_state */
+  uint32_t state; /* enum hw_trace_state */
   uint32_t reserved3;
   uint64_t stop_clock; /* when `state` became a STOPPED one, in clock units */
   uint64_t used_bytes; /* chunks begin below this offset */
@@ -133,8 +133,8 @@ enum hw_chunk_state { HW_CHUNK_OPEN = 1, HW_CHUNK_RETIRED = 2 };
 /* Invariant: `valid_bytes` only grows, and the bytes below it are complete events. */
 struct hw_chunk_header {
   uint32_t magic;
-  uint32_t bytes; /* header included; a multiple of the page */
-  uint64_t off;   /* of this header in the file */
+  uint32_t bytes;     /* header included; a multiple of the page */
+  uint64_t off;       /* of this header in the file */
   uint64_t image_tag; /* the first 8 bytes of the trace's image_id */
   uint32_t stream;    /* from 0 */
   uint32_t sequence;  /* of this chunk in its stream, from 0 without gaps */
@@ -172,8 +172,8 @@ enum hw_op {
   HW_OP_REALLOC = 6,       /* node, varint ticks from the old block's end to the new one's birth (which is what the next
                               event's dt counts from), old address (0 delta form as above), size, new address.
                               The old block ends at this event's time. New address 0 never occurs (see FREE_VIA, FAILED). */
-  HW_OP_FAILED = 7,        /* alignment (byte: its log2), node, varint of size: a call that returned NULL with no memory */
-  HW_OP_NODE = 8,          /* zigzag of number - (the chunk's last NODE number + 1), zigzag of number - parent number, varint of
+  HW_OP_FAILED = 7, /* alignment (byte: its log2), node, varint of size: a call that returned NULL with no memory */
+  HW_OP_NODE = 8, /* zigzag of number - (the chunk's last NODE number + 1), zigzag of number - parent number, varint of
                               module << 1 | has entry, entry (byte) if so, zigzag of address - the chunk's last NODE
                               address. The last number and address are 0 at the start of a chunk */
   HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
@@ -194,9 +194,11 @@ enum { HW_OP_BITS = 4, HW_OP_MASK = 15, HW_DT_LONG = 15, HW_EVENT_MAX_BYTES = 80
 
 /* Payloads of HW_OP_RECORD. `text` runs to the end of the payload. */
 enum hw_record_type {
-  HW_RECORD_MODULE = 1,  /* varint number, varint start, varint end - start, varint load bias, byte build-id length, build-id,
+  HW_RECORD_MODULE =
+      1, /* varint number, varint start, varint end - start, varint load bias, byte build-id length, build-id,
                             text path (empty: the kernel's vdso) */
-  HW_RECORD_THREAD = 2,  /* varint number, varint tid, byte policy (SCHED_*; 255 unknown), byte priority, text name. From here
+  HW_RECORD_THREAD =
+      2, /* varint number, varint tid, byte policy (SCHED_*; 255 unknown), byte priority, text name. From here
                             on the stream's events belong to this thread; sent again when something changed */
   HW_RECORD_COMMAND = 3, /* text: the arguments, each ended by NUL; cut at 16 KiB */
   HW_RECORD_EXE = 4,     /* text: path of the executable */
@@ -208,10 +210,12 @@ enum hw_record_type {
 };
 
 enum hw_note {
-  HW_NOTE_OWN_MALLOC = 1,   /* text: the module that defines malloc ahead of the recorder; its calls are not seen */
-  HW_NOTE_OWN_NEW = 2,      /* text: the module that defines operator new ahead of the recorder; seen where it calls malloc */
-  HW_NOTE_BOOT_BLOCKS = 3,  /* text: decimal count of blocks given out before libc was ready, which have no stack */
-  HW_NOTE_STATIC_ALLOCATOR = 4, /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
+  HW_NOTE_OWN_MALLOC = 1, /* text: the module that defines malloc ahead of the recorder; its calls are not seen */
+  HW_NOTE_OWN_NEW =
+      2, /* text: the module that defines operator new ahead of the recorder; seen where it calls malloc */
+  HW_NOTE_BOOT_BLOCKS = 3, /* text: decimal count of blocks given out before libc was ready, which have no stack */
+  HW_NOTE_STATIC_ALLOCATOR =
+      4, /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
 };
 
 /* What the usable size of a block is on glibc, for most sizes; events carry the difference. */

@@ -49,7 +49,8 @@ static void fill_header(struct hw_trace_header *to, const struct hw_trace_header
   memcpy(to->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES); /* last: what has the magic has a header */
 }
 
-int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes, const struct hw_trace_header *header)
+int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes,
+                    const struct hw_trace_header *header)
 {
   window_bytes = whole_pages(window_bytes < SMALLEST_WINDOW_BYTES ? SMALLEST_WINDOW_BYTES : window_bytes);
   uint64_t segment_bytes = whole_pages(window_bytes / (HWI_WRITER_SEGMENTS / 2)) + PAGE;
@@ -146,7 +147,8 @@ struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t byt
   uint64_t off = cut(writer, bytes);
   if (!off) {
     uint64_t next = atomic_load_explicit(&writer->next_off, memory_order_relaxed);
-    *reason = writer->window_bytes - next < 2 * writer->segment_bytes ? HW_STATE_STOPPED_LIMIT : HW_STATE_STOPPED_MEMORY;
+    *reason =
+        writer->window_bytes - next < 2 * writer->segment_bytes ? HW_STATE_STOPPED_LIMIT : HW_STATE_STOPPED_MEMORY;
     return NULL;
   }
   uint64_t i = segment_of(writer, off);

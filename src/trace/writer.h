@@ -36,7 +36,8 @@ struct hwi_writer {
 
 /* Creates the file and its header. `header` has what the caller knows; magic, sizes and the window are filled in. Fails
  * with a negative errno value (-EEXIST: the name is taken). */
-int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes, const struct hw_trace_header *header);
+int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes,
+                    const struct hw_trace_header *header);
 
 /* Unmaps all of the window; the file stays. No other thread may be using it. */
 void hwi_writer_close(struct hwi_writer *writer);

@@ -59,8 +59,8 @@ static void test_kinds(void **state)
 {
   struct forged *forged = *state;
   assert_row(ROW(0), HWI_ROW_SP, 0, 8);
-  assert_row(ROW(0x0e, 0xb0, 0x01), HWI_ROW_SP, 0, 176);               /* def_cfa_offset */
-  assert_row(ROW(0x0c, 6, 16, 0x86, 2), HWI_ROW_BP, -2, 16);           /* def_cfa bp; bp at CFA - 16 */
+  assert_row(ROW(0x0e, 0xb0, 0x01), HWI_ROW_SP, 0, 176);     /* def_cfa_offset */
+  assert_row(ROW(0x0c, 6, 16, 0x86, 2), HWI_ROW_BP, -2, 16); /* def_cfa bp; bp at CFA - 16 */
   /* a realigned frame: CFA = [bp - 8], bp in [bp] or [bp + 8]; with bp anywhere else no row holds it */
   assert_row(ROW(0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0), HWI_ROW_BP_DEREF, 0, -8);
   assert_row(ROW(0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 8), HWI_ROW_BP_DEREF, 1, -8);

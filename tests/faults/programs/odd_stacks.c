@@ -71,7 +71,8 @@ NOINLINE static void interrupted(int signal)
 
 NOINLINE static void run_signals(void)
 {
-  stack_t stack = {.ss_sp = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), .ss_size = 65536};
+  stack_t stack = {.ss_sp = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                   .ss_size = 65536};
   sigaltstack(&stack, NULL);
   sigaction(SIGUSR1, &(struct sigaction){.sa_handler = in_handler, .sa_flags = SA_ONSTACK}, NULL);
   sigaction(SIGUSR2, &(struct sigaction){.sa_handler = in_handler}, NULL);
@@ -94,9 +95,10 @@ NOINLINE static void call_generated(generated *code, size_t size)
 
 NOINLINE static void run_generated(void)
 {
-  static const uint8_t with_pointer[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
-  static const uint8_t without[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0,
-                                    0x48, 0x83, 0xc4, 0x08, 0xc3};
+  static const uint8_t with_pointer[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8,
+                                         0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+  static const uint8_t without[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x89, 0xf8, 0x48, 0x89,
+                                    0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x08, 0xc3};
   uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   memcpy(page, with_pointer, sizeof with_pointer);
   memcpy(page + 64, without, sizeof without);
@@ -119,7 +121,8 @@ NOINLINE static void run_garbage(void)
   for (int i = 0; i < 20000; i++) {
     x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     uintptr_t here = (uintptr_t)&x;
-    uintptr_t garbage[] = {x, x >> 17, here + (x >> 44), here - (x >> 44), here + (x >> 40 & ~UINT64_C(7)), here | 7, 0, 8};
+    uintptr_t garbage[] = {x, x >> 17, here + (x >> 44), here - (x >> 44), here + (x >> 40 & ~UINT64_C(7)), here | 7,
+                           0, 8};
     run(get, 3003, garbage[i % 8]);
   }
 }
@@ -188,8 +191,8 @@ int main(int argc, char **argv)
     const char *name;
     void (*run)(void);
   } kinds[] = {{"contexts", run_contexts}, {"signals", run_signals}, {"generated", run_generated},
-               {"garbage", run_garbage},
-               {"vfork", run_vfork},       {"frames", run_frames},   {"orphans", run_orphans}};
+               {"garbage", run_garbage},   {"vfork", run_vfork},     {"frames", run_frames},
+               {"orphans", run_orphans}};
   for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; i++)
     if (!strcmp(argv[1], kinds[i].name))
       kinds[i].run();
