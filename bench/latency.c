@@ -2,7 +2,7 @@
  *
  * usage: latency CALLS    prints one JSON object
  *
- * Runs as a control loop does: at SCHED_FIFO where that is allowed ("fifo" says so), its own memory touched beforehand. It
+ * Runs as a control loop does: at SCHED_FIFO where that is allowed ("fifo" says so), its memory locked. It
  * sleeps for a quarter of the time that it works, so that the kernel's limit for real-time threads (95 % by default)
  * never stops it. Each call is timed on its own by clock_gettime, whose cost is in every figure: compare them with those
  * of a run without a recorder.
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 enum { CALLS_MAX = 100000000, BATCH_CALLS = 1000, SLEEP_PART = 4, LIVE_BLOCKS = 1024, SIZE_MIN = 16, SIZE_MASK = 1023 };
@@ -98,6 +99,8 @@ int main(int argc, char **argv)
   for (int i = 0; i < LIVE_BLOCKS; i++)
     live[i] = malloc(SIZE_MIN + (next_random() & SIZE_MASK));
   int fifo = sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = PRIORITY}) == 0;
+  if (fifo && mlockall(MCL_CURRENT | MCL_FUTURE))
+    fprintf(stderr, "latency: memory is not locked\n");
   while (taken < calls) {
     uint64_t start = now_ns();
     batch(DEPTH);

@@ -128,11 +128,20 @@ def load(path):
         raise SystemExit(f"bench: no {path} yet; run without --show and --add first") from None
 
 
+def command():
+    """What a user would type for the same figures."""
+    words = sys.argv[1:]
+    if "--build" in words:
+        at = words.index("--build")
+        del words[at : at + 2]
+    flags = shlex.join(words)
+    return "make bench" + (f" BENCH_FLAGS={shlex.quote(flags)}" if flags else "")
+
+
 def measured(given, path):
     settings = settings_of(given)
     results = load(path) if given.add else {"workloads": {}, "latency": {}}
-    command = "make bench" + (f" BENCH_FLAGS={shlex.quote(os.environ['BENCH_FLAGS'])}" if os.environ.get("BENCH_FLAGS") else "")
-    results.update(command=command, machine=machine(), scale=settings.scale, rounds=settings.rounds,
+    results.update(command=command(), machine=machine(), scale=settings.scale, rounds=settings.rounds,
                    date=datetime.date.today().isoformat())
     folder = os.path.abspath(given.folder or os.path.join(given.build, "bench"))
     os.makedirs(folder, exist_ok=True)

@@ -146,8 +146,8 @@ def latencies(results):
             worst = " ".join(f"{ns / 1000:,.0f}" for ns in each["max_ns_of_rounds"])
             rows.append([place, TITLES[name], *cells, worst, "yes" if each["fifo"] else "no"])
     head = ["trace on", "recorder", "p50", "p99", "p99.99", "max", "max of each round, us", "SCHED_FIFO"]
-    text = ("Nanoseconds of a single malloc or free in a loop that sleeps a fifth of the time (added, against no recorder), "
-            "the cost of reading the clock included; the median of the rounds.")
+    text = ("Nanoseconds of a single malloc or free in a loop with its memory locked that sleeps a fifth of the time (added, against "
+            "no recorder), the cost of reading the clock included; the median of the rounds.")
     if rows:
         calls = next(iter(found.values()))["calls"]
         text = f"{calls:,} calls. {text}"
