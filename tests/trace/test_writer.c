@@ -1,0 +1,150 @@
+/* test_writer.c - chunks from many threads fill the window to its end, none lost, none twice, and nothing stays mapped
+ *
+ * Breaks if two threads get overlapping chunks, if a segment is unmapped while a chunk of it is in use or while the next one
+ * is made from its seed, or if retired chunks keep their pages.
+ */
+#include "trace/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 4, PAGE = 4096, WINDOW_BYTES = 48 << 20, MOST_PAGES = 64 };
+
+static struct hwi_writer writer;
+static char path[64];
+static uint64_t chunk_counts[THREADS];
+
+static int make_path(void **state)
+{
+  (void)state;
+  snprintf(path, sizeof path, "/tmp/heapwright-test-writer-%d.hwt", (int)getpid());
+  unlink(path);
+  return 0;
+}
+
+static int remove_path(void **state)
+{
+  (void)state;
+  return unlink(path);
+}
+
+/* Takes chunks of changing sizes, two at a time, fills and retires them until there are no more. */
+static void *fill_window(void *argument)
+{
+  uint32_t stream = (uint32_t)(uintptr_t)argument, sequence = 0, bytes = 0, before_bytes = 0;
+  struct hw_chunk_header *before = NULL, *chunk;
+  enum hw_trace_state reason = HW_STATE_RECORDING;
+  for (;;) {
+    bytes = (1 + sequence * 7 % MOST_PAGES) * PAGE;
+    struct hw_chunk_header like = {.stream = stream, .sequence = sequence};
+    chunk = hwi_writer_chunk(&writer, bytes, &like, &reason);
+    if (before) {
+      before->valid_bytes = before_bytes - (uint32_t)sizeof *before;
+      hwi_writer_retire(&writer, before, before_bytes);
+    }
+    if (!chunk)
+      break;
+    memset(chunk + 1, (int)(stream + 1), bytes - sizeof *chunk);
+    before = chunk;
+    before_bytes = bytes;
+    sequence++;
+  }
+  chunk_counts[stream] = sequence;
+  return (void *)(uintptr_t)reason;
+}
+
+static void check_chunk(const uint8_t *chunk, const struct hw_chunk_header *header, uint64_t off)
+{
+  assert_int_equal(header->off, off);
+  assert_int_equal(header->state, HW_CHUNK_RETIRED);
+  assert_true(header->stream < THREADS);
+  for (uint32_t i = sizeof *header; i < header->bytes; i++)
+    if (chunk[i] != header->stream + 1)
+      fail_msg("byte %u of the chunk at %llu is %d", i, (unsigned long long)off, chunk[i]);
+}
+
+/* Every chunk is in the file once, with all of its bytes. */
+static void check_file(void)
+{
+  static uint8_t chunk[MOST_PAGES * PAGE];
+  uint64_t seen[THREADS] = {0};
+  int fd = open(path, O_RDONLY);
+  for (uint64_t off = HW_CHUNKS_OFF; off < WINDOW_BYTES;) {
+    struct hw_chunk_header header;
+    assert_true(pread(fd, &header, sizeof header, (off_t)off) == (ssize_t)sizeof header);
+    if (header.magic != HW_CHUNK_MAGIC) {
+      off += PAGE;
+      continue;
+    }
+    assert_true(header.bytes <= sizeof chunk);
+    assert_int_equal(pread(fd, chunk, header.bytes, (off_t)off), header.bytes);
+    check_chunk(chunk, &header, off);
+    seen[header.stream]++;
+    off += header.bytes;
+  }
+  close(fd);
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(seen[i], chunk_counts[i]);
+}
+
+/* How many bytes of the file this process maps. */
+static uint64_t mapped_bytes(void)
+{
+  char line[512];
+  uint64_t bytes = 0, start, end;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (fgets(line, sizeof line, maps))
+    if (strstr(line, path) && sscanf(line, "%lx-%lx", &start, &end) == 2)
+      bytes += end - start;
+  fclose(maps);
+  return bytes;
+}
+
+static void test_threads_fill_the_window(void **state)
+{
+  (void)state;
+  pthread_t ids[THREADS];
+  struct hw_trace_header header = {.pid = 1};
+  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  for (uintptr_t i = 0; i < THREADS; i++)
+    pthread_create(&ids[i], NULL, fill_window, (void *)i);
+  for (int i = 0; i < THREADS; i++) {
+    void *reason;
+    pthread_join(ids[i], &reason);
+    assert_int_equal((uintptr_t)reason, HW_STATE_STOPPED_LIMIT);
+  }
+  check_file();
+  uint64_t used = atomic_load(&writer.next_off);
+  assert_true(used > WINDOW_BYTES - (2 * MOST_PAGES * PAGE));
+  assert_true(mapped_bytes() <= 2 * writer.segment_bytes); /* the header and what is left of the last segments */
+  hwi_writer_close(&writer);
+  assert_int_equal(mapped_bytes(), 0);
+}
+
+static void test_a_taken_name_is_refused(void **state)
+{
+  (void)state;
+  struct hw_trace_header header = {.pid = 1};
+  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  struct hwi_writer second = {0};
+  assert_int_equal(hwi_writer_open(&second, path, WINDOW_BYTES, &header), -EEXIST);
+  hwi_writer_close(&writer);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_threads_fill_the_window, make_path, remove_path),
+      cmocka_unit_test_setup_teardown(test_a_taken_name_is_refused, make_path, remove_path),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
