@@ -5,10 +5,8 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
-#include "record/describe.h"
 #include "record/modules.h"
 #include "record/nodes.h"
-#include "record/notes.h"
 #include "record/place.h"
 #include "record/stream.h"
 
@@ -187,43 +185,4 @@ void hwi_session_loader_returned(void)
   uint64_t count = hwi_os_unload_count();
   if (atomic_exchange(&hwi_session.unload_count, count) != count)
     atomic_fetch_add(&hwi_session.unload_epoch, 1);
-}
-
-/* --- the library's own begin and end in the target --- */
-
-/* A program whose calls are all out of sight makes no event; its trace is begun here to say so. */
-static __attribute__((constructor)) void library_begins(void)
-{
-  hwi_os_prepare_thread_end(hwi_stream_thread_ends);
-  if (hwi_stream_self)
-    hwi_os_at_thread_end(hwi_stream_self);
-  bool has_begun = hwi_stream_self != NULL;
-  if (!hwi_notes_find() && !has_begun)
-    return;
-  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
-  if (!lane)
-    return;
-  if (has_begun) /* else the beginning wrote them */
-    hwi_notes_put(lane);
-  hwi_stream_leave(lane);
-}
-
-static void put_exit(void)
-{
-  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
-  if (!lane)
-    return;
-  hwi_describe_rss(lane, true);
-  hwi_lane_put_record(lane, HW_RECORD_EXIT, NULL, 0, NULL, 0);
-  hwi_stream_leave(lane);
-}
-
-static __attribute__((destructor)) void library_ends(void)
-{
-  if (!atomic_load(&hwi_session.liveness->live) || !hwi_stream_self)
-    return;
-  hwi_stream_thread_ends(hwi_stream_self);
-  put_exit();
-  hwi_session_note_time();
-  __atomic_store_n(&hwi_session.header->state, HW_STATE_EXITED, __ATOMIC_RELEASE);
 }

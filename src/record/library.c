@@ -1,0 +1,46 @@
+/* library.c - what happens when the library is loaded into the target, and at the target's end
+ *
+ * Neither is needed for an event: those that come before and after are recorded as well.
+ */
+#include "platform/os.h"
+#include "record/describe.h"
+#include "record/notes.h"
+#include "record/session.h"
+#include "record/stream.h"
+
+/* A program whose calls are all out of sight makes no event; its trace is begun here to say so. */
+static __attribute__((constructor)) void library_begins(void)
+{
+  hwi_os_prepare_thread_end(hwi_stream_thread_ends);
+  if (hwi_stream_self)
+    hwi_os_at_thread_end(hwi_stream_self);
+  bool has_begun = hwi_stream_self != NULL;
+  if (!hwi_notes_find() && !has_begun)
+    return;
+  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
+  if (!lane)
+    return;
+  if (has_begun) /* else the beginning wrote them */
+    hwi_notes_put(lane);
+  hwi_stream_leave(lane);
+}
+
+static void put_exit(void)
+{
+  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
+  if (!lane)
+    return;
+  hwi_describe_rss(lane, true);
+  hwi_lane_put_record(lane, HW_RECORD_EXIT, NULL, 0, NULL, 0);
+  hwi_stream_leave(lane);
+}
+
+static __attribute__((destructor)) void library_ends(void)
+{
+  if (!atomic_load(&hwi_session.liveness->live) || !hwi_stream_self)
+    return;
+  hwi_stream_thread_ends(hwi_stream_self);
+  put_exit();
+  hwi_session_note_time();
+  __atomic_store_n(&hwi_session.header->state, HW_STATE_EXITED, __ATOMIC_RELEASE);
+}

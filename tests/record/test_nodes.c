@@ -1,0 +1,121 @@
+/* test_nodes.c - the tree of stacks gives a node the same number again, through all growth of its index and from many threads
+ *
+ * Breaks if a slot is lost while a table grows, if two nodes are taken for one, or if a definition is missing in the trace.
+ */
+#include "record/nodes.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { NODES = 400000, THREADS = 4, CHANGING = 16 };
+
+static char path[64];
+static uint32_t numbers[NODES];
+
+static int begin(void **state)
+{
+  (void)state;
+  struct hw_trace_header header = {.pid = 1};
+  snprintf(path, sizeof path, "/tmp/heapwright-test-nodes-%d.hwt", (int)getpid());
+  unlink(path);
+  hwi_nodes_init();
+  hwi_session.clock = HW_CLOCK_TSC;
+  assert_int_equal(hwi_writer_open(&hwi_session.writer, path, 256 << 20, &header), 0);
+  hwi_session.header = hwi_session.writer.header;
+  atomic_store(&hwi_session.phase, HWI_PHASE_ON);
+  return 0;
+}
+
+static int end(void **state)
+{
+  (void)state;
+  hwi_writer_close(&hwi_session.writer);
+  return unlink(path);
+}
+
+/* The i-th node: mostly a child of an earlier one, at addresses that repeat. */
+static uint32_t find(struct hwi_lane *lane, uint32_t i)
+{
+  uint32_t parent = i < CHANGING ? 0 : numbers[(i * UINT32_C(2654435761) >> 8) % (i / CHANGING * CHANGING)];
+  uintptr_t address = 0x7f0000001000 + i % 5000 * 16;
+  return hwi_nodes_find(lane, parent, address, i % 3, i % 7 ? HW_ENTRY_NONE : HW_ENTRY_MALLOC);
+}
+
+static void test_a_node_keeps_its_number(void **state)
+{
+  (void)state;
+  static struct hwi_lane lane;
+  static uint8_t is_taken[NODES + 2];
+  for (uint32_t i = 0; i < NODES; i++) {
+    numbers[i] = find(&lane, i);
+    assert_true(numbers[i] > 0 && numbers[i] < hwi_nodes_count());
+    is_taken[numbers[i]] = 1;
+  }
+  for (uint32_t i = 0; i < NODES; i++)
+    assert_int_equal(find(&lane, i), numbers[i]);
+  uint32_t distinct = 0;
+  for (uint32_t i = 0; i < NODES + 2; i++)
+    distinct += is_taken[i];
+  assert_int_equal(distinct, hwi_nodes_count() - 1);
+}
+
+struct finder {
+  struct hwi_lane lane;
+  uint32_t seed;
+  uint32_t *found;
+};
+
+static void *find_all(void *argument)
+{
+  struct finder *finder = argument;
+  for (uint32_t n = 0; n < NODES; n++) {
+    uint32_t i = (n + finder->seed * (NODES / THREADS)) % NODES;
+    finder->found[i] =
+        hwi_nodes_find(&finder->lane, 0, 0x550000000000 + (uintptr_t)i * 8, 1, i % 2 ? HW_ENTRY_NONE : HW_ENTRY_CALLOC);
+  }
+  return NULL;
+}
+
+/* Threads that insert the same nodes at once may give a few of them two numbers, but never one number to two nodes. */
+static void test_threads(void **state)
+{
+  (void)state;
+  static struct finder finders[THREADS];
+  pthread_t ids[THREADS];
+  uint32_t before = hwi_nodes_count(), *node_of = calloc(NODES * (THREADS + 1) + NODES, sizeof *node_of);
+  for (uint32_t t = 0; t < THREADS; t++) {
+    finders[t].lane.stream = finders[t].seed = t;
+    finders[t].found = calloc(NODES, sizeof *finders[t].found);
+    pthread_create(&ids[t], NULL, find_all, &finders[t]);
+  }
+  for (uint32_t t = 0; t < THREADS; t++)
+    pthread_join(ids[t], NULL);
+  uint32_t made = hwi_nodes_count() - before;
+  assert_true(made >= NODES && made < NODES + NODES / 10);
+  for (uint32_t t = 0; t < THREADS; t++) {
+    for (uint32_t i = 0; i < NODES; i++) {
+      uint32_t number = finders[t].found[i];
+      assert_true(number >= before && number < before + made);
+      assert_true(!node_of[number - before] || node_of[number - before] == i + 1);
+      node_of[number - before] = i + 1;
+    }
+    free(finders[t].found);
+  }
+  free(node_of);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_node_keeps_its_number),
+      cmocka_unit_test(test_threads),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}
