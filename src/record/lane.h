@@ -21,11 +21,13 @@
 #include "trace/format.h"
 
 struct hwi_frame {
-  uintptr_t pc;   /* where the frame goes on: a return address, or the interrupted pc */
-  uintptr_t sp;   /* its stack pointer at that moment */
-  uintptr_t bp;   /* its frame pointer register */
-  uint32_t node;  /* the node of the stack from the outermost frame to this one; 0: not looked up */
-  uint32_t words; /* how many of the kept words the steps outward from this frame and all outer ones loaded */
+  uintptr_t pc;        /* where the frame goes on: a return address, or the interrupted pc */
+  uintptr_t sp;        /* its stack pointer at that moment */
+  uintptr_t bp;        /* its frame pointer register */
+  uint32_t node;       /* the node of the stack from the outermost frame to this one; 0: not looked up */
+  uint32_t words : 31; /* how many of the kept words the steps outward from this frame and all outer ones loaded */
+  uint32_t
+      bp_is_free : 1; /* the step outward does not hang on bp: the frame saved its caller's, and uses it for other things */
 };
 
 struct hwi_word { /* loaded by a walk */

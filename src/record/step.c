@@ -155,6 +155,7 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, st
     return HWI_WALK_LOST;
   if (!is_code(pc))
     return pc ? HWI_WALK_LOST : HWI_WALK_OUTERMOST;
+  walked->bp_is_free = row.bp_words && (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF);
   *at = (struct hwi_place){pc, cfa, bp, false};
   return HWI_WALK_GOES_ON;
 }

@@ -24,7 +24,8 @@ struct hwi_place {
 struct hwi_walked {
   uintptr_t pc, sp, bp;
   uint32_t module;
-  uint32_t word_count;
+  uint16_t word_count;
+  bool bp_is_free; /* as in struct hwi_frame */
   struct hwi_word words[HWI_WALK_MOST_WORDS];
 };
 

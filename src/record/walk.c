@@ -5,7 +5,8 @@
  * not walked again but verified.
  *
  * Why that is right: the step from a frame to its caller is a function of (pc, sp, bp) and of the words that it loads, as
- * the CFI of loaded code is constant. So if the frames are equal and every word that the kept walk loaded from there on is
+ * the CFI of loaded code is constant; and where a frame finds its CFA by sp and its caller's bp in memory, not even of bp,
+ * which such code is free to use for anything. So if the frames are equal and every word that the kept walk loaded from there on is
  * unchanged, a walk would go the same way, to the last frame. The lane forgets the kept stack when anything else could
  * matter: a module was unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to
  * another stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
@@ -41,10 +42,20 @@ void hwi_walk_forget(struct hwi_lane *lane)
 
 /* --- the walk --- */
 
-static bool is_unchanged(const struct hwi_word *words, uint32_t count)
+static inline uintptr_t difference(const struct hwi_word *word)
 {
-  for (uint32_t i = 0; i < count; i++)
-    if (*(const volatile uintptr_t *)words[i].address != words[i].value)
+  return *(const volatile uintptr_t *)word->address ^ word->value;
+}
+
+/* Four at a time, so that the loads need not wait for one another's comparisons. */
+static inline bool is_unchanged(const struct hwi_word *words, uint32_t count)
+{
+  const struct hwi_word *end = words + count;
+  for (; end - words >= 4; words += 4)
+    if (difference(&words[0]) | difference(&words[1]) | difference(&words[2]) | difference(&words[3]))
+      return false;
+  for (; words < end; words++)
+    if (difference(words))
       return false;
   return true;
 }
@@ -58,17 +69,23 @@ static bool make_room_fresh(struct hwi_lane *lane, uint32_t count)
   return hwi_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
 }
 
+/* Would a walk go on from the kept frame as from this place? */
+static inline bool is_at(const struct hwi_frame *kept, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+{
+  return kept->sp == sp && kept->pc == pc && (kept->bp == bp || kept->bp_is_free);
+}
+
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, bool may_splice,
                                    struct hwi_walk *walk)
 {
   *walk = (struct hwi_walk){.range = &lane->range, .keepable = true, .met = lane->kept.frame_count};
-  const struct hwi_frame *kept = lane->kept.frames;
+  struct hwi_frame *kept = lane->kept.frames;
   struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
   for (;;) {
     while (may_splice && walk->met > 0 && kept[walk->met - 1].sp < at.sp)
       walk->met--;
-    if (may_splice && walk->met > 0 && kept[walk->met - 1].sp == at.sp && kept[walk->met - 1].pc == at.pc &&
-        kept[walk->met - 1].bp == at.bp && walk->keepable) {
+    if (may_splice && walk->met > 0 && is_at(&kept[walk->met - 1], at.pc, at.sp, at.bp) && walk->keepable) {
+      kept[walk->met - 1].bp = at.bp;
       if (is_unchanged(lane->kept.words, kept[walk->met - 1].words))
         return HWI_WALK_MET;
       may_splice = false;
@@ -82,6 +99,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
     step->bp = at.bp;
     step->module = hit.module;
     step->word_count = 0;
+    step->bp_is_free = false;
     enum hwi_walk_end end = hwi_step_outward(walk, hit.row, step, &at);
     if (end != HWI_WALK_GOES_ON)
       return end;
@@ -166,7 +184,7 @@ static bool keep_fresh(struct hwi_lane *lane, uint32_t base, uint32_t fresh_coun
     if (with_nodes && i)
       parent = hwi_rows_node(lane, parent, from->pc, from->module, HW_ENTRY_NONE);
     kept->frames[kept->frame_count++] =
-        (struct hwi_frame){from->pc, from->sp, from->bp, with_nodes && i ? parent : 0, words};
+        (struct hwi_frame){from->pc, from->sp, from->bp, with_nodes && i ? parent : 0, words, from->bp_is_free};
   }
   kept->word_count = words;
   return true;
@@ -228,11 +246,11 @@ static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk,
 }
 
 /* A stack that is not the one before. */
-static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
+static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, bool audited)
 {
   struct hwi_walk walk;
   enum hwi_walk_end end = hwi_walk_outward(lane, caller, lane->kept.frame_count > 0, &walk);
-  if (end == HWI_WALK_MET && is_audited(lane) && !hwi_audit_is_same(lane, caller, &walk)) {
+  if (end == HWI_WALK_MET && audited && !hwi_audit_is_same(lane, caller, &walk)) {
     hwi_walk_forget(lane); /* and believe the full walk */
     end = hwi_walk_outward(lane, caller, false, &walk);
   }
@@ -254,21 +272,25 @@ static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller
 }
 
 /* The very same stack as before: a loop that allocates. */
-static inline bool is_same_stack(const struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
+static inline bool is_same_stack(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
 {
-  const struct hwi_kept *kept = &lane->kept;
+  struct hwi_kept *kept = &lane->kept;
   if (kept->leaf == HWI_NO_LEAF)
     return false;
-  const struct hwi_frame *last = &kept->frames[kept->leaf];
-  return kept->leaf + 1 == kept->frame_count && kept->leaf_entry == entry && last->pc == caller->pc &&
-         last->sp == caller->sp && last->bp == caller->bp && is_unchanged(kept->words, last->words);
+  struct hwi_frame *last = &kept->frames[kept->leaf];
+  if (kept->leaf + 1 != kept->frame_count || kept->leaf_entry != entry ||
+      !is_at(last, caller->pc, caller->sp, caller->bp) || !is_unchanged(kept->words, last->words))
+    return false;
+  last->bp = caller->bp;
+  return true;
 }
 
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
 {
+  bool audited = is_audited(lane);
   if (!hwi_range_enter(&lane->range, caller->sp))
     hwi_walk_forget(lane);
-  else if (is_same_stack(lane, caller, entry) && !is_audited(lane))
+  else if (!audited && is_same_stack(lane, caller, entry))
     return lane->kept.frames[lane->kept.leaf].node;
-  return walk_anew(lane, caller, entry);
+  return walk_anew(lane, caller, entry, audited);
 }
