@@ -8,14 +8,21 @@
 
 #include "base/error.h"
 #include "trace/pack_event.h"
+#include "trace/recode.h"
 #include "trace/unpack.h"
 
-enum { LEVEL = 3 };
+enum {
+  PLAIN_LEVEL = 3,
+  COLUMNS_LEVEL = 6,              /* columns are short and alike: the level costs little beside finding them */
+  WORTH_RECODING_BYTES = 8 << 10, /* below, the columns' own sizes are more than what they save */
+};
 
 struct hwi_packer {
   ZSTD_CCtx *zstd;
   uint8_t *packed;
   size_t packed_room;
+  struct hwi_recoder *recoder; /* NULL: not needed yet */
+  struct hwi_columns_out columns;
 };
 
 struct hwi_packer *hwi_packer_create(void)
@@ -36,6 +43,8 @@ void hwi_packer_destroy(struct hwi_packer *packer)
   if (!packer)
     return;
   ZSTD_freeCCtx(packer->zstd);
+  hwi_recoder_destroy(packer->recoder);
+  hwi_columns_out_release(&packer->columns);
   free(packer->packed);
   free(packer);
 }
@@ -78,25 +87,52 @@ static int describe_chunks(const uint8_t *plain, size_t bytes, struct hw_section
   return 0;
 }
 
-static int compress(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
-                    const uint8_t **packed)
+static bool make_room(struct hwi_packer *packer, size_t room)
+{
+  if (room <= packer->packed_room)
+    return true;
+  free(packer->packed);
+  packer->packed = malloc(room);
+  packer->packed_room = packer->packed ? room : 0;
+  return packer->packed != NULL;
+}
+
+static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section)
 {
   if (bytes > HWI_UNPACK_MAX_BYTES)
     return HW_ERR_LIMIT;
-  size_t room = ZSTD_compressBound(bytes);
-  if (room > packer->packed_room) {
-    free(packer->packed);
-    packer->packed = malloc(room);
-    packer->packed_room = packer->packed ? room : 0;
-    if (!packer->packed)
-      return HW_ERR_MEMORY;
-  }
-  size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes, LEVEL);
+  if (!make_room(packer, ZSTD_compressBound(bytes)))
+    return HW_ERR_MEMORY;
+  size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes, PLAIN_LEVEL);
   if (ZSTD_isError(got))
     return HW_ERR_MEMORY; /* the room is enough for all else */
   section->packed_bytes = got;
   section->plain_bytes = bytes;
-  *packed = packer->packed;
+  section->codec = HWI_CODEC_PLAIN;
+  return 0;
+}
+
+/* HW_ERR_DAMAGED and HW_ERR_LIMIT: these events cannot be packed so. */
+static int pack_columns(struct hwi_packer *packer, const uint8_t *plain, size_t bytes,
+                        struct hw_section_header *section)
+{
+  if (bytes < WORTH_RECODING_BYTES)
+    return HW_ERR_LIMIT;
+  if (!packer->recoder)
+    packer->recoder = hwi_recoder_create();
+  if (!packer->recoder)
+    return HW_ERR_MEMORY;
+  int status = hwi_recode(packer->recoder, plain, bytes, &packer->columns);
+  if (status < 0)
+    return status;
+  if (!make_room(packer, hwi_columns_bound(&packer->columns)))
+    return HW_ERR_MEMORY;
+  size_t got = hwi_columns_pack(&packer->columns, packer->zstd, COLUMNS_LEVEL, packer->packed, packer->packed_room);
+  if (!got)
+    return HW_ERR_MEMORY;
+  section->packed_bytes = got;
+  section->plain_bytes = bytes;
+  section->codec = HWI_CODEC_COLUMNS;
   return 0;
 }
 
@@ -105,12 +141,21 @@ int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t byte
 {
   *section = (struct hw_section_header){.magic = HW_SECTION_MAGIC, .type = HW_SECTION_EVENTS};
   int status = describe_chunks(plain, bytes, section);
-  return status < 0 ? status : compress(packer, plain, bytes, section, packed);
+  if (status < 0)
+    return status;
+  status = pack_columns(packer, plain, bytes, section);
+  if (status == HW_ERR_LIMIT ||
+      status == HW_ERR_DAMAGED) /* damaged chunks are kept as they are: some of it can be read */
+    status = pack_plain(packer, plain, bytes, section);
+  *packed = packer->packed;
+  return status;
 }
 
 int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,
                           struct hw_section_header *section, const uint8_t **packed)
 {
   *section = (struct hw_section_header){.magic = HW_SECTION_MAGIC, .type = HW_SECTION_TOOL};
-  return compress(packer, records, bytes, section, packed);
+  int status = pack_plain(packer, records, bytes, section);
+  *packed = packer->packed;
+  return status;
 }

@@ -89,16 +89,16 @@ const uint8_t *hwi_raw_event_parse(const uint8_t *at, const uint8_t *end, bool h
     parser.failed |= event->dt < HW_DT_LONG;
   }
   switch (event->op) {
-  case HW_OP_ALLOC_AGAIN:
-    event->byte = take_byte(&parser);
-    event->address = take_varint(&parser);
-    break;
   case HW_OP_ALLOC_ALIGNED:
   case HW_OP_ALLOC_RECENT:
   case HW_OP_ALLOC:
     event->byte = event->op == HW_OP_ALLOC ? 0 : take_byte(&parser);
     event->node = event->op == HW_OP_ALLOC_RECENT ? 0 : take_varint(&parser);
     take_size(&parser, has_usable, event);
+    event->address = take_varint(&parser);
+    break;
+  case HW_OP_ALLOC_AGAIN:
+    event->byte = take_byte(&parser);
     event->address = take_varint(&parser);
     break;
   case HW_OP_FREE_VIA:

@@ -7,6 +7,12 @@
 
 #include "trace/format.h"
 
+/* hw_section_header.codec. Of tool records only the first. */
+enum hwi_codec {
+  HWI_CODEC_PLAIN = 0,   /* chunk headers and events as they are, one zstd frame */
+  HWI_CODEC_COLUMNS = 1, /* see recode.h */
+};
+
 enum { HWI_UNPACK_MAX_BYTES = 1 << 26 }; /* no section unpacks to more: a packer begins a new one before */
 
 /* Unpacks the section->packed_bytes at `packed`. Of an EVENTS section the result is its chunks one directly after the other,

@@ -1,0 +1,155 @@
+/* recode_columns.c - the columns of a re-coded section */
+#include "trace/recode_columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { SIZES_BYTES = 2 * sizeof(uint32_t), WORTH_PACKING_BYTES = 24 };
+
+/* --- writing --- */
+
+void hwi_columns_out_clear(struct hwi_columns_out *out)
+{
+  for (int i = 0; i < HWI_COLUMN_COUNT; i++)
+    out->columns[i].count = 0;
+  out->failed = false;
+}
+
+void hwi_columns_out_release(struct hwi_columns_out *out)
+{
+  for (int i = 0; i < HWI_COLUMN_COUNT; i++)
+    free(out->columns[i].bytes);
+  *out = (struct hwi_columns_out){0};
+}
+
+bool hwi_columns_out_grow(struct hwi_columns_out *out, enum hwi_column column, size_t bytes)
+{
+  enum { FIRST_ROOM = 4096 };
+  struct hwi_column_out *to = &out->columns[column];
+  size_t room = 2 * to->room + bytes + FIRST_ROOM;
+  uint8_t *made = realloc(to->bytes, room);
+  if (!made) {
+    out->failed = true;
+    return false;
+  }
+  to->bytes = made;
+  to->room = room;
+  return true;
+}
+
+void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_column column, const void *bytes, size_t count)
+{
+  struct hwi_column_out *to = &out->columns[column];
+  if (!count || (to->room - to->count < count && !hwi_columns_out_grow(out, column, count)))
+    return;
+  memcpy(to->bytes + to->count, bytes, count);
+  to->count += count;
+}
+
+size_t hwi_columns_bound(const struct hwi_columns_out *out)
+{
+  size_t bytes = 0;
+  for (int i = 0; i < HWI_COLUMN_COUNT; i++)
+    bytes += SIZES_BYTES + ZSTD_compressBound(out->columns[i].count);
+  return bytes;
+}
+
+size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, int level, uint8_t *to, size_t room)
+{
+  size_t at = HWI_COLUMN_COUNT * SIZES_BYTES;
+  for (int i = 0; i < HWI_COLUMN_COUNT; i++) {
+    const struct hwi_column_out *column = &out->columns[i];
+    size_t packed = column->count;
+    if (column->count >= WORTH_PACKING_BYTES) {
+      packed = ZSTD_compressCCtx(zstd, to + at, room - at, column->bytes, column->count, level);
+      if (ZSTD_isError(packed))
+        return 0;
+    }
+    if (packed >= column->count) {
+      packed = column->count;
+      if (packed)
+        memcpy(to + at, column->bytes, packed);
+    }
+    uint32_t sizes[2] = {(uint32_t)column->count, (uint32_t)packed};
+    memcpy(to + (size_t)i * SIZES_BYTES, sizes, sizeof sizes);
+    at += packed;
+  }
+  return at;
+}
+
+/* --- reading --- */
+
+static int unpack_all(struct hwi_columns_in *in, const uint8_t *packed, const uint32_t (*sizes)[2])
+{
+  uint8_t *to = in->bytes;
+  for (int i = 0; i < HWI_COLUMN_COUNT; i++) {
+    if (sizes[i][0] == sizes[i][1]) {
+      memcpy(to, packed, sizes[i][0]);
+    } else {
+      size_t got = ZSTD_decompress(to, sizes[i][0], packed, sizes[i][1]);
+      if (ZSTD_isError(got) || got != sizes[i][0])
+        return HW_ERR_DAMAGED;
+    }
+    in->columns[i] = (struct hwi_column_in){to, to + sizes[i][0]};
+    to += sizes[i][0];
+    packed += sizes[i][1];
+  }
+  return 0;
+}
+
+int hwi_columns_unpack(struct hwi_columns_in *in, const uint8_t *packed, size_t bytes, size_t limit)
+{
+  uint32_t sizes[HWI_COLUMN_COUNT][2];
+  uint64_t plain_bytes = 0, packed_bytes = sizeof sizes;
+  *in = (struct hwi_columns_in){0};
+  if (bytes < sizeof sizes)
+    return HW_ERR_DAMAGED;
+  memcpy(sizes, packed, sizeof sizes);
+  for (int i = 0; i < HWI_COLUMN_COUNT; i++) {
+    plain_bytes += sizes[i][0];
+    packed_bytes += sizes[i][1];
+  }
+  if (packed_bytes != bytes || plain_bytes > limit)
+    return HW_ERR_DAMAGED;
+  in->bytes = malloc((size_t)plain_bytes + 1); /* never of 0 bytes */
+  if (!in->bytes)
+    return HW_ERR_MEMORY;
+  int status = unpack_all(in, packed + sizeof sizes, (const uint32_t(*)[2])sizes);
+  if (status < 0)
+    hwi_columns_in_release(in);
+  return status;
+}
+
+void hwi_columns_in_release(struct hwi_columns_in *in)
+{
+  free(in->bytes);
+  *in = (struct hwi_columns_in){0};
+}
+
+uint64_t hwi_columns_get_long(struct hwi_columns_in *in, enum hwi_column column)
+{
+  struct hwi_column_in *from = &in->columns[column];
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && from->at != from->end; shift += 7) {
+    uint8_t byte = *from->at++;
+    value |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte < 0x80)
+      return value;
+  }
+  in->failed = true;
+  return 0;
+}
+
+const uint8_t *hwi_columns_get_bytes(struct hwi_columns_in *in, enum hwi_column column, size_t count)
+{
+  struct hwi_column_in *from = &in->columns[column];
+  if (count > (size_t)(from->end - from->at)) {
+    in->failed = true;
+    return NULL;
+  }
+  const uint8_t *at = from->at;
+  from->at += count;
+  return at;
+}

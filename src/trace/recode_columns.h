@@ -1,0 +1,121 @@
+/* recode_columns.h - the columns of a re-coded section: what is alike lies together, so that zstd sees it
+ *
+ * A column is a list of bytes and varints. On disk: for each column its plain and its packed size (u32 each; equal: stored as it
+ * is), then the packed bytes of all.
+ */
+#ifndef HWI_TRACE_RECODE_COLUMNS_H
+#define HWI_TRACE_RECODE_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <zstd.h>
+
+#include "base/varint.h"
+
+enum hwi_column {
+  HWI_COLUMN_HEADS,   /* chunk headers */
+  HWI_COLUMN_SYMBOLS, /* which event, as predicted or not */
+  HWI_COLUMN_DT,      /* times, by whether the event before and this one are frees: four columns */
+  HWI_COLUMN_DT_LAST = HWI_COLUMN_DT + 3,
+  HWI_COLUMN_NODES,      /* of allocations that were not predicted */
+  HWI_COLUMN_WHICH,      /* how a freed block is named that was not predicted */
+  HWI_COLUMN_FREE_NODES, /* its node */
+  HWI_COLUMN_RANKS,      /* its place among the live blocks of its node */
+  HWI_COLUMN_FAR,        /* its distance, or its address */
+  HWI_COLUMN_FREE_OPS,
+  HWI_COLUMN_SIZES,
+  HWI_COLUMN_USABLE,
+  HWI_COLUMN_PLACES,    /* where an allocation lies: on which freed block, or elsewhere */
+  HWI_COLUMN_ADDRESSES, /* ... elsewhere */
+  HWI_COLUMN_NODE_NUMBERS,
+  HWI_COLUMN_NODE_PARENTS,
+  HWI_COLUMN_FAR_PARENTS,
+  HWI_COLUMN_NODE_PCS,
+  HWI_COLUMN_KNOWN_PCS,
+  HWI_COLUMN_NEW_PCS,
+  HWI_COLUMN_RARE,     /* all that seldom occurs */
+  HWI_COLUMN_PAYLOADS, /* of records */
+  HWI_COLUMN_COUNT,
+};
+
+/* --- writing --- */
+
+struct hwi_column_out {
+  uint8_t *bytes;
+  size_t count, room;
+};
+
+struct hwi_columns_out {
+  struct hwi_column_out columns[HWI_COLUMN_COUNT];
+  bool failed; /* no memory */
+};
+
+void hwi_columns_out_clear(struct hwi_columns_out *out);
+void hwi_columns_out_release(struct hwi_columns_out *out);
+bool hwi_columns_out_grow(struct hwi_columns_out *out, enum hwi_column column, size_t bytes);
+
+static inline void hwi_columns_put_byte(struct hwi_columns_out *out, enum hwi_column column, uint8_t byte)
+{
+  struct hwi_column_out *to = &out->columns[column];
+  if (to->count == to->room && !hwi_columns_out_grow(out, column, 1))
+    return;
+  to->bytes[to->count++] = byte;
+}
+
+static inline void hwi_columns_put(struct hwi_columns_out *out, enum hwi_column column, uint64_t value)
+{
+  struct hwi_column_out *to = &out->columns[column];
+  if (to->room - to->count < HWI_VARINT_MAX_BYTES && !hwi_columns_out_grow(out, column, HWI_VARINT_MAX_BYTES))
+    return;
+  to->count = (size_t)(hwi_put_varint(to->bytes + to->count, value) - to->bytes);
+}
+
+void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_column column, const void *bytes, size_t count);
+
+/* An upper bound for hwi_columns_pack. */
+size_t hwi_columns_bound(const struct hwi_columns_out *out);
+
+/* The packed size, or 0 where zstd fails. `to` has hwi_columns_bound bytes. */
+size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, int level, uint8_t *to, size_t room);
+
+/* --- reading --- */
+
+struct hwi_column_in {
+  const uint8_t *at, *end;
+};
+
+struct hwi_columns_in {
+  uint8_t *bytes; /* of all columns */
+  struct hwi_column_in columns[HWI_COLUMN_COUNT];
+  bool failed; /* something was read that is not there, or is no varint */
+};
+
+/* 0, HW_ERR_DAMAGED (also where the columns would have more than `limit` bytes in all) or HW_ERR_MEMORY. */
+int hwi_columns_unpack(struct hwi_columns_in *in, const uint8_t *packed, size_t bytes, size_t limit);
+void hwi_columns_in_release(struct hwi_columns_in *in);
+
+static inline uint8_t hwi_columns_get_byte(struct hwi_columns_in *in, enum hwi_column column)
+{
+  struct hwi_column_in *from = &in->columns[column];
+  if (__builtin_expect(from->at == from->end, 0)) {
+    in->failed = true;
+    return 0;
+  }
+  return *from->at++;
+}
+
+uint64_t hwi_columns_get_long(struct hwi_columns_in *in, enum hwi_column column);
+
+static inline uint64_t hwi_columns_get(struct hwi_columns_in *in, enum hwi_column column)
+{
+  struct hwi_column_in *from = &in->columns[column];
+  if (__builtin_expect(from->at != from->end && *from->at < 0x80, 1))
+    return *from->at++;
+  return hwi_columns_get_long(in, column);
+}
+
+/* `count` bytes in place, or NULL. */
+const uint8_t *hwi_columns_get_bytes(struct hwi_columns_in *in, enum hwi_column column, size_t count);
+
+#endif
