@@ -127,15 +127,15 @@ def test_wrong_usage_is_125(hw, tmp_path, arguments):
 
 
 def test_default_name_has_command_and_pid(hw, tmp_path):
-    assert hw("record", "/bin/true", cwd=tmp_path).returncode == 0
-    (trace,) = tmp_path.glob("heapwright.true.*.hwt")
-    assert trace.name == f"heapwright.true.{read_header(trace).pid}.hwt"
+    assert hw("record", "/bin/ls", cwd=tmp_path).returncode == 0
+    (trace,) = tmp_path.glob("heapwright.ls.*.hwt")
+    assert trace.name == f"heapwright.ls.{read_header(trace).pid}.hwt"
     assert trace.stat().st_mode & 0o777 == 0o600
 
 
 def test_percent_signs(hw, tmp_path):
-    assert hw("record", "-o", "100%%-%c-%x.hwt", "true", cwd=tmp_path).returncode == 0
-    assert [p.name for p in tmp_path.glob("*.hwt")] == ["100%-true-x.hwt"]
+    assert hw("record", "-o", "100%%-%c-%x.hwt", "ls", cwd=tmp_path).returncode == 0
+    assert [p.name for p in tmp_path.glob("*.hwt")] == ["100%-ls-x.hwt"]
 
 
 @pytest.mark.parametrize("folder", ["missing", "a-file"])
@@ -164,15 +164,15 @@ def test_replaces_an_earlier_trace(record, tmp_path):
     trace = tmp_path / "again.hwt"
     first = record(["sh", "-c", "ls /; ls /"], trace=trace)
     assert len(first.traces) > 1
-    second = record(["true"], trace=trace)
+    second = record(["ls"], trace=trace)
     assert second.process.returncode == 0
     assert [p.name for p in sorted(tmp_path.glob("again*"))] == ["again.hwt"]
-    assert second.report["command"] == "true"
+    assert second.report["command"] == "ls"
 
 
 def test_keeps_an_earlier_trace_when_none_begins(record, hw, tmp_path):
     trace = tmp_path / "again.hwt"
-    record(["true"], trace=trace)
+    record(["ls"], trace=trace)
     before = trace.read_bytes()
     assert hw("record", "-o", trace, "--only-process", "nothing-like-this", "--", "true").returncode == 0
     assert hw("record", "-o", trace, "--", "no-such-command").returncode == 127
