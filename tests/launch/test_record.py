@@ -506,7 +506,7 @@ def test_children_are_packed(record):
 
 
 def test_running_child_keeps_its_trace(record, hw):
-    recording = record(["sh", "-c", "/bin/sleep 2 >/dev/null 2>&1 & exit 4"])
+    recording = record(["sh", "-c", "/bin/sleep 2 >/dev/null 2>&1 & perl -e 'select undef, undef, undef, 0.5'; exit 4"])
     assert recording.process.returncode == 4
     assert "1 process runs on" in recording.process.stderr
     (child,) = [t for t in recording.traces if t.name.startswith("sleep")]
