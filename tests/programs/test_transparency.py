@@ -11,7 +11,9 @@ import re
 import shutil
 import socket
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import inputs
 import programs
@@ -48,12 +50,20 @@ def installed_packages():
 INSTALLED = installed_packages()
 
 
+@pytest.fixture
+def folder():
+    """A folder that every user can reach, as pytest's own are not: a database gives up its privileges."""
+    with tempfile.TemporaryDirectory(prefix="heapwright-programs-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.fixture(scope="module")
-def inputs_folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("inputs")
-    folder.chmod(0o755)
-    inputs.make_all(folder)
-    return folder
+def inputs_folder():
+    with tempfile.TemporaryDirectory(prefix="heapwright-inputs-") as name:
+        Path(name).chmod(0o755)
+        inputs.make_all(Path(name))
+        yield Path(name)
 
 
 def free_port():
@@ -141,15 +151,14 @@ def test_every_program_of_the_table_is_told_apart():
 
 
 @pytest.mark.parametrize("program", ALLOWED, ids=lambda program: program.name.replace(" ", "-"))
-def test_program(program, hw, build, inputs_folder, tmp_path):
+def test_program(program, hw, build, inputs_folder, folder):
     missing = [package for package in program.packages if package not in INSTALLED]
     if missing:
         pytest.skip(f"not installed: {' '.join(missing)}")
-    tmp_path.chmod(0o755)
-    bench = Bench(program, tmp_path / "work", inputs_folder)
+    bench = Bench(program, folder / "work", inputs_folder)
     plain, again = bench.run(), bench.run()
     assert plain.status == program.exit_status, f"without the recorder: {plain.errors.decode(errors='replace')[-2000:]}"
-    trace = tmp_path / "run.hwt"
+    trace = folder / "run.hwt"
     recorded = bench.run([str(build / "bin/heapwright"), "record", "--quiet", "-o", str(trace), "--"],
                          {"HEAPWRIGHT_CHECK": "1"}, program.timeout * SLOWER_WITH_RECORDER)
     assert_same(plain, again, without_note(recorded) if program.unseen else recorded)
