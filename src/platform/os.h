@@ -67,8 +67,8 @@ void hwi_os_random(void *to, size_t bytes);
 uint32_t hwi_os_pid(void);
 uint32_t hwi_os_ppid(void);
 uint32_t hwi_os_tid(void);
-uint64_t hwi_os_process_start(uint32_t pid); /* field 22 of /proc/PID/stat; 0: unknown */
-bool hwi_os_thread_is_gone(uint32_t tid);    /* of this process */
+uint64_t hwi_os_process_start(uint32_t pid);            /* field 22 of /proc/PID/stat; 0: unknown */
+bool hwi_os_thread_is_gone(uint32_t pid, uint32_t tid); /* of that process */
 void hwi_os_thread_name(char name[HWI_OS_NAME_BYTES]);
 void hwi_os_thread_policy(uint8_t *policy, uint8_t *priority);
 uint64_t hwi_os_rss_peak_bytes(void);
@@ -105,6 +105,10 @@ int hwi_os_prepare_thread_end(void (*ended)(void *));
 
 /* Runs `ended(argument)` when the calling thread ends: before most of its other destructors or after, no promise. */
 int hwi_os_at_thread_end(void *argument);
+
+/* Holds back all signals of the calling thread; the second lets through again what the first found let through. */
+uint64_t hwi_os_hold_signals(void);
+void hwi_os_release_signals(uint64_t held);
 
 /* Gives the processor to another thread. */
 void hwi_os_yield(void);

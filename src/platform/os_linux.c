@@ -238,9 +238,21 @@ uint32_t hwi_os_tid(void)
   return (uint32_t)CALL0(SYS_gettid);
 }
 
-bool hwi_os_thread_is_gone(uint32_t tid)
+bool hwi_os_thread_is_gone(uint32_t pid, uint32_t tid)
 {
-  return CALL3(SYS_tgkill, hwi_os_pid(), tid, 0) == -ESRCH;
+  return CALL3(SYS_tgkill, pid, tid, 0) == -ESRCH;
+}
+
+uint64_t hwi_os_hold_signals(void)
+{
+  uint64_t all = UINT64_MAX, before = 0;
+  CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, KERNEL_SIGSET_BYTES);
+  return before;
+}
+
+void hwi_os_release_signals(uint64_t held)
+{
+  CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &held, NULL, KERNEL_SIGSET_BYTES);
 }
 
 void hwi_os_yield(void)

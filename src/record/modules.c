@@ -16,7 +16,7 @@ enum {
   MODULE_LIMIT = 1 << 13,
   BUILD_ID_BYTES = 20, /* that are compared */
   MAX_BUILD_ID_BYTES = 64,
-  LONGEST_PATH = 2048,
+  LONGEST_PATH = HWI_OS_PAGE_BYTES,
   HEAD_BYTES = 4 * HWI_VARINT_MAX_BYTES + 1 + MAX_BUILD_ID_BYTES,
 };
 
@@ -102,8 +102,10 @@ static uint32_t path_of(const struct hwi_os_module *module, char path[LONGEST_PA
 static bool define(struct hwi_lane *lane, uint32_t number, const struct hwi_os_module *module, const uint8_t *build_id,
                    size_t build_id_bytes)
 {
-  char path[LONGEST_PATH];
   uint8_t head[HEAD_BYTES], *at = head;
+  char *path = hwi_os_map(LONGEST_PATH); /* the stack may be all but used up */
+  if (!path)
+    return false;
   at = hwi_put_varint(at, number);
   at = hwi_put_varint(at, module->start);
   at = hwi_put_varint(at, module->end - module->start);
@@ -112,7 +114,9 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct hwi_os_m
   memcpy(at, build_id, build_id_bytes);
   at += build_id_bytes;
   uint32_t path_bytes = path_of(module, path);
-  return hwi_lane_put_record(lane, HW_RECORD_MODULE, head, (uint32_t)(at - head), path, path_bytes);
+  bool is_written = hwi_lane_put_record(lane, HW_RECORD_MODULE, head, (uint32_t)(at - head), path, path_bytes);
+  hwi_os_unmap(path, LONGEST_PATH);
+  return is_written;
 }
 
 static uint32_t add(struct hwi_lane *lane, const struct hwi_os_module *module, uint32_t epoch)

@@ -1,4 +1,7 @@
-/* place.c - where an image's trace goes */
+/* place.c - where an image's trace goes
+ *
+ * One thread at a time starts a session, so paths are built in static buffers: its stack may be all but used up.
+ */
 #include "record/place.h"
 
 #include <errno.h>
@@ -47,7 +50,7 @@ static void add_number(struct text *text, uint32_t number)
 /* The name of the executable, without its folder. */
 static void command_name(char name[LARGEST_COMMAND])
 {
-  char path[1024];
+  static char path[1024];
   long n = hwi_os_read_link("/proc/self/exe", path, sizeof path - 1);
   path[n > 0 ? n : 0] = 0;
   const char *base = strrchr(path, '/');
@@ -91,7 +94,7 @@ bool hwi_place_is_wanted(void)
 /* How large the window may become for a trace at `path`. */
 static uint64_t window_bytes(const char *path)
 {
-  char dir[HWI_OS_PATH_BYTES];
+  static char dir[HWI_OS_PATH_BYTES];
   struct text text = {dir, 0, sizeof dir, false};
   const char *slash = strrchr(path, '/');
   add_bytes(&text, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
@@ -133,7 +136,8 @@ static enum owner owner_of(const char *path, struct hw_trace_header *found)
 /* A trace in NAME.children/, under the first name that is free. */
 bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *header)
 {
-  char path[HWI_OS_PATH_BYTES], command[LARGEST_COMMAND];
+  static char path[HWI_OS_PATH_BYTES];
+  char command[LARGEST_COMMAND];
   struct text text = {path, 0, sizeof path, false};
   command_name(command);
   add(&text, hwi_session.name);

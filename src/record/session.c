@@ -58,6 +58,7 @@ static struct hw_trace_header describe_process(void)
       .started_paused = hwi_session.options.paused,
       .control = hwi_session.options.paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD,
   };
+  hwi_session.pid = header.pid;
   header.process_start = hwi_os_process_start(header.pid);
   header.last = header.start;
   hwi_os_random(header.image_id, HW_ID_BYTES);
@@ -124,7 +125,7 @@ static bool start_child(void)
   return true;
 }
 
-bool hwi_session_start(void)
+static bool start(void)
 {
   struct hwi_liveness *liveness = hwi_session.liveness;
   uint32_t me = hwi_os_tid(), starter = 0;
@@ -140,11 +141,22 @@ bool hwi_session_start(void)
     atomic_store(&liveness->starter, 0);
     return atomic_load(&liveness->live);
   }
-  if (starter == me) /* a signal handler interrupted the start */
+  if (starter == me) /* the start itself allocates: there is no such case, but it must not wait for itself */
     return false;
   for (int i = 0; i < MOST_WAITS && atomic_load(&liveness->starter) && !atomic_load(&liveness->live); i++)
     hwi_os_yield();
   return atomic_load(&liveness->live);
+}
+
+/* No handler may leave the start by longjmp: nobody would end it. */
+bool hwi_session_start(void)
+{
+  if (atomic_load(&hwi_session.phase) == HWI_PHASE_OFF)
+    return false;
+  uint64_t held = hwi_os_hold_signals();
+  bool has_begun = start();
+  hwi_os_release_signals(held);
+  return has_begun;
 }
 
 /* --- ending --- */

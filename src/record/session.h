@@ -32,6 +32,7 @@ struct hwi_session {
   _Atomic uint64_t unload_count; /* the loader's, when it was last asked */
   uintptr_t loader_start, loader_bytes;
   uint8_t clock; /* enum hw_clock */
+  uint32_t pid;  /* of this address space; a child of vfork has another */
   bool keep_usable;
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];

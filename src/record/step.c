@@ -54,7 +54,8 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
 static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked *walked, struct hwi_place *at)
 {
   uintptr_t pc, bp;
-  if (at->pc - hwi_session.loader_start < hwi_session.loader_bytes) /* its entry, which runs constructors, has no caller */
+  if (at->pc - hwi_session.loader_start <
+      hwi_session.loader_bytes) /* its entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
   if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD ||
       !load(walk, walked, at->bp + WORD, &pc) || !load(walk, walked, at->bp, &bp) || !is_code(pc))

@@ -39,6 +39,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
   lane->range = (struct hwi_range){0};
   lane->is_new_chunk = false;
   hwi_walk_forget(lane);
+  hwi_rows_drop(&lane->rows);
   atomic_signal_fence(memory_order_seq_cst);
   lane->busy = 0;
 }
@@ -47,6 +48,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
 static void recover_lane(struct hwi_lane *lane)
 {
   hwi_walk_forget(lane);
+  hwi_rows_drop(&lane->rows);
   lane->range = (struct hwi_range){0};
   hwi_lane_retire(lane);
   lane->busy = 0;
@@ -120,7 +122,7 @@ static struct hwi_stream *take_over(void)
   for (struct hwi_stream *stream = atomic_load(&all_streams); stream; stream = stream->next) {
     idle = HWI_STREAM_IDLE;
     if (atomic_load_explicit(&stream->state, memory_order_acquire) == HWI_STREAM_IDLE &&
-        (!stream->tid || hwi_os_thread_is_gone(stream->tid)) &&
+        (!stream->tid || hwi_os_thread_is_gone(hwi_session.pid, stream->tid)) &&
         atomic_compare_exchange_strong(&stream->state, &idle, HWI_STREAM_IN_USE))
       return stream;
   }

@@ -131,7 +131,10 @@ static uint32_t node_of_deep(struct hwi_lane *lane, uint32_t base, uint32_t dept
 {
   uint32_t limit = hwi_session.options.depth, outer = limit - INNER, parent = 0;
   hwi_session_count(&hwi_session.truncated, &hwi_session.header->truncated_stacks);
-  for (uint32_t i = 0; i < outer; i++) {
+  bool is_known = base >= outer && lane->kept.frames[outer - 1].node;
+  if (is_known)
+    parent = lane->kept.frames[outer - 1].node;
+  for (uint32_t i = is_known ? outer : 0; i < outer; i++) {
     const struct hwi_walked *fresh = i < base ? NULL : &lane->fresh[depth - 1 - i];
     struct hwi_frame *kept = i < base ? &lane->kept.frames[i] : NULL;
     if (kept && kept->node) {

@@ -15,8 +15,16 @@
 #include "platform/arch.h"
 #include "platform/os.h"
 
-enum { PAGE = HWI_OS_PAGE_BYTES, FIRST_SEGMENT_OFF = HW_CHUNKS_OFF, SMALLEST_WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20) };
+enum {
+  PAGE = HWI_OS_PAGE_BYTES,
+  FIRST_SEGMENT_OFF = HW_CHUNKS_OFF,
+  SMALLEST_WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20),
+  ADDRESS_SPACE_SHARE = 64
+};
 static const uint64_t SMALLEST_SEGMENT_BYTES = 8 << 20;
+
+/* In place of the address of a segment that was given back. */
+#define GONE ((uint8_t *)1)
 
 static uint64_t whole_pages(uint64_t bytes)
 {
@@ -49,6 +57,20 @@ static void fill_header(struct hw_trace_header *to, const struct hw_trace_header
   memcpy(to->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES); /* last: what has the magic has a header */
 }
 
+/* Where address space is limited, nearly all of it is the program's. */
+static void shrink_to_address_space(uint64_t *window_bytes, uint64_t *segment_bytes)
+{
+  uint64_t most = whole_pages(hwi_os_address_space_limit() / ADDRESS_SPACE_SHARE);
+  if (most < HW_CHUNK_MAX_BYTES)
+    most = HW_CHUNK_MAX_BYTES;
+  if (*segment_bytes <= most)
+    return;
+  *segment_bytes = most;
+  uint64_t largest = HW_CHUNKS_OFF + (HWI_WRITER_SEGMENTS - 1) * (most - PAGE);
+  if (*window_bytes > largest)
+    *window_bytes = largest;
+}
+
 int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes,
                     const struct hw_trace_header *header)
 {
@@ -56,6 +78,7 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   uint64_t segment_bytes = whole_pages(window_bytes / (HWI_WRITER_SEGMENTS / 2)) + PAGE;
   if (segment_bytes < SMALLEST_SEGMENT_BYTES)
     segment_bytes = SMALLEST_SEGMENT_BYTES;
+  shrink_to_address_space(&window_bytes, &segment_bytes);
   struct hwi_os_part head = {0, HW_TRACE_HEADER_BYTES, NULL}, body = {FIRST_SEGMENT_OFF, segment_bytes, NULL};
   int result = hwi_os_map_new_file(path, window_bytes, &head, &body);
   if (result)
@@ -81,8 +104,8 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
 void hwi_writer_close(struct hwi_writer *writer)
 {
   for (uint32_t i = 0; i < HWI_WRITER_SEGMENTS; i++) {
-    uint8_t *start = atomic_exchange(&writer->segments[i].start, NULL);
-    if (start)
+    uint8_t *start = atomic_exchange(&writer->segments[i].start, GONE);
+    if (start && start != GONE)
       hwi_os_unmap(start, writer->segment_bytes);
   }
   hwi_os_unmap(writer->header, HW_TRACE_HEADER_BYTES);
@@ -98,31 +121,31 @@ static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
   struct hwi_segment *segment = &writer->segments[i];
   if (atomic_fetch_add(&segment->given_bytes, bytes) + bytes < writer->segment_bytes)
     return;
-  uint8_t *start = atomic_exchange(&segment->start, NULL);
-  if (start)
+  uint8_t *start = atomic_exchange(&segment->start, GONE);
+  if (start != GONE)
     hwi_os_unmap(start, writer->segment_bytes);
 }
 
-/* Where segment `i` is mapped; maps it if need be, from the seed of the one before. NULL: no memory. */
-static uint8_t *map_segment(struct hwi_writer *writer, uint64_t i)
+/* Makes sure that segment `i` is mapped, or was. False: no memory. */
+static bool map_segment(struct hwi_writer *writer, uint64_t i)
 {
   uint8_t *start = atomic_load(&writer->segments[i].start);
   if (start)
-    return start;
+    return true;
   uint8_t *before = i ? atomic_load(&writer->segments[i - 1].start) : NULL;
-  uint8_t *mine = before ? hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes) : NULL;
-  if (!mine) /* unless another thread mapped it meanwhile, whereupon all of the one before was given back */
-    return atomic_load(&writer->segments[i].start);
-  if (atomic_compare_exchange_strong(&writer->segments[i].start, &start, mine)) {
+  bool has_seed = before && before != GONE; /* else another thread mapped segment i meanwhile */
+  uint8_t *mine = has_seed ? hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes) : NULL;
+  if (!mine)
+    return atomic_load(&writer->segments[i].start) != NULL;
+  if (atomic_compare_exchange_strong(&writer->segments[i].start, &start, mine))
     give_back(writer, i - 1, PAGE);
-    return mine;
-  }
-  hwi_os_unmap(mine, writer->segment_bytes);
-  return start;
+  else
+    hwi_os_unmap(mine, writer->segment_bytes);
+  return true;
 }
 
 /* Cuts `bytes` from the window, wholly within one segment. Their offset, or 0. What is left of a segment that is too short
- * for them is given back. */
+ * for them is given back. While a chunk of a segment is not cut, the segment is not gone. */
 static uint64_t cut(struct hwi_writer *writer, uint32_t bytes)
 {
   uint64_t off = atomic_load_explicit(&writer->next_off, memory_order_relaxed), start, skipped;
@@ -182,6 +205,6 @@ void hwi_writer_retire(struct hwi_writer *writer, struct hw_chunk_header *chunk,
     return;
   uint64_t i = segment_of(writer, off);
   uint8_t *start = atomic_load(&writer->segments[i].start);
-  if (start && start + (off - segment_off(writer, i)) == (uint8_t *)chunk)
+  if (start && start != GONE && start + (off - segment_off(writer, i)) == (uint8_t *)chunk)
     give_back(writer, i, bytes);
 }
