@@ -22,6 +22,7 @@ enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18 };
 struct job {
   struct hwi_packer *packer;
   int from, to;
+  bool hurry;
   struct hw_trace_header header;
   struct hwi_index index;
   uint64_t off;    /* where the next section goes */
@@ -203,6 +204,14 @@ static int write_file(struct job *job)
   return status;
 }
 
+static uint64_t waiting_bytes(const struct hwi_index *index)
+{
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < index->count; i++)
+    bytes += index->pieces[i].section ? 0 : index->pieces[i].bytes;
+  return bytes;
+}
+
 static int run_job(struct job *job)
 {
   struct stat about;
@@ -211,6 +220,7 @@ static int run_job(struct job *job)
     return HW_ERR_IO;
   int status = hwi_index_build(&job->index, job->from, &job->header, (uint64_t)about.st_size);
   job->target = hwi_section_target(count_streams(&job->index));
+  hwi_packer_set_effort(job->packer, job->hurry ? hwi_effort_for(waiting_bytes(&job->index)) : HWI_EFFORT_SMALL);
   return status < 0 ? status : write_file(job);
 }
 
@@ -226,10 +236,11 @@ static int open_temporary(const char *path)
   return fd;
 }
 
-int hwi_compact(struct hwi_packer *packer, int fd, const char *from, const char *to, struct hwi_compacted *result,
-                struct hwi_error *error)
+int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error)
 {
-  struct job job = {.packer = packer, .from = fd, .to = -1, .result = result};
+  const char *from = compaction->from, *to = compaction->to;
+  struct job job = {.packer = compaction->packer, .from = compaction->fd, .to = -1, .result = result};
+  job.hurry = compaction->hurry;
   *result = (struct hwi_compacted){0};
   char *temporary = NULL;
   if (asprintf(&temporary, "%s.packing", to) < 0)
@@ -241,10 +252,9 @@ int hwi_compact(struct hwi_packer *packer, int fd, const char *from, const char 
     if (status == 0 && rename(temporary, to) < 0)
       status = HW_ERR_IO;
   }
-  if (status == HW_ERR_IO)
-    hwi_error_set(error, status, "cannot pack %s into %s: %s", from, to, strerror(errno));
-  else if (status < 0)
-    hwi_error_set(error, status, "cannot pack %s into %s: %s", from, to, hwi_status_text(status));
+  if (status < 0)
+    hwi_error_set(error, status, "cannot pack %s into %s: %s", from, to,
+                  status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
   if (status < 0 && job.to >= 0)
     unlink(temporary);
   result->bytes = job.off;

@@ -14,10 +14,16 @@ struct hwi_compacted {
   uint64_t raw_bytes; /* of events as the program wrote them */
 };
 
-/* Packs the trace open at `fd` (found at `from`) into a file at `to`, which may be `from`: written under a temporary name beside
- * it, and renamed when it is whole, so that `to` is always either what it was or complete. Nobody may be writing the trace.
- * On failure `from` and `to` are as they were. */
-int hwi_compact(struct hwi_packer *packer, int fd, const char *from, const char *to, struct hwi_compacted *result,
-                struct hwi_error *error);
+struct hwi_compaction {
+  struct hwi_packer *packer;
+  int fd;           /* of the trace, for reading */
+  const char *from; /* where it was found */
+  const char *to;   /* may be `from` */
+  bool hurry;       /* somebody waits: a large rest is packed quicker and larger */
+};
+
+/* Packs a trace into a file that is written under a temporary name beside `to`, and renamed when it is whole, so that `to` is
+ * always either what it was or complete. Nobody may be writing the trace. On failure `from` and `to` are as they were. */
+int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error);
 
 #endif

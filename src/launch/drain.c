@@ -222,6 +222,15 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
   return status == HW_ERR_DAMAGED ? 0 : status;
 }
 
+/* Bytes of chunks that could be packed now. */
+static uint64_t waiting_bytes(const struct hwi_drain *drain)
+{
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < drain->backlog_count; i++)
+    bytes += drain->backlog[i].retired ? drain->backlog[i].valid_bytes : 0;
+  return bytes;
+}
+
 int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
 {
   *worked = false;
@@ -232,6 +241,7 @@ int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*in
   look_again(drain);
   if (drain->backlog_count > 1)
     qsort(drain->backlog, drain->backlog_count, sizeof *drain->backlog, compare_chunks);
+  hwi_packer_set_effort(packer, hwi_effort_for(waiting_bytes(drain)));
   int status = 0;
   size_t kept = 0, i = 0;
   while (i < drain->backlog_count && status == 0) {

@@ -61,7 +61,7 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
     status = hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; wait until that has ended",
                            from, header.pid);
   else
-    status = hwi_compact(job->packer, fd, from, to, &compacted, error);
+    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, false}, &compacted, error);
   close(fd);
   if (status == 0) {
     job->imported->trace_count++;

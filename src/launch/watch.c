@@ -134,7 +134,8 @@ static void end_trace(struct hwi_watch *watch, size_t i)
     hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
     fail(watch, &error);
   } else if (watch->packer) {
-    if (hwi_compact(watch->packer, drain->fd, drain->path, drain->path, &compacted, &error) < 0) {
+    struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, true};
+    if (hwi_compact(&compaction, &compacted, &error) < 0) {
       fail(watch, &error);
     } else {
       watch->event_count += compacted.event_count;

@@ -13,12 +13,17 @@
 
 enum {
   PLAIN_LEVEL = 3,
-  COLUMNS_LEVEL = 6,              /* columns are short and alike: the level costs little beside finding them */
   WORTH_RECODING_BYTES = 8 << 10, /* below, the columns' own sizes are more than what they save */
+  BUSY_BYTES = 16 << 20,
+  TOO_BUSY_BYTES = 48 << 20,
 };
+
+/* zstd's levels by effort: of columns, which are short and alike, and of what is packed as it is. */
+static const int levels[] = {[HWI_EFFORT_SMALL] = 6, [HWI_EFFORT_BUSY] = 1, [HWI_EFFORT_FAST] = 1};
 
 struct hwi_packer {
   ZSTD_CCtx *zstd;
+  enum hwi_effort effort;
   uint8_t *packed;
   size_t packed_room;
   struct hwi_recoder *recoder; /* NULL: not needed yet */
@@ -47,6 +52,18 @@ void hwi_packer_destroy(struct hwi_packer *packer)
   hwi_columns_out_release(&packer->columns);
   free(packer->packed);
   free(packer);
+}
+
+void hwi_packer_set_effort(struct hwi_packer *packer, enum hwi_effort effort)
+{
+  packer->effort = effort;
+}
+
+enum hwi_effort hwi_effort_for(uint64_t waiting_bytes)
+{
+  return waiting_bytes < BUSY_BYTES       ? HWI_EFFORT_SMALL
+         : waiting_bytes < TOO_BUSY_BYTES ? HWI_EFFORT_BUSY
+                                          : HWI_EFFORT_FAST;
 }
 
 /* Adds the events of one chunk to the section's figures. What cannot be parsed ends them. */
@@ -103,7 +120,8 @@ static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t by
     return HW_ERR_LIMIT;
   if (!make_room(packer, ZSTD_compressBound(bytes)))
     return HW_ERR_MEMORY;
-  size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes, PLAIN_LEVEL);
+  size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes,
+                                 packer->effort == HWI_EFFORT_FAST ? levels[HWI_EFFORT_FAST] : PLAIN_LEVEL);
   if (ZSTD_isError(got))
     return HW_ERR_MEMORY; /* the room is enough for all else */
   section->packed_bytes = got;
@@ -116,7 +134,7 @@ static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t by
 static int pack_columns(struct hwi_packer *packer, const uint8_t *plain, size_t bytes,
                         struct hw_section_header *section)
 {
-  if (bytes < WORTH_RECODING_BYTES)
+  if (bytes < WORTH_RECODING_BYTES || packer->effort == HWI_EFFORT_FAST)
     return HW_ERR_LIMIT;
   if (!packer->recoder)
     packer->recoder = hwi_recoder_create();
@@ -127,7 +145,8 @@ static int pack_columns(struct hwi_packer *packer, const uint8_t *plain, size_t 
     return status;
   if (!make_room(packer, hwi_columns_bound(&packer->columns)))
     return HW_ERR_MEMORY;
-  size_t got = hwi_columns_pack(&packer->columns, packer->zstd, COLUMNS_LEVEL, packer->packed, packer->packed_room);
+  size_t got =
+      hwi_columns_pack(&packer->columns, packer->zstd, levels[packer->effort], packer->packed, packer->packed_room);
   if (!got)
     return HW_ERR_MEMORY;
   section->packed_bytes = got;

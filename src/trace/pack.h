@@ -12,6 +12,13 @@
 
 struct hwi_packer;
 
+/* How much time a packer takes for its sections. The same trace comes out of all. */
+enum hwi_effort {
+  HWI_EFFORT_SMALL, /* about one byte an event in 50 to 200 ns */
+  HWI_EFFORT_BUSY,  /* a tenth larger, a third quicker */
+  HWI_EFFORT_FAST, /* two to three times as large, in a quarter of the time: where events come quicker than they can be packed */
+};
+
 /* NULL: no memory. */
 struct hwi_packer *hwi_packer_create(void);
 void hwi_packer_destroy(struct hwi_packer *packer);
@@ -21,6 +28,12 @@ void hwi_packer_destroy(struct hwi_packer *packer);
  * section unpacks to is the same, byte for byte. HW_ERR_DAMAGED where `plain` is no such list, HW_ERR_MEMORY. */
 int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
                     const uint8_t **packed);
+
+/* What the following calls take; at first HWI_EFFORT_SMALL. */
+void hwi_packer_set_effort(struct hwi_packer *packer, enum hwi_effort effort);
+
+/* The effort with which `waiting_bytes` of chunks are packed before they become too many. */
+enum hwi_effort hwi_effort_for(uint64_t waiting_bytes);
 
 /* The same for the records of a tool area. */
 int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,

@@ -7,15 +7,10 @@
 #include "trace/pack_event.h"
 #include "trace/recode_common.h"
 
-struct place { /* of an address among the live blocks */
-  uint64_t address;
-  uint32_t block; /* 0: empty */
-};
-
 struct hwi_recoder {
   struct hwi_model model;
-  struct place *places; /* open addressing by address; entries stay when blocks end */
-  uint32_t places_log2;
+  uint32_t *places; /* the latest blocks at their addresses, by open addressing; they stay when the blocks end */
+  uint32_t place_count, places_log2;
   uint32_t pc_slots[1 << HWI_PC_SLOTS_LOG2]; /* numbers of pcs, by open addressing */
 };
 
@@ -46,35 +41,51 @@ void hwi_recoder_destroy(struct hwi_recoder *recoder)
 
 /* --- blocks by address --- */
 
-static bool reset_places(struct hwi_recoder *recoder, size_t plain_bytes)
+enum { PLACES_LOG2_MIN = 12 };
+
+static bool reset_places(struct hwi_recoder *recoder, uint32_t log2)
 {
-  enum { ALLOC_MIN_BYTES = 4, LOG2_MIN = 10 };
-  uint32_t log2 = LOG2_MIN;
-  while ((size_t)1 << log2 < 2 * plain_bytes / ALLOC_MIN_BYTES)
-    log2++;
-  if (log2 > recoder->places_log2 || !recoder->places) {
+  if (log2 != recoder->places_log2) {
     free(recoder->places);
+    recoder->places_log2 = log2;
     recoder->places = malloc(sizeof *recoder->places << log2);
-    if (!recoder->places)
-      return false;
   }
-  recoder->places_log2 = log2;
-  memset(recoder->places, 0, sizeof *recoder->places << log2);
-  return true;
+  recoder->place_count = 0;
+  if (recoder->places)
+    memset(recoder->places, 0, sizeof *recoder->places << log2);
+  else
+    recoder->places_log2 = 0;
+  return recoder->places != NULL;
 }
 
-static struct place *find_place(struct hwi_recoder *recoder, uint64_t address)
+/* Neighbours in the heap are neighbours here: programs mostly touch them together. */
+static uint32_t *find_place(const struct hwi_recoder *recoder, uint64_t address)
 {
+  enum { LINE_LOG2 = 4, GRAIN_LOG2 = 4, LINE_MASK = (1 << LINE_LOG2) - 1 };
   uint32_t mask = (1u << recoder->places_log2) - 1;
-  uint32_t at = (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - recoder->places_log2));
-  while (recoder->places[at].block && recoder->places[at].address != address)
+  uint64_t line = (address >> (GRAIN_LOG2 + LINE_LOG2)) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+  uint32_t at = ((uint32_t)line << LINE_LOG2 | (address >> GRAIN_LOG2 & LINE_MASK)) & mask;
+  while (recoder->places[at] && recoder->model.blocks[recoder->places[at]].address != address)
     at = (at + 1) & mask;
   return &recoder->places[at];
 }
 
+/* The latest block at each address is the one to find. */
+static bool grow_places(struct hwi_recoder *recoder)
+{
+  if (!reset_places(recoder, recoder->places_log2 + 2))
+    return false;
+  for (uint32_t block = 1; block < recoder->model.block_count; block++) {
+    uint32_t *place = find_place(recoder, recoder->model.blocks[block].address);
+    recoder->place_count += !*place;
+    *place = block;
+  }
+  return true;
+}
+
 static uint32_t find_block(struct state *state, uint64_t address)
 {
-  uint32_t block = find_place(state->recoder, address)->block;
+  uint32_t block = *find_place(state->recoder, address);
   return block && state->model->blocks[block].live ? block : 0;
 }
 
@@ -263,13 +274,13 @@ static bool put_place(struct state *state, uint16_t class, uint64_t old)
 
 static bool add_block(struct state *state, uint32_t node, uint16_t class)
 {
-  uint32_t block = hwi_model_add_block(state->model, state->address, node, class);
-  if (!block) {
+  struct hwi_recoder *recoder = state->recoder;
+  uint32_t *place = find_place(recoder, state->address);
+  recoder->place_count += !*place;
+  *place = hwi_model_add_block(state->model, state->address, node, class);
+  if (!*place || (recoder->place_count >> (recoder->places_log2 - 1) && !grow_places(recoder)))
     state->out->failed = true;
-    return false;
-  }
-  *find_place(state->recoder, state->address) = (struct place){state->address, block};
-  return true;
+  return !state->out->failed;
 }
 
 /* `kind` is ALLOC, ALIGNED or REALLOC. */
@@ -523,7 +534,7 @@ int hwi_recode(struct hwi_recoder *recoder, const uint8_t *plain, size_t bytes, 
   hwi_columns_out_clear(out);
   if (bytes > HWI_RECODE_MAX_BYTES)
     return HW_ERR_LIMIT;
-  if (!reset_places(recoder, bytes))
+  if (!reset_places(recoder, PLACES_LOG2_MIN))
     return HW_ERR_MEMORY;
   hwi_model_reset(&recoder->model);
   size_t at = 0;

@@ -50,7 +50,7 @@ enum {
   HWI_CLASSES = 1024,
   HWI_CLASS_DEPTH = 32, /* freed blocks remembered of each */
   HWI_CLASS_SEARCH = 8, /* of them, how many a new block is looked for on */
-  HWI_RANKS = 64,       /* places in a node's list that are told by a number */
+  HWI_RANKS = 16,       /* places in a node's list that are told by a number */
   HWI_STEPS = 8,        /* blocks around the last freed one, and youngest ones, that are */
   HWI_PC_SLOTS_LOG2 = 16,
   HWI_PCS_MAX = 1 << (HWI_PC_SLOTS_LOG2 - 1),

@@ -482,20 +482,68 @@ def test_size_limit(record, allocate):
 # --- packing ---
 
 
-def test_packed_and_raw_say_the_same(record, hw, allocate, tmp_path):
-    raw = record([allocate, "400000"], "--no-pack")
+def check_import_says_the_same(hw, raw, packed, least_ratio):
     assert read_header(raw.trace).kind == RAW
     before = raw.report
-    packed = tmp_path / "packed.hwt"
     assert hw("import", raw.trace, "-o", packed).returncode == 0
     assert read_header(packed).kind == PACKED
     after = report_of(hw, packed)
-    assert packed.stat().st_size < raw.trace.stat().st_blocks * 512 / 4
+    assert packed.stat().st_size < raw.trace.stat().st_blocks * 512 / least_ratio
     for report in (before, after):
         report.pop("trace")
         for image in report["images"]:
             image.pop("trace")
     assert after == before
+
+
+def test_packed_and_raw_say_the_same(record, hw, allocate, tmp_path):
+    check_import_says_the_same(hw, record([allocate, "400000"], "--no-pack"), tmp_path / "packed.hwt", 8)
+
+
+MIXED = r"""
+#include <cstdlib>
+#include <list>
+#include <map>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+static void work(int seed)
+{
+  std::map<std::string, std::list<std::vector<int>>> all;
+  unsigned state = seed;
+  for (int i = 0; i < 30000; i++) {
+    state = state * 1664525 + 1013904223;
+    auto &list = all["a key that is long enough " + std::to_string(state >> 25)];
+    list.emplace_back(state >> 28);
+    if (list.size() > 10)
+      list.clear();
+    if (i % 100 == 0)
+      operator delete(operator new(100, std::align_val_t{64}), std::align_val_t{64});
+    if (i % 77 == 0) {
+      void *block = std::malloc(10);
+      block = std::realloc(block, 10000);
+      std::free(std::realloc(block, 20));
+    }
+  }
+}
+
+int main()
+{
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; i++)
+    threads.emplace_back(work, i);
+  for (auto &thread : threads)
+    thread.join();
+}
+"""
+
+
+@pytest.mark.parametrize("usable", ["--usable", "--no-usable"])
+def test_packed_and_raw_say_the_same_of_threads(record, hw, compile_cxx, tmp_path, usable):
+    program = compile_cxx(MIXED, "-pthread")
+    check_import_says_the_same(hw, record([program], "--no-pack", usable), tmp_path / "packed.hwt", 3)
 
 
 def test_children_are_packed(record):

@@ -1,0 +1,471 @@
+/* test_pack.c - what is packed unpacks to the same bytes, and what is forged does no harm
+ *
+ * What would break: any op's re-coding, in any context; events that the recorder would not write like this; the model of the
+ * packer and that of the unpacker going apart; a bound that a forged section passes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "encoder.c"
+#include "trace/pack.h"
+#include "trace/recode.h"
+#include "trace/unpack.h"
+
+enum { PLAIN_MAX = 2 << 20, PADDING = 160, LIVE_MAX = 512 };
+
+static struct enc enc;
+static struct hwi_packer *packer;
+static uint8_t plain[PLAIN_MAX];
+static uint64_t random_state = 1;
+
+static uint32_t below(uint32_t limit)
+{
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % limit;
+}
+
+/* The chunks of `enc` as a section has them. */
+static size_t join_chunks(void)
+{
+  size_t at = 0;
+  for (int i = 0; i < enc.chunk_count; i++) {
+    struct enc_chunk *chunk = &enc.chunks[i];
+    chunk->header.valid_bytes = (uint32_t)chunk->count;
+    assert_true(at + sizeof chunk->header + chunk->count <= PLAIN_MAX);
+    memcpy(plain + at, &chunk->header, sizeof chunk->header);
+    memcpy(plain + at + sizeof chunk->header, chunk->bytes, chunk->count);
+    at += sizeof chunk->header + chunk->count;
+  }
+  return at;
+}
+
+static void check_unpacks_to(const struct hw_section_header *section, const uint8_t *packed, size_t bytes)
+{
+  static const uint8_t zeros[PADDING];
+  uint8_t *unpacked;
+  size_t count;
+  assert_int_equal(hwi_unpack_section(section, packed, PADDING, &unpacked, &count), 0);
+  assert_int_equal(count, bytes);
+  assert_memory_equal(unpacked, plain, bytes);
+  assert_memory_equal(unpacked + bytes, zeros, PADDING);
+  free(unpacked);
+}
+
+/* Packs `plain` and checks that it comes back. */
+static struct hw_section_header round_trip(size_t bytes)
+{
+  struct hw_section_header section;
+  const uint8_t *packed;
+  assert_int_equal(hwi_pack_chunks(packer, plain, bytes, &section, &packed), 0);
+  assert_int_equal(section.magic, HW_SECTION_MAGIC);
+  assert_int_equal(section.type, HW_SECTION_EVENTS);
+  assert_int_equal(section.plain_bytes, bytes);
+  check_unpacks_to(&section, packed, bytes);
+  return section;
+}
+
+/* --- a program of a kind --- */
+
+struct live {
+  uint64_t address, size;
+};
+
+struct program {
+  struct live live[LIVE_MAX];
+  int live_count;
+  uint64_t free_list[LIVE_MAX * 4];
+  int free_count;
+  uint64_t top, tick;
+  uint32_t nodes;
+  bool usable;
+  int disorder; /* of 100 events, how many are of the odd kinds */
+};
+
+static uint64_t take_memory(struct program *p, uint64_t size)
+{
+  if (p->free_count && below(4))
+    return p->free_list[--p->free_count];
+  p->top += (size + 31) & ~UINT64_C(15);
+  return p->top + (below(200) ? 0u : 8u);
+}
+
+static void remember(struct program *p, uint64_t address, uint64_t size)
+{
+  if (p->live_count < LIVE_MAX)
+    p->live[p->live_count++] = (struct live){address, size};
+}
+
+static uint64_t forget(struct program *p, int i)
+{
+  uint64_t address = p->live[i].address;
+  p->live[i] = p->live[--p->live_count];
+  if (p->free_count < LIVE_MAX * 4)
+    p->free_list[p->free_count++] = address;
+  return address;
+}
+
+static void do_alloc(struct program *p, int chunk)
+{
+  uint32_t node = 1 + below(p->nodes < 40 ? p->nodes : 40);
+  uint64_t size = below(10) ? 16 + node * 8 : below(100000), address = take_memory(p, size);
+  uint64_t usable = hw_usual_usable(size) + (below(30) ? 0u : 16u * below(5));
+  remember(p, address, size);
+  if (p->usable)
+    enc_alloc_usable(&enc, chunk, p->tick, node, size, usable, address);
+  else
+    enc_alloc(&enc, chunk, p->tick, node, size, address);
+}
+
+static void do_free(struct program *p, int chunk)
+{
+  int i = below(3) ? p->live_count - 1 : (int)below((uint32_t)p->live_count);
+  uint64_t address = below(100) ? forget(p, i) : UINT64_C(0x7f0000000000) + below(1000) * 16;
+  switch (below(8)) {
+  case 0:
+    enc_delete(&enc, chunk, p->tick, address);
+    break;
+  case 1:
+    enc_free_via(&enc, chunk, p->tick, (uint8_t)(HW_ENTRY_DELETE + below(4)), address);
+    break;
+  default:
+    enc_free(&enc, chunk, p->tick, address);
+  }
+}
+
+static void do_realloc(struct program *p, int chunk)
+{
+  int i = (int)below((uint32_t)p->live_count);
+  uint64_t old = p->live[i].address, size = p->live[i].size * 2 + 1, address = old;
+  if (below(2)) {
+    forget(p, i);
+    address = take_memory(p, size);
+    remember(p, address, size);
+  }
+  uint64_t ticks = below(30);
+  enc_realloc(&enc, chunk, p->tick, ticks, 1 + below(p->nodes), old, size, address);
+  p->tick += ticks;
+}
+
+static void do_odd(struct program *p, int chunk)
+{
+  static const char text[] = "a record of some length, which nobody knows";
+  switch (below(4)) {
+  case 0:
+    enc_record(&enc, chunk, (uint8_t)below(40), text, below(sizeof text));
+    break;
+  case 1:
+    enc_failed(&enc, chunk, p->tick, 1 + below(p->nodes), UINT64_C(1) << (20 + below(42)), (uint8_t)below(13));
+    break;
+  case 2: {
+    uint64_t address = take_memory(p, 64);
+    remember(p, address, 64);
+    enc_aligned(&enc, chunk, p->tick, 1 + below(p->nodes), 64, (uint8_t)(4 + below(8)), address);
+    break;
+  }
+  default:
+    for (uint32_t depth = 1 + below(6), parent = below(p->nodes + 1); depth; depth--) {
+      uint32_t number = p->nodes + 1 + (below(50) ? 0 : below(3));
+      enc_node(&enc, chunk, number, parent, 1 + below(3), depth == 1 ? HW_ENTRY_MALLOC : 0,
+               0x555555000000 + 64 * below(300) + (parent % 7));
+      parent = p->nodes = number;
+    }
+  }
+}
+
+static void run_program(struct program *p, int events, uint32_t first_sequence)
+{
+  int chunk = 0;
+  for (int i = 0; i < events; i++) {
+    if (i % 4000 == 0) {
+      chunk = enc_chunk(&enc, 3, first_sequence + (uint32_t)i / 4000, 1, p->tick);
+      enc.chunks[chunk].header.fields = p->usable ? HW_FIELD_USABLE : 0;
+    }
+    p->tick += below(50) ? below(14) : below(100000);
+    if ((int)below(100) < p->disorder)
+      do_odd(p, chunk);
+    else if (p->live_count == 0 || (p->live_count < LIVE_MAX - 1 && below(100) < 52))
+      do_alloc(p, chunk);
+    else if (below(20))
+      do_free(p, chunk);
+    else
+      do_realloc(p, chunk);
+  }
+}
+
+static struct program new_program(bool usable, int disorder)
+{
+  return (struct program){.top = 0x555555600000, .tick = 1000, .nodes = 20, .usable = usable, .disorder = disorder};
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  packer = hwi_packer_create();
+  enc_init(&enc, 1);
+  return packer ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  hwi_packer_destroy(packer);
+  enc_release(&enc);
+  return 0;
+}
+
+/* --- tests --- */
+
+static void what_a_program_does_comes_back(void **state)
+{
+  (void)state;
+  for (int round = 0; round < 20; round++) {
+    struct program p = new_program(round & 1, round % 5 * 4);
+    enc_release(&enc);
+    run_program(&p, 500 + (int)below(20000), below(5));
+    struct hw_section_header section = round_trip(join_chunks());
+    assert_int_equal(section.codec, section.plain_bytes < 8192 ? HWI_CODEC_PLAIN : HWI_CODEC_COLUMNS);
+    assert_int_equal(section.stream, 3);
+    assert_int_equal(section.last_sequence - section.first_sequence, enc.chunk_count - 1);
+    assert_int_equal(section.first_tick, 1000);
+    assert_int_equal(section.last_tick, enc.chunks[enc.chunk_count - 1].tick);
+  }
+}
+
+static void every_effort_gives_the_same(void **state)
+{
+  (void)state;
+  uint64_t packed_bytes[3];
+  struct program p = new_program(true, 3);
+  run_program(&p, 60000, 0);
+  size_t bytes = join_chunks();
+  for (int effort = HWI_EFFORT_SMALL; effort <= HWI_EFFORT_FAST; effort++) {
+    hwi_packer_set_effort(packer, (enum hwi_effort)effort);
+    packed_bytes[effort] = round_trip(bytes).packed_bytes;
+  }
+  assert_true(packed_bytes[HWI_EFFORT_SMALL] < packed_bytes[HWI_EFFORT_FAST]);
+  assert_true(packed_bytes[HWI_EFFORT_BUSY] < packed_bytes[HWI_EFFORT_FAST]);
+}
+
+/* A loop over a few stacks, which allocates and frees in turn: nothing but times is worth a byte. */
+static void a_regular_program_packs_well(void **state)
+{
+  (void)state;
+  uint64_t slots[8] = {0}, tick = 0;
+  int chunk = enc_chunk(&enc, 0, 0, 0, 0);
+  for (uint32_t i = 0; i < 40000; i++) {
+    uint64_t *slot = &slots[i % 8];
+    if (*slot)
+      enc_free(&enc, chunk, tick += 2, *slot);
+    *slot = 0x555555600000 + 1024 * (i % 8);
+    enc_alloc(&enc, chunk, tick += 3, 1 + i % 8, 100 + i % 8, *slot);
+  }
+  struct hw_section_header section = round_trip(join_chunks());
+  assert_int_equal(section.event_count, 40000 + 40000 - 8);
+  assert_true(section.packed_bytes < section.event_count / 50);
+}
+
+/* Bytes that mean the same as others do, or nothing: they are kept as they are. */
+static void what_the_recorder_would_not_write_is_kept(void **state)
+{
+  static const struct {
+    const char *what;
+    uint8_t bytes[12];
+    size_t count;
+  } odd[] = {
+      {"a varint with a needless byte", {HW_OP_FREE, 0x84, 0x00}, 3},
+      {"a long time that is short", {HW_OP_FREE | HW_DT_LONG << HW_OP_BITS, 3, 4}, 3},
+      {"a distance of 16 as an odd one", {HW_OP_FREE, 32 << 1 | 1}, 2},
+      {"an empty slot", {HW_OP_ALLOC_RECENT, 77, 2, 4}, 4},
+      {"a slot's sizes without a slot", {HW_OP_ALLOC_AGAIN, 77, 4}, 3},
+      {"an op of a later version", {13, 1, 2}, 3},
+      {"an event that is cut", {HW_OP_ALLOC, 5}, 2},
+      {"a node beyond all", {HW_OP_ALLOC, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 4}, 8},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    struct program p = new_program(true, 3);
+    enc_release(&enc);
+    run_program(&p, 4000, 0);
+    struct enc_chunk *chunk = &enc.chunks[0];
+    chunk->bytes = realloc(chunk->bytes, chunk->count + odd[i].count);
+    assert_non_null(chunk->bytes);
+    memcpy(chunk->bytes + chunk->count, odd[i].bytes, odd[i].count);
+    chunk->count += odd[i].count;
+    struct hw_section_header section = round_trip(join_chunks());
+    if (section.codec != HWI_CODEC_PLAIN)
+      fail_msg("%s was re-coded", odd[i].what);
+  }
+}
+
+/* The same block twice, frees of what is gone, sizes and addresses at the ends of their ranges. */
+static void nonsense_comes_back(void **state)
+{
+  (void)state;
+  for (int round = 0; round < 20; round++) {
+    enc_release(&enc);
+    int chunk = enc_chunk(&enc, 0, 9, 0, 5);
+    uint64_t tick = 5;
+    for (int i = 0; i < 6000; i++) {
+      uint64_t address = below(20) ? 16 * (1 + below(64)) : (uint64_t)below(UINT32_MAX) << 14 | 1;
+      tick += below(3);
+      switch (below(6)) {
+      case 0:
+        enc_free(&enc, chunk, tick, address);
+        break;
+      case 1:
+        enc_realloc(&enc, chunk, tick, 1, below(5), address, below(100), 16 * (1 + below(64)));
+        tick++;
+        break;
+      case 2:
+        enc_node(&enc, chunk, below(1 << 20), below(1 << 20), below(1000), (uint8_t)below(4), address);
+        break;
+      default:
+        enc_alloc(&enc, chunk, tick, below(3), below(50) ? below(40) : UINT64_MAX / 4, address);
+      }
+    }
+    round_trip(join_chunks());
+  }
+}
+
+static void lists_with_gaps_are_refused(void **state)
+{
+  struct hw_section_header section;
+  const uint8_t *packed;
+  (void)state;
+  struct program p = new_program(true, 3);
+  run_program(&p, 9000, 0);
+  enc.chunks[1].header.sequence++;
+  size_t bytes = join_chunks();
+  assert_int_equal(hwi_pack_chunks(packer, plain, bytes, &section, &packed), HW_ERR_DAMAGED);
+  enc.chunks[1].header.sequence--;
+  enc.chunks[2].header.stream++;
+  bytes = join_chunks();
+  assert_int_equal(hwi_pack_chunks(packer, plain, bytes, &section, &packed), HW_ERR_DAMAGED);
+  assert_int_equal(hwi_pack_chunks(packer, plain, bytes - 1, &section, &packed), HW_ERR_DAMAGED);
+}
+
+static void tool_records_come_back(void **state)
+{
+  struct hw_section_header section;
+  const uint8_t *packed;
+  (void)state;
+  for (size_t i = 0; i < 5000; i++)
+    plain[i] = (uint8_t)(i / 7);
+  assert_int_equal(hwi_pack_tool_records(packer, plain, 5000, &section, &packed), 0);
+  assert_int_equal(section.type, HW_SECTION_TOOL);
+  check_unpacks_to(&section, packed, 5000);
+  section.codec = HWI_CODEC_COLUMNS;
+  uint8_t *unpacked;
+  size_t count;
+  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_VERSION);
+}
+
+/* --- hostile --- */
+
+static void damaged_sections_do_no_harm(void **state)
+{
+  (void)state;
+  struct program p = new_program(true, 10);
+  run_program(&p, 12000, 0);
+  size_t bytes = join_chunks(), count;
+  struct hw_section_header section;
+  const uint8_t *packed;
+  uint8_t *unpacked;
+  assert_int_equal(hwi_pack_chunks(packer, plain, bytes, &section, &packed), 0);
+  uint8_t *copy = malloc(section.packed_bytes);
+  assert_non_null(copy);
+  for (int i = 0; i < 1000; i++) {
+    memcpy(copy, packed, section.packed_bytes);
+    for (uint32_t flips = 1 + below(4); flips; flips--)
+      copy[below((uint32_t)section.packed_bytes)] ^= (uint8_t)(1 << below(8));
+    int status = hwi_unpack_section(&section, copy, PADDING, &unpacked, &count);
+    assert_true(status == 0 || (status == HW_ERR_DAMAGED && unpacked == NULL));
+    free(unpacked);
+  }
+  for (uint64_t cut = 0; cut < section.packed_bytes; cut += 1 + section.packed_bytes / 300) {
+    struct hw_section_header shorter = section;
+    shorter.packed_bytes = cut;
+    memcpy(copy, packed, cut);
+    assert_int_equal(hwi_unpack_section(&shorter, copy, PADDING, &unpacked, &count), HW_ERR_DAMAGED);
+  }
+  free(copy);
+}
+
+/* Without zstd and its checks in between: the numbers themselves are forged. */
+static void forged_columns_do_no_harm(void **state)
+{
+  (void)state;
+  struct program p = new_program(true, 10);
+  run_program(&p, 12000, 0);
+  size_t bytes = join_chunks();
+  struct hwi_recoder *recoder = hwi_recoder_create();
+  struct hwi_columns_out out = {0};
+  uint8_t *to = malloc(bytes + HWI_RESTORE_SLACK);
+  assert_true(recoder && to);
+  int restored = 0;
+  for (int i = 0; i < 600; i++) {
+    assert_int_equal(hwi_recode(recoder, plain, bytes, &out), 0);
+    struct hwi_columns_in in = {0};
+    for (uint32_t changes = i ? 1 + below(6) : 0; changes; changes--) {
+      struct hwi_column_out *column = &out.columns[1 + below(HWI_COLUMN_COUNT - 1)];
+      if (column->count)
+        column->bytes[below((uint32_t)column->count)] = (uint8_t)below(256);
+    }
+    for (int k = 0; k < HWI_COLUMN_COUNT; k++)
+      in.columns[k] = (struct hwi_column_in){out.columns[k].bytes, out.columns[k].bytes + out.columns[k].count};
+    int status = hwi_restore(&in, to, bytes);
+    assert_true(status == 0 || status == HW_ERR_DAMAGED);
+    restored += status == 0;
+    if (i == 0)
+      assert_memory_equal(to, plain, bytes);
+  }
+  assert_in_range(restored, 1, 599);
+  free(to);
+  hwi_columns_out_release(&out);
+  hwi_recoder_destroy(recoder);
+}
+
+static void bombs_are_refused(void **state)
+{
+  (void)state;
+  uint8_t packed[HWI_COLUMN_COUNT * 8] = {0}, *unpacked;
+  size_t count;
+  struct hw_section_header section = {
+      .magic = HW_SECTION_MAGIC, .type = HW_SECTION_EVENTS, .packed_bytes = sizeof packed};
+  section.plain_bytes = (uint64_t)HWI_UNPACK_MAX_BYTES + 1;
+  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  section.codec = HWI_CODEC_COLUMNS;
+  section.plain_bytes = (uint64_t)HWI_RECODE_MAX_BYTES + 1;
+  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  section.plain_bytes = 100000;
+  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  uint32_t huge = UINT32_MAX;
+  memcpy(packed, &huge, sizeof huge);
+  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  section.codec = HWI_CODEC_COLUMNS + 1;
+  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_VERSION);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(what_a_program_does_comes_back, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(every_effort_gives_the_same, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_regular_program_packs_well, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(what_the_recorder_would_not_write_is_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(nonsense_comes_back, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(lists_with_gaps_are_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(tool_records_come_back, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(damaged_sections_do_no_harm, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(forged_columns_do_no_harm, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(bombs_are_refused, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
