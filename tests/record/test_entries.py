@@ -206,15 +206,6 @@ int main(void)
     assert [line[0] for line in seen.lines] == ["alloc", "free"]
 
 
-def test_static_allocator_is_named(fast_double, folder):
-    source = folder / "static.c"
-    source.write_text('#include "entries_marks.h"\nvoid *je_malloc(size_t n);\nvoid *je_malloc(size_t n) { return n ? 0 : 0; }\n'
-                      "int main(void) { if (entries_foreign) entries_foreign(); return 0; }\n")
-    program = folder / "static"
-    run(["gcc", "-O1", "-rdynamic", f"-I{PROGRAMS}", source, "-o", program])
-    assert Run(program, folder=folder, preload=[fast_double]).lines == [["note", "static-allocator", "executable"]]
-
-
 def test_library_with_its_own_operators(double, folder):
     """They are called and each counts once, though there is a malloc of another size and address beneath."""
     library = build_program(folder, "foreign_new.cc", "-O1", "-shared", "-fPIC", name="libforeign.so")
