@@ -42,14 +42,14 @@ test-it:
 	@echo "unit tests under AddressSanitizer and UndefinedBehaviorSanitizer:"
 	@$(MAKE) --no-print-directory build-it PRESET=asan BUILD=$(BUILD)/asan TARGETS=unit-tests
 	@tools/run_tests.sh $(BUILD)/asan -L unit
-	@FUZZ_SECONDS=45 tools/run_fuzz.sh
+	@FUZZ_SECONDS=60 tools/run_fuzz.sh $(BUILD)
 
 ## make test-programs     the same output with and without the recorder, for all the programs
 test-programs:
 	@$(SETUP) build test
 	@$(SETUP) --packages $$($(PYTHON) tests/programs/programs.py --packages all)
 	@$(MAKE) --no-print-directory build-it
-	@HW_BUILD=$(CURDIR)/$(BUILD) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
+	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
 ## make bench             the figures of docs/benchmarks.md, beside heaptrack's
 bench:
@@ -60,7 +60,8 @@ bench:
 ## make fuzz              the readers of files under libFuzzer, for FUZZ_SECONDS (600)
 fuzz:
 	@$(SETUP) build fuzz
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh
+	@$(MAKE) --no-print-directory build-it
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh $(BUILD)
 
 ## make install           into PREFIX (/usr/local), below DESTDIR
 install: all
