@@ -17,15 +17,14 @@
 #include "trace/index.h"
 #include "trace/sections.h"
 
-enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18 };
+enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18, HURRY = 3 };
 
 struct job {
-  struct hwi_packer *packer;
-  int from, to;
+  int from;
+  struct hwi_section_file to;
   bool hurry;
   struct hw_trace_header header;
   struct hwi_index index;
-  uint64_t off;    /* where the next section goes */
   uint32_t target; /* plain bytes of a section */
   uint8_t *plain;  /* chunks that wait to be packed */
   size_t plain_bytes, plain_room;
@@ -37,8 +36,7 @@ static int flush(struct job *job)
 {
   if (!job->plain_bytes)
     return 0;
-  int status =
-      hwi_section_pack(job->packer, job->to, &job->off, job->plain, job->plain_bytes, &job->result->event_count);
+  int status = hwi_section_pack(&job->to, job->plain, job->plain_bytes);
   job->plain_bytes = 0;
   return status;
 }
@@ -88,12 +86,12 @@ static int copy_bytes(struct job *job, uint64_t from, uint64_t bytes)
     ssize_t got = pread(job->from, buffer, part, (off_t)from);
     if (got == 0)
       errno = EIO; /* it was there when the file was indexed */
-    if (got <= 0 || pwrite(job->to, buffer, (size_t)got, (off_t)job->off) != got) {
+    if (got <= 0 || pwrite(job->to.fd, buffer, (size_t)got, (off_t)job->to.off) != got) {
       status = HW_ERR_IO;
       break;
     }
     from += (uint64_t)got;
-    job->off += (uint64_t)got;
+    job->to.off += (uint64_t)got;
     bytes -= (uint64_t)got;
   }
   free(buffer);
@@ -108,10 +106,10 @@ static int copy_section(struct job *job, const struct hwi_piece *piece)
     return status;
   if (pread(job->from, &section, sizeof section, (off_t)piece->off) != (ssize_t)sizeof section)
     return HW_ERR_IO;
-  job->result->event_count += section.type == HW_SECTION_EVENTS ? section.event_count : 0;
+  job->to.event_count += section.type == HW_SECTION_EVENTS ? section.event_count : 0;
   job->result->raw_bytes += section.type == HW_SECTION_EVENTS ? section.plain_bytes : 0;
   status = copy_bytes(job, piece->off, sizeof section + piece->bytes);
-  job->off = (job->off + 7) & ~UINT64_C(7);
+  job->to.off = (job->to.off + 7) & ~UINT64_C(7);
   return status;
 }
 
@@ -163,9 +161,9 @@ static int pack_tool_area(struct job *job)
   int status = got < 0 ? HW_ERR_IO : 0;
   size_t bytes = status == 0 ? records_end(area, (size_t)got) : 0;
   if (bytes)
-    status = hwi_pack_tool_records(job->packer, area, bytes, &section, &packed);
+    status = hwi_pack_tool_records(job->to.packer, area, bytes, &section, &packed);
   if (bytes && status == 0)
-    status = hwi_section_write(job->to, &job->off, &section, packed);
+    status = hwi_section_write(&job->to, &section, packed);
   free(area);
   return status;
 }
@@ -184,9 +182,9 @@ static int write_file(struct job *job)
   struct hw_trace_header header = job->header;
   header.kind = HW_TRACE_PACKED;
   header.window_bytes = HW_TRACE_HEADER_BYTES;
-  job->off = HW_TRACE_HEADER_BYTES;
-  if (pwrite(job->to, zeros, sizeof zeros, 0) != (ssize_t)sizeof zeros ||
-      pwrite(job->to, &header, sizeof header, 0) != (ssize_t)sizeof header)
+  job->to.off = HW_TRACE_HEADER_BYTES;
+  if (pwrite(job->to.fd, zeros, sizeof zeros, 0) != (ssize_t)sizeof zeros ||
+      pwrite(job->to.fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
     return HW_ERR_IO;
   int status = 0;
   if (job->header.kind == HW_TRACE_RAW)
@@ -197,9 +195,9 @@ static int write_file(struct job *job)
     status = pack_pieces(job);
   if (status == 0) {
     struct hw_section_header end = {.magic = HW_SECTION_MAGIC, .type = HW_SECTION_END};
-    status = hwi_section_write(job->to, &job->off, &end, NULL);
+    status = hwi_section_write(&job->to, &end, NULL);
   }
-  if (status == 0 && job->off >= SYNC_FROM_BYTES && fdatasync(job->to) < 0)
+  if (status == 0 && job->to.off >= SYNC_FROM_BYTES && fdatasync(job->to.fd) < 0)
     status = HW_ERR_IO;
   return status;
 }
@@ -220,7 +218,8 @@ static int run_job(struct job *job)
     return HW_ERR_IO;
   int status = hwi_index_build(&job->index, job->from, &job->header, (uint64_t)about.st_size);
   job->target = hwi_section_target(count_streams(&job->index));
-  hwi_packer_set_effort(job->packer, job->hurry ? hwi_effort_for(waiting_bytes(&job->index)) : HWI_EFFORT_SMALL);
+  hwi_packer_set_effort(job->to.packer,
+                        job->hurry ? hwi_effort_for(HURRY * waiting_bytes(&job->index)) : HWI_EFFORT_SMALL);
   return status < 0 ? status : write_file(job);
 }
 
@@ -239,15 +238,15 @@ static int open_temporary(const char *path)
 int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error)
 {
   const char *from = compaction->from, *to = compaction->to;
-  struct job job = {.packer = compaction->packer, .from = compaction->fd, .to = -1, .result = result};
+  struct job job = {.from = compaction->fd, .to = {.packer = compaction->packer, .fd = -1}, .result = result};
   job.hurry = compaction->hurry;
   *result = (struct hwi_compacted){0};
   char *temporary = NULL;
   if (asprintf(&temporary, "%s.packing", to) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to pack %s", from);
   int status = HW_ERR_IO;
-  job.to = open_temporary(temporary);
-  if (job.to >= 0) {
+  job.to.fd = open_temporary(temporary);
+  if (job.to.fd >= 0) {
     status = run_job(&job);
     if (status == 0 && rename(temporary, to) < 0)
       status = HW_ERR_IO;
@@ -255,11 +254,12 @@ int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *r
   if (status < 0)
     hwi_error_set(error, status, "cannot pack %s into %s: %s", from, to,
                   status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
-  if (status < 0 && job.to >= 0)
+  if (status < 0 && job.to.fd >= 0)
     unlink(temporary);
-  result->bytes = job.off;
-  if (job.to >= 0)
-    close(job.to);
+  result->bytes = job.to.off;
+  result->event_count = job.to.event_count;
+  if (job.to.fd >= 0)
+    close(job.to.fd);
   hwi_index_release(&job.index);
   free(job.plain);
   free(temporary);

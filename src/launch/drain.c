@@ -207,16 +207,17 @@ static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, siz
 /* Packs the chunks [first, first + count); they stay in the backlog. */
 static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size_t first, size_t count, size_t bytes)
 {
-  uint64_t start = drain->append_off, events = 0;
+  uint64_t start = drain->append_off;
+  struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
   if (!read_chunks(drain, &drain->backlog[first], count, bytes))
     return 0; /* whoever compacts the file sees what became of them */
-  int status = hwi_section_pack(packer, drain->fd, &drain->append_off, drain->plain, bytes, &events);
+  int status = hwi_section_pack(&file, drain->plain, bytes);
   if (status == HW_ERR_IO) {
     stop(drain);
-    drain->append_off = start;
     (void)!ftruncate(drain->fd, (off_t)start);
     return 0;
   }
+  drain->append_off = file.off;
   if (status == 0)
     give_back(drain, start, first, count);
   return status == HW_ERR_DAMAGED ? 0 : status;

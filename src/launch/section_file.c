@@ -30,31 +30,28 @@ static int write_all(int fd, const void *from, size_t bytes, uint64_t off)
   return 0;
 }
 
-/* The payload first: what is cut short has no header, or one that says more than the file has. */
-int hwi_section_write(int fd, uint64_t *off, const struct hw_section_header *section, const uint8_t *packed)
+/* The payload first: what is cut short has no header. */
+int hwi_section_write(struct hwi_section_file *file, const struct hw_section_header *section, const uint8_t *packed)
 {
   static const uint8_t zeros[8];
-  uint64_t end = *off + sizeof *section + section->packed_bytes;
+  uint64_t end = file->off + sizeof *section + section->packed_bytes;
   size_t padding = (size_t)(-end & 7);
-  int status = write_all(fd, packed, section->packed_bytes, *off + sizeof *section);
+  int status = write_all(file->fd, packed, section->packed_bytes, file->off + sizeof *section);
   if (status == 0)
-    status = write_all(fd, zeros, padding, end);
+    status = write_all(file->fd, zeros, padding, end);
   if (status == 0)
-    status = write_all(fd, section, sizeof *section, *off);
-  if (status == 0)
-    *off = end + padding;
-  return status;
+    status = write_all(file->fd, section, sizeof *section, file->off);
+  if (status < 0)
+    return status;
+  file->off = end + padding;
+  file->event_count += section->type == HW_SECTION_EVENTS ? section->event_count : 0;
+  return 0;
 }
 
-int hwi_section_pack(struct hwi_packer *packer, int fd, uint64_t *off, const uint8_t *plain, size_t bytes,
-                     uint64_t *event_count)
+int hwi_section_pack(struct hwi_section_file *file, const uint8_t *plain, size_t bytes)
 {
   struct hw_section_header section;
   const uint8_t *packed = NULL;
-  int status = hwi_pack_chunks(packer, plain, bytes, &section, &packed);
-  if (status == 0)
-    status = hwi_section_write(fd, off, &section, packed);
-  if (status == 0)
-    *event_count += section.event_count;
-  return status;
+  int status = hwi_pack_chunks(file->packer, plain, bytes, &section, &packed);
+  return status < 0 ? status : hwi_section_write(file, &section, packed);
 }

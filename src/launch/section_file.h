@@ -16,11 +16,17 @@ enum {
 /* How large the plain chunks of a section should be in a trace of `streams` streams: a reader holds one section of each. */
 uint32_t hwi_section_target(uint32_t streams);
 
-/* Writes `section` and its packed bytes at *off, which moves behind them. HW_ERR_IO: errno is set, *off stays. */
-int hwi_section_write(int fd, uint64_t *off, const struct hw_section_header *section, const uint8_t *packed);
+struct hwi_section_file {
+  struct hwi_packer *packer;
+  int fd;
+  uint64_t off;         /* where the next section goes */
+  uint64_t event_count; /* in those written */
+};
 
-/* Packs `plain` and writes it. */
-int hwi_section_pack(struct hwi_packer *packer, int fd, uint64_t *off, const uint8_t *plain, size_t bytes,
-                     uint64_t *event_count);
+/* Writes `section` and its packed bytes at file->off, which moves behind them. HW_ERR_IO: errno is set, and it stays. */
+int hwi_section_write(struct hwi_section_file *file, const struct hw_section_header *section, const uint8_t *packed);
+
+/* Packs the chunks at `plain` and writes them; errors are also those of hwi_pack_chunks. */
+int hwi_section_pack(struct hwi_section_file *file, const uint8_t *plain, size_t bytes);
 
 #endif

@@ -58,6 +58,8 @@ static bool take(struct hwi_watch *watch, char *path)
     free(path);
     return false;
   }
+  if (watch->count) /* most children end before that is worth a look */
+    trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   watch->traces[watch->count++] = trace;
   watch->trace_count++;
   follow_switch(watch, &watch->traces[watch->count - 1]);
