@@ -90,7 +90,7 @@ enum { SUMMARY_EVENTS_MAX = 40000000 };
 static void say_totals(const struct hwi_launched *launched)
 {
   struct hwi_profile *profile;
-  struct hwi_profile_options wanted = {.images = HWI_IMAGES_ALL};
+  struct hwi_profile_options wanted = {.images = HWI_IMAGES_LARGEST}; /* as the report will have it */
   if (launched->event_count > SUMMARY_EVENTS_MAX) {
     hwi_warn("%s events recorded", hwi_count_text(launched->event_count).text);
     return;
@@ -101,9 +101,10 @@ static void say_totals(const struct hwi_launched *launched)
     return;
   }
   const struct hwi_totals *totals = &profile->totals;
-  hwi_warn("%s allocations, %s at the peak, %s in %s blocks still allocated at the end",
+  hwi_warn("%s allocations, %s at the peak, %s in %s blocks still allocated at the end%s",
            hwi_count_text(totals->allocation_calls).text, hwi_bytes_text(totals->peak_bytes).text,
-           hwi_bytes_text(totals->live_bytes_at_end).text, hwi_count_text(totals->live_blocks_at_end).text);
+           hwi_bytes_text(totals->live_bytes_at_end).text, hwi_count_text(totals->live_blocks_at_end).text,
+           launched->trace_count > 1 ? " (of the process that allocated most)" : "");
   hwi_profile_destroy(profile);
 }
 
@@ -193,6 +194,7 @@ static int run(const void *given, int word_count, char **words)
       .variables = values->variables.items,
       .variable_count = values->variables.count,
       .pack = values->pack,
+      .quiet = values->quiet,
       .warn = hwi_warn,
   };
   struct hwi_launched launched;
