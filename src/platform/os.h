@@ -49,6 +49,9 @@ int hwi_os_populate(void *start, size_t bytes);
 /* Puts address space without access in place of a part of a shared mapping; the contents stay in the file. */
 void hwi_os_replace_by_nothing(void *start, size_t bytes);
 
+/* Puts private zeroed memory in place of a part of a shared mapping. */
+int hwi_os_replace_by_private(void *start, size_t bytes);
+
 /* How many of `count` consecutive pages from the page-aligned `start` are readable, up to the first that is not. */
 size_t hwi_os_readable_pages(uintptr_t start, size_t count);
 

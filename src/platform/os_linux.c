@@ -87,6 +87,12 @@ void hwi_os_replace_by_nothing(void *start, size_t bytes)
   CALL(SYS_mmap, start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+int hwi_os_replace_by_private(void *start, size_t bytes)
+{
+  long at = CALL(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return is_error(at) ? (int)at : 0;
+}
+
 int hwi_os_allow_access(void *start, size_t bytes)
 {
   return (int)CALL3(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE);

@@ -37,10 +37,12 @@ bool hwi_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes)
 
 void hwi_lane_retire(struct hwi_lane *lane)
 {
-  if (lane->chunk)
-    hwi_writer_retire(&hwi_session.writer, lane->chunk, lane->chunk_bytes);
-  lane->chunk = NULL;
+  struct hw_chunk_header *chunk = lane->chunk;
   lane->at = lane->end = NULL;
+  lane->chunk = NULL;
+  atomic_signal_fence(memory_order_seq_cst); /* abandoned from here on, the chunk only stays open */
+  if (chunk)
+    hwi_writer_retire(&hwi_session.writer, chunk, lane->chunk_bytes);
 }
 
 static uint32_t next_chunk_bytes(const struct hwi_lane *lane, uint64_t now, uint32_t need)
@@ -58,7 +60,7 @@ static uint32_t next_chunk_bytes(const struct hwi_lane *lane, uint64_t now, uint
   return bytes;
 }
 
-bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
+static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
 {
   if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON)
     return false;
@@ -90,6 +92,15 @@ bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
   lane->is_new_chunk = true;
   hwi_session_note_time();
   return true;
+}
+
+/* No handler may leave in between by longjmp: the lane and the file must agree on which chunk is whose. */
+bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
+{
+  uint64_t held = hwi_os_hold_signals();
+  bool has_room = begin_chunk(lane, bytes);
+  hwi_os_release_signals(held);
+  return has_room;
 }
 
 bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, const uint8_t *head, uint32_t head_bytes,

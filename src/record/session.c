@@ -117,7 +117,7 @@ static bool start_child(void)
   atomic_store(&hwi_session.differences, 0);
   atomic_store(&hwi_session.node_limit_hits, 0);
   hwi_session.header = NULL;
-  if (!interrupted) /* else an event of the parent's comes to its end here, in the parent's chunk */
+  if (!interrupted) /* else an event of the parent's comes to its end here, where the parent's chunk was */
     hwi_writer_close(&hwi_session.writer);
   if (!hwi_place_open_child(&hwi_session.writer, &header))
     return false;

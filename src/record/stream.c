@@ -210,13 +210,24 @@ void hwi_stream_thread_ends(void *argument)
   atomic_store_explicit(&stream->state, HWI_STREAM_IDLE, memory_order_release);
 }
 
+/* A handler forked in the middle of an event, which will come to its end in this child, too: where it cannot reach the
+ * parent's chunk. The stream stays in use for ever. */
+static void divert(struct hwi_stream *stream)
+{
+  for (int i = 0; i < 2; i++)
+    if (stream->lanes[i].chunk)
+      hwi_os_replace_by_private(stream->lanes[i].chunk, stream->lanes[i].chunk_bytes);
+}
+
 bool hwi_streams_after_fork(void)
 {
   struct hwi_stream *self = hwi_stream_self;
   bool interrupted = self && (self->lanes[0].busy || self->lanes[1].busy);
   for (struct hwi_stream *stream = atomic_load(&all_streams); stream; stream = stream->next) {
-    if (stream == self && interrupted)
-      continue; /* stays in use for ever: the event in work comes to its end in it */
+    if (stream == self && interrupted) {
+      divert(stream);
+      continue;
+    }
     stream->tid = 0;
     for (int i = 0; i < 2; i++) {
       stream->lanes[i].chunk = NULL;

@@ -3,6 +3,8 @@
 Breaks if a stream is lost or shared when threads end, or if an event is written twice or torn by a handler.
 """
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,23 +22,46 @@ def test_thread_churn(compile_c, check_counts_preload, stack_bytes):
     assert report["missed_frees"] == report["unmatched_frees"] == 0
 
 
+@pytest.fixture
+def on_ring(preload, recorder, tmp_path):
+    """on_ring([command...]): recorded on an allocator that may be interrupted anywhere, so that a handler may strike anywhere."""
+    ring = tmp_path / "ring.so"
+    source = PROGRAMS / "ring_allocator.c"
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", source, "-o", ring], check=True)
+    return lambda command: preload(command, env={"LD_PRELOAD": f"{recorder}:{ring}"})
+
+
 @pytest.mark.parametrize("jump", [0, 1])
 @pytest.mark.parametrize("alternate", [0, 1])
-def test_signal_storm(compile_c, preload, jump, alternate):
-    program = compile_c(PROGRAMS / "signal_storm.c", name="signal_storm")
-    recording = preload([program, "1000000", str(jump), str(alternate)])
+def test_signal_storm(compile_c, on_ring, jump, alternate):
+    program = compile_c(PROGRAMS / "signal_storm.c", "-Wno-unused-result", name="signal_storm")
+    recording = on_ring([program, "1000000", str(jump), str(alternate)])
     assert recording.process.stdout == "done\n" and recording.process.returncode == 0
     report = recording.report
-    assert report["damaged_chunks"] == report["audit_differences"] == 0
+    assert report["damaged_chunks"] == report["missing_chunks"] == report["audit_differences"] == 0
     ordinary = next(size for size in report["sizes"] if size["size"] == 777)
     handler = next(size for size in report["sizes"] if size["size"] == 449)
-    if jump:
-        # a handler that leaves while the recorder is at work takes that one event with it
-        assert ordinary["calls"] >= 990000 and handler["calls"] > 10
+    assert handler["calls"] > 1000 and handler["live_blocks"] == 0
+    assert report["lost_events"] == 0
+    if jump:  # a round that is left comes again; the event that was in work then is gone
+        assert 1000000 <= ordinary["calls"] <= 1000000 + handler["calls"]
     else:
         assert ordinary["calls"] == 1000000 and ordinary["live_blocks"] == 0
-        assert handler["calls"] > 10 and handler["live_blocks"] == 0
-        assert report["lost_events"] == 0
+
+
+def test_forks_in_a_handler(compile_c, on_ring):
+    """The child goes on in the middle of the event that the handler interrupted, and neither it nor its parent may notice."""
+    program = compile_c(PROGRAMS / "fork_in_handler.c", name="fork_in_handler")
+    recording = on_ring([program, "100"])
+    assert recording.process.returncode == 0, recording.process
+    assert len(recording.traces) == 101
+    for trace in recording.traces:
+        done = recording.hw("report", "--json", trace)
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        size = next(size for size in report["sizes"] if size["size"] == 333)
+        assert size["calls"] >= 2000
+        assert size["live_blocks"] <= 100  # an event that was interrupted by a fork may be spoilt (docs/recording.md)
 
 
 def test_threads_race(compile_c, check_counts_preload):
