@@ -60,6 +60,9 @@ static int find_recorder(struct launch *launch, const char *command)
                           obstacle == HWI_OBSTACLE_STATIC ? " (programs that it starts are, where possible)" : "");
   if (obstacle != HWI_OBSTACLE_NONE && obstacle != HWI_OBSTACLE_STATIC)
     return 0;
+  if (launch->program.allocator && !launch->options->quiet)
+    launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder", command,
+                          launch->program.allocator);
   if (hwi_preload_find(&launch->library, &launch->result->error) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);
   if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {

@@ -21,6 +21,7 @@ struct hwi_launch_options {
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;
   bool pack;
+  bool quiet; /* what did not go wrong is not told */
   /* Told on the way, before the command starts. */
   void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "platform/arch.h"
+#include "symbols/static_allocator.h"
 
 enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
 
@@ -132,26 +133,37 @@ static const char *interpreter(char *head)
   return *at ? at : NULL;
 }
 
-static enum hwi_obstacle judge(const char *path)
+static const char *allocator_of(const char *path)
 {
+  char *full = realpath(path, NULL);
+  const char *allocator = full ? hwi_static_allocator(&(struct hwi_symbol_module){.path = full}) : NULL;
+  free(full);
+  return allocator;
+}
+
+static void judge(struct hwi_program *program)
+{
+  const char *path = program->path;
   char head[HEAD_BYTES + 1];
   char script[PATH_MAX];
   for (int i = 0; i < SCRIPTS_MAX; i++) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-      return HWI_OBSTACLE_NONE; /* executable but not readable: it may work */
+      return; /* executable but not readable: it may work */
     ssize_t got = pread(fd, head, HEAD_BYTES, 0);
     head[got > 0 ? got : 0] = 0;
     bool is_elf = got >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0;
-    enum hwi_obstacle obstacle = is_elf ? judge_elf(fd, path, (const uint8_t *)head) : HWI_OBSTACLE_NONE;
+    if (is_elf)
+      program->obstacle = judge_elf(fd, path, (const uint8_t *)head);
     close(fd);
+    if (is_elf && program->obstacle == HWI_OBSTACLE_NONE)
+      program->allocator = allocator_of(path);
     const char *next = is_elf ? NULL : interpreter(head);
     if (!next || strlen(next) >= sizeof script)
-      return obstacle;
+      return;
     memcpy(script, next, strlen(next) + 1);
     path = script;
   }
-  return HWI_OBSTACLE_NONE;
 }
 
 void hwi_program_find(struct hwi_program *program, const char *command)
@@ -166,7 +178,7 @@ void hwi_program_find(struct hwi_program *program, const char *command)
     search(program, command);
   }
   if (program->os_error == 0)
-    program->obstacle = judge(program->path);
+    judge(program);
 }
 
 void hwi_program_release(struct hwi_program *program)

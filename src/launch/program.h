@@ -18,6 +18,7 @@ struct hwi_program {
   char *path;                 /* malloc'd; NULL: not found */
   int os_error;               /* why it cannot be executed, as execve would say; 0: nothing is known against it */
   enum hwi_obstacle obstacle; /* of the program, or of the interpreter of a script */
+  const char *allocator; /* linked into that one, unseen by the recorder: see hwi_static_allocator. NULL: none known */
 };
 
 /* Looks `command` up as execvp does. */

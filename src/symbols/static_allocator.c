@@ -1,0 +1,77 @@
+/* static_allocator.c - an allocator that is linked into a program, under names that no recorder can come before
+ *
+ * A call from within a program to a function of its own passes the dynamic loader by, unless the function is exported under
+ * the name of one in the recorder. So what the program defines is looked up in its symbol tables: the functions that known
+ * allocators have beside malloc, and a malloc that is there (.symtab) but not exported (.dynsym). Uses of a shared library
+ * are undefined symbols.
+ */
+#include "symbols/static_allocator.h"
+
+#include <string.h>
+
+#include "symbols/elf_file.h"
+
+static const struct mark {
+  const char *function, *text;
+} marks[] = {
+    {"je_malloc", "jemalloc (je_malloc)"},
+    {"_rjem_malloc", "jemalloc (_rjem_malloc)"}, /* as Rust programs link it */
+    {"mi_malloc", "mimalloc (mi_malloc)"},
+    {"tc_malloc", "tcmalloc (tc_malloc)"},
+    {"rpmalloc", "rpmalloc (rpmalloc)"},
+    {"scalable_malloc", "TBB's allocator (scalable_malloc)"},
+    {"malloc", "a malloc of its own (not exported)"},
+};
+enum { MARK_COUNT = sizeof marks / sizeof *marks, MALLOC = MARK_COUNT - 1 };
+
+struct found {
+  bool defined[MARK_COUNT];
+  bool exports_malloc;
+};
+
+static void look_at(struct found *found, const char *name, bool is_dynamic)
+{
+  for (size_t i = 0; name && i < MARK_COUNT; i++) {
+    if (strcmp(name, marks[i].function) != 0)
+      continue;
+    found->defined[i] = true;
+    if (i == MALLOC && is_dynamic)
+      found->exports_malloc = true;
+  }
+}
+
+static void look_through(struct found *found, Elf *elf, Elf_Scn *table, const GElf_Shdr *header)
+{
+  Elf_Data *data = elf_getdata(table, NULL);
+  size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+  size_t count = data && entry_bytes > 0 ? data->d_size / entry_bytes : 0;
+  for (size_t i = 1; i < count && i <= INT32_MAX; i++) {
+    GElf_Sym symbol;
+    if (!gelf_getsym(data, (int)i, &symbol))
+      return;
+    int type = GELF_ST_TYPE(symbol.st_info);
+    if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC))
+      look_at(found, elf_strptr(elf, header->sh_link, symbol.st_name), header->sh_type == SHT_DYNSYM);
+  }
+}
+
+const char *hwi_static_allocator(const struct hwi_symbol_module *program)
+{
+  struct hwi_elf_file file;
+  struct found found = {0};
+  if (hwi_elf_file_open(&file, program->path) != HWI_SYMBOL_OK)
+    return NULL;
+  bool is_same =
+      program->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, program->build_id, program->build_id_bytes);
+  for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+      look_through(&found, file.elf, section, &header);
+  }
+  hwi_elf_file_close(&file);
+  for (size_t i = 0; i < MARK_COUNT && !found.exports_malloc; i++) {
+    if (found.defined[i])
+      return marks[i].text;
+  }
+  return NULL;
+}
