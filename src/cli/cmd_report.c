@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "profile/profile.h"
 #include "report/report.h"
+#include "symbols/static_allocator.h"
 
 enum format { FORMAT_TEXT = 0, FORMAT_JSON = 1 };
 enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };
@@ -17,6 +18,7 @@ struct values {
   int format, frames;
   bool children;
   uint64_t pid;
+  struct hwi_texts debug_dirs;
 };
 
 static const struct values defaults = {.report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
@@ -72,6 +74,11 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, pid),
      .value = "PID",
      .help = "this process of the run (default: the one that allocated most)"},
+    {.name = "debug-dir",
+     .kind = HWI_OPTION_TEXTS,
+     .off = offsetof(struct values, debug_dirs),
+     .value = "DIR",
+     .help = "look for debug files below DIR, too; may be given again"},
     {.name = "format",
      .kind = HWI_OPTION_CHOICE,
      .off = offsetof(struct values, format),
@@ -125,7 +132,14 @@ static int print_report(const struct values *values, const struct hwi_profile *p
   int status = hwi_symbols_create(&symbols, error);
   if (status < 0)
     return status;
-  struct hwi_report report = {.profile = profile, .names = {find_symbols, symbols}, .options = values->report};
+  for (size_t i = values->debug_dirs.count; i > 0 && status == HW_OK; i--) /* the last one added is looked at first */
+    status = hwi_symbols_add_debug_dir(symbols, values->debug_dirs.items[i - 1], error);
+  if (status < 0) {
+    hwi_symbols_destroy(symbols);
+    return status;
+  }
+  struct hwi_report report = {
+      .profile = profile, .names = {find_symbols, symbols, hwi_static_allocator}, .options = values->report};
   report.options.all_frames = values->frames == FRAMES_ALL;
   if (values->format == FORMAT_JSON) {
     status = hwi_report_json(&report, stdout, error);
@@ -159,6 +173,17 @@ static int report_on(const struct values *values, const char *path)
   status = print_report(values, profile, &error);
   hwi_profile_destroy(profile);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+/* A folder that is misspelled would only leave names out. */
+static const char *missing_folder(const struct hwi_texts *dirs)
+{
+  for (size_t i = 0; i < dirs->count; i++) {
+    struct stat about;
+    if (stat(dirs->items[i], &about) != 0 || !S_ISDIR(about.st_mode))
+      return dirs->items[i];
+  }
+  return NULL;
 }
 
 /* What the options cannot mean together; NULL: nothing. */
@@ -198,6 +223,9 @@ static int run(const void *given, int word_count, char **words)
   const char *wrong = contradiction(values);
   if (wrong != NULL)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", wrong);
+  const char *missing = missing_folder(&values->debug_dirs);
+  if (missing != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--debug-dir: there is no folder '%s'", missing);
   if (word_count > 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "report takes one trace, not %d; '%s' is one too many", word_count, words[1]);
   const char *path = word_count == 1 ? words[0] : ".";

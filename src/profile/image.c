@@ -47,6 +47,7 @@ void hwi_replay_image_release(struct hwi_replay_image *image)
   free(image->modules);
   free(image->threads);
   hwi_live_release(&image->live);
+  hwi_blocks_release(&image->blocks);
   hwi_live_release(&image->freed_inherited);
   *image = (struct hwi_replay_image){0};
 }
@@ -205,11 +206,9 @@ static bool grow_threads(struct hwi_replay_image *image)
   return true;
 }
 
-uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
-                                 struct hwi_tally *tally)
+uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
+                                      struct hwi_tally *tally)
 {
-  if (image->last_thread.index && image->last_thread.number == number)
-    return image->last_thread.index;
   if (image->thread_count * 2 >= image->thread_capacity && !grow_threads(image))
     return 0;
   struct hwi_number_pair *slot = thread_slot(image, number);
@@ -223,4 +222,26 @@ uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number
   }
   image->last_thread = *slot;
   return slot->index;
+}
+
+/* --- frees without a block --- */
+
+bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint64_t ns)
+{
+  if (image->forked) {
+    struct hwi_live_slot *slot = hwi_live_slot(&image->freed_inherited, address);
+    if (!slot->address) {
+      if (!hwi_live_grow(&image->freed_inherited))
+        return false;
+      hwi_live_slot(&image->freed_inherited, address)->address = address;
+      image->freed_inherited.count++;
+      image->totals.inherited_frees++;
+      return true;
+    }
+  }
+  if (ns >= image->silent_since_ns)
+    image->totals.frees_of_silent_blocks++;
+  else
+    image->totals.unmatched_frees++;
+  return true;
 }

@@ -2,6 +2,7 @@
 #ifndef HWI_PROFILE_IMAGE_H
 #define HWI_PROFILE_IMAGE_H
 
+#include "profile/blocks.h"
 #include "profile/frames.h"
 #include "profile/live.h"
 #include "profile/profile.h"
@@ -37,6 +38,7 @@ struct hwi_replay_image {
   size_t thread_count, thread_capacity;
   struct hwi_number_pair last_thread;
   struct hwi_live live;
+  struct hwi_blocks blocks; /* instead of `live`, where totals alone are wanted */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
   uint64_t silent_since_ns; /* recording was paused for the first time; UINT64_MAX: never */
@@ -53,7 +55,33 @@ uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node, s
                                 struct hwi_tally *tally);
 
 /* The tally's thread for an event's thread number, from 1; 0: no memory. */
-uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
-                                 struct hwi_tally *tally);
+uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
+                                      struct hwi_tally *tally);
+
+/* The same; mostly it is the last one again. */
+static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
+                                               struct hwi_tally *tally)
+{
+  if (image->last_thread.index && image->last_thread.number == number)
+    return image->last_thread.index;
+  return hwi_replay_image_find_thread(image, number, image_number, tally);
+}
+
+/* Counts a free of an address that is not live, at `ns` of the image. False: no memory. */
+bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint64_t ns);
+
+/* Usable size of a block less its requested one, as a slot keeps it. */
+static inline int32_t hwi_replay_rounding(const struct hwi_event *event)
+{
+  if (!event->usable)
+    return 0;
+  int64_t rounding = (int64_t)(event->usable - event->size);
+  return rounding > INT32_MAX ? INT32_MAX : rounding < INT32_MIN ? INT32_MIN : (int32_t)rounding;
+}
+
+static inline uint64_t hwi_replay_usable(const struct hwi_replay_image *image, uint64_t size, int32_t rounding)
+{
+  return image->has_usable ? size + (uint64_t)(int64_t)rounding : 0;
+}
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profile/result.h"
+#include "profile/totals.h"
 #include "trace/grow.h"
 #include "trace/run.h"
 
@@ -192,13 +193,15 @@ static int start_image(struct session *s, uint32_t number)
   if (!hwi_replay_image_init(&a->image, *trace) || !a->events)
     return no_memory(s);
   a->image.offset_ns = start_ns(s, number);
-  hwi_trace_set_liveness(*trace, hwi_replay_is_live, &a->image);
+  hwi_trace_set_liveness(*trace, s->options->totals_only ? hwi_totals_is_live : hwi_replay_is_live, &a->image);
   return next_batch(s, a);
 }
 
 static int end_image(struct session *s, struct active *a, bool leaves)
 {
-  if (!hwi_replay_end_image(&s->result->replay, &a->image, a->head_ns, leaves))
+  if (s->options->totals_only)
+    hwi_totals_end_image(&s->result->replay, &a->image, a->head_ns, leaves);
+  else if (!hwi_replay_end_image(&s->result->replay, &a->image, a->head_ns, leaves))
     return no_memory(s);
   s->images[a->number].totals = a->image.totals;
   uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
@@ -207,6 +210,14 @@ static int end_image(struct session *s, struct active *a, bool leaves)
   hwi_trace_finish(a->image.trace);
   drop_active(s, a);
   return 0;
+}
+
+/* Applies the next `count` of its events. False: no memory. */
+static bool apply(struct session *s, struct active *a, int count)
+{
+  struct hwi_replay *replay = &s->result->replay;
+  return s->options->totals_only ? hwi_totals_apply(replay, &a->image, a->events + a->at, count)
+                                 : hwi_replay_apply(replay, &a->image, a->number, a->events + a->at, count);
 }
 
 /* Applies what `a` has ready before `limit_ns`, the time of the next event of any other image. */
@@ -218,7 +229,7 @@ static int run_image(struct session *s, struct active *a, uint64_t limit_ns)
   while (end < a->count &&
          (end == a->at || a->image.offset_ns + hwi_trace_tick_ns(a->image.trace, a->events[end].tick) <= limit_ns))
     end++;
-  if (!hwi_replay_apply(&s->result->replay, &a->image, a->number, a->events + a->at, end - a->at))
+  if (!apply(s, a, end - a->at))
     return no_memory(s);
   a->at = end;
   if (end == a->count)
@@ -304,7 +315,7 @@ static int fill_profile(struct session *s)
   profile->totals.peak_blocks = level->peak_blocks;
   profile->totals.peak_usable_bytes = level->peak_usable;
   profile->totals.peak_time_ns = level->peak_ns;
-  return hwi_result_fill(s->result) ? 0 : no_memory(s);
+  return s->options->totals_only || hwi_result_fill(s->result) ? 0 : no_memory(s);
 }
 
 /* When the counted images began, and how long they went on as far as their headers say. */

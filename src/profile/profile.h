@@ -134,6 +134,7 @@ enum hwi_image_choice {
 struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
+  bool totals_only; /* much cheaper: the same totals, images and duration, and all other lists are empty */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
   void *progress_context;
 };

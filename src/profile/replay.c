@@ -30,20 +30,6 @@ bool hwi_replay_is_live(void *context, uint64_t address)
   return hwi_live_slot(&image->live, address)->address;
 }
 
-/* Usable size of a block less its requested one, as a slot keeps it. */
-static int32_t rounding_of(const struct hwi_event *event)
-{
-  if (!event->usable)
-    return 0;
-  int64_t rounding = (int64_t)(event->usable - event->size);
-  return rounding > INT32_MAX ? INT32_MAX : rounding < INT32_MIN ? INT32_MIN : (int32_t)rounding;
-}
-
-static uint64_t usable_of(const struct hwi_replay_image *image, uint64_t size, int32_t rounding)
-{
-  return image->has_usable ? size + (uint64_t)(int64_t)rounding : 0;
-}
-
 /* --- the end of a block --- */
 
 /* The block in `slot` no longer counts as live anywhere but in the table. */
@@ -51,7 +37,7 @@ static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *im
                           struct hwi_cell *cell)
 {
   struct hwi_tally *tally = &replay->tally;
-  uint64_t usable = usable_of(image, cell->size, slot->rounding);
+  uint64_t usable = hwi_replay_usable(image, cell->size, slot->rounding);
   hwi_tally_settle(tally, cell);
   cell->live--;
   tally->stacks[cell->stack].live_bytes -= cell->size;
@@ -64,27 +50,6 @@ static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *im
   replay->level.blocks--;
 }
 
-/* A free of an address that is not live. False: no memory. */
-static bool free_unknown(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t address)
-{
-  if (image->forked) {
-    struct hwi_live_slot *slot = hwi_live_slot(&image->freed_inherited, address);
-    if (!slot->address) {
-      if (!hwi_live_grow(&image->freed_inherited))
-        return false;
-      hwi_live_slot(&image->freed_inherited, address)->address = address;
-      image->freed_inherited.count++;
-      image->totals.inherited_frees++;
-      return true;
-    }
-  }
-  if (replay->now_ns - image->offset_ns >= image->silent_since_ns)
-    image->totals.frees_of_silent_blocks++;
-  else
-    image->totals.unmatched_frees++;
-  return true;
-}
-
 static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
                        const struct hwi_event *event)
 {
@@ -94,7 +59,7 @@ static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image
   replay->timeline.points[replay->timeline.current].free_calls++;
   struct hwi_live_slot *slot = hwi_live_slot(&image->live, event->address);
   if (!slot->address)
-    return free_unknown(replay, image, event->address);
+    return hwi_replay_image_free_unknown(image, event->address, replay->now_ns - image->offset_ns);
   struct hwi_cell *cell = hwi_tally_cell(tally, slot->cell);
   struct hwi_thread_tally *owner = &tally->threads[cell->thread];
   if (owner->last_address == event->address) { /* the owner's latest block */
@@ -157,9 +122,9 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   if (!slot)
     return false;
   uint64_t size = event->size;
-  *slot = (struct hwi_live_slot){event->address, cell_number, rounding_of(event)};
+  *slot = (struct hwi_live_slot){event->address, cell_number, hwi_replay_rounding(event)};
   image->live.count++;
-  uint64_t usable = usable_of(image, size, slot->rounding);
+  uint64_t usable = hwi_replay_usable(image, size, slot->rounding);
 
   struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
   hwi_tally_settle(tally, cell);

@@ -43,11 +43,12 @@ struct hwi_report_options {
   bool all_frames;    /* do not fold */
 };
 
-/* Where frames get their names: hwi_symbols_find, or a test's stand-in. */
+/* What is asked of the files that ran: hwi_symbols_find and hwi_static_allocator, or a test's stand-ins. */
 struct hwi_names {
   uint32_t (*find)(void *context, const struct hwi_symbol_module *module, uint64_t address, bool is_return_address,
                    const struct hwi_symbol **frames);
-  void *context;
+  void *context; /* for `find` */
+  const char *(*static_allocator)(const struct hwi_symbol_module *program);
 };
 
 /* What a report is made from. All of it is borrowed. */

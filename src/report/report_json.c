@@ -5,6 +5,7 @@
 #include "report/groups.h"
 #include "report/json.h"
 #include "report/json_frames.h"
+#include "report/linked_in.h"
 #include "report/report.h"
 #include "report/runtime_blocks.h"
 #include "report/selection.h"
@@ -18,6 +19,7 @@ struct writer {
   struct hwi_named_frames frames;
   struct hwi_selection selection;
   struct hwi_runtime_blocks runtime;
+  struct hwi_linked_in linked_in;
 };
 
 static const char *const cost_names[] = {"peak", "live", "calls", "bytes", "temporary"};
@@ -75,19 +77,26 @@ static void write_marks(struct hwi_json *json, const struct hwi_trace_info *info
   hwi_json_end_array(json);
 }
 
-static void write_notes(struct hwi_json *json, const struct hwi_trace_info *info)
+static void write_note(struct hwi_json *json, const char *kind, const char *text)
+{
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "kind", kind);
+  hwi_json_text(json, "text", text);
+  hwi_json_end_object(json);
+}
+
+/* `linked_in`: the allocator that the program has linked in, or NULL. */
+static void write_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *linked_in)
 {
   static const char *const kinds[] = {"", "own malloc", "own operator new", "blocks before libc was ready",
                                       "static allocator"};
   hwi_json_begin_array(json, "notes");
   for (uint32_t i = 0; i < info->note_count; i++) {
-    if (info->notes[i].kind >= sizeof kinds / sizeof *kinds)
-      continue;
-    hwi_json_begin_object(json, NULL);
-    hwi_json_text(json, "kind", kinds[info->notes[i].kind]);
-    hwi_json_text(json, "text", info->notes[i].text);
-    hwi_json_end_object(json);
+    if (info->notes[i].kind < sizeof kinds / sizeof *kinds)
+      write_note(json, kinds[info->notes[i].kind], info->notes[i].text);
   }
+  if (linked_in != NULL)
+    write_note(json, kinds[HW_NOTE_STATIC_ALLOCATOR], linked_in);
   hwi_json_end_array(json);
 }
 
@@ -110,7 +119,7 @@ static void write_rss(struct hwi_json *json, const struct hwi_trace_info *info)
   hwi_json_end_array(json);
 }
 
-static void write_image(struct hwi_json *json, const struct hwi_image *image)
+static void write_image(struct hwi_json *json, const struct hwi_image *image, const char *linked_in)
 {
   const struct hwi_trace_info *info = image->info;
   hwi_json_begin_object(json, NULL);
@@ -135,7 +144,7 @@ static void write_image(struct hwi_json *json, const struct hwi_image *image)
   hwi_evidence_silences(info, write_silence, json);
   hwi_json_end_array(json);
   write_marks(json, info);
-  write_notes(json, info);
+  write_notes(json, info, linked_in);
   write_rss(json, info);
   hwi_json_end_object(json);
 }
@@ -184,7 +193,7 @@ static void write_run(struct writer *writer)
   write_evidence(json, profile);
   hwi_json_begin_array(json, "images");
   for (uint32_t i = 0; i < profile->image_count; i++)
-    write_image(json, &profile->images[i]);
+    write_image(json, &profile->images[i], writer->linked_in.texts[i]);
   hwi_json_end_array(json);
 }
 
@@ -426,9 +435,13 @@ static int write_report(struct writer *writer, struct hwi_error *error)
 int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error *error)
 {
   struct writer writer = {.json = {.out = out, .first = true}, .report = report, .profile = report->profile};
-  int status = hwi_named_frames_init(&writer.frames, report, error);
-  if (status < 0)
+  int status = hwi_linked_in_init(&writer.linked_in, report, error);
+  if (status == HW_OK)
+    status = hwi_named_frames_init(&writer.frames, report, error);
+  if (status < 0) {
+    hwi_linked_in_release(&writer.linked_in);
     return status;
+  }
   writer.runtime.frames = &writer.frames;
   const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &writer.runtime};
   status = hwi_selection_init(&writer.selection, report, report->options.leaks ? &filter : NULL, error);
@@ -436,5 +449,6 @@ int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error
     status = write_report(&writer, error);
   hwi_selection_release(&writer.selection);
   hwi_named_frames_release(&writer.frames);
+  hwi_linked_in_release(&writer.linked_in);
   return status;
 }

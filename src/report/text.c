@@ -240,10 +240,12 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   struct hwi_text text = {
       .report = report, .profile = report->profile, .style = style, .cost = hwi_report_cost(&report->options)};
   text.image = largest_counted(report->profile, &text.counted);
+  int status = hwi_linked_in_init(&text.linked_in, report, error);
+  if (status < 0)
+    return status;
   hwi_text_head(&text);
   hwi_text_notes(&text);
   hwi_text_chart(&text);
-  int status = HW_OK;
   const struct hwi_report_options *options = &report->options;
   if (options->by == HWI_BY_STACK && !options->leaks && options->thread == NULL)
     status = hwi_text_findings(&text, error);
@@ -256,5 +258,6 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   hwi_text_evidence(&text);
   print_next(&text);
   hwi_line_release(&text.line);
+  hwi_linked_in_release(&text.linked_in);
   return status;
 }

@@ -6,6 +6,7 @@
 #define HWI_REPORT_TEXT_H
 
 #include "report/line.h"
+#include "report/linked_in.h"
 #include "report/named_frames.h"
 #include "report/number.h"
 #include "report/report.h"
@@ -22,6 +23,7 @@ struct hwi_text {
   const struct hwi_image *image; /* the one that the head names: the largest of those that are counted; may be NULL */
   uint32_t counted;              /* images in this profile */
   const struct hwi_runtime_blocks *runtime; /* with --leaks: what is left out; else NULL */
+  struct hwi_linked_in linked_in;
   struct hwi_line line;
   uint64_t printed; /* lines so far */
 };

@@ -350,10 +350,16 @@ static void sample_init(struct sample *sample)
   profile->timeline = sample->timeline, profile->timeline_count = SAMPLE_SLICES;
 }
 
+static const char *sample_allocator(const struct hwi_symbol_module *program)
+{
+  (void)program;
+  return NULL;
+}
+
 static struct hwi_report sample_report(const struct sample *sample)
 {
   return (struct hwi_report){.profile = &sample->profile,
-                             .names = {sample_find, NULL},
+                             .names = {sample_find, NULL, sample_allocator},
                              .options = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import time
 
@@ -248,3 +249,39 @@ def test_a_recording_cut_anywhere_is_reported_or_refused(hw, trace, tmp_path):
         done = hw("report", cut)
         assert done.returncode in (0, 2), done.stderr
         assert done.returncode == 0 or done.stderr.startswith("heapwright: ")
+
+
+# --- debug files elsewhere ---
+
+
+@pytest.fixture
+def split(program, record, tmp_path):
+    """A recording of the program stripped, and a folder that holds its debug file as /usr/lib/debug would."""
+    bare, folder = tmp_path / "bare", tmp_path / "debug"
+    subprocess.run(["objcopy", "--strip-all", program, bare], check=True)
+    notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
+    build_id = re.search("Build ID: ([0-9a-f]+)", notes)[1]
+    file = folder / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
+    file.parent.mkdir(parents=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, file], check=True)
+    recording = record([bare])
+    assert recording.process.returncode == 0
+    return recording.trace, folder
+
+
+def names_line(found):
+    return any((f["file"] or "").endswith("tracks.cc") and f["line"] == line_of("// GROW") for s in found["top"] for f in s["stack"])
+
+
+def test_debug_files_are_found_in_folders_that_are_named(hw, split, tmp_path):
+    trace, folder = split
+    (tmp_path / "empty").mkdir()
+    assert not names_line(document(hw, trace))
+    assert names_line(document(hw, trace, "--debug-dir", folder))
+    assert names_line(document(hw, trace, "--debug-dir", tmp_path / "empty", "--debug-dir", folder))
+    assert names_line(document(hw, trace, "--debug-dir", folder, "--debug-dir", tmp_path / "empty"))
+    assert not names_line(document(hw, trace, "--debug-dir", tmp_path / "empty"))
+
+
+def test_debug_dir_that_is_not_there(hw, trace, tmp_path):
+    assert "absent" in trouble(hw, "--debug-dir", tmp_path / "absent", trace)

@@ -159,7 +159,7 @@ void *entries_boot_block(size_t size)
 
 static void put_note(enum hw_note note, const char *module)
 {
-  static const char *const names[] = {"", "own-malloc", "own-new", "boot-blocks", "static-allocator"};
+  static const char *const names[] = {"", "own-malloc", "own-new", "boot-blocks"};
   const char *slash = strrchr(module, '/');
   put_text("note ");
   put_text(names[note]);
