@@ -315,6 +315,7 @@ static void sample_init(struct sample *sample)
   };
   sample->info.header.pid = 81234;
   sample->info.header.audited_stacks = 9213;
+  sample->info.exe = sample_modules[EXE].path;
   sample->child_info = sample->info;
   sample->child_info.header.pid = 81300;
   struct hwi_totals *totals = &sample->profile.totals;
