@@ -90,7 +90,8 @@ enum { SUMMARY_EVENTS_MAX = 40000000 };
 static void say_totals(const struct hwi_launched *launched)
 {
   struct hwi_profile *profile;
-  struct hwi_profile_options wanted = {.images = HWI_IMAGES_LARGEST}; /* as the report will have it */
+  struct hwi_profile_options wanted = {.images = HWI_IMAGES_LARGEST,
+                                       .totals_only = true}; /* as the report will have them */
   if (launched->event_count > SUMMARY_EVENTS_MAX) {
     hwi_warn("%s events recorded", hwi_count_text(launched->event_count).text);
     return;

@@ -1,7 +1,8 @@
 /* test_random.c - the profile of random recordings, held against the naive model
  *
  * What would break: any figure of a stack, size, thread or pair; the merge of streams; the halves of a realloc that lie apart;
- * ties. A failing case prints its seed; HW_TEST_SEED runs that one alone.
+ * ties; the replay for the totals alone; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
+ * alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -16,9 +18,12 @@
 #include "../trace/encoder.c"
 #include "naive.c"
 #include "profile/profile.h"
+#include "same_totals.c"
 
 enum {
   CASES = 700,
+  RUNS = 150,
+  MOST_CHILDREN = 3,
   MOST_EVENTS = 260,
   MOST_THREADS = 5,
   SLOTS = 24, /* addresses of the pretended heap */
@@ -424,8 +429,63 @@ static void run_case(uint64_t seed)
     check_pairs(profile);
     check_timeline(profile);
   }
+  assert_same_totals(profile, path, options);
   hwi_profile_destroy(profile);
   enc_release(&enc);
+}
+
+/* --- runs --- */
+
+/* Makes the recording an image of the run: the first one, or a child that began some time later, by a fork or not. */
+static void make_image(uint32_t number)
+{
+  uint64_t start = START + (number ? below(4000) : 0);
+  enc.header.pid += number;
+  memset(enc.header.image_id, (int)number + 1, HW_ID_BYTES);
+  memset(enc.header.parent_image_id, number ? 1 : 0, HW_ID_BYTES);
+  enc.header.start = enc.header.last = (struct hw_anchor){START, start}; /* events carry ticks from START on */
+  enc.header.fields = below(2) ? HW_FIELD_USABLE : 0;
+  if (number && below(2))
+    enc.header.origin = HW_ORIGIN_FORK;
+  if (below(4) == 0)
+    enc_tool(&enc, HW_TOOL_PAUSED, start + below(2000), "", 0);
+}
+
+static void check_run(const char *name)
+{
+  struct hwi_profile *profile;
+  struct hwi_error error;
+  for (int images = HWI_IMAGES_LARGEST; images <= HWI_IMAGES_ALL; images++) {
+    struct hwi_profile_options options = {.images = (enum hwi_image_choice)images};
+    if (hwi_profile_create(&profile, name, &options, &error) < 0)
+      fail_msg("seed %llu: %s", (unsigned long long)current_seed, error.text);
+    assert_same_totals(profile, name, options);
+    hwi_profile_destroy(profile);
+  }
+}
+
+/* As the naive model knows one image only, full and brief replays are held against each other. */
+static void run_several(uint64_t seed)
+{
+  char children[sizeof path + sizeof ".children"], name[sizeof children + 16];
+  snprintf(children, sizeof children, "%s.children", path);
+  assert_int_equal(mkdir(children, 0700), 0);
+  current_seed = seed;
+  uint32_t count = 2 + (uint32_t)(seed % MOST_CHILDREN);
+  for (uint32_t i = 0; i < count; i++) {
+    struct heap heap;
+    make_recording(&heap, seed * MOST_CHILDREN * 2 + i);
+    make_image(i);
+    snprintf(name, sizeof name, "%s/%u.hwt", children, i);
+    enc_write(&enc, i ? name : path);
+    enc_release(&enc);
+  }
+  check_run(path);
+  for (uint32_t i = 1; i < count; i++) {
+    snprintf(name, sizeof name, "%s/%u.hwt", children, i);
+    unlink(name);
+  }
+  rmdir(children);
 }
 
 static void test_random_recordings(void **state)
@@ -438,6 +498,13 @@ static void test_random_recordings(void **state)
   }
   for (uint64_t i = 0; i < CASES; i++)
     run_case(i);
+}
+
+static void test_random_runs(void **state)
+{
+  (void)state;
+  for (uint64_t i = 0; i < RUNS; i++)
+    run_several(i);
 }
 
 /* After a failure: the case that failed. */
@@ -453,7 +520,10 @@ int main(void)
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   close(fd);
-  const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_random_recordings, print_seed)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(test_random_recordings, print_seed),
+      cmocka_unit_test_teardown(test_random_runs, print_seed),
+  };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   unlink(path);
   return failed;

@@ -1,0 +1,129 @@
+/* test_blocks.c - the live blocks for the totals against a plain array
+ *
+ * What would break: removal, which moves other blocks; growth; addresses that all begin at one place; blocks within one granule;
+ * what is known of a block.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profile/blocks.h"
+
+enum { BLOCKS = 1200, STEPS = 60000, MANY = 200000 };
+
+static struct hwi_blocks blocks;
+static uint64_t random_state = 1;
+
+static uint32_t below(uint32_t limit)
+{
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % limit;
+}
+
+static bool is_valid(void)
+{
+  size_t total = 0;
+  for (size_t r = 0; r < blocks.region_count; r++) {
+    const struct hwi_region *region = &blocks.regions[r];
+    size_t count = 0;
+    for (size_t i = 0; i <= region->mask; i++)
+      count += region->slots[i].kind != 0;
+    if (count != region->count || count > (region->mask + 1) / 4 * 3)
+      return false;
+    for (size_t i = 0; i <= region->mask; i++)
+      if (region->slots[i].kind &&
+          !hwi_blocks_has(&blocks, region->number << HWI_REGION_BITS | region->slots[i].offset))
+        return false;
+    total += count;
+  }
+  return total == blocks.count;
+}
+
+/* One region has blocks side by side, one has them in the same places of every small table, one has all within few granules,
+ * and the rest lie far apart. */
+static uint64_t choose_address(uint32_t i)
+{
+  static const uint64_t region = UINT64_C(1) << HWI_REGION_BITS;
+  switch (i % 4) {
+  case 0:
+    return UINT64_C(0x7fff00000000) + i / 4 * 16;
+  case 1:
+    return UINT64_C(0x555500000000) + (i / 4 * 4096 + i / 64 * 16) % region;
+  case 2:
+    return UINT64_C(0x10000) + i / 4;
+  default:
+    return i * (region * 0x10001 + 8);
+  }
+}
+
+static bool is_same(const struct hwi_block *left, const struct hwi_block *right)
+{
+  return left->size == right->size && left->usable == right->usable && left->thread == right->thread;
+}
+
+static void check_put(uint64_t address, struct hwi_block *live, bool *is_live)
+{
+  struct hwi_block block = {below(40) ? below(30) : UINT64_C(1) << below(64), below(20) * 8, below(20)};
+  const struct hwi_block *replaced;
+  assert_true(hwi_blocks_put(&blocks, address, &block, &replaced));
+  assert_int_equal(replaced != NULL, *is_live);
+  assert_true(!replaced || is_same(replaced, live));
+  *live = block;
+  *is_live = true;
+}
+
+static void test_against_an_array(void **state)
+{
+  (void)state;
+  static struct hwi_block live[BLOCKS];
+  static bool is_live[BLOCKS];
+  for (uint32_t step = 1; step < STEPS; step++) {
+    uint32_t i = below(step < STEPS / 2 ? 200 : BLOCKS); /* tables grow half-way */
+    uint64_t address = choose_address(i);
+    assert_int_equal(hwi_blocks_has(&blocks, address), is_live[i]);
+    if (below(2)) {
+      check_put(address, &live[i], &is_live[i]);
+    } else {
+      const struct hwi_block *taken = hwi_blocks_take(&blocks, address);
+      assert_int_equal(taken != NULL, is_live[i]);
+      assert_true(!taken || is_same(taken, &live[i]));
+      is_live[i] = false;
+    }
+    if (step % 100 == 0)
+      assert_true(is_valid());
+  }
+  hwi_blocks_release(&blocks);
+}
+
+/* Every byte of some regions is the address of a block, as no allocator would have it. */
+static void test_a_block_at_every_byte(void **state)
+{
+  (void)state;
+  const struct hwi_block *replaced;
+  for (uint32_t i = 0; i < MANY; i++) {
+    assert_true(hwi_blocks_put(&blocks, 0x70000000 + i, &(struct hwi_block){.size = i}, &replaced));
+    assert_null(replaced);
+  }
+  assert_int_equal(blocks.count, MANY);
+  assert_true(is_valid());
+  for (uint32_t i = 0; i < MANY; i++) {
+    const struct hwi_block *taken = hwi_blocks_take(&blocks, 0x70000000 + i);
+    assert_non_null(taken);
+    assert_int_equal(taken->size, i);
+  }
+  assert_int_equal(blocks.count, 0);
+  assert_true(is_valid());
+  hwi_blocks_release(&blocks);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_against_an_array),
+      cmocka_unit_test(test_a_block_at_every_byte),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
