@@ -1,7 +1,6 @@
 /* audit.c - compares a spliced stack with full walks */
 #include "record/audit.h"
 
-#include "platform/os.h"
 #include "record/session.h"
 
 /* Is frame `i` from the outermost of the spliced stack (kept below `base`, fresh above) at this place? */
@@ -28,11 +27,6 @@ static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *call
   return true;
 }
 
-static bool load_for_cfi(void *context, uintptr_t address, uintptr_t *word)
-{
-  return hwi_range_load(context, address, word);
-}
-
 /* The CFI interpreter from the caller on, as far as the three registers that are known lead. */
 static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
 {
@@ -46,12 +40,8 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
     struct hwi_frame fresh = {.pc = lane->fresh[depth - 1 - i].pc, .sp = lane->fresh[depth - 1 - i].sp};
     if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &fresh, pc, sp))
       return false;
-    struct hwi_os_module module;
-    bool signal_frame;
-    if (!hwi_os_find_module(pc - 1, &module) || !module.eh_frame_hdr)
-      return true; /* the walk went on by frame pointers, if at all */
-    struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
-    if (hwi_cfi_step(&cfi, pc - 1, &registers, load_for_cfi, &lane->range, &signal_frame) != HWI_STEP_OK)
+    bool exact = false;                                                   /* no spliced stack crosses a signal frame */
+    if (hwi_step_by_cfi(&lane->range, &registers, &exact) != HWI_STEP_OK) /* the walk went on without CFI, if at all */
       return true;
   }
   return true;

@@ -26,7 +26,7 @@ struct hwi_caller {
                        ((uintptr_t *)__builtin_frame_address(0))[0]})
 
 /* After the real allocator gave out `block` (not NULL). `align` is what the caller asked for, or 0 where the entry point
- * has no such parameter. `usable` is asked for by hwi_record_wants_usable(), else 0. */
+ * has no such parameter. */
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block);
 
 /* Before the real free of `block` (not NULL). `caller_pc` only tells whether the dynamic loader is calling. */

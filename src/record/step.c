@@ -69,7 +69,7 @@ static bool load_for_cfi(void *context, uintptr_t address, uintptr_t *word)
   return hwi_range_load(context, address, word);
 }
 
-static enum hwi_step interpret(struct hwi_range *range, struct hwi_registers *registers, bool *exact)
+enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *exact)
 {
   struct hwi_os_module module;
   uintptr_t pc = registers->value[HWI_REG_RA] - !*exact;
@@ -92,7 +92,7 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
     return HWI_WALK_LOST; /* beyond a change of stacks the registers are not followed */
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
     bool reached = registers.value[HWI_REG_SP] == walked->sp && registers.value[HWI_REG_RA] == walked->pc;
-    enum hwi_step result = interpret(&range, &registers, &exact);
+    enum hwi_step result = hwi_step_by_cfi(&range, &registers, &exact);
     if (result == HWI_STEP_OUTERMOST && reached)
       return HWI_WALK_OUTERMOST;
     if (result != HWI_STEP_OK || !is_code(registers.value[HWI_REG_RA]))
@@ -115,7 +115,7 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
   hwi_range_enter(&range, registers.value[HWI_REG_SP]);
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
     *outermost = registers.value[HWI_REG_SP];
-    enum hwi_step result = interpret(&range, &registers, &is_signal_frame);
+    enum hwi_step result = hwi_step_by_cfi(&range, &registers, &is_signal_frame);
     if (result == HWI_STEP_OUTERMOST)
       return true;
     if (result != HWI_STEP_OK || is_signal_frame)

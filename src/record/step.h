@@ -49,6 +49,10 @@ struct hwi_walk {
 enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked,
                                    struct hwi_place *at);
 
+/* Replaces the registers of a frame by its caller's with the CFI interpreter. *exact: the pc is no return address; it is set
+ * for the caller's. HWI_STEP_NO_CFI where no module or no CFI covers the pc. */
+enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *exact);
+
 /* Is the calling thread's stack known from here to its outermost frame, without a signal frame on it? *outermost gets the
  * outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no lane. */
 bool hwi_step_is_uninterrupted(uintptr_t *outermost);
