@@ -1,0 +1,119 @@
+/* reading.c - the options by which a command finds and reads a recording, and the reading itself */
+#include "cli/reading.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbols/static_allocator.h"
+#include "symbols/symbols.h"
+
+static bool is_folder(const char *path)
+{
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int hwi_reading_check(const struct hwi_reading *reading)
+{
+  if (reading->children && reading->pid != 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--children shows all processes, --pid one: leave one of them out");
+  if (reading->pid > UINT32_MAX)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--pid: no process has such a number");
+  for (size_t i = 0; i < reading->debug_dirs.count; i++) {
+    const char *dir = reading->debug_dirs.items[i]; /* one that is misspelled would only leave names out */
+    if (!is_folder(dir))
+      return hwi_fail(HWI_EXIT_TROUBLE, "--debug-dir: there is no folder '%s'", dir);
+  }
+  return 0;
+}
+
+/* --- progress, for work longer than a second --- */
+
+struct progress {
+  struct timespec began;
+  bool shown;
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t all)
+{
+  struct progress *progress = context;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double seconds =
+      (double)(now.tv_sec - progress->began.tv_sec) + (double)(now.tv_nsec - progress->began.tv_nsec) / 1e9;
+  if (seconds < 1 || all == 0)
+    return;
+  progress->shown = true;
+  fprintf(stderr, "\rreading the recording: %3.0f %%", 100.0 * (double)done / (double)all);
+}
+
+static void end_progress(const struct progress *progress)
+{
+  if (progress->shown)
+    fputs("\r                                \r", stderr);
+}
+
+/* --- the recording --- */
+
+static bool is_folder_of_traces(const char *path)
+{
+  static const char suffix[] = ".children";
+  size_t bytes = strlen(path);
+  while (bytes > 0 && path[bytes - 1] == '/')
+    bytes--;
+  bool children =
+      bytes >= sizeof suffix - 1 && memcmp(path + bytes - (sizeof suffix - 1), suffix, sizeof suffix - 1) == 0;
+  return !children && is_folder(path);
+}
+
+int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile)
+{
+  enum { PATH_BYTES = 4096 };
+  struct hwi_error error = {0};
+  char newest[PATH_BYTES];
+  if (is_folder_of_traces(path)) {
+    if (hwi_profile_newest(path, newest, sizeof newest, &error) < 0)
+      return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+    path = newest;
+  }
+  struct progress progress = {0};
+  clock_gettime(CLOCK_MONOTONIC, &progress.began);
+  struct hwi_profile_options wanted = {
+      .images = reading->children   ? HWI_IMAGES_ALL
+                : reading->pid != 0 ? HWI_IMAGES_PID
+                                    : HWI_IMAGES_LARGEST,
+      .pid = (uint32_t)reading->pid,
+      .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,
+      .progress_context = &progress,
+  };
+  int status = hwi_profile_create(profile, path, &wanted, &error);
+  end_progress(&progress);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
+
+/* --- names --- */
+
+int hwi_reading_symbols(const struct hwi_reading *reading, struct hwi_symbols **symbols)
+{
+  struct hwi_error error = {0};
+  int status = hwi_symbols_create(symbols, &error);
+  for (size_t i = reading->debug_dirs.count; i > 0 && status == HW_OK; i--) { /* the last added is looked at first */
+    status = hwi_symbols_add_debug_dir(*symbols, reading->debug_dirs.items[i - 1], &error);
+    if (status < 0)
+      hwi_symbols_destroy(*symbols);
+  }
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
+
+static uint32_t find_symbols(void *context, const struct hwi_symbol_module *module, uint64_t address,
+                             bool is_return_address, const struct hwi_symbol **frames)
+{
+  return hwi_symbols_find(context, module, address, is_return_address, frames);
+}
+
+struct hwi_names hwi_reading_names(struct hwi_symbols *symbols)
+{
+  return (struct hwi_names){find_symbols, symbols, hwi_static_allocator};
+}

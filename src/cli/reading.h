@@ -1,0 +1,48 @@
+/* reading.h - the options by which a command finds and reads a recording, and the reading itself
+ *
+ * Shared by the commands that explain recordings (report, diff, check, ...). What goes wrong is worded on stderr here: the
+ * functions return 0 or an exit status.
+ */
+#ifndef HWI_CLI_READING_H
+#define HWI_CLI_READING_H
+
+#include "cli/command.h"
+#include "profile/profile.h"
+#include "report/report.h"
+
+/* Part of a command's values. */
+struct hwi_reading {
+  bool children;
+  uint64_t pid; /* 0: the largest */
+  struct hwi_texts debug_dirs;
+};
+
+/* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`. */
+#define HWI_READING_OPTIONS(field)                                                                                   \
+  {.name = "children",                                                                                               \
+   .kind = HWI_OPTION_ON,                                                                                            \
+   .off = offsetof(struct values, field.children),                                                                   \
+   .help = "all processes of the run together"},                                                                     \
+      {.name = "pid",                                                                                                \
+       .kind = HWI_OPTION_COUNT,                                                                                     \
+       .off = offsetof(struct values, field.pid),                                                                    \
+       .value = "PID",                                                                                               \
+       .help = "this process of the run (default: the one that allocated most)"},                                    \
+  {                                                                                                                  \
+    .name = "debug-dir", .kind = HWI_OPTION_TEXTS, .off = offsetof(struct values, field.debug_dirs), .value = "DIR", \
+    .help = "look for debug files below DIR, too; may be given again"                                                \
+  }
+
+/* What the options cannot mean, together or alone. */
+int hwi_reading_check(const struct hwi_reading *reading);
+
+/* Reads the recording at `path`: a trace, its folder NAME.children, or a folder in which the newest is taken. Progress is
+ * shown on a terminal. *profile is the caller's, to be given to hwi_profile_destroy. */
+int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
+
+/* The names of the files that ran. Several profiles may share them. */
+struct hwi_symbols;
+int hwi_reading_symbols(const struct hwi_reading *reading, struct hwi_symbols **symbols);
+struct hwi_names hwi_reading_names(struct hwi_symbols *symbols);
+
+#endif
