@@ -65,32 +65,6 @@ def test_forks_in_a_handler(compile_c, on_ring):
 
 
 def test_threads_race(compile_c, check_counts_preload):
-    program = compile_c("""
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-enum { THREADS = 4, ROUNDS = 200000, SLOTS = 64 };
-static _Atomic(void *) slots[SLOTS];
-static void *work(void *seed)
-{
-  unsigned long x = (unsigned long)seed;
-  for (int i = 0; i < ROUNDS; i++) { /* blocks go from hand to hand at once: order across threads must be right */
-    x = x * 6364136223846793005u + 1442695040888963407u;
-    free(atomic_exchange(&slots[x >> 58], malloc(16 + (x >> 33) % 64)));
-  }
-  return NULL;
-}
-int main(void)
-{
-  pthread_t ids[THREADS];
-  for (long i = 0; i < THREADS; i++)
-    pthread_create(&ids[i], NULL, work, (void *)(i + 1));
-  for (int i = 0; i < THREADS; i++)
-    pthread_join(ids[i], NULL);
-  for (int i = 0; i < SLOTS; i++)
-    free(slots[i]);
-}
-""", "-pthread", name="race")
-    report = check_counts_preload([program]).report
+    report = check_counts_preload([compile_c(PROGRAMS / "race.c", "-pthread", name="race")]).report
     assert report["missed_frees"] == report["unmatched_frees"] == 0
     assert report["allocation_calls"] >= 800000

@@ -1,0 +1,25 @@
+/* race.c - four threads hand blocks to one another at once, so that order across threads must be right */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+enum { THREADS = 4, ROUNDS = 200000, SLOTS = 64 };
+static _Atomic(void *) slots[SLOTS];
+static void *work(void *seed)
+{
+  unsigned long x = (unsigned long)seed;
+  for (int i = 0; i < ROUNDS; i++) {
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    free(atomic_exchange(&slots[x >> 58], malloc(16 + (x >> 33) % 64)));
+  }
+  return NULL;
+}
+int main(void)
+{
+  pthread_t ids[THREADS];
+  for (long i = 0; i < THREADS; i++)
+    pthread_create(&ids[i], NULL, work, (void *)(i + 1));
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(ids[i], NULL);
+  for (int i = 0; i < SLOTS; i++)
+    free(slots[i]);
+}
