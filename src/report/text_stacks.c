@@ -1,189 +1,9 @@
 /* text_stacks.c - the ranking by stack: figures, then the frames that say something */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "report/cxx_name.h"
-#include "report/fold.h"
-#include "report/text.h"
+#include "report/text_frames.h"
 
-enum {
-  FRAME_INDENT = 6,
-  GAP_CELLS = 3,
-  PLACE_MAX = 26,
-  PLACE_MAX_WIDE = 48,
-  MODULE_MAX = 30,
-  FUNCTION_MIN = 20,
-  MEASURED_ROWS = 100,
-  LINES_MAX = 8, /* a stack, folded */
-};
-
-/* How wide the columns of the frames are, over all stacks that are shown. */
-struct columns {
-  size_t function, place, module;
-};
-
-struct printer {
-  struct hwi_text *text;
-  struct hwi_named_frames *frames;
-  struct hwi_folded folded;
-  struct columns columns;
-  bool hint_given; /* how to unfold has been said */
-};
-
-/* --- the three parts of a frame --- */
-
-static void add_function(struct hwi_line *line, const struct printer *printer, const struct hwi_fold_line *shown,
-                         size_t cells)
-{
-  const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
-  const char *ellipsis = hwi_style_ellipsis(printer->text->style);
-  if (frame->symbol != NULL && frame->symbol->function != NULL) {
-    struct hwi_number times = {""}, count = hwi_count_text(shown->count);
-    if (shown->count > 1)
-      snprintf(times.text, sizeof times.text, " %s%.24s", printer->text->style->utf8 ? "×" : "x", count.text);
-    size_t suffix = hwi_cells(times.text);
-    hwi_cxx_name_add(line, frame->symbol->function, cells > suffix ? cells - suffix : 0, ellipsis);
-    hwi_line_puts(line, times.text);
-    return;
-  }
-  struct hwi_line name = {0};
-  if (frame->symbol == NULL && frame->address == 0) {
-    hwi_line_printf(&name, "%s frames left out by the recorder", ellipsis);
-  } else if (frame->symbol == NULL) {
-    hwi_line_printf(&name, "%s %s frames left out by the recorder (record --depth)", ellipsis,
-                    hwi_count_text(frame->address).text);
-  } else if (frame->module == 0) {
-    hwi_line_printf(&name, "?? 0x%" PRIx64, frame->address);
-  } else {
-    hwi_line_puts(&name, "?? ");
-    hwi_line_clean(&name, hwi_base_name(hwi_module_path(printer->frames->profile, frame->module)));
-    hwi_line_printf(&name, "+0x%" PRIx64, frame->address - printer->frames->modules[frame->module].bias);
-  }
-  hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);
-  hwi_line_release(&name);
-}
-
-static void add_file(struct hwi_line *line, const struct printer *printer, const struct hwi_symbol *symbol,
-                     size_t cells)
-{
-  bool wide = printer->text->style->columns >= HWI_WIDE_COLUMNS;
-  hwi_line_path(line, wide ? symbol->file : hwi_base_name(symbol->file), symbol->line, cells,
-                hwi_style_ellipsis(printer->text->style));
-}
-
-/* Where it is in the source; else why that is unknown; else, where there is no column for it, the module. */
-static void add_place(struct hwi_line *line, const struct printer *printer, const struct hwi_shown_frame *frame,
-                      size_t cells)
-{
-  if (frame->symbol == NULL)
-    return;
-  if (frame->symbol->file != NULL)
-    add_file(line, printer, frame->symbol, cells);
-  else if (frame->symbol->function == NULL)
-    hwi_line_shorten(line, hwi_symbol_reason_text((enum hwi_symbol_reason)frame->symbol->reason), cells,
-                     hwi_style_ellipsis(printer->text->style));
-  else if (printer->text->style->columns < HWI_NARROW_COLUMNS)
-    hwi_line_shorten(line, hwi_base_name(hwi_module_path(printer->frames->profile, frame->module)), cells,
-                     hwi_style_ellipsis(printer->text->style));
-}
-
-static void add_module(struct hwi_line *line, const struct printer *printer, const struct hwi_shown_frame *frame,
-                       size_t cells)
-{
-  enum { ID_BYTES_SHOWN = 4 };
-  if (frame->symbol == NULL || frame->module == 0)
-    return;
-  struct hwi_line name = {0};
-  const struct hwi_profile_module *module = &printer->frames->profile->modules[frame->module];
-  if (frame->symbol->function == NULL && module->build_id_bytes >= ID_BYTES_SHOWN) {
-    hwi_line_puts(&name, "build-id ");
-    for (int i = 0; i < ID_BYTES_SHOWN; i++)
-      hwi_line_printf(&name, "%02x", module->build_id[i]);
-    hwi_line_puts(&name, hwi_style_ellipsis(printer->text->style));
-  } else {
-    hwi_line_clean(&name, hwi_base_name(hwi_module_path(printer->frames->profile, frame->module)));
-  }
-  hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(printer->text->style));
-  hwi_line_release(&name);
-}
-
-static void print_frame(struct printer *printer, const struct hwi_fold_line *shown)
-{
-  const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
-  struct hwi_line *line = &printer->text->line;
-  const struct columns *columns = &printer->columns;
-  static const char inlined[] = "  (inlined)";
-  size_t at = FRAME_INDENT;
-  hwi_line_repeat(line, " ", at);
-  if (frame->symbol == NULL) {
-    add_function(line, printer, shown, printer->text->style->columns - at);
-    hwi_text_end(printer->text, HWI_PLAIN);
-    return;
-  }
-  add_function(line, printer, shown, columns->function);
-  at += columns->function + GAP_CELLS;
-  if (columns->place > 0) {
-    hwi_line_pad(line, at - 1);
-    hwi_line_puts(line, " ");
-    add_place(line, printer, frame, columns->place);
-    at += columns->place + GAP_CELLS;
-  }
-  if (columns->module > 0) {
-    hwi_line_pad(line, at - 1);
-    hwi_line_puts(line, " ");
-    add_module(line, printer, frame, columns->module);
-    if (frame->symbol->inlined && hwi_cells(hwi_line_text(line)) + sizeof inlined - 1 <= printer->text->style->columns)
-      hwi_line_puts(line, inlined);
-  }
-  hwi_text_end(printer->text, HWI_PLAIN);
-}
-
-/* --- folds --- */
-
-/* "librclcpp" of "/opt/ros/lib/librclcpp.so.16"; a program's name as it is. */
-static void add_library(struct hwi_line *line, const char *path)
-{
-  struct hwi_line name = {0};
-  hwi_line_clean(&name, hwi_base_name(path));
-  const char *suffix = strstr(hwi_line_text(&name), ".so");
-  hwi_line_add(line, hwi_line_text(&name),
-               suffix != NULL ? (size_t)(suffix - hwi_line_text(&name)) : strlen(hwi_line_text(&name)));
-  hwi_line_release(&name);
-}
-
-static void print_fold(struct printer *printer, const struct hwi_fold_line *fold)
-{
-  enum { NAMED_MAX = 3 };
-  struct hwi_line *line = &printer->text->line;
-  const struct hwi_named_frames *frames = printer->frames;
-  hwi_line_repeat(line, " ", FRAME_INDENT);
-  hwi_line_printf(line, "%s %s frames of ", hwi_style_ellipsis(printer->text->style), hwi_count_text(fold->count).text);
-  uint32_t named[NAMED_MAX], named_count = 0;
-  for (uint32_t i = fold->first; i < fold->first + fold->count; i++) {
-    bool known = frames->items[i].symbol == NULL;
-    for (uint32_t k = 0; k < named_count && !known; k++)
-      known = named[k] == frames->items[i].module;
-    if (known)
-      continue;
-    if (named_count == NAMED_MAX) {
-      hwi_line_puts(line, " and others");
-      break;
-    }
-    named[named_count++] = frames->items[i].module;
-    hwi_line_puts(line, named_count > 1 ? ", " : "");
-    if (frames->items[i].module == 0)
-      hwi_line_puts(line, "no module");
-    else
-      add_library(line, hwi_module_path(frames->profile, frames->items[i].module));
-  }
-  if (!printer->hint_given) {
-    hwi_line_pad(line, FRAME_INDENT + printer->columns.function + GAP_CELLS);
-    hwi_line_puts(line, "(--frames all)");
-    printer->hint_given = true;
-  }
-  hwi_text_end(printer->text, HWI_DIM);
-}
+enum { MEASURED_ROWS = 100 };
 
 /* --- the sizes of a stack's blocks --- */
 
@@ -252,62 +72,18 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
 
 /* --- the ranking --- */
 
-static int load(struct printer *printer, uint32_t stack, struct hwi_error *error)
-{
-  int status = hwi_named_frames_load(printer->frames, stack, error);
-  if (status < 0)
-    return status;
-  return hwi_fold(&printer->folded, printer->frames, printer->text->report->options.all_frames ? 0 : LINES_MAX, error);
-}
-
-static size_t larger(size_t a, size_t b)
-{
-  return a > b ? a : b;
-}
-
-static void measure_frame(struct printer *printer, const struct hwi_fold_line *shown)
-{
-  const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
-  struct hwi_line line = {0};
-  if (frame->symbol == NULL)
-    return;
-  add_function(&line, printer, shown, SIZE_MAX);
-  printer->columns.function = larger(printer->columns.function, hwi_cells(hwi_line_text(&line)));
-  hwi_line_clear(&line);
-  add_place(&line, printer, frame, printer->text->style->columns >= HWI_WIDE_COLUMNS ? PLACE_MAX_WIDE : PLACE_MAX);
-  printer->columns.place = larger(printer->columns.place, hwi_cells(hwi_line_text(&line)));
-  hwi_line_clear(&line);
-  add_module(&line, printer, frame, MODULE_MAX);
-  printer->columns.module = larger(printer->columns.module, hwi_cells(hwi_line_text(&line)));
-  hwi_line_release(&line);
-}
-
-/* Columns as wide as the first stacks want them; functions take what is left. */
-static int measure(struct printer *printer, const struct hwi_selection *selection, uint64_t rows,
+/* Columns as wide as the first stacks want them. */
+static int measure(struct hwi_text_frames *printer, const struct hwi_selection *selection, uint64_t rows,
                    struct hwi_error *error)
 {
-  for (uint64_t row = 0; row < rows && row < MEASURED_ROWS; row++) {
-    int status = load(printer, selection->stacks[row], error);
-    if (status < 0)
-      return status;
-    for (uint32_t i = 0; i < printer->folded.count; i++) {
-      if (!printer->folded.lines[i].folded)
-        measure_frame(printer, &printer->folded.lines[i]);
-    }
-  }
-  struct columns *columns = &printer->columns;
-  size_t left = printer->text->style->columns - FRAME_INDENT;
-  left -= columns->place > 0 ? columns->place + GAP_CELLS : 0;
-  if (printer->text->style->columns < HWI_NARROW_COLUMNS)
-    columns->module = 0;
-  else
-    left -= columns->module + GAP_CELLS;
-  left = larger(left, FUNCTION_MIN);
-  columns->function = columns->function < left ? columns->function : left;
-  return HW_OK;
+  int status = HW_OK;
+  for (uint64_t row = 0; row < rows && row < MEASURED_ROWS && status == HW_OK; row++)
+    status = hwi_text_frames_measure(printer, selection->stacks[row], error);
+  hwi_text_frames_fit(printer);
+  return status;
 }
 
-static int print_stack(struct printer *printer, const struct hwi_selection *selection, uint64_t row,
+static int print_stack(struct hwi_text_frames *printer, const struct hwi_selection *selection, uint64_t row,
                        struct hwi_error *error)
 {
   struct hwi_text *text = printer->text;
@@ -318,22 +94,7 @@ static int print_stack(struct printer *printer, const struct hwi_selection *sele
   if (text->report->options.thread == NULL) /* sizes are not kept by thread */
     add_sizes(text, stack);
   hwi_text_end(text, HWI_BOLD);
-  int status = load(printer, stack, error);
-  if (status < 0)
-    return status;
-  if (printer->frames->count == 0) {
-    hwi_line_repeat(&text->line, " ", FRAME_INDENT);
-    hwi_line_puts(&text->line, "stack not known");
-    hwi_text_end(text, HWI_PLAIN);
-  }
-  for (uint32_t i = 0; i < printer->folded.count; i++) {
-    const struct hwi_fold_line *line = &printer->folded.lines[i];
-    if (line->folded)
-      print_fold(printer, line);
-    else
-      print_frame(printer, line);
-  }
-  return HW_OK;
+  return hwi_text_frames_print(printer, stack, error);
 }
 
 static void print_rest(struct hwi_text *text, const struct hwi_amount *amount, uint64_t count, const char *what,
@@ -365,7 +126,8 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
 int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error)
 {
-  struct printer printer = {.text = text, .frames = frames, .hint_given = text->report->options.all_frames};
+  struct hwi_text_frames printer;
+  hwi_text_frames_init(&printer, text, frames);
   uint32_t count = 0; /* what costs nothing is not worth a row */
   while (count < selection->stack_count &&
          hwi_amount_cost(&selection->amounts[selection->stacks[count]], text->cost) > 0)
@@ -390,6 +152,6 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
     hwi_line_puts(&text->line, "      none");
     hwi_text_end(text, HWI_PLAIN);
   }
-  hwi_folded_release(&printer.folded);
+  hwi_text_frames_release(&printer);
   return status;
 }

@@ -1,0 +1,36 @@
+/* text_frames.h - a stack's frames as lines of a text: those that say something, in columns
+ *
+ * What is printed is first measured, so that all stacks share their columns: init, measure each, fit, print each, release.
+ */
+#ifndef HWI_REPORT_TEXT_FRAMES_H
+#define HWI_REPORT_TEXT_FRAMES_H
+
+#include "report/fold.h"
+#include "report/text.h"
+
+enum { HWI_FRAMES_INDENT = 6 };
+
+struct hwi_frame_columns {
+  size_t function, place, module; /* cells */
+};
+
+struct hwi_text_frames {
+  struct hwi_text *text;
+  struct hwi_named_frames *frames;
+  struct hwi_folded folded;
+  struct hwi_frame_columns columns;
+  bool hint_given; /* how to unfold has been said */
+};
+
+void hwi_text_frames_init(struct hwi_text_frames *printer, struct hwi_text *text, struct hwi_named_frames *frames);
+void hwi_text_frames_release(struct hwi_text_frames *printer);
+
+/* Widens the columns for what `stack` wants. */
+int hwi_text_frames_measure(struct hwi_text_frames *printer, uint32_t stack, struct hwi_error *error);
+
+/* Narrows them to the width of the text; functions take what is left. */
+void hwi_text_frames_fit(struct hwi_text_frames *printer);
+
+int hwi_text_frames_print(struct hwi_text_frames *printer, uint32_t stack, struct hwi_error *error);
+
+#endif
