@@ -1,5 +1,6 @@
 /* cmd_report.c - heapwright report: explains a recording */
 #include "cli/reading.h"
+#include "report/json_figures.h"
 #include "symbols/symbols.h"
 
 enum format { FORMAT_TEXT = 0, FORMAT_JSON = 1 };
@@ -13,8 +14,6 @@ struct values {
 
 static const struct values defaults = {.report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
 
-static const char *const cost_choices[] = {"peak", "live", "calls", "bytes", "temporary", NULL};
-static const char *const by_choices[] = {"stack", "function", "file", "line", "module", "thread", "size", NULL};
 static const char *const frames_choices[] = {"folded", "all", NULL};
 static const char *const format_choices[] = {"text", "json", NULL};
 
@@ -22,13 +21,13 @@ static const struct hwi_option options[] = {
     {.name = "cost",
      .kind = HWI_OPTION_CHOICE,
      .off = offsetof(struct values, report.cost),
-     .choices = cost_choices,
+     .choices = hwi_cost_names,
      .help = "what is ranked: bytes held at the peak (the default), bytes live at the end,\n"
              "calls, bytes allocated in all, or blocks freed at once"},
     {.name = "by",
      .kind = HWI_OPTION_CHOICE,
      .off = offsetof(struct values, report.by),
-     .choices = by_choices,
+     .choices = hwi_by_names,
      .help = "what it is grouped by (default: stack)"},
     {.name = "top",
      .letter = 'n',

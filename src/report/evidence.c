@@ -63,3 +63,20 @@ void hwi_evidence_silences(const struct hwi_trace_info *info,
     tell(context, &stop);
   }
 }
+
+const struct hwi_image *hwi_largest_image(const struct hwi_profile *profile, uint32_t *counted)
+{
+  const struct hwi_image *largest = NULL;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (!image->counted)
+      continue;
+    count++;
+    if (largest == NULL || image->totals.allocated_bytes > largest->totals.allocated_bytes)
+      largest = image;
+  }
+  if (counted != NULL)
+    *counted = count;
+  return largest;
+}

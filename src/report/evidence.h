@@ -29,4 +29,8 @@ struct hwi_silence {
 void hwi_evidence_silences(const struct hwi_trace_info *info,
                            void (*tell)(void *context, const struct hwi_silence *silence), void *context);
 
+/* The image that stands for the run in a heading: of those counted, the one that allocated most; NULL: there is none.
+ * *counted, where it is not NULL, gets the number of images counted. */
+const struct hwi_image *hwi_largest_image(const struct hwi_profile *profile, uint32_t *counted);
+
 #endif

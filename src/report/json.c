@@ -49,6 +49,12 @@ void hwi_json_number(struct hwi_json *json, const char *key, uint64_t value)
   fprintf(json->out, "%" PRIu64, value);
 }
 
+void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value)
+{
+  separate(json, key);
+  fprintf(json->out, "%" PRId64, value);
+}
+
 void hwi_json_bool(struct hwi_json *json, const char *key, bool value)
 {
   separate(json, key);

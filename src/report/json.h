@@ -22,6 +22,7 @@ void hwi_json_begin_array(struct hwi_json *json, const char *key);
 void hwi_json_end_array(struct hwi_json *json);
 
 void hwi_json_number(struct hwi_json *json, const char *key, uint64_t value);
+void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value);
 void hwi_json_bool(struct hwi_json *json, const char *key, bool value);
 void hwi_json_text(struct hwi_json *json, const char *key, const char *value); /* NULL: null */
 

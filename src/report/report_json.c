@@ -4,6 +4,7 @@
 #include "report/evidence.h"
 #include "report/groups.h"
 #include "report/json.h"
+#include "report/json_figures.h"
 #include "report/json_frames.h"
 #include "report/linked_in.h"
 #include "report/report.h"
@@ -22,8 +23,6 @@ struct writer {
   struct hwi_linked_in linked_in;
 };
 
-static const char *const cost_names[] = {"peak", "live", "calls", "bytes", "temporary"};
-static const char *const by_names[] = {"stack", "function", "file", "line", "module", "thread", "size"};
 static const char *const entry_names[] = {
 #define ENTRY_NAME(id, name) name,
     HW_ENTRY_LIST(ENTRY_NAME)
@@ -31,26 +30,6 @@ static const char *const entry_names[] = {
 };
 
 /* --- the run --- */
-
-static void write_totals(struct hwi_json *json, const struct hwi_totals *totals)
-{
-  hwi_json_number(json, "allocation_calls", totals->allocation_calls);
-  hwi_json_number(json, "free_calls", totals->free_calls);
-  hwi_json_number(json, "failed_calls", totals->failed_calls);
-  hwi_json_number(json, "temporary_calls", totals->temporary_calls);
-  hwi_json_number(json, "allocated_bytes", totals->allocated_bytes);
-  hwi_json_number(json, "usable_bytes", totals->usable_bytes);
-  hwi_json_number(json, "peak_bytes", totals->peak_bytes);
-  hwi_json_number(json, "peak_blocks", totals->peak_blocks);
-  hwi_json_number(json, "peak_time_ns", totals->peak_time_ns);
-  hwi_json_number(json, "peak_usable_bytes", totals->peak_usable_bytes);
-  hwi_json_number(json, "live_blocks_at_end", totals->live_blocks_at_end);
-  hwi_json_number(json, "live_bytes_at_end", totals->live_bytes_at_end);
-  hwi_json_number(json, "unmatched_frees", totals->unmatched_frees);
-  hwi_json_number(json, "frees_of_silent_blocks", totals->frees_of_silent_blocks);
-  hwi_json_number(json, "missed_frees", totals->missed_frees);
-  hwi_json_number(json, "inherited_frees", totals->inherited_frees);
-}
 
 static void write_silence(void *context, const struct hwi_silence *silence)
 {
@@ -139,7 +118,7 @@ static void write_image(struct hwi_json *json, const struct hwi_image *image, co
   hwi_json_number(json, "start_realtime_ns", info->header.start_realtime_ns);
   hwi_json_number(json, "duration_ns", info->duration_ns);
   hwi_json_number(json, "rss_peak_bytes", info->header.rss_peak_bytes);
-  write_totals(json, &image->totals);
+  hwi_json_totals(json, &image->totals);
   hwi_json_begin_array(json, "silences");
   hwi_evidence_silences(info, write_silence, json);
   hwi_json_end_array(json);
@@ -165,22 +144,11 @@ static void write_evidence(struct hwi_json *json, const struct hwi_profile *prof
   hwi_json_number(json, "missing_chunks", sum.missing_chunks);
 }
 
-static const struct hwi_image *largest_counted(const struct hwi_profile *profile)
-{
-  const struct hwi_image *largest = NULL;
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    const struct hwi_image *image = &profile->images[i];
-    if (image->counted && (largest == NULL || image->totals.allocated_bytes > largest->totals.allocated_bytes))
-      largest = image;
-  }
-  return largest;
-}
-
 static void write_run(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
   const struct hwi_profile *profile = writer->profile;
-  const struct hwi_image *image = largest_counted(profile);
+  const struct hwi_image *image = hwi_largest_image(profile, NULL);
   hwi_json_text(json, "schema", SCHEMA);
   if (image != NULL) {
     hwi_json_text(json, "trace", image->info->path);
@@ -189,7 +157,7 @@ static void write_run(struct writer *writer)
   }
   hwi_json_number(json, "duration_ns", profile->duration_ns);
   hwi_json_number(json, "threads", profile->thread_count);
-  write_totals(json, &profile->totals);
+  hwi_json_totals(json, &profile->totals);
   write_evidence(json, profile);
   hwi_json_begin_array(json, "images");
   for (uint32_t i = 0; i < profile->image_count; i++)
@@ -296,17 +264,6 @@ static uint64_t rows_of(const struct writer *writer, uint64_t count)
   return top == HWI_TOP_DEFAULT || top == 0 || top > count ? count : top;
 }
 
-static void write_amount(struct hwi_json *json, const struct hwi_amount *amount)
-{
-  hwi_json_number(json, "calls", amount->calls);
-  hwi_json_number(json, "bytes", amount->bytes);
-  hwi_json_number(json, "temporary_calls", amount->temporary_calls);
-  hwi_json_number(json, "peak_bytes", amount->peak_bytes);
-  hwi_json_number(json, "peak_blocks", amount->peak_blocks);
-  hwi_json_number(json, "live_bytes", amount->live_bytes);
-  hwi_json_number(json, "live_blocks", amount->live_blocks);
-}
-
 /* What is not kept by thread, and therefore left out where a report is narrowed to some. */
 static void write_whole_stack(struct hwi_json *json, const struct hwi_stack *stack)
 {
@@ -325,7 +282,7 @@ static void write_stack(struct writer *writer, struct hwi_json_frames *frames, u
   struct hwi_json *json = &writer->json;
   const struct hwi_stack *stack = &writer->profile->stacks[number];
   hwi_json_begin_object(json, NULL);
-  write_amount(json, &writer->selection.amounts[number]);
+  hwi_json_amount(json, &writer->selection.amounts[number]);
   if (writer->report->options.thread == NULL)
     write_whole_stack(json, stack);
   hwi_json_text(json, "entry", stack->entry < HW_ENTRY_COUNT ? entry_names[stack->entry] : "");
@@ -367,10 +324,10 @@ static void write_group(struct writer *writer, const struct hwi_group *group)
     hwi_json_number(json, "line", symbol->line);
   hwi_json_text(json, "module", group->module != 0 ? hwi_module_path(writer->profile, group->module) : NULL);
   hwi_json_begin_object(json, "self");
-  write_amount(json, &group->self);
+  hwi_json_amount(json, &group->self);
   hwi_json_end_object(json);
   hwi_json_begin_object(json, "total");
-  write_amount(json, &group->total);
+  hwi_json_amount(json, &group->total);
   hwi_json_end_object(json);
   hwi_json_end_object(json);
 }
@@ -398,8 +355,8 @@ static void write_question(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
   const struct hwi_report_options *options = &writer->report->options;
-  hwi_json_text(json, "cost", cost_names[writer->selection.cost]);
-  hwi_json_text(json, "by", by_names[options->by]);
+  hwi_json_text(json, "cost", hwi_cost_names[writer->selection.cost]);
+  hwi_json_text(json, "by", hwi_by_names[options->by]);
   hwi_json_number(json, "min_calls", options->min_calls);
   if (options->thread != NULL)
     hwi_json_text(json, "thread", options->thread);

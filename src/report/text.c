@@ -1,6 +1,7 @@
 /* text.c - the text report: its parts in order, and how a line is printed */
 #include <string.h>
 
+#include "report/evidence.h"
 #include "report/text.h"
 
 /* Crumbs are rows behind the fifth that have less than half a percent. */
@@ -220,26 +221,11 @@ static void print_next(struct hwi_text *text)
   hwi_text_end_wrapped(text, 6, HWI_DIM);
 }
 
-static const struct hwi_image *largest_counted(const struct hwi_profile *profile, uint32_t *counted)
-{
-  const struct hwi_image *largest = NULL;
-  *counted = 0;
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    const struct hwi_image *image = &profile->images[i];
-    if (!image->counted)
-      continue;
-    ++*counted;
-    if (largest == NULL || image->totals.allocated_bytes > largest->totals.allocated_bytes)
-      largest = image;
-  }
-  return largest;
-}
-
 int hwi_report_text(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error)
 {
   struct hwi_text text = {
       .report = report, .profile = report->profile, .style = style, .cost = hwi_report_cost(&report->options)};
-  text.image = largest_counted(report->profile, &text.counted);
+  text.image = hwi_largest_image(report->profile, &text.counted);
   int status = hwi_linked_in_init(&text.linked_in, report, error);
   if (status < 0)
     return status;

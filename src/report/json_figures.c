@@ -1,0 +1,36 @@
+/* json_figures.c - totals and amounts as members of a JSON object */
+#include "report/json_figures.h"
+
+const char *const hwi_cost_names[] = {"peak", "live", "calls", "bytes", "temporary", NULL};
+const char *const hwi_by_names[] = {"stack", "function", "file", "line", "module", "thread", "size", NULL};
+
+void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals)
+{
+  hwi_json_number(json, "allocation_calls", totals->allocation_calls);
+  hwi_json_number(json, "free_calls", totals->free_calls);
+  hwi_json_number(json, "failed_calls", totals->failed_calls);
+  hwi_json_number(json, "temporary_calls", totals->temporary_calls);
+  hwi_json_number(json, "allocated_bytes", totals->allocated_bytes);
+  hwi_json_number(json, "usable_bytes", totals->usable_bytes);
+  hwi_json_number(json, "peak_bytes", totals->peak_bytes);
+  hwi_json_number(json, "peak_blocks", totals->peak_blocks);
+  hwi_json_number(json, "peak_time_ns", totals->peak_time_ns);
+  hwi_json_number(json, "peak_usable_bytes", totals->peak_usable_bytes);
+  hwi_json_number(json, "live_blocks_at_end", totals->live_blocks_at_end);
+  hwi_json_number(json, "live_bytes_at_end", totals->live_bytes_at_end);
+  hwi_json_number(json, "unmatched_frees", totals->unmatched_frees);
+  hwi_json_number(json, "frees_of_silent_blocks", totals->frees_of_silent_blocks);
+  hwi_json_number(json, "missed_frees", totals->missed_frees);
+  hwi_json_number(json, "inherited_frees", totals->inherited_frees);
+}
+
+void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)
+{
+  hwi_json_number(json, "calls", amount->calls);
+  hwi_json_number(json, "bytes", amount->bytes);
+  hwi_json_number(json, "temporary_calls", amount->temporary_calls);
+  hwi_json_number(json, "peak_bytes", amount->peak_bytes);
+  hwi_json_number(json, "peak_blocks", amount->peak_blocks);
+  hwi_json_number(json, "live_bytes", amount->live_bytes);
+  hwi_json_number(json, "live_blocks", amount->live_blocks);
+}

@@ -1,0 +1,15 @@
+/* json_figures.h - totals and amounts as members of a JSON object: the same names in every document */
+#ifndef HWI_REPORT_JSON_FIGURES_H
+#define HWI_REPORT_JSON_FIGURES_H
+
+#include "report/json.h"
+#include "report/selection.h"
+
+/* The words of --cost and --by, in the order of enum hwi_cost and enum hwi_by; ended by NULL. */
+extern const char *const hwi_cost_names[], *const hwi_by_names[];
+
+/* Into the object begun last. */
+void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals);
+void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount);
+
+#endif
