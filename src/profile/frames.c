@@ -97,7 +97,7 @@ uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_mo
     return 0;
   }
   struct hwi_profile_module *made = &frames->modules[frames->module_count];
-  *made = (struct hwi_profile_module){.path = path, .start = module->start, .bias = module->bias};
+  *made = (struct hwi_profile_module){.path = path, .start = module->start, .end = module->end, .bias = module->bias};
   made->build_id_bytes = module->build_id_bytes;
   memcpy(made->build_id, module->build_id, module->build_id_bytes);
   return (uint32_t)frames->module_count++;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/block_events.h"
 #include "profile/result.h"
 #include "profile/totals.h"
 #include "trace/grow.h"
@@ -197,8 +198,16 @@ static int start_image(struct session *s, uint32_t number)
   return next_batch(s, a);
 }
 
+static int stopped(struct session *s)
+{
+  return hwi_error_set(s->error, HW_ERR_LIMIT, "the rest of the recording is not wanted");
+}
+
 static int end_image(struct session *s, struct active *a, bool leaves)
 {
+  if (leaves && s->options->sink &&
+      !hwi_block_events_leave(&s->result->replay, &a->image, a->number, a->head_ns, s->options->sink))
+    return stopped(s);
   if (s->options->totals_only)
     hwi_totals_end_image(&s->result->replay, &a->image, a->head_ns, leaves);
   else if (!hwi_replay_end_image(&s->result->replay, &a->image, a->head_ns, leaves))
@@ -212,12 +221,19 @@ static int end_image(struct session *s, struct active *a, bool leaves)
   return 0;
 }
 
-/* Applies the next `count` of its events. False: no memory. */
-static bool apply(struct session *s, struct active *a, int count)
+/* Applies the next `count` of its events. */
+static int apply(struct session *s, struct active *a, int count)
 {
   struct hwi_replay *replay = &s->result->replay;
-  return s->options->totals_only ? hwi_totals_apply(replay, &a->image, a->events + a->at, count)
-                                 : hwi_replay_apply(replay, &a->image, a->number, a->events + a->at, count);
+  const struct hwi_event *events = a->events + a->at;
+  enum hwi_told told;
+  if (s->options->sink)
+    told = hwi_block_events_apply(replay, &a->image, a->number, events, count, s->options->sink);
+  else if (s->options->totals_only)
+    told = hwi_totals_apply(replay, &a->image, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
+  else
+    told = hwi_replay_apply(replay, &a->image, a->number, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
+  return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(s) : no_memory(s);
 }
 
 /* Applies what `a` has ready before `limit_ns`, the time of the next event of any other image. */
@@ -229,8 +245,9 @@ static int run_image(struct session *s, struct active *a, uint64_t limit_ns)
   while (end < a->count &&
          (end == a->at || a->image.offset_ns + hwi_trace_tick_ns(a->image.trace, a->events[end].tick) <= limit_ns))
     end++;
-  if (!apply(s, a, end - a->at))
-    return no_memory(s);
+  int status = apply(s, a, end - a->at);
+  if (status < 0)
+    return status;
   a->at = end;
   if (end == a->count)
     return next_batch(s, a);

@@ -36,12 +36,12 @@ struct hwi_frame {
   bool cut;         /* no frame: stands for frames left out; `address` is their number, 0: unknown */
 };
 
-/* A shared object, whichever its loads and addresses were; `start` and `bias` are those of the first load. */
+/* A shared object, whichever its loads and addresses were; `start`, `end` and `bias` are those of the first load. */
 struct hwi_profile_module {
   const char *path;
   uint8_t build_id[64];
   uint8_t build_id_bytes;
-  uint64_t start, bias;
+  uint64_t start, end, bias;
 };
 
 struct hwi_stack {
@@ -131,10 +131,41 @@ enum hwi_image_choice {
   HWI_IMAGES_PID = 2,
 };
 
+enum hwi_block_event_kind {
+  HWI_BLOCK_ALLOC = 1,
+  HWI_BLOCK_FREE,
+  HWI_BLOCK_FAILED,       /* address, stack, thread: as of an allocation; address is 0 */
+  HWI_BLOCK_FREE_UNKNOWN, /* of an address at which no block lives: size, usable and stack are 0 */
+  HWI_BLOCK_FREE_MISSED,  /* no call: the block must have been freed, for the next event allocates where it was */
+  HWI_BLOCK_LEFT,         /* no call: its image ended while others of the run go on */
+};
+
+/* An event of the replay with the block that it is about. Stacks, threads and images are numbered as in the profile. */
+struct hwi_block_event {
+  uint64_t ns; /* since the run's start; never falls */
+  uint64_t address, size;
+  uint64_t usable; /* 0: not recorded */
+  uint32_t stack;  /* that allocated the block */
+  uint32_t owner;  /* the thread that allocated it */
+  uint32_t thread; /* the one of this event */
+  uint32_t image;
+  uint8_t kind;           /* enum hwi_block_event_kind */
+  uint8_t entry;          /* enum hw_entry of this call */
+  uint8_t alignment_log2; /* 0: none asked for */
+  bool moved;             /* half of a realloc: the FREE and then the ALLOC that belong together */
+};
+
+/* Takes events in order. False: wants no more, and the replay ends with HW_ERR_LIMIT. */
+struct hwi_block_sink {
+  bool (*take)(void *context, const struct hwi_block_event *event);
+  void *context;
+};
+
 struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
-  bool totals_only; /* much cheaper: the same totals, images and duration, and all other lists are empty */
+  const struct hwi_block_sink *sink; /* NULL: none */
+  bool totals_only; /* much cheaper: the same totals, images and duration, and all other lists are empty. No `sink` */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
   void *progress_context;
 };

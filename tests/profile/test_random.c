@@ -1,7 +1,7 @@
 /* test_random.c - the profile of random recordings, held against the naive model
  *
  * What would break: any figure of a stack, size, thread or pair; the merge of streams; the halves of a realloc that lie apart;
- * ties; the replay for the totals alone; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
+ * ties; the replay for the totals alone, or that tells of its events; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
  * alone.
  */
 #include <setjmp.h>
@@ -18,6 +18,7 @@
 #include "../trace/encoder.c"
 #include "naive.c"
 #include "profile/profile.h"
+#include "same_events.c"
 #include "same_totals.c"
 
 enum {
@@ -430,6 +431,7 @@ static void run_case(uint64_t seed)
     check_timeline(profile);
   }
   assert_same_totals(profile, path, options);
+  assert_same_events(profile, path, options);
   hwi_profile_destroy(profile);
   enc_release(&enc);
 }
@@ -460,6 +462,7 @@ static void check_run(const char *name)
     if (hwi_profile_create(&profile, name, &options, &error) < 0)
       fail_msg("seed %llu: %s", (unsigned long long)current_seed, error.text);
     assert_same_totals(profile, name, options);
+    assert_same_events(profile, name, options);
     hwi_profile_destroy(profile);
   }
 }

@@ -1,0 +1,108 @@
+/* same_events.c - holds the events that a replay tells of against the profile that it makes */
+#include "same_events.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { STACKS_MAX = 512, THREADS_MAX = 64 };
+
+struct sums {
+  uint64_t allocations, bytes, frees, unknown, missed, failed, level, peak, left_bytes, last_ns;
+  uint64_t calls_of_stack[STACKS_MAX], live_of_stack[STACKS_MAX], left_of_stack[STACKS_MAX];
+  uint64_t frees_of_thread[THREADS_MAX], foreign_of_thread[THREADS_MAX];
+  uint64_t wanted; /* events until it stops */
+};
+
+static void add_free(struct sums *sums, const struct hwi_block_event *event)
+{
+  sums->level -= event->size;
+  assert_true(sums->live_of_stack[event->stack] >= event->size);
+  sums->live_of_stack[event->stack] -= event->size;
+}
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct sums *sums = context;
+  assert_true(event->stack < STACKS_MAX && event->thread < THREADS_MAX && event->ns >= sums->last_ns);
+  sums->last_ns = event->ns;
+  switch ((enum hwi_block_event_kind)event->kind) {
+  case HWI_BLOCK_ALLOC:
+    sums->allocations++;
+    sums->bytes += event->size;
+    sums->calls_of_stack[event->stack]++;
+    sums->live_of_stack[event->stack] += event->size;
+    sums->level += event->size;
+    sums->peak = sums->level > sums->peak ? sums->level : sums->peak;
+    break;
+  case HWI_BLOCK_FREE:
+    sums->foreign_of_thread[event->thread] += event->thread != event->owner;
+    add_free(sums, event);
+    sums->frees++;
+    sums->frees_of_thread[event->thread]++;
+    break;
+  case HWI_BLOCK_FREE_UNKNOWN:
+    sums->frees++;
+    sums->unknown++;
+    sums->frees_of_thread[event->thread]++;
+    break;
+  case HWI_BLOCK_FREE_MISSED:
+    sums->missed++;
+    add_free(sums, event);
+    break;
+  case HWI_BLOCK_LEFT:
+    sums->left_bytes += event->size;
+    sums->left_of_stack[event->stack] += event->size;
+    add_free(sums, event);
+    break;
+  case HWI_BLOCK_FAILED:
+    sums->failed++;
+    break;
+  }
+  return --sums->wanted > 0;
+}
+
+static void assert_equals(const struct sums *sums, const struct hwi_profile *full)
+{
+  const struct hwi_totals *totals = &full->totals;
+  assert_int_equal(sums->allocations, totals->allocation_calls);
+  assert_int_equal(sums->bytes, totals->allocated_bytes);
+  assert_int_equal(sums->frees, totals->free_calls);
+  assert_int_equal(sums->failed, totals->failed_calls);
+  assert_int_equal(sums->missed, totals->missed_frees);
+  assert_int_equal(sums->unknown, totals->unmatched_frees + totals->frees_of_silent_blocks + totals->inherited_frees);
+  assert_int_equal(sums->peak, totals->peak_bytes);
+  assert_int_equal(sums->level + sums->left_bytes, totals->live_bytes_at_end);
+  for (uint32_t i = 1; i < full->stack_count; i++) {
+    assert_int_equal(sums->calls_of_stack[i], full->stacks[i].calls);
+    assert_int_equal(sums->live_of_stack[i] + sums->left_of_stack[i], full->stacks[i].live_bytes);
+  }
+  for (uint32_t i = 0; i < full->thread_count; i++) {
+    assert_int_equal(sums->frees_of_thread[i], full->threads[i].free_calls);
+    assert_int_equal(sums->foreign_of_thread[i], full->threads[i].foreign_frees);
+  }
+}
+
+void assert_same_events(const struct hwi_profile *full, const char *path, struct hwi_profile_options options)
+{
+  struct sums *sums = calloc(1, sizeof *sums);
+  assert_non_null(sums);
+  sums->wanted = UINT64_MAX;
+  struct hwi_block_sink sink = {take, sums};
+  options.sink = &sink;
+  struct hwi_profile *profile;
+  struct hwi_error error = {0};
+  assert_int_equal(hwi_profile_create(&profile, path, &options, &error), 0);
+  assert_equals(sums, full);
+  assert_int_equal(profile->totals.peak_bytes, full->totals.peak_bytes);
+  hwi_profile_destroy(profile);
+  if (full->totals.allocation_calls > 1) {
+    *sums = (struct sums){.wanted = 1};
+    assert_int_equal(hwi_profile_create(&profile, path, &options, &error), HW_ERR_LIMIT);
+    assert_int_equal(sums->allocations + sums->frees + sums->failed, 1);
+  }
+  free(sums);
+}
