@@ -25,7 +25,11 @@ class Recording:
     @property
     def report(self):
         """`heapwright report --json` of the run, parsed."""
-        done = self.hw("report", "--json", str(self.trace))
+        return self.report_with()
+
+    def report_with(self, *options):
+        """The same with more options."""
+        done = self.hw("report", "--json", *options, str(self.trace))
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -161,10 +161,8 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
 
 static uint32_t insert(struct hwi_lane *lane, struct table *table, uint64_t hash, const struct node *node)
 {
-  if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= NODE_LIMIT) {
-    hwi_session_count(&hwi_session.node_limit_hits, &hwi_session.header->node_limit_hits);
+  if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= NODE_LIMIT)
     return HWI_NODE_UNKNOWN;
-  }
   uint32_t number = atomic_fetch_add_explicit(&tree.next, 1, memory_order_relaxed);
   if (number >= NODE_LIMIT || !reach(number) || !define(lane, number, node))
     return HWI_NODE_UNKNOWN;

@@ -56,9 +56,17 @@ static inline uint8_t *put_size(uint8_t *at, uint64_t size, uint64_t usable)
   return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - hw_usual_usable(size)))) : at;
 }
 
+/* Each event whose stack has no node counts, save where it is the trace that is full: such an event is lost anyway. */
+static __attribute__((cold, noinline)) uint32_t no_node(void)
+{
+  if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) == HWI_PHASE_ON)
+    hwi_session_count(&hwi_session.node_limit_hits, &hwi_session.header->node_limit_hits);
+  return 0;
+}
+
 static inline uint32_t known_node(uint32_t node)
 {
-  return node == HWI_NODE_UNKNOWN ? 0 : node;
+  return __builtin_expect(node == HWI_NODE_UNKNOWN, 0) ? no_node() : node;
 }
 
 /* Slots save most of an allocation's bytes: a program allocates in few places at a time, each time the same size. */

@@ -206,7 +206,7 @@ void hwi_text_evidence(struct hwi_text *text)
       {", ", sum.unfinished_stacks, " unfinished", true},
       {"; ", sum.children_unseen, " children unseen", true},
       {"; ", sum.damaged_chunks + sum.missing_chunks, " chunks damaged or missing", false},
-      {"; ", sum.node_limit_hits, " stacks shortened (table of stacks full)", false},
+      {"; ", sum.node_limit_hits, " stacks not known (table of stacks full)", false},
       {"; ", sum.boot_blocks, " blocks from before libc was ready, without stacks", false},
       {"; ", totals->unmatched_frees, " unmatched frees", false},
       {"; ", totals->frees_of_silent_blocks, " frees of blocks born in silence", false},

@@ -140,7 +140,7 @@ static void fill_figures(const struct hwi_text *text, struct figure figures[FIGU
   for (uint32_t i = 0; i < text->profile->image_count; i++) {
     const struct hwi_image *image = &text->profile->images[i];
     lost += image->counted ? image->info->header.lost_events : 0;
-    cut += image->counted ? image->info->header.truncated_stacks : 0;
+    cut += image->counted ? image->info->header.truncated_stacks + image->info->header.node_limit_hits : 0;
   }
   struct figure *left = figures[0], *right = figures[1];
   left[0] = (struct figure){"allocations", hwi_count_text(totals->allocation_calls), ""};

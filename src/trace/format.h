@@ -114,7 +114,7 @@ struct hw_trace_header {
   uint64_t unfinished_stacks; /* stacks whose walk ended before the outermost frame (no CFI, JIT, garbage) */
   uint64_t audited_stacks;    /* spliced stacks that were compared with a full walk */
   uint64_t audit_differences; /* ... and differed. Must be 0 */
-  uint64_t node_limit_hits;   /* events whose stack was cut because the table of nodes was full */
+  uint64_t node_limit_hits;   /* events whose stack is not known, because the table of nodes was full */
   uint64_t rss_peak_bytes;    /* as getrusage said last; 0: unknown */
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
