@@ -133,12 +133,14 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
       void *empty = call;                                                                                              \
       return empty ? given(entry, 0, 0, empty) : NULL;                                                                 \
     }                                                                                                                  \
+    uintptr_t old_address = (uintptr_t)(old);                                                                          \
     uint64_t began = hwi_record_realloc_begin();                                                                       \
     void *block = call;                                                                                                \
     if (UNLIKELY(!block))                                                                                              \
       return given(entry, size, 0, NULL);                                                                              \
     struct hwi_caller caller = HWI_CALLER();                                                                           \
-    hwi_record_realloc(&caller, entry, began, old, size, block);                                                       \
+    struct hwi_realloc reallocated = {entry, began, old_address, block, size};                                         \
+    hwi_record_realloc(&caller, &reallocated);                                                                         \
     return block;                                                                                                      \
   } while (0)
 

@@ -154,33 +154,30 @@ uint64_t hwi_record_realloc_begin(void)
   return __builtin_expect(hwi_session.clock != 0, 1) ? tick_before() : 0;
 }
 
-static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t began, uint64_t ended, uintptr_t old,
-                        size_t size, void *block)
+static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t ended, const struct hwi_realloc *call)
 {
-  uint8_t *at = hwi_lane_begin(lane, HW_OP_REALLOC, began);
+  uint8_t *at = hwi_lane_begin(lane, HW_OP_REALLOC, call->began);
   at = hwi_put_varint(at, node);
   uint64_t took = ended > lane->last_tick ? ended - lane->last_tick : 0;
   lane->last_tick += took;
   at = hwi_put_varint(at, took);
-  at = hwi_lane_put_address(lane, at, old, lane->last_address);
-  at = put_size(at, size, usable_of(block, size));
-  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, lane->last_address));
+  at = hwi_lane_put_address(lane, at, call->old, lane->last_address);
+  at = put_size(at, call->size, usable_of(call->block, call->size));
+  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)call->block, lane->last_address));
 }
 
-void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size,
-                        void *block)
+void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)
 {
-  uintptr_t old_address = (uintptr_t)old;
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
   uint64_t ended = tick_after();
   if (__builtin_expect(is_paused(), 0)) {
-    put_free(lane, entry, began, old);
+    put_free(lane, call->entry, call->began, (void *)call->old);
   } else {
-    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
+    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)call->entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
-      put_realloc(lane, node, began, ended, old_address, size, block);
+      put_realloc(lane, node, ended, call);
     else
       hwi_session_lose();
   }

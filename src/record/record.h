@@ -32,10 +32,18 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
 /* Before the real free of `block` (not NULL). `caller_pc` only tells whether the dynamic loader is calling. */
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
 
-/* Around a real realloc: the first before it, the second after it gave out `block` (not NULL) for `old` (not NULL). */
+/* Before a real realloc: its tick, to be handed to hwi_record_realloc. */
 uint64_t hwi_record_realloc_begin(void);
-void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size,
-                        void *block);
+
+/* A realloc that gave out a block for another, maybe the same one. */
+struct hwi_realloc {
+  enum hw_entry entry;
+  uint64_t began; /* tick */
+  uintptr_t old;  /* address of the block that is gone; not 0 */
+  void *block;    /* not NULL */
+  size_t size;    /* that was asked for */
+};
+void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call);
 
 /* After the real allocator returned NULL because it had no memory (or refused the arguments). */
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align);

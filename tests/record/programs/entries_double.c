@@ -111,12 +111,12 @@ uint64_t hwi_record_realloc_begin(void)
   return 77;
 }
 
-void hwi_record_realloc(const struct hwi_caller *caller, enum hw_entry entry, uint64_t began, void *old, size_t size,
-                        void *block)
+void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)
 {
   if (!is_on)
     return;
-  put_event(began == 77 ? "realloc" : "realloc-without-begin", entry, size, 0, block, old);
+  put_event(call->began == 77 ? "realloc" : "realloc-without-begin", call->entry, call->size, 0, call->block,
+            (void *)call->old);
   put_caller(caller);
 }
 
