@@ -5,6 +5,7 @@
 #ifndef HWI_REPORT_TEXT_H
 #define HWI_REPORT_TEXT_H
 
+#include "report/groups.h"
 #include "report/line.h"
 #include "report/linked_in.h"
 #include "report/named_frames.h"
@@ -45,6 +46,11 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
                     struct hwi_error *error);
 int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error);
+/* What a group is called, by options.by, and what stands beside it: a function's module, a line's function. */
+void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
+                         size_t cells);
+void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
+                           size_t cells);
 void hwi_text_threads(struct hwi_text *text);
 void hwi_text_sizes(struct hwi_text *text);
 void hwi_text_images(struct hwi_text *text);

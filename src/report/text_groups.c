@@ -15,45 +15,47 @@ struct table {
   size_t name_cells, second_cells; /* second: the module of a function, the function of a line */
 };
 
-static void add_module_name(struct hwi_line *line, const struct table *table, uint32_t module)
+static void add_module_name(struct hwi_line *line, const struct hwi_text *text, uint32_t module)
 {
   if (module == 0)
     hwi_line_puts(line, "no module");
   else
-    hwi_line_clean(line, hwi_base_name(hwi_module_path(table->text->profile, module)));
+    hwi_line_clean(line, hwi_base_name(hwi_module_path(text->profile, module)));
 }
 
 /* A line is known by its file's last component, so that its function has room. */
-static void add_file(struct hwi_line *line, const struct table *table, const struct hwi_symbol *symbol, size_t cells)
+static void add_file(struct hwi_line *line, const struct hwi_text *text, const struct hwi_symbol *symbol, size_t cells)
 {
   enum { LINE_CELLS_WIDE = 60 };
-  const char *ellipsis = hwi_style_ellipsis(table->text->style);
-  if (table->by == HWI_BY_FILE)
+  const char *ellipsis = hwi_style_ellipsis(text->style);
+  if (text->report->options.by == HWI_BY_FILE)
     hwi_line_path(line, symbol->file, 0, cells, ellipsis);
-  else if (table->text->style->columns < HWI_WIDE_COLUMNS)
+  else if (text->style->columns < HWI_WIDE_COLUMNS)
     hwi_line_path(line, hwi_base_name(symbol->file), symbol->line, cells, ellipsis);
   else
     hwi_line_path(line, symbol->file, symbol->line, cells < LINE_CELLS_WIDE ? cells : LINE_CELLS_WIDE, ellipsis);
 }
 
-static void add_name(struct hwi_line *line, const struct table *table, const struct hwi_group *group, size_t cells)
+void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
+                         size_t cells)
 {
-  const char *ellipsis = hwi_style_ellipsis(table->text->style);
+  const char *ellipsis = hwi_style_ellipsis(text->style);
+  enum hwi_by by = (enum hwi_by)text->report->options.by;
   const struct hwi_symbol *symbol = group->symbol;
   struct hwi_line name = {0};
   if (symbol == NULL) {
     hwi_line_puts(&name, "stack not known");
-  } else if (table->by == HWI_BY_MODULE && group->module != 0) {
-    hwi_line_path(line, hwi_module_path(table->text->profile, group->module), 0, cells, ellipsis);
-  } else if (table->by == HWI_BY_FUNCTION && symbol->function != NULL) {
+  } else if (by == HWI_BY_MODULE && group->module != 0) {
+    hwi_line_path(line, hwi_module_path(text->profile, group->module), 0, cells, ellipsis);
+  } else if (by == HWI_BY_FUNCTION && symbol->function != NULL) {
     hwi_cxx_name_add(line, symbol->function, cells, ellipsis);
-  } else if (table->by != HWI_BY_FUNCTION && table->by != HWI_BY_MODULE && symbol->file != NULL) {
-    add_file(line, table, symbol, cells);
+  } else if (by != HWI_BY_FUNCTION && by != HWI_BY_MODULE && symbol->file != NULL) {
+    add_file(line, text, symbol, cells);
   } else {
-    hwi_line_puts(&name, table->by == HWI_BY_FUNCTION ? "?? " : "");
-    add_module_name(&name, table, group->module);
+    hwi_line_puts(&name, by == HWI_BY_FUNCTION ? "?? " : "");
+    add_module_name(&name, text, group->module);
     hwi_line_printf(&name, " (%s)",
-                    table->by == HWI_BY_FUNCTION || symbol->function == NULL
+                    by == HWI_BY_FUNCTION || symbol->function == NULL
                         ? hwi_symbol_reason_text((enum hwi_symbol_reason)symbol->reason)
                         : hwi_symbol_reason_text(HWI_SYMBOL_NO_LINES));
   }
@@ -61,17 +63,18 @@ static void add_name(struct hwi_line *line, const struct table *table, const str
   hwi_line_release(&name);
 }
 
-static void add_second(struct hwi_line *line, const struct table *table, const struct hwi_group *group, size_t cells)
+void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
+                           size_t cells)
 {
   const struct hwi_symbol *symbol = group->symbol;
   if (symbol == NULL)
     return;
   struct hwi_line name = {0};
-  if (table->by == HWI_BY_FUNCTION && symbol->function != NULL)
-    add_module_name(&name, table, group->module);
-  else if (table->by == HWI_BY_LINE && symbol->file != NULL && symbol->function != NULL)
-    hwi_cxx_name_add(&name, symbol->function, cells, hwi_style_ellipsis(table->text->style));
-  hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(table->text->style));
+  if (text->report->options.by == HWI_BY_FUNCTION && symbol->function != NULL)
+    add_module_name(&name, text, group->module);
+  else if (text->report->options.by == HWI_BY_LINE && symbol->file != NULL && symbol->function != NULL)
+    hwi_cxx_name_add(&name, symbol->function, cells, hwi_style_ellipsis(text->style));
+  hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(text->style));
   hwi_line_release(&name);
 }
 
@@ -93,10 +96,10 @@ static void measure(struct table *table, const struct hwi_groups *groups, uint64
   struct hwi_line line = {0};
   for (uint64_t row = 0; row < rows && row < MEASURED_ROWS; row++) {
     hwi_line_clear(&line);
-    add_name(&line, table, &groups->items[row], most);
+    hwi_text_group_name(&line, table->text, &groups->items[row], most);
     name = hwi_cells(hwi_line_text(&line)) > name ? hwi_cells(hwi_line_text(&line)) : name;
     hwi_line_clear(&line);
-    add_second(&line, table, &groups->items[row], SECOND_MAX);
+    hwi_text_group_second(&line, table->text, &groups->items[row], SECOND_MAX);
     if (hwi_cells(hwi_line_text(&line)) > table->second_cells)
       table->second_cells = hwi_cells(hwi_line_text(&line));
   }
@@ -134,10 +137,10 @@ static void print_row(struct table *table, const struct hwi_group *group, uint64
     hwi_line_right(&text->line, hwi_count_text(group->self.calls).text, HWI_AMOUNT_CELLS);
   hwi_line_repeat(&text->line, " ", GAP_CELLS);
   struct hwi_line name = {0}, second = {0};
-  add_second(&second, table, group, table->second_cells);
+  hwi_text_group_second(&second, text, group, table->second_cells);
   bool alone = second.bytes == 0; /* a name without a second one may take its place */
   size_t cells = table->name_cells + (alone && table->second_cells > 0 ? GAP_CELLS + table->second_cells : 0);
-  add_name(&name, table, group, cells);
+  hwi_text_group_name(&name, text, group, cells);
   hwi_line_left(&text->line, hwi_line_text(&name), table->name_cells);
   if (!alone && table->second_cells > 0) {
     hwi_line_repeat(&text->line, " ", GAP_CELLS);
