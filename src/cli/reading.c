@@ -31,9 +31,11 @@ int hwi_reading_check(const struct hwi_reading *reading)
 
 /* --- progress, for work longer than a second --- */
 
+enum { NO_PERCENT = -1 };
+
 struct progress {
   struct timespec began;
-  bool shown;
+  int percent; /* what stands on the terminal */
 };
 
 static void show_progress(void *context, uint64_t done, uint64_t all)
@@ -45,13 +47,16 @@ static void show_progress(void *context, uint64_t done, uint64_t all)
       (double)(now.tv_sec - progress->began.tv_sec) + (double)(now.tv_nsec - progress->began.tv_nsec) / 1e9;
   if (seconds < 1 || all == 0)
     return;
-  progress->shown = true;
-  fprintf(stderr, "\rreading the recording: %3.0f %%", 100.0 * (double)done / (double)all);
+  int percent = (int)(100.0 * (double)done / (double)all);
+  if (percent == progress->percent)
+    return;
+  progress->percent = percent;
+  fprintf(stderr, "\rreading the recording: %3d %%", percent);
 }
 
 static void end_progress(const struct progress *progress)
 {
-  if (progress->shown)
+  if (progress->percent != NO_PERCENT)
     fputs("\r                                \r", stderr);
 }
 
@@ -78,7 +83,7 @@ int hwi_reading_profile(const struct hwi_reading *reading, const char *path, str
       return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
     path = newest;
   }
-  struct progress progress = {0};
+  struct progress progress = {.percent = NO_PERCENT};
   clock_gettime(CLOCK_MONOTONIC, &progress.began);
   struct hwi_profile_options wanted = {
       .images = reading->children   ? HWI_IMAGES_ALL
