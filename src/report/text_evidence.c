@@ -45,7 +45,8 @@ static void note_unfinished(struct hwi_text *text)
     return;
   hwi_line_printf(&text->line, "Silent from %s on (%s)", hwi_time_text(found.first.from_ns).text, found.first.why);
   if (found.silent > 1)
-    hwi_line_printf(&text->line, ", and %s more processes", hwi_count_text(found.silent - 1).text);
+    hwi_line_printf(&text->line, ", and %s more process%s", hwi_count_text(found.silent - 1).text,
+                    found.silent == 2 ? "" : "es");
   hwi_line_puts(&text->line, ": what came later is not in these figures.");
   end_note(text, HWI_ALARM);
 }
@@ -54,21 +55,26 @@ static void note_damage(struct hwi_text *text)
 {
   struct hwi_evidence sum = hwi_evidence_of(text->profile);
   if (sum.damaged_chunks > 0) {
-    hwi_line_printf(&text->line, "Damaged: %s pieces of the trace could not be read",
-                    hwi_count_text(sum.damaged_chunks).text);
+    hwi_line_puts(&text->line, "Damaged: ");
+    hwi_line_counted(&text->line, sum.damaged_chunks, "piece");
+    hwi_line_puts(&text->line, " of the trace could not be read");
     if (text->counted == 1)
       hwi_line_printf(&text->line, " (the first at offset %" PRIu64 ")", text->image->info->first_damage_off);
-    hwi_line_puts(&text->line, "; all figures are too small by what they held.");
+    hwi_line_printf(&text->line, "; all figures are too small by what %s held.",
+                    sum.damaged_chunks == 1 ? "it" : "they");
     end_note(text, HWI_ALARM);
   }
   if (sum.missing_chunks > 0) {
-    hwi_line_printf(&text->line,
-                    "Cut short: %s pieces of the trace are missing; all figures are too small by what they held.",
-                    hwi_count_text(sum.missing_chunks).text);
+    hwi_line_puts(&text->line, "Cut short: ");
+    hwi_line_counted(&text->line, sum.missing_chunks, "piece");
+    hwi_line_printf(&text->line, " of the trace %s missing; all figures are too small by what %s held.",
+                    sum.missing_chunks == 1 ? "is" : "are", sum.missing_chunks == 1 ? "it" : "they");
     end_note(text, HWI_ALARM);
   }
   if (sum.lost_events > 0) {
-    hwi_line_printf(&text->line, "Lost: %s events could not be kept.", hwi_count_text(sum.lost_events).text);
+    hwi_line_puts(&text->line, "Lost: ");
+    hwi_line_counted(&text->line, sum.lost_events, "event");
+    hwi_line_puts(&text->line, " could not be kept.");
     end_note(text, HWI_ALARM);
   }
   if (sum.audit_differences > 0) {
@@ -195,27 +201,31 @@ void hwi_text_evidence(struct hwi_text *text)
   const struct {
     const char *before;
     uint64_t count;
-    const char *after;
+    const char *one, *many;
     bool always;
   } items[] = {
-      {"Evidence: ", sum.events, " events", true},
-      {", ", sum.lost_events, " lost", true},
-      {"; ", sum.audited_stacks, " spliced stacks audited", true},
-      {", ", sum.audit_differences, " differ", true},
-      {"; ", sum.truncated_stacks, " stacks cut", true},
-      {", ", sum.unfinished_stacks, " unfinished", true},
-      {"; ", sum.children_unseen, " children unseen", true},
-      {"; ", sum.damaged_chunks + sum.missing_chunks, " chunks damaged or missing", false},
-      {"; ", sum.node_limit_hits, " stacks not known (table of stacks full)", false},
-      {"; ", sum.boot_blocks, " blocks from before libc was ready, without stacks", false},
-      {"; ", totals->unmatched_frees, " unmatched frees", false},
-      {"; ", totals->frees_of_silent_blocks, " frees of blocks born in silence", false},
-      {"; ", totals->inherited_frees, " frees of inherited blocks", false},
-      {"; ", totals->missed_frees, " frees not seen", false},
+      {"Evidence: ", sum.events, "event", "events", true},
+      {", ", sum.lost_events, "lost", "lost", true},
+      {"; ", sum.audited_stacks, "spliced stack audited", "spliced stacks audited", true},
+      {", ", sum.audit_differences, "differs", "differ", true},
+      {"; ", sum.truncated_stacks, "stack cut", "stacks cut", true},
+      {", ", sum.unfinished_stacks, "unfinished", "unfinished", true},
+      {"; ", sum.children_unseen, "child unseen", "children unseen", true},
+      {"; ", sum.damaged_chunks + sum.missing_chunks, "chunk damaged or missing", "chunks damaged or missing", false},
+      {"; ", sum.node_limit_hits, "stack not known (table of stacks full)", "stacks not known (table of stacks full)",
+       false},
+      {"; ", sum.boot_blocks, "block without a stack, given out before libc was ready",
+       "blocks without a stack, given out before libc was ready", false},
+      {"; ", totals->unmatched_frees, "unmatched free", "unmatched frees", false},
+      {"; ", totals->frees_of_silent_blocks, "free of a block born in silence", "frees of blocks born in silence",
+       false},
+      {"; ", totals->inherited_frees, "free of an inherited block", "frees of inherited blocks", false},
+      {"; ", totals->missed_frees, "free not seen", "frees not seen", false},
   };
   for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
     if (items[i].always || items[i].count > 0)
-      hwi_line_printf(&text->line, "%s%s%s", items[i].before, hwi_count_text(items[i].count).text, items[i].after);
+      hwi_line_printf(&text->line, "%s%s %s", items[i].before, hwi_count_text(items[i].count).text,
+                      items[i].count == 1 ? items[i].one : items[i].many);
   }
   struct silences silences = {.text = text};
   for (uint32_t i = 0; i < profile->image_count; i++) {
