@@ -1,59 +1,22 @@
 /* cmd_report.c - heapwright report: explains a recording */
+#include "cli/ranking.h"
 #include "cli/reading.h"
-#include "report/json_figures.h"
 #include "symbols/symbols.h"
 
 enum format { FORMAT_TEXT = 0, FORMAT_JSON = 1 };
-enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };
 
 struct values {
-  struct hwi_report_options report;
-  int format, frames;
+  struct hwi_ranking ranking;
+  int format;
   struct hwi_reading reading;
 };
 
-static const struct values defaults = {.report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS};
 
-static const char *const frames_choices[] = {"folded", "all", NULL};
 static const char *const format_choices[] = {"text", "json", NULL};
 
 static const struct hwi_option options[] = {
-    {.name = "cost",
-     .kind = HWI_OPTION_CHOICE,
-     .off = offsetof(struct values, report.cost),
-     .choices = hwi_cost_names,
-     .help = "what is ranked: bytes held at the peak (the default), bytes live at the end,\n"
-             "calls, bytes allocated in all, or blocks freed at once"},
-    {.name = "by",
-     .kind = HWI_OPTION_CHOICE,
-     .off = offsetof(struct values, report.by),
-     .choices = hwi_by_names,
-     .help = "what it is grouped by (default: stack)"},
-    {.name = "top",
-     .letter = 'n',
-     .kind = HWI_OPTION_COUNT,
-     .off = offsetof(struct values, report.top),
-     .value = "N",
-     .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},
-    {.name = "min-calls",
-     .kind = HWI_OPTION_COUNT,
-     .off = offsetof(struct values, report.min_calls),
-     .value = "N",
-     .help = "leave out stacks with fewer calls (default: 1)"},
-    {.name = "thread",
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, report.thread),
-     .value = "PATTERN",
-     .help = "only what threads of this name (with * and ?) or id allocated"},
-    {.name = "leaks",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, report.leaks),
-     .help = "what is still allocated at the end, without the runtime's own blocks"},
-    {.name = "frames",
-     .kind = HWI_OPTION_CHOICE,
-     .off = offsetof(struct values, frames),
-     .choices = frames_choices,
-     .help = "every frame of a stack, or without those that say little (default: folded)"},
+    HWI_RANKING_OPTIONS(ranking),
     HWI_READING_OPTIONS(reading),
     {.name = "format",
      .kind = HWI_OPTION_CHOICE,
@@ -70,8 +33,8 @@ static const struct hwi_option options[] = {
 
 static int print_report(const struct values *values, const struct hwi_profile *profile, struct hwi_symbols *symbols)
 {
-  struct hwi_report report = {.profile = profile, .names = hwi_reading_names(symbols), .options = values->report};
-  report.options.all_frames = values->frames == FRAMES_ALL;
+  struct hwi_report report = {
+      .profile = profile, .names = hwi_reading_names(symbols), .options = hwi_ranking_options(&values->ranking)};
   struct hwi_error error = {0};
   int status;
   if (values->format == FORMAT_JSON) {
@@ -100,27 +63,12 @@ static int report_on(const struct values *values, const char *path)
   return status;
 }
 
-/* What the options cannot mean together; NULL: nothing. */
-static const char *contradiction(const struct values *values)
-{
-  const struct hwi_report_options *report = &values->report;
-  bool by_stack = report->by != HWI_BY_THREAD && report->by != HWI_BY_SIZE;
-  if (report->leaks && report->cost != HWI_COST_DEFAULT && report->cost != HWI_COST_LIVE)
-    return "--leaks ranks what is live at the end: leave --cost out";
-  if (report->leaks && !by_stack)
-    return "--leaks needs stacks: group by stack, function, file, line or module; or use --cost live";
-  if (report->thread != NULL && report->by == HWI_BY_SIZE)
-    return "sizes are not kept by thread: leave --thread or --by size out";
-  return NULL;
-}
-
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
-  const char *wrong = contradiction(values);
-  if (wrong != NULL)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", wrong);
-  int status = hwi_reading_check(&values->reading);
+  int status = hwi_ranking_check(&values->ranking);
+  if (status == 0)
+    status = hwi_reading_check(&values->reading);
   if (status != 0)
     return status;
   if (word_count > 1)

@@ -1,0 +1,68 @@
+/* ranking.h - the options of commands that rank stacks, or groups of them */
+#ifndef HWI_CLI_RANKING_H
+#define HWI_CLI_RANKING_H
+
+#include "cli/command.h"
+#include "report/json_figures.h"
+#include "report/report.h"
+
+/* Part of a command's values. */
+struct hwi_ranking {
+  struct hwi_report_options report; /* all_frames is set by hwi_ranking_options */
+  int frames;
+};
+
+#define HWI_RANKING_DEFAULTS                                                      \
+  {                                                                               \
+    .report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1 } \
+  }
+
+extern const char *const hwi_frames_names[]; /* the words of --frames */
+
+/* Rows of the command's table of options, for `struct hwi_ranking field` in its `struct values`. */
+/* clang-format off */
+#define HWI_RANKING_OPTIONS(field)                                                                                     \
+  {.name = "cost",                                                                                                     \
+   .kind = HWI_OPTION_CHOICE,                                                                                          \
+   .off = offsetof(struct values, field.report.cost),                                                                  \
+   .choices = hwi_cost_names,                                                                                          \
+   .help = "what is ranked: bytes held at the peak (the default), bytes live at the end,\n"                            \
+           "calls, bytes allocated in all, or blocks freed at once"},                                                  \
+  {.name = "by",                                                                                                       \
+   .kind = HWI_OPTION_CHOICE,                                                                                          \
+   .off = offsetof(struct values, field.report.by),                                                                    \
+   .choices = hwi_by_names,                                                                                            \
+   .help = "what it is grouped by (default: stack)"},                                                                  \
+  {.name = "top",                                                                                                      \
+   .letter = 'n',                                                                                                      \
+   .kind = HWI_OPTION_COUNT,                                                                                           \
+   .off = offsetof(struct values, field.report.top),                                                                   \
+   .value = "N",                                                                                                       \
+   .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},                                                 \
+  {.name = "min-calls",                                                                                                \
+   .kind = HWI_OPTION_COUNT,                                                                                           \
+   .off = offsetof(struct values, field.report.min_calls),                                                             \
+   .value = "N",                                                                                                       \
+   .help = "leave out stacks with fewer calls (default: 1)"},                                                          \
+  {.name = "thread",                                                                                                   \
+   .kind = HWI_OPTION_TEXT,                                                                                            \
+   .off = offsetof(struct values, field.report.thread),                                                                \
+   .value = "PATTERN",                                                                                                 \
+   .help = "only what threads of this name (with * and ?) or id allocated"},                                           \
+  {.name = "leaks",                                                                                                    \
+   .kind = HWI_OPTION_ON,                                                                                              \
+   .off = offsetof(struct values, field.report.leaks),                                                                 \
+   .help = "what is still allocated at the end, without the runtime's own blocks"},                                    \
+  {.name = "frames",                                                                                                   \
+   .kind = HWI_OPTION_CHOICE,                                                                                          \
+   .off = offsetof(struct values, field.frames),                                                                       \
+   .choices = hwi_frames_names,                                                                                        \
+   .help = "every frame of a stack, or without those that say little (default: folded)"}
+/* clang-format on */
+
+/* 0, or the exit status where the options cannot mean anything together, which is worded on stderr. */
+int hwi_ranking_check(const struct hwi_ranking *ranking);
+
+struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking);
+
+#endif
