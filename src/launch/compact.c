@@ -52,9 +52,10 @@ static int add_plain(struct job *job, const uint8_t *chunk_bytes, size_t bytes)
     return status;
   if (job->plain_bytes + bytes > job->plain_room) {
     size_t room = job->plain_bytes + bytes + job->target;
-    uint8_t *made = realloc(job->plain, room);
+    uint8_t *made = realloc(job->plain, room + HWI_DECODE_PADDING);
     if (!made)
       return HW_ERR_MEMORY;
+    memset(made + room, 0, HWI_DECODE_PADDING);
     job->plain = made;
     job->plain_room = room;
   }
@@ -67,13 +68,13 @@ static int add_plain(struct job *job, const uint8_t *chunk_bytes, size_t bytes)
 
 static int pack_chunk(struct job *job, const struct hwi_piece *piece)
 {
-  struct hwi_loaded loaded;
+  struct hwi_unpacked loaded;
   int status = hwi_piece_load(&loaded, job->from, &job->header, piece);
   if (status == HW_ERR_BUSY || status == HW_ERR_DAMAGED) /* gone since: a gap in the sequence says so */
     return 0;
   if (status == 0)
     status = add_plain(job, loaded.bytes, loaded.count);
-  free(loaded.bytes);
+  hwi_unpacked_release(&loaded);
   return status;
 }
 

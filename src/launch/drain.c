@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "launch/section_file.h"
+#include "trace/decode.h"
 #include "trace/grow.h"
 #include "trace/index.h"
 
@@ -164,7 +165,7 @@ static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
 /* Reads `count` chunks from the first one into drain->plain. False: they are not what they were. */
 static bool read_chunks(struct hwi_drain *drain, const struct hwi_backlog_chunk *first, size_t count, size_t bytes)
 {
-  if (!hwi_grow((void **)&drain->plain, &drain->plain_capacity, bytes, 1))
+  if (!hwi_grow((void **)&drain->plain, &drain->plain_capacity, bytes + HWI_DECODE_PADDING, 1))
     return false;
   size_t at = 0;
   for (size_t i = 0; i < count; i++) {

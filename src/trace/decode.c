@@ -7,7 +7,6 @@
 #include "trace/decode.h"
 
 enum { VARINT_LAST_SHIFT = 63 };
-static const uint64_t LATEST_TICK = INT64_MAX; /* later is nonsense, and sums must not overflow */
 
 static_assert((int)HWI_DECODE_PADDING >= (int)HW_EVENT_MAX_BYTES, "an event that begins before the end can be read");
 
@@ -22,7 +21,7 @@ bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *he
       .thread = header->thread,
       .usable = header->fields & HW_FIELD_USABLE,
   };
-  return !(header->fields & ~HW_FIELD_USABLE) && cursor->tick <= LATEST_TICK;
+  return !(header->fields & ~HW_FIELD_USABLE) && cursor->tick <= HWI_LATEST_TICK;
 }
 
 static inline int64_t unzigzag(uint64_t value)
@@ -96,7 +95,7 @@ static inline uint8_t entry_byte(uint8_t byte)
 
 /* NODE and RECORD: seldom, so kept out of the loop. Returns where the event ends, or NULL. */
 static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cursor,
-                                                           struct hwi_definitions *definitions, unsigned op,
+                                                           const struct hwi_definition_sink *sink, unsigned op,
                                                            const uint8_t *at)
 {
   if (op == HW_OP_RECORD) {
@@ -104,7 +103,7 @@ static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cu
     uint64_t bytes = varint(&at);
     if (!at || at > cursor->end || bytes > (uint64_t)(cursor->end - at))
       return NULL;
-    if (!hwi_definitions_add_record(definitions, type, at, (size_t)bytes, &cursor->thread))
+    if (!sink->add_record(sink->context, type, at, (size_t)bytes, &cursor->thread))
       return NULL;
     return at + bytes;
   }
@@ -124,7 +123,7 @@ static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cu
       .entry = entry_byte(entry),
       .cut = entry == HW_NODE_CUT,
   };
-  if (!hwi_definitions_add_node(definitions, (uint32_t)number, &node))
+  if (!sink->add_node(sink->context, (uint32_t)number, &node))
     return NULL;
   cursor->node_address = pc;
   cursor->node = (uint32_t)number;
@@ -193,7 +192,7 @@ static inline const uint8_t *reallocation(struct hwi_cursor *cursor, struct hwi_
 {
   uint64_t node = varint(&at);
   uint64_t ticks = at ? varint(&at) : 0;
-  if (!at || node > UINT32_MAX || ticks > LATEST_TICK - cursor->tick)
+  if (!at || node > UINT32_MAX || ticks > HWI_LATEST_TICK - cursor->tick)
     return NULL;
   event[1] = event[0];
   event[0].kind = HWI_EVENT_FREE;
@@ -213,7 +212,7 @@ static inline const uint8_t *reallocation(struct hwi_cursor *cursor, struct hwi_
   return at;
 }
 
-int hwi_decode(struct hwi_cursor *cursor, struct hwi_definitions *definitions, struct hwi_event *events, int max)
+int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max)
 {
   int count = 0;
   while (cursor->at < cursor->end && !cursor->damaged && count <= max - HWI_DECODE_MIN_ROOM) {
@@ -222,7 +221,7 @@ int hwi_decode(struct hwi_cursor *cursor, struct hwi_definitions *definitions, s
     uint64_t ticks = *at++ >> HW_OP_BITS;
     if (ticks == HW_DT_LONG)
       ticks = varint(&at);
-    if (!at || ticks > LATEST_TICK - cursor->tick) {
+    if (!at || ticks > HWI_LATEST_TICK - cursor->tick) {
       cursor->damaged = true;
       break;
     }
@@ -263,7 +262,7 @@ int hwi_decode(struct hwi_cursor *cursor, struct hwi_definitions *definitions, s
       break;
     case HW_OP_NODE:
     case HW_OP_RECORD:
-      at = definition(cursor, definitions, op, at);
+      at = definition(cursor, sink, op, at);
       made = 0;
       break;
     default:

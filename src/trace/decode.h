@@ -3,9 +3,18 @@
 #define HWI_TRACE_DECODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "trace/definitions.h"
 #include "trace/reader.h"
+
+/* Where definitions go as they are met. */
+struct hwi_definition_sink {
+  void *context;
+  /* False: it makes no sense. */
+  bool (*add_node)(void *context, uint32_t number, const struct hwi_node *node);
+  /* The same; a THREAD record sets *thread. */
+  bool (*add_record)(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread);
+};
 
 /* Where a stream stands inside a chunk. `end` is followed by at least HWI_DECODE_PADDING readable bytes. */
 struct hwi_cursor {
@@ -25,13 +34,15 @@ struct hwi_cursor {
 
 enum { HWI_DECODE_PADDING = 2 * HW_EVENT_MAX_BYTES, HWI_DECODE_MIN_ROOM = 2 };
 
+#define HWI_LATEST_TICK ((uint64_t)INT64_MAX) /* later is nonsense, and sums must not overflow */
+
 /* Begins with the chunk's header; false where the header asks for fields that this version does not know. `floor` is the
  * stream's last tick: times within a stream never fall. */
 bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *header, const uint8_t *events,
                      uint64_t floor);
 
-/* Decodes until the chunk ends or fewer than HWI_DECODE_MIN_ROOM of `max` places are free. Definitions go where they
- * belong, events into `events`; how many is returned. The chunk is at its end when cursor->at == cursor->end or damaged. */
-int hwi_decode(struct hwi_cursor *cursor, struct hwi_definitions *definitions, struct hwi_event *events, int max);
+/* Decodes until the chunk ends or fewer than HWI_DECODE_MIN_ROOM of `max` places are free. Definitions go to `sink`,
+ * events into `events`; how many is returned. The chunk is at its end when cursor->at == cursor->end or damaged. */
+int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max);
 
 #endif

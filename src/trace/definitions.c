@@ -62,8 +62,9 @@ void hwi_definitions_forget(struct hwi_definitions *definitions)
   definitions->node_count = definitions->node_capacity = 0;
 }
 
-bool hwi_definitions_add_node(struct hwi_definitions *d, uint32_t number, const struct hwi_node *node)
+static bool add_node(void *context, uint32_t number, const struct hwi_node *node)
 {
+  struct hwi_definitions *d = context;
   if (number < d->first_node || number - d->first_node >= d->limit)
     return false;
   size_t index = number - d->first_node;
@@ -206,28 +207,39 @@ static bool add_module(struct hwi_definitions *d, struct payload *p)
   return true;
 }
 
-static bool add_thread(struct hwi_definitions *d, struct payload *p, uint32_t *thread)
+bool hwi_definitions_read_thread(const uint8_t *payload, size_t bytes, uint32_t *number, struct hwi_thread *thread)
 {
-  uint64_t number = take_varint(p);
-  struct hwi_thread made = {.known = true};
-  made.tid = (uint32_t)take_varint(p);
-  made.policy = take_byte(p);
-  made.priority = take_byte(p);
-  if (p->bad || number > UINT32_MAX)
+  struct payload p = {payload, payload + bytes, false};
+  uint64_t wide = take_varint(&p);
+  *thread = (struct hwi_thread){.known = true};
+  thread->tid = (uint32_t)take_varint(&p);
+  thread->policy = take_byte(&p);
+  thread->priority = take_byte(&p);
+  if (p.bad || wide > UINT32_MAX)
     return false;
-  size_t bytes = (size_t)(p->end - p->at);
-  memcpy(made.name, p->at, bytes < sizeof made.name - 1 ? bytes : sizeof made.name - 1);
-  *thread = (uint32_t)number;
+  size_t name_bytes = (size_t)(p.end - p.at);
+  memcpy(thread->name, p.at, name_bytes < sizeof thread->name - 1 ? name_bytes : sizeof thread->name - 1);
+  *number = (uint32_t)wide;
+  return true;
+}
+
+static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t bytes, uint32_t *thread)
+{
+  struct hwi_thread made;
+  uint32_t number;
+  if (!hwi_definitions_read_thread(payload, bytes, &number, &made))
+    return false;
+  *thread = number;
   if (d->thread_count * 2 >= d->thread_capacity && !grow_threads(d)) {
     d->no_memory = true;
     return true;
   }
-  struct hwi_thread_entry *entry = thread_slot(d, (uint32_t)number);
+  struct hwi_thread_entry *entry = thread_slot(d, number);
   if (!entry->thread.known)
     d->thread_count++;
-  *entry = (struct hwi_thread_entry){.number = (uint32_t)number, .thread = made}; /* the latest name and policy count */
+  *entry = (struct hwi_thread_entry){.number = number, .thread = made}; /* the latest name and policy count */
   if (number >= d->thread_end && number < UINT32_MAX)
-    d->thread_end = (uint32_t)number + 1;
+    d->thread_end = number + 1;
   return true;
 }
 
@@ -260,15 +272,15 @@ static void set_text(struct hwi_definitions *d, struct hwi_text *text, const str
   text->count = text->bytes ? (size_t)(p->end - p->at) : 0;
 }
 
-bool hwi_definitions_add_record(struct hwi_definitions *d, uint8_t type, const uint8_t *payload, size_t bytes,
-                                uint32_t *thread)
+static bool add_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
 {
+  struct hwi_definitions *d = context;
   struct payload p = {payload, payload + bytes, false};
   switch (type) {
   case HW_RECORD_MODULE:
     return add_module(d, &p);
   case HW_RECORD_THREAD:
-    return add_thread(d, &p, thread);
+    return add_thread(d, payload, bytes, thread);
   case HW_RECORD_NOTE:
     return add_note(d, &p);
   case HW_RECORD_COMMAND:
@@ -295,4 +307,9 @@ bool hwi_definitions_add_record(struct hwi_definitions *d, uint8_t type, const u
   default: /* of a later version */
     return true;
   }
+}
+
+struct hwi_definition_sink hwi_definitions_sink(struct hwi_definitions *definitions)
+{
+  return (struct hwi_definition_sink){definitions, add_node, add_record};
 }

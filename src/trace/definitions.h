@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "trace/reader.h"
+#include "trace/decode.h"
 
 /* One text or list of texts: bytes that end in NUL, whatever is inside. */
 struct hwi_text {
@@ -49,12 +49,12 @@ void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one 
 /* Nodes are no longer wanted by this holder. */
 void hwi_definitions_forget(struct hwi_definitions *definitions);
 
-/* The first definition of a number stays: a later one is damage or a second reading. False: impossible. */
-bool hwi_definitions_add_node(struct hwi_definitions *definitions, uint32_t number, const struct hwi_node *node);
+/* Where a decoder puts them. The first definition of a number stays: a later one is damage or a second reading. Unknown
+ * records are skipped. */
+struct hwi_definition_sink hwi_definitions_sink(struct hwi_definitions *definitions);
 
-/* One HW_OP_RECORD. Unknown types are skipped. `thread` is set by a THREAD record. False: the payload is no such record. */
-bool hwi_definitions_add_record(struct hwi_definitions *definitions, uint8_t type, const uint8_t *payload, size_t bytes,
-                                uint32_t *thread);
+/* The payload of a THREAD record. False: it is none. */
+bool hwi_definitions_read_thread(const uint8_t *payload, size_t bytes, uint32_t *number, struct hwi_thread *thread);
 
 struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *definitions, uint32_t number);

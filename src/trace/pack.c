@@ -7,12 +7,12 @@
 #include <zstd.h>
 
 #include "base/error.h"
-#include "trace/pack_event.h"
 #include "trace/recode.h"
 #include "trace/unpack.h"
 
 enum {
   PLAIN_LEVEL = 3,
+  COUNTED_EVENTS = 256,
   WORTH_RECODING_BYTES = 8 << 10, /* below, the columns' own sizes are more than what they save */
   BUSY_BYTES = 16 << 20,
   TOO_BUSY_BYTES = 48 << 20,
@@ -66,20 +66,48 @@ enum hwi_effort hwi_effort_for(uint64_t waiting_bytes)
                                           : HWI_EFFORT_FAST;
 }
 
-/* Adds the events of one chunk to the section's figures. What cannot be parsed ends them. */
-static void count_events(const struct hw_chunk_header *chunk, const uint8_t *events, struct hw_section_header *section)
+static bool skip_node(void *context, uint32_t number, const struct hwi_node *node)
 {
-  const uint8_t *at = events, *end = events + chunk->valid_bytes;
-  uint64_t tick = chunk->base_tick;
-  struct hwi_raw_event event = {0};
-  while (at && at < end && (at = hwi_raw_event_parse(at, end, chunk->fields & HW_FIELD_USABLE, &event))) {
-    tick += event.dt;
-    if (event.op == HW_OP_REALLOC)
-      tick += event.ticks;
-    section->event_count += event.op != HW_OP_NODE && event.op != HW_OP_RECORD;
+  (void)context;
+  (void)number;
+  (void)node;
+  return true;
+}
+
+static bool skip_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
+{
+  (void)context;
+  (void)type;
+  (void)payload;
+  (void)bytes;
+  (void)thread;
+  return true;
+}
+
+/* Adds the events of one chunk to the section's figures. What cannot be decoded ends them. */
+static void count_events(const struct hw_chunk_header *chunk, const uint8_t *bytes, struct hw_section_header *section)
+{
+  static const struct hwi_definition_sink sink = {NULL, skip_node, skip_record};
+  struct hwi_event events[COUNTED_EVENTS];
+  struct hwi_cursor cursor;
+  int count;
+  if (!hwi_cursor_init(&cursor, chunk, bytes, section->last_tick))
+    return;
+  while ((count = hwi_decode(&cursor, &sink, events, COUNTED_EVENTS)) > 0)
+    for (int i = 0; i < count; i++)
+      section->event_count += !(events[i].moved && events[i].kind == HWI_EVENT_FREE);
+  section->last_tick = cursor.tick;
+}
+
+static void count_all_events(const uint8_t *plain, size_t bytes, struct hw_section_header *section)
+{
+  struct hw_chunk_header chunk;
+  section->event_count = 0;
+  section->last_tick = section->first_tick;
+  for (size_t at = 0; at < bytes; at += sizeof chunk + chunk.valid_bytes) {
+    memcpy(&chunk, plain + at, sizeof chunk);
+    count_events(&chunk, plain + at + sizeof chunk, section);
   }
-  if (tick > section->last_tick)
-    section->last_tick = tick;
 }
 
 static int describe_chunks(const uint8_t *plain, size_t bytes, struct hw_section_header *section)
@@ -99,7 +127,6 @@ static int describe_chunks(const uint8_t *plain, size_t bytes, struct hw_section
       return HW_ERR_DAMAGED;
     }
     section->last_sequence = chunk.sequence;
-    count_events(&chunk, plain + at + sizeof chunk, section);
   }
   return 0;
 }
@@ -140,7 +167,7 @@ static int pack_columns(struct hwi_packer *packer, const uint8_t *plain, size_t 
     packer->recoder = hwi_recoder_create();
   if (!packer->recoder)
     return HW_ERR_MEMORY;
-  int status = hwi_recode(packer->recoder, plain, bytes, &packer->columns);
+  int status = hwi_recode(packer->recoder, plain, bytes, &packer->columns, section);
   if (status < 0)
     return status;
   if (!make_room(packer, hwi_columns_bound(&packer->columns)))
@@ -163,9 +190,10 @@ int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t byte
   if (status < 0)
     return status;
   status = pack_columns(packer, plain, bytes, section);
-  if (status == HW_ERR_LIMIT ||
-      status == HW_ERR_DAMAGED) /* damaged chunks are kept as they are: some of it can be read */
+  if (status == HW_ERR_LIMIT || status == HW_ERR_DAMAGED) { /* damaged chunks are kept as they are: some can be read */
+    count_all_events(plain, bytes, section);
     status = pack_plain(packer, plain, bytes, section);
+  }
   *packed = packer->packed;
   return status;
 }

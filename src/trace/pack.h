@@ -24,8 +24,9 @@ struct hwi_packer *hwi_packer_create(void);
 void hwi_packer_destroy(struct hwi_packer *packer);
 
 /* Packs chunks of one stream, without a gap in their sequence: each a struct hw_chunk_header directly followed by its
- * valid_bytes of events. *section is filled whole; *packed has section->packed_bytes and lasts until the next call. What the
- * section unpacks to is the same, byte for byte. HW_ERR_DAMAGED where `plain` is no such list, HW_ERR_MEMORY. */
+ * valid_bytes of events, and HWI_DECODE_PADDING readable bytes behind the last. *section is filled whole; *packed has
+ * section->packed_bytes and lasts until the next call. The events that the section unpacks to are the same. HW_ERR_DAMAGED
+ * where `plain` is no such list, HW_ERR_MEMORY. */
 int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
                     const uint8_t **packed);
 

@@ -1,6 +1,14 @@
-/* recode.h - the events of consecutive chunks as columns and back, without loss (codec 1 of a section)
+/* recode.h - the events of consecutive chunks as columns and back (codec 1 of a section)
  *
- * See recode_model.h for the idea and docs/trace-format.md for the bytes.
+ * What comes back are the same events and definitions, not the same bytes: varints of the chunks are resolved on the way in,
+ * and readers get events on the way out, so that the chunks' own coding is never made again.
+ *
+ * The packer takes events and sorts what tells them into columns, one for each kind of fact. Two things are not left to zstd,
+ * which then finds the repetition: blocks are named by their births and not by addresses (recode_places.h guesses where a
+ * block lies; a free says how many births ago its block was), and nodes by their numbers in the section, which also know what
+ * the node asked for last. Definitions come apart from events, so that they can be read alone.
+ *
+ * See docs/trace-format.md for the bytes.
  */
 #ifndef HWI_TRACE_RECODE_H
 #define HWI_TRACE_RECODE_H
@@ -8,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/decode.h"
 #include "trace/recode_columns.h"
 
 enum { HWI_RECODE_MAX_BYTES = 4 << 20 }; /* of plain chunks: bounds what unpacking needs */
@@ -18,13 +27,38 @@ struct hwi_recoder;
 struct hwi_recoder *hwi_recoder_create(void);
 void hwi_recoder_destroy(struct hwi_recoder *recoder);
 
-/* Fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks). HW_ERR_DAMAGED: not every byte
- * is as the recorder writes it, so that it could not be restored; HW_ERR_LIMIT: too large; HW_ERR_MEMORY. */
-int hwi_recode(struct hwi_recoder *recoder, const uint8_t *plain, size_t bytes, struct hwi_columns_out *out);
+/* Fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks, and HWI_DECODE_PADDING readable
+ * bytes behind), and *section's ticks and count of events. HW_ERR_DAMAGED: there is damage, which the columns cannot tell;
+ * HW_ERR_LIMIT: too large, or of mixed fields; HW_ERR_MEMORY. */
+int hwi_recode(struct hwi_recoder *recoder, const uint8_t *plain, size_t bytes, struct hwi_columns_out *out,
+               struct hw_section_header *section);
 
-/* Restores exactly `bytes` of chunks at `plain`, which has HWI_RESTORE_SLACK bytes more. Every byte of the columns is hostile.
- * HW_ERR_DAMAGED or HW_ERR_MEMORY. */
-enum { HWI_RESTORE_SLACK = 256 };
-int hwi_restore(struct hwi_columns_in *in, uint8_t *plain, size_t bytes);
+/* Columns under way back to events. Every byte of them is hostile. */
+struct hwi_restorer;
+
+struct hwi_restored_chunk {
+  uint64_t op_count; /* in the columns; a realloc is one */
+  uint64_t bytes;    /* of events as the target wrote them */
+};
+
+/* Takes over what *in holds, also where it fails. NULL: *status says why (HW_ERR_DAMAGED, HW_ERR_MEMORY). */
+struct hwi_restorer *hwi_restorer_create(struct hwi_columns_in *in, uint64_t first_tick, int *status);
+void hwi_restorer_destroy(struct hwi_restorer *restorer); /* NULL is fine */
+
+/* Gives all definitions to `sink`, once. False: some made no sense. */
+bool hwi_restore_definitions(struct hwi_restorer *restorer, const struct hwi_definition_sink *sink);
+
+/* Begins the next chunk, when nothing is left of the one before. False: there is none. */
+bool hwi_restore_chunk(struct hwi_restorer *restorer, struct hwi_restored_chunk *chunk);
+
+/* No event that is still to come is older. */
+void hwi_restore_not_before(struct hwi_restorer *restorer, uint64_t tick);
+
+/* As hwi_decode, of the present chunk: 0 where that is at its end, or damaged from here on. */
+int hwi_restore(struct hwi_restorer *restorer, struct hwi_event *events, int max);
+
+bool hwi_restore_is_damaged(const struct hwi_restorer *restorer);
+bool hwi_restore_is_done(const struct hwi_restorer *restorer);  /* no event is left in any chunk */
+uint64_t hwi_restore_tick(const struct hwi_restorer *restorer); /* of the last event */
 
 #endif

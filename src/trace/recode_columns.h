@@ -14,28 +14,27 @@
 #include "base/varint.h"
 
 enum hwi_column {
-  HWI_COLUMN_HEADS,   /* chunk headers */
-  HWI_COLUMN_SYMBOLS, /* which event, as predicted or not */
-  HWI_COLUMN_DT,      /* times, by whether the event before and this one are frees: four columns */
-  HWI_COLUMN_DT_LAST = HWI_COLUMN_DT + 3,
-  HWI_COLUMN_NODES,      /* of allocations that were not predicted */
-  HWI_COLUMN_WHICH,      /* how a freed block is named that was not predicted */
-  HWI_COLUMN_FREE_NODES, /* its node */
-  HWI_COLUMN_RANKS,      /* its place among the live blocks of its node */
-  HWI_COLUMN_FAR,        /* its distance, or its address */
-  HWI_COLUMN_FREE_OPS,
+  HWI_COLUMN_HEAD,          /* what the section holds */
+  HWI_COLUMN_CHUNKS,        /* what each chunk holds */
+  HWI_COLUMN_THREADS,       /* whose the ops are */
+  HWI_COLUMN_OPS,           /* one byte an event: see recode_common.h */
+  HWI_COLUMN_TIMES,         /* one byte an event */
+  HWI_COLUMN_LONG_TIMES,    /* that do not fit it */
+  HWI_COLUMN_REALLOC_TIMES, /* from the old block's end to the new one's birth */
+  HWI_COLUMN_NODES,
+  HWI_COLUMN_NEW_NODES,
   HWI_COLUMN_SIZES,
   HWI_COLUMN_USABLE,
-  HWI_COLUMN_PLACES,    /* where an allocation lies: on which freed block, or elsewhere */
-  HWI_COLUMN_ADDRESSES, /* ... elsewhere */
-  HWI_COLUMN_NODE_NUMBERS,
-  HWI_COLUMN_NODE_PARENTS,
-  HWI_COLUMN_FAR_PARENTS,
-  HWI_COLUMN_NODE_PCS,
-  HWI_COLUMN_KNOWN_PCS,
+  HWI_COLUMN_ADDRESSES, /* of births elsewhere */
+  HWI_COLUMN_DISTANCES, /* of freed blocks */
+  HWI_COLUMN_FAR,       /* addresses of freed blocks that were born before the section, or elsewhere */
+  HWI_COLUMN_ENTRIES,   /* of frees */
+  HWI_COLUMN_RARE,
+  HWI_COLUMN_TREE_NUMBERS, /* definitions of nodes */
+  HWI_COLUMN_TREE_PARENTS,
+  HWI_COLUMN_TREE_PCS,
   HWI_COLUMN_NEW_PCS,
-  HWI_COLUMN_RARE,     /* all that seldom occurs */
-  HWI_COLUMN_PAYLOADS, /* of records */
+  HWI_COLUMN_RECORDS,
   HWI_COLUMN_COUNT,
 };
 
@@ -94,6 +93,11 @@ struct hwi_columns_in {
 /* 0, HW_ERR_DAMAGED (also where the columns would have more than `limit` bytes in all) or HW_ERR_MEMORY. */
 int hwi_columns_unpack(struct hwi_columns_in *in, const uint8_t *packed, size_t bytes, size_t limit);
 void hwi_columns_in_release(struct hwi_columns_in *in);
+
+static inline size_t hwi_columns_left(const struct hwi_columns_in *in, enum hwi_column column)
+{
+  return (size_t)(in->columns[column].end - in->columns[column].at);
+}
 
 static inline uint8_t hwi_columns_get_byte(struct hwi_columns_in *in, enum hwi_column column)
 {

@@ -1,36 +1,61 @@
-/* recode_common.h - what both directions of re-coding agree on */
+/* recode_common.h - the bytes that both directions of re-coding agree on
+ *
+ * An op is one byte for each event of a raw chunk but NODE and RECORD. Below HWI_OP_FREE it is a birth: its place in the low
+ * bits, a bit where the size is not that of the node's last block, and which event it is. From there on it is a free: which
+ * block ends.
+ */
 #ifndef HWI_TRACE_RECODE_COMMON_H
 #define HWI_TRACE_RECODE_COMMON_H
 
+#include <stdbool.h>
+
 #include "base/varint.h"
-#include "trace/recode_columns.h"
-#include "trace/recode_model.h"
+#include "trace/recode_places.h"
 
-/* A byte of the SYMBOLS column: the guess that was right, or HWI_GUESSES + the kind. */
-/* A byte of the WHICH column: how a block that ends is named. */
 enum {
-  HWI_WHICH_UNKNOWN = 0,  /* no block: its address is in FAR */
-  HWI_WHICH_OWN_NODE = 1, /* REALLOC: a block of the same node; its rank is in RANKS */
-  HWI_WHICH_NODE = 2,     /* of the node in FREE_NODES; its rank is in RANKS */
-  HWI_WHICH_STEP = 3,     /* + a step */
+  HWI_OP_PLACE_MASK = 15,
+  HWI_OP_SIZED = 1 << 4, /* sizes follow in SIZES */
+  HWI_OP_ALLOC = 0 << 5,
+  HWI_OP_ALIGNED = 1 << 5,
+  HWI_OP_REALLOC = 2 << 5, /* the op of the old block's free is next */
+  HWI_OP_FAILED = 3 << 5,  /* no block; all of it is in RARE */
+  HWI_OP_BIRTH_MASK = 3 << 5,
+  HWI_OP_FREE = 1 << 7,
+  HWI_OP_NEWEST = HWI_OP_FREE, /* + n: the block with n younger ones */
+  HWI_NEWEST_COUNT = 32,
+  HWI_OP_STEP = HWI_OP_NEWEST + HWI_NEWEST_COUNT, /* + n: n - HWI_STEPS births behind the block that ended last */
+  HWI_STEPS = 16,
+  HWI_STEP_COUNT = 2 * HWI_STEPS + 1,
+  HWI_OP_DISTANCE = HWI_OP_STEP + HWI_STEP_COUNT, /* how many are younger is in DISTANCES */
+  HWI_OP_FAR,                                     /* no block of the section; its address is in FAR */
+  HWI_OP_COUNT,
 };
-enum { HWI_RANK_FAR = 255 }; /* in RANKS: how many blocks younger there were is in FAR */
+static_assert((int)HWI_PLACE_COUNT <= (int)HWI_OP_PLACE_MASK + 1, "a place fits its bits");
+static_assert((int)HWI_OP_COUNT <= UINT8_MAX + 1, "an op is a byte");
 
-/* In FREE_OPS: 0 is what is habit, FREE and DELETE come next, then FREE_VIA with its entry. */
-enum { HWI_FREE_HABIT = 0, HWI_FREE_PLAIN = 1, HWI_FREE_DELETE = 2, HWI_FREE_VIA = 3 };
+enum { HWI_TIME_LONG = UINT8_MAX };                               /* in TIMES: see LONG_TIMES */
+enum { HWI_NODE_NEW = 0, HWI_NODE_FIRST = 1 };                    /* in NODES: then the nodes of the section by number */
+enum { HWI_PC_NEW = 0, HWI_PC_EXPECTED = 1, HWI_PC_FIRST = 2 };   /* in TREE_PCS: then the pcs of the section by number */
 
-/* A slot of a chunk (see format.h), with its sizes as the event's varints. */
-struct hwi_recent {
-  uint32_t node; /* 0: empty */
-  uint64_t size, usable, address;
+/* A node of the section, and what its last block was. */
+struct hwi_habit {
+  uint64_t size, usable;
+  uint32_t node;
 };
 
-static inline enum hwi_column hwi_time_column(const struct hwi_model *model, bool is_free)
+/* A return address of the section. `expected`: the pc of the node that came after the last one with this pc. */
+struct hwi_pc {
+  uint64_t address;
+  uint32_t module, expected;
+  uint8_t entry; /* as in a NODE event */
+};
+
+static inline int64_t hwi_unzigzag(uint64_t value)
 {
-  return (enum hwi_column)(HWI_COLUMN_DT + 2 * model->was_free + is_free);
+  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* The varint of an address in an event. False: none exists, since the distance is too far. */
+/* Addresses as events have them: a distance in bytes, or in units of 16 with the low bit clear. False: it is too far. */
 static inline bool hwi_address_varint(uint64_t address, uint64_t last, uint64_t *varint)
 {
   int64_t delta = (int64_t)(address - last);
@@ -43,20 +68,10 @@ static inline bool hwi_address_varint(uint64_t address, uint64_t last, uint64_t 
   return folded >> 63 == 0;
 }
 
-static inline int64_t hwi_unzigzag(uint64_t value)
-{
-  return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
-}
-
 static inline uint64_t hwi_address_of(uint64_t varint, uint64_t last)
 {
   uint64_t delta = (uint64_t)hwi_unzigzag(varint >> 1);
   return last + (varint & 1 ? delta : delta * 16);
-}
-
-static inline uint32_t hwi_free_context(uint32_t node)
-{
-  return hwi_symbol(HWI_KIND_FREE, node);
 }
 
 #endif

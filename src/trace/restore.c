@@ -1,8 +1,8 @@
-/* restore.c - columns back to the events of consecutive chunks (codec 1): the unpacker's side
+/* restore.c - columns back to events (codec 1): the unpacker's side
  *
- * The mirror of recode.c, step by step: what that writes, this reads in the same order, and the model learns the same. A forged
- * section can make it guess wrong and restore nonsense, which the reader of events then judges; here it only matters that
- * every number is checked before it is used, that the output is never left, and that memory is bounded by its size.
+ * The mirror of recode.c: what that writes for an event, this reads in the same order. A forged section can make it restore
+ * nonsense, which whoever replays the events then judges; here it only matters that every number is checked before it is
+ * used, and that memory is bounded by what the columns really hold: no more blocks than ops, no more nodes than bytes.
  */
 #include <stdlib.h>
 
@@ -10,442 +10,368 @@
 #include "trace/recode.h"
 #include "trace/recode_common.h"
 
-struct state {
-  struct hwi_model *model;
-  struct hwi_columns_in *in;
-  uint8_t *at,
-      *end; /* of the output; no event begins at or behind `end`, and at most one leaves it, by HWI_RESTORE_SLACK */
+struct hwi_restorer {
+  struct hwi_columns_in in;
+  bool damaged;
   bool has_usable;
-  bool no_memory;
-  uint64_t address, node_address;
+  uint64_t tick;
+  uint64_t op_count;        /* left of the chunk */
+  uint64_t thread_op_count; /* left of the thread */
+  uint32_t thread;
+  struct hwi_places places;
+  uint64_t *addresses; /* of the blocks, by birth: [1, block_count); [0] is 0 */
+  uint8_t *classes;
+  uint32_t block_count, block_room;
+  uint32_t last_ended; /* a block */
+  uint64_t last_far;
+  struct hwi_habit *habits; /* of the nodes, by number in the section */
+  uint32_t habit_count, habit_room;
   uint32_t last_node;
-  struct hwi_recent recent[HW_RECENT_SLOTS];
 };
 
-/* --- writing events --- */
+/* --- beginning --- */
 
-static inline void put_head(struct state *state, enum hw_op op, uint64_t dt)
+/* Reads what the section holds. False: it cannot be. */
+static bool read_head(struct hwi_restorer *r)
 {
-  if (dt < HW_DT_LONG) {
-    *state->at++ = (uint8_t)(op | dt << HW_OP_BITS);
-    return;
-  }
-  *state->at++ = (uint8_t)(op | HW_DT_LONG << HW_OP_BITS);
-  state->at = hwi_put_varint(state->at, dt);
+  uint64_t fields = hwi_columns_get(&r->in, HWI_COLUMN_HEAD);
+  uint64_t blocks = hwi_columns_get(&r->in, HWI_COLUMN_HEAD);
+  uint64_t nodes = hwi_columns_get(&r->in, HWI_COLUMN_HEAD);
+  if (r->in.failed || fields & ~(uint64_t)HW_FIELD_USABLE || blocks > hwi_columns_left(&r->in, HWI_COLUMN_OPS) ||
+      nodes > hwi_columns_left(&r->in, HWI_COLUMN_NEW_NODES))
+    return false;
+  r->has_usable = fields & HW_FIELD_USABLE;
+  r->block_count = 1;
+  r->block_room = (uint32_t)blocks + 1;
+  r->habit_room = (uint32_t)nodes;
+  return true;
 }
 
-/* As a distance from `base`. */
-static inline bool put_address(struct state *state, uint64_t address, uint64_t base)
+struct hwi_restorer *hwi_restorer_create(struct hwi_columns_in *in, uint64_t first_tick, int *status)
 {
-  uint64_t varint;
-  bool ok = hwi_address_varint(address, base, &varint);
-  state->at = hwi_put_varint(state->at, varint);
-  state->address = address;
+  struct hwi_restorer *r = calloc(1, sizeof *r);
+  *status = HW_ERR_MEMORY;
+  if (!r) {
+    hwi_columns_in_release(in);
+    return NULL;
+  }
+  r->in = *in;
+  r->tick = first_tick < HWI_LATEST_TICK ? first_tick : HWI_LATEST_TICK;
+  bool is_whole = read_head(r);
+  r->addresses = malloc(((size_t)r->block_room + 1) * sizeof *r->addresses);
+  r->classes = malloc((size_t)r->block_room + 1);
+  r->habits = malloc(((size_t)r->habit_room + 1) * sizeof *r->habits);
+  if (r->addresses)
+    r->addresses[0] = 0;
+  if (is_whole && r->addresses && r->classes && r->habits) {
+    *status = 0;
+    return r;
+  }
+  if (!is_whole)
+    *status = HW_ERR_DAMAGED;
+  hwi_restorer_destroy(r);
+  return NULL;
+}
+
+void hwi_restorer_destroy(struct hwi_restorer *r)
+{
+  if (!r)
+    return;
+  hwi_columns_in_release(&r->in);
+  free(r->addresses);
+  free(r->classes);
+  free(r->habits);
+  free(r);
+}
+
+/* --- definitions --- */
+
+/* Grows with what the column holds, and no further. */
+struct pcs {
+  struct hwi_pc *list; /* [HWI_PC_FIRST, count) */
+  uint32_t count, room, last;
+};
+
+static bool restore_pc(struct hwi_columns_in *in, struct pcs *pcs, uint32_t *number)
+{
+  uint64_t code = hwi_columns_get(in, HWI_COLUMN_TREE_PCS);
+  if (code == HWI_PC_EXPECTED)
+    code = pcs->list[pcs->last].expected;
+  *number = (uint32_t)code;
+  if (code != HWI_PC_NEW)
+    return code >= HWI_PC_FIRST && code < pcs->count;
+  if (pcs->count == pcs->room)
+    return false;
+  int64_t delta = hwi_unzigzag(hwi_columns_get(in, HWI_COLUMN_NEW_PCS));
+  uint64_t module = hwi_columns_get(in, HWI_COLUMN_NEW_PCS);
+  struct hwi_pc pc = {.address = pcs->list[pcs->last].address + (uint64_t)delta, .module = (uint32_t)(module >> 1)};
+  pc.entry = module & 1 ? hwi_columns_get_byte(in, HWI_COLUMN_NEW_PCS) : HW_ENTRY_NONE;
+  *number = pcs->count;
+  pcs->list[pcs->count++] = pc;
+  return module >> 1 <= UINT32_MAX;
+}
+
+static bool restore_node(struct hwi_columns_in *in, struct pcs *pcs, uint32_t *last_number,
+                         const struct hwi_definition_sink *sink)
+{
+  uint32_t pc_number;
+  uint64_t number = *last_number + 1 + (uint64_t)hwi_unzigzag(hwi_columns_get(in, HWI_COLUMN_TREE_NUMBERS));
+  uint64_t parent = number - (uint64_t)hwi_unzigzag(hwi_columns_get(in, HWI_COLUMN_TREE_PARENTS));
+  if (!restore_pc(in, pcs, &pc_number) || in->failed || number > UINT32_MAX || parent > UINT32_MAX)
+    return false;
+  pcs->list[pcs->last].expected = pc_number;
+  pcs->last = pc_number;
+  *last_number = (uint32_t)number;
+  const struct hwi_pc *pc = &pcs->list[pc_number];
+  struct hwi_node node = {
+      .address = pc->address,
+      .parent = (uint32_t)parent,
+      .module = pc->module,
+      .entry = pc->entry < HW_ENTRY_COUNT ? pc->entry : HW_ENTRY_NONE,
+      .cut = pc->entry == HW_NODE_CUT,
+  };
+  return sink->add_node(sink->context, (uint32_t)number, &node);
+}
+
+static bool restore_nodes(struct hwi_columns_in *in, const struct hwi_definition_sink *sink)
+{
+  if (!hwi_columns_left(in, HWI_COLUMN_TREE_NUMBERS))
+    return true;
+  struct pcs pcs = {.count = HWI_PC_FIRST};
+  pcs.room = HWI_PC_FIRST + (uint32_t)hwi_columns_left(in, HWI_COLUMN_NEW_PCS);
+  pcs.list = calloc(pcs.room, sizeof *pcs.list);
+  bool ok = pcs.list;
+  uint32_t last_number = 0;
+  while (ok && hwi_columns_left(in, HWI_COLUMN_TREE_NUMBERS))
+    ok = restore_node(in, &pcs, &last_number, sink);
+  free(pcs.list);
   return ok;
 }
 
-/* --- blocks that end --- */
-
-/* 0: no such block. */
-static uint32_t get_rank(struct state *state, uint32_t node)
+static bool restore_records(struct hwi_columns_in *in, const struct hwi_definition_sink *sink)
 {
-  const struct hwi_model *model = state->model;
-  uint8_t rank = hwi_columns_get_byte(state->in, HWI_COLUMN_RANKS);
-  if (rank < HWI_RANKS)
-    return hwi_model_block_at_rank(model, node, rank);
-  uint64_t far = hwi_columns_get(state->in, HWI_COLUMN_FAR);
-  if (far == 0 || far >= model->block_count)
-    return 0;
-  uint32_t block = model->block_count - (uint32_t)far;
-  return model->blocks[block].live ? block : 0;
-}
-
-static uint64_t get_far_address(struct state *state)
-{
-  return hwi_address_of(hwi_columns_get(state->in, HWI_COLUMN_FAR), state->model->last_freed);
-}
-
-static uint32_t get_node(struct state *state, enum hwi_column column)
-{
-  uint64_t node = hwi_columns_get(state->in, column);
-  if (node >> HWI_SYMBOL_NODE_BITS)
-    state->in->failed = true;
-  return hwi_symbol_node((uint32_t)node);
-}
-
-/* False: it names nothing. *block 0: it is no block, but *address. */
-static bool get_which(struct state *state, uint32_t own, uint32_t *block, uint64_t *address)
-{
-  uint8_t which = hwi_columns_get_byte(state->in, HWI_COLUMN_WHICH);
-  *block = 0;
-  if (which == HWI_WHICH_UNKNOWN) {
-    *address = get_far_address(state);
-    return true;
-  }
-  if (which >= HWI_WHICH_STEP + HWI_STEP_CODES)
-    return false;
-  if (which >= HWI_WHICH_STEP)
-    *block = hwi_model_block_at_step(state->model, which - HWI_WHICH_STEP);
-  else
-    *block = get_rank(state, which == HWI_WHICH_OWN_NODE ? own : get_node(state, HWI_COLUMN_FREE_NODES));
-  *address = *block ? state->model->blocks[*block].address : 0;
-  return *block != 0;
-}
-
-static void put_free_op(struct state *state, uint64_t dt, uint32_t node)
-{
-  struct hwi_node_habits *habits = hwi_model_habits(state->model, node);
-  uint64_t code = hwi_columns_get(state->in, HWI_COLUMN_FREE_OPS);
-  if (code > UINT8_MAX || (code == HWI_FREE_HABIT && habits->free_op == 0))
-    state->in->failed = true;
-  if (code == HWI_FREE_HABIT)
-    code = habits->free_op;
-  habits->free_op = (uint8_t)code;
-  if (code < HWI_FREE_VIA) {
-    put_head(state, code == HWI_FREE_PLAIN ? HW_OP_FREE : HW_OP_DELETE, dt);
-    return;
-  }
-  put_head(state, HW_OP_FREE_VIA, dt);
-  *state->at++ = (uint8_t)(code - HWI_FREE_VIA);
-}
-
-static bool restore_free(struct state *state, uint32_t symbol, bool is_guessed)
-{
-  struct hwi_model *model = state->model;
-  uint32_t block = 0;
-  uint64_t address = 0;
-  uint64_t dt = hwi_columns_get(state->in, hwi_time_column(model, true));
-  switch (hwi_symbol_kind(symbol)) {
-  case HWI_KIND_FREE_NEXT:
-    block = model->next;
-    break;
-  case HWI_KIND_FREE_PREVIOUS:
-    block = model->previous;
-    break;
-  case HWI_KIND_FREE_UNKNOWN:
-    address = get_far_address(state);
-    break;
-  default:
-    if (is_guessed)
-      block = get_rank(state, hwi_symbol_node(symbol));
-    else if (!get_which(state, 0, &block, &address))
+  uint32_t thread;
+  while (hwi_columns_left(in, HWI_COLUMN_RECORDS)) {
+    uint8_t type = hwi_columns_get_byte(in, HWI_COLUMN_RECORDS);
+    uint64_t bytes = hwi_columns_get(in, HWI_COLUMN_RECORDS);
+    const uint8_t *payload = bytes <= SIZE_MAX ? hwi_columns_get_bytes(in, HWI_COLUMN_RECORDS, (size_t)bytes) : NULL;
+    if (!payload || !sink->add_record(sink->context, type, payload, (size_t)bytes, &thread))
       return false;
-    if (block && !is_guessed)
-      symbol = hwi_symbol(HWI_KIND_FREE, model->blocks[block].node);
   }
-  if (!block && hwi_symbol_kind(symbol) != HWI_KIND_FREE_UNKNOWN)
-    return false;
-  uint32_t node = block ? model->blocks[block].node : 0;
-  hwi_model_learn(model, symbol, hwi_free_context(node));
-  put_free_op(state, dt, node);
-  if (block) {
-    address = model->blocks[block].address;
-    hwi_model_end_block(model, block, true);
-  } else {
-    model->last_freed = address;
-  }
-  model->was_free = true;
-  return put_address(state, address, state->address);
+  return true;
 }
 
-/* --- blocks that begin --- */
-
-/* `event` gets the sizes. */
-static void get_size(struct state *state, uint32_t node, struct hwi_recent *event)
+bool hwi_restore_definitions(struct hwi_restorer *r, const struct hwi_definition_sink *sink)
 {
-  struct hwi_node_habits *habits = hwi_model_habits(state->model, node);
-  uint64_t code = hwi_columns_get(state->in, HWI_COLUMN_SIZES);
-  if (code == 0) {
-    event->size = habits->size;
-    event->usable = habits->usable;
+  bool nodes = restore_nodes(&r->in, sink), records = restore_records(&r->in, sink);
+  r->in.failed = false; /* the events are another matter */
+  return nodes && records;
+}
+
+/* --- events --- */
+
+static inline void get_sizes(struct hwi_restorer *r, struct hwi_event *event)
+{
+  uint64_t size = hwi_columns_get(&r->in, HWI_COLUMN_SIZES);
+  event->size = size;
+  event->usable = 0;
+  if (!r->has_usable)
     return;
-  }
-  event->size = code - 1;
-  event->usable = state->has_usable && (event->size & 1) ? hwi_columns_get(state->in, HWI_COLUMN_USABLE) : 0;
-  habits->size = (uint32_t)event->size;
-  habits->usable = (uint16_t)event->usable;
+  event->size = size >> 1;
+  event->usable = hw_usual_usable(event->size);
+  if (size & 1)
+    event->usable += (uint64_t)hwi_unzigzag(hwi_columns_get(&r->in, HWI_COLUMN_USABLE));
 }
 
-static void put_size(struct state *state, const struct hwi_recent *event)
+/* NULL: there is no such node. */
+static inline struct hwi_habit *get_node(struct hwi_restorer *r)
 {
-  state->at = hwi_put_varint(state->at, event->size);
-  if (state->has_usable && (event->size & 1))
-    state->at = hwi_put_varint(state->at, event->usable);
+  uint64_t code = hwi_columns_get(&r->in, HWI_COLUMN_NODES);
+  if (code != HWI_NODE_NEW)
+    return code - HWI_NODE_FIRST < r->habit_count ? &r->habits[code - HWI_NODE_FIRST] : NULL;
+  if (r->habit_count == r->habit_room)
+    return NULL;
+  r->last_node += (uint32_t)hwi_unzigzag(hwi_columns_get(&r->in, HWI_COLUMN_NEW_NODES));
+  struct hwi_habit *habit = &r->habits[r->habit_count++];
+  *habit = (struct hwi_habit){.node = r->last_node};
+  return habit;
 }
 
-/* The address of the new block; 0: none. */
-static uint64_t get_place(struct state *state, uint16_t class, uint64_t old)
+/* What a birth says of its block. `old`: the address of the block that it replaces, or 0. */
+static inline bool restore_birth(struct hwi_restorer *r, uint8_t op, uint64_t old, struct hwi_event *event)
 {
-  struct hwi_model *model = state->model;
-  uint8_t place = hwi_columns_get_byte(state->in, HWI_COLUMN_PLACES);
-  if (place == HWI_PLACE_SAME)
-    return old;
-  if (place > HWI_PLACE_SAME)
-    return 0;
-  uint64_t address = place == HWI_PLACE_ELSEWHERE
-                         ? hwi_address_of(hwi_columns_get(state->in, HWI_COLUMN_ADDRESSES), model->last_address)
-                         : hwi_model_address_at(model, class, place);
-  if (address)
-    hwi_model_take_place(model, class, place, address);
-  return address;
-}
-
-/* `symbol` gets what was learned; the node is returned. */
-static uint32_t take_birth(struct state *state, uint32_t symbol, bool is_guessed)
-{
-  struct hwi_model *model = state->model;
-  enum hwi_symbol_kind kind = hwi_symbol_kind(symbol);
-  uint32_t node = hwi_symbol_node(symbol), fresh = hwi_symbol(HWI_KIND_ALLOC_FRESH, 0);
-  if (kind == HWI_KIND_ALLOC_FRESH)
-    node = model->fresh;
-  else if (!is_guessed)
-    node = get_node(state, HWI_COLUMN_NODES);
-  bool is_fresh = (kind == HWI_KIND_ALLOC_FRESH || kind == HWI_KIND_ALLOC) && node && node == model->fresh;
-  if (kind != HWI_KIND_ALLOC_FRESH)
-    symbol = hwi_symbol(kind, node);
-  hwi_model_learn(model, symbol, is_fresh ? fresh : hwi_symbol(kind, node));
-  model->fresh = 0;
-  model->last_allocated = node;
-  model->was_free = false;
-  return node;
-}
-
-static bool add_block(struct state *state, uint64_t address, uint32_t node, uint16_t class)
-{
-  state->no_memory = !hwi_model_add_block(state->model, address, node, class);
-  return !state->no_memory;
-}
-
-/* An allocation through its chunk's slots. */
-static bool put_alloc(struct state *state, uint64_t dt, const struct hwi_recent *event)
-{
-  uint8_t slot = hw_recent_slot(event->node);
-  struct hwi_recent *recent = &state->recent[slot];
-  uint64_t base = state->address;
-  if (event->node && recent->node == event->node) {
-    bool is_same = event->size == recent->size && event->usable == recent->usable;
-    put_head(state, is_same ? HW_OP_ALLOC_AGAIN : HW_OP_ALLOC_RECENT, dt);
-    *state->at++ = slot;
-    if (!is_same)
-      put_size(state, event);
-    base = recent->address;
+  struct hwi_habit *habit = get_node(r);
+  if (!habit || r->block_count == r->block_room)
+    return false;
+  event->kind = HWI_EVENT_ALLOC;
+  event->node = habit->node;
+  if (op & HWI_OP_SIZED) {
+    get_sizes(r, event);
+    habit->size = event->size;
+    habit->usable = event->usable;
   } else {
-    put_head(state, HW_OP_ALLOC, dt);
-    state->at = hwi_put_varint(state->at, event->node);
-    put_size(state, event);
+    event->size = habit->size;
+    event->usable = habit->usable;
   }
-  *recent = *event;
-  return put_address(state, event->address, base);
-}
-
-static bool put_aligned(struct state *state, uint64_t dt, uint8_t alignment, const struct hwi_recent *event)
-{
-  put_head(state, HW_OP_ALLOC_ALIGNED, dt);
-  *state->at++ = alignment;
-  state->at = hwi_put_varint(state->at, event->node);
-  put_size(state, event);
-  return put_address(state, event->address, state->address);
-}
-
-static bool restore_alloc(struct state *state, uint32_t symbol, bool is_guessed)
-{
-  uint64_t dt = hwi_columns_get(state->in, hwi_time_column(state->model, false));
-  struct hwi_recent event = {.node = take_birth(state, symbol, is_guessed)};
-  bool is_aligned = hwi_symbol_kind(symbol) == HWI_KIND_ALIGNED;
-  uint8_t alignment = is_aligned ? hwi_columns_get_byte(state->in, HWI_COLUMN_RARE) : 0;
-  get_size(state, event.node, &event);
-  uint16_t class = hwi_model_class(event.size, event.usable, state->has_usable);
-  event.address = get_place(state, class, 0);
-  if (!event.address || !(is_aligned ? put_aligned(state, dt, alignment, &event) : put_alloc(state, dt, &event)))
-    return false;
-  return add_block(state, event.address, event.node, class);
-}
-
-static bool restore_realloc(struct state *state, uint32_t symbol, bool is_guessed)
-{
-  struct hwi_model *model = state->model;
-  uint64_t old, dt = hwi_columns_get(state->in, hwi_time_column(model, false));
-  struct hwi_recent event = {.node = take_birth(state, symbol, is_guessed)};
-  uint64_t ticks = hwi_columns_get(state->in, HWI_COLUMN_DT);
-  uint32_t block;
-  if (!get_which(state, event.node, &block, &old))
-    return false;
-  put_head(state, HW_OP_REALLOC, dt);
-  state->at = hwi_put_varint(state->at, event.node);
-  state->at = hwi_put_varint(state->at, ticks);
-  if (!put_address(state, old, state->address))
-    return false;
-  get_size(state, event.node, &event);
-  put_size(state, &event);
-  uint16_t class = hwi_model_class(event.size, event.usable, state->has_usable);
-  event.address = get_place(state, class, old);
-  if (!event.address || !put_address(state, event.address, old))
-    return false;
-  if (block)
-    hwi_model_end_block(model, block, event.address != old);
-  else
-    model->last_freed = old;
-  return add_block(state, event.address, event.node, class);
-}
-
-/* --- nodes --- */
-
-static uint32_t get_pc(struct state *state, uint32_t parent)
-{
-  struct hwi_model *model = state->model;
-  uint8_t code = hwi_columns_get_byte(state->in, HWI_COLUMN_NODE_PCS);
-  if (code < HWI_PC_KNOWN)
-    return hwi_model_pc_at(model, parent, code);
-  if (code == HWI_PC_KNOWN) {
-    uint64_t number = hwi_columns_get(state->in, HWI_COLUMN_KNOWN_PCS);
-    return number < model->pc_count ? (uint32_t)number : 0;
+  uint64_t granules = hwi_granules(event->size, event->usable), address;
+  uint8_t class = hwi_class_of(granules);
+  unsigned place = op & HWI_OP_PLACE_MASK;
+  if (place < HWI_PLACE_FREED) {
+    address = hwi_places_take(&r->places, class, place);
+  } else if (place == HWI_PLACE_SAME) {
+    address = old;
+  } else {
+    if (place == HWI_PLACE_ELSEWHERE)
+      r->places.top = r->places.last = hwi_address_of(hwi_columns_get(&r->in, HWI_COLUMN_ADDRESSES), r->places.last);
+    address = r->places.top;
+    hwi_places_move_top(&r->places, address, granules);
   }
-  int64_t delta = hwi_unzigzag(hwi_columns_get(state->in, HWI_COLUMN_NEW_PCS));
-  struct hwi_pc pc = {.address = model->last_pc + (uint64_t)delta};
-  pc.module = hwi_columns_get(state->in, HWI_COLUMN_NEW_PCS);
-  pc.entry = hwi_columns_get_byte(state->in, HWI_COLUMN_NEW_PCS);
-  return hwi_model_add_pc(model, &pc);
+  event->address = address;
+  r->addresses[r->block_count] = address;
+  r->classes[r->block_count++] = class;
+  return address && place < HWI_PLACE_COUNT;
 }
 
-static bool restore_node(struct state *state, uint32_t symbol)
+/* `reusable`: the block's memory may be given out again. */
+static inline bool restore_end(struct hwi_restorer *r, uint8_t op, bool reusable, struct hwi_event *event)
 {
-  struct hwi_model *model = state->model;
-  hwi_model_begin_nodes(model);
-  hwi_model_learn(model, symbol, symbol);
-  uint64_t dt = hwi_symbol_kind(symbol) == HWI_KIND_NODE_LATE ? hwi_columns_get(state->in, HWI_COLUMN_RARE) : 0;
-  uint64_t distance = hwi_columns_get(state->in, HWI_COLUMN_NODE_NUMBERS);
-  uint64_t number = (uint64_t)hwi_unzigzag(distance) + state->last_node + 1;
-  uint8_t code = hwi_columns_get_byte(state->in, HWI_COLUMN_NODE_PARENTS);
-  uint64_t parent;
-  if (code == HWI_PARENT_FAR)
-    parent = number - (uint64_t)hwi_unzigzag(hwi_columns_get(state->in, HWI_COLUMN_FAR_PARENTS));
-  else
-    parent = hwi_model_parent_at(model, code);
-  if (number >> HWI_SYMBOL_NODE_BITS || parent >> HWI_SYMBOL_NODE_BITS)
+  uint64_t block;
+  event->kind = HWI_EVENT_FREE;
+  if (op < HWI_OP_STEP) {
+    block = (uint64_t)r->block_count - 1 - (op - HWI_OP_NEWEST);
+  } else if (op < HWI_OP_DISTANCE) {
+    block = (uint64_t)r->last_ended + op - HWI_OP_STEP - HWI_STEPS;
+  } else if (op == HWI_OP_DISTANCE) {
+    block = r->block_count - 1 - hwi_columns_get(&r->in, HWI_COLUMN_DISTANCES);
+  } else {
+    event->address = r->last_far = hwi_address_of(hwi_columns_get(&r->in, HWI_COLUMN_FAR), r->last_far);
+    return op == HWI_OP_FAR && event->address;
+  }
+  if (block >= r->block_count)
     return false;
-  uint32_t pc_number = get_pc(state, (uint32_t)parent);
-  if (!pc_number)
+  r->last_ended = (uint32_t)block;
+  event->address = r->addresses[block];
+  if (reusable)
+    hwi_places_free(&r->places, r->classes[block], event->address);
+  return event->address;
+}
+
+/* Gives two events. */
+static bool restore_realloc(struct hwi_restorer *r, uint8_t op, struct hwi_event *events)
+{
+  uint64_t ticks = hwi_columns_get(&r->in, HWI_COLUMN_REALLOC_TIMES);
+  uint8_t end_op = hwi_columns_get_byte(&r->in, HWI_COLUMN_OPS);
+  bool stays = (op & HWI_OP_PLACE_MASK) == HWI_PLACE_SAME;
+  if (end_op < HWI_OP_FREE || ticks > HWI_LATEST_TICK - r->tick)
     return false;
-  const struct hwi_pc *pc = &model->pcs[pc_number];
-  put_head(state, HW_OP_NODE, dt);
-  state->at = hwi_put_varint(state->at, distance);
-  state->at = hwi_put_varint(state->at, hwi_zigzag((int64_t)(number - parent)));
-  state->at = hwi_put_varint(state->at, pc->module);
-  if (pc->module & 1)
-    *state->at++ = pc->entry;
-  state->at = hwi_put_varint(state->at, hwi_zigzag((int64_t)(pc->address - state->node_address)));
-  state->last_node = (uint32_t)number;
-  state->node_address = pc->address;
-  hwi_model_add_node(model, (uint32_t)number, (uint32_t)parent, pc_number);
+  events[1] = events[0];
+  events[0].entry = HW_ENTRY_REALLOC;
+  events[0].moved = events[1].moved = true;
+  if (!restore_end(r, end_op, !stays, &events[0]))
+    return false;
+  events[1].tick = r->tick + ticks;
+  if (!restore_birth(r, op, events[0].address, &events[1]))
+    return false;
+  r->tick = events[1].tick;
   return true;
 }
 
-/* --- what seldom occurs --- */
-
-static bool restore_failed(struct state *state, uint32_t symbol)
+static bool restore_failed(struct hwi_restorer *r, struct hwi_event *event)
 {
-  uint64_t dt = hwi_columns_get(state->in, hwi_time_column(state->model, false));
-  hwi_model_learn(state->model, symbol, symbol);
-  put_head(state, HW_OP_FAILED, dt);
-  *state->at++ = hwi_columns_get_byte(state->in, HWI_COLUMN_RARE);
-  state->at = hwi_put_varint(state->at, hwi_columns_get(state->in, HWI_COLUMN_RARE));
-  state->at = hwi_put_varint(state->at, hwi_columns_get(state->in, HWI_COLUMN_RARE));
-  state->model->was_free = false;
+  event->kind = HWI_EVENT_FAILED;
+  event->alignment_log2 = hwi_columns_get_byte(&r->in, HWI_COLUMN_RARE);
+  event->node = (uint32_t)hwi_columns_get(&r->in, HWI_COLUMN_RARE);
+  event->size = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
   return true;
 }
 
-static bool restore_record(struct state *state, uint32_t symbol)
+/* How many events the op gave; 0: none that makes sense. */
+static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_event *event)
 {
-  hwi_model_learn(state->model, symbol, symbol);
-  put_head(state, HW_OP_RECORD, hwi_columns_get(state->in, HWI_COLUMN_RARE));
-  *state->at++ = hwi_columns_get_byte(state->in, HWI_COLUMN_RARE);
-  uint64_t bytes = hwi_columns_get(state->in, HWI_COLUMN_RARE);
-  state->at = hwi_put_varint(state->at, bytes);
-  if (state->at > state->end || bytes > (uint64_t)(state->end - state->at))
-    return false;
-  const uint8_t *payload = hwi_columns_get_bytes(state->in, HWI_COLUMN_PAYLOADS, (size_t)bytes);
-  if (!payload)
-    return false;
-  memcpy(state->at, payload, (size_t)bytes);
-  state->at += bytes;
-  return true;
-}
-
-/* --- chunks --- */
-
-static bool restore_event(struct state *state)
-{
-  uint32_t guess[HWI_GUESSES];
-  hwi_model_guess(state->model, guess);
-  uint8_t code = hwi_columns_get_byte(state->in, HWI_COLUMN_SYMBOLS);
-  bool is_guessed = code < HWI_GUESSES;
-  if (code >= HWI_GUESSES + HWI_KIND_COUNT)
-    return false;
-  uint32_t symbol = is_guessed ? guess[code] : hwi_symbol((enum hwi_symbol_kind)(code - HWI_GUESSES), 0);
-  switch (hwi_symbol_kind(symbol)) {
-  case HWI_KIND_ALLOC:
-  case HWI_KIND_ALLOC_FRESH:
-  case HWI_KIND_ALIGNED:
-    return restore_alloc(state, symbol, is_guessed);
-  case HWI_KIND_FREE:
-  case HWI_KIND_FREE_NEXT:
-  case HWI_KIND_FREE_PREVIOUS:
-  case HWI_KIND_FREE_UNKNOWN:
-    return restore_free(state, symbol, is_guessed);
-  case HWI_KIND_REALLOC:
-    return restore_realloc(state, symbol, is_guessed);
-  case HWI_KIND_NODE:
-  case HWI_KIND_NODE_LATE:
-    return restore_node(state, symbol);
-  case HWI_KIND_FAILED:
-    return restore_failed(state, symbol);
-  case HWI_KIND_RECORD:
-    return restore_record(state, symbol);
+  if (op >= HWI_OP_FREE) {
+    uint8_t entry = hwi_columns_get_byte(&r->in, HWI_COLUMN_ENTRIES);
+    event->entry = entry < HW_ENTRY_COUNT ? entry : HW_ENTRY_NONE;
+    return restore_end(r, op, true, event);
+  }
+  switch (op & HWI_OP_BIRTH_MASK) {
+  case HWI_OP_ALLOC:
+    return restore_birth(r, op, 0, event);
+  case HWI_OP_ALIGNED:
+    event->alignment_log2 = hwi_columns_get_byte(&r->in, HWI_COLUMN_RARE);
+    return restore_birth(r, op, 0, event);
+  case HWI_OP_REALLOC:
+    return restore_realloc(r, op, event) ? 2 : 0;
   default:
-    return false;
+    return restore_failed(r, event);
   }
 }
 
-static bool restore_chunk(struct state *state, const uint8_t *limit)
+static void next_thread(struct hwi_restorer *r)
 {
-  struct hw_chunk_header chunk;
-  const uint8_t *head = hwi_columns_get_bytes(state->in, HWI_COLUMN_HEADS, sizeof chunk);
-  if (!head || (size_t)(limit - state->at) < sizeof chunk)
-    return false;
-  memcpy(&chunk, head, sizeof chunk);
-  memcpy(state->at, head, sizeof chunk);
-  state->at += sizeof chunk;
-  if (chunk.valid_bytes > (size_t)(limit - state->at))
-    return false;
-  state->end = state->at + chunk.valid_bytes;
-  state->has_usable = chunk.fields & HW_FIELD_USABLE;
-  state->address = chunk.base_address;
-  state->node_address = 0;
-  state->last_node = 0;
-  memset(state->recent, 0, sizeof state->recent);
-  while (state->at < state->end)
-    if (!restore_event(state) || state->in->failed)
-      return false;
-  return state->at == state->end;
+  r->thread_op_count = hwi_columns_get(&r->in, HWI_COLUMN_THREADS);
+  r->thread = (uint32_t)hwi_columns_get(&r->in, HWI_COLUMN_THREADS);
+  if (!r->thread_op_count)
+    r->in.failed = true;
 }
 
-int hwi_restore(struct hwi_columns_in *in, uint8_t *plain, size_t bytes)
+int hwi_restore(struct hwi_restorer *r, struct hwi_event *events, int max)
 {
-  static_assert((int)HWI_RESTORE_SLACK >= 2 * (int)HW_EVENT_MAX_BYTES, "an event that begins before the end fits");
-  if (bytes > HWI_RECODE_MAX_BYTES)
-    return HW_ERR_DAMAGED;
-  struct hwi_model *model = malloc(sizeof *model);
-  if (!model)
-    return HW_ERR_MEMORY;
-  model->blocks = NULL;
-  model->block_room = 0;
-  hwi_model_reset(model);
-  struct state state = {.model = model, .in = in, .at = plain};
-  const uint8_t *limit = plain + bytes;
-  bool ok = true;
-  while (ok && state.at < limit)
-    ok = restore_chunk(&state, limit);
-  hwi_model_release(model);
-  free(model);
-  return ok ? 0 : state.no_memory ? HW_ERR_MEMORY : HW_ERR_DAMAGED;
+  int count = 0;
+  while (r->op_count && !r->damaged && count <= max - HWI_DECODE_MIN_ROOM) {
+    if (!r->thread_op_count)
+      next_thread(r);
+    uint8_t op = hwi_columns_get_byte(&r->in, HWI_COLUMN_OPS);
+    uint64_t ticks = hwi_columns_get_byte(&r->in, HWI_COLUMN_TIMES);
+    if (ticks == HWI_TIME_LONG)
+      ticks = hwi_columns_get(&r->in, HWI_COLUMN_LONG_TIMES);
+    if (r->in.failed || ticks > HWI_LATEST_TICK - r->tick) {
+      r->damaged = true;
+      break;
+    }
+    uint64_t before = r->tick;
+    r->tick += ticks;
+    struct hwi_event *event = &events[count];
+    *event = (struct hwi_event){.tick = r->tick, .thread = r->thread};
+    int made = restore_op(r, op, event);
+    if (!made || r->in.failed) {
+      r->damaged = true;
+      r->tick = before;
+      break;
+    }
+    r->op_count--;
+    r->thread_op_count--;
+    count += made;
+  }
+  return count;
+}
+
+bool hwi_restore_chunk(struct hwi_restorer *r, struct hwi_restored_chunk *chunk)
+{
+  if (r->damaged || !hwi_columns_left(&r->in, HWI_COLUMN_CHUNKS))
+    return false;
+  chunk->op_count = r->op_count = hwi_columns_get(&r->in, HWI_COLUMN_CHUNKS);
+  chunk->bytes = hwi_columns_get(&r->in, HWI_COLUMN_CHUNKS);
+  r->damaged = r->in.failed || chunk->bytes > HWI_RECODE_MAX_BYTES;
+  return !r->damaged;
+}
+
+void hwi_restore_not_before(struct hwi_restorer *r, uint64_t tick)
+{
+  if (tick > r->tick)
+    r->tick = tick;
+}
+
+bool hwi_restore_is_damaged(const struct hwi_restorer *r)
+{
+  return r->damaged;
+}
+
+bool hwi_restore_is_done(const struct hwi_restorer *r)
+{
+  return r->damaged || (!r->op_count && !hwi_columns_left(&r->in, HWI_COLUMN_CHUNKS));
+}
+
+uint64_t hwi_restore_tick(const struct hwi_restorer *r)
+{
+  return r->tick;
 }

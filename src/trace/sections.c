@@ -1,4 +1,4 @@
-/* sections.c - loads a piece of a trace, raw or packed, into one buffer of consecutive chunks
+/* sections.c - loads a piece of a trace, raw or packed, into memory
  *
  * Files are read, never mapped: a file that is cut short while it is being looked at gives a short read, not a SIGBUS.
  */
@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "trace/decode.h"
-#include "trace/unpack.h"
 
 bool hwi_section_is_plausible(const struct hw_section_header *section)
 {
@@ -38,7 +37,7 @@ static ssize_t read_all(int fd, void *to, size_t bytes, uint64_t off)
   return (ssize_t)done;
 }
 
-static int load_chunk(struct hwi_loaded *loaded, int fd, const struct hw_trace_header *trace,
+static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
                       const struct hwi_piece *piece)
 {
   struct hw_chunk_header chunk;
@@ -65,11 +64,11 @@ static int load_chunk(struct hwi_loaded *loaded, int fd, const struct hw_trace_h
   chunk.valid_bytes = (uint32_t)got;
   memcpy(made, &chunk, sizeof chunk);
   memset(made + sizeof chunk + got, 0, HWI_DECODE_PADDING);
-  *loaded = (struct hwi_loaded){.bytes = made, .count = sizeof chunk + (size_t)got};
+  *loaded = (struct hwi_unpacked){.bytes = made, .count = sizeof chunk + (size_t)got};
   return 0;
 }
 
-static int load_section(struct hwi_loaded *loaded, int fd, const struct hwi_piece *piece)
+static int load_section(struct hwi_unpacked *loaded, int fd, const struct hwi_piece *piece)
 {
   struct hw_section_header section;
   ssize_t got = read_all(fd, &section, sizeof section, piece->off);
@@ -85,14 +84,14 @@ static int load_section(struct hwi_loaded *loaded, int fd, const struct hwi_piec
   if (got < 0)
     status = HW_ERR_IO;
   else if ((uint64_t)got == section.packed_bytes)
-    status = hwi_unpack_section(&section, packed, HWI_DECODE_PADDING, &loaded->bytes, &loaded->count);
+    status = hwi_unpack_section(&section, packed, loaded);
   free(packed);
   return status;
 }
 
-int hwi_piece_load(struct hwi_loaded *loaded, int fd, const struct hw_trace_header *trace,
+int hwi_piece_load(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
                    const struct hwi_piece *piece)
 {
-  *loaded = (struct hwi_loaded){0};
+  *loaded = (struct hwi_unpacked){0};
   return piece->section ? load_section(loaded, fd, piece) : load_chunk(loaded, fd, trace, piece);
 }

@@ -18,8 +18,7 @@ void hwi_stream_init(struct hwi_stream *stream, const struct hwi_piece *pieces, 
 
 static void unload(struct hwi_stream *stream)
 {
-  free(stream->loaded.bytes);
-  stream->loaded = (struct hwi_loaded){0};
+  hwi_unpacked_release(&stream->loaded);
   stream->chunk_at = 0;
   stream->cursor = (struct hwi_cursor){0};
 }
@@ -55,6 +54,9 @@ static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source
       status = hwi_piece_load(&stream->loaded, source->fd, source->header, &late);
     source->read_bytes += piece->bytes;
     stream->loaded_off = piece->off;
+    stream->loaded_sequence = piece->first_sequence;
+    if (status == 0 && stream->loaded.events && !hwi_restore_definitions(stream->loaded.events, &source->definitions))
+      hwi_index_damage(source->index, piece->off);
     if (status == 0)
       return true;
     if (status == HW_ERR_IO || status == HW_ERR_MEMORY) {
@@ -67,8 +69,19 @@ static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source
   return false;
 }
 
-/* Sets the cursor on the next chunk of the loaded piece that is new. False: there is none. */
-static bool next_chunk(struct hwi_stream *stream, struct hwi_source *source)
+/* Counts the chunk in. False: it was read already. */
+static bool take_chunk(struct hwi_stream *stream, struct hwi_source *source, uint64_t sequence, uint64_t bytes)
+{
+  if (sequence < stream->next_sequence)
+    return false;
+  source->missing_chunks += sequence - stream->next_sequence;
+  stream->next_sequence = sequence + 1;
+  source->event_bytes += bytes;
+  return true;
+}
+
+/* Sets the cursor on the next chunk of the loaded bytes that is new. False: there is none. */
+static bool next_plain_chunk(struct hwi_stream *stream, struct hwi_source *source)
 {
   while (stream->chunk_at < stream->loaded.count) {
     struct hw_chunk_header chunk;
@@ -82,11 +95,8 @@ static bool next_chunk(struct hwi_stream *stream, struct hwi_source *source)
       return false;
     }
     stream->chunk_at += sizeof chunk + chunk.valid_bytes;
-    if (chunk.sequence < stream->next_sequence)
+    if (!take_chunk(stream, source, chunk.sequence, chunk.valid_bytes))
       continue;
-    source->missing_chunks += chunk.sequence - stream->next_sequence;
-    stream->next_sequence = (uint64_t)chunk.sequence + 1;
-    source->event_bytes += chunk.valid_bytes;
     if (hwi_cursor_init(&stream->cursor, &chunk, at + sizeof chunk, stream->last_tick))
       return true;
     hwi_index_damage(source->index, stream->loaded_off);
@@ -94,21 +104,71 @@ static bool next_chunk(struct hwi_stream *stream, struct hwi_source *source)
   return false;
 }
 
+/* The next chunk of the loaded events that is new; `events` is room to restore others into. False: there is none. */
+static bool next_restored_chunk(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max)
+{
+  struct hwi_restored_chunk chunk;
+  while (hwi_restore_chunk(stream->loaded.events, &chunk)) {
+    if (take_chunk(stream, source, stream->loaded_sequence++, chunk.bytes)) {
+      hwi_restore_not_before(stream->loaded.events, stream->last_tick);
+      return true;
+    }
+    while (hwi_restore(stream->loaded.events, events, max) > 0)
+      ;
+  }
+  return false;
+}
+
+/* From what is loaded. *more: another chunk was begun, so that a count of 0 is not the end. */
+static int next_plain(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max,
+                      bool *more)
+{
+  int count = hwi_decode(&stream->cursor, &source->definitions, events, max);
+  if (stream->cursor.tick > stream->last_tick)
+    stream->last_tick = stream->cursor.tick;
+  if (stream->cursor.damaged) {
+    hwi_index_damage(source->index, stream->loaded_off);
+    stream->cursor.at = stream->cursor.end;
+    stream->cursor.damaged = false;
+  }
+  *more = !count && next_plain_chunk(stream, source);
+  return count;
+}
+
+static int next_restored(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max,
+                         bool *more)
+{
+  struct hwi_restorer *restorer = stream->loaded.events;
+  int count = hwi_restore(restorer, events, max);
+  if (hwi_restore_tick(restorer) > stream->last_tick && count)
+    stream->last_tick = hwi_restore_tick(restorer);
+  *more = !count && next_restored_chunk(stream, source, events, max);
+  if (!count && !*more && hwi_restore_is_damaged(restorer))
+    hwi_index_damage(source->index, stream->loaded_off);
+  return count;
+}
+
 int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max)
 {
   for (;;) {
-    int count = hwi_decode(&stream->cursor, source->definitions, events, max);
-    stream->last_tick = stream->cursor.tick > stream->last_tick ? stream->cursor.tick : stream->last_tick;
-    if (stream->cursor.damaged) {
-      hwi_index_damage(source->index, stream->loaded_off);
-      stream->cursor.at = stream->cursor.end;
-      stream->cursor.damaged = false;
-    }
+    bool more;
+    int count = stream->loaded.events ? next_restored(stream, source, events, max, &more)
+                                      : next_plain(stream, source, events, max, &more);
     if (count)
       return count;
-    if (!next_chunk(stream, source) && !load_next_piece(stream, source))
+    if (!more && !load_next_piece(stream, source))
       return 0;
   }
+}
+
+void hwi_stream_define(struct hwi_stream *stream, struct hwi_source *source)
+{
+  enum { SKIPPED_EVENTS = 256 };
+  struct hwi_event events[SKIPPED_EVENTS];
+  while (load_next_piece(stream, source))
+    for (bool more = !stream->loaded.events; more;)
+      if (next_plain(stream, source, events, SKIPPED_EVENTS, &more) > 0)
+        more = true;
 }
 
 bool hwi_stream_fill(struct hwi_stream *stream, struct hwi_source *source)
@@ -137,10 +197,17 @@ void hwi_stream_top_up(struct hwi_stream *stream, struct hwi_source *source)
     stream->ready_count += hwi_stream_next(stream, source, stream->ready + left, room);
 }
 
+/* An event may be left of what is loaded. */
+static bool is_loaded(const struct hwi_stream *stream)
+{
+  if (stream->loaded.events)
+    return !hwi_restore_is_done(stream->loaded.events);
+  return stream->cursor.at != stream->cursor.end || stream->chunk_at < stream->loaded.count;
+}
+
 bool hwi_stream_is_done(const struct hwi_stream *stream)
 {
-  return stream->ready_at == stream->ready_count && stream->cursor.at == stream->cursor.end &&
-         stream->chunk_at == stream->loaded.count && stream->next_piece == stream->piece_count;
+  return stream->ready_at == stream->ready_count && !is_loaded(stream) && stream->next_piece == stream->piece_count;
 }
 
 uint64_t hwi_stream_bound(const struct hwi_stream *stream)
@@ -148,8 +215,8 @@ uint64_t hwi_stream_bound(const struct hwi_stream *stream)
   if (stream->ready_at < stream->ready_count)
     return stream->ready[stream->ready_at].tick;
   uint64_t bound = stream->last_tick;
-  bool loaded = stream->cursor.at != stream->cursor.end || stream->chunk_at < stream->loaded.count;
-  if (!loaded && stream->next_piece < stream->piece_count && stream->pieces[stream->next_piece].first_tick > bound)
+  if (!is_loaded(stream) && stream->next_piece < stream->piece_count &&
+      stream->pieces[stream->next_piece].first_tick > bound)
     bound = stream->pieces[stream->next_piece].first_tick;
   return bound;
 }

@@ -2,8 +2,6 @@
 #ifndef HWI_TRACE_STREAM_H
 #define HWI_TRACE_STREAM_H
 
-#include "trace/decode.h"
-#include "trace/index.h"
 #include "trace/sections.h"
 
 /* What all streams of a trace read from and report to. */
@@ -11,7 +9,7 @@ struct hwi_source {
   int fd;
   const struct hw_trace_header *header;
   struct hwi_index *index;
-  struct hwi_definitions *definitions;
+  struct hwi_definition_sink definitions;
   uint64_t missing_chunks;
   uint64_t read_bytes;  /* of pieces, as they lie in the file */
   uint64_t event_bytes; /* of chunks, as the target wrote them */
@@ -25,10 +23,11 @@ struct hwi_stream {
   size_t piece_count, next_piece;
   uint64_t next_sequence;
   uint64_t last_tick; /* of the last event decoded */
-  struct hwi_loaded loaded;
-  uint64_t loaded_off; /* of the piece, in the file */
-  size_t chunk_at;     /* where the next chunk begins in `loaded` */
-  struct hwi_cursor cursor;
+  struct hwi_unpacked loaded;
+  uint64_t loaded_off;      /* of the piece, in the file */
+  uint64_t loaded_sequence; /* of the next chunk, where `loaded` has events */
+  size_t chunk_at;          /* where the next chunk begins, where `loaded` has bytes */
+  struct hwi_cursor cursor; /* in these */
   struct hwi_event *ready;
   int ready_count, ready_at;
 };
@@ -41,6 +40,9 @@ void hwi_stream_release(struct hwi_stream *stream);
 
 /* Decodes up to `max` (at least HWI_DECODE_MIN_ROOM) events. 0: none are left, or source->status says why. */
 int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max);
+
+/* Reads on for the definitions alone, to the end or until source->status says why not. */
+void hwi_stream_define(struct hwi_stream *stream, struct hwi_source *source);
 
 /* Makes sure that an event is ready. False: the stream is at its end. */
 bool hwi_stream_fill(struct hwi_stream *stream, struct hwi_source *source);

@@ -137,11 +137,11 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
 {
   int status = header->kind == HW_TRACE_RAW ? read_raw_area(area, fd, header) : 0;
   for (size_t i = 0; i < index->tool_count && status == 0; i++) {
-    struct hwi_loaded loaded;
+    struct hwi_unpacked loaded;
     if (hwi_piece_load(&loaded, fd, header, &index->tool_sections[i]) != 0)
       continue; /* a damaged one: what the others say is still good */
     status = parse(area, header, loaded.bytes, loaded.count);
-    free(loaded.bytes);
+    hwi_unpacked_release(&loaded);
   }
   if (area->mark_count)
     qsort(area->marks, area->mark_count, sizeof *area->marks, compare_marks);

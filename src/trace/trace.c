@@ -9,7 +9,7 @@
 
 #include "trace/alive.h"
 
-enum { NODE_SLACK = 1 << 16, NODES_A_PACKED_BYTE = 4, SCAN_EVENTS = 256 };
+enum { NODE_SLACK = 1 << 16, NODES_A_PACKED_BYTE = 4 };
 
 static int out_of_memory(const char *path, struct hwi_error *error)
 {
@@ -30,23 +30,20 @@ static uint64_t definition_limit(const struct hwi_index *index)
 static int scan_definitions(struct hwi_trace *trace, bool all)
 {
   struct hwi_index scratch = trace->index;
-  struct hwi_source source = {
-      .fd = trace->source.fd, .header = &trace->header, .index = &scratch, .definitions = trace->definitions};
-  struct hwi_event *events = malloc(SCAN_EVENTS * sizeof *events);
-  if (!events)
-    return HW_ERR_MEMORY;
+  struct hwi_source source = {.fd = trace->source.fd,
+                              .header = &trace->header,
+                              .index = &scratch,
+                              .definitions = hwi_definitions_sink(trace->definitions)};
   for (size_t first = 0, end; first < scratch.count && !source.status; first = end) {
     for (end = first + 1; end < scratch.count && scratch.pieces[end].stream == scratch.pieces[first].stream;)
       end++;
     struct hwi_stream stream;
     hwi_stream_init(&stream, &scratch.pieces[first], all ? end - first : 1);
-    while (hwi_stream_next(&stream, &source, events, SCAN_EVENTS) > 0 && (all || source.event_bytes == 0))
-      ;
+    hwi_stream_define(&stream, &source);
     hwi_stream_release(&stream);
     if (!all)
       break;
   }
-  free(events);
   return source.status;
 }
 
@@ -65,7 +62,7 @@ static int prepare(struct hwi_trace *trace, uint64_t file_bytes)
     return HW_ERR_MEMORY;
   trace->source.header = header;
   trace->source.index = &trace->index;
-  trace->source.definitions = trace->definitions;
+  trace->source.definitions = hwi_definitions_sink(trace->definitions);
   hwi_clock_init(&trace->clock, header, trace->tool.anchors, (uint32_t)trace->tool.anchor_count);
   status = hwi_merge_init(&trace->merge, &trace->index);
   if (status == 0)

@@ -1,7 +1,7 @@
-/* test_pack.c - what is packed unpacks to the same bytes, and what is forged does no harm
+/* test_pack.c - what is packed unpacks to the same events and definitions, and what is forged does no harm
  *
- * What would break: any op's re-coding, in any context; events that the recorder would not write like this; the model of the
- * packer and that of the unpacker going apart; a bound that a forged section passes.
+ * What would break: any op's re-coding, in any context; damaged chunks that are made whole, or worse; what the packer knows
+ * and what the unpacker knows going apart; a bound that a forged section passes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,15 +14,16 @@
 
 #include "base/error.h"
 #include "encoder.c"
+#include "trace/definitions.h"
+#include "trace/grow.h"
 #include "trace/pack.h"
-#include "trace/recode.h"
 #include "trace/unpack.h"
 
-enum { PLAIN_MAX = 2 << 20, PADDING = 160, LIVE_MAX = 512 };
+enum { PLAIN_MAX = 2 << 20, LIVE_MAX = 512, BATCH = 100 };
 
 static struct enc enc;
 static struct hwi_packer *packer;
-static uint8_t plain[PLAIN_MAX];
+static uint8_t plain[PLAIN_MAX + HWI_DECODE_PADDING];
 static uint64_t random_state = 1;
 
 static uint32_t below(uint32_t limit)
@@ -46,16 +47,117 @@ static size_t join_chunks(void)
   return at;
 }
 
+/* --- what a section says --- */
+
+/* Definitions are told in their order, but apart from each other and from the events. */
+struct told {
+  struct hwi_event *events;
+  size_t event_count, event_room;
+  uint8_t *nodes, *records;
+  size_t node_bytes, node_room, record_bytes, record_room;
+  bool is_damaged;
+};
+
+static void tell(uint8_t **to, size_t *count, size_t *room, const void *from, size_t bytes)
+{
+  assert_true(hwi_grow((void **)to, room, *count + bytes + 1, 1));
+  memcpy(*to + *count, from, bytes);
+  *count += bytes;
+}
+
+static bool tell_node(void *context, uint32_t number, const struct hwi_node *node)
+{
+  struct told *told = context;
+  uint64_t parts[] = {number, node->address, node->parent, node->module, node->entry, node->cut};
+  tell(&told->nodes, &told->node_bytes, &told->node_room, parts, sizeof parts);
+  return true;
+}
+
+static bool tell_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
+{
+  struct told *told = context;
+  struct hwi_thread ignored;
+  tell(&told->records, &told->record_bytes, &told->record_room, &type, 1);
+  tell(&told->records, &told->record_bytes, &told->record_room, payload, bytes);
+  return type != HW_RECORD_THREAD || hwi_definitions_read_thread(payload, bytes, thread, &ignored);
+}
+
+static struct hwi_event *room_for_batch(struct told *told)
+{
+  assert_true(hwi_grow((void **)&told->events, &told->event_room, told->event_count + BATCH, sizeof *told->events));
+  return told->events + told->event_count;
+}
+
+static void tell_bytes(struct told *told, const uint8_t *bytes, size_t count)
+{
+  struct hwi_definition_sink sink = {told, tell_node, tell_record};
+  struct hw_chunk_header chunk;
+  struct hwi_cursor cursor;
+  uint64_t tick = 0;
+  for (size_t at = 0; at < count; at += sizeof chunk + chunk.valid_bytes) {
+    int made;
+    memcpy(&chunk, bytes + at, sizeof chunk);
+    assert_true(hwi_cursor_init(&cursor, &chunk, bytes + at + sizeof chunk, tick));
+    while ((made = hwi_decode(&cursor, &sink, room_for_batch(told), BATCH)) > 0)
+      told->event_count += (size_t)made;
+    told->is_damaged |= cursor.damaged;
+    tick = cursor.tick;
+  }
+}
+
+static void tell_columns(struct told *told, struct hwi_restorer *restorer)
+{
+  struct hwi_definition_sink sink = {told, tell_node, tell_record};
+  struct hwi_restored_chunk chunk;
+  told->is_damaged |= !hwi_restore_definitions(restorer, &sink);
+  while (hwi_restore_chunk(restorer, &chunk)) {
+    int made;
+    while ((made = hwi_restore(restorer, room_for_batch(told), BATCH)) > 0)
+      told->event_count += (size_t)made;
+  }
+  told->is_damaged |= hwi_restore_is_damaged(restorer);
+  assert_true(hwi_restore_is_done(restorer));
+}
+
+static void release_told(struct told *told)
+{
+  free(told->events);
+  free(told->nodes);
+  free(told->records);
+}
+
+static void assert_same_told(const struct told *a, const struct told *b)
+{
+  assert_int_equal(a->event_count, b->event_count);
+  for (size_t i = 0; i < a->event_count; i++)
+    assert_memory_equal(&a->events[i], &b->events[i], sizeof *a->events);
+  assert_int_equal(a->node_bytes, b->node_bytes);
+  assert_int_equal(a->record_bytes, b->record_bytes);
+  if (a->node_bytes)
+    assert_memory_equal(a->nodes, b->nodes, a->node_bytes);
+  if (a->record_bytes)
+    assert_memory_equal(a->records, b->records, a->record_bytes);
+}
+
 static void check_unpacks_to(const struct hw_section_header *section, const uint8_t *packed, size_t bytes)
 {
-  static const uint8_t zeros[PADDING];
-  uint8_t *unpacked;
-  size_t count;
-  assert_int_equal(hwi_unpack_section(section, packed, PADDING, &unpacked, &count), 0);
-  assert_int_equal(count, bytes);
-  assert_memory_equal(unpacked, plain, bytes);
-  assert_memory_equal(unpacked + bytes, zeros, PADDING);
-  free(unpacked);
+  static const uint8_t zeros[HWI_DECODE_PADDING];
+  struct hwi_unpacked unpacked;
+  assert_int_equal(hwi_unpack_section(section, packed, &unpacked), 0);
+  if (unpacked.events) {
+    struct told wanted = {0}, got = {0};
+    tell_bytes(&wanted, plain, bytes);
+    tell_columns(&got, unpacked.events);
+    assert_false(wanted.is_damaged || got.is_damaged);
+    assert_same_told(&wanted, &got);
+    release_told(&wanted);
+    release_told(&got);
+  } else {
+    assert_int_equal(unpacked.count, bytes);
+    assert_memory_equal(unpacked.bytes, plain, bytes);
+    assert_memory_equal(unpacked.bytes + bytes, zeros, sizeof zeros);
+  }
+  hwi_unpacked_release(&unpacked);
 }
 
 /* Packs `plain` and checks that it comes back. */
@@ -158,7 +260,7 @@ static void do_odd(struct program *p, int chunk)
   static const char text[] = "a record of some length, which nobody knows";
   switch (below(4)) {
   case 0:
-    enc_record(&enc, chunk, (uint8_t)below(40), text, below(sizeof text));
+    enc_record(&enc, chunk, (uint8_t)(HW_RECORD_COMMAND + below(40)), text, below(sizeof text)); /* of no thread */
     break;
   case 1:
     enc_failed(&enc, chunk, p->tick, 1 + below(p->nodes), UINT64_C(1) << (20 + below(42)), (uint8_t)below(13));
@@ -271,22 +373,20 @@ static void a_regular_program_packs_well(void **state)
   assert_true(section.packed_bytes < section.event_count / 50);
 }
 
-/* Bytes that mean the same as others do, or nothing: they are kept as they are. */
-static void what_the_recorder_would_not_write_is_kept(void **state)
+/* Columns cannot tell of damage, so the bytes are kept as they are. */
+static void damage_is_kept(void **state)
 {
   static const struct {
     const char *what;
     uint8_t bytes[12];
     size_t count;
   } odd[] = {
-      {"a varint with a needless byte", {HW_OP_FREE, 0x84, 0x00}, 3},
-      {"a long time that is short", {HW_OP_FREE | HW_DT_LONG << HW_OP_BITS, 3, 4}, 3},
-      {"a distance of 16 as an odd one", {HW_OP_FREE, 32 << 1 | 1}, 2},
       {"an empty slot", {HW_OP_ALLOC_RECENT, 77, 2, 4}, 4},
       {"a slot's sizes without a slot", {HW_OP_ALLOC_AGAIN, 77, 4}, 3},
       {"an op of a later version", {13, 1, 2}, 3},
       {"an event that is cut", {HW_OP_ALLOC, 5}, 2},
-      {"a node beyond all", {HW_OP_ALLOC, 0xff, 0xff, 0xff, 0xff, 0x0f, 2, 4}, 8},
+      {"a node beyond all", {HW_OP_ALLOC, 0xff, 0xff, 0xff, 0xff, 0x7f, 2, 4}, 8},
+      {"a thread without a number", {HW_OP_RECORD, HW_RECORD_THREAD, 0}, 3},
   };
   (void)state;
   for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
@@ -301,7 +401,23 @@ static void what_the_recorder_would_not_write_is_kept(void **state)
     struct hw_section_header section = round_trip(join_chunks());
     if (section.codec != HWI_CODEC_PLAIN)
       fail_msg("%s was re-coded", odd[i].what);
+    assert_int_equal(section.last_tick, chunk->tick);
   }
+}
+
+/* The chunks of a stream can change hands, by a THREAD record and from chunk to chunk. */
+static void threads_come_back(void **state)
+{
+  (void)state;
+  for (uint32_t i = 0; i < 60; i++) {
+    int chunk = enc_chunk(&enc, 0, i, i / 7, i * 1000);
+    for (uint32_t k = 0; k < 300; k++) {
+      if (i % 5 == 0 && k % 100 == 50)
+        enc_thread(&enc, chunk, 100 + k, 7, "name");
+      enc_alloc(&enc, chunk, i * 1000 + k, 1 + k % 3, 100, 0x10000 + 256 * (i * 300 + k));
+    }
+  }
+  assert_int_equal(round_trip(join_chunks()).codec, HWI_CODEC_COLUMNS);
 }
 
 /* The same block twice, frees of what is gone, sizes and addresses at the ends of their ranges. */
@@ -324,7 +440,8 @@ static void nonsense_comes_back(void **state)
         tick++;
         break;
       case 2:
-        enc_node(&enc, chunk, below(1 << 20), below(1 << 20), below(1000), (uint8_t)below(4), address);
+        enc_node(&enc, chunk, below(1 << 20), below(1 << 20), below(1000), (uint8_t)(below(9) ? below(4) : HW_NODE_CUT),
+                 address);
         break;
       default:
         enc_alloc(&enc, chunk, tick, below(3), below(50) ? below(40) : UINT64_MAX / 4, address);
@@ -362,22 +479,30 @@ static void tool_records_come_back(void **state)
   assert_int_equal(section.type, HW_SECTION_TOOL);
   check_unpacks_to(&section, packed, 5000);
   section.codec = HWI_CODEC_COLUMNS;
-  uint8_t *unpacked;
-  size_t count;
-  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_VERSION);
+  struct hwi_unpacked unpacked;
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_VERSION);
 }
 
 /* --- hostile --- */
+
+/* Events out of anything: only that it ends, within memory. */
+static bool read_through(struct hwi_restorer *restorer)
+{
+  struct told told = {0};
+  tell_columns(&told, restorer);
+  release_told(&told);
+  return !told.is_damaged;
+}
 
 static void damaged_sections_do_no_harm(void **state)
 {
   (void)state;
   struct program p = new_program(true, 10);
   run_program(&p, 12000, 0);
-  size_t bytes = join_chunks(), count;
+  size_t bytes = join_chunks();
   struct hw_section_header section;
   const uint8_t *packed;
-  uint8_t *unpacked;
+  struct hwi_unpacked unpacked;
   assert_int_equal(hwi_pack_chunks(packer, plain, bytes, &section, &packed), 0);
   uint8_t *copy = malloc(section.packed_bytes);
   assert_non_null(copy);
@@ -385,17 +510,38 @@ static void damaged_sections_do_no_harm(void **state)
     memcpy(copy, packed, section.packed_bytes);
     for (uint32_t flips = 1 + below(4); flips; flips--)
       copy[below((uint32_t)section.packed_bytes)] ^= (uint8_t)(1 << below(8));
-    int status = hwi_unpack_section(&section, copy, PADDING, &unpacked, &count);
-    assert_true(status == 0 || (status == HW_ERR_DAMAGED && unpacked == NULL));
-    free(unpacked);
+    int status = hwi_unpack_section(&section, copy, &unpacked);
+    assert_true(status == 0 || (status == HW_ERR_DAMAGED && unpacked.events == NULL && unpacked.bytes == NULL));
+    if (status == 0)
+      read_through(unpacked.events);
+    hwi_unpacked_release(&unpacked);
   }
   for (uint64_t cut = 0; cut < section.packed_bytes; cut += 1 + section.packed_bytes / 300) {
     struct hw_section_header shorter = section;
     shorter.packed_bytes = cut;
     memcpy(copy, packed, cut);
-    assert_int_equal(hwi_unpack_section(&shorter, copy, PADDING, &unpacked, &count), HW_ERR_DAMAGED);
+    assert_int_equal(hwi_unpack_section(&shorter, copy, &unpacked), HW_ERR_DAMAGED);
   }
   free(copy);
+}
+
+/* The columns as they are, in memory of their own. */
+static struct hwi_columns_in copy_columns(const struct hwi_columns_out *out)
+{
+  struct hwi_columns_in in = {0};
+  size_t bytes = 0;
+  for (int k = 0; k < HWI_COLUMN_COUNT; k++)
+    bytes += out->columns[k].count;
+  in.bytes = malloc(bytes + 1);
+  assert_non_null(in.bytes);
+  uint8_t *at = in.bytes;
+  for (int k = 0; k < HWI_COLUMN_COUNT; k++) {
+    if (out->columns[k].count)
+      memcpy(at, out->columns[k].bytes, out->columns[k].count);
+    in.columns[k] = (struct hwi_column_in){at, at + out->columns[k].count};
+    at += out->columns[k].count;
+  }
+  return in;
 }
 
 /* Without zstd and its checks in between: the numbers themselves are forged. */
@@ -405,29 +551,26 @@ static void forged_columns_do_no_harm(void **state)
   struct program p = new_program(true, 10);
   run_program(&p, 12000, 0);
   size_t bytes = join_chunks();
+  struct hw_section_header section;
   struct hwi_recoder *recoder = hwi_recoder_create();
   struct hwi_columns_out out = {0};
-  uint8_t *to = malloc(bytes + HWI_RESTORE_SLACK);
-  assert_true(recoder && to);
-  int restored = 0;
+  assert_non_null(recoder);
+  int whole = 0;
   for (int i = 0; i < 600; i++) {
-    assert_int_equal(hwi_recode(recoder, plain, bytes, &out), 0);
-    struct hwi_columns_in in = {0};
+    assert_int_equal(hwi_recode(recoder, plain, bytes, &out, &section), 0);
     for (uint32_t changes = i ? 1 + below(6) : 0; changes; changes--) {
-      struct hwi_column_out *column = &out.columns[1 + below(HWI_COLUMN_COUNT - 1)];
+      struct hwi_column_out *column = &out.columns[below(HWI_COLUMN_COUNT)];
       if (column->count)
         column->bytes[below((uint32_t)column->count)] = (uint8_t)below(256);
     }
-    for (int k = 0; k < HWI_COLUMN_COUNT; k++)
-      in.columns[k] = (struct hwi_column_in){out.columns[k].bytes, out.columns[k].bytes + out.columns[k].count};
-    int status = hwi_restore(&in, to, bytes);
-    assert_true(status == 0 || status == HW_ERR_DAMAGED);
-    restored += status == 0;
-    if (i == 0)
-      assert_memory_equal(to, plain, bytes);
+    int status;
+    struct hwi_columns_in in = copy_columns(&out);
+    struct hwi_restorer *restorer = hwi_restorer_create(&in, 1000, &status);
+    assert_true(restorer ? status == 0 : status == HW_ERR_DAMAGED);
+    whole += restorer && read_through(restorer);
+    hwi_restorer_destroy(restorer);
   }
-  assert_in_range(restored, 1, 599);
-  free(to);
+  assert_in_range(whole, 1, 599);
   hwi_columns_out_release(&out);
   hwi_recoder_destroy(recoder);
 }
@@ -435,22 +578,22 @@ static void forged_columns_do_no_harm(void **state)
 static void bombs_are_refused(void **state)
 {
   (void)state;
-  uint8_t packed[HWI_COLUMN_COUNT * 8] = {0}, *unpacked;
-  size_t count;
+  uint8_t packed[HWI_COLUMN_COUNT * 8] = {0};
+  struct hwi_unpacked unpacked;
   struct hw_section_header section = {
       .magic = HW_SECTION_MAGIC, .type = HW_SECTION_EVENTS, .packed_bytes = sizeof packed};
   section.plain_bytes = (uint64_t)HWI_UNPACK_MAX_BYTES + 1;
-  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
   section.codec = HWI_CODEC_COLUMNS;
   section.plain_bytes = (uint64_t)HWI_RECODE_MAX_BYTES + 1;
-  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
   section.plain_bytes = 100000;
-  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
   uint32_t huge = UINT32_MAX;
   memcpy(packed, &huge, sizeof huge);
-  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_DAMAGED);
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
   section.codec = HWI_CODEC_COLUMNS + 1;
-  assert_int_equal(hwi_unpack_section(&section, packed, 0, &unpacked, &count), HW_ERR_VERSION);
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_VERSION);
 }
 
 int main(void)
@@ -459,7 +602,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(what_a_program_does_comes_back, set_up, tear_down),
       cmocka_unit_test_setup_teardown(every_effort_gives_the_same, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_regular_program_packs_well, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(what_the_recorder_would_not_write_is_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(damage_is_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(threads_come_back, set_up, tear_down),
       cmocka_unit_test_setup_teardown(nonsense_comes_back, set_up, tear_down),
       cmocka_unit_test_setup_teardown(lists_with_gaps_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(tool_records_come_back, set_up, tear_down),

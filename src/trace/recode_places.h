@@ -1,0 +1,94 @@
+/* recode_places.h - what the packer and the unpacker both know of the allocator, and so need not tell each other
+ *
+ * An allocator is a machine: mostly it gives out the block of that size class that was freed last, or the memory behind the
+ * block before. Both sides keep the same small memory of what was freed, and what is written is which of its guesses was right.
+ *
+ * class    blocks whose usable sizes are alike share one; some that are not share one, too. A wrong class is only a bad guess,
+ *          the same on both sides, so nothing is checked and no index leaves its table, whatever a forged file says.
+ * place    where a new block lies, as a number below HWI_PLACE_COUNT.
+ */
+#ifndef HWI_TRACE_RECODE_PLACES_H
+#define HWI_TRACE_RECODE_PLACES_H
+
+#include <stdint.h>
+
+#include "trace/format.h"
+
+enum {
+  HWI_CLASSES = 256,
+  HWI_CLASS_DEPTH = 16, /* freed blocks remembered of each; a power of two */
+  HWI_PLACE_FREED = 8,  /* places below: on the block of the class that was freed so many frees ago */
+  HWI_PLACE_TOP = HWI_PLACE_FREED,
+  HWI_PLACE_ELSEWHERE,
+  HWI_PLACE_SAME, /* where the reallocated block was */
+  HWI_PLACE_COUNT,
+};
+
+/* Invariant: the `count` entries before `end`, modulo the depth, are the addresses freed last. */
+struct hwi_freed {
+  uint64_t addresses[HWI_CLASS_DEPTH];
+  uint8_t end, count;
+};
+
+struct hwi_places {
+  struct hwi_freed freed[HWI_CLASSES];
+  uint64_t top;  /* behind the block placed there, or elsewhere, last */
+  uint64_t last; /* that was placed elsewhere */
+};
+
+/* Memory that a block takes, in units of 16 bytes. */
+static inline uint64_t hwi_granules(uint64_t size, uint64_t usable)
+{
+  enum { HEADER_BYTES = 8, GRANULE_BYTES = 16 };
+  return ((usable ? usable : hw_usual_usable(size)) + HEADER_BYTES) / GRANULE_BYTES;
+}
+
+static inline uint8_t hwi_class_of(uint64_t granules)
+{
+  return (uint8_t)(granules + granules / HWI_CLASSES);
+}
+
+static inline uint64_t *hwi_freed_at(struct hwi_freed *freed, unsigned place)
+{
+  return &freed->addresses[(unsigned)(freed->end - 1 - place) % HWI_CLASS_DEPTH];
+}
+
+static inline void hwi_places_free(struct hwi_places *places, uint8_t class, uint64_t address)
+{
+  struct hwi_freed *freed = &places->freed[class];
+  freed->addresses[freed->end++ % HWI_CLASS_DEPTH] = address;
+  freed->count += freed->count < HWI_CLASS_DEPTH;
+}
+
+/* Which of the places below ELSEWHERE `address` is, or ELSEWHERE. */
+static inline unsigned hwi_places_find(struct hwi_places *places, uint8_t class, uint64_t address)
+{
+  struct hwi_freed *freed = &places->freed[class];
+  unsigned count = freed->count < HWI_PLACE_FREED ? freed->count : HWI_PLACE_FREED;
+  for (unsigned place = 0; place < count; place++)
+    if (*hwi_freed_at(freed, place) == address)
+      return place;
+  return address == places->top ? HWI_PLACE_TOP : HWI_PLACE_ELSEWHERE;
+}
+
+/* Takes the freed block at `place` < HWI_PLACE_FREED out and returns its address; 0: none was freed there. */
+static inline uint64_t hwi_places_take(struct hwi_places *places, uint8_t class, unsigned place)
+{
+  struct hwi_freed *freed = &places->freed[class];
+  if (place >= freed->count)
+    return 0;
+  uint64_t address = *hwi_freed_at(freed, place);
+  for (; place > 0; place--)
+    *hwi_freed_at(freed, place) = *hwi_freed_at(freed, place - 1);
+  freed->end--;
+  freed->count--;
+  return address;
+}
+
+/* A block was placed at TOP or ELSEWHERE. */
+static inline void hwi_places_move_top(struct hwi_places *places, uint64_t address, uint64_t granules)
+{
+  places->top = address + granules * 16;
+}
+
+#endif
