@@ -13,8 +13,6 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   if (report->leaks && !by_stack)
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks needs stacks: group by stack, function, file, line or module; or use "
                                       "--cost live");
-  if (report->thread != NULL && report->by == HWI_BY_SIZE)
-    return hwi_fail(HWI_EXIT_TROUBLE, "sizes are not kept by thread: leave --thread or --by size out");
   return 0;
 }
 

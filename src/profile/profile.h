@@ -68,6 +68,12 @@ struct hwi_size {
   uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls;
 };
 
+/* Block sizes of one thread, for --thread. */
+struct hwi_thread_size {
+  uint32_t thread, size; /* size: an index into the profile's sizes */
+  uint64_t calls, temporary_calls, peak_blocks, live_blocks;
+};
+
 struct hwi_profile_thread {
   uint32_t image, number, tid;
   uint8_t policy, priority;
@@ -119,6 +125,8 @@ struct hwi_profile {
   uint32_t thread_count;
   const struct hwi_thread_stack *thread_stacks;
   uint32_t thread_stack_count;
+  const struct hwi_thread_size *thread_sizes;
+  uint32_t thread_size_count; /* by thread */
   const struct hwi_stack_size *stack_sizes;
   uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
   const struct hwi_time_point *timeline;

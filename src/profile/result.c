@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/grow.h"
+
 /* The cells, stack by stack: those of stack s are numbers[start[s]] to numbers[start[s + 1] - 1]. */
 struct by_stack {
   uint32_t *numbers;
@@ -228,6 +230,86 @@ static bool fill_sizes(struct hwi_result *result)
   return true;
 }
 
+/* --- threads and sizes --- */
+
+/* The cells, thread by thread, and where the pair of a size is in the list while one thread is summed up. */
+struct by_thread {
+  uint32_t *numbers;
+  uint32_t *start; /* as in struct by_stack */
+  size_t *pair;    /* by size number: its index in the list plus one; 0: none yet */
+};
+
+static bool order_by_thread(const struct hwi_tally *tally, struct by_thread *order)
+{
+  order->numbers = calloc(tally->cell_count, sizeof *order->numbers);
+  order->start = calloc(tally->thread_count + 2, sizeof *order->start);
+  order->pair = calloc(tally->size_count, sizeof *order->pair);
+  if (!order->numbers || !order->start || !order->pair)
+    return false;
+  uint32_t *next = order->start + 1;
+  for (uint32_t i = 1; i < tally->cell_count; i++)
+    order->start[hwi_tally_cell(tally, i)->thread + 2]++;
+  for (size_t t = 1; t <= tally->thread_count; t++)
+    next[t] += next[t - 1];
+  for (uint32_t i = 1; i < tally->cell_count; i++)
+    order->numbers[next[hwi_tally_cell(tally, i)->thread]++] = i;
+  return true;
+}
+
+/* A growing list. */
+struct pairs {
+  struct hwi_thread_size *items;
+  size_t count, capacity;
+};
+
+static uint32_t index_of_size(const struct hwi_profile *profile, uint64_t size)
+{
+  const struct hwi_size wanted = {.size = size};
+  const struct hwi_size *found =
+      bsearch(&wanted, profile->sizes, profile->size_count, sizeof *profile->sizes, compare_size_rows);
+  return (uint32_t)(found - profile->sizes);
+}
+
+static bool sum_thread(const struct hwi_result *result, const struct by_thread *order, uint32_t thread,
+                       struct pairs *pairs)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  size_t first = pairs->count;
+  for (uint32_t i = order->start[thread]; i < order->start[thread + 1]; i++) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, order->numbers[i]);
+    size_t *place = &order->pair[cell->size_number];
+    if (*place <= first) { /* none, or that of an earlier thread */
+      if (!hwi_grow((void **)&pairs->items, &pairs->capacity, pairs->count + 1, sizeof *pairs->items))
+        return false;
+      pairs->items[pairs->count++] =
+          (struct hwi_thread_size){.thread = thread, .size = index_of_size(&result->profile, cell->size)};
+      *place = pairs->count;
+    }
+    struct hwi_thread_size *pair = &pairs->items[*place - 1];
+    pair->calls += cell->calls;
+    pair->temporary_calls += cell->temporary_calls;
+    pair->peak_blocks += cell->peak_live;
+    pair->live_blocks += hwi_tally_live_at_end(tally, order->numbers[i]);
+  }
+  return true;
+}
+
+/* After the sizes, to which the pairs refer. */
+static bool fill_thread_sizes(struct hwi_result *result)
+{
+  struct by_thread order = {0};
+  struct pairs pairs = {0};
+  bool done = order_by_thread(&result->replay.tally, &order);
+  for (uint32_t thread = 0; done && thread < result->replay.tally.thread_count; thread++)
+    done = sum_thread(result, &order, thread, &pairs);
+  result->profile.thread_sizes = pairs.items;
+  result->profile.thread_size_count = (uint32_t)pairs.count;
+  free(order.numbers);
+  free(order.start);
+  free(order.pair);
+  return done;
+}
+
 /* --- threads --- */
 
 static void describe_thread(struct hwi_profile_thread *thread, const struct hwi_trace *trace)
@@ -285,7 +367,8 @@ bool hwi_result_fill(struct hwi_result *result)
   profile->timeline = replay->timeline.points;
   profile->timeline_count =
       hwi_timeline_finish(&replay->timeline, profile->duration_ns, replay->level.bytes, replay->level.blocks);
-  return fill_stacks(result) && fill_pairs(result) && fill_sizes(result) && fill_threads(result);
+  return fill_stacks(result) && fill_pairs(result) && fill_sizes(result) && fill_thread_sizes(result) &&
+         fill_threads(result);
 }
 
 void hwi_result_release(struct hwi_result *result)
@@ -293,6 +376,7 @@ void hwi_result_release(struct hwi_result *result)
   free((void *)result->profile.stacks);
   free((void *)result->profile.stack_sizes);
   free((void *)result->profile.thread_stacks);
+  free((void *)result->profile.thread_sizes);
   free((void *)result->profile.sizes);
   free((void *)result->profile.threads);
   free((void *)result->profile.images);

@@ -1,4 +1,5 @@
 /* report_json.c - the report for programs: everything the model knows, nothing folded, times in nanoseconds */
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/evidence.h"
@@ -188,21 +189,30 @@ static void write_modules(struct hwi_json *json, const struct hwi_profile *profi
   hwi_json_end_array(json);
 }
 
-static void write_sizes(struct hwi_json *json, const struct hwi_profile *profile)
+/* Narrowed to some threads: what they allocated, and no maximum, which is not kept by thread. */
+static void write_sizes(struct writer *writer)
 {
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  const char *thread = writer->report->options.thread;
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, thread);
+  json->failed |= amounts == NULL;
   hwi_json_begin_array(json, "sizes");
-  for (uint32_t i = 0; i < profile->size_count; i++) {
-    const struct hwi_size *size = &profile->sizes[i];
+  for (uint32_t i = 0; i < profile->size_count && amounts != NULL; i++) {
+    if (thread != NULL && amounts[i].calls == 0)
+      continue;
     hwi_json_begin_object(json, NULL);
-    hwi_json_number(json, "size", size->size);
-    hwi_json_number(json, "calls", size->calls);
-    hwi_json_number(json, "temporary_calls", size->temporary_calls);
-    hwi_json_number(json, "peak_blocks", size->peak_blocks);
-    hwi_json_number(json, "own_peak_blocks", size->own_peak_blocks);
-    hwi_json_number(json, "live_blocks", size->live_blocks);
+    hwi_json_number(json, "size", profile->sizes[i].size);
+    hwi_json_number(json, "calls", amounts[i].calls);
+    hwi_json_number(json, "temporary_calls", amounts[i].temporary_calls);
+    hwi_json_number(json, "peak_blocks", amounts[i].peak_blocks);
+    if (thread == NULL)
+      hwi_json_number(json, "own_peak_blocks", profile->sizes[i].own_peak_blocks);
+    hwi_json_number(json, "live_blocks", amounts[i].live_blocks);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
+  free(amounts);
 }
 
 static void write_timeline(struct hwi_json *json, const struct hwi_profile *profile)
@@ -375,7 +385,7 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   hwi_json_begin_object(json, NULL);
   write_run(writer);
   write_question(writer);
-  write_sizes(json, writer->profile);
+  write_sizes(writer);
   write_timeline(json, writer->profile);
   write_threads(writer);
   write_modules(json, writer->profile);

@@ -122,6 +122,38 @@ static void amounts_of_threads(struct hwi_selection *selection, const struct hwi
   }
 }
 
+static struct hwi_amount amount_of_blocks(uint64_t size, uint64_t calls, uint64_t peak_blocks, uint64_t live_blocks)
+{
+  return (struct hwi_amount){.calls = calls,
+                             .bytes = calls * size,
+                             .live_blocks = live_blocks,
+                             .live_bytes = live_blocks * size,
+                             .peak_blocks = peak_blocks,
+                             .peak_bytes = peak_blocks * size};
+}
+
+struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const char *thread)
+{
+  struct hwi_amount *amounts = calloc((size_t)profile->size_count + 1, sizeof *amounts);
+  if (amounts == NULL)
+    return NULL;
+  for (uint32_t i = 0; i < profile->size_count && thread == NULL; i++) {
+    const struct hwi_size *size = &profile->sizes[i];
+    amounts[i] = amount_of_blocks(size->size, size->calls, size->peak_blocks, size->live_blocks);
+    amounts[i].temporary_calls = size->temporary_calls;
+  }
+  for (uint32_t i = 0; i < profile->thread_size_count && thread != NULL; i++) {
+    const struct hwi_thread_size *share = &profile->thread_sizes[i];
+    if (!hwi_thread_matches(&profile->threads[share->thread], thread))
+      continue;
+    struct hwi_amount amount =
+        amount_of_blocks(profile->sizes[share->size].size, share->calls, share->peak_blocks, share->live_blocks);
+    amount.temporary_calls = share->temporary_calls;
+    hwi_amount_add(&amounts[share->size], &amount);
+  }
+  return amounts;
+}
+
 /* The largest cost first; then what was allocated in all, then the number, so that a report comes out the same each time. */
 static int compare_stacks(const void *left, const void *right, void *context)
 {
@@ -156,8 +188,6 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
     amounts_of_threads(selection, profile, options->thread);
   else
     amounts_of_all(selection, profile);
-  for (uint32_t i = 0; i < profile->thread_count; i++)
-    selection->thread_count += hwi_thread_matches(&profile->threads[i], options->thread);
   for (uint32_t i = 1; i < profile->stack_count; i++) {
     const struct hwi_amount *amount = &selection->amounts[i];
     if (amount->calls == 0 || (filter != NULL && !filter->keep(filter->context, i)))

@@ -22,7 +22,6 @@ struct hwi_selection {
   struct hwi_amount selected;    /* the sum over `stacks` */
   struct hwi_amount few_calls;   /* of stacks with fewer calls than asked for */
   uint32_t few_calls_count;
-  uint32_t thread_count; /* threads whose stacks are here */
 };
 
 /* Asked for each stack that allocated; false: it is left out. */
@@ -43,6 +42,10 @@ struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals);
 enum hwi_cost hwi_report_cost(const struct hwi_report_options *options); /* with the default replaced */
 bool hwi_cost_is_bytes(enum hwi_cost cost);                              /* else calls */
 struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost);
+
+/* What was allocated in each size, by index of the profile's sizes, by threads that match `thread` (NULL: all). To be freed;
+ * NULL: no memory. */
+struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const char *thread);
 
 bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern); /* NULL: any */
 

@@ -78,18 +78,29 @@ void hwi_text_heading(struct hwi_text *text, const char *heading, const char *op
   hwi_text_end(text, HWI_BOLD);
 }
 
+void hwi_text_narrowing_to_threads(struct hwi_text *text, const struct hwi_amount *theirs)
+{
+  const char *pattern = text->report->options.thread;
+  if (pattern == NULL)
+    return;
+  const struct hwi_profile *profile = text->profile;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < profile->thread_count; i++)
+    count += hwi_thread_matches(&profile->threads[i], pattern);
+  struct hwi_amount run = hwi_amount_of_run(&profile->totals);
+  uint64_t cost = hwi_amount_cost(theirs, text->cost), all = hwi_amount_cost(&run, text->cost);
+  hwi_line_puts(&text->line, "  allocated by ");
+  hwi_line_counted(&text->line, count, "thread");
+  hwi_line_printf(&text->line, " of %s (--thread ", hwi_count_text(profile->thread_count).text);
+  hwi_line_clean(&text->line, pattern);
+  hwi_line_printf(&text->line, "): %s, %s of the run", hwi_cost_text(cost, text->cost).text,
+                  cost > 0 ? hwi_share_text(cost, all).text : "nothing");
+  hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+}
+
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection)
 {
-  uint64_t cost = hwi_amount_cost(&selection->selected, text->cost);
-  if (text->report->options.thread != NULL) {
-    hwi_line_puts(&text->line, "  allocated by ");
-    hwi_line_counted(&text->line, selection->thread_count, "thread");
-    hwi_line_printf(&text->line, " of %s (--thread ", hwi_count_text(text->profile->thread_count).text);
-    hwi_line_clean(&text->line, text->report->options.thread);
-    hwi_line_printf(&text->line, "): %s, %s of the run", hwi_cost_text(cost, text->cost).text,
-                    cost > 0 ? hwi_share_text(cost, hwi_amount_cost(&selection->all, text->cost)).text : "nothing");
-    hwi_text_end_wrapped(text, 4, HWI_PLAIN);
-  }
+  hwi_text_narrowing_to_threads(text, &selection->selected);
   if (text->runtime == NULL)
     return;
   hwi_line_puts(&text->line, "  ");

@@ -64,6 +64,9 @@ void hwi_text_heading(struct hwi_text *text, const char *heading, const char *op
 /* Below a heading: what the ranking is narrowed to, and what was left out of it. */
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection);
 
+/* The part of it that is about --thread; `theirs`: what these threads allocated. */
+void hwi_text_narrowing_to_threads(struct hwi_text *text, const struct hwi_amount *theirs);
+
 /* "   1   148.9 MB  36.1 %": rank 0 leaves its place blank. */
 enum { HWI_RANK_CELLS = 4, HWI_AMOUNT_CELLS = 12, HWI_SHARE_CELLS = 8 };
 void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t all);

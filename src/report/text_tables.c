@@ -126,31 +126,32 @@ static void finish_size(struct hwi_text *text, uint32_t index)
 {
   const struct hwi_size *size = &text->profile->sizes[index];
   hwi_line_right(&text->line, hwi_count_text(size->size).text, HWI_AMOUNT_CELLS);
-  hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
+  if (text->report->options.thread == NULL) /* is not kept by thread */
+    hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
 }
 
 void hwi_text_sizes(struct hwi_text *text)
 {
   const struct hwi_profile *profile = text->profile;
+  const char *thread = text->report->options.thread;
   struct row *rows = create_rows(text, profile->size_count);
-  if (rows == NULL)
-    return;
-  for (uint32_t i = 0; i < profile->size_count; i++) {
-    const struct hwi_size *size = &profile->sizes[i];
-    rows[i] = (struct row){.index = i,
-                           .amount = {.calls = size->calls,
-                                      .bytes = size->calls * size->size,
-                                      .temporary_calls = size->temporary_calls,
-                                      .live_blocks = size->live_blocks,
-                                      .live_bytes = size->live_blocks * size->size,
-                                      .peak_blocks = size->peak_blocks,
-                                      .peak_bytes = size->peak_blocks * size->size}};
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, thread);
+  struct hwi_amount sum = {0};
+  for (uint32_t i = 0; i < profile->size_count && rows != NULL && amounts != NULL; i++) {
+    rows[i] = (struct row){.index = i, .amount = amounts[i]};
+    hwi_amount_add(&sum, &amounts[i]);
   }
   hwi_text_heading(text, "Block sizes", "[--by stack|function|file|line|module|thread|size]");
+  hwi_text_narrowing_to_threads(text, &sum);
   hwi_text_amount_titles(text);
   hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS);
-  hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
+  if (thread == NULL)
+    hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
   hwi_text_end(text, HWI_DIM);
-  print_rows(text, rows, profile->size_count, finish_size);
+  if (rows != NULL && amounts != NULL)
+    print_rows(text, rows, profile->size_count, finish_size);
+  else
+    text->line.failed = true;
+  free(amounts);
   free(rows);
 }

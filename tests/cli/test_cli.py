@@ -50,7 +50,6 @@ def test_version(hw):
     (["report", "a", "b"], "report takes one trace, not 2; 'b' is one too many"),
     (["report", "--leaks", "--cost", "peak"], "--leaks ranks what is live at the end: leave --cost out"),
     (["report", "--children", "--pid", "1"], "--children shows all processes, --pid one: leave one of them out"),
-    (["report", "--by", "size", "--thread", "x"], "sizes are not kept by thread: leave --thread or --by size out"),
 ])
 def test_wrong_usage_says_what_to_do(hw, words, said):
     done = hw(*words)

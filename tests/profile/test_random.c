@@ -371,6 +371,17 @@ static void check_pairs(const struct hwi_profile *p)
     calls += s->calls;
   }
   assert_int_equal(calls, p->totals.allocation_calls);
+  calls = 0;
+  for (uint32_t i = 0; i < p->thread_size_count; i++) {
+    const struct hwi_thread_size *s = &p->thread_sizes[i];
+    struct naive_sum sum = naive_sum(&naive, of(p->threads[s->thread].number, NAIVE_ANY, p->sizes[s->size].size));
+    assert_int_equal(s->calls, sum.calls);
+    assert_int_equal(s->temporary_calls, sum.temporary);
+    assert_int_equal(s->peak_blocks, sum.peak_blocks);
+    assert_int_equal(s->live_blocks, sum.live_blocks);
+    calls += s->calls;
+  }
+  assert_int_equal(calls, p->totals.allocation_calls);
 }
 
 /* The bytes live after event i; what was live at the start of a slice counts as in it. */

@@ -101,7 +101,6 @@ static void threads_narrow_the_amounts(void **state)
   (void)state;
   report.options.thread = "81240"; /* by id */
   build(HWI_BY_FUNCTION);
-  assert_int_equal(selection.thread_count, 1);
   assert_int_equal(selection.stack_count, 1);
   assert_int_equal(find("cloud_from_msg")->self.calls, 1204);
   assert_int_equal(find("cloud_from_msg")->self.peak_bytes, 4000000);

@@ -159,6 +159,18 @@ def test_one_thread(hw, trace):
     assert "allocated by 1 thread of 2" in report(hw, trace, "--thread", "work*")
 
 
+def test_sizes_of_one_thread(hw, trace):
+    found = document(hw, trace, "--thread", "work*")
+    of_all = {s["size"]: s["calls"] for s in document(hw, trace)["sizes"]}
+    sizes = {s["size"]: s["calls"] for s in found["sizes"]}
+    assert sum(sizes.values()) == found["by_thread"][0]["allocation_calls"]
+    assert sizes[100] >= 5000 and 1152 not in sizes  # the worker churns, main has the tracks
+    assert all(calls <= of_all[size] for size, calls in sizes.items())
+    text = report(hw, trace, "--thread", "work*", "--by", "size", "--cost", "calls")
+    assert "allocated by 1 thread of 2" in text and "most at once" not in text
+    assert re.search(rf"^ *1 +{sizes[100]:,} .* 100$", text, re.M)
+
+
 def test_min_calls_leaves_out_and_says_so(hw, trace):
     assert all(s["calls"] >= 30 for s in document(hw, trace, "--min-calls", "30")["top"])
     assert "with fewer calls (--min-calls)" in report(hw, trace, "--min-calls", "30")

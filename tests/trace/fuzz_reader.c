@@ -52,6 +52,9 @@ static uint64_t read_everything(const struct hwi_profile *p)
   for (uint32_t i = 0; i < p->thread_stack_count; i++)
     if (p->thread_stacks[i].thread >= p->thread_count || p->thread_stacks[i].stack >= p->stack_count)
       abort();
+  for (uint32_t i = 0; i < p->thread_size_count; i++)
+    if (p->thread_sizes[i].thread >= p->thread_count || p->thread_sizes[i].size >= p->size_count)
+      abort();
   for (uint32_t i = 0; i < p->thread_count; i++)
     sum += strnlen(p->threads[i].name, sizeof p->threads[i].name) + p->threads[i].image;
   if (p->timeline_count > 2000)
