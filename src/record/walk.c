@@ -4,6 +4,9 @@
  * its walk loaded. A new walk goes outward from the caller only until it meets a kept frame (same pc, sp and bp); the rest is
  * not walked again but verified.
  *
+ * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the return
+ * address into its caller is not. Then the frames inward of that word are walked, and what is outward of it is met.
+ *
  * Why that is right: the step from a frame to its caller is a function of (pc, sp, bp) and of the words that it loads, as
  * the CFI of loaded code is constant; and where a frame finds its CFA by sp and its caller's bp in memory, not even of bp,
  * which such code is free to use for anything. So if the frames are equal and every word that the kept walk loaded from there on is
@@ -60,6 +63,29 @@ static inline bool is_unchanged(const struct hwi_word *words, uint32_t count)
   return true;
 }
 
+/* How many words, from the outermost frame's on, are unchanged. */
+static uint32_t unchanged_count(const struct hwi_word *words, uint32_t count)
+{
+  uint32_t i = 0;
+  while (i < count && !difference(&words[i]))
+    i++;
+  return i;
+}
+
+/* Is every word unchanged that was loaded from this kept frame on? Else no frame can be met but those outward of the word
+ * that changed. */
+static bool is_met(const struct hwi_kept *kept, struct hwi_walk *walk)
+{
+  uint32_t words = kept->frames[walk->met - 1].words;
+  if (walk->is_checked || is_unchanged(kept->words, words))
+    return true;
+  uint32_t unchanged = unchanged_count(kept->words, words);
+  walk->is_checked = true;
+  while (walk->met > 0 && kept->frames[walk->met - 1].words > unchanged)
+    walk->met--;
+  return false;
+}
+
 static bool make_room_fresh(struct hwi_lane *lane, uint32_t count)
 {
   if (count < lane->fresh_room)
@@ -85,10 +111,11 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
     while (may_splice && walk->met > 0 && kept[walk->met - 1].sp < at.sp)
       walk->met--;
     if (may_splice && walk->met > 0 && is_at(&kept[walk->met - 1], at.pc, at.sp, at.bp) && walk->keepable) {
-      kept[walk->met - 1].bp = at.bp;
-      if (is_unchanged(lane->kept.words, kept[walk->met - 1].words))
+      struct hwi_frame *frame = &kept[walk->met - 1];
+      if (is_met(&lane->kept, walk)) {
+        frame->bp = at.bp;
         return HWI_WALK_MET;
-      may_splice = false;
+      }
     }
     if (!make_room_fresh(lane, walk->fresh_count))
       return HWI_WALK_TOO_DEEP;

@@ -1,0 +1,122 @@
+/* test_walk.c - a walk takes no more steps than the stack has changed, and says the same as a full one
+ *
+ * Breaks if a stack of which only a return address in the middle is another is walked to its end. Work is counted in
+ * frames, never in time.
+ */
+#include "record/walk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record/modules.h"
+#include "record/nodes.h"
+#include "record/step.h"
+
+enum { DEPTH_LIMIT = 256, LEVELS = 100 };
+
+#define SEPARATE __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
+
+static char path[64];
+static struct hwi_lane lane;
+
+static int begin(void **state)
+{
+  (void)state;
+  struct hw_trace_header header = {.pid = 1};
+  snprintf(path, sizeof path, "/tmp/heapwright-test-walk-%d.hwt", (int)getpid());
+  unlink(path);
+  hwi_nodes_init();
+  assert_true(hwi_modules_init());
+  hwi_session.clock = HW_CLOCK_TSC;
+  hwi_session.options.depth = DEPTH_LIMIT;
+  assert_int_equal(hwi_writer_open(&hwi_session.writer, path, 64 << 20, &header), 0);
+  hwi_session.header = hwi_session.writer.header;
+  atomic_store(&hwi_session.phase, HWI_PHASE_ON);
+  hwi_walk_forget(&lane);
+  return 0;
+}
+
+static int end(void **state)
+{
+  (void)state;
+  hwi_writer_close(&hwi_session.writer);
+  return unlink(path);
+}
+
+struct walked { /* what one walk did */
+  uint32_t steps, node;
+};
+
+static uint32_t depth_of_full_walk(const struct hwi_caller *caller)
+{
+  struct hwi_walk walk;
+  assert_int_equal(hwi_walk_outward(&lane, caller, false, &walk), HWI_WALK_OUTERMOST);
+  return walk.fresh_count;
+}
+
+/* As an entry point would: its caller's stack is recorded, and compared with a full walk. */
+static SEPARATE struct walked probe(void)
+{
+  struct hwi_caller caller = HWI_CALLER();
+  struct hwi_walk walk;
+  if (!hwi_range_enter(&lane.range, caller.sp))
+    hwi_walk_forget(&lane);
+  enum hwi_walk_end how = hwi_walk_outward(&lane, &caller, true, &walk);
+  struct walked walked = {walk.fresh_count, hwi_walk(&lane, &caller, HW_ENTRY_MALLOC)};
+  uint32_t depth = depth_of_full_walk(&caller);
+  assert_int_equal(walk.fresh_count + (how == HWI_WALK_MET ? walk.met : 0), depth);
+  assert_int_equal(lane.kept.frame_count, depth);
+  return walked;
+}
+
+static SEPARATE struct walked middle(void)
+{
+  struct walked walked = probe();
+  __asm__ volatile("" : : : "memory");
+  return walked;
+}
+
+static SEPARATE void two_lines(void)
+{
+  struct walked one[3], other[3];
+  for (int i = 0; i < 3; i++) {
+    one[i] = middle();
+    __asm__ volatile("" : : : "memory");
+    other[i] = middle();
+  }
+  for (int i = 1; i < 3; i++) {
+    assert_in_range(one[i].steps, 1, 3);
+    assert_in_range(other[i].steps, 1, 3);
+    assert_int_equal(one[i].node, one[0].node);
+    assert_int_equal(other[i].node, other[0].node);
+  }
+  assert_int_not_equal(one[0].node, other[0].node);
+}
+
+static SEPARATE void descend(int levels, void (*then)(void))
+{
+  if (levels)
+    descend(levels - 1, then);
+  else
+    then();
+  __asm__ volatile("" : : : "memory");
+}
+
+static void test_another_line_of_the_same_caller(void **state)
+{
+  (void)state;
+  descend(LEVELS, two_lines);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_another_line_of_the_same_caller),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}
