@@ -285,8 +285,8 @@ static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller
     end = hwi_walk_outward(lane, caller, false, &walk);
   }
   struct hwi_kept *kept = &lane->kept;
-  if (end == HWI_WALK_TOO_DEEP && walk.fresh_count >= INNER)
-    return node_of_inner_end(lane, entry);
+  if (end == HWI_WALK_TOO_DEEP) /* a walk without memory for a single frame ends so, too */
+    return walk.fresh_count >= INNER ? node_of_inner_end(lane, entry) : HWI_NODE_UNKNOWN;
   if (end == HWI_WALK_LOST)
     hwi_session_count(&hwi_session.unfinished, &hwi_session.header->unfinished_stacks);
   uint32_t base = end == HWI_WALK_MET ? walk.met : 0;

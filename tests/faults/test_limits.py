@@ -38,9 +38,10 @@ def outcome(process):
     return process.returncode, process.stdout, process.stderr
 
 
-def is_silent_at_the_end(report):
-    return any(interval["until_ns"] is None or interval["until_ns"] >= report["duration_ns"] * 0.99
-               for interval in report["silent_intervals"])
+def why_silent_at_the_end(report):
+    last = report["images"][0]["silences"][-1]
+    assert 0 < last["from_ns"] <= report["duration_ns"] and "until_ns" not in last
+    return last["why"]
 
 
 def test_size_limit(busy, preload):
@@ -49,6 +50,7 @@ def test_size_limit(busy, preload):
     assert outcome(recording.process) == plain
     assert recording.header.state == 2
     assert 0 < recording.report["allocation_calls"] < 2000000
+    assert "limit" in why_silent_at_the_end(recording.report)
     assert "limit" in recording.hw("report", recording.trace).stdout
 
 
@@ -63,6 +65,7 @@ def test_full_disk(busy, preload, tmp_path):
         assert outcome(recording.process) == plain
         assert recording.header.state == 3
         assert 0 < recording.report["allocation_calls"] < 2000000
+        assert "disk" in why_silent_at_the_end(recording.report)
         assert "disk" in recording.hw("report", recording.trace).stdout
     finally:
         subprocess.run(["umount", "-l", disk])
@@ -73,6 +76,7 @@ def test_file_size_limit(busy, preload):
     recording = preload([program], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20)))
     assert outcome(recording.process) == plain
     assert recording.header.state == 2
+    assert "limit" in why_silent_at_the_end(recording.report)
     assert recording.trace.stat().st_size <= 4 << 20
 
 

@@ -1,9 +1,10 @@
 /* until_killed.c - allocates blocks of 777 bytes and frees them until somebody kills it, counting in a file that outlives it
  * Usage: until_killed COUNTS ENDING THREADS. COUNTS gets a pair of uint64_t a thread: allocations and frees that returned.
- * ENDING: forever, or abort, _exit, segv, exec, overflow after 50,000 blocks. */
+ * ENDING: forever, or grow (nothing is freed), or abort, _exit, segv, exec, overflow after 50,000 blocks. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,11 +41,12 @@ static void end(void)
 static void *work(void *argument)
 {
   volatile uint64_t *mine = counts[(intptr_t)argument];
+  bool grows = !strcmp(ending, "grow");
   void *held[HELD] = {0};
   for (uint64_t i = 0;; i++) {
     if (i == BLOCKS_BEFORE_END)
       end();
-    if (held[i % HELD]) {
+    if (held[i % HELD] && !grows) {
       free(held[i % HELD]);
       mine[1]++;
     }
