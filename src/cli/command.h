@@ -22,6 +22,7 @@ struct hwi_command {
   const char *summary;              /* a line without a full stop, for the list of commands */
   const char *usage;                /* what follows "heapwright NAME", e.g. "[options] [TRACE]" */
   const char *details;              /* for help, behind the options: paragraphs, examples; "" is fine */
+  void (*print_more)(void);         /* help that is not known beforehand, behind the details; NULL: none */
   const struct hwi_option *options; /* ended by one whose name is NULL */
   const void *defaults;             /* the values that the options change; copied before each parse */
   size_t values_bytes;              /* of *defaults */
@@ -35,6 +36,7 @@ struct hwi_command {
 extern const struct hwi_command hwi_command_record;
 extern const struct hwi_command hwi_command_report;
 extern const struct hwi_command hwi_command_control;
+extern const struct hwi_command hwi_command_export;
 extern const struct hwi_command hwi_command_import;
 
 extern const struct hwi_command *const hwi_commands[]; /* in the order of help, ended by NULL */

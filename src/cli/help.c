@@ -59,4 +59,6 @@ void hwi_help_command(const struct hwi_command *command)
   printf("  -h, --%-*s%s\n", HELP_COLUMN - 8, "help", "this text");
   if (*command->details != '\0')
     printf("\n%s", command->details);
+  if (command->print_more != NULL)
+    command->print_more();
 }

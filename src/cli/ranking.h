@@ -19,6 +19,26 @@ struct hwi_ranking {
 
 extern const char *const hwi_frames_names[]; /* the words of --frames */
 
+/* Rows of a command's table of options for what is chosen of a recording, for `struct hwi_report_options field` in its
+ * `struct values`. */
+/* clang-format off */
+#define HWI_CHOOSING_OPTIONS(field) \
+  {.name = "min-calls",                                                                                                \
+   .kind = HWI_OPTION_COUNT,                                                                                           \
+   .off = offsetof(struct values, field.min_calls),                                                                    \
+   .value = "N",                                                                                                       \
+   .help = "leave out stacks with fewer calls (default: 1)"},                                                          \
+  {.name = "thread",                                                                                                   \
+   .kind = HWI_OPTION_TEXT,                                                                                            \
+   .off = offsetof(struct values, field.thread),                                                                       \
+   .value = "PATTERN",                                                                                                 \
+   .help = "only what threads of this name (with * and ?) or id allocated"},                                           \
+  {.name = "leaks",                                                                                                    \
+   .kind = HWI_OPTION_ON,                                                                                              \
+   .off = offsetof(struct values, field.leaks),                                                                        \
+   .help = "what is still allocated at the end, without the runtime's own blocks"}
+/* clang-format on */
+
 /* Rows of the command's table of options, for `struct hwi_ranking field` in its `struct values`. */
 /* clang-format off */
 #define HWI_RANKING_OPTIONS(field)                                                                                     \
@@ -39,20 +59,7 @@ extern const char *const hwi_frames_names[]; /* the words of --frames */
    .off = offsetof(struct values, field.report.top),                                                                   \
    .value = "N",                                                                                                       \
    .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},                                                 \
-  {.name = "min-calls",                                                                                                \
-   .kind = HWI_OPTION_COUNT,                                                                                           \
-   .off = offsetof(struct values, field.report.min_calls),                                                             \
-   .value = "N",                                                                                                       \
-   .help = "leave out stacks with fewer calls (default: 1)"},                                                          \
-  {.name = "thread",                                                                                                   \
-   .kind = HWI_OPTION_TEXT,                                                                                            \
-   .off = offsetof(struct values, field.report.thread),                                                                \
-   .value = "PATTERN",                                                                                                 \
-   .help = "only what threads of this name (with * and ?) or id allocated"},                                           \
-  {.name = "leaks",                                                                                                    \
-   .kind = HWI_OPTION_ON,                                                                                              \
-   .off = offsetof(struct values, field.report.leaks),                                                                 \
-   .help = "what is still allocated at the end, without the runtime's own blocks"},                                    \
+  HWI_CHOOSING_OPTIONS(field.report),                                                                                  \
   {.name = "frames",                                                                                                   \
    .kind = HWI_OPTION_CHOICE,                                                                                          \
    .off = offsetof(struct values, field.frames),                                                                       \

@@ -73,16 +73,19 @@ static bool is_folder_of_traces(const char *path)
   return !children && is_folder(path);
 }
 
-int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile)
+int hwi_reading_find(const char *path, char *found, size_t found_bytes)
 {
-  enum { PATH_BYTES = 4096 };
   struct hwi_error error = {0};
-  char newest[PATH_BYTES];
-  if (is_folder_of_traces(path)) {
-    if (hwi_profile_newest(path, newest, sizeof newest, &error) < 0)
-      return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-    path = newest;
-  }
+  if (!is_folder_of_traces(path))
+    snprintf(found, found_bytes, "%s", path);
+  else if (hwi_profile_newest(path, found, found_bytes, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  return 0;
+}
+
+static int read_recording(const struct hwi_reading *reading, const char *path, const struct hwi_block_sink *sink,
+                          struct hwi_profile **profile, struct hwi_error *error)
+{
   struct progress progress = {.percent = NO_PERCENT};
   clock_gettime(CLOCK_MONOTONIC, &progress.began);
   struct hwi_profile_options wanted = {
@@ -90,12 +93,33 @@ int hwi_reading_profile(const struct hwi_reading *reading, const char *path, str
                 : reading->pid != 0 ? HWI_IMAGES_PID
                                     : HWI_IMAGES_LARGEST,
       .pid = (uint32_t)reading->pid,
+      .sink = sink,
       .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,
       .progress_context = &progress,
   };
-  int status = hwi_profile_create(profile, path, &wanted, &error);
+  int status = hwi_profile_create(profile, path, &wanted, error);
   end_progress(&progress);
-  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+  return status;
+}
+
+int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile)
+{
+  char found[HWI_READING_PATH_BYTES];
+  struct hwi_error error = {0};
+  int status = hwi_reading_find(path, found, sizeof found);
+  if (status != 0)
+    return status;
+  return read_recording(reading, found, NULL, profile, &error) < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
+
+int hwi_reading_replay(const struct hwi_reading *reading, const char *path, const struct hwi_block_sink *sink,
+                       struct hwi_error *error)
+{
+  struct hwi_profile *profile;
+  int status = read_recording(reading, path, sink, &profile, error);
+  if (status == 0)
+    hwi_profile_destroy(profile);
+  return status;
 }
 
 /* --- names --- */

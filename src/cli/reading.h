@@ -10,6 +10,8 @@
 #include "profile/profile.h"
 #include "report/report.h"
 
+enum { HWI_READING_PATH_BYTES = 4096 };
+
 /* Part of a command's values. */
 struct hwi_reading {
   bool children;
@@ -39,6 +41,14 @@ int hwi_reading_check(const struct hwi_reading *reading);
 /* Reads the recording at `path`: a trace, its folder NAME.children, or a folder in which the newest is taken. Progress is
  * shown on a terminal. *profile is the caller's, to be given to hwi_profile_destroy. */
 int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
+
+/* The newest recording where `path` is a folder of recordings, else `path` itself. */
+int hwi_reading_find(const char *path, char *found, size_t found_bytes);
+
+/* Reads it again for the events, which go to `sink`; errors are those of hwi_profile_create. `path` is what hwi_reading_find
+ * has found. */
+int hwi_reading_replay(const struct hwi_reading *reading, const char *path, const struct hwi_block_sink *sink,
+                       struct hwi_error *error);
 
 /* The names of the files that ran. Several profiles may share them. */
 struct hwi_symbols;

@@ -205,8 +205,7 @@ static int stopped(struct session *s)
 
 static int end_image(struct session *s, struct active *a, bool leaves)
 {
-  if (leaves && s->options->sink &&
-      !hwi_block_events_leave(&s->result->replay, &a->image, a->number, a->head_ns, s->options->sink))
+  if (leaves && s->options->sink && !hwi_block_events_leave(&s->result->replay, &a->image, a->number, a->head_ns))
     return stopped(s);
   if (s->options->totals_only)
     hwi_totals_end_image(&s->result->replay, &a->image, a->head_ns, leaves);
@@ -228,7 +227,7 @@ static int apply(struct session *s, struct active *a, int count)
   const struct hwi_event *events = a->events + a->at;
   enum hwi_told told;
   if (s->options->sink)
-    told = hwi_block_events_apply(replay, &a->image, a->number, events, count, s->options->sink);
+    told = hwi_block_events_apply(replay, &a->image, a->number, events, count);
   else if (s->options->totals_only)
     told = hwi_totals_apply(replay, &a->image, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
   else
@@ -365,6 +364,7 @@ static int make_profile(struct session *s)
     return status;
   if (!hwi_replay_init(&s->result->replay, find_time_span(s)))
     return no_memory(s);
+  s->result->replay.sink = s->options->sink;
   status = replay_all(s);
   if (status == 0)
     status = describe_others(s);

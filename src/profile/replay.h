@@ -16,7 +16,8 @@ struct hwi_replay {
   struct hwi_tally tally;
   struct hwi_timeline timeline;
   struct hwi_level level;
-  uint64_t now_ns; /* since the start of the run; never falls */
+  const struct hwi_block_sink *sink; /* NULL: nobody wants the events */
+  uint64_t now_ns;                   /* since the start of the run; never falls */
 };
 
 bool hwi_replay_init(struct hwi_replay *replay, uint64_t expected_ns); /* false: no memory */

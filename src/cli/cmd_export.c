@@ -1,0 +1,212 @@
+/* cmd_export.c - heapwright export: a recording in another tool's format */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/ranking.h"
+#include "cli/reading.h"
+#include "cli/result_file.h"
+#include "cli/suggest.h"
+#include "export/compressed.h"
+#include "export/export.h"
+#include "symbols/symbols.h"
+
+struct values {
+  struct hwi_report_options report;
+  const char *output, *format;
+  struct hwi_reading reading;
+};
+
+static const struct values defaults = {.report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
+
+static const struct hwi_option options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, output),
+     .value = "FILE",
+     .help =
+         "the file to write; how it ends names the format, and .gz or .zst behind\nthat compresses it. '-' is stdout"},
+    {.name = "format",
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, format),
+     .value = "NAME",
+     .help = "the format, whatever FILE is called"},
+    {.name = "cost",
+     .kind = HWI_OPTION_CHOICE,
+     .off = offsetof(struct values, report.cost),
+     .choices = hwi_cost_names,
+     .help = "what formats with one figure show, and what others show first (default: peak)"},
+    HWI_CHOOSING_OPTIONS(report),
+    HWI_READING_OPTIONS(reading),
+    {0},
+};
+
+/* --- which format --- */
+
+static int unknown_format(const char *name)
+{
+  struct hwi_suggestion suggestion;
+  hwi_suggestion_init(&suggestion, name, strlen(name));
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++)
+    hwi_suggestion_offer(&suggestion, (*format)->name);
+  if (suggestion.best != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE, "there is no format '%s'; did you mean '%s'?", name, suggestion.best);
+  return hwi_fail(HWI_EXIT_TROUBLE, "there is no format '%s'; 'heapwright help export' lists them", name);
+}
+
+static int find_format(const struct values *values, const struct hwi_export_format **format)
+{
+  if (values->output == NULL || values->output[0] == '\0')
+    return hwi_fail(HWI_EXIT_TROUBLE, "export needs -o FILE, or -o - for stdout; 'heapwright help export' lists how "
+                                      "FILE may end");
+  if (values->format != NULL) {
+    *format = hwi_export_format_named(values->format);
+    return *format != NULL ? 0 : unknown_format(values->format);
+  }
+  if (strcmp(values->output, "-") == 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "stdout needs --format NAME; 'heapwright help export' lists the formats");
+  *format = hwi_export_format_of(values->output);
+  if (*format != NULL)
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE,
+                  "'%s' does not end like any format; 'heapwright help export' lists them, and "
+                  "--format NAME chooses one",
+                  values->output);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+  struct stat of_a, of_b;
+  return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino && of_a.st_dev == of_b.st_dev;
+}
+
+/* What the format cannot do. */
+static int check_format(const struct values *values, const struct hwi_export_format *format, const char *trace)
+{
+  bool to_stdout = strcmp(values->output, "-") == 0;
+  if (is_same_file(values->output, trace))
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s is the recording itself; name another file", values->output);
+  if (format->one_process && values->reading.children)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s holds one process: leave --children out, or choose one with --pid",
+                    format->name);
+  if (format->needs_file && (to_stdout || hwi_compression_of(values->output) != HWI_COMPRESSION_NONE))
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s can be written to a plain file only", format->name);
+  if (format->is_binary && to_stdout && isatty(STDOUT_FILENO) == 1)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s is no text for a terminal; name a file with -o, or use a pipe", format->name);
+  return 0;
+}
+
+/* --- the work --- */
+
+struct source {
+  const struct hwi_reading *reading;
+  const char *path;
+};
+
+static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
+{
+  const struct source *source = context;
+  return hwi_reading_replay(source->reading, source->path, sink, error);
+}
+
+static int write_compressed(const struct hwi_export_format *format, struct hwi_export_request *request,
+                            enum hwi_compression compression, struct hwi_error *error)
+{
+  FILE *out = request->out;
+  request->out = hwi_compressed_open(out, compression);
+  if (request->out == NULL)
+    return hwi_export_no_memory(error);
+  int status = hwi_export_write(format, request, error);
+  bool failed = ferror(request->out);
+  failed |= fclose(request->out) != 0;
+  request->out = out;
+  return status == HW_OK && failed && !ferror(out)
+             ? hwi_error_set(error, HW_ERR_IO, "compressing what was written failed: %m")
+             : status;
+}
+
+static int write_file(const struct values *values, const struct hwi_export_format *format,
+                      struct hwi_export_request *request)
+{
+  struct hwi_error error = {0};
+  struct hwi_result_file file;
+  enum hwi_compression compression = format->compresses ? HWI_COMPRESSION_NONE : hwi_compression_of(values->output);
+  int status = hwi_result_file_open(&file, values->output, &error);
+  if (status < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  request->out = file.out;
+  request->path = file.path != NULL ? file.path : values->output;
+  status = compression != HWI_COMPRESSION_NONE ? write_compressed(format, request, compression, &error)
+                                               : hwi_export_write(format, request, &error);
+  if (status == HW_OK)
+    status = hwi_result_file_commit(&file, &error);
+  else
+    hwi_result_file_abandon(&file);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path)
+{
+  struct hwi_profile *profile;
+  struct hwi_symbols *symbols;
+  struct source source = {&values->reading, path};
+  int status = hwi_reading_profile(&values->reading, path, &profile);
+  if (status != 0)
+    return status;
+  status = hwi_reading_symbols(&values->reading, &symbols);
+  if (status == 0) {
+    struct hwi_export_request request = {
+        .report = {.profile = profile, .names = hwi_reading_names(symbols), .options = values->report},
+        .replay = {replay, &source},
+    };
+    status = write_file(values, format, &request);
+    hwi_symbols_destroy(symbols);
+  }
+  hwi_profile_destroy(profile);
+  return status;
+}
+
+static int run(const void *given, int word_count, char **words)
+{
+  const struct values *values = given;
+  const struct hwi_export_format *format;
+  char path[HWI_READING_PATH_BYTES];
+  if (word_count > 1)
+    return hwi_fail(HWI_EXIT_TROUBLE, "export takes one trace, not %d; '%s' is one too many", word_count, words[1]);
+  int status = find_format(values, &format);
+  if (status == 0)
+    status = hwi_reading_check(&values->reading);
+  if (status == 0)
+    status = hwi_reading_find(word_count == 1 ? words[0] : ".", path, sizeof path);
+  if (status == 0)
+    status = check_format(values, format, path);
+  return status == 0 ? export_from(values, format, path) : status;
+}
+
+static void print_formats(void)
+{
+  enum { NAME_CELLS = 11, SUFFIX_CELLS = 19 };
+  puts("\nformats, and how FILE may end:");
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++)
+    printf("  %-*s %-*s %s\n", NAME_CELLS, (*format)->name, SUFFIX_CELLS, (*format)->suffixes[0], (*format)->summary);
+}
+
+const struct hwi_command hwi_command_export = {
+    .name = "export",
+    .summary = "write a recording in another tool's format",
+    .usage = "[options] [TRACE] -o FILE",
+    .details = "TRACE is a recording, its folder NAME.children, or a folder in which the newest is taken.\n"
+               "\n"
+               "examples:\n"
+               "  heapwright export app.hwt -o app.pb.gz     then: go tool pprof app.pb.gz\n"
+               "  heapwright export app.hwt -o app.folded --cost calls\n"
+               "                                             then: flamegraph.pl app.folded\n",
+    .print_more = print_formats,
+    .options = options,
+    .defaults = &defaults,
+    .values_bytes = sizeof(struct values),
+    .usage_status = HWI_EXIT_TROUBLE,
+    .run = run,
+};

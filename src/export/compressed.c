@@ -1,0 +1,121 @@
+/* compressed.c - streams that compress what is written to them */
+#include "export/compressed.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum {
+  BUFFER_BYTES = 1 << 16,
+  GZIP_WINDOW_BITS = 15 + 16, /* the largest window, and a gzip header around it */
+  GZIP_MEMORY_LEVEL = 8,
+  ZSTD_LEVEL = 3,
+};
+
+struct stream {
+  FILE *out;
+  z_stream gzip;
+  ZSTD_CCtx *zstd; /* NULL: gzip */
+  uint8_t buffer[BUFFER_BYTES];
+};
+
+static const char *const suffixes[] = {[HWI_COMPRESSION_GZIP] = ".gz", [HWI_COMPRESSION_ZSTD] = ".zst"};
+
+enum hwi_compression hwi_compression_of(const char *path)
+{
+  size_t bytes = strlen(path);
+  for (int i = HWI_COMPRESSION_GZIP; i <= HWI_COMPRESSION_ZSTD; i++) {
+    size_t suffix_bytes = strlen(suffixes[i]);
+    if (bytes > suffix_bytes && strcmp(path + bytes - suffix_bytes, suffixes[i]) == 0)
+      return (enum hwi_compression)i;
+  }
+  return HWI_COMPRESSION_NONE;
+}
+
+size_t hwi_compression_stem(const char *path)
+{
+  enum hwi_compression compression = hwi_compression_of(path);
+  return strlen(path) - (compression != HWI_COMPRESSION_NONE ? strlen(suffixes[compression]) : 0);
+}
+
+static bool write_gzip(struct stream *stream, const void *bytes, size_t count, int flush)
+{
+  stream->gzip.next_in = (void *)(uintptr_t)bytes;
+  stream->gzip.avail_in = (uInt)count; /* stdio's buffers are small */
+  do {
+    stream->gzip.next_out = stream->buffer;
+    stream->gzip.avail_out = sizeof stream->buffer;
+    if (deflate(&stream->gzip, flush) == Z_STREAM_ERROR)
+      return false;
+    size_t made = sizeof stream->buffer - stream->gzip.avail_out;
+    if (fwrite(stream->buffer, 1, made, stream->out) != made)
+      return false;
+  } while (stream->gzip.avail_out == 0);
+  return true;
+}
+
+static bool write_zstd(struct stream *stream, const void *bytes, size_t count, ZSTD_EndDirective directive)
+{
+  ZSTD_inBuffer in = {bytes, count, 0};
+  size_t left;
+  do {
+    ZSTD_outBuffer out = {stream->buffer, sizeof stream->buffer, 0};
+    left = ZSTD_compressStream2(stream->zstd, &out, &in, directive);
+    if (ZSTD_isError(left) || fwrite(stream->buffer, 1, out.pos, stream->out) != out.pos)
+      return false;
+  } while (directive == ZSTD_e_end ? left > 0 : in.pos < in.size);
+  return true;
+}
+
+static ssize_t write_stream(void *cookie, const char *bytes, size_t count)
+{
+  struct stream *stream = cookie;
+  bool done = stream->zstd != NULL ? write_zstd(stream, bytes, count, ZSTD_e_continue)
+                                   : write_gzip(stream, bytes, count, Z_NO_FLUSH);
+  return done ? (ssize_t)count : 0; /* 0 is how such a stream says that it failed */
+}
+
+static int close_stream(void *cookie)
+{
+  struct stream *stream = cookie;
+  bool done = stream->zstd != NULL ? write_zstd(stream, NULL, 0, ZSTD_e_end) : write_gzip(stream, NULL, 0, Z_FINISH);
+  int os_error = errno;
+  if (stream->zstd != NULL)
+    ZSTD_freeCCtx(stream->zstd);
+  else
+    deflateEnd(&stream->gzip);
+  free(stream);
+  errno = os_error;
+  return done ? 0 : EOF;
+}
+
+static bool init_stream(struct stream *stream, enum hwi_compression compression)
+{
+  if (compression == HWI_COMPRESSION_GZIP)
+    return deflateInit2(&stream->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS, GZIP_MEMORY_LEVEL,
+                        Z_DEFAULT_STRATEGY) == Z_OK;
+  stream->zstd = ZSTD_createCCtx();
+  return stream->zstd != NULL &&
+         !ZSTD_isError(ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
+}
+
+FILE *hwi_compressed_open(FILE *out, enum hwi_compression compression)
+{
+  struct stream *stream = calloc(1, sizeof *stream);
+  if (stream == NULL)
+    return NULL;
+  stream->out = out;
+  FILE *opened = NULL;
+  if (init_stream(stream, compression))
+    opened = fopencookie(stream, "w", (cookie_io_functions_t){.write = write_stream, .close = close_stream});
+  if (opened == NULL) {
+    ZSTD_freeCCtx(stream->zstd);
+    free(stream);
+  }
+  return opened;
+}

@@ -1,0 +1,116 @@
+/* export.c - from a request to what the formats need */
+#include "export/export.h"
+
+#include <stdlib.h>
+
+#include "report/evidence.h"
+#include "report/runtime_blocks.h"
+
+const char *hwi_export_entry_name(uint8_t entry)
+{
+  static const char *const names[] = {
+#define ENTRY_NAME(id, name) name,
+      HW_ENTRY_LIST(ENTRY_NAME)
+#undef ENTRY_NAME
+  };
+  return entry > HW_ENTRY_NONE && entry < HW_ENTRY_COUNT ? names[entry] : "?";
+}
+
+const char *hwi_export_command(const struct hwi_export *export)
+{
+  const struct hwi_image *image = hwi_largest_image(export->profile, NULL);
+  return image != NULL && image->info->command != NULL ? image->info->command : "";
+}
+
+uint32_t hwi_export_pid(const struct hwi_export *export)
+{
+  const struct hwi_image *image = hwi_largest_image(export->profile, NULL);
+  return image != NULL ? image->info->header.pid : 0;
+}
+
+/* --- events --- */
+
+struct events {
+  struct hwi_export *export;
+  const struct hwi_block_sink *sink;
+  uint64_t calls_left; /* that the profile counted, too */
+  bool filtered;
+};
+
+static bool is_call(const struct hwi_block_event *event)
+{
+  return event->kind != HWI_BLOCK_FREE_MISSED && event->kind != HWI_BLOCK_LEFT;
+}
+
+static bool is_chosen(const struct events *events, const struct hwi_block_event *event)
+{
+  const struct hwi_export *export = events->export;
+  if (!events->filtered)
+    return true;
+  if (event->stack == 0 || event->stack >= export->profile->stack_count ||
+      event->owner >= export->profile->thread_count)
+    return false;
+  return export->is_chosen[event->stack] &&
+         hwi_thread_matches(&export->profile->threads[event->owner], export->request->report.options.thread);
+}
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct events *events = context;
+  if (is_call(event) && events->calls_left-- == 0) {
+    events->calls_left = 0;
+    return false;
+  }
+  return !is_chosen(events, event) || events->sink->take(events->sink->context, event);
+}
+
+int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error)
+{
+  const struct hwi_totals *totals = &export->profile->totals;
+  const struct hwi_report_options *options = &export->request->report.options;
+  struct events events = {
+      .export = export,
+      .sink = sink,
+      .calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls,
+      .filtered = options->thread != NULL || options->leaks || options->min_calls > 1,
+  };
+  struct hwi_block_sink counting = {take, &events};
+  int status = export->request->replay.run(export->request->replay.context, &counting, error);
+  return status == HW_ERR_LIMIT ? HW_OK : status;
+}
+
+/* --- the whole --- */
+
+static int choose(struct hwi_export *export, struct hwi_error *error)
+{
+  const struct hwi_report *report = &export->request->report;
+  struct hwi_runtime_blocks runtime = {.frames = &export->frames};
+  struct hwi_stack_filter leaks = {hwi_runtime_blocks_keep, &runtime};
+  int status = hwi_selection_init(&export->selection, report, report->options.leaks ? &leaks : NULL, error);
+  if (status < 0)
+    return status;
+  export->is_chosen = calloc((size_t) export->profile->stack_count + 1, sizeof *export->is_chosen);
+  if (export->is_chosen == NULL)
+    return hwi_export_no_memory(error);
+  for (uint32_t i = 0; i < export->selection.stack_count; i++)
+    export->is_chosen[export->selection.stacks[i]] = true;
+  return HW_OK;
+}
+
+int hwi_export_write(const struct hwi_export_format *format, const struct hwi_export_request *request,
+                     struct hwi_error *error)
+{
+  struct hwi_export export = {.request = request,
+                              .profile = request->report.profile,
+                              .cost = hwi_report_cost(&request->report.options),
+                              .out = request->out};
+  int status = hwi_named_frames_init(&export.frames, &request->report, error);
+  if (status == HW_OK)
+    status = choose(&export, error);
+  if (status == HW_OK)
+    status = format->write(&export, error);
+  free(export.is_chosen);
+  hwi_selection_release(&export.selection);
+  hwi_named_frames_release(&export.frames);
+  return status;
+}

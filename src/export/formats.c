@@ -1,0 +1,45 @@
+/* formats.c - the table of formats */
+#include <string.h>
+
+#include "export/compressed.h"
+#include "export/export.h"
+
+const struct hwi_export_format *const hwi_export_formats[] = {
+    &hwi_export_pprof,
+    &hwi_export_folded,
+    &hwi_export_speedscope,
+    NULL,
+};
+
+const struct hwi_export_format *hwi_export_format_named(const char *name)
+{
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++) {
+    if (strcmp((*format)->name, name) == 0)
+      return *format;
+  }
+  return NULL;
+}
+
+/* Whether the first `bytes` of `path` end in `suffix`, with something before it. */
+static bool ends_in(const char *path, size_t bytes, const char *suffix)
+{
+  size_t suffix_bytes = strlen(suffix);
+  return bytes > suffix_bytes && memcmp(path + bytes - suffix_bytes, suffix, suffix_bytes) == 0;
+}
+
+static const struct hwi_export_format *format_ending(const char *path, size_t bytes)
+{
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++) {
+    for (const char *const *suffix = (*format)->suffixes; *suffix != NULL; suffix++) {
+      if (ends_in(path, bytes, *suffix))
+        return *format;
+    }
+  }
+  return NULL;
+}
+
+const struct hwi_export_format *hwi_export_format_of(const char *path)
+{
+  const struct hwi_export_format *format = format_ending(path, strlen(path));
+  return format != NULL ? format : format_ending(path, hwi_compression_stem(path));
+}

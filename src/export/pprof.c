@@ -1,0 +1,252 @@
+/* pprof.c - pprof's profile.proto, as `go tool pprof` reads it
+ *
+ * The sample types are those of Go's heap profiles. "In use" is what was live at the run's peak; with --cost live, what is
+ * live at the end. https://github.com/google/pprof/blob/main/proto/profile.proto has the numbers of the fields.
+ */
+#include <string.h>
+
+#include "base/version.h"
+#include "export/compressed.h"
+#include "export/protobuf.h"
+#include "export/sites.h"
+#include "report/evidence.h"
+
+enum profile_field {
+  PROFILE_SAMPLE_TYPE = 1,
+  PROFILE_SAMPLE = 2,
+  PROFILE_MAPPING = 3,
+  PROFILE_LOCATION = 4,
+  PROFILE_FUNCTION = 5,
+  PROFILE_STRING = 6,
+  PROFILE_TIME_NS = 9,
+  PROFILE_DURATION_NS = 10,
+  PROFILE_PERIOD_TYPE = 11,
+  PROFILE_PERIOD = 12,
+  PROFILE_COMMENT = 13,
+  PROFILE_DEFAULT_TYPE = 14,
+};
+enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
+enum sample_field { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
+enum mapping_field {
+  MAPPING_ID = 1,
+  MAPPING_START = 2,
+  MAPPING_LIMIT = 3,
+  MAPPING_FILE = 5,
+  MAPPING_BUILD_ID = 6,
+  MAPPING_HAS_FUNCTIONS = 7,
+  MAPPING_HAS_INLINED = 10, /* the ones between: files, lines */
+};
+enum location_field { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
+enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
+enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
+
+struct pprof {
+  struct hwi_export *export;
+  FILE *out;
+  struct hwi_sites sites;
+  struct hwi_strings strings; /* a string's index is its number - 1; "" is the first */
+  struct hwi_keys functions;  /* name and file */
+  struct hwi_message whole, part, inner;
+  uint32_t unknown_location; /* of stacks without frames */
+  bool failed;               /* no memory */
+};
+
+/* Strings are UTF-8. */
+static uint64_t string(struct pprof *to, const char *text)
+{
+  struct hwi_line valid = {0};
+  hwi_line_replace_invalid(&valid, text);
+  uint32_t number = hwi_strings_intern(&to->strings, hwi_line_text(&valid));
+  to->failed |= number == 0 || valid.failed;
+  hwi_line_release(&valid);
+  return number - 1;
+}
+
+static void put_type(struct pprof *to, uint32_t field, const char *type, const char *unit)
+{
+  hwi_message_number(&to->part, VALUE_TYPE, string(to, type));
+  hwi_message_number(&to->part, VALUE_UNIT, string(to, unit));
+  hwi_message_message(&to->whole, field, &to->part);
+}
+
+static const char *default_type(enum hwi_cost cost)
+{
+  switch (cost) {
+  case HWI_COST_CALLS:
+  case HWI_COST_TEMPORARY:
+    return "alloc_objects";
+  case HWI_COST_BYTES:
+    return "alloc_space";
+  case HWI_COST_PEAK:
+  case HWI_COST_LIVE:
+  case HWI_COST_DEFAULT:
+    break;
+  }
+  return "inuse_space";
+}
+
+static void put_run(struct pprof *to)
+{
+  const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
+  put_type(to, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
+  put_type(to, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+  put_type(to, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
+  put_type(to, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
+  put_type(to, PROFILE_PERIOD_TYPE, "space", "bytes");
+  hwi_message_number(&to->whole, PROFILE_PERIOD, 1);
+  hwi_message_number(&to->whole, PROFILE_DEFAULT_TYPE, string(to, default_type(to->export->cost)));
+  if (image != NULL)
+    hwi_message_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns);
+  hwi_message_number(&to->whole, PROFILE_DURATION_NS, to->export->profile->duration_ns);
+  const char *in_use = to->export->cost == HWI_COST_LIVE ? "inuse_*: what is live at the end of the run"
+                                                         : "inuse_*: what was live at the peak of the run";
+  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, in_use));
+  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, "made by heapwright " HWI_VERSION));
+  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, hwi_export_command(to->export)));
+  hwi_message_flush(&to->whole, to->out);
+}
+
+static void put_mapping(struct pprof *to, uint32_t number)
+{
+  static const char digits[] = "0123456789abcdef";
+  const struct hwi_profile_module *module = &to->export->profile->modules[number];
+  char id[2 * sizeof module->build_id + 1] = "";
+  for (uint32_t k = 0; k < module->build_id_bytes; k++) {
+    id[2 * k] = digits[module->build_id[k] >> 4];
+    id[2 * k + 1] = digits[module->build_id[k] & 15];
+  }
+  hwi_message_number(&to->part, MAPPING_ID, number);
+  hwi_message_number(&to->part, MAPPING_START, module->start);
+  hwi_message_number(&to->part, MAPPING_LIMIT, module->end);
+  hwi_message_number(&to->part, MAPPING_FILE, string(to, module->path));
+  hwi_message_number(&to->part, MAPPING_BUILD_ID, string(to, id));
+  for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++) /* what is known is there already */
+    hwi_message_number(&to->part, has, 1);
+  hwi_message_message(&to->whole, PROFILE_MAPPING, &to->part);
+  hwi_message_flush(&to->whole, to->out);
+}
+
+/* pprof takes the first one for the program. */
+static void put_mappings(struct pprof *to)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  const struct hwi_image *image = hwi_largest_image(profile, NULL);
+  const char *exe = image != NULL && image->info->exe != NULL ? image->info->exe : "";
+  for (uint32_t i = 1; i < profile->module_count; i++)
+    if (strcmp(profile->modules[i].path, exe) == 0)
+      put_mapping(to, i);
+  for (uint32_t i = 1; i < profile->module_count; i++)
+    if (strcmp(profile->modules[i].path, exe) != 0)
+      put_mapping(to, i);
+}
+
+static void put_line(struct pprof *to, const char *name, const char *file, uint32_t line)
+{
+  uint32_t function = hwi_keys_intern(&to->functions, string(to, name), string(to, file));
+  to->failed |= function == 0;
+  hwi_message_number(&to->inner, LINE_FUNCTION, function);
+  hwi_message_number(&to->inner, LINE_NUMBER, line);
+  hwi_message_message(&to->part, LOCATION_LINE, &to->inner);
+}
+
+static void put_locations(struct pprof *to)
+{
+  struct hwi_line name = {0};
+  for (uint32_t i = 1; i <= to->sites.count; i++) {
+    const struct hwi_site *site = &to->sites.items[i];
+    hwi_message_number(&to->part, LOCATION_ID, i);
+    hwi_message_number(&to->part, LOCATION_MAPPING, site->module);
+    if (!site->cut)
+      hwi_message_number(&to->part, LOCATION_ADDRESS, site->address - 1); /* within the call */
+    for (uint32_t k = 0; k < site->symbol_count; k++)
+      put_line(to, hwi_site_function(&to->sites, site, k, &name), hwi_site_file(site, k), hwi_site_line(site, k));
+    hwi_message_message(&to->whole, PROFILE_LOCATION, &to->part);
+    hwi_message_flush(&to->whole, to->out);
+  }
+  to->unknown_location = to->sites.count + 1;
+  hwi_message_number(&to->part, LOCATION_ID, to->unknown_location);
+  put_line(to, "[unknown]", "", 0);
+  hwi_message_message(&to->whole, PROFILE_LOCATION, &to->part);
+  hwi_message_flush(&to->whole, to->out);
+  hwi_line_release(&name);
+}
+
+static int put_sample(struct pprof *to, uint32_t stack, struct hwi_error *error)
+{
+  const struct hwi_amount *amount = &to->export->selection.amounts[stack];
+  bool at_end = to->export->cost == HWI_COST_LIVE;
+  int status = hwi_sites_load(&to->sites, stack, error);
+  for (uint32_t i = 0; i < to->sites.path_count; i++)
+    hwi_message_packed(&to->inner, to->sites.of_frame[to->sites.path[i]]);
+  if (to->sites.path_count == 0)
+    hwi_message_packed(&to->inner, to->unknown_location);
+  hwi_message_message(&to->part, SAMPLE_LOCATIONS, &to->inner);
+  hwi_message_packed(&to->inner, amount->calls);
+  hwi_message_packed(&to->inner, amount->bytes);
+  hwi_message_packed(&to->inner, at_end ? amount->live_blocks : amount->peak_blocks);
+  hwi_message_packed(&to->inner, at_end ? amount->live_bytes : amount->peak_bytes);
+  hwi_message_message(&to->part, SAMPLE_VALUES, &to->inner);
+  hwi_message_message(&to->whole, PROFILE_SAMPLE, &to->part);
+  hwi_message_flush(&to->whole, to->out);
+  return status;
+}
+
+static void put_functions(struct pprof *to)
+{
+  for (uint32_t i = 1; i <= to->functions.count; i++) {
+    const struct hwi_key *function = &to->functions.items[i];
+    hwi_message_number(&to->part, FUNCTION_ID, i);
+    hwi_message_number(&to->part, FUNCTION_NAME, function->a);
+    hwi_message_number(&to->part, FUNCTION_SYSTEM_NAME, function->a);
+    hwi_message_number(&to->part, FUNCTION_FILE, function->b);
+    hwi_message_message(&to->whole, PROFILE_FUNCTION, &to->part);
+    hwi_message_flush(&to->whole, to->out);
+  }
+}
+
+static int put_profile(struct pprof *to, struct hwi_error *error)
+{
+  const struct hwi_selection *selection = &to->export->selection;
+  int status = HW_OK;
+  string(to, "");
+  put_run(to);
+  put_mappings(to);
+  put_locations(to);
+  for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++)
+    status = put_sample(to, selection->stacks[i], error);
+  put_functions(to);
+  for (uint32_t i = 1; i <= to->strings.count; i++) {
+    hwi_message_item(&to->whole, PROFILE_STRING, to->strings.items[i]);
+    hwi_message_flush(&to->whole, to->out);
+  }
+  bool failed = to->failed || to->whole.failed || to->part.failed || to->inner.failed;
+  return status == HW_OK && failed ? hwi_export_no_memory(error) : status;
+}
+
+static int write_pprof(struct hwi_export *export, struct hwi_error *error)
+{
+  struct pprof to = {.export = export, .out = hwi_compressed_open(export->out, HWI_COMPRESSION_GZIP)};
+  if (to.out == NULL)
+    return hwi_export_no_memory(error);
+  int status = hwi_sites_init(&to.sites, export, error);
+  if (status == HW_OK)
+    status = put_profile(&to, error);
+  if (fclose(to.out) != 0 && status == HW_OK)
+    status = hwi_error_set(error, HW_ERR_IO, "compressing the profile failed: %m");
+  hwi_sites_release(&to.sites);
+  hwi_strings_release(&to.strings);
+  hwi_keys_release(&to.functions);
+  hwi_message_release(&to.whole);
+  hwi_message_release(&to.part);
+  hwi_message_release(&to.inner);
+  return status;
+}
+
+const struct hwi_export_format hwi_export_pprof = {
+    .name = "pprof",
+    .suffixes = (const char *const[]){".pb.gz", ".pprof", ".prof", NULL},
+    .summary = "pprof's profile (gzip), for `go tool pprof`",
+    .is_binary = true,
+    .compresses = true,
+    .write = write_pprof,
+};

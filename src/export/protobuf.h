@@ -1,0 +1,35 @@
+/* protobuf.h - messages in protobuf's wire format, built field by field */
+#ifndef HWI_EXPORT_PROTOBUF_H
+#define HWI_EXPORT_PROTOBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A message in the making. All zero: an empty one. What runs out of memory is marked as failed and stays short. */
+struct hwi_message {
+  uint8_t *bytes;
+  size_t count, capacity;
+  bool failed;
+};
+
+void hwi_message_release(struct hwi_message *message);
+void hwi_message_clear(struct hwi_message *message);
+
+/* A field that is 0 is left out, as proto3 has it. */
+void hwi_message_number(struct hwi_message *message, uint32_t field, uint64_t value);
+
+/* A number without its field, for packed lists. */
+void hwi_message_packed(struct hwi_message *message, uint64_t value);
+
+/* An item of a list of strings, which may be empty. */
+void hwi_message_item(struct hwi_message *message, uint32_t field, const char *text);
+
+/* Adds `part` as a field, even where it is empty, and clears it. */
+void hwi_message_message(struct hwi_message *message, uint32_t field, struct hwi_message *part);
+
+/* Writes what is there and clears it. */
+void hwi_message_flush(struct hwi_message *message, FILE *out);
+
+#endif
