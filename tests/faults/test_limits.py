@@ -5,6 +5,7 @@ Breaks if a full disk raises SIGBUS, a file size limit SIGXFSZ, or if any limit 
 
 import os
 import resource
+import shutil
 import subprocess
 
 import pytest
@@ -54,21 +55,58 @@ def test_size_limit(busy, preload):
     assert "limit" in recording.hw("report", recording.trace).stdout
 
 
-def test_full_disk(busy, preload, tmp_path):
-    program, plain = busy
-    disk = tmp_path / "disk"
+@pytest.fixture(params=["tmpfs", "ext4"])
+def small_disk(request, tmp_path):
+    """A file system of its own with a few MiB."""
+    disk, image = tmp_path / "disk", tmp_path / "image"
     disk.mkdir()
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", disk]).returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk]
+    if request.param == "ext4":
+        image.write_bytes(bytes(8 << 20))
+        if not shutil.which("mkfs.ext4") or subprocess.run(["mkfs.ext4", "-q", image], capture_output=True).returncode:
+            pytest.skip("there is no mkfs.ext4")
+        mount = ["mount", "-o", "loop", image, disk]
+    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("mounting a small file system needs root")
-    try:
-        recording = preload([program], trace=disk / "x.hwt", env={"HEAPWRIGHT_MAX_SIZE": "100M"})
-        assert outcome(recording.process) == plain
-        assert recording.header.state == 3
-        assert 0 < recording.report["allocation_calls"] < 2000000
-        assert "disk" in why_silent_at_the_end(recording.report)
-        assert "disk" in recording.hw("report", recording.trace).stdout
-    finally:
-        subprocess.run(["umount", "-l", disk])
+    yield disk
+    subprocess.run(["umount", "-l", disk])
+
+
+def fill(disk, leave_bytes):
+    """Takes what is free on the disk, all but so much."""
+    free = os.statvfs(disk)
+    with open(disk / "other", "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_bsize - leave_bytes)
+
+
+def test_full_disk(busy, preload, small_disk):
+    program, plain = busy
+    fill(small_disk, 2 << 20)
+    recording = preload([program], trace=small_disk / "x.hwt", env={"HEAPWRIGHT_MAX_SIZE": "100M"})
+    assert outcome(recording.process) == plain
+    assert recording.header.state == 3
+    assert 0 < recording.report["allocation_calls"] < 2000000
+    assert "disk" in why_silent_at_the_end(recording.report)
+    assert "disk" in recording.hw("report", recording.trace).stdout
+
+
+def test_full_disk_under_the_launcher(busy, record, small_disk):
+    """It packs into the same disk, and may find no room itself; what was recorded stays readable."""
+    program, plain = busy
+    fill(small_disk, 1 << 20)
+    recording = record([program], "--max-size", "100M", trace=small_disk / "x.hwt")
+    assert (recording.process.returncode, recording.process.stdout) == plain[:2]
+    report = recording.report
+    assert 0 < report["allocation_calls"] and report["damaged_chunks"] == report["missing_chunks"] == 0
+    if report["allocation_calls"] < 2000000:
+        assert "disk" in why_silent_at_the_end(report)
+
+
+@pytest.mark.parametrize("left_bytes", [0, 4096, 65536])
+def test_disk_that_is_full_already(busy, preload, small_disk, left_bytes):
+    program, plain = busy
+    fill(small_disk, left_bytes)
+    assert outcome(preload([program], trace=small_disk / "x.hwt").process) == plain
 
 
 def test_file_size_limit(busy, preload):
