@@ -1,53 +1,42 @@
 /* cmd_report.c - heapwright report: explains a recording */
+#include "cli/answer.h"
 #include "cli/ranking.h"
 #include "cli/reading.h"
 #include "symbols/symbols.h"
 
-enum format { FORMAT_TEXT = 0, FORMAT_JSON = 1 };
-
 struct values {
   struct hwi_ranking ranking;
-  int format;
+  struct hwi_answer answer;
   struct hwi_reading reading;
 };
 
-static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS};
-
-static const char *const format_choices[] = {"text", "json", NULL};
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
     HWI_READING_OPTIONS(reading),
-    {.name = "format",
-     .kind = HWI_OPTION_CHOICE,
-     .off = offsetof(struct values, format),
-     .choices = format_choices,
-     .help = "how to print it (default: text)"},
-    {.name = "json",
-     .kind = HWI_OPTION_SET,
-     .preset = FORMAT_JSON,
-     .off = offsetof(struct values, format),
-     .help = "short for --format json"},
+    HWI_ANSWER_OPTIONS(answer),
     {0},
 };
 
-static int print_report(const struct values *values, const struct hwi_profile *profile, struct hwi_symbols *symbols)
+static int print_report(const struct values *values, const struct hwi_profile *profile, struct hwi_symbols *symbols,
+                        FILE *out)
 {
   struct hwi_report report = {
       .profile = profile, .names = hwi_reading_names(symbols), .options = hwi_ranking_options(&values->ranking)};
   struct hwi_error error = {0};
   int status;
-  if (values->format == FORMAT_JSON) {
-    status = hwi_report_json(&report, stdout, &error);
+  if (values->answer.format == HWI_FORMAT_JSON) {
+    status = hwi_report_json(&report, out, &error);
   } else {
     struct hwi_style style;
-    hwi_style_init(&style, stdout);
+    hwi_style_init(&style, out);
     status = hwi_report_text(&report, &style, &error);
   }
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-static int report_on(const struct values *values, const char *path)
+static int report_on(const struct values *values, const char *path, FILE *out)
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
@@ -56,7 +45,7 @@ static int report_on(const struct values *values, const char *path)
     return status;
   status = hwi_reading_symbols(&values->reading, &symbols);
   if (status == 0) {
-    status = print_report(values, profile, symbols);
+    status = print_report(values, profile, symbols, out);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);
@@ -65,15 +54,21 @@ static int report_on(const struct values *values, const char *path)
 
 static int run(const void *given, int word_count, char **words)
 {
-  const struct values *values = given;
-  int status = hwi_ranking_check(&values->ranking);
+  struct values values = *(const struct values *)given;
+  int status = hwi_ranking_check(&values.ranking);
   if (status == 0)
-    status = hwi_reading_check(&values->reading);
+    status = hwi_reading_check(&values.reading);
+  if (status == 0)
+    status = hwi_answer_check(&values.answer);
   if (status != 0)
     return status;
   if (word_count > 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "report takes one trace, not %d; '%s' is one too many", word_count, words[1]);
-  return report_on(values, word_count == 1 ? words[0] : ".");
+  struct hwi_answer_file to;
+  status = hwi_answer_open(&to, values.answer.path);
+  if (status != 0)
+    return status;
+  return hwi_answer_close(&to, report_on(&values, word_count == 1 ? words[0] : ".", to.out));
 }
 
 const struct hwi_command hwi_command_report = {
@@ -85,6 +80,7 @@ const struct hwi_command hwi_command_report = {
                "examples:\n"
                "  heapwright report                          the newest recording here, at its peak\n"
                "  heapwright report --leaks app.hwt          what was not freed\n"
+               "  heapwright report -o app.json app.hwt      everything, for scripts\n"
                "  heapwright report --cost temporary --by line\n"
                "                                             where blocks are freed as soon as allocated\n"
                "  heapwright report --thread 'control*' --frames all --top 0\n"

@@ -33,9 +33,9 @@ enum {
 static_assert((int)HWI_PLACE_COUNT <= (int)HWI_OP_PLACE_MASK + 1, "a place fits its bits");
 static_assert((int)HWI_OP_COUNT <= UINT8_MAX + 1, "an op is a byte");
 
-enum { HWI_TIME_LONG = UINT8_MAX };                               /* in TIMES: see LONG_TIMES */
-enum { HWI_NODE_NEW = 0, HWI_NODE_FIRST = 1 };                    /* in NODES: then the nodes of the section by number */
-enum { HWI_PC_NEW = 0, HWI_PC_EXPECTED = 1, HWI_PC_FIRST = 2 };   /* in TREE_PCS: then the pcs of the section by number */
+enum { HWI_TIME_LONG = UINT8_MAX };                             /* in TIMES: see LONG_TIMES */
+enum { HWI_NODE_NEW = 0, HWI_NODE_FIRST = 1 };                  /* in NODES: then the nodes of the section by number */
+enum { HWI_PC_NEW = 0, HWI_PC_EXPECTED = 1, HWI_PC_FIRST = 2 }; /* in TREE_PCS: then the pcs of the section by number */
 
 /* A node of the section, and what its last block was. */
 struct hwi_habit {

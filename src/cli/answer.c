@@ -1,0 +1,145 @@
+/* answer.c - where a command's answer goes */
+#include "cli/answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/format.h"
+
+const char *const hwi_format_names[] = {"text", "json", NULL};
+
+static const struct {
+  const char *suffix;
+  int format;
+} suffixes[] = {{".txt", HWI_FORMAT_TEXT}, {".json", HWI_FORMAT_JSON}};
+
+static int format_of(const char *path)
+{
+  size_t bytes = strlen(path);
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    size_t suffix_bytes = strlen(suffixes[i].suffix);
+    if (bytes > suffix_bytes && strcmp(path + bytes - suffix_bytes, suffixes[i].suffix) == 0)
+      return suffixes[i].format;
+  }
+  return HWI_FORMAT_UNKNOWN;
+}
+
+int hwi_answer_check(struct hwi_answer *answer)
+{
+  if (answer->format == HWI_FORMAT_UNKNOWN)
+    answer->format = answer->path != NULL ? format_of(answer->path) : HWI_FORMAT_TEXT;
+  if (answer->format != HWI_FORMAT_UNKNOWN)
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE,
+                  "-o %s: its suffix names no format; the known ones are .txt and .json, or say --format",
+                  answer->path);
+}
+
+static int cannot_write(const char *path)
+{
+  return hwi_fail(HWI_EXIT_TROUBLE, "cannot write %s: %m", path);
+}
+
+/* A pipe or device is written to; all else is replaced. */
+static bool is_special(const char *path)
+{
+  struct stat status;
+  return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+/* What a rename has to replace: behind a symbolic link, what the link leads to. To be freed. */
+static char *resolve(const char *path)
+{
+  char *target = realpath(path, NULL);
+  return target != NULL || errno != ENOENT ? target : strdup(path);
+}
+
+/* As open(2) has it for a new file, and as it was for one that is replaced. */
+static mode_t mode_of(const char *path)
+{
+  enum { MODE_NEW = 0666, MODE_BITS = 0777 };
+  struct stat status;
+  return stat(path, &status) == 0 ? status.st_mode & MODE_BITS : MODE_NEW;
+}
+
+/* The answer must not take the place of what it is an answer about. */
+static bool is_recording(const char *path)
+{
+  char magic[HW_TRACE_MAGIC_BYTES] = "";
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return false;
+  size_t got = fread(magic, 1, sizeof magic, file);
+  fclose(file);
+  return got == sizeof magic && memcmp(magic, HW_TRACE_MAGIC, sizeof magic) == 0;
+}
+
+static int open_part(struct hwi_answer_file *to)
+{
+  struct stat status;
+  to->target = resolve(to->path);
+  if (to->target == NULL)
+    return cannot_write(to->path);
+  if (stat(to->target, &status) == 0 && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    return cannot_write(to->path);
+  }
+  if (is_recording(to->target))
+    return hwi_fail(HWI_EXIT_TROUBLE, "-o %s: this is a recording, which is not overwritten; name another file",
+                    to->path);
+  if (asprintf(&to->part, "%s.%ld.part", to->target, (long)getpid()) < 0) {
+    to->part = NULL;
+    return cannot_write(to->path);
+  }
+  int descriptor = open(to->part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_of(to->target));
+  to->out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+  return to->out != NULL ? 0 : cannot_write(to->path);
+}
+
+static void release(struct hwi_answer_file *to)
+{
+  free(to->target);
+  free(to->part);
+  *to = (struct hwi_answer_file){0};
+}
+
+int hwi_answer_open(struct hwi_answer_file *to, const char *path)
+{
+  *to = (struct hwi_answer_file){.out = stdout, .path = path};
+  if (path == NULL)
+    return 0;
+  signal(SIGXFSZ, SIG_IGN); /* the limit of file sizes becomes an error that can be said */
+  int status;
+  if (is_special(path)) {
+    to->out = fopen(path, "we");
+    status = to->out != NULL ? 0 : cannot_write(path);
+  } else {
+    status = open_part(to);
+  }
+  if (status != 0)
+    release(to);
+  return status;
+}
+
+int hwi_answer_close(struct hwi_answer_file *to, int status)
+{
+  if (to->path == NULL)
+    return status; /* whether stdout took it all is asked once, at the very end */
+  bool failed = fflush(to->out) != 0 || ferror(to->out);
+  int reason = errno; /* of the write, not of the close */
+  failed |= fclose(to->out) != 0;
+  errno = reason != 0 ? reason : errno;
+  if (!failed && status == 0 && to->part != NULL)
+    failed = rename(to->part, to->target) != 0;
+  if (failed && status == 0)
+    status = cannot_write(to->path);
+  if (status != 0 && to->part != NULL)
+    unlink(to->part);
+  release(to);
+  return status;
+}

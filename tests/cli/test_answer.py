@@ -1,0 +1,96 @@
+"""test_answer.py - `-o FILE`: a file appears whole or not at all, its suffix names the format, and nothing of value is replaced"""
+
+import json
+import os
+import resource
+
+import pytest
+
+PROGRAM = """
+#include <stdlib.h>
+int main(void)
+{
+  void *volatile block = malloc(4711);
+  free(block);
+}
+"""
+
+
+@pytest.fixture
+def trace(record, compile_c):
+    return record([compile_c(PROGRAM)]).trace
+
+
+def test_the_suffix_names_the_format(hw, trace, tmp_path):
+    for name, options in [("out.json", []), ("out.txt", ["--json"])]:
+        done = hw("report", trace, "-o", tmp_path / name, *options)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert json.loads((tmp_path / name).read_text())["sizes"]
+    assert hw("report", trace, "--output", tmp_path / "plain.txt").returncode == 0
+    assert (tmp_path / "plain.txt").read_text() == hw("report", trace).stdout
+
+
+def test_an_unknown_suffix_names_the_known_ones(hw, trace, tmp_path):
+    for name in ["out.pdf", "out", ".json", "json"]:
+        done = hw("report", trace, "-o", name, cwd=tmp_path)
+        assert done.returncode == 2
+        assert done.stderr == f"heapwright: -o {name}: its suffix names no format; the known ones are .txt and .json, or say --format\n"
+        assert not (tmp_path / name).exists()
+
+
+def files_in(folder):
+    return sorted(os.listdir(folder))
+
+
+@pytest.mark.parametrize("before", [None, "what was there"])
+def test_a_file_that_grows_too_large_is_not_left(hw, trace, tmp_path, before):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    if before:
+        (folder / "out.json").write_text(before)
+    found = files_in(folder)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    done = hw("report", trace, "-o", folder / "out.json", preexec_fn=limit)
+    assert done.returncode == 2
+    assert done.stderr == f"heapwright: cannot write {folder}/out.json: File too large\n"
+    assert files_in(folder) == found
+    assert not before or (folder / "out.json").read_text() == before
+
+
+def test_a_full_disk_is_said(hw, trace):
+    done = hw("report", trace, "--json", "-o", "/dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "heapwright: cannot write /dev/full: No space left on device\n"
+
+
+def test_trouble_with_the_recording_leaves_the_file_as_it_was(hw, tmp_path):
+    (tmp_path / "out.json").write_text("what was there")
+    assert hw("report", "nothing.hwt", "-o", "out.json", cwd=tmp_path).returncode == 2
+    assert files_in(tmp_path) == ["out.json"]
+    assert (tmp_path / "out.json").read_text() == "what was there"
+
+
+def test_a_recording_is_not_replaced(hw, trace):
+    before = trace.read_bytes()
+    done = hw("report", trace, "--json", "-o", trace)
+    assert done.returncode == 2
+    assert done.stderr == f"heapwright: -o {trace}: this is a recording, which is not overwritten; name another file\n"
+    assert trace.read_bytes() == before
+
+
+def test_folders_and_links(hw, trace, tmp_path):
+    assert hw("report", trace, "--json", "-o", tmp_path).stderr == f"heapwright: cannot write {tmp_path}: Is a directory\n"
+    assert hw("report", trace, "-o", tmp_path / "no/out.json").returncode == 2
+    (tmp_path / "real.json").write_text("old")
+    os.chmod(tmp_path / "real.json", 0o600)
+    os.symlink("real.json", tmp_path / "link.json")
+    assert hw("report", trace, "-o", tmp_path / "link.json").returncode == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "real.json").read_text())["pid"]
+    assert (tmp_path / "real.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_device_is_written_to(hw, trace):
+    done = hw("report", trace, "--json", "-o", "/dev/stdout")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["schema"]
