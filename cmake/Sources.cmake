@@ -9,7 +9,7 @@ hw_sources(HW_PLATFORM_SOURCES platform/*.c)
 hw_sources(HW_BASE_SOURCES base/*.c)
 hw_sources(HW_WRITER_SOURCES trace/writer*.c)
 hw_sources(HW_RECORD_SOURCES record/*.c)
-hw_sources(HW_TOOL_SOURCES trace/*.c symbols/*.c profile/*.c report/*.c export/*.c live/*.c core/*.c launch/*.c cli/*.c)
+hw_sources(HW_TOOL_SOURCES trace/*.c symbols/*.c profile/*.c report/*.c compare/*.c export/*.c live/*.c core/*.c launch/*.c cli/*.c)
 hw_sources(HW_MAIN_SOURCES cli/main.c)
 list(REMOVE_ITEM HW_TOOL_SOURCES ${HW_WRITER_SOURCES} ${HW_MAIN_SOURCES})
 

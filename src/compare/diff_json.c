@@ -1,0 +1,173 @@
+/* diff_json.c - a comparison for programs: both runs' figures, and every row that changed with both sides and the change */
+#include <string.h>
+
+#include "compare/compare.h"
+#include "report/evidence.h"
+#include "report/json_figures.h"
+#include "report/json_frames.h"
+
+#define SCHEMA "heapwright-diff/1"
+
+struct writer {
+  struct hwi_json json;
+  struct hwi_comparison *comparison;
+  struct hwi_json_frames frames[HWI_SIDES];
+};
+
+static const char *const side_keys[HWI_SIDES] = {"old", "new"};
+
+static void write_run(struct hwi_json *json, const char *key, const struct hwi_profile *profile)
+{
+  const struct hwi_image *image = hwi_largest_image(profile, NULL);
+  struct hwi_evidence evidence = hwi_evidence_of(profile);
+  hwi_json_begin_object(json, key);
+  if (image != NULL) {
+    hwi_json_text(json, "trace", image->info->path);
+    hwi_json_text(json, "command", image->info->command);
+    hwi_json_number(json, "pid", image->info->header.pid);
+  }
+  hwi_json_number(json, "duration_ns", profile->duration_ns);
+  hwi_json_number(json, "threads", profile->thread_count);
+  hwi_json_totals(json, &profile->totals);
+  hwi_json_number(json, "lost_events", evidence.lost_events);
+  hwi_json_number(json, "truncated_stacks", evidence.truncated_stacks);
+  hwi_json_number(json, "damaged_chunks", evidence.damaged_chunks);
+  hwi_json_number(json, "missing_chunks", evidence.missing_chunks);
+  hwi_json_end_object(json);
+}
+
+static void write_change(struct hwi_json *json, const char *key, const struct hwi_amount amounts[HWI_SIDES])
+{
+  const struct hwi_amount *old = &amounts[HWI_OLD], *new = &amounts[HWI_NEW];
+  hwi_json_begin_object(json, key);
+  hwi_json_signed(json, "calls", (int64_t)(new->calls - old->calls));
+  hwi_json_signed(json, "bytes", (int64_t)(new->bytes - old->bytes));
+  hwi_json_signed(json, "temporary_calls", (int64_t)(new->temporary_calls - old->temporary_calls));
+  hwi_json_signed(json, "peak_bytes", (int64_t)(new->peak_bytes - old->peak_bytes));
+  hwi_json_signed(json, "peak_blocks", (int64_t)(new->peak_blocks - old->peak_blocks));
+  hwi_json_signed(json, "live_bytes", (int64_t)(new->live_bytes - old->live_bytes));
+  hwi_json_signed(json, "live_blocks", (int64_t)(new->live_blocks - old->live_blocks));
+  hwi_json_end_object(json);
+}
+
+/* What a side has of a row: `old`, `new` and `change`, within an object of its own where it has a key. */
+static void write_amounts(struct hwi_json *json, const char *key, const struct hwi_amount amounts[HWI_SIDES])
+{
+  if (key != NULL)
+    hwi_json_begin_object(json, key);
+  for (int side = 0; side < HWI_SIDES; side++) {
+    hwi_json_begin_object(json, side_keys[side]);
+    hwi_json_amount(json, &amounts[side]);
+    hwi_json_end_object(json);
+  }
+  write_change(json, "change", amounts);
+  if (key != NULL)
+    hwi_json_end_object(json);
+}
+
+static const char *state_of(const struct hwi_row *row)
+{
+  if (row->items[HWI_OLD] == HWI_NO_ITEM)
+    return "new";
+  if (row->items[HWI_NEW] == HWI_NO_ITEM)
+    return "gone";
+  return row->similar ? "similar" : "both";
+}
+
+static void write_group(struct writer *writer, const struct hwi_row *row, int side)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_compare_side *of = &writer->comparison->sides[side];
+  const struct hwi_group *group = &of->groups.items[row->items[side]];
+  const struct hwi_symbol *symbol = group->symbol;
+  hwi_json_text(json, "function", symbol != NULL ? symbol->function : NULL);
+  hwi_json_text(json, "file", symbol != NULL ? symbol->file : NULL);
+  if (symbol != NULL && symbol->line > 0)
+    hwi_json_number(json, "line", symbol->line);
+  hwi_json_text(json, "module", group->module != 0 ? hwi_module_path(of->report.profile, group->module) : NULL);
+}
+
+/* What the row is, as the side that is there knows it; NEW where both are. */
+static void write_item(struct writer *writer, const struct hwi_row *row)
+{
+  struct hwi_json *json = &writer->json;
+  int side = row->items[HWI_NEW] != HWI_NO_ITEM ? HWI_NEW : HWI_OLD;
+  const struct hwi_profile *profile = writer->comparison->sides[side].report.profile;
+  switch ((enum hwi_by)writer->comparison->options->report.by) {
+  case HWI_BY_STACK:
+    hwi_json_begin_array(json, "stack");
+    hwi_json_frames_write(&writer->frames[side], json, row->items[side]);
+    hwi_json_end_array(json);
+    break;
+  case HWI_BY_THREAD: {
+    char name[sizeof profile->threads->name + 1] = "";
+    memcpy(name, profile->threads[row->items[side]].name, sizeof profile->threads->name);
+    hwi_json_text(json, "name", name);
+    break;
+  }
+  case HWI_BY_SIZE:
+    hwi_json_number(json, "size", profile->sizes[row->items[side]].size);
+    break;
+  default:
+    write_group(writer, row, side);
+  }
+}
+
+static void write_row(struct writer *writer, const struct hwi_row *row)
+{
+  static const char *const count_keys[HWI_SIDES] = {"old_items", "new_items"};
+  struct hwi_json *json = &writer->json;
+  enum hwi_by by = (enum hwi_by)writer->comparison->options->report.by;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "match", state_of(row));
+  for (int side = 0; side < HWI_SIDES; side++)
+    hwi_json_number(json, count_keys[side], row->item_counts[side]);
+  write_amounts(json, NULL, row->amounts);
+  if (by == HWI_BY_FUNCTION || by == HWI_BY_FILE || by == HWI_BY_LINE || by == HWI_BY_MODULE)
+    write_amounts(json, "total", row->totals);
+  write_item(writer, row);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+static void write_comparison(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_comparison *comparison = writer->comparison;
+  const struct hwi_report_options *options = &comparison->options->report;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "schema", SCHEMA);
+  hwi_json_text(json, "cost", hwi_cost_names[comparison->cost]);
+  hwi_json_text(json, "by", hwi_by_names[options->by]);
+  for (int side = 0; side < HWI_SIDES; side++)
+    write_run(json, side_keys[side], comparison->sides[side].report.profile);
+  write_change(json, "change", comparison->all);
+  hwi_json_bool(json, "grew", hwi_comparison_grew(comparison));
+  hwi_json_number(json, "changed", comparison->changed_count);
+  hwi_json_number(json, "with_few_calls", comparison->few_calls_count);
+  hwi_json_number(json, "below_threshold", comparison->below_count);
+  bool all = options->top == HWI_TOP_DEFAULT || options->top == 0 || options->top > comparison->changed_count;
+  size_t rows = all ? comparison->changed_count : (size_t)options->top;
+  hwi_json_begin_array(json, "rows");
+  for (size_t i = 0; i < rows; i++)
+    write_row(writer, &comparison->rows[i]);
+  hwi_json_end_array(json);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+int hwi_compare_json(struct hwi_comparison *comparison, FILE *out, struct hwi_error *error)
+{
+  struct writer writer = {.json = {.out = out, .first = true}, .comparison = comparison};
+  int status = HW_OK, made = 0;
+  for (; made < HWI_SIDES && status == HW_OK; made++)
+    status = hwi_json_frames_init(&writer.frames[made], &comparison->sides[made].frames, error);
+  if (status == HW_OK) {
+    write_comparison(&writer);
+    if (writer.json.failed)
+      status = hwi_error_set(error, HW_ERR_MEMORY, "no memory: the comparison is not complete");
+  }
+  for (int side = 0; side < made; side++)
+    hwi_json_frames_release(&writer.frames[side]);
+  return status;
+}

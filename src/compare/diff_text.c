@@ -1,0 +1,397 @@
+/* diff_text.c - a comparison as text: both runs' figures, then what changed, the largest change first */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/change.h"
+#include "compare/compare.h"
+#include "compare/missing_names.h"
+#include "report/evidence.h"
+#include "report/text_frames.h"
+
+enum {
+  TOP_DEFAULT = 10,
+  CHANGE_CELLS = 12,
+  PERCENT_CELLS = 10,
+  GAP_CELLS = 3,
+  LABEL_CELLS = 14,
+  FIGURE_CELLS = 15,
+};
+
+struct printer {
+  struct hwi_comparison *comparison;
+  const struct hwi_style *style;
+  struct hwi_text texts[HWI_SIDES]; /* what is not about one side goes through NEW's */
+  struct hwi_text_frames frames[HWI_SIDES];
+  struct hwi_line *line; /* NEW's */
+};
+
+static void end(struct printer *printer, enum hwi_emphasis emphasis)
+{
+  hwi_text_end(&printer->texts[HWI_NEW], emphasis);
+}
+
+static void end_wrapped(struct printer *printer, enum hwi_emphasis emphasis)
+{
+  hwi_text_end_wrapped(&printer->texts[HWI_NEW], 2, emphasis);
+}
+
+/* --- the head --- */
+
+static const char *const side_names[HWI_SIDES] = {"OLD", "NEW"};
+
+static void print_run(struct printer *printer, int side)
+{
+  const struct hwi_image *image = printer->texts[side].image;
+  struct hwi_line name = {0}, command = {0};
+  hwi_line_printf(printer->line, "%s  ", side_names[side]);
+  if (image != NULL) {
+    hwi_line_clean(&name, hwi_base_name(image->info->path));
+    hwi_line_clean(&command, image->info->command);
+  }
+  const char *ellipsis = hwi_style_ellipsis(printer->style);
+  hwi_line_shorten(printer->line, hwi_line_text(&name), printer->style->columns / 2, ellipsis);
+  hwi_line_puts(printer->line, "   ");
+  size_t used = hwi_cells(hwi_line_text(printer->line));
+  hwi_line_shorten(printer->line, hwi_line_text(&command),
+                   printer->style->columns > used ? printer->style->columns - used : 0, ellipsis);
+  hwi_line_release(&name);
+  hwi_line_release(&command);
+  end(printer, HWI_BOLD);
+}
+
+static void print_figure_line(struct printer *printer, const char *label, const struct hwi_number texts[3],
+                              struct hwi_number share)
+{
+  hwi_line_puts(printer->line, "  ");
+  hwi_line_left(printer->line, label, LABEL_CELLS);
+  for (int i = 0; i < 3; i++)
+    hwi_line_right(printer->line, texts[i].text, FIGURE_CELLS);
+  hwi_line_right(printer->line, share.text, PERCENT_CELLS);
+  end(printer, HWI_PLAIN);
+}
+
+static void print_figures(struct printer *printer)
+{
+  const struct hwi_profile *old = printer->texts[HWI_OLD].profile, *new = printer->texts[HWI_NEW].profile;
+  const struct hwi_totals *a = &old->totals, *b = &new->totals;
+  const struct {
+    const char *label;
+    uint64_t old, new;
+    enum hwi_cost unit;
+  } figures[] = {
+      {"peak", a->peak_bytes, b->peak_bytes, HWI_COST_BYTES},
+      {"at the end", a->live_bytes_at_end, b->live_bytes_at_end, HWI_COST_BYTES},
+      {"  blocks", a->live_blocks_at_end, b->live_blocks_at_end, HWI_COST_CALLS},
+      {"allocated", a->allocated_bytes, b->allocated_bytes, HWI_COST_BYTES},
+      {"allocations", a->allocation_calls, b->allocation_calls, HWI_COST_CALLS},
+      {"frees", a->free_calls, b->free_calls, HWI_COST_CALLS},
+      {"temporary", a->temporary_calls, b->temporary_calls, HWI_COST_CALLS},
+      {"failed", a->failed_calls, b->failed_calls, HWI_COST_CALLS},
+  };
+  hwi_text_blank(&printer->texts[HWI_NEW]);
+  hwi_line_repeat(printer->line, " ", 2 + LABEL_CELLS);
+  hwi_line_right(printer->line, "old", FIGURE_CELLS);
+  hwi_line_right(printer->line, "new", FIGURE_CELLS);
+  hwi_line_right(printer->line, "change", FIGURE_CELLS);
+  end(printer, HWI_DIM);
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    const struct hwi_number texts[3] = {hwi_cost_text(figures[i].old, figures[i].unit),
+                                        hwi_cost_text(figures[i].new, figures[i].unit),
+                                        hwi_change_text((int64_t)(figures[i].new - figures[i].old), figures[i].unit)};
+    print_figure_line(printer, figures[i].label, texts, hwi_change_share_text(figures[i].old, figures[i].new));
+  }
+  const struct hwi_number times[3] = {hwi_time_text(old->duration_ns), hwi_time_text(new->duration_ns),
+                                      hwi_change_time_text(old->duration_ns, new->duration_ns)};
+  print_figure_line(printer, "duration", times, hwi_change_share_text(old->duration_ns, new->duration_ns));
+  hwi_text_blank(&printer->texts[HWI_NEW]);
+}
+
+/* --- what must be known before the figures are believed --- */
+
+/* The report's notes on one run, with its name in front; nothing where there are none. */
+static void print_notes(struct printer *printer, int side)
+{
+  char *notes = NULL;
+  size_t bytes = 0;
+  struct hwi_style style = *printer->style;
+  style.out = open_memstream(&notes, &bytes);
+  if (style.out == NULL)
+    return;
+  printer->texts[side].style = &style;
+  hwi_text_notes(&printer->texts[side]);
+  printer->texts[side].style = printer->style;
+  fclose(style.out);
+  if (bytes > 0) {
+    hwi_line_printf(printer->line, "About %s:", side_names[side]);
+    end(printer, HWI_BOLD);
+    fputs(notes, printer->style->out);
+  }
+  free(notes);
+}
+
+static int print_missing_names(struct printer *printer, int side, struct hwi_error *error)
+{
+  struct hwi_missing_names missing;
+  const struct hwi_profile *profile = printer->texts[side].profile;
+  int status = hwi_missing_names_init(&missing, &printer->comparison->sides[side].frames, error);
+  if (status == HW_OK && missing.count > 0) {
+    hwi_line_printf(printer->line, "%s has no names for ", side_names[side]);
+    hwi_line_clean(printer->line, hwi_base_name(hwi_module_path(profile, missing.first)));
+    if (missing.count > 1)
+      hwi_line_printf(printer->line, " and %s other%s", hwi_count_text(missing.count - 1).text,
+                      missing.count > 2 ? "s" : "");
+    hwi_line_printf(printer->line, " (%s): stacks through it can only be matched by module. ",
+                    hwi_symbol_reason_text(missing.reasons[missing.first]));
+    hwi_line_puts(printer->line, "Keep the file beside the recording, in a folder for --debug-dir.");
+    end_wrapped(printer, HWI_ALARM);
+    hwi_text_blank(&printer->texts[HWI_NEW]);
+  }
+  hwi_missing_names_release(&missing);
+  return status;
+}
+
+/* --- rows --- */
+
+static const char *state_of(const struct hwi_row *row)
+{
+  if (row->items[HWI_OLD] == HWI_NO_ITEM)
+    return "new";
+  if (row->items[HWI_NEW] == HWI_NO_ITEM)
+    return "gone";
+  return row->similar ? "similar" : "";
+}
+
+static int shown_side(const struct hwi_row *row)
+{
+  return row->items[HWI_NEW] != HWI_NO_ITEM ? HWI_NEW : HWI_OLD;
+}
+
+/* What stands behind old and new: how the calls changed; of a ranking of calls, the bytes. */
+static enum hwi_cost second_cost(const struct printer *printer)
+{
+  return printer->comparison->cost == HWI_COST_CALLS ? HWI_COST_BYTES : HWI_COST_CALLS;
+}
+
+static bool is_grouped(const struct printer *printer)
+{
+  int by = printer->comparison->options->report.by;
+  return by == HWI_BY_FUNCTION || by == HWI_BY_FILE || by == HWI_BY_LINE || by == HWI_BY_MODULE;
+}
+
+/* A name behind the figures needs the room that the percentage takes. */
+static bool shows_percent(const struct printer *printer)
+{
+  return printer->comparison->options->report.by == HWI_BY_STACK || printer->style->columns >= HWI_NARROW_COLUMNS;
+}
+
+static void print_titles(struct printer *printer)
+{
+  hwi_line_right(printer->line, "change", HWI_RANK_CELLS - 1 + CHANGE_CELLS);
+  hwi_line_repeat(printer->line, " ", shows_percent(printer) ? PERCENT_CELLS : 0);
+  hwi_line_right(printer->line, "old", CHANGE_CELLS);
+  hwi_line_right(printer->line, "new", CHANGE_CELLS);
+  const char *second = second_cost(printer) == HWI_COST_CALLS ? "calls" : "allocated";
+  hwi_line_right(printer->line, is_grouped(printer) ? "total" : second, CHANGE_CELLS);
+  end(printer, HWI_DIM);
+}
+
+static void add_change(struct printer *printer, uint64_t rank, const struct hwi_amount amounts[HWI_SIDES])
+{
+  enum hwi_cost cost = printer->comparison->cost;
+  struct hwi_number number = {""};
+  if (rank > 0)
+    snprintf(number.text, sizeof number.text, "%" PRIu64, rank);
+  hwi_line_right(printer->line, number.text, HWI_RANK_CELLS - 1);
+  hwi_line_right(printer->line, hwi_change_text(hwi_change(amounts, cost), cost).text, CHANGE_CELLS);
+  if (!shows_percent(printer))
+    return;
+  struct hwi_number share =
+      hwi_change_share_text(hwi_amount_cost(&amounts[HWI_OLD], cost), hwi_amount_cost(&amounts[HWI_NEW], cost));
+  hwi_line_right(printer->line, share.text, PERCENT_CELLS);
+}
+
+static void add_figures(struct printer *printer, uint64_t rank, const struct hwi_row *row)
+{
+  enum hwi_cost cost = printer->comparison->cost, second = second_cost(printer);
+  add_change(printer, rank, row->amounts);
+  for (int side = 0; side < HWI_SIDES; side++)
+    hwi_line_right(printer->line, hwi_cost_text(hwi_amount_cost(&row->amounts[side], cost), cost).text, CHANGE_CELLS);
+  struct hwi_number last = is_grouped(printer) ? hwi_change_text(hwi_change(row->totals, cost), cost)
+                                               : hwi_change_text(hwi_change(row->amounts, second), second);
+  hwi_line_right(printer->line, last.text, CHANGE_CELLS);
+  hwi_line_repeat(printer->line, " ", GAP_CELLS);
+}
+
+static int print_stack_row(struct printer *printer, uint64_t rank, const struct hwi_row *row, struct hwi_error *error)
+{
+  int side = shown_side(row);
+  add_figures(printer, rank, row);
+  hwi_line_puts(printer->line, state_of(row));
+  end(printer, HWI_BOLD);
+  return hwi_text_frames_print(&printer->frames[side], row->items[side], error);
+}
+
+/* The name of a group, thread or size. */
+static void add_item(struct printer *printer, const struct hwi_row *row, size_t cells)
+{
+  int side = shown_side(row);
+  const struct hwi_profile *profile = printer->texts[side].profile;
+  uint32_t item = row->items[side];
+  struct hwi_line name = {0};
+  if (is_grouped(printer)) {
+    hwi_text_group_name(&name, &printer->texts[side], &printer->comparison->sides[side].groups.items[item], cells);
+  } else if (printer->comparison->options->report.by == HWI_BY_SIZE) {
+    hwi_line_puts(&name, hwi_bytes_text(profile->sizes[item].size).text);
+  } else {
+    char text[sizeof profile->threads->name + 1] = "";
+    memcpy(text, profile->threads[item].name, sizeof profile->threads->name);
+    hwi_line_clean(&name, text);
+    uint32_t old = row->item_counts[HWI_OLD], new = row->item_counts[HWI_NEW];
+    if (old == new &&new > 1)
+      hwi_line_printf(&name, " (%" PRIu32 " threads)", new);
+    else if (old + new > 1)
+      hwi_line_printf(&name, " (%" PRIu32 " threads, were %" PRIu32 ")", new, old);
+  }
+  hwi_line_shorten(printer->line, hwi_line_text(&name), cells, hwi_style_ellipsis(printer->style));
+  hwi_line_release(&name);
+}
+
+static void print_item_row(struct printer *printer, uint64_t rank, const struct hwi_row *row)
+{
+  const char *state = state_of(row);
+  add_figures(printer, rank, row);
+  if (*state != '\0')
+    hwi_line_printf(printer->line, "%s: ", state);
+  size_t used = hwi_cells(hwi_line_text(printer->line)), columns = printer->style->columns;
+  add_item(printer, row, columns > used ? columns - used : 0);
+  end(printer, HWI_PLAIN);
+}
+
+/* Columns that both sides' frames share. */
+static int measure(struct printer *printer, size_t rows, struct hwi_error *error)
+{
+  enum { MEASURED_ROWS = 100 };
+  int status = HW_OK;
+  for (size_t i = 0; i < rows && i < MEASURED_ROWS && status == HW_OK; i++) {
+    const struct hwi_row *row = &printer->comparison->rows[i];
+    int side = shown_side(row);
+    status = hwi_text_frames_measure(&printer->frames[side], row->items[side], error);
+    printer->frames[1 - side].columns = printer->frames[side].columns;
+  }
+  for (int side = 0; side < HWI_SIDES; side++)
+    hwi_text_frames_fit(&printer->frames[side]);
+  return status;
+}
+
+static void print_rest(struct printer *printer, size_t rows)
+{
+  const struct hwi_comparison *comparison = printer->comparison;
+  static const char *const nouns[][2] = {
+      {"more stack", "stack"},   {"more function", "function"}, {"more file", "file"}, {"more line", "line"},
+      {"more module", "module"}, {"more thread", "thread"},     {"more size", "size"}};
+  struct hwi_amount rest[HWI_SIDES] = {{0}};
+  for (size_t i = rows; i < comparison->changed_count; i++) {
+    for (int side = 0; side < HWI_SIDES; side++)
+      hwi_amount_add(&rest[side], &comparison->rows[i].amounts[side]);
+  }
+  const struct {
+    size_t count;
+    const char *what;
+  } left_out[] = {{comparison->changed_count - rows, "(--top 0)"},
+                  {comparison->few_calls_count, "with fewer calls (--min-calls)"},
+                  {comparison->below_count, "that changed less (--threshold)"}};
+  for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) {
+    if (left_out[i].count == 0)
+      continue;
+    if (i == 0)
+      add_change(printer, 0, rest);
+    hwi_line_puts(printer->line, i == 0 ? "   in " : "      beside them ");
+    hwi_line_counted(printer->line, left_out[i].count, nouns[comparison->options->report.by][i > 0]);
+    hwi_line_printf(printer->line, " %s", left_out[i].what);
+    end(printer, HWI_PLAIN);
+  }
+  if (comparison->changed_count == 0) {
+    hwi_line_puts(printer->line, "      nothing");
+    end(printer, HWI_PLAIN);
+  }
+}
+
+static size_t rows_of(const struct hwi_comparison *comparison)
+{
+  uint64_t top = comparison->options->report.top;
+  if (top == HWI_TOP_DEFAULT)
+    top = TOP_DEFAULT;
+  return top == 0 || top > comparison->changed_count ? comparison->changed_count : (size_t)top;
+}
+
+static void print_heading(struct printer *printer)
+{
+  static const char *const whats[] = {"Stacks",  "Functions", "Source files", "Source lines",
+                                      "Modules", "Threads",   "Block sizes"};
+  static const char *const costs[] = {"at the peak", "at the end", "by allocations", "by bytes allocated",
+                                      "by temporary allocations"};
+  struct hwi_line heading = {0};
+  hwi_line_printf(&heading, "%s that changed %s", whats[printer->comparison->options->report.by],
+                  costs[printer->comparison->cost]);
+  hwi_text_heading(&printer->texts[HWI_NEW], hwi_line_text(&heading), "[--cost peak|live|calls|bytes|temporary]");
+  hwi_line_release(&heading);
+}
+
+static int print_rows(struct printer *printer, struct hwi_error *error)
+{
+  const struct hwi_comparison *comparison = printer->comparison;
+  size_t rows = rows_of(comparison);
+  bool by_stack = comparison->options->report.by == HWI_BY_STACK;
+  print_heading(printer);
+  if (rows > 0)
+    print_titles(printer);
+  int status = by_stack ? measure(printer, rows, error) : HW_OK;
+  for (size_t i = 0; i < rows && status == HW_OK; i++) {
+    if (by_stack)
+      status = print_stack_row(printer, i + 1, &comparison->rows[i], error);
+    else
+      print_item_row(printer, i + 1, &comparison->rows[i]);
+  }
+  print_rest(printer, rows);
+  return status;
+}
+
+/* --- all of it --- */
+
+static int init_text(struct printer *printer, int side, struct hwi_error *error)
+{
+  struct hwi_compare_side *of = &printer->comparison->sides[side];
+  struct hwi_text *text = &printer->texts[side];
+  *text = (struct hwi_text){
+      .report = &of->report, .profile = of->report.profile, .style = printer->style, .cost = printer->comparison->cost};
+  text->image = hwi_largest_image(text->profile, &text->counted);
+  hwi_text_frames_init(&printer->frames[side], text, &of->frames);
+  return hwi_linked_in_init(&text->linked_in, &of->report, error);
+}
+
+int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *style, struct hwi_error *error)
+{
+  struct printer printer = {.comparison = comparison, .style = style};
+  printer.line = &printer.texts[HWI_NEW].line;
+  int status = HW_OK;
+  for (int side = 0; side < HWI_SIDES && status == HW_OK; side++)
+    status = init_text(&printer, side, error);
+  if (status == HW_OK) {
+    print_run(&printer, HWI_OLD);
+    print_run(&printer, HWI_NEW);
+    print_figures(&printer);
+  }
+  for (int side = 0; side < HWI_SIDES && status == HW_OK; side++) {
+    print_notes(&printer, side);
+    status = print_missing_names(&printer, side, error);
+  }
+  if (status == HW_OK)
+    status = print_rows(&printer, error);
+  for (int side = 0; side < HWI_SIDES; side++) {
+    hwi_text_frames_release(&printer.frames[side]);
+    hwi_linked_in_release(&printer.texts[side].linked_in);
+    hwi_line_release(&printer.texts[side].line);
+  }
+  return status;
+}

@@ -1,0 +1,229 @@
+/* identity.c - what makes frames of two runs the same frame */
+#include "compare/identity.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/line.h"
+#include "symbols/store.h"
+
+enum { FIRST_SLOTS = 1024 };
+
+struct hwi_identity_slot {
+  const struct hwi_symbol *symbol; /* NULL: free */
+  uint32_t module;
+  struct hwi_identity identity;
+};
+
+/* --- modules --- */
+
+/* "libfoo" of "/opt/lib/libfoo.so.1.2.3", "libc" of "libc-2.31.so"; a program's name as it is. To be freed. */
+static char *versionless(const char *path)
+{
+  const char *name = hwi_base_name(path);
+  const char *suffix = strstr(name, ".so");
+  if (suffix == NULL || (suffix[3] != '\0' && suffix[3] != '.'))
+    return strdup(name);
+  const char *dash = memrchr(name, '-', (size_t)(suffix - name));
+  if (dash != NULL && dash > name && strspn(dash + 1, "0123456789.") == (size_t)(suffix - dash - 1))
+    suffix = dash;
+  return strndup(name, (size_t)(suffix - name));
+}
+
+static bool is_same_build(const struct hwi_profile_module *a, const struct hwi_profile_module *b)
+{
+  return a->build_id_bytes > 0 && a->build_id_bytes == b->build_id_bytes &&
+         memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+}
+
+/* Whether the module is a program that was run: two versions of it may well be called app and app.old. */
+static bool is_program(const struct hwi_profile *profile, uint32_t module)
+{
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (image->counted && strcmp(image->info->exe, hwi_module_path(profile, module)) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool init_modules(struct hwi_identity_side *side, const struct hwi_profile *other)
+{
+  const struct hwi_profile *profile = side->frames->profile;
+  side->module_names = calloc((size_t)profile->module_count + 1, sizeof *side->module_names);
+  side->same_build = calloc((size_t)profile->module_count + 1, sizeof *side->same_build);
+  if (side->module_names == NULL || side->same_build == NULL)
+    return false;
+  for (uint32_t i = 0; i < profile->module_count; i++) {
+    side->module_names[i] =
+        is_program(profile, i) ? strdup(HWI_PROGRAM_NAME) : versionless(hwi_module_path(profile, i));
+    if (side->module_names[i] == NULL)
+      return false;
+    for (uint32_t k = 1; k < other->module_count && i > 0 && !side->same_build[i]; k++)
+      side->same_build[i] = is_same_build(&profile->modules[i], &other->modules[k]);
+  }
+  return true;
+}
+
+int hwi_identities_init(struct hwi_identities *identities, const struct hwi_named_frames *const frames[2],
+                        struct hwi_error *error)
+{
+  *identities = (struct hwi_identities){0};
+  for (int i = 0; i < 2; i++) {
+    identities->sides[i].frames = frames[i];
+    if (!init_modules(&identities->sides[i], frames[1 - i]->profile))
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u modules", frames[i]->profile->module_count);
+  }
+  return HW_OK;
+}
+
+void hwi_identities_release(struct hwi_identities *identities)
+{
+  for (int i = 0; i < 2; i++) {
+    struct hwi_identity_side *side = &identities->sides[i];
+    for (uint32_t k = 0; side->module_names != NULL && k < side->frames->profile->module_count; k++)
+      free(side->module_names[k]);
+    free(side->module_names);
+    free(side->same_build);
+    free(side->slots);
+  }
+  hwi_intern_release(&identities->names);
+  *identities = (struct hwi_identities){0};
+}
+
+/* --- names --- */
+
+/* `name` up to its parameter list, and without template arguments and return type: "ns::Tree::add" of
+ * "bool ns::Tree<int (*)(int)>::add<char>(int const&) const". Names of operators keep their punctuation. */
+static void add_loose(struct hwi_line *line, const char *name)
+{
+  static const char word[] = "operator";
+  int depth = 0;
+  for (const char *at = name; *at != '\0'; at++) {
+    if (depth == 0 && strncmp(at, word, sizeof word - 1) == 0 && strchr("<>()[]-+*/ ", at[sizeof word - 1]) != NULL) {
+      size_t bytes = sizeof word - 1;
+      bytes += strspn(at + bytes, "<>[]-=+*/");
+      bytes += strncmp(at + bytes, "()", 2) == 0 ? 2 : 0;
+      hwi_line_add(line, at, bytes);
+      at += bytes - 1;
+      continue;
+    }
+    static const char anonymous[] = "(anonymous namespace)";
+    if (depth == 0 && strncmp(at, anonymous, sizeof anonymous - 1) == 0) {
+      at += sizeof anonymous - 2;
+      continue;
+    }
+    if (depth == 0 && *at == '(')
+      break;
+    if (depth == 0 && *at == ' ' && line->bytes > 0 && strncmp(hwi_line_text(line), word, sizeof word - 1) != 0) {
+      hwi_line_clear(line); /* what stood in front was the return type */
+      continue;
+    }
+    depth += *at == '<';
+    if (depth == 0)
+      hwi_line_add(line, at, 1);
+    depth -= *at == '>' && depth > 0;
+  }
+}
+
+static bool end_number(struct hwi_identities *identities, struct hwi_line *line, uint32_t *number)
+{
+  *number = line->failed ? 0 : hwi_intern(&identities->names, hwi_line_text(line), line->bytes);
+  hwi_line_clear(line);
+  return *number != 0;
+}
+
+/* Adds a part of a name with the NUL that ends it, so that parts do not run into one another. */
+static void add_part(struct hwi_line *line, const char *text)
+{
+  hwi_line_add(line, text, strlen(text) + 1);
+}
+
+static bool name_frame(struct hwi_identities *identities, int number, const struct hwi_shown_frame *frame,
+                       struct hwi_identity *identity)
+{
+  const struct hwi_identity_side *side = &identities->sides[number];
+  const struct hwi_symbol *symbol = frame->symbol;
+  struct hwi_line line = {0};
+  identity->vague = symbol == NULL || symbol->function == NULL;
+  add_part(&line, identity->vague ? "unnamed" : symbol->function);
+  if (identity->vague && symbol != NULL && side->same_build[frame->module]) {
+    hwi_line_printf(&line, "%" PRIx64, frame->address - side->frames->modules[frame->module].bias);
+    identity->vague = false;
+  } else if (!identity->vague) {
+    add_part(&line, symbol->file != NULL ? hwi_base_name(symbol->file) : "");
+  }
+  add_part(&line, symbol != NULL ? side->module_names[frame->module] : "left out");
+  bool named = end_number(identities, &line, &identity->strict);
+  identity->loose = identity->strict;
+  if (named && symbol != NULL && symbol->function != NULL) {
+    add_loose(&line, symbol->function);
+    named = end_number(identities, &line, &identity->loose);
+  }
+  hwi_line_release(&line);
+  return named;
+}
+
+/* --- what was asked before --- */
+
+static struct hwi_identity_slot *slot_of(const struct hwi_identity_side *side, const struct hwi_symbol *symbol,
+                                         uint32_t module)
+{
+  size_t at = hwi_hash(&symbol, sizeof symbol, module) & (side->slot_count - 1);
+  while (side->slots[at].symbol != NULL && (side->slots[at].symbol != symbol || side->slots[at].module != module))
+    at = (at + 1) & (side->slot_count - 1);
+  return &side->slots[at];
+}
+
+static bool grow_slots(struct hwi_identity_side *side)
+{
+  if (side->used * 2 < side->slot_count)
+    return true;
+  struct hwi_identity_side old = *side;
+  side->slot_count = old.slot_count > 0 ? old.slot_count * 2 : FIRST_SLOTS;
+  side->slots = calloc(side->slot_count, sizeof *side->slots);
+  if (side->slots == NULL) {
+    *side = old;
+    return false;
+  }
+  for (size_t i = 0; i < old.slot_count; i++) {
+    if (old.slots[i].symbol != NULL)
+      *slot_of(side, old.slots[i].symbol, old.slots[i].module) = old.slots[i];
+  }
+  free(old.slots);
+  return true;
+}
+
+bool hwi_identities_find(struct hwi_identities *identities, int number, const struct hwi_shown_frame *frame,
+                         struct hwi_identity *identity)
+{
+  struct hwi_identity_side *side = &identities->sides[number];
+  bool kept =
+      frame->symbol != NULL && frame->symbol->function != NULL; /* one without a name stands for many addresses */
+  if (!kept)
+    return name_frame(identities, number, frame, identity);
+  if (!grow_slots(side))
+    return false;
+  struct hwi_identity_slot *slot = slot_of(side, frame->symbol, frame->module);
+  if (slot->symbol == NULL) {
+    if (!name_frame(identities, number, frame, &slot->identity))
+      return false;
+    slot->symbol = frame->symbol;
+    slot->module = frame->module;
+    side->used++;
+  }
+  *identity = slot->identity;
+  return true;
+}
+
+uint32_t hwi_identities_text(struct hwi_identities *identities, const char *kind, const char *text)
+{
+  struct hwi_line line = {0};
+  uint32_t number;
+  add_part(&line, kind);
+  add_part(&line, text);
+  end_number(identities, &line, &number);
+  hwi_line_release(&line);
+  return number;
+}

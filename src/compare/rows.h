@@ -1,0 +1,35 @@
+/* rows.h - how the rows of a comparison are made (private to compare/) */
+#ifndef HWI_COMPARE_ROWS_H
+#define HWI_COMPARE_ROWS_H
+
+#include "compare/compare.h"
+
+/* Rows by a number that the items of both sides share. */
+struct hwi_row_table {
+  struct hwi_comparison *comparison;
+  uint32_t *rows; /* by number: the row's index and one; 0: none yet */
+  size_t room;
+};
+
+/* The row of `number`, made where there is none. NULL: no memory. Valid until the next call. */
+struct hwi_row *hwi_row_table_find(struct hwi_row_table *table, uint32_t number);
+void hwi_row_table_release(struct hwi_row_table *table);
+
+/* Adds an item to its row. The first one of a side stands for the row: the largest comes first. */
+void hwi_row_add(struct hwi_row *row, int side, uint32_t item, const struct hwi_amount *amount);
+
+/* The loose numbers of a row's path, outermost first; *count is 0 where nothing is known. They are read before the next call.
+ * False: no memory. */
+typedef bool hwi_loose_path(void *context, int side, const struct hwi_row *row, const uint32_t **numbers,
+                            size_t *count);
+
+/* Joins rows that only one side has where they are most likely the same code: see similar.c. False: no memory. */
+bool hwi_join_similar(struct hwi_comparison *comparison, hwi_loose_path *path_of, void *context);
+
+/* Fill comparison->rows; in any order. */
+int hwi_stack_rows(struct hwi_comparison *comparison, struct hwi_error *error);
+int hwi_group_rows(struct hwi_comparison *comparison, struct hwi_error *error);
+int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error);
+int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error);
+
+#endif

@@ -1,0 +1,85 @@
+/* table_rows.c - which threads and which block sizes of two runs are the same: those of equal names, and of equal sizes */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/rows.h"
+
+static int finish(struct hwi_row_table *table, bool added, struct hwi_error *error)
+{
+  hwi_row_table_release(table);
+  return added ? HW_OK
+               : hwi_error_set(error, HW_ERR_MEMORY, "no memory for comparing %zu rows", table->comparison->row_count);
+}
+
+static bool add_item(struct hwi_row_table *table, const char *key, int side, uint32_t item,
+                     const struct hwi_amount *amount)
+{
+  uint32_t number = hwi_identities_text(&table->comparison->identities, "item", key);
+  struct hwi_row *row = number != 0 ? hwi_row_table_find(table, number) : NULL;
+  if (row != NULL)
+    hwi_row_add(row, side, item, amount);
+  return row != NULL;
+}
+
+/* Whether the thread is called as its program is, as a process's first one is unless it chose another name. */
+static bool has_program_name(const struct hwi_profile *profile, const struct hwi_profile_thread *thread,
+                             const char *name)
+{
+  if (thread->image >= profile->image_count || profile->images[thread->image].info == NULL)
+    return false;
+  const char *program = hwi_base_name(profile->images[thread->image].info->exe);
+  return strncmp(name, program, sizeof thread->name - 1) == 0;
+}
+
+/* Numbers differ from run to run, names seldom: the threads of one name are one row. */
+int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error)
+{
+  struct hwi_row_table table = {.comparison = comparison};
+  bool added = true;
+  for (int side = 0; side < HWI_SIDES; side++) {
+    const struct hwi_profile *profile = comparison->sides[side].report.profile;
+    for (uint32_t i = 0; i < profile->thread_count && added; i++) {
+      const struct hwi_profile_thread *thread = &profile->threads[i];
+      if (!hwi_thread_matches(thread, comparison->options->report.thread))
+        continue;
+      char name[sizeof thread->name + 1] = "";
+      memcpy(name, thread->name, sizeof thread->name);
+      struct hwi_amount amount = {.calls = thread->allocation_calls,
+                                  .bytes = thread->allocated_bytes,
+                                  .temporary_calls = thread->temporary_calls,
+                                  .live_blocks = thread->live_blocks,
+                                  .live_bytes = thread->live_bytes,
+                                  .peak_bytes = thread->peak_bytes};
+      const char *key = has_program_name(profile, thread, name) ? HWI_PROGRAM_NAME : name;
+      added = add_item(&table, key, side, i, &amount);
+    }
+  }
+  return finish(&table, added, error);
+}
+
+static bool add_sizes(struct hwi_row_table *table, int side, const struct hwi_profile *profile,
+                      const struct hwi_amount *amounts)
+{
+  bool added = true;
+  for (uint32_t i = 0; i < profile->size_count && added; i++) {
+    char key[24];
+    snprintf(key, sizeof key, "%" PRIu64, profile->sizes[i].size);
+    added = amounts[i].calls == 0 || add_item(table, key, side, i, &amounts[i]);
+  }
+  return added;
+}
+
+int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error)
+{
+  struct hwi_row_table table = {.comparison = comparison};
+  bool added = true;
+  for (int side = 0; side < HWI_SIDES && added; side++) {
+    const struct hwi_profile *profile = comparison->sides[side].report.profile;
+    struct hwi_amount *amounts = hwi_amounts_by_size(profile, comparison->options->report.thread);
+    added = amounts != NULL && add_sizes(&table, side, profile, amounts);
+    free(amounts);
+  }
+  return finish(&table, added, error);
+}
