@@ -6,8 +6,8 @@
 
 #include "cli/ranking.h"
 #include "cli/reading.h"
-#include "cli/units.h"
 #include "compare/compare.h"
+#include "report/units.h"
 #include "symbols/symbols.h"
 
 enum format { FORMAT_TEXT = 0, FORMAT_JSON = 1 };

@@ -7,9 +7,9 @@
 #include "cli/ranking.h"
 #include "cli/reading.h"
 #include "cli/result_file.h"
-#include "cli/suggest.h"
 #include "export/compressed.h"
 #include "export/export.h"
+#include "report/suggest.h"
 #include "symbols/symbols.h"
 
 struct values {

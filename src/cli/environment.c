@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/suggest.h"
+#include "report/suggest.h"
 
 static const char prefix[] = "HEAPWRIGHT_";
 

@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/environment.h"
-#include "cli/suggest.h"
+#include "report/suggest.h"
 
 extern char **environ;
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/suggest.h"
-#include "cli/units.h"
 #include "report/line.h"
+#include "report/suggest.h"
+#include "report/units.h"
 
 struct parser {
   const struct hwi_command *command;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/suggest.h"
+#include "report/suggest.h"
 
 struct values {
   bool verbose, children;

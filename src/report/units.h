@@ -1,6 +1,6 @@
 /* units.h - sizes and durations as users write them */
-#ifndef HWI_CLI_UNITS_H
-#define HWI_CLI_UNITS_H
+#ifndef HWI_REPORT_UNITS_H
+#define HWI_REPORT_UNITS_H
 
 #include <stdbool.h>
 #include <stdint.h>

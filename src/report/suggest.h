@@ -1,6 +1,6 @@
 /* suggest.h - the known word that a misspelt one was probably meant to be */
-#ifndef HWI_CLI_SUGGEST_H
-#define HWI_CLI_SUGGEST_H
+#ifndef HWI_REPORT_SUGGEST_H
+#define HWI_REPORT_SUGGEST_H
 
 #include <stddef.h>
 

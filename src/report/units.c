@@ -1,5 +1,5 @@
 /* units.c - sizes and durations as users write them */
-#include "cli/units.h"
+#include "report/units.h"
 
 #include <ctype.h>
 #include <errno.h>

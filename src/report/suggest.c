@@ -4,7 +4,7 @@
  * into the other: the optimal string alignment distance, by dynamic programming over three rows. A word is near enough when
  * at most a third of its characters need an edit. A beginning ("--child" for "--children") counts as one edit.
  */
-#include "cli/suggest.h"
+#include "report/suggest.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/units.h"
+#include "report/units.h"
 
 static void assert_size(const char *text, uint64_t expected)
 {
