@@ -171,6 +171,21 @@ def test_sizes_of_one_thread(hw, trace):
     assert re.search(rf"^ *1 +{sizes[100]:,} .* 100$", text, re.M)
 
 
+def test_the_main_of_a_language_s_runtime_is_a_start(hw, record, compile_c):
+    """Rust and D have a C main that calls their runtime, which calls the user's main."""
+    program = compile_c("""
+        #include <stdlib.h>
+        #define CALLED __attribute__((noipa))
+        void *volatile kept;
+        CALLED void users_main(void) { kept = malloc(4711); }
+        CALLED void _d_run_main(void (*run)(void)) { run(); kept = kept; }
+        CALLED int main(void) { _d_run_main(users_main); return 0; }
+        """)
+    text = report(hw, record([program]).trace)
+    assert re.search(r"^ +users_main ", text, re.M)
+    assert "_d_run_main" not in text and not re.search(r"^ +main ", text, re.M)
+
+
 def test_min_calls_leaves_out_and_says_so(hw, trace):
     assert all(s["calls"] >= 30 for s in document(hw, trace, "--min-calls", "30")["top"])
     assert "with fewer calls (--min-calls)" in report(hw, trace, "--min-calls", "30")
