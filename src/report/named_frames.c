@@ -122,19 +122,21 @@ static bool is_start(const struct hwi_named_frames *frames, const struct hwi_sho
   return hwi_patterns_match(hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
 }
 
-/* The C main that a language's runtime brings: another start lies within it. The user's own main is farther in. */
-static bool is_main_of_runtime(const struct hwi_named_frames *frames, uint32_t frame)
+/* What calls a start is one: the C main that a language's runtime brings (the user's own main is farther in), and the
+ * _start of a program that is stripped. */
+static bool calls_start(const struct hwi_named_frames *frames, uint32_t frame)
 {
   const struct hwi_symbol *symbol = frames->items[frame].symbol;
-  return symbol != NULL && symbol->function != NULL && strcmp(symbol->function, "main") == 0 &&
-         is_start(frames, &frames->items[frame - 1]);
+  if (symbol == NULL || (symbol->function != NULL && strcmp(symbol->function, "main") != 0))
+    return false;
+  return is_start(frames, &frames->items[frame - 1]);
 }
 
 void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *first, uint32_t *last)
 {
   *first = 0;
   *last = frames->count;
-  while (*last > 1 && (is_start(frames, &frames->items[*last - 1]) || is_main_of_runtime(frames, *last - 1)))
+  while (*last > 1 && (is_start(frames, &frames->items[*last - 1]) || calls_start(frames, *last - 1)))
     --*last;
   for (uint32_t end; (end = behind_wrapper(frames, *first, *last)) > *first;)
     *first = end;

@@ -51,10 +51,13 @@ void hwi_text_rss(struct hwi_text *text)
   const struct hwi_rss_point *point = sample_at_peak(info, text->profile->totals.peak_time_ns);
   if (point != NULL) {
     hwi_line_printf(&text->line, "RSS at the peak: %s", hwi_bytes_text(point->sample.rss).text);
-    if (!add_account(text, &point->sample))
-      hwi_line_printf(&text->line, ", of which %s code and files, %s recorder (%s asked for, not all of it touched)",
-                      hwi_bytes_text(point->sample.file).text, hwi_bytes_text(point->sample.recorder).text,
+    if (!add_account(text, &point->sample)) {
+      hwi_line_printf(&text->line, ", of which %s code and files", hwi_bytes_text(point->sample.file).text);
+      if (point->sample.recorder > 0)
+        hwi_line_printf(&text->line, ", %s recorder", hwi_bytes_text(point->sample.recorder).text);
+      hwi_line_printf(&text->line, " (%s asked for, not all of it touched)",
                       hwi_bytes_text(text->profile->totals.peak_bytes).text);
+    }
   } else if (info->header.rss_peak_bytes > 0) {
     hwi_line_printf(&text->line, "RSS at most: %s (seen now and then; not sampled at the peak)",
                     hwi_bytes_text(info->header.rss_peak_bytes).text);

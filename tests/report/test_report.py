@@ -186,6 +186,18 @@ def test_the_main_of_a_language_s_runtime_is_a_start(hw, record, compile_c):
     assert "_d_run_main" not in text and not re.search(r"^ +main ", text, re.M)
 
 
+def test_the_start_of_a_stripped_program_is_folded(hw, record, compile_c):
+    """_start has no name there; it stood below main, and libc's frames between them."""
+    program = compile_c("""
+        #include <stdlib.h>
+        void *volatile kept;
+        int main(void) { kept = malloc(4711); return 0; }
+        """, "-s", name="bare")
+    text = report(hw, record([program]).trace)
+    assert len(re.findall(r"^ +\?\? bare\+0x", text, re.M)) == 1
+    assert "__libc_start" not in text
+
+
 def test_min_calls_leaves_out_and_says_so(hw, trace):
     assert all(s["calls"] >= 30 for s in document(hw, trace, "--min-calls", "30")["top"])
     assert "with fewer calls (--min-calls)" in report(hw, trace, "--min-calls", "30")
