@@ -12,10 +12,10 @@ import pytest
 PROGRAMS = Path(__file__).parent / "programs"
 
 
-@pytest.mark.parametrize("stack_bytes", [16384, 131072, 8 << 20])
-def test_thread_churn(compile_c, check_counts_preload, stack_bytes):
+@pytest.mark.parametrize("stack_bytes, at_once", [(16384, 8), (131072, 8), (8 << 20, 8), (65536, 1000)])
+def test_thread_churn(compile_c, check_counts_preload, stack_bytes, at_once):
     program = compile_c(PROGRAMS / "thread_churn.c", "-pthread", name="thread_churn")
-    recording = check_counts_preload([program, "1000", "50", str(stack_bytes)])
+    recording = check_counts_preload([program, 1000, 50, stack_bytes, at_once])
     assert recording.process.stdout == "done\n"
     report = recording.report
     assert report["threads"] == 1001

@@ -9,7 +9,10 @@ static void *work(void *seed)
   unsigned long x = (unsigned long)seed;
   for (int i = 0; i < ROUNDS; i++) {
     x = x * 6364136223846793005u + 1442695040888963407u;
-    free(atomic_exchange(&slots[x >> 58], malloc(16 + (x >> 33) % 64)));
+    void *other = atomic_exchange(&slots[x >> 58], malloc(16 + (x >> 33) % 64));
+    if (i % 4 == 0) /* mostly to a size that the others use, and to another place */
+      other = realloc(other, 16 + (x >> 20) % 128);
+    free(other);
   }
   return NULL;
 }

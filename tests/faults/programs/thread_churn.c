@@ -1,14 +1,16 @@
-/* thread_churn.c - a thousand threads that come and go, eight at a time, each with a few blocks
- * Usage: thread_churn THREADS BLOCKS STACK_BYTES */
+/* thread_churn.c - threads that come and go, AT_ONCE of them alive at a time, each with a few blocks
+ * Usage: thread_churn THREADS BLOCKS STACK_BYTES AT_ONCE */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static long blocks;
+static pthread_barrier_t all_live;
 
 static void *work(void *argument)
 {
   void **kept = malloc((size_t)blocks * sizeof *kept);
+  pthread_barrier_wait(&all_live);
   for (long i = 0; i < blocks; i++)
     kept[i] = malloc((size_t)(16 + i));
   for (long i = 0; i < blocks; i++)
@@ -19,21 +21,24 @@ static void *work(void *argument)
 
 int main(int argc, char **argv)
 {
-  enum { AT_ONCE = 8 };
-  long threads = argc > 1 ? atol(argv[1]) : 1000;
-  blocks = argc > 2 ? atol(argv[2]) : 10;
+  if (argc < 5)
+    return 2;
+  long threads = atol(argv[1]), at_once = atol(argv[4]);
+  blocks = atol(argv[2]);
+  pthread_t *ids = malloc((size_t)at_once * sizeof *ids);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  if (argc > 3 && pthread_attr_setstacksize(&attributes, (size_t)atol(argv[3])))
+  if (pthread_attr_setstacksize(&attributes, (size_t)atol(argv[3])))
     return 3;
-  for (long done = 0; done < threads; done += AT_ONCE) {
-    pthread_t ids[AT_ONCE];
-    for (int i = 0; i < AT_ONCE; i++)
+  pthread_barrier_init(&all_live, NULL, (unsigned)at_once);
+  for (long done = 0; done < threads; done += at_once) {
+    for (long i = 0; i < at_once; i++)
       if (pthread_create(&ids[i], &attributes, work, NULL))
         return 4;
-    for (int i = 0; i < AT_ONCE; i++)
+    for (long i = 0; i < at_once; i++)
       pthread_join(ids[i], NULL);
   }
+  free(ids);
   puts("done");
   return 0;
 }
