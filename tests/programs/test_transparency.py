@@ -2,7 +2,8 @@
 
 Each program runs twice without the recorder and once with it, in the same folder. What differs between the first two runs
 (times, ports, ids) is the program's own doing: numbers are masked then, and files that differ are left out. Every stack is
-audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all runs the slow ones too; HW_ONLY=NAME runs those whose name contains NAME.
+audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all runs the slow ones too; HW_ONLY=NAME runs those whose name contains NAME,
+HW_SHARE=1/4 the first of four shares.
 """
 
 import hashlib
@@ -32,6 +33,7 @@ PRELUDE = """wait_for_server() {
 SLOWER_WITH_RECORDER = 20  # every stack is walked twice
 ALLOWED = [program for program in programs.chosen(os.environ.get("HW_PROGRAMS", "quick"))
            if os.environ.get("HW_ONLY", "") in program.name]
+SHARE, SHARES = map(int, os.environ.get("HW_SHARE", "1/1").split("/"))
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def test_every_program_of_the_table_is_told_apart():
     assert len({program.name for program in programs.chosen("quick")}) >= 60
 
 
-@pytest.mark.parametrize("program", ALLOWED, ids=lambda program: program.name.replace(" ", "-"))
+@pytest.mark.parametrize("program", ALLOWED[SHARE - 1::SHARES], ids=lambda program: program.name.replace(" ", "-"))
 def test_program(program, hw, build, inputs_folder, folder):
     missing = [package for package in program.packages if package not in INSTALLED]
     if missing:
