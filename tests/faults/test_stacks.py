@@ -185,3 +185,19 @@ int main(int argc, char **argv)
     for stack in stacks(report, 7002):
         assert stack[:3] == ("beta_inner", "work", "main")
     assert report["audit_differences"] == 0
+
+
+def test_one_spliced_stack_in_many_is_audited_always(compile_c, preload):
+    program = compile_c("""
+#include <stdlib.h>
+static void *volatile sink;
+__attribute__((noinline)) static void get(int i) { sink = malloc(8001); free(sink); sink = (void *)(long)i; }
+int main(void)
+{
+  for (int i = 0; i < 100000; i++)
+    get(i);
+}
+""", name="audited")
+    report = preload([program]).report
+    assert calls(report, 8001) == 100000
+    assert report["audited_stacks"] >= 90 and report["audit_differences"] == 0

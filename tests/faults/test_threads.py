@@ -22,20 +22,34 @@ def test_thread_churn(compile_c, check_counts_preload, stack_bytes, at_once):
     assert report["missed_frees"] == report["unmatched_frees"] == 0
 
 
+def test_events_after_the_last_destructor(compile_c, check_counts_preload):
+    """A stream is taken over once its thread is gone, and not when the recorder's own destructor has run."""
+    program = compile_c(PROGRAMS / "late_destructors.c", "-pthread", name="late_destructors")
+    report = check_counts_preload([program, 1000, 6]).report
+    late = next(size for size in report["sizes"] if size["size"] == 222)
+    assert late["calls"] == 1000 * 4 * 500 and late["live_blocks"] == 0
+    assert report["damaged_chunks"] == report["missing_chunks"] == report["missed_frees"] == report["unmatched_frees"] == 0
+
+
 @pytest.fixture
-def on_ring(preload, recorder, tmp_path):
-    """on_ring([command...]): recorded on an allocator that may be interrupted anywhere, so that a handler may strike anywhere."""
-    ring = tmp_path / "ring.so"
-    source = PROGRAMS / "ring_allocator.c"
-    subprocess.run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", source, "-o", ring], check=True)
-    return lambda command: preload(command, env={"LD_PRELOAD": f"{recorder}:{ring}"})
+def on_allocator(preload, recorder, tmp_path):
+    """on_allocator("ring", [command...]): recorded with programs/NAME_allocator.c in the place of libc's malloc."""
+
+    def run(name, command):
+        library = tmp_path / f"{name}.so"
+        source = PROGRAMS / f"{name}_allocator.c"
+        subprocess.run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", source, "-o", library], check=True)
+        return preload(command, env={"LD_PRELOAD": f"{recorder}:{library}"})
+
+    return run
 
 
 @pytest.mark.parametrize("jump", [0, 1])
 @pytest.mark.parametrize("alternate", [0, 1])
-def test_signal_storm(compile_c, on_ring, jump, alternate):
+def test_signal_storm(compile_c, on_allocator, jump, alternate):
+    """A handler may strike anywhere: on an allocator that may be interrupted anywhere."""
     program = compile_c(PROGRAMS / "signal_storm.c", "-Wno-unused-result", name="signal_storm")
-    recording = on_ring([program, "1000000", str(jump), str(alternate)])
+    recording = on_allocator("ring", [program, 1000000, jump, alternate])
     assert recording.process.stdout == "done\n" and recording.process.returncode == 0
     report = recording.report
     assert report["damaged_chunks"] == report["missing_chunks"] == report["audit_differences"] == 0
@@ -49,10 +63,10 @@ def test_signal_storm(compile_c, on_ring, jump, alternate):
         assert ordinary["calls"] == 1000000 and ordinary["live_blocks"] == 0
 
 
-def test_forks_in_a_handler(compile_c, on_ring):
+def test_forks_in_a_handler(compile_c, on_allocator):
     """The child goes on in the middle of the event that the handler interrupted, and neither it nor its parent may notice."""
     program = compile_c(PROGRAMS / "fork_in_handler.c", name="fork_in_handler")
-    recording = on_ring([program, "100"])
+    recording = on_allocator("ring", [program, 100])
     assert recording.process.returncode == 0, recording.process
     assert len(recording.traces) == 101
     for trace in recording.traces:
@@ -68,3 +82,12 @@ def test_threads_race(compile_c, check_counts_preload):
     report = check_counts_preload([compile_c(PROGRAMS / "race.c", "-pthread", name="race")]).report
     assert report["missed_frees"] == report["unmatched_frees"] == 0
     assert report["allocation_calls"] >= 800000
+
+
+def test_a_block_that_is_freed_is_the_next_one(compile_c, on_allocator):
+    """Stamps lie outside the real calls: a block's end never comes after the birth of the next block at its address."""
+    recording = on_allocator("hot", [compile_c(PROGRAMS / "race.c", "-pthread", name="race")])
+    assert recording.process.returncode == 0
+    report = recording.report
+    assert report["allocation_calls"] >= 1000000
+    assert report["missed_frees"] == report["unmatched_frees"] == report["lost_events"] == 0
