@@ -11,8 +11,12 @@ enum { POINTER_BYTES = 8, TICK_SHIFT_MAX = 31 };
 
 static int check_header(const char *path, const struct hw_trace_header *header, uint64_t bytes, struct hwi_error *error)
 {
+  if (bytes == 0)
+    return hwi_error_set_at(error, HW_ERR_NOT_A_TRACE, 0,
+                            "%s is empty, so no heapwright trace; record the program again", path);
   if (bytes < HW_TRACE_MAGIC_BYTES || memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES))
-    return hwi_error_set_at(error, HW_ERR_NOT_A_TRACE, 0, "%s is not a heapwright trace", path);
+    return hwi_error_set_at(error, HW_ERR_NOT_A_TRACE, 0,
+                            "%s is not a heapwright trace; make one with: heapwright record COMMAND", path);
   if (bytes < sizeof *header)
     return hwi_error_set_at(error, HW_ERR_DAMAGED, bytes,
                             "%s ends after %llu bytes, inside its header; record the program again", path,

@@ -265,9 +265,35 @@ def test_no_such_file(hw, tmp_path):
 
 
 def test_not_a_recording(hw, tmp_path):
-    for name, contents in [("empty.hwt", b""), ("text.hwt", b"hello\n" * 1000), ("binary.hwt", bytes(range(256)) * 64)]:
+    for name, contents in [("short.hwt", b"x"), ("text.hwt", b"hello\n" * 1000), ("binary.hwt", bytes(range(256)) * 64)]:
         (tmp_path / name).write_bytes(contents)
-        assert name in trouble(hw, tmp_path / name)
+        said = trouble(hw, name, cwd=tmp_path)
+        assert said == f"heapwright: {name} is not a heapwright trace; make one with: heapwright record COMMAND\n"
+    (tmp_path / "empty.hwt").touch()
+    said = trouble(hw, "empty.hwt", cwd=tmp_path)
+    assert said == "heapwright: empty.hwt is empty, so no heapwright trace; record the program again\n"
+
+
+def test_no_regular_file(hw, tmp_path):
+    os.mkfifo(tmp_path / "pipe.hwt")
+    said = trouble(hw, "pipe.hwt", cwd=tmp_path, timeout=10)  # a pipe that nobody writes to must not make us wait
+    assert said == "heapwright: pipe.hwt is not a regular file, so no heapwright trace\n"
+    (tmp_path / "folder").mkdir()
+    assert "no heapwright trace of yours in folder" in trouble(hw, "folder", cwd=tmp_path)
+
+
+def test_cut_inside_its_header(hw, trace, tmp_path):
+    (tmp_path / "cut.hwt").write_bytes(trace.open("rb").read(40))
+    said = trouble(hw, "cut.hwt", cwd=tmp_path)
+    assert said == "heapwright: cut.hwt ends after 40 bytes, inside its header; record the program again\n"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_no_permission(hw, trace, tmp_path):
+    (tmp_path / "secret.hwt").write_bytes(trace.open("rb").read(4096))
+    os.chmod(tmp_path / "secret.hwt", 0)
+    said = trouble(hw, "secret.hwt", cwd=tmp_path)
+    assert said == "heapwright: cannot open the trace secret.hwt: Permission denied\n"
 
 
 def test_made_by_a_newer_version(hw, trace, tmp_path):
