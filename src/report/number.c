@@ -56,24 +56,25 @@ static uint64_t scaled(uint64_t part, uint64_t by, uint64_t whole)
   return (uint64_t)(product / whole);
 }
 
-struct hwi_number hwi_rate_text(uint64_t count, uint64_t ns)
+/* `amount` in a second, as `word` words it; "" for no time. */
+static struct hwi_number per_second(uint64_t amount, uint64_t ns, struct hwi_number (*word)(uint64_t))
 {
   struct hwi_number number = {""};
   if (ns == 0)
     return number;
-  struct hwi_number rate = hwi_count_text(scaled(count, second_ns, ns));
+  struct hwi_number rate = word(scaled(amount, second_ns, ns));
   snprintf(number.text, sizeof number.text, "%.28s/s", rate.text);
   return number;
 }
 
+struct hwi_number hwi_rate_text(uint64_t count, uint64_t ns)
+{
+  return per_second(count, ns, hwi_count_text);
+}
+
 struct hwi_number hwi_byte_rate_text(uint64_t bytes, uint64_t ns)
 {
-  struct hwi_number number = {""};
-  if (ns == 0)
-    return number;
-  struct hwi_number rate = hwi_bytes_text(scaled(bytes, second_ns, ns));
-  snprintf(number.text, sizeof number.text, "%.28s/s", rate.text);
-  return number;
+  return per_second(bytes, ns, hwi_bytes_text);
 }
 
 struct hwi_number hwi_share_text(uint64_t part, uint64_t whole)
