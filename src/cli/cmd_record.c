@@ -6,7 +6,6 @@
 
 #include "cli/command.h"
 #include "launch/launch.h"
-#include "profile/profile.h"
 #include "report/number.h"
 
 struct values {
@@ -84,29 +83,15 @@ static const struct hwi_option options[] = {
 
 /* --- what it says at the end --- */
 
-/* A summary may take some seconds of replaying, not minutes. */
-enum { SUMMARY_EVENTS_MAX = 40000000 };
-
 static void say_totals(const struct hwi_launched *launched)
 {
-  struct hwi_profile *profile;
-  struct hwi_profile_options wanted = {.images = HWI_IMAGES_LARGEST,
-                                       .totals_only = true}; /* as the report will have them */
-  if (launched->event_count > SUMMARY_EVENTS_MAX) {
-    hwi_warn("%s events recorded", hwi_count_text(launched->event_count).text);
+  const struct hwi_counts *counts = &launched->counts;
+  if (!launched->has_counts)
     return;
-  }
-  struct hwi_error error = {0};
-  if (hwi_profile_create(&profile, launched->name, &wanted, &error) < 0) {
-    hwi_warn("%s", error.text);
-    return;
-  }
-  const struct hwi_totals *totals = &profile->totals;
   hwi_warn("%s allocations, %s at the peak, %s in %s blocks still allocated at the end%s",
-           hwi_count_text(totals->allocation_calls).text, hwi_bytes_text(totals->peak_bytes).text,
-           hwi_bytes_text(totals->live_bytes_at_end).text, hwi_count_text(totals->live_blocks_at_end).text,
+           hwi_count_text(counts->allocation_calls).text, hwi_bytes_text(counts->peak_bytes).text,
+           hwi_bytes_text(counts->live_bytes).text, hwi_count_text(counts->live_blocks).text,
            launched->trace_count > 1 ? " (of the process that allocated most)" : "");
-  hwi_profile_destroy(profile);
 }
 
 static bool needs_quotes(const char *text)

@@ -10,11 +10,14 @@
 
 #include "base/error.h"
 #include "launch/section_file.h"
+#include "platform/arch.h"
 #include "trace/decode.h"
 #include "trace/grow.h"
 #include "trace/index.h"
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, UNREAD_MAX_BYTES = 64 << 20 };
+static const uint64_t BUSY_NS = 2000000;     /* a new thread's first chunk may take as long to be seen */
+static const uint64_t SILENT_NS = 200000000; /* a thread may be kept from running as long in the middle of an event */
 
 int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
 {
@@ -44,6 +47,7 @@ void hwi_drain_close(struct hwi_drain *drain)
   free(drain->backlog);
   free(drain->gaps);
   free(drain->plain);
+  hwi_follow_destroy(drain->follow);
   *drain = (struct hwi_drain){.fd = -1};
 }
 
@@ -136,8 +140,6 @@ static void look_again(struct hwi_drain *drain)
   }
 }
 
-/* --- packing --- */
-
 static int compare_chunks(const void *left, const void *right)
 {
   const struct hwi_backlog_chunk *a = left, *b = right;
@@ -146,6 +148,48 @@ static int compare_chunks(const void *left, const void *right)
   return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
+/* --- counting --- */
+
+void hwi_drain_count(struct hwi_drain *drain)
+{
+  drain->follow = hwi_follow_create(drain->fd, &drain->header);
+}
+
+static void tell_of_chunks(const struct hwi_drain *drain)
+{
+  for (size_t i = 0; i < drain->backlog_count; i++) {
+    const struct hwi_backlog_chunk *chunk = &drain->backlog[i];
+    hwi_follow_chunk(drain->follow, &(struct hwi_seen_chunk){chunk->off, chunk->stream, chunk->sequence});
+  }
+}
+
+static void count_chunks(const struct hwi_drain *drain)
+{
+  if (!drain->follow)
+    return;
+  do {
+    tell_of_chunks(drain);
+  } while (hwi_follow_work(drain->follow));
+}
+
+static bool is_counted(const struct hwi_drain *drain, const struct hwi_backlog_chunk *chunk)
+{
+  return !drain->follow || hwi_follow_failed(drain->follow) ||
+         hwi_follow_has_read(drain->follow, chunk->stream, chunk->sequence);
+}
+
+/* Where the counts wait for something for too long, the packing does not. */
+static void check_unread(const struct hwi_drain *drain)
+{
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < drain->backlog_count; i++)
+    bytes += drain->backlog[i].retired && !is_counted(drain, &drain->backlog[i]) ? drain->backlog[i].bytes : 0;
+  if (bytes > UNREAD_MAX_BYTES)
+    hwi_follow_give_up(drain->follow);
+}
+
+/* --- packing --- */
+
 /* From `first` on: how many chunks make up a section, and how many plain bytes they have. 0: not enough yet. */
 static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
 {
@@ -153,7 +197,7 @@ static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
   uint32_t target = hwi_section_target(drain->streams);
   size_t i = first;
   *bytes = 0;
-  while (i < drain->backlog_count && chunks[i].retired && *bytes < target) {
+  while (i < drain->backlog_count && chunks[i].retired && is_counted(drain, &chunks[i]) && *bytes < target) {
     if (i > first && (chunks[i].stream != chunks[first].stream || chunks[i].sequence != chunks[i - 1].sequence + 1))
       break;
     *bytes += sizeof(struct hw_chunk_header) + chunks[i].valid_bytes;
@@ -233,16 +277,48 @@ static uint64_t waiting_bytes(const struct hwi_drain *drain)
   return bytes;
 }
 
+/* The moment `ns` ago, in ticks; 0 where nobody knows. */
+static uint64_t tick_before(const struct hw_trace_header *header, uint64_t ns)
+{
+  uint64_t now_ns = hwi_monotonic_ns();
+  uint64_t now = header->clock == HW_CLOCK_TSC ? hwi_arch_clock() : now_ns;
+  if (now <= header->start.clock || now_ns <= header->start.monotonic_ns + ns)
+    return 0;
+  double units_a_ns = (double)(now - header->start.clock) / (double)(now_ns - header->start.monotonic_ns);
+  double back = units_a_ns * (double)ns;
+  return back < (double)now ? (now - (uint64_t)back) >> header->tick_shift : 0;
+}
+
+static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
+{
+  if (drain->follow && is_over)
+    hwi_follow_begin(drain->follow, UINT64_MAX, UINT64_MAX);
+  else if (drain->follow)
+    hwi_follow_begin(drain->follow, tick_before(&drain->header, BUSY_NS), tick_before(&drain->header, SILENT_NS));
+  if (!find_chunks(drain))
+    return false;
+  look_again(drain);
+  if (drain->backlog_count > 1)
+    qsort(drain->backlog, drain->backlog_count, sizeof *drain->backlog, compare_chunks);
+  return true;
+}
+
+void hwi_drain_count_rest(struct hwi_drain *drain)
+{
+  if (drain->follow && !look_for_chunks(drain, true))
+    hwi_follow_give_up(drain->follow);
+  count_chunks(drain);
+}
+
 int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
 {
   *worked = false;
   if (drain->stopped)
     return 0;
-  if (!find_chunks(drain))
+  if (!look_for_chunks(drain, false))
     return HW_ERR_MEMORY;
-  look_again(drain);
-  if (drain->backlog_count > 1)
-    qsort(drain->backlog, drain->backlog_count, sizeof *drain->backlog, compare_chunks);
+  count_chunks(drain);
+  check_unread(drain);
   hwi_packer_set_effort(packer, hwi_effort_for(waiting_bytes(drain)));
   int status = 0;
   size_t kept = 0, i = 0;

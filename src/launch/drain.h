@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launch/follow.h"
 #include "launch/tool_log.h"
 #include "trace/format.h"
 #include "trace/pack.h"
@@ -41,7 +42,8 @@ struct hwi_drain {
   size_t backlog_count, backlog_capacity;
   struct hwi_gap *gaps;
   size_t gap_count, gap_capacity;
-  uint8_t *plain; /* chunks on their way into a section */
+  struct hwi_follow *follow; /* NULL: nobody wants the counts */
+  uint8_t *plain;            /* chunks on their way into a section */
   size_t plain_capacity;
   bool stopped; /* nothing more is packed here: see `os_error` */
   int os_error;
@@ -55,6 +57,12 @@ void hwi_drain_close(struct hwi_drain *drain);
 /* Packs what fills sections. `interrupted` is asked between sections: true ends the work early. *worked: there was something
  * to pack. 0 or HW_ERR_MEMORY; where the disk is full or refuses, the drain stops and says so in itself. */
 int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked);
+
+/* From now on the trace is counted, too. */
+void hwi_drain_count(struct hwi_drain *drain);
+
+/* Nobody writes the trace any more: counts the rest. */
+void hwi_drain_count_rest(struct hwi_drain *drain);
 
 /* Bytes of the trace that are in the program's memory now, about. */
 uint64_t hwi_drain_open_bytes(const struct hwi_drain *drain);

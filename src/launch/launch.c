@@ -170,6 +170,8 @@ static void finish(struct launch *launch, int wait_status)
   result->children_unseen = watch->unseen.unseen;
   result->event_count = watch->event_count;
   result->packed_bytes = watch->packed_bytes;
+  result->has_counts = watch->has_counts;
+  result->counts = watch->counts;
   if (watch->not_packed)
     result->error = watch->error;
   if (watch->trace_count) {
@@ -186,6 +188,7 @@ static void run(struct launch *launch)
       .pid = (uint32_t)launch->spawned.pid,
       .duration_ns = launch->options->duration_ns,
       .pack = launch->options->pack,
+      .count = !launch->options->quiet,
   };
   memcpy(watch.run_id, launch->run_id, HW_ID_BYTES);
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OWN_NICENESS); /* packing can wait, the program cannot */

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "launch/program.h"
+#include "profile/count.h"
 
 struct hwi_launch_options {
   const char *output;       /* pattern with %p and %c */
@@ -37,7 +38,9 @@ struct hwi_launched {
   uint32_t still_written, not_packed, children_unseen;
   uint64_t event_count; /* in the packed traces */
   uint64_t packed_bytes;
-  struct hwi_error error; /* why it did not start, or what went wrong with packing (not_packed > 0) */
+  bool has_counts;          /* not where they are not wanted */
+  struct hwi_counts counts; /* of the image that allocated most */
+  struct hwi_error error;   /* why it did not start, or what went wrong with packing (not_packed > 0) */
 };
 
 /* `command` is ended by NULL and has at least one word. Signals, dispositions and niceness of the caller are changed. */

@@ -61,6 +61,8 @@ static bool take(struct hwi_watch *watch, char *path)
   if (watch->count) /* most children end before that is worth a look */
     trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   watch->traces[watch->count++] = trace;
+  if (watch->options.count && watch->packer)
+    hwi_drain_count(&watch->traces[watch->count - 1].drain);
   watch->trace_count++;
   follow_switch(watch, &watch->traces[watch->count - 1]);
   return true;
@@ -124,11 +126,37 @@ static bool is_written(const struct hwi_drain *drain)
   return hwi_process_is_writing(&drain->header, &file);
 }
 
+/* The first image of those that allocated most is the one that a report shows. */
+static void take_counts(struct hwi_watch *watch, const struct hwi_drain *drain, const struct hwi_counts *counts)
+{
+  uint64_t began_ns = drain->header.start.monotonic_ns;
+  if (watch->has_counts &&
+      (counts->allocated_bytes < watch->counts.allocated_bytes ||
+       (counts->allocated_bytes == watch->counts.allocated_bytes && began_ns >= watch->counted_began_ns)))
+    return;
+  watch->has_counts = true;
+  watch->counts = *counts;
+  watch->counted_began_ns = began_ns;
+}
+
+/* `event_count`: what was packed; anything else was counted in vain. */
+static void end_counts(struct hwi_watch *watch, const struct hwi_drain *drain, bool is_packed, uint64_t event_count)
+{
+  struct hwi_counts counts;
+  struct hwi_error ignored;
+  if (is_packed && drain->follow && !hwi_follow_failed(drain->follow) &&
+      hwi_follow_event_count(drain->follow) == event_count)
+    take_counts(watch, drain, hwi_follow_counts(drain->follow));
+  else if (watch->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
+    take_counts(watch, drain, &counts);
+}
+
 /* Compacts the trace, unless its process runs on or something failed before. It is closed in any case. */
 static void end_trace(struct hwi_watch *watch, size_t i)
 {
   struct hwi_drain *drain = &watch->traces[i].drain;
-  struct hwi_compacted compacted;
+  struct hwi_compacted compacted = {0};
+  bool is_packed = false;
   struct hwi_error error = {0};
   if (is_written(drain)) {
     watch->still_written++;
@@ -137,13 +165,16 @@ static void end_trace(struct hwi_watch *watch, size_t i)
     fail(watch, &error);
   } else if (watch->packer) {
     struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, true};
+    hwi_drain_count_rest(drain);
     if (hwi_compact(&compaction, &compacted, &error) < 0) {
       fail(watch, &error);
     } else {
       watch->event_count += compacted.event_count;
       watch->packed_bytes += compacted.bytes;
+      is_packed = true;
     }
   }
+  end_counts(watch, drain, is_packed, compacted.event_count);
   hwi_drain_close(drain);
   memmove(&watch->traces[i], &watch->traces[i + 1], (watch->count - i - 1) * sizeof *watch->traces);
   watch->count--;

@@ -19,6 +19,7 @@ struct hwi_watch_options {
   uint32_t pid;         /* of the command */
   uint64_t duration_ns; /* pause after so long; 0: never */
   bool pack;
+  bool count; /* the totals of the image that allocated most are wanted */
 };
 
 struct hwi_watched {
@@ -46,7 +47,10 @@ struct hwi_watch {
   uint32_t still_written; /* left raw, since their processes run on */
   uint32_t not_packed;    /* left raw, since packing failed */
   uint64_t event_count, packed_bytes;
-  struct hwi_error error; /* of the first failure */
+  bool has_counts;
+  struct hwi_counts counts;  /* of the image that allocated most */
+  uint64_t counted_began_ns; /* when that began */
+  struct hwi_error error;    /* of the first failure */
 };
 
 /* HW_ERR_MEMORY, or 0. */

@@ -138,7 +138,7 @@ static void remove_slot(struct hwi_region *region, struct hwi_region_slot *slot)
 
 static size_t hash_kind(const struct hwi_block *kind)
 {
-  return mix(kind->size ^ kind->usable << 21 ^ (uint64_t)kind->thread << 42);
+  return mix(kind->size ^ (uint64_t)kind->thread << 42);
 }
 
 static bool grow_kind_slots(struct hwi_blocks *blocks)
@@ -167,7 +167,7 @@ static uint32_t find_kind(struct hwi_blocks *blocks, const struct hwi_block *blo
   size_t at = hash_kind(block) & blocks->kind_mask;
   for (; blocks->kind_slots[at]; at = (at + 1) & blocks->kind_mask) {
     const struct hwi_block *kind = &blocks->kinds[blocks->kind_slots[at]];
-    if (kind->size == block->size && kind->usable == block->usable && kind->thread == block->thread)
+    if (kind->size == block->size && kind->thread == block->thread)
       return blocks->kind_slots[at];
   }
   size_t number = blocks->kind_count ? blocks->kind_count : 1;

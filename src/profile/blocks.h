@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct hwi_block {
-  uint64_t size, usable;
+  uint64_t size;
   uint32_t thread; /* that allocated it */
 };
 

@@ -47,7 +47,6 @@ void hwi_replay_image_release(struct hwi_replay_image *image)
   free(image->modules);
   free(image->threads);
   hwi_live_release(&image->live);
-  hwi_blocks_release(&image->blocks);
   hwi_live_release(&image->freed_inherited);
   *image = (struct hwi_replay_image){0};
 }

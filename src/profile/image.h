@@ -2,7 +2,6 @@
 #ifndef HWI_PROFILE_IMAGE_H
 #define HWI_PROFILE_IMAGE_H
 
-#include "profile/blocks.h"
 #include "profile/frames.h"
 #include "profile/live.h"
 #include "profile/profile.h"
@@ -38,7 +37,6 @@ struct hwi_replay_image {
   size_t thread_count, thread_capacity;
   struct hwi_number_pair last_thread;
   struct hwi_live live;
-  struct hwi_blocks blocks;        /* instead of `live`, where totals alone are wanted */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
   uint64_t silent_since_ns; /* recording was paused for the first time; UINT64_MAX: never */

@@ -9,7 +9,6 @@
 
 #include "profile/block_events.h"
 #include "profile/result.h"
-#include "profile/totals.h"
 #include "trace/grow.h"
 #include "trace/run.h"
 
@@ -194,7 +193,7 @@ static int start_image(struct session *s, uint32_t number)
   if (!hwi_replay_image_init(&a->image, *trace) || !a->events)
     return no_memory(s);
   a->image.offset_ns = start_ns(s, number);
-  hwi_trace_set_liveness(*trace, s->options->totals_only ? hwi_totals_is_live : hwi_replay_is_live, &a->image);
+  hwi_trace_set_liveness(*trace, hwi_replay_is_live, &a->image);
   return next_batch(s, a);
 }
 
@@ -207,9 +206,7 @@ static int end_image(struct session *s, struct active *a, bool leaves)
 {
   if (leaves && s->options->sink && !hwi_block_events_leave(&s->result->replay, &a->image, a->number, a->head_ns))
     return stopped(s);
-  if (s->options->totals_only)
-    hwi_totals_end_image(&s->result->replay, &a->image, a->head_ns, leaves);
-  else if (!hwi_replay_end_image(&s->result->replay, &a->image, a->head_ns, leaves))
+  if (!hwi_replay_end_image(&s->result->replay, &a->image, a->head_ns, leaves))
     return no_memory(s);
   s->images[a->number].totals = a->image.totals;
   uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
@@ -228,8 +225,6 @@ static int apply(struct session *s, struct active *a, int count)
   enum hwi_told told;
   if (s->options->sink)
     told = hwi_block_events_apply(replay, &a->image, a->number, events, count);
-  else if (s->options->totals_only)
-    told = hwi_totals_apply(replay, &a->image, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
   else
     told = hwi_replay_apply(replay, &a->image, a->number, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
   return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(s) : no_memory(s);
@@ -331,7 +326,7 @@ static int fill_profile(struct session *s)
   profile->totals.peak_blocks = level->peak_blocks;
   profile->totals.peak_usable_bytes = level->peak_usable;
   profile->totals.peak_time_ns = level->peak_ns;
-  return s->options->totals_only || hwi_result_fill(s->result) ? 0 : no_memory(s);
+  return hwi_result_fill(s->result) ? 0 : no_memory(s);
 }
 
 /* When the counted images began, and how long they went on as far as their headers say. */

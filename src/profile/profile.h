@@ -172,8 +172,7 @@ struct hwi_block_sink {
 struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
-  const struct hwi_block_sink *sink; /* NULL: none */
-  bool totals_only; /* much cheaper: the same totals, images and duration, and all other lists are empty. No `sink` */
+  const struct hwi_block_sink *sink;                            /* NULL: none */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
   void *progress_context;
 };

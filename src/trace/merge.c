@@ -3,7 +3,11 @@
  * A binary heap holds the streams by the tick of their next event. The first stream gives events until the second one's turn
  * comes, so that the heap is touched once a run of events and not once an event; the last stream left (or the only one) is
  * decoded straight into the caller's array. A stream that is not decoded yet stands in the heap with a lower bound, so that
- * a thousand idle threads cost no memory. Streams whose next events carry the same tick go through ties.c.
+ * a thousand idle threads cost no memory. Streams whose next events carry the same tick go through ties.c, in the order of their
+ * numbers, so that whoever reads the trace, and whenever, finds one order.
+ *
+ * A stream that is followed while it is written ends for now, and older events than others have may still come from it: when
+ * the last event that can be seen is decoded, merge->until falls to the stream's horizon, and nothing from there on is given out.
  */
 #include "trace/merge.h"
 
@@ -31,12 +35,26 @@ static void sift_down(struct hwi_merge *merge, size_t at)
   merge->heap[at] = entry;
 }
 
-static void push(struct hwi_merge *merge, struct hwi_stream *stream)
+/* A stream that is out of the heap has no more events (now). */
+static void drop(struct hwi_stream *stream)
 {
-  if (hwi_stream_is_done(stream)) {
+  stream->waits = false;
+  if (!stream->followed) {
     hwi_stream_release(stream);
     return;
   }
+  free(stream->ready);
+  stream->ready = NULL;
+  stream->ready_count = stream->ready_at = 0;
+}
+
+static void push(struct hwi_merge *merge, struct hwi_stream *stream)
+{
+  if (hwi_stream_is_done(stream)) {
+    drop(stream);
+    return;
+  }
+  stream->waits = true;
   struct hwi_merge_entry entry = {hwi_stream_bound(stream), stream};
   size_t at = merge->heap_count++;
   while (at > 0 && merge->heap[(at - 1) / 2].key > entry.key) {
@@ -60,16 +78,27 @@ static void update_first(struct hwi_merge *merge)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
   if (hwi_stream_is_done(stream)) {
-    hwi_stream_release(pop(merge));
+    drop(pop(merge));
     return;
   }
   merge->heap[0].key = hwi_stream_bound(stream);
   sift_down(merge, 0);
 }
 
-static uint64_t second_key(const struct hwi_merge *merge)
+/* More of the stream was decoded. */
+static void note_horizon(struct hwi_merge *merge, const struct hwi_stream *stream)
 {
-  uint64_t key = merge->heap[1].key;
+  uint64_t horizon = hwi_stream_horizon(stream);
+  if (horizon < merge->until)
+    merge->until = horizon;
+}
+
+/* What the first stream may give out lies before this. */
+static uint64_t run_limit(const struct hwi_merge *merge)
+{
+  uint64_t key = merge->until;
+  if (merge->heap_count > 1 && merge->heap[1].key < key)
+    key = merge->heap[1].key;
   if (merge->heap_count > 2 && merge->heap[2].key < key)
     key = merge->heap[2].key;
   return key;
@@ -85,14 +114,32 @@ static size_t count_streams(const struct hwi_index *index)
   return count;
 }
 
+static bool resize(void **items, size_t count, size_t item_bytes)
+{
+  void *made = realloc(*items, count * item_bytes);
+  *items = made ? made : *items;
+  return made;
+}
+
+int hwi_merge_make_room(struct hwi_merge *merge, size_t stream_count)
+{
+  size_t room = 2 * merge->room > stream_count ? 2 * merge->room : stream_count + 1;
+  if (stream_count < merge->room)
+    return 0;
+  if (!resize((void **)&merge->heap, room, sizeof *merge->heap) ||
+      !resize((void **)&merge->group, room, sizeof *merge->group) ||
+      !resize((void **)&merge->runs, room, sizeof *merge->runs))
+    return HW_ERR_MEMORY;
+  merge->room = room;
+  return 0;
+}
+
 int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index)
 {
-  *merge = (struct hwi_merge){.stream_count = count_streams(index)};
-  merge->streams = calloc(merge->stream_count + 1, sizeof *merge->streams);
-  merge->heap = calloc(merge->stream_count + 1, sizeof *merge->heap);
-  merge->group = calloc(merge->stream_count + 1, sizeof *merge->group);
-  merge->runs = calloc(merge->stream_count + 1, sizeof *merge->runs);
-  if (!merge->streams || !merge->heap || !merge->group || !merge->runs) {
+  size_t stream_count = count_streams(index);
+  *merge = (struct hwi_merge){.stream_count = stream_count, .until = UINT64_MAX};
+  merge->streams = calloc(stream_count + 1, sizeof *merge->streams);
+  if (!merge->streams || hwi_merge_make_room(merge, stream_count) < 0) {
     hwi_merge_release(merge);
     return HW_ERR_MEMORY;
   }
@@ -104,6 +151,12 @@ int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index)
     push(merge, stream++);
   }
   return 0;
+}
+
+void hwi_merge_resume(struct hwi_merge *merge, struct hwi_stream *stream)
+{
+  if (!stream->waits)
+    push(merge, stream);
 }
 
 void hwi_merge_release(struct hwi_merge *merge)
@@ -132,15 +185,20 @@ static int gather(struct hwi_merge *merge, struct hwi_source *source, uint64_t t
   int count = 0;
   while (merge->heap_count && merge->heap[0].key <= tick) {
     struct hwi_stream *stream = merge->heap[0].stream;
-    if (!hwi_stream_fill(stream, source)) {
-      hwi_stream_release(pop(merge));
+    bool has_event = hwi_stream_fill(stream, source);
+    note_horizon(merge, stream);
+    if (!has_event) {
+      drop(pop(merge));
       continue;
     }
     if (stream->ready[stream->ready_at].tick > tick) { /* it stood there with a bound only */
       update_first(merge);
       continue;
     }
-    merge->group[count++].stream = pop(merge);
+    int at = count++;
+    for (; at > 0 && merge->group[at - 1].stream->number > stream->number; at--)
+      merge->group[at] = merge->group[at - 1];
+    merge->group[at].stream = pop(merge);
   }
   return count;
 }
@@ -162,6 +220,7 @@ static int describe_runs(struct hwi_merge *merge, struct hwi_source *source, int
     int count = run_length(stream, tick);
     if (stream->ready_at + count == stream->ready_count) {
       hwi_stream_top_up(stream, source);
+      note_horizon(merge, stream);
       count = run_length(stream, tick);
     }
     merge->runs[i] = (struct hwi_tie_run){&stream->ready[stream->ready_at], count};
@@ -204,7 +263,8 @@ static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_
   int event_count = describe_runs(merge, source, group_count, tick);
   struct hwi_event *to = out->events + out->count;
   int picked = 0;
-  switch (group_count ? choose_way(merge, group_count, event_count, out) : TIE_ANY_ORDER) {
+  bool is_certain = tick < merge->until; /* else more may come at this tick */
+  switch (!is_certain ? TIE_LATER : group_count ? choose_way(merge, group_count, event_count, out) : TIE_ANY_ORDER) {
   case TIE_PART_OF_ONE:
     merge->runs[0].count = out->max - out->count;
     __attribute__((fallthrough));
@@ -261,30 +321,50 @@ static void emit_last(struct hwi_merge *merge, struct hwi_source *source, struct
   int count = hwi_stream_next(stream, source, out->events + out->count, out->max - out->count);
   out->count += count;
   if (!count)
-    hwi_stream_release(pop(merge));
+    drop(pop(merge));
+}
+
+/* Of the events that are ready, the last ones may be at a tick that more is to come at, of which it is not known yet whether all
+ * of them are certain: they are kept back together. */
+static uint64_t ready_limit(struct hwi_merge *merge, struct hwi_source *source, struct hwi_stream *stream)
+{
+  if (!stream->followed || stream->cursor.at == stream->cursor.end)
+    return UINT64_MAX;
+  if (stream->ready[stream->ready_at].tick == stream->ready[stream->ready_count - 1].tick) {
+    hwi_stream_top_up(stream, source);
+    note_horizon(merge, stream);
+  }
+  uint64_t first = stream->ready[stream->ready_at].tick, last = stream->ready[stream->ready_count - 1].tick;
+  return stream->cursor.at == stream->cursor.end || first == last ? UINT64_MAX : last;
 }
 
 static void emit_first(struct hwi_merge *merge, struct hwi_source *source, struct output *out)
 {
   struct hwi_stream *first = merge->heap[0].stream;
-  if (!hwi_stream_fill(first, source)) {
-    hwi_stream_release(pop(merge));
+  bool has_event = hwi_stream_fill(first, source);
+  note_horizon(merge, first);
+  if (!has_event) {
+    drop(pop(merge));
     return;
   }
-  uint64_t tick = first->ready[first->ready_at].tick, limit = second_key(merge);
+  uint64_t own_limit = ready_limit(merge, source, first), limit = run_limit(merge);
+  uint64_t tick = first->ready[first->ready_at].tick;
+  if (own_limit < limit)
+    limit = own_limit;
   if (tick < limit)
     emit_run(merge, limit, out);
   else if (tick > merge->heap[0].key) /* it stood there with a bound only */
     update_first(merge);
-  else
+  else if (tick < merge->until)
     emit_tie(merge, source, tick, out);
 }
 
 int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max)
 {
   struct output out = {.events = events, .max = max};
-  while (merge->heap_count && !source->status && !out.full && max - out.count >= HWI_DECODE_MIN_ROOM) {
-    if (merge->heap_count == 1)
+  while (merge->heap_count && merge->heap[0].key < merge->until && !source->status && !out.full &&
+         max - out.count >= HWI_DECODE_MIN_ROOM) {
+    if (merge->heap_count == 1 && !merge->heap[0].stream->followed)
       emit_last(merge, source, &out);
     else
       emit_first(merge, source, &out);

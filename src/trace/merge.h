@@ -16,6 +16,8 @@ struct hwi_merge {
   size_t stream_count;
   struct hwi_merge_entry *heap; /* by key, the smallest first */
   size_t heap_count;
+  size_t room;    /* of heap, group and runs */
+  uint64_t until; /* events from this tick on are kept back: older ones may still come from a stream that is followed */
   struct hwi_merge_entry *group; /* room for the streams that tie */
   struct hwi_tie_run *runs;
   struct hwi_liveness liveness;
@@ -23,9 +25,17 @@ struct hwi_merge {
 
 /* Takes the index's pieces, which must outlive it. 0 or HW_ERR_MEMORY. */
 int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index);
+
+/* Room for so many streams that are followed, in a merge that is all zero at first. Its caller keeps them. 0 or HW_ERR_MEMORY. */
+int hwi_merge_make_room(struct hwi_merge *merge, size_t stream_count);
+
+/* There may be events again: puts a followed stream back. */
+void hwi_merge_resume(struct hwi_merge *merge, struct hwi_stream *stream);
+
 void hwi_merge_release(struct hwi_merge *merge);
 
-/* As hwi_trace_next. `max` is at least HWI_TIE_MAX_EVENTS. */
+/* As hwi_trace_next. `max` is at least HWI_TIE_MAX_EVENTS. With followed streams 0 means that no further event is certain now;
+ * merge->until is then what they allowed. */
 int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max);
 
 #endif

@@ -13,7 +13,8 @@
 
 void hwi_stream_init(struct hwi_stream *stream, const struct hwi_piece *pieces, size_t piece_count)
 {
-  *stream = (struct hwi_stream){.pieces = pieces, .piece_count = piece_count};
+  *stream =
+      (struct hwi_stream){.number = piece_count ? pieces->stream : 0, .pieces = pieces, .piece_count = piece_count};
 }
 
 static void unload(struct hwi_stream *stream)
@@ -156,7 +157,7 @@ int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct
                                       : next_plain(stream, source, events, max, &more);
     if (count)
       return count;
-    if (!more && !load_next_piece(stream, source))
+    if (!more && (stream->followed || !load_next_piece(stream, source)))
       return 0;
   }
 }

@@ -19,6 +19,7 @@ struct hwi_source {
 
 /* Invariant: `ready_at <= ready_count`; events [ready_at, ready_count) are decoded and wait, in order. */
 struct hwi_stream {
+  uint32_t number;
   const struct hwi_piece *pieces;
   size_t piece_count, next_piece;
   uint64_t next_sequence;
@@ -30,6 +31,11 @@ struct hwi_stream {
   struct hwi_cursor cursor; /* in these */
   struct hwi_event *ready;
   int ready_count, ready_at;
+
+  /* Of a stream that is still being written: whoever follows it puts what is new behind the cursor. */
+  bool followed;
+  bool waits;          /* it is in a merge */
+  uint64_t not_before; /* what cannot be seen yet is not older than this, nor than the last event */
 };
 
 enum { HWI_STREAM_BATCH = 256 };
@@ -52,6 +58,14 @@ void hwi_stream_top_up(struct hwi_stream *stream, struct hwi_source *source);
 
 /* No event that is still to come is older than this. Needs no reading. */
 uint64_t hwi_stream_bound(const struct hwi_stream *stream);
+
+/* No event that cannot be seen yet is older than this. */
+static inline uint64_t hwi_stream_horizon(const struct hwi_stream *stream)
+{
+  if (!stream->followed || stream->cursor.at != stream->cursor.end)
+    return UINT64_MAX;
+  return stream->not_before > stream->last_tick ? stream->not_before : stream->last_tick;
+}
 
 /* No event is left; needs no reading, so false may still turn out to be nothing. */
 bool hwi_stream_is_done(const struct hwi_stream *stream);

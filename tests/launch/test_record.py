@@ -1,10 +1,14 @@
 """test_record.py - the launcher: what the command sees of it (nothing), how it ends, and what it leaves"""
 
+import collections
+import json
 import os
 import pty
+import re
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -244,6 +248,38 @@ def test_output_is_untouched_and_three_lines_end_it(record):
     assert "allocations" in lines[1] and "peak" in lines[1] and "still allocated" in lines[1]
     assert str(recording.trace.name) in lines[2]
     assert "heapwright report" in lines[3]
+
+
+@pytest.mark.parametrize("threads", [1, 6])
+def test_summary_is_what_the_report_says(hw, build, compile_c, tmp_path, threads):
+    """Counted while it is packed, or from the file: the figures are the same."""
+    program = compile_c(Path(__file__).parents[2] / "bench/loop.c", name="loop")
+    trace = tmp_path / "run.hwt"
+    said = hw("record", "-o", trace, "--", program, 5, threads, 300000).stderr
+    text = hw("report", trace).stdout
+    report = json.loads(hw("report", "--json", trace).stdout)
+    allocations, live_blocks = re.search(r"([\d,]+) allocations, .* in ([\d,]+) blocks still", said).groups()
+    assert int(allocations.replace(",", "")) == report["allocation_calls"] >= 300000
+    assert int(live_blocks.replace(",", "")) == report["live_blocks_at_end"]
+    peak = re.search(r", ([\d.,]+ \w+) at the peak", said).group(1)
+    assert peak in text
+
+
+def section_codecs(trace):
+    """Of the EVENTS sections of a packed trace: how many there are of each codec."""
+    data, off, codecs = trace.read_bytes(), 4096, collections.Counter()
+    while off + 64 <= len(data):
+        magic, kind, packed_bytes, _, _, _, _, codec = struct.unpack_from("<IIQQIIII", data, off)
+        assert magic == 0x43535748
+        codecs[codec] += kind == 2
+        off = (off + 64 + packed_bytes + 7) & ~7
+    return codecs
+
+
+def test_events_are_packed_as_columns(record, compile_c):
+    program = compile_c(Path(__file__).parents[2] / "bench/loop.c", name="loop")
+    codecs = section_codecs(Path(record([program, 5, 1, 300000]).trace))
+    assert codecs[1] >= 1 and codecs[0] <= 1
 
 
 def test_quiet(record):

@@ -61,12 +61,12 @@ static uint64_t choose_address(uint32_t i)
 
 static bool is_same(const struct hwi_block *left, const struct hwi_block *right)
 {
-  return left->size == right->size && left->usable == right->usable && left->thread == right->thread;
+  return left->size == right->size && left->thread == right->thread;
 }
 
 static void check_put(uint64_t address, struct hwi_block *live, bool *is_live)
 {
-  struct hwi_block block = {below(40) ? below(30) : UINT64_C(1) << below(64), below(20) * 8, below(20)};
+  struct hwi_block block = {below(40) ? below(30) : UINT64_C(1) << below(64), below(20)};
   const struct hwi_block *replaced;
   assert_true(hwi_blocks_put(&blocks, address, &block, &replaced));
   assert_int_equal(replaced != NULL, *is_live);

@@ -1,0 +1,283 @@
+/* follow.c - counts a trace while its program writes it */
+#include "launch/follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trace/definitions.h"
+#include "trace/grow.h"
+#include "trace/merge.h"
+
+enum {
+  BATCH_EVENTS = 512,
+  STREAMS_MAX = 4096, /* each takes some 20 KB while it has events */
+};
+
+/* A stream and where in it the chunk lies that is being read. */
+struct followed {
+  struct hwi_stream stream;
+  bool has_chunk; /* else the next one is not known yet */
+  bool is_known;  /* ... or it is, and not begun */
+  bool is_retired;
+  uint64_t off;
+  uint32_t sequence;   /* of the chunk, or of the next one */
+  uint32_t read_bytes; /* of its events */
+  uint8_t *bytes;      /* those read last */
+};
+
+struct hwi_follow {
+  int fd;
+  const struct hw_trace_header *header;
+  bool failed;
+  struct followed **streams; /* by number; NULL: not seen */
+  size_t stream_count, stream_capacity;
+  struct hwi_index index; /* empty: for damage to be noted */
+  struct hwi_source source;
+  struct hwi_merge merge;
+  struct hwi_counter counter;
+  struct hwi_event events[BATCH_EVENTS];
+  uint64_t busy_tick, silent_tick; /* see hwi_follow_begin */
+  uint64_t last_tick;              /* of the events counted */
+  bool has_counted;
+};
+
+/* --- definitions do not count --- */
+
+static bool skip_node(void *context, uint32_t number, const struct hwi_node *node)
+{
+  (void)context;
+  (void)number;
+  (void)node;
+  return true;
+}
+
+static bool take_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
+{
+  struct hwi_thread ignored;
+  (void)context;
+  return type != HW_RECORD_THREAD || hwi_definitions_read_thread(payload, bytes, thread, &ignored);
+}
+
+/* --- the whole --- */
+
+struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *header)
+{
+  struct hwi_follow *follow = calloc(1, sizeof *follow);
+  if (!follow)
+    return NULL;
+  follow->fd = fd;
+  follow->header = header;
+  follow->source = (struct hwi_source){
+      .fd = fd, .header = header, .index = &follow->index, .definitions = {NULL, skip_node, take_record}};
+  if (!hwi_counter_init(&follow->counter, header->origin == HW_ORIGIN_FORK)) {
+    hwi_follow_destroy(follow);
+    return NULL;
+  }
+  follow->merge.liveness = (struct hwi_liveness){hwi_counter_is_live, &follow->counter};
+  return follow;
+}
+
+static void release_streams(struct hwi_follow *follow)
+{
+  for (size_t i = 0; i < follow->stream_count; i++) {
+    struct followed *followed = follow->streams[i];
+    if (!followed)
+      continue;
+    hwi_stream_release(&followed->stream);
+    free(followed->bytes);
+    free(followed);
+  }
+  free(follow->streams);
+  follow->streams = NULL;
+  follow->stream_count = follow->stream_capacity = 0;
+}
+
+void hwi_follow_give_up(struct hwi_follow *follow)
+{
+  follow->failed = true;
+  release_streams(follow);
+  hwi_merge_release(&follow->merge);
+  hwi_counter_release(&follow->counter);
+}
+
+void hwi_follow_destroy(struct hwi_follow *follow)
+{
+  if (!follow)
+    return;
+  hwi_follow_give_up(follow);
+  free(follow);
+}
+
+bool hwi_follow_failed(const struct hwi_follow *follow)
+{
+  return follow->failed;
+}
+
+uint64_t hwi_follow_event_count(const struct hwi_follow *follow)
+{
+  const struct hwi_counts *counts = &follow->counter.counts;
+  return counts->allocation_calls + counts->free_calls + counts->failed_calls - counts->realloc_calls;
+}
+
+const struct hwi_counts *hwi_follow_counts(const struct hwi_follow *follow)
+{
+  return &follow->counter.counts;
+}
+
+/* --- chunks --- */
+
+static bool add_stream(struct hwi_follow *follow, uint32_t number)
+{
+  if (number >= STREAMS_MAX ||
+      !hwi_grow((void **)&follow->streams, &follow->stream_capacity, (size_t)number + 1, sizeof *follow->streams))
+    return false;
+  if (number >= follow->stream_count)
+    follow->stream_count = (size_t)number + 1;
+  struct followed *made = calloc(1, sizeof *made);
+  follow->streams[number] = made;
+  if (!made)
+    return false;
+  made->stream.number = number;
+  made->stream.followed = true;
+  return hwi_merge_make_room(&follow->merge, follow->stream_count) == 0;
+}
+
+void hwi_follow_chunk(struct hwi_follow *follow, const struct hwi_seen_chunk *chunk)
+{
+  if (follow->failed)
+    return;
+  bool is_new = chunk->stream >= follow->stream_count || !follow->streams[chunk->stream];
+  if (is_new && !add_stream(follow, chunk->stream)) {
+    hwi_follow_give_up(follow);
+    return;
+  }
+  struct followed *followed = follow->streams[chunk->stream];
+  if (followed->has_chunk || followed->is_known || chunk->sequence != followed->sequence)
+    return;
+  followed->is_known = true;
+  followed->off = chunk->off;
+}
+
+bool hwi_follow_has_read(const struct hwi_follow *follow, uint32_t stream, uint32_t sequence)
+{
+  const struct followed *followed = stream < follow->stream_count ? follow->streams[stream] : NULL;
+  return followed && sequence < followed->sequence;
+}
+
+/* --- reading --- */
+
+/* Reads events that are new behind the cursor, where it is at its end. False: it cannot be. */
+static bool read_on(struct hwi_follow *follow, struct followed *followed)
+{
+  struct hw_chunk_header chunk;
+  struct hwi_cursor *cursor = &followed->stream.cursor;
+  if (!hwi_index_read_chunk(follow->fd, follow->header, followed->off, &chunk) ||
+      chunk.stream != followed->stream.number || chunk.sequence != followed->sequence ||
+      chunk.valid_bytes < followed->read_bytes)
+    return false;
+  if (!followed->has_chunk && !hwi_cursor_init(cursor, &chunk, NULL, followed->stream.last_tick))
+    return false;
+  followed->has_chunk = true;
+  followed->is_known = false;
+  size_t wanted = chunk.valid_bytes - followed->read_bytes;
+  followed->is_retired = chunk.state == HW_CHUNK_RETIRED;
+  free(followed->bytes);
+  followed->bytes = NULL;
+  cursor->at = cursor->end = NULL;
+  if (!wanted)
+    return true;
+  followed->bytes = calloc(wanted + HWI_DECODE_PADDING, 1);
+  if (!followed->bytes || pread(follow->fd, followed->bytes, wanted,
+                                (off_t)(followed->off + sizeof chunk + followed->read_bytes)) != (ssize_t)wanted)
+    return false;
+  followed->read_bytes += (uint32_t)wanted;
+  cursor->at = followed->bytes;
+  cursor->end = followed->bytes + wanted;
+  return true;
+}
+
+/* The chunk was read to its end: the next one's turn. */
+static void end_chunk(struct followed *followed)
+{
+  free(followed->bytes);
+  followed->bytes = NULL;
+  followed->stream.cursor.at = followed->stream.cursor.end = NULL;
+  followed->has_chunk = followed->is_retired = false;
+  followed->sequence++;
+  followed->read_bytes = 0;
+}
+
+/* Looks at a stream: reads where all is decoded that was read before. *more: there was something. */
+static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *more)
+{
+  struct hwi_stream *stream = &followed->stream;
+  if (stream->cursor.at != stream->cursor.end)
+    return true;
+  if (followed->has_chunk && followed->is_retired) {
+    end_chunk(followed);
+    stream->not_before = 0; /* the next one may be known to whoever looks for chunks */
+    *more = true;
+    return true;
+  }
+  if (!followed->has_chunk && !followed->is_known) {
+    stream->not_before = follow->silent_tick;
+    return true;
+  }
+  if (!read_on(follow, followed))
+    return false;
+  /* Behind a retired chunk comes another, or will; behind an open one only what is written from now on. */
+  stream->not_before = followed->is_retired ? 0 : follow->silent_tick;
+  *more |= followed->is_retired || followed->bytes;
+  hwi_merge_resume(&follow->merge, stream);
+  return true;
+}
+
+/* --- counting --- */
+
+/* *more: it counted something, so that a stream may have become free to be read on. */
+static bool count_certain(struct hwi_follow *follow, bool *more)
+{
+  bool is_late = follow->has_counted; /* events older than those counted come first */
+  int count;
+  while ((count = hwi_merge_next(&follow->merge, &follow->source, follow->events, BATCH_EVENTS)) > 0) {
+    if (is_late && follow->events[0].tick <= follow->last_tick)
+      return false;
+    is_late = false;
+    if (!hwi_counter_add(&follow->counter, follow->events, count))
+      return false;
+    follow->has_counted = *more = true;
+    follow->last_tick = follow->events[count - 1].tick;
+  }
+  return !follow->source.status && !follow->index.damaged;
+}
+
+void hwi_follow_begin(struct hwi_follow *follow, uint64_t busy_tick, uint64_t silent_tick)
+{
+  follow->busy_tick = busy_tick;
+  follow->silent_tick = silent_tick;
+}
+
+static bool work(struct hwi_follow *follow, bool *more)
+{
+  follow->merge.until = follow->busy_tick;
+  for (size_t i = 0; i < follow->stream_count; i++) {
+    struct followed *followed = follow->streams[i];
+    if (!followed)
+      continue;
+    if (!look_at(follow, followed, more))
+      return false;
+    uint64_t horizon = hwi_stream_horizon(&followed->stream);
+    if (horizon < follow->merge.until)
+      follow->merge.until = horizon;
+  }
+  return count_certain(follow, more);
+}
+
+bool hwi_follow_work(struct hwi_follow *follow)
+{
+  bool more = false;
+  if (!follow->failed && !work(follow, &more))
+    hwi_follow_give_up(follow);
+  return more && !follow->failed;
+}

@@ -1,0 +1,173 @@
+/* count.c - the totals of one image, event by event */
+#include "profile/count.h"
+
+#include <stdlib.h>
+
+#include "profile/table.h"
+#include "trace/grow.h"
+
+enum { BATCH_EVENTS = 512, FIRST_THREAD_SLOTS = 64 };
+
+bool hwi_counter_init(struct hwi_counter *counter, bool forked)
+{
+  *counter = (struct hwi_counter){.forked = forked, .thread_mask = FIRST_THREAD_SLOTS - 1};
+  counter->thread_slots = calloc(FIRST_THREAD_SLOTS, sizeof *counter->thread_slots);
+  return hwi_live_init(&counter->freed_inherited) && counter->thread_slots;
+}
+
+void hwi_counter_release(struct hwi_counter *counter)
+{
+  hwi_blocks_release(&counter->blocks);
+  hwi_live_release(&counter->freed_inherited);
+  free(counter->last_addresses);
+  free(counter->thread_numbers);
+  free(counter->thread_slots);
+  *counter = (struct hwi_counter){0};
+}
+
+bool hwi_counter_is_live(void *counter, uint64_t address)
+{
+  struct hwi_counter *c = counter;
+  return hwi_blocks_has(&c->blocks, address);
+}
+
+/* --- threads --- */
+
+static uint32_t *thread_slot(const struct hwi_counter *c, uint32_t number)
+{
+  size_t at = number * (size_t)UINT32_C(2654435761) & c->thread_mask;
+  while (c->thread_slots[at] && c->thread_numbers[c->thread_slots[at] - 1] != number)
+    at = (at + 1) & c->thread_mask;
+  return &c->thread_slots[at];
+}
+
+static bool grow_threads(struct hwi_counter *c)
+{
+  uint32_t *slots = hwi_table_create((c->thread_mask + 1) * 2 * sizeof *slots);
+  if (!slots)
+    return false;
+  free(c->thread_slots);
+  c->thread_slots = slots;
+  c->thread_mask = c->thread_mask * 2 + 1;
+  for (size_t i = 0; i < c->thread_count; i++)
+    *thread_slot(c, c->thread_numbers[i]) = (uint32_t)i + 1;
+  return true;
+}
+
+/* Sets last_thread. */
+static bool find_thread(struct hwi_counter *c, uint32_t number)
+{
+  uint32_t *slot = thread_slot(c, number);
+  if (!*slot) {
+    if (!hwi_grow((void **)&c->last_addresses, &c->address_capacity, c->thread_count + 1, sizeof *c->last_addresses) ||
+        !hwi_grow((void **)&c->thread_numbers, &c->number_capacity, c->thread_count + 1, sizeof *c->thread_numbers))
+      return false;
+    c->thread_numbers[c->thread_count] = number;
+    *slot = (uint32_t)++c->thread_count;
+    if (c->thread_count * 2 > c->thread_mask && !grow_threads(c))
+      return false;
+    slot = thread_slot(c, number);
+  }
+  c->last_thread = *slot - 1;
+  return true;
+}
+
+/* --- events --- */
+
+/* Of an address that is not live. */
+static bool add_unknown_free(struct hwi_counter *c, uint64_t address)
+{
+  struct hwi_live_slot *slot = c->forked ? hwi_live_slot(&c->freed_inherited, address) : NULL;
+  if (!slot || slot->address) {
+    c->counts.unknown_frees++;
+    return true;
+  }
+  if (!hwi_live_grow(&c->freed_inherited))
+    return false;
+  hwi_live_slot(&c->freed_inherited, address)->address = address;
+  c->freed_inherited.count++;
+  c->counts.inherited_frees++;
+  return true;
+}
+
+static bool add_free(struct hwi_counter *c, const struct hwi_event *event)
+{
+  c->counts.free_calls++;
+  const struct hwi_block *block = hwi_blocks_take(&c->blocks, event->address);
+  if (!block)
+    return add_unknown_free(c, event->address);
+  c->counts.temporary_calls += c->last_addresses[block->thread] == event->address;
+  c->counts.live_bytes -= block->size;
+  return true;
+}
+
+static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
+{
+  bool is_known = c->thread_count && c->thread_numbers[c->last_thread] == event->thread;
+  if (!is_known && !find_thread(c, event->thread))
+    return false;
+  const struct hwi_block *replaced, block = {event->size, c->last_thread};
+  if (!hwi_blocks_put(&c->blocks, event->address, &block, &replaced))
+    return false;
+  struct hwi_counts *counts = &c->counts;
+  if (replaced) { /* its free was missed */
+    counts->missed_frees++;
+    counts->live_bytes -= replaced->size;
+  }
+  c->last_addresses[c->last_thread] = event->address;
+  counts->allocation_calls++;
+  counts->realloc_calls += event->moved;
+  counts->allocated_bytes += event->size;
+  counts->live_bytes += event->size;
+  if (counts->live_bytes > counts->peak_bytes) {
+    counts->peak_bytes = counts->live_bytes;
+    counts->peak_blocks = c->blocks.count;
+    counts->peak_tick = event->tick;
+  }
+  return true;
+}
+
+bool hwi_counter_add(struct hwi_counter *c, const struct hwi_event *events, int count)
+{
+  bool done = true;
+  for (int i = 0; i < count && done; i++) {
+    if (events[i].kind == HWI_EVENT_FREE)
+      done = add_free(c, &events[i]);
+    else if (events[i].kind == HWI_EVENT_ALLOC)
+      done = add_alloc(c, &events[i]);
+    else
+      c->counts.failed_calls++;
+  }
+  c->counts.live_blocks = c->blocks.count;
+  return done;
+}
+
+/* --- from a file --- */
+
+static int count_open_trace(struct hwi_counter *counter, struct hwi_trace *trace, struct hwi_error *error)
+{
+  struct hwi_event *events = malloc(BATCH_EVENTS * sizeof *events);
+  bool ready = hwi_counter_init(counter, hwi_trace_info(trace)->header.origin == HW_ORIGIN_FORK) && events;
+  int count = 1;
+  hwi_trace_set_liveness(trace, hwi_counter_is_live, counter);
+  while (ready && count > 0) {
+    count = hwi_trace_next(trace, events, BATCH_EVENTS, error);
+    ready = count <= 0 || hwi_counter_add(counter, events, count);
+  }
+  free(events);
+  return ready ? count : hwi_error_set(error, HW_ERR_MEMORY, "no memory to sum the recording up");
+}
+
+int hwi_count_trace(struct hwi_counts *counts, const char *path, struct hwi_error *error)
+{
+  struct hwi_trace *trace;
+  struct hwi_counter counter;
+  int status = hwi_trace_open(&trace, path, error);
+  if (status < 0)
+    return status;
+  status = count_open_trace(&counter, trace, error);
+  *counts = counter.counts;
+  hwi_counter_release(&counter);
+  hwi_trace_close(trace);
+  return status;
+}

@@ -1,0 +1,274 @@
+/* test_follow.c - what is counted while a trace is written is what its file says at the end
+ *
+ * What would break: events counted before others that come late; ties between streams that are cut; chunks that are taken to
+ * be read before they are; a thread that was stopped in the middle of an event and makes the counts wrong unnoticed.
+ */
+#include "launch/follow.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../trace/encoder.c"
+
+enum { STREAMS = 4, SLOT_BYTES = 16 << 10, FULL_BYTES = 3000, ADDRESSES = 60, START = 1000000, HELD_STREAM = 2 };
+
+static struct enc enc;
+static char path[64];
+static int fd;
+static struct hwi_follow *follow;
+static int chunk_of[STREAMS];     /* the open one of each stream; -1: none yet */
+static uint32_t held_bytes;       /* of the open chunk of HELD_STREAM, where `holds`: what lies behind is not written yet */
+static bool holds, skips;         /* skips: one chunk is never written */
+static bool is_live[ADDRESSES];
+static uint64_t now;
+static uint64_t random_state;
+
+static uint32_t below(uint32_t limit)
+{
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % limit;
+}
+
+static uint64_t off_of(int chunk)
+{
+  return HW_CHUNKS_OFF + (uint64_t)chunk * SLOT_BYTES;
+}
+
+static bool is_open(int chunk)
+{
+  for (int s = 0; s < STREAMS; s++)
+    if (chunk_of[s] == chunk)
+      return true;
+  return false;
+}
+
+static bool is_skipped(int chunk)
+{
+  return skips && chunk == STREAMS + 1;
+}
+
+/* Brings the file up to date, as the program would. */
+static void publish(void)
+{
+  for (int i = 0; i < enc.chunk_count; i++) {
+    struct enc_chunk *chunk = &enc.chunks[i];
+    bool is_held = holds && chunk_of[HELD_STREAM] == i;
+    struct hw_chunk_header header = chunk->header;
+    header.off = off_of(i);
+    header.bytes = SLOT_BYTES;
+    header.valid_bytes = is_held ? held_bytes : (uint32_t)chunk->count;
+    header.state = is_open(i) ? HW_CHUNK_OPEN : HW_CHUNK_RETIRED;
+    memcpy(&header.image_tag, enc.header.image_id, sizeof header.image_tag);
+    if (is_skipped(i))
+      continue;
+    assert_int_equal(pwrite(fd, chunk->bytes, chunk->count, (off_t)(off_of(i) + sizeof header)), chunk->count);
+    assert_int_equal(pwrite(fd, &header, sizeof header, (off_t)off_of(i)), sizeof header);
+  }
+}
+
+/* Looks for chunks and counts, as a drain does. */
+static void look(uint64_t busy_tick, uint64_t silent_tick)
+{
+  hwi_follow_begin(follow, busy_tick, silent_tick);
+  do {
+    for (int i = 0; i < enc.chunk_count; i++) {
+      const struct hw_chunk_header *header = &enc.chunks[i].header;
+      if (!is_skipped(i))
+        hwi_follow_chunk(follow, &(struct hwi_seen_chunk){off_of(i), header->stream, header->sequence});
+    }
+  } while (hwi_follow_work(follow));
+}
+
+static void open_chunk(int stream)
+{
+  int before = chunk_of[stream];
+  uint32_t sequence = before < 0 ? 0 : enc.chunks[before].header.sequence + 1;
+  chunk_of[stream] = enc_chunk(&enc, (uint32_t)stream, sequence, (uint32_t)stream, now);
+}
+
+/* One event of a random stream, which frees or reuses what any stream has given out, often at the same tick as others. */
+static void step(int streams)
+{
+  int stream = (int)below((uint32_t)streams);
+  uint32_t slot = below(ADDRESSES);
+  uint64_t address = 0x10000 + slot * UINT64_C(0x1000);
+  if (holds && stream == HELD_STREAM)
+    return;
+  if (chunk_of[stream] < 0 || enc.chunks[chunk_of[stream]].count > FULL_BYTES)
+    open_chunk(stream);
+  now += below(3);
+  if (is_live[slot] && below(5) == 0) {
+    enc_realloc(&enc, chunk_of[stream], now, 0, 0, address, below(2000), address);
+    return;
+  }
+  if (is_live[slot])
+    enc_free(&enc, chunk_of[stream], now, address);
+  else
+    enc_alloc(&enc, chunk_of[stream], now, 0, below(1000), address);
+  is_live[slot] = !is_live[slot];
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  snprintf(path, sizeof path, "/tmp/heapwright-test-follow-%d.hwt", (int)getpid());
+  fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  enc.header.window_bytes = enc.header.used_bytes = off_of(ENC_MAX_CHUNKS);
+  follow = hwi_follow_create(fd, &enc.header);
+  for (int s = 0; s < STREAMS; s++)
+    chunk_of[s] = -1;
+  memset(is_live, 0, sizeof is_live);
+  holds = skips = false;
+  now = START;
+  return fd < 0 || !follow || pwrite(fd, &enc.header, sizeof enc.header, 0) < 0 ||
+                 ftruncate(fd, (off_t)enc.header.window_bytes) < 0
+             ? -1
+             : 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  hwi_follow_destroy(follow);
+  enc_release(&enc);
+  close(fd);
+  return unlink(path);
+}
+
+static void assert_counted_as_the_file(void)
+{
+  struct hwi_counts wanted;
+  struct hwi_error error;
+  publish();
+  look(UINT64_MAX, UINT64_MAX);
+  assert_int_equal(hwi_count_trace(&wanted, path, &error), 0);
+  assert_false(hwi_follow_failed(follow));
+  assert_memory_equal(hwi_follow_counts(follow), &wanted, sizeof wanted);
+  for (int i = 0; i < enc.chunk_count; i++)
+    assert_true(hwi_follow_has_read(follow, enc.chunks[i].header.stream, enc.chunks[i].header.sequence) || is_open(i));
+}
+
+/* --- tests --- */
+
+static void run(int streams, uint64_t silence)
+{
+  for (int i = 0; i < 30000 && enc.chunk_count < ENC_MAX_CHUNKS - STREAMS; i++) {
+    step(streams);
+    if (below(100) == 0) {
+      publish();
+      look(below(2) ? now : now - below(50), now - silence);
+    }
+  }
+}
+
+static void one_stream_is_counted(void **state)
+{
+  (void)state;
+  random_state = 1;
+  run(1, 1000);
+  assert_counted_as_the_file();
+}
+
+static void streams_are_counted_in_one_order(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 2; seed < 12; seed++) {
+    random_state = seed;
+    run(STREAMS, START);
+    uint64_t before = hwi_follow_event_count(follow);
+    assert_true(before > 10000);
+    assert_counted_as_the_file();
+    tear_down(state);
+    set_up(state);
+  }
+}
+
+/* A stream that is silent does not hold the others up. */
+static void silence_is_passed_over(void **state)
+{
+  (void)state;
+  random_state = 20;
+  open_chunk(STREAMS - 1);
+  enc_alloc(&enc, chunk_of[STREAMS - 1], now, 0, 5, 0x5000000);
+  run(STREAMS - 1, 500);
+  uint64_t counted = hwi_follow_event_count(follow);
+  assert_true(counted > 10000);
+  now += 1000;
+  enc_free(&enc, chunk_of[STREAMS - 1], now, 0x5000000);
+  assert_counted_as_the_file();
+}
+
+/* A thread was stopped between the stamp of an event and its completion, for longer than what counts as silence. */
+static void an_event_that_comes_too_late_is_noticed(void **state)
+{
+  (void)state;
+  random_state = 40;
+  run(STREAMS, START);
+  publish();
+  look(now, 0);
+  holds = true;
+  held_bytes = (uint32_t)enc.chunks[chunk_of[HELD_STREAM]].count;
+  enc_alloc(&enc, chunk_of[HELD_STREAM], now, 0, 5, 0x5000000);
+  for (int i = 0; i < 2000; i++)
+    step(STREAMS);
+  publish();
+  look(now, now - 100);
+  assert_false(hwi_follow_failed(follow));
+  holds = false;
+  publish();
+  look(UINT64_MAX, UINT64_MAX);
+  assert_true(hwi_follow_failed(follow));
+  assert_int_equal(hwi_follow_event_count(follow), 0);
+}
+
+/* Nothing behind a gap is counted, so that the sum is not what was packed. */
+static void a_missing_chunk_shows_in_the_count(void **state)
+{
+  struct hwi_counts wanted;
+  struct hwi_error error;
+  (void)state;
+  random_state = 50;
+  skips = true;
+  run(STREAMS, START);
+  publish();
+  look(UINT64_MAX, UINT64_MAX);
+  assert_int_equal(hwi_count_trace(&wanted, path, &error), 0);
+  uint64_t packed = wanted.allocation_calls + wanted.free_calls + wanted.failed_calls - wanted.realloc_calls;
+  assert_true(hwi_follow_event_count(follow) < packed);
+}
+
+static void damage_is_noticed(void **state)
+{
+  (void)state;
+  random_state = 60;
+  run(1, 1000);
+  struct enc_chunk *chunk = &enc.chunks[chunk_of[0]];
+  chunk->bytes[chunk->count - 1] = HW_OP_MASK; /* no such op, or the end of an address that goes on */
+  enc_alloc(&enc, chunk_of[0], now, 0, 1, 0x70000);
+  chunk->bytes[chunk->count - 1] |= 0x80;
+  publish();
+  look(UINT64_MAX, UINT64_MAX);
+  assert_true(hwi_follow_failed(follow));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(one_stream_is_counted, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(streams_are_counted_in_one_order, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(silence_is_passed_over, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_event_that_comes_too_late_is_noticed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_missing_chunk_shows_in_the_count, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(damage_is_noticed, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
