@@ -9,19 +9,33 @@ static bool is_at(const struct hwi_frame *frame, uintptr_t pc, uintptr_t sp)
   return frame->pc == pc && frame->sp == sp;
 }
 
+static bool is_fresh_at(const struct hwi_walked *walked, uintptr_t pc, uintptr_t sp)
+{
+  return walked->pc == pc && walked->sp == sp;
+}
+
+/* Frames that a full walk found and the spliced stack has not: those of the gap, and as many as are known to be there. */
+static bool is_count_wrong(const struct hwi_kept *kept, bool has_gap, uint32_t left_out)
+{
+  return has_gap ? kept->left_out && kept->left_out != left_out : left_out != 0;
+}
+
 /* The full walk, without splicing; its fresh frames replace the lane's, whose inner part is the same if all is well. */
 static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
 {
   struct hwi_walk full;
+  const struct hwi_kept *kept = &lane->kept;
   enum hwi_walk_end end = hwi_walk_outward(lane, caller, false, &full);
-  uint32_t depth = spliced->met + spliced->fresh_count;
+  uint32_t depth = spliced->met + spliced->fresh_count, left_out = full.fresh_count - depth;
   if (end == HWI_WALK_TOO_DEEP)
     return true; /* nothing to compare with */
-  if (full.fresh_count != depth)
+  bool has_gap = spliced->met > kept->gap_at;
+  if (full.fresh_count < depth || is_count_wrong(kept, has_gap, left_out))
     return false;
   for (uint32_t i = 0; i < spliced->met; i++) {
-    const struct hwi_walked *walked = &lane->fresh[depth - 1 - i];
-    if (!is_at(&lane->kept.frames[i], walked->pc, walked->sp) || walked->bp != lane->kept.frames[i].bp)
+    uint32_t from_outermost = i < kept->gap_at ? i : i + left_out;
+    const struct hwi_walked *walked = &lane->fresh[full.fresh_count - 1 - from_outermost];
+    if (!is_at(&kept->frames[i], walked->pc, walked->sp) || walked->bp != kept->frames[i].bp)
       return false;
   }
   return true;
@@ -35,10 +49,10 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
   registers.value[HWI_REG_SP] = caller->sp;
   registers.value[HWI_REG_BP] = caller->bp;
   uint32_t depth = spliced->met + spliced->fresh_count;
-  for (uint32_t i = depth; i-- > 0;) {
+  uint32_t outermost = spliced->met > lane->kept.gap_at ? lane->kept.gap_at : 0; /* to be compared */
+  for (uint32_t i = depth; i-- > outermost;) {
     uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
-    struct hwi_frame fresh = {.pc = lane->fresh[depth - 1 - i].pc, .sp = lane->fresh[depth - 1 - i].sp};
-    if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &fresh, pc, sp))
+    if (i < spliced->met ? !is_at(&lane->kept.frames[i], pc, sp) : !is_fresh_at(&lane->fresh[depth - 1 - i], pc, sp))
       return false;
     bool exact = false;                                                   /* no spliced stack crosses a signal frame */
     if (hwi_step_by_cfi(&lane->range, &registers, &exact) != HWI_STEP_OK) /* the walk went on without CFI, if at all */

@@ -34,15 +34,26 @@ struct hwi_word { /* loaded by a walk */
   uintptr_t address, value;
 };
 
-struct hwi_kept {
+enum { HWI_KEPT_INNER = 32 };
+
+struct hwi_kept { /* see kept.h */
   struct hwi_frame *frames;
   struct hwi_word *words;
   uint32_t frame_count, frame_room;
   uint32_t word_count, word_room;
-  uint32_t leaf;      /* index of the frame whose node is for an entry called from it; HWI_NO_LEAF: none */
-  uint8_t leaf_entry; /* that entry */
+  uint32_t leaf;        /* index of the frame whose node is for an entry called from it; HWI_NO_LEAF: none */
+  uint8_t leaf_entry;   /* that entry */
+  uint32_t gap_at;      /* frames were left out between the first gap_at ones and the others; HWI_NO_GAP: none were */
+  uint32_t left_out;    /* how many; 0: nobody knows */
+  uint32_t exact_count; /* where a walk meets one of the first so many frames, all words are verified */
+  struct {
+    uint32_t cut, node; /* node: 0: none yet */
+    uint8_t entry;
+    uintptr_t pcs[HWI_KEPT_INNER];
+  } deep; /* the inner end of the last stack that was too deep, and its node */
 };
 #define HWI_NO_LEAF UINT32_MAX
+#define HWI_NO_GAP UINT32_MAX
 
 /* A stretch of memory around the current stack that is known to be readable. */
 struct hwi_range {

@@ -89,4 +89,10 @@ static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uin
   return node;
 }
 
+/* The same where only the address is known. */
+static inline uint32_t hwi_rows_node_at(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)
+{
+  return hwi_rows_node(lane, parent, pc, hwi_rows_find(lane, pc, false).module, entry);
+}
+
 #endif

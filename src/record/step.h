@@ -38,11 +38,13 @@ enum hwi_walk_end {
 };
 
 struct hwi_walk {
+  enum hwi_walk_end end;
   struct hwi_range *range; /* of the stack that the walk is on */
   struct hwi_range other;  /* of a second stack, when it crossed to one */
   bool keepable;
   bool is_checked;      /* the kept frames below `met` are known to have all their words unchanged */
   uint32_t met;         /* kept frames that are part of the stack, where it ended MET */
+  uint32_t word_count;  /* words compared with kept ones */
   uint32_t fresh_count; /* frames walked: lane->fresh, innermost first */
 };
 

@@ -16,75 +16,30 @@
  *
  * Cost: a frame walked is a row look-up and two loads; a word verified is a load and a compare.
  *
- * Depth: up to `limit` frames a stack is a plain chain of nodes. A deeper one is its outermost limit - INNER frames, a cut,
- * and its innermost INNER frames; the cut says how many were left out only to a power of two, so that a recursion makes new
- * nodes at few of its levels. A walk that meets nothing within FRESH_FACTOR * limit frames gives up: cut at the root.
+ * Depth: up to the limit a stack is a plain chain of nodes; what becomes of a deeper one is in deep.c, and how little of it
+ * need be verified in kept.c. A walk that meets nothing within FRESH_FACTOR * limit frames gives up.
  */
 #include "record/walk.h"
 
-#include "platform/os.h"
 #include "record/audit.h"
+#include "record/deep.h"
+#include "record/kept.h"
 #include "record/nodes.h"
 #include "record/rows.h"
 #include "record/step.h"
 
 enum {
-  INNER = 32,       /* frames kept of the inner end of a stack that is too deep */
   FRESH_FACTOR = 4, /* times the limit: frames walked at most for one event */
-  KEPT_FACTOR = 8,  /* times the limit: frames kept at most */
   FIRST_FRAMES = 64,
   AUDIT_MASK = 1023, /* one spliced stack in 1,024 is audited */
 };
 
 void hwi_walk_forget(struct hwi_lane *lane)
 {
-  lane->kept.frame_count = 0;
-  lane->kept.word_count = 0;
-  lane->kept.leaf = HWI_NO_LEAF;
+  hwi_kept_forget(&lane->kept);
 }
 
 /* --- the walk --- */
-
-static inline uintptr_t difference(const struct hwi_word *word)
-{
-  return *(const volatile uintptr_t *)word->address ^ word->value;
-}
-
-/* Four at a time, so that the loads need not wait for one another's comparisons. */
-static inline bool is_unchanged(const struct hwi_word *words, uint32_t count)
-{
-  const struct hwi_word *end = words + count;
-  for (; end - words >= 4; words += 4)
-    if (difference(&words[0]) | difference(&words[1]) | difference(&words[2]) | difference(&words[3]))
-      return false;
-  for (; words < end; words++)
-    if (difference(words))
-      return false;
-  return true;
-}
-
-/* How many words, from the outermost frame's on, are unchanged. */
-static uint32_t unchanged_count(const struct hwi_word *words, uint32_t count)
-{
-  uint32_t i = 0;
-  while (i < count && !difference(&words[i]))
-    i++;
-  return i;
-}
-
-/* Is every word unchanged that was loaded from this kept frame on? Else no frame can be met but those outward of the word
- * that changed. */
-static bool is_met(const struct hwi_kept *kept, struct hwi_walk *walk)
-{
-  uint32_t words = kept->frames[walk->met - 1].words;
-  if (walk->is_checked || is_unchanged(kept->words, words))
-    return true;
-  uint32_t unchanged = unchanged_count(kept->words, words);
-  walk->is_checked = true;
-  while (walk->met > 0 && kept->frames[walk->met - 1].words > unchanged)
-    walk->met--;
-  return false;
-}
 
 static bool make_room_fresh(struct hwi_lane *lane, uint32_t count)
 {
@@ -112,7 +67,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
       walk->met--;
     if (may_splice && walk->met > 0 && is_at(&kept[walk->met - 1], at.pc, at.sp, at.bp) && walk->keepable) {
       struct hwi_frame *frame = &kept[walk->met - 1];
-      if (is_met(&lane->kept, walk)) {
+      if (hwi_kept_is_met(&lane->kept, walk)) {
         frame->bp = at.bp;
         return HWI_WALK_MET;
       }
@@ -135,11 +90,6 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
 
 /* --- from frames to nodes --- */
 
-static uint32_t node_of_frame(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)
-{
-  return hwi_rows_node(lane, parent, pc, hwi_rows_find(lane, pc, false).module, entry);
-}
-
 /* The nodes of the frames [first, count) of the fresh ones, outermost first, below `parent`. */
 static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t count, uint8_t entry)
 {
@@ -148,77 +98,7 @@ static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t 
   return parent;
 }
 
-static uint32_t power_of_two_below(uint32_t count)
-{
-  return UINT32_C(1) << (31 - __builtin_clz(count));
-}
-
-/* A stack of `depth` frames, deeper than the limit: the frames below `base` are kept, the others fresh. */
-static uint32_t node_of_deep(struct hwi_lane *lane, uint32_t base, uint32_t depth, uint8_t entry)
-{
-  uint32_t limit = hwi_session.options.depth, outer = limit - INNER, parent = 0;
-  hwi_session_count(&hwi_session.truncated, &hwi_session.header->truncated_stacks);
-  bool is_known = base >= outer && lane->kept.frames[outer - 1].node;
-  if (is_known)
-    parent = lane->kept.frames[outer - 1].node;
-  for (uint32_t i = is_known ? outer : 0; i < outer; i++) {
-    const struct hwi_walked *fresh = i < base ? NULL : &lane->fresh[depth - 1 - i];
-    struct hwi_frame *kept = i < base ? &lane->kept.frames[i] : NULL;
-    if (kept && kept->node) {
-      parent = kept->node;
-      continue;
-    }
-    parent = node_of_frame(lane, parent, kept ? kept->pc : fresh->pc, HW_ENTRY_NONE);
-    if (kept)
-      kept->node = parent;
-  }
-  parent = hwi_nodes_find(lane, parent, power_of_two_below(depth - limit), 0, HW_NODE_CUT);
-  for (uint32_t i = depth - INNER; i < depth; i++)
-    parent = node_of_frame(lane, parent, i < base ? lane->kept.frames[i].pc : lane->fresh[depth - 1 - i].pc,
-                           i + 1 < depth ? HW_ENTRY_NONE : entry);
-  return parent;
-}
-
-/* The walk ended before any known frame: only the inner end of the stack is known. */
-static uint32_t node_of_inner_end(struct hwi_lane *lane, uint8_t entry)
-{
-  hwi_session_count(&hwi_session.truncated, &hwi_session.header->truncated_stacks);
-  return nodes_of_fresh(lane, hwi_nodes_find(lane, 0, 0, 0, HW_NODE_CUT), INNER, entry);
-}
-
 /* --- the kept stack --- */
-
-static bool make_room_kept(struct hwi_kept *kept, uint32_t frames, uint32_t words)
-{
-  uint32_t more_frames = frames > FIRST_FRAMES ? 2 * frames : FIRST_FRAMES;
-  uint32_t more_words = words > 2 * FIRST_FRAMES ? 2 * words : 2 * FIRST_FRAMES;
-  return (frames <= kept->frame_room ||
-          hwi_grow((void **)&kept->frames, &kept->frame_room, more_frames, sizeof *kept->frames)) &&
-         (words <= kept->word_room ||
-          hwi_grow((void **)&kept->words, &kept->word_room, more_words, sizeof *kept->words));
-}
-
-/* Makes the kept stack the first `base` kept frames and the fresh ones. */
-static bool keep_fresh(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool with_nodes)
-{
-  struct hwi_kept *kept = &lane->kept;
-  uint32_t words = base ? kept->frames[base - 1].words : 0;
-  if (!make_room_kept(kept, base + fresh_count, words + fresh_count * HWI_WALK_MOST_WORDS))
-    return false;
-  uint32_t parent = base ? kept->frames[base - 1].node : 0;
-  kept->frame_count = base;
-  for (uint32_t i = fresh_count; i-- > 0;) {
-    const struct hwi_walked *from = &lane->fresh[i];
-    for (uint32_t w = 0; w < from->word_count; w++)
-      kept->words[words++] = from->words[w];
-    if (with_nodes && i)
-      parent = hwi_rows_node(lane, parent, from->pc, from->module, HW_ENTRY_NONE);
-    kept->frames[kept->frame_count++] =
-        (struct hwi_frame){from->pc, from->sp, from->bp, with_nodes && i ? parent : 0, words, from->bp_is_free};
-  }
-  kept->word_count = words;
-  return true;
-}
 
 /* The node of the kept stack, which is within the limit, for `entry` called from its innermost frame. */
 static uint32_t node_of_kept(struct hwi_lane *lane, uint8_t entry)
@@ -228,7 +108,7 @@ static uint32_t node_of_kept(struct hwi_lane *lane, uint8_t entry)
   if (kept->leaf == last && kept->leaf_entry == entry)
     return kept->frames[last].node;
   uint32_t parent = last ? kept->frames[last - 1].node : 0;
-  kept->frames[last].node = node_of_frame(lane, parent, kept->frames[last].pc, entry);
+  kept->frames[last].node = hwi_rows_node_at(lane, parent, kept->frames[last].pc, entry);
   kept->leaf_entry = entry;
   kept->leaf = last;
   return kept->frames[last].node;
@@ -252,7 +132,7 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
   while (first > 0 && !frames[first - 1].node)
     first--;
   for (uint32_t i = first; i < base; i++)
-    frames[i].node = node_of_frame(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
+    frames[i].node = hwi_rows_node_at(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
 }
 
 static bool is_audited(struct hwi_lane *lane)
@@ -260,43 +140,65 @@ static bool is_audited(struct hwi_lane *lane)
   return (++lane->event_count & AUDIT_MASK) == 0 || hwi_session.options.check;
 }
 
-/* Stacks that are seldom: too deep, not to be kept, or without memory to keep them. */
+/* Stacks that are seldom: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of it. */
 static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk, uint32_t base, uint8_t entry)
 {
-  uint32_t depth = base + walk->fresh_count, limit = hwi_session.options.depth;
-  if (depth <= limit) {
+  const struct hwi_kept *kept = &lane->kept;
+  struct hwi_deep deep = {.base = base, .fresh_count = walk->fresh_count};
+  bool is_cut = walk->end == HWI_WALK_TOO_DEEP;
+  deep.has_gap = is_cut || base > kept->gap_at;
+  deep.left_out = deep.has_gap && !is_cut ? kept->left_out : 0;
+  if (!deep.has_gap && base + walk->fresh_count <= hwi_session.options.depth) {
     if (base)
       complete_nodes(lane, base);
-    return nodes_of_fresh(lane, base ? lane->kept.frames[base - 1].node : 0, walk->fresh_count, entry);
+    return nodes_of_fresh(lane, base ? kept->frames[base - 1].node : 0, walk->fresh_count, entry);
   }
-  uint32_t node = node_of_deep(lane, base, depth, entry);
-  if (walk->keepable && depth <= limit * KEPT_FACTOR)
-    keep_fresh(lane, base, walk->fresh_count, false);
+  uint32_t node = hwi_deep_node(lane, &deep, entry);
+  if (walk->keepable)
+    hwi_kept_add_deep(lane, base, walk->fresh_count, is_cut);
   return node;
+}
+
+/* The kept frames that the stack begins with, outermost ones first. */
+static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
+{
+  switch (walk->end) {
+  case HWI_WALK_MET:
+    return walk->met;
+  case HWI_WALK_TOO_DEEP:
+    return walk->keepable ? hwi_kept_outer_of(&lane->kept, lane->fresh[walk->fresh_count - 1].sp) : 0;
+  case HWI_WALK_LOST:
+    hwi_session_count(&hwi_session.unfinished, &hwi_session.header->unfinished_stacks);
+    return 0;
+  default:
+    return 0;
+  }
 }
 
 /* A stack that is not the one before. */
 static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, bool audited)
 {
   struct hwi_walk walk;
-  enum hwi_walk_end end = hwi_walk_outward(lane, caller, lane->kept.frame_count > 0, &walk);
-  if (end == HWI_WALK_MET && audited && !hwi_audit_is_same(lane, caller, &walk)) {
+  walk.end = hwi_walk_outward(lane, caller, lane->kept.frame_count > 0, &walk);
+  if (walk.end == HWI_WALK_MET && audited && !hwi_audit_is_same(lane, caller, &walk)) {
     hwi_walk_forget(lane); /* and believe the full walk */
-    end = hwi_walk_outward(lane, caller, false, &walk);
+    walk.end = hwi_walk_outward(lane, caller, false, &walk);
   }
   struct hwi_kept *kept = &lane->kept;
-  if (end == HWI_WALK_TOO_DEEP) /* a walk without memory for a single frame ends so, too */
-    return walk.fresh_count >= INNER ? node_of_inner_end(lane, entry) : HWI_NODE_UNKNOWN;
-  if (end == HWI_WALK_LOST)
-    hwi_session_count(&hwi_session.unfinished, &hwi_session.header->unfinished_stacks);
-  uint32_t base = end == HWI_WALK_MET ? walk.met : 0;
+  if (walk.end == HWI_WALK_TOO_DEEP && walk.fresh_count < HWI_INNER)
+    return HWI_NODE_UNKNOWN; /* there was no memory for its frames */
+  uint32_t base = base_of(lane, &walk);
   drop_leaf(kept, base, walk.fresh_count);
-  if (__builtin_expect(!walk.keepable || base + walk.fresh_count > hwi_session.options.depth, 0))
+  if (__builtin_expect(!walk.keepable || base > kept->gap_at || walk.end == HWI_WALK_TOO_DEEP ||
+                           base + walk.fresh_count > hwi_session.options.depth,
+                       0))
     return walk_unusual(lane, &walk, base, entry);
+  if (__builtin_expect(kept->gap_at != HWI_NO_GAP, 0))
+    hwi_kept_close_gap(kept);
   if (base)
     complete_nodes(lane, walk.fresh_count ? base : base - 1);
   kept->frame_count = base;
-  if (walk.fresh_count && !keep_fresh(lane, base, walk.fresh_count, true))
+  if (walk.fresh_count && !hwi_kept_add(lane, base, walk.fresh_count, true))
     return walk_unusual(lane, &walk, base, entry);
   return node_of_kept(lane, entry);
 }
@@ -309,7 +211,7 @@ static inline bool is_same_stack(struct hwi_lane *lane, const struct hwi_caller 
     return false;
   struct hwi_frame *last = &kept->frames[kept->leaf];
   if (kept->leaf + 1 != kept->frame_count || kept->leaf_entry != entry ||
-      !is_at(last, caller->pc, caller->sp, caller->bp) || !is_unchanged(kept->words, last->words))
+      !is_at(last, caller->pc, caller->sp, caller->bp) || !hwi_kept_is_unchanged(kept->words, last->words))
     return false;
   last->bp = caller->bp;
   return true;

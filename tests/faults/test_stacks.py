@@ -149,6 +149,19 @@ def test_recursion_is_bounded(compile_c, preload):
     assert images
 
 
+def test_recursion_is_audited(compile_c, preload):
+    """The audit of a stack that is deeper than a walk goes read behind the walked frames: SIGSEGV in the program."""
+    program = compile_c(PROGRAMS / "recursion.c", "-O1", "-fno-optimize-sibling-calls", name="recursion")
+    recording = preload([program, "4000"], env={**CHECK, "HEAPWRIGHT_DEPTH": "128"})
+    assert recording.process.returncode == 0
+    report = recording.report
+    assert report["audit_differences"] == 0 and report["lost_events"] == 0
+    assert report["allocation_calls"] >= 4001
+    assert report["truncated_stacks"] > 3800
+    deepest = max(report["top"], key=lambda stack: len(stack["stack"]))["stack"]
+    assert [frame["function"] for frame in deepest if frame["function"]].count("main") == 1
+
+
 def test_libraries_that_take_turns_at_an_address(compile_c, preload, tmp_path):
     for name in ("alpha", "beta"):
         source = tmp_path / f"{name}.c"

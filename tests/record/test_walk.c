@@ -1,7 +1,7 @@
 /* test_walk.c - a walk takes no more steps than the stack has changed, and says the same as a full one
  *
- * Breaks if a stack of which only a return address in the middle is another is walked to its end. Work is counted in
- * frames, never in time.
+ * Breaks if a stack of which only a return address in the middle is another is walked to its end, or if the work of an event
+ * grows with the depth of a recursion. Work is counted in frames and words, never in time.
  */
 #include "record/walk.h"
 
@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,7 +18,7 @@
 #include "record/nodes.h"
 #include "record/step.h"
 
-enum { DEPTH_LIMIT = 256, LEVELS = 100 };
+enum { DEPTH_LIMIT = 256, LEVELS = 100, DEEP_LEVELS = 40000, DEEP_NODES = 3 * DEPTH_LIMIT * 40 };
 
 #define SEPARATE __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
 
@@ -113,10 +114,73 @@ static void test_another_line_of_the_same_caller(void **state)
   descend(LEVELS, two_lines);
 }
 
+/* --- a recursion that records at each of its levels, on the way down and up --- */
+
+static struct {
+  uint64_t events, work, most_of_one;
+  uint32_t node; /* of the last event on the way down */
+} recursion;
+
+static SEPARATE void record_in_recursion(void)
+{
+  struct hwi_caller caller = HWI_CALLER();
+  struct hwi_walk walk;
+  if (!hwi_range_enter(&lane.range, caller.sp))
+    hwi_walk_forget(&lane);
+  hwi_walk_outward(&lane, &caller, true, &walk);
+  recursion.node = hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
+  assert_true(recursion.node && recursion.node != HWI_NODE_UNKNOWN);
+  uint64_t work = walk.fresh_count + walk.word_count;
+  recursion.events++;
+  recursion.work += work;
+  recursion.most_of_one = work > recursion.most_of_one ? work : recursion.most_of_one;
+}
+
+static SEPARATE void recurse(int levels, bool up)
+{
+  if (!up || levels == 1)
+    record_in_recursion();
+  if (levels > 1)
+    recurse(levels - 1, up);
+  if (up)
+    record_in_recursion();
+  __asm__ volatile("" : : : "memory");
+}
+
+static void assert_work_is_bounded(void)
+{
+  assert_in_range(recursion.work / recursion.events, 1, 4 * DEPTH_LIMIT);
+  assert_in_range(recursion.most_of_one, 1, 12 * DEPTH_LIMIT);
+}
+
+static void test_recursion_down(void **state)
+{
+  (void)state;
+  uint32_t nodes = hwi_nodes_count();
+  hwi_walk_forget(&lane);
+  memset(&recursion, 0, sizeof recursion);
+  recurse(DEEP_LEVELS, false);
+  assert_work_is_bounded();
+  assert_in_range(hwi_nodes_count() - nodes, 1, DEEP_NODES);
+}
+
+static void test_recursion_up(void **state)
+{
+  (void)state;
+  uint32_t nodes = hwi_nodes_count();
+  hwi_walk_forget(&lane);
+  memset(&recursion, 0, sizeof recursion);
+  recurse(DEEP_LEVELS, true);
+  assert_work_is_bounded();
+  assert_in_range(hwi_nodes_count() - nodes, 1, DEEP_NODES);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_another_line_of_the_same_caller),
+      cmocka_unit_test(test_recursion_down),
+      cmocka_unit_test(test_recursion_up),
   };
   return cmocka_run_group_tests(tests, begin, end);
 }
