@@ -9,12 +9,13 @@
 #include "cli/result_file.h"
 #include "export/compressed.h"
 #include "export/export.h"
+#include "export/tables.h"
 #include "report/suggest.h"
 #include "symbols/symbols.h"
 
 struct values {
   struct hwi_report_options report;
-  const char *output, *format;
+  const char *output, *format, *table;
   struct hwi_reading reading;
 };
 
@@ -38,6 +39,11 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, report.cost),
      .choices = hwi_cost_names,
      .help = "what formats with one figure show, and what others show first (default: peak)"},
+    {.name = "table",
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, table),
+     .value = "NAME",
+     .help = "csv: which table (default: stacks)"},
     HWI_CHOOSING_OPTIONS(report),
     HWI_READING_OPTIONS(reading),
     {0},
@@ -76,6 +82,22 @@ static int find_format(const struct values *values, const struct hwi_export_form
                   values->output);
 }
 
+static int check_table(const struct values *values, const struct hwi_export_format *format)
+{
+  if (values->table == NULL)
+    return 0;
+  if (format != &hwi_export_csv)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--table is for csv; %s holds all there is", format->name);
+  if (hwi_table_named(values->table) != NULL)
+    return 0;
+  struct hwi_line names = {0};
+  for (const struct hwi_table *const *table = hwi_tables; *table != NULL; table++)
+    hwi_line_printf(&names, "%s%s", table == hwi_tables ? "" : ", ", (*table)->name);
+  int status = hwi_fail(HWI_EXIT_TROUBLE, "there is no table '%s', but %s", values->table, hwi_line_text(&names));
+  hwi_line_release(&names);
+  return status;
+}
+
 static bool is_same_file(const char *a, const char *b)
 {
   struct stat of_a, of_b;
@@ -91,7 +113,9 @@ static int check_format(const struct values *values, const struct hwi_export_for
   if (format->one_process && values->reading.children)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s holds one process: leave --children out, or choose one with --pid",
                     format->name);
-  if (format->needs_file && (to_stdout || hwi_compression_of(values->output) != HWI_COMPRESSION_NONE))
+  struct stat about;
+  bool is_device = stat(values->output, &about) == 0 && !S_ISREG(about.st_mode);
+  if (format->needs_file && (to_stdout || is_device || hwi_compression_of(values->output) != HWI_COMPRESSION_NONE))
     return hwi_fail(HWI_EXIT_TROUBLE, "%s can be written to a plain file only", format->name);
   if (format->is_binary && to_stdout && isatty(STDOUT_FILENO) == 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s is no text for a terminal; name a file with -o, or use a pipe", format->name);
@@ -137,6 +161,7 @@ static int write_file(const struct values *values, const struct hwi_export_forma
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   request->out = file.out;
+  request->name = values->output;
   request->path = file.path != NULL ? file.path : values->output;
   status = compression != HWI_COMPRESSION_NONE ? write_compressed(format, request, compression, &error)
                                                : hwi_export_write(format, request, &error);
@@ -160,6 +185,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
     struct hwi_export_request request = {
         .report = {.profile = profile, .names = hwi_reading_names(symbols), .options = values->report},
         .replay = {replay, &source},
+        .table = values->table,
     };
     status = write_file(values, format, &request);
     hwi_symbols_destroy(symbols);
@@ -171,11 +197,13 @@ static int export_from(const struct values *values, const struct hwi_export_form
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
-  const struct hwi_export_format *format;
+  const struct hwi_export_format *format = NULL;
   char path[HWI_READING_PATH_BYTES];
   if (word_count > 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "export takes one trace, not %d; '%s' is one too many", word_count, words[1]);
   int status = find_format(values, &format);
+  if (status == 0)
+    status = check_table(values, format);
   if (status == 0)
     status = hwi_reading_check(&values->reading);
   if (status == 0)

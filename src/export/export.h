@@ -23,9 +23,10 @@ struct hwi_export_replay {
 struct hwi_export_request {
   struct hwi_report report; /* of its options: cost, min_calls, thread, leaks */
   struct hwi_export_replay replay;
-  const char *table;     /* csv: which; NULL: the first */
+  const char *table;     /* csv: which; NULL: stacks */
   uint64_t event_stacks; /* chrome: of so many stacks, the costliest, allocations are written one by one */
-  const char *path;      /* of the file behind `out`; NULL: `out` is no file of its own */
+  const char *name;      /* what the user calls the file */
+  const char *path;      /* of the file behind `out`, which is empty so far */
   FILE *out;
 };
 
@@ -82,6 +83,6 @@ static inline int hwi_export_no_memory(struct hwi_error *error)
 
 /* The formats, each in the file of its name. */
 extern const struct hwi_export_format hwi_export_folded, hwi_export_speedscope, hwi_export_pprof, hwi_export_heaptrack,
-    hwi_export_massif;
+    hwi_export_massif, hwi_export_sqlite, hwi_export_csv;
 
 #endif

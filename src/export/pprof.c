@@ -108,18 +108,12 @@ static void put_run(struct pprof *to)
 
 static void put_mapping(struct pprof *to, uint32_t number)
 {
-  static const char digits[] = "0123456789abcdef";
   const struct hwi_profile_module *module = &to->export->profile->modules[number];
-  char id[2 * sizeof module->build_id + 1] = "";
-  for (uint32_t k = 0; k < module->build_id_bytes; k++) {
-    id[2 * k] = digits[module->build_id[k] >> 4];
-    id[2 * k + 1] = digits[module->build_id[k] & 15];
-  }
   hwi_message_number(&to->part, MAPPING_ID, number);
   hwi_message_number(&to->part, MAPPING_START, module->start);
   hwi_message_number(&to->part, MAPPING_LIMIT, module->end);
   hwi_message_number(&to->part, MAPPING_FILE, string(to, module->path));
-  hwi_message_number(&to->part, MAPPING_BUILD_ID, string(to, id));
+  hwi_message_number(&to->part, MAPPING_BUILD_ID, string(to, hwi_build_id_text(module).text));
   for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++) /* what is known is there already */
     hwi_message_number(&to->part, has, 1);
   hwi_message_message(&to->whole, PROFILE_MAPPING, &to->part);

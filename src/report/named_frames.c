@@ -70,6 +70,18 @@ int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struc
   return HW_OK;
 }
 
+struct hwi_build_id hwi_build_id_text(const struct hwi_profile_module *module)
+{
+  static const char digits[] = "0123456789abcdef";
+  struct hwi_build_id id;
+  for (uint32_t i = 0; i < module->build_id_bytes; i++) {
+    id.text[2 * i] = digits[module->build_id[i] >> 4];
+    id.text[2 * i + 1] = digits[module->build_id[i] & 15];
+  }
+  id.text[2 * module->build_id_bytes] = '\0';
+  return id;
+}
+
 const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module)
 {
   const char *path = module != 0 && module < profile->module_count ? profile->modules[module].path : NULL;

@@ -40,6 +40,12 @@ void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *firs
 /* Whether the loaded stack's block is one of the runtime's own (libc, libstdc++, loader). */
 bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames);
 
+/* In hexadecimal digits; "" for none. A struct, so that the function can be used in the middle of an argument list. */
+struct hwi_build_id {
+  char text[2 * sizeof((struct hwi_profile_module *)0)->build_id + 1];
+};
+struct hwi_build_id hwi_build_id_text(const struct hwi_profile_module *module);
+
 const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module); /* "" for none */
 const char *hwi_base_name(const char *path);
 

@@ -170,19 +170,12 @@ static void write_run(struct writer *writer)
 
 static void write_modules(struct hwi_json *json, const struct hwi_profile *profile)
 {
-  static const char digits[] = "0123456789abcdef";
   hwi_json_begin_array(json, "modules");
   for (uint32_t i = 1; i < profile->module_count; i++) {
     const struct hwi_profile_module *module = &profile->modules[i];
-    char id[2 * sizeof module->build_id + 1];
-    for (uint32_t k = 0; k < module->build_id_bytes; k++) {
-      id[2 * k] = digits[module->build_id[k] >> 4];
-      id[2 * k + 1] = digits[module->build_id[k] & 15];
-    }
-    id[2 * module->build_id_bytes] = '\0';
     hwi_json_begin_object(json, NULL);
     hwi_json_text(json, "path", module->path);
-    hwi_json_text(json, "build_id", module->build_id_bytes > 0 ? id : NULL);
+    hwi_json_text(json, "build_id", module->build_id_bytes > 0 ? hwi_build_id_text(module).text : NULL);
     hwi_json_number(json, "bias", module->bias);
     hwi_json_end_object(json);
   }

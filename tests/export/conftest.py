@@ -48,6 +48,7 @@ int main(void)
   pthread_join(thread, NULL);
   free(grown);
   usleep(20000);
+  free(keep(7));
   return kept[0] == NULL;
 }
 """

@@ -1,0 +1,48 @@
+/* tables.c - the list of tables, and what they are filled from */
+#include "export/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct hwi_table *const hwi_tables[] = {
+    &hwi_table_stacks,   &hwi_table_run,
+    &hwi_table_images,   &hwi_table_modules,
+    &hwi_table_frames,   &hwi_table_stack_frames,
+    &hwi_table_sizes,    &hwi_table_stack_sizes,
+    &hwi_table_threads,  &hwi_table_thread_stacks,
+    &hwi_table_timeline, &hwi_table_marks,
+    &hwi_table_rss,      NULL,
+};
+
+const struct hwi_table *hwi_table_named(const char *name)
+{
+  for (const struct hwi_table *const *table = hwi_tables; *table != NULL; table++) {
+    if (strcmp((*table)->name, name) == 0)
+      return *table;
+  }
+  return NULL;
+}
+
+int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error)
+{
+  *tables = (struct hwi_tables){.export = export};
+  int status = hwi_sites_init(&tables->sites, export, error);
+  if (status < 0)
+    return status;
+  tables->first_frame = calloc((size_t)tables->sites.count + 1, sizeof *tables->first_frame);
+  if (tables->first_frame == NULL)
+    return hwi_export_no_memory(error);
+  uint32_t next = 1;
+  for (uint32_t i = 1; i <= tables->sites.count; i++) {
+    tables->first_frame[i] = next;
+    next += tables->sites.items[i].symbol_count;
+  }
+  return HW_OK;
+}
+
+void hwi_tables_release(struct hwi_tables *tables)
+{
+  hwi_sites_release(&tables->sites);
+  free(tables->first_frame);
+  *tables = (struct hwi_tables){0};
+}

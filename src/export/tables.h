@@ -1,0 +1,67 @@
+/* tables.h - the recording as tables: what the CSV and SQLite formats write
+ *
+ * Columns have the names of `report --json`. A table's rows refer to another's by columns that end in _id.
+ */
+#ifndef HWI_EXPORT_TABLES_H
+#define HWI_EXPORT_TABLES_H
+
+#include "export/sites.h"
+
+enum { HWI_TABLE_COLUMNS_MAX = 24 };
+
+struct hwi_value {
+  enum { HWI_VALUE_NULL = 0, HWI_VALUE_NUMBER, HWI_VALUE_TEXT } kind;
+  uint64_t number;
+  const char *text; /* any bytes, ended by NUL */
+};
+
+static inline struct hwi_value hwi_value_number(uint64_t number)
+{
+  return (struct hwi_value){.kind = HWI_VALUE_NUMBER, .number = number};
+}
+
+static inline struct hwi_value hwi_value_text(const char *text) /* NULL and "": the value is unknown */
+{
+  return (struct hwi_value){.kind = text != NULL && text[0] != '\0' ? HWI_VALUE_TEXT : HWI_VALUE_NULL, .text = text};
+}
+
+struct hwi_table_column {
+  const char *name;
+  const char *type; /* in SQL, with what else belongs to the column; NULL: it is left out there */
+};
+
+/* Takes a row, which has a value for each column. False: no more rows are wanted. */
+struct hwi_row_sink {
+  bool (*take)(void *context, const struct hwi_value *values);
+  void *context;
+};
+
+/* What the tables are filled from. */
+struct hwi_tables {
+  struct hwi_export *export;
+  bool wants_texts; /* of the columns that SQL leaves out */
+  struct hwi_sites sites;
+  uint32_t *first_frame; /* by site: the id of its innermost function's frame; the others follow */
+};
+
+struct hwi_table {
+  const char *name;
+  const struct hwi_table_column *columns; /* ended by one without a name */
+  const char *ending;                     /* in SQL, behind the columns */
+  const char *indexes;                    /* in SQL: statements; "" for none */
+  void (*fill)(const struct hwi_tables *tables, const struct hwi_row_sink *sink);
+};
+
+extern const struct hwi_table *const hwi_tables[]; /* a table comes behind those that it refers to; ended by NULL */
+extern const struct hwi_table hwi_table_run, hwi_table_images, hwi_table_modules, hwi_table_sizes, hwi_table_threads,
+    hwi_table_timeline, hwi_table_marks, hwi_table_rss;
+extern const struct hwi_table hwi_table_frames, hwi_table_stacks, hwi_table_stack_frames, hwi_table_stack_sizes,
+    hwi_table_thread_stacks;
+
+/* To be released, even after a failure. */
+int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error);
+void hwi_tables_release(struct hwi_tables *tables);
+
+const struct hwi_table *hwi_table_named(const char *name); /* NULL: there is none */
+
+#endif

@@ -1,0 +1,314 @@
+/* tables_run.c - the tables of the run: itself, its processes, modules, sizes, threads, and what went along its time */
+#include <string.h>
+
+#include "export/tables.h"
+
+#define COUNT "INTEGER NOT NULL"
+
+#define TOTALS_COLUMNS                                                                                     \
+  {"allocation_calls", COUNT}, {"free_calls", COUNT}, {"failed_calls", COUNT}, {"temporary_calls", COUNT}, \
+      {"allocated_bytes", COUNT}, {"usable_bytes", COUNT}, {"peak_bytes", COUNT}, {"peak_blocks", COUNT},  \
+      {"peak_time_ns", COUNT}, {"peak_usable_bytes", COUNT}, {"live_blocks_at_end", COUNT},                \
+  {                                                                                                        \
+    "live_bytes_at_end", COUNT                                                                             \
+  }
+enum { TOTALS_VALUES = 12 };
+
+static void put_totals(struct hwi_value *values, const struct hwi_totals *totals)
+{
+  const uint64_t numbers[TOTALS_VALUES] = {
+      totals->allocation_calls, totals->free_calls,        totals->failed_calls,       totals->temporary_calls,
+      totals->allocated_bytes,  totals->usable_bytes,      totals->peak_bytes,         totals->peak_blocks,
+      totals->peak_time_ns,     totals->peak_usable_bytes, totals->live_blocks_at_end, totals->live_bytes_at_end,
+  };
+  for (int i = 0; i < TOTALS_VALUES; i++)
+    values[i] = hwi_value_number(numbers[i]);
+}
+
+static void fill_run(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {
+      hwi_value_text(hwi_export_command(tables->export)),
+      hwi_value_number(hwi_export_pid(tables->export)),
+      hwi_value_number(profile->duration_ns),
+      hwi_value_number(profile->thread_count),
+  };
+  put_totals(values + 4, &profile->totals);
+  sink->take(sink->context, values);
+}
+
+const struct hwi_table hwi_table_run = {
+    .name = "run",
+    .columns =
+        (const struct hwi_table_column[]){
+            {"command", "TEXT"}, {"pid", COUNT}, {"duration_ns", COUNT}, {"threads", COUNT}, TOTALS_COLUMNS, {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_run,
+};
+
+static void fill_images(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    if (info == NULL)
+      continue;
+    struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {
+        hwi_value_number(i),
+        hwi_value_number(info->header.pid),
+        hwi_value_number(info->header.ppid),
+        hwi_value_text(info->command),
+        hwi_value_text(info->exe),
+        hwi_value_text(info->path),
+        hwi_value_number(profile->images[i].counted),
+        hwi_value_number(info->header.start_realtime_ns),
+        hwi_value_number(info->duration_ns),
+    };
+    put_totals(values + 9, &profile->images[i].totals);
+    if (!sink->take(sink->context, values))
+      return;
+  }
+}
+
+const struct hwi_table hwi_table_images = {
+    .name = "images",
+    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},
+                                                 {"pid", COUNT},
+                                                 {"ppid", COUNT},
+                                                 {"command", "TEXT"},
+                                                 {"executable", "TEXT"},
+                                                 {"trace", "TEXT"},
+                                                 {"counted", COUNT},
+                                                 {"start_realtime_ns", COUNT},
+                                                 {"duration_ns", COUNT},
+                                                 TOTALS_COLUMNS,
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_images,
+};
+
+static void fill_modules(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 1; i < profile->module_count; i++) {
+    const struct hwi_profile_module *module = &profile->modules[i];
+    struct hwi_build_id id = hwi_build_id_text(module);
+    struct hwi_value values[] = {
+        hwi_value_number(i),           hwi_value_text(module->path[0] != '\0' ? module->path : "[vdso]"),
+        hwi_value_text(id.text),       hwi_value_number(module->start),
+        hwi_value_number(module->end), hwi_value_number(module->bias),
+    };
+    if (!sink->take(sink->context, values))
+      return;
+  }
+}
+
+const struct hwi_table hwi_table_modules = {
+    .name = "modules",
+    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},
+                                                 {"path", "TEXT NOT NULL"},
+                                                 {"build_id", "TEXT"},
+                                                 {"start_address", COUNT},
+                                                 {"end_address", COUNT},
+                                                 {"bias", COUNT},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_modules,
+};
+
+static void fill_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->size_count; i++) {
+    const struct hwi_size *size = &profile->sizes[i];
+    struct hwi_value values[] = {
+        hwi_value_number(size->size),
+        hwi_value_number(size->calls),
+        hwi_value_number(size->temporary_calls),
+        hwi_value_number(size->peak_blocks),
+        hwi_value_number(size->own_peak_blocks),
+        hwi_value_number(size->live_blocks),
+    };
+    if (!sink->take(sink->context, values))
+      return;
+  }
+}
+
+const struct hwi_table hwi_table_sizes = {
+    .name = "sizes",
+    .columns = (const struct hwi_table_column[]){{"size", "INTEGER PRIMARY KEY"},
+                                                 {"calls", COUNT},
+                                                 {"temporary_calls", COUNT},
+                                                 {"peak_blocks", COUNT},
+                                                 {"own_peak_blocks", COUNT},
+                                                 {"live_blocks", COUNT},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_sizes,
+};
+
+static void fill_threads(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    struct hwi_value values[] = {
+        hwi_value_number(i),
+        hwi_value_number(thread->image),
+        hwi_value_number(thread->tid),
+        hwi_value_text(name),
+        hwi_value_number(thread->policy),
+        hwi_value_number(thread->priority),
+        hwi_value_number(thread->allocation_calls),
+        hwi_value_number(thread->free_calls),
+        hwi_value_number(thread->failed_calls),
+        hwi_value_number(thread->temporary_calls),
+        hwi_value_number(thread->allocated_bytes),
+        hwi_value_number(thread->live_bytes),
+        hwi_value_number(thread->live_blocks),
+        hwi_value_number(thread->peak_bytes),
+        hwi_value_number(thread->own_peak_bytes),
+        hwi_value_number(thread->foreign_frees),
+    };
+    if (!sink->take(sink->context, values))
+      return;
+  }
+}
+
+const struct hwi_table hwi_table_threads = {
+    .name = "threads",
+    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},
+                                                 {"image_id", "INTEGER NOT NULL REFERENCES images(id)"},
+                                                 {"tid", COUNT},
+                                                 {"name", "TEXT"},
+                                                 {"policy", COUNT},
+                                                 {"priority", COUNT},
+                                                 {"allocation_calls", COUNT},
+                                                 {"free_calls", COUNT},
+                                                 {"failed_calls", COUNT},
+                                                 {"temporary_calls", COUNT},
+                                                 {"allocated_bytes", COUNT},
+                                                 {"live_bytes", COUNT},
+                                                 {"live_blocks", COUNT},
+                                                 {"peak_bytes", COUNT},
+                                                 {"own_peak_bytes", COUNT},
+                                                 {"foreign_frees", COUNT},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "CREATE INDEX threads_by_name ON threads(name)",
+    .fill = fill_threads,
+};
+
+static void fill_timeline(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->timeline_count; i++) {
+    const struct hwi_time_point *slice = &profile->timeline[i];
+    struct hwi_value values[] = {
+        hwi_value_number(slice->ns),
+        hwi_value_number(slice->live_bytes),
+        hwi_value_number(slice->live_blocks),
+        hwi_value_number(slice->max_bytes),
+        hwi_value_number(slice->allocation_calls),
+        hwi_value_number(slice->free_calls),
+        hwi_value_number(slice->allocated_bytes),
+    };
+    if (!sink->take(sink->context, values))
+      return;
+  }
+}
+
+const struct hwi_table hwi_table_timeline = {
+    .name = "timeline",
+    .columns = (const struct hwi_table_column[]){{"time_ns", "INTEGER PRIMARY KEY"},
+                                                 {"live_bytes", COUNT},
+                                                 {"live_blocks", COUNT},
+                                                 {"max_bytes", COUNT},
+                                                 {"allocation_calls", COUNT},
+                                                 {"free_calls", COUNT},
+                                                 {"allocated_bytes", COUNT},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_timeline,
+};
+
+static void fill_marks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  static const char *const kinds[] = {
+      [HW_TOOL_MARK] = "mark", [HW_TOOL_PAUSED] = "paused", [HW_TOOL_RESUMED] = "resumed"};
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    for (uint32_t k = 0; info != NULL && k < info->mark_count; k++) {
+      struct hwi_value values[] = {
+          hwi_value_number(i),
+          hwi_value_number(info->marks[k].ns),
+          hwi_value_text(kinds[info->marks[k].type]),
+          hwi_value_text(info->marks[k].text),
+      };
+      if (!sink->take(sink->context, values))
+        return;
+    }
+  }
+}
+
+const struct hwi_table hwi_table_marks = {
+    .name = "marks",
+    .columns = (const struct hwi_table_column[]){{"image_id", "INTEGER NOT NULL REFERENCES images(id)"},
+                                                 {"time_ns", COUNT}, /* since the image began, as in rss */
+                                                 {"kind", "TEXT NOT NULL"},
+                                                 {"text", "TEXT"},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_marks,
+};
+
+static void fill_rss(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    for (uint32_t k = 0; info != NULL && k < info->rss_count; k++) {
+      const struct hw_rss_sample *sample = &info->rss[k].sample;
+      struct hwi_value values[] = {
+          hwi_value_number(i),
+          hwi_value_number(info->rss[k].ns),
+          hwi_value_number(sample->rss),
+          hwi_value_number(sample->anonymous),
+          hwi_value_number(sample->file),
+          hwi_value_number(sample->shmem),
+          hwi_value_number(sample->swap),
+          hwi_value_number(sample->recorder),
+          hwi_value_number(sample->stacks),
+      };
+      if (!sink->take(sink->context, values))
+        return;
+    }
+  }
+}
+
+const struct hwi_table hwi_table_rss = {
+    .name = "rss",
+    .columns = (const struct hwi_table_column[]){{"image_id", "INTEGER NOT NULL REFERENCES images(id)"},
+                                                 {"time_ns", COUNT},
+                                                 {"rss_bytes", COUNT},
+                                                 {"anonymous_bytes", COUNT},
+                                                 {"file_bytes", COUNT},
+                                                 {"shmem_bytes", COUNT},
+                                                 {"swap_bytes", COUNT},
+                                                 {"recorder_bytes", COUNT},
+                                                 {"stack_bytes", COUNT},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_rss,
+};

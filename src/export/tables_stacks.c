@@ -1,0 +1,224 @@
+/* tables_stacks.c - the tables of the chosen stacks */
+#include "export/tables.h"
+
+#define COUNT "INTEGER NOT NULL"
+#define STACK "INTEGER NOT NULL REFERENCES stacks(id)"
+
+static void fill_frames(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  struct hwi_line name = {0};
+  bool wanted = true;
+  for (uint32_t i = 1; i <= tables->sites.count && wanted; i++) {
+    const struct hwi_site *site = &tables->sites.items[i];
+    for (uint32_t k = 0; k < site->symbol_count && wanted; k++) {
+      struct hwi_value line = {0}, module = {0}, address = {0};
+      if (hwi_site_line(site, k) != 0)
+        line = hwi_value_number(hwi_site_line(site, k));
+      if (site->module != 0)
+        module = hwi_value_number(site->module);
+      if (!site->cut)
+        address = hwi_value_number(site->address);
+      struct hwi_value values[] = {
+          hwi_value_number(tables->first_frame[i] + k),
+          hwi_value_text(hwi_site_function(&tables->sites, site, k, &name)),
+          hwi_value_text(hwi_site_file(site, k)),
+          line,
+          module,
+          address,
+          hwi_value_number(k + 1 < site->symbol_count),
+      };
+      wanted = sink->take(sink->context, values);
+    }
+  }
+  hwi_line_release(&name);
+}
+
+const struct hwi_table hwi_table_frames = {
+    .name = "frames",
+    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},
+                                                 {"function", "TEXT NOT NULL"},
+                                                 {"file", "TEXT"},
+                                                 {"line", "INTEGER"},
+                                                 {"module_id", "INTEGER REFERENCES modules(id)"},
+                                                 {"address", "INTEGER"},
+                                                 {"inlined", COUNT},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "CREATE INDEX frames_by_function ON frames(function);"
+               "CREATE INDEX frames_by_file ON frames(file, line);"
+               "CREATE INDEX frames_by_module ON frames(module_id)",
+    .fill = fill_frames,
+};
+
+/* Innermost first, each below its caller. */
+static void add_stack_text(const struct hwi_tables *tables, struct hwi_line *text, struct hwi_line *name,
+                           uint32_t stack)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  hwi_line_clear(text);
+  for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
+    const struct hwi_site *site = hwi_site_of(&tables->sites, at);
+    for (uint32_t k = 0; k < site->symbol_count; k++) {
+      hwi_line_puts(text, text->bytes > 0 ? " < " : "");
+      hwi_line_puts(text, hwi_site_function(&tables->sites, site, k, name));
+    }
+  }
+}
+
+static void fill_stacks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_selection *selection = &tables->export->selection;
+  struct hwi_line text = {0}, name = {0};
+  bool wanted = true;
+  for (uint32_t i = 0; i < selection->stack_count && wanted; i++) {
+    uint32_t number = selection->stacks[i];
+    const struct hwi_amount *amount = &selection->amounts[number];
+    const struct hwi_stack *stack = &tables->export->profile->stacks[number];
+    if (tables->wants_texts)
+      add_stack_text(tables, &text, &name, number);
+    struct hwi_value values[] = {
+        hwi_value_number(number),
+        hwi_value_number(amount->calls),
+        hwi_value_number(amount->bytes),
+        hwi_value_number(amount->temporary_calls),
+        hwi_value_number(amount->peak_bytes),
+        hwi_value_number(amount->peak_blocks),
+        hwi_value_number(amount->live_bytes),
+        hwi_value_number(amount->live_blocks),
+        hwi_value_number(stack->own_peak_bytes),
+        hwi_value_number(stack->free_calls),
+        hwi_value_number(stack->failed_calls),
+        hwi_value_number(stack->usable),
+        hwi_value_number(stack->smallest),
+        hwi_value_number(stack->largest),
+        hwi_value_number(stack->first_ns),
+        hwi_value_number(stack->last_ns),
+        hwi_value_text(stack->entry != HW_ENTRY_NONE ? hwi_export_entry_name(stack->entry) : NULL),
+        hwi_value_number(stack->depth),
+        hwi_value_text(hwi_line_text(&text)),
+    };
+    wanted = sink->take(sink->context, values);
+  }
+  hwi_line_release(&text);
+  hwi_line_release(&name);
+}
+
+const struct hwi_table hwi_table_stacks = {
+    .name = "stacks",
+    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},
+                                                 {"calls", COUNT},
+                                                 {"bytes", COUNT},
+                                                 {"temporary_calls", COUNT},
+                                                 {"peak_bytes", COUNT},
+                                                 {"peak_blocks", COUNT},
+                                                 {"live_bytes", COUNT},
+                                                 {"live_blocks", COUNT},
+                                                 {"own_peak_bytes", COUNT},
+                                                 {"free_calls", COUNT},
+                                                 {"failed_calls", COUNT},
+                                                 {"usable_bytes", COUNT},
+                                                 {"smallest", COUNT},
+                                                 {"largest", COUNT},
+                                                 {"first_ns", COUNT},
+                                                 {"last_ns", COUNT},
+                                                 {"entry", "TEXT"},
+                                                 {"depth", COUNT},
+                                                 {"stack", NULL},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "CREATE INDEX stacks_by_peak ON stacks(peak_bytes)",
+    .fill = fill_stacks,
+};
+
+/* Innermost first, as in JSON; inlined functions are frames of their own. */
+static void fill_stack_frames(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  const struct hwi_selection *selection = &tables->export->selection;
+  for (uint32_t i = 0; i < selection->stack_count; i++) {
+    uint32_t stack = selection->stacks[i], position = 0;
+    for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
+      uint32_t site = tables->sites.of_frame[at];
+      for (uint32_t k = 0; k < tables->sites.items[site].symbol_count; k++) {
+        struct hwi_value values[] = {
+            hwi_value_number(stack),
+            hwi_value_number(position++),
+            hwi_value_number(tables->first_frame[site] + k),
+        };
+        if (!sink->take(sink->context, values))
+          return;
+      }
+    }
+  }
+}
+
+const struct hwi_table hwi_table_stack_frames = {
+    .name = "stack_frames",
+    .columns =
+        (const struct hwi_table_column[]){
+            {"stack_id", STACK}, {"position", COUNT}, {"frame_id", "INTEGER NOT NULL REFERENCES frames(id)"}, {0}},
+    .ending = ", PRIMARY KEY (stack_id, position)) WITHOUT ROWID",
+    .indexes = "CREATE INDEX stack_frames_by_frame ON stack_frames(frame_id)",
+    .fill = fill_stack_frames,
+};
+
+static void fill_stack_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->stack_size_count; i++) {
+    const struct hwi_stack_size *pair = &profile->stack_sizes[i];
+    struct hwi_value values[] = {
+        hwi_value_number(pair->stack),       hwi_value_number(pair->size),        hwi_value_number(pair->calls),
+        hwi_value_number(pair->peak_blocks), hwi_value_number(pair->live_blocks),
+    };
+    if (tables->export->is_chosen[pair->stack] && !sink->take(sink->context, values))
+      return;
+  }
+}
+
+const struct hwi_table hwi_table_stack_sizes = {
+    .name = "stack_sizes",
+    .columns = (const struct hwi_table_column[]){{"stack_id", STACK},
+                                                 {"size", "INTEGER NOT NULL REFERENCES sizes(size)"},
+                                                 {"calls", COUNT},
+                                                 {"peak_blocks", COUNT},
+                                                 {"live_blocks", COUNT},
+                                                 {0}},
+    .ending = ", PRIMARY KEY (stack_id, size)) WITHOUT ROWID",
+    .indexes = "CREATE INDEX stack_sizes_by_size ON stack_sizes(size)",
+    .fill = fill_stack_sizes,
+};
+
+static void fill_thread_stacks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_profile *profile = tables->export->profile;
+  for (uint32_t i = 0; i < profile->thread_stack_count; i++) {
+    const struct hwi_thread_stack *share = &profile->thread_stacks[i];
+    struct hwi_value values[] = {
+        hwi_value_number(share->thread),          hwi_value_number(share->stack),
+        hwi_value_number(share->calls),           hwi_value_number(share->bytes),
+        hwi_value_number(share->temporary_calls), hwi_value_number(share->peak_bytes),
+        hwi_value_number(share->peak_blocks),     hwi_value_number(share->live_bytes),
+        hwi_value_number(share->live_blocks),
+    };
+    if (tables->export->is_chosen[share->stack] && !sink->take(sink->context, values))
+      return;
+  }
+}
+
+const struct hwi_table hwi_table_thread_stacks = {
+    .name = "thread_stacks",
+    .columns = (const struct hwi_table_column[]){{"thread_id", "INTEGER NOT NULL REFERENCES threads(id)"},
+                                                 {"stack_id", STACK},
+                                                 {"calls", COUNT},
+                                                 {"bytes", COUNT},
+                                                 {"temporary_calls", COUNT},
+                                                 {"peak_bytes", COUNT},
+                                                 {"peak_blocks", COUNT},
+                                                 {"live_bytes", COUNT},
+                                                 {"live_blocks", COUNT},
+                                                 {0}},
+    .ending = ", PRIMARY KEY (thread_id, stack_id)) WITHOUT ROWID",
+    .indexes = "CREATE INDEX thread_stacks_by_stack ON thread_stacks(stack_id)",
+    .fill = fill_thread_stacks,
+};
