@@ -4,25 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/answer.h"
 #include "cli/ranking.h"
 #include "cli/reading.h"
 #include "compare/compare.h"
 #include "report/units.h"
 #include "symbols/symbols.h"
 
-enum format { FORMAT_TEXT = 0, FORMAT_JSON = 1 };
-
 struct values {
   struct hwi_ranking ranking;
   struct hwi_reading reading;
   const char *threshold;
-  int format;
+  struct hwi_answer answer;
   bool exit_code;
 };
 
-static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS};
-
-static const char *const format_choices[] = {"text", "json", NULL};
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
@@ -36,16 +33,7 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, exit_code),
      .help = "exit 1 where anything, or the whole, grew beyond the threshold"},
     HWI_READING_OPTIONS(reading),
-    {.name = "format",
-     .kind = HWI_OPTION_CHOICE,
-     .off = offsetof(struct values, format),
-     .choices = format_choices,
-     .help = "how to print it (default: text)"},
-    {.name = "json",
-     .kind = HWI_OPTION_SET,
-     .preset = FORMAT_JSON,
-     .off = offsetof(struct values, format),
-     .help = "short for --format json"},
+    HWI_ANSWER_OPTIONS(answer),
     {0},
 };
 
@@ -69,17 +57,22 @@ static bool parse_threshold(const char *text, struct hwi_compare_options *compar
 
 static int print_comparison(const struct values *values, struct hwi_comparison *comparison)
 {
+  struct hwi_answer_file to;
+  int status = hwi_answer_open(&to, values->answer.path);
+  if (status != 0)
+    return status;
   struct hwi_error error = {0};
-  int status;
-  if (values->format == FORMAT_JSON) {
-    status = hwi_compare_json(comparison, stdout, &error);
+  int printed;
+  if (values->answer.format == HWI_FORMAT_JSON) {
+    printed = hwi_compare_json(comparison, to.out, &error);
   } else {
     struct hwi_style style;
-    hwi_style_init(&style, stdout);
-    status = hwi_compare_text(comparison, &style, &error);
+    hwi_style_init(&style, to.out);
+    printed = hwi_compare_text(comparison, &style, &error);
   }
-  if (status < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  status = hwi_answer_close(&to, printed < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0);
+  if (status != 0)
+    return status;
   return values->exit_code && hwi_comparison_grew(comparison) ? HWI_EXIT_NO : HWI_EXIT_OK;
 }
 
@@ -105,10 +98,13 @@ static int compare(const struct values *values, const struct hwi_compare_options
 
 static int run(const void *given, int word_count, char **words)
 {
-  const struct values *values = given;
+  struct values chosen = *(const struct values *)given;
+  const struct values *values = &chosen;
   int status = hwi_ranking_check(&values->ranking);
   if (status == 0)
     status = hwi_reading_check(&values->reading);
+  if (status == 0)
+    status = hwi_answer_check(&chosen.answer);
   if (status != 0)
     return status;
   if (word_count != HWI_SIDES)

@@ -36,6 +36,7 @@ struct hwi_command {
 extern const struct hwi_command hwi_command_record;
 extern const struct hwi_command hwi_command_report;
 extern const struct hwi_command hwi_command_diff;
+extern const struct hwi_command hwi_command_check;
 extern const struct hwi_command hwi_command_control;
 extern const struct hwi_command hwi_command_export;
 extern const struct hwi_command hwi_command_import;

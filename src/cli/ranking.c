@@ -16,9 +16,14 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   return 0;
 }
 
+bool hwi_frames_are_all(int frames)
+{
+  return frames == FRAMES_ALL;
+}
+
 struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking)
 {
   struct hwi_report_options options = ranking->report;
-  options.all_frames = ranking->frames == FRAMES_ALL;
+  options.all_frames = hwi_frames_are_all(ranking->frames);
   return options;
 }

@@ -18,6 +18,7 @@ struct hwi_ranking {
   }
 
 extern const char *const hwi_frames_names[]; /* the words of --frames */
+bool hwi_frames_are_all(int frames);         /* what was chosen of them */
 
 /* Rows of a command's table of options for what is chosen of a recording, for `struct hwi_report_options field` in its
  * `struct values`. */

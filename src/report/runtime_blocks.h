@@ -1,18 +1,23 @@
-/* runtime_blocks.h - sorts the runtime's own blocks out of what is still allocated at the end */
+/* runtime_blocks.h - sorts out of what is still allocated at the end: the runtime's own blocks, and what a user's list
+ * suppresses */
 #ifndef HWI_REPORT_RUNTIME_BLOCKS_H
 #define HWI_REPORT_RUNTIME_BLOCKS_H
 
 #include "report/named_frames.h"
 #include "report/selection.h"
+#include "report/suppressions.h"
 
 struct hwi_runtime_blocks {
   struct hwi_named_frames *frames;
-  struct hwi_amount amount; /* of the stacks sorted out */
+  struct hwi_suppressions *suppressions; /* NULL: none; what they match is counted in them, too */
+  struct hwi_amount amount;              /* of the runtime's stacks */
   uint32_t stack_count;
+  struct hwi_amount suppressed; /* of the suppressed ones */
+  uint32_t suppressed_count;
 };
 
 /* For hwi_selection_init with a struct hwi_runtime_blocks: keeps stacks that hold something at the end, except the
- * runtime's, which it counts. */
+ * runtime's and suppressed ones, which it counts. */
 bool hwi_runtime_blocks_keep(void *context, uint32_t stack);
 
 #endif

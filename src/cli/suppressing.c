@@ -1,0 +1,21 @@
+/* suppressing.c - the option --suppressions of commands that look at what is left at the end */
+#include "cli/suppressing.h"
+
+int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *path)
+{
+  *suppressions = (struct hwi_suppressions){0};
+  struct hwi_error error = {0};
+  if (path == NULL || hwi_suppressions_read(suppressions, path, &error) == HW_OK)
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+}
+
+void hwi_suppressing_end(struct hwi_suppressions *suppressions, bool used)
+{
+  for (size_t i = 0; used && i < suppressions->count; i++) {
+    const struct hwi_suppression *item = &suppressions->items[i];
+    if (item->stacks == 0)
+      hwi_warn("%s, line %u: leak:%s matches nothing that is left", suppressions->path, item->line, item->pattern);
+  }
+  hwi_suppressions_release(suppressions);
+}

@@ -1,0 +1,264 @@
+/* budget.c - reads rules: METRIC[(FILTER,...)]=LIMIT */
+#include "compare/budget.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/suggest.h"
+#include "report/text_file.h"
+#include "report/units.h"
+#include "trace/grow.h"
+
+const char *const hwi_filter_names[HWI_FILTER_KINDS] = {"func", "file", "module", "thread", "size", "from", "to"};
+
+static const struct {
+  const char *name;
+  bool is_bytes, takes_filters;
+} metrics[] = {
+    [HWI_METRIC_PEAK] = {"peak", true, true},
+    [HWI_METRIC_OWN_PEAK] = {"own_peak", true, true},
+    [HWI_METRIC_LIVE] = {"live", true, true},
+    [HWI_METRIC_LIVE_BLOCKS] = {"live_blocks", false, true},
+    [HWI_METRIC_UNFREED] = {"unfreed", true, true},
+    [HWI_METRIC_UNFREED_BLOCKS] = {"unfreed_blocks", false, true},
+    [HWI_METRIC_CALLS] = {"calls", false, true},
+    [HWI_METRIC_BYTES] = {"bytes", true, true},
+    [HWI_METRIC_TEMPORARY] = {"temporary", false, true},
+    [HWI_METRIC_FAILED] = {"failed", false, true},
+    [HWI_METRIC_LOST] = {"lost", false, false},
+};
+enum { METRICS = sizeof metrics / sizeof *metrics };
+
+bool hwi_metric_is_bytes(enum hwi_metric metric)
+{
+  return metrics[metric].is_bytes;
+}
+
+const char *hwi_metric_name(enum hwi_metric metric)
+{
+  return metrics[metric].name;
+}
+
+bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind)
+{
+  for (size_t i = 0; i < budget->filter_count; i++) {
+    if (budget->filters[i].kind == kind)
+      return true;
+  }
+  return false;
+}
+
+/* --- errors --- */
+
+static int wrong(const struct hwi_budget *budget, const char *what, const char *text, struct hwi_error *error)
+{
+  return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s': %s '%.100s'", budget->text, what, text);
+}
+
+static int unknown(const struct hwi_budget *budget, const char *what, const struct hwi_suggestion *suggestion,
+                   const char *known, struct hwi_error *error)
+{
+  if (suggestion->best != NULL)
+    return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s': there is no %s '%.60s'; did you mean '%s'?", budget->text,
+                         what, suggestion->word, suggestion->best);
+  return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s': there is no %s '%.60s'; there are %s", budget->text, what,
+                       suggestion->word, known);
+}
+
+/* --- the parts --- */
+
+static int parse_metric(struct hwi_budget *budget, const char *name, struct hwi_error *error)
+{
+  struct hwi_suggestion suggestion;
+  hwi_suggestion_init(&suggestion, name, strlen(name));
+  for (int i = 0; i < METRICS; i++) {
+    hwi_suggestion_offer(&suggestion, metrics[i].name);
+    if (strcmp(metrics[i].name, name) == 0) {
+      budget->metric = (enum hwi_metric)i;
+      return HW_OK;
+    }
+  }
+  return unknown(budget, "figure", &suggestion,
+                 "peak, own_peak, live, live_blocks, unfreed, unfreed_blocks, calls, bytes, temporary, failed, lost",
+                 error);
+}
+
+/* "64", "1K..4K", "..100", "1MB..". */
+static bool parse_sizes(struct hwi_filter *filter)
+{
+  enum { SIZE_BYTES = 32 };
+  const char *dots = strstr(filter->pattern, "..");
+  filter->smallest = 0;
+  filter->largest = UINT64_MAX;
+  if (dots == NULL) {
+    bool parsed = hwi_size_parse(filter->pattern, &filter->smallest);
+    filter->largest = filter->smallest;
+    return parsed;
+  }
+  char first[SIZE_BYTES];
+  size_t bytes = (size_t)(dots - filter->pattern);
+  if (bytes >= sizeof first || (bytes == 0 && dots[2] == '\0'))
+    return false;
+  memcpy(first, filter->pattern, bytes);
+  first[bytes] = '\0';
+  return (bytes == 0 || hwi_size_parse(first, &filter->smallest)) &&
+         (dots[2] == '\0' || hwi_size_parse(dots + 2, &filter->largest)) && filter->smallest <= filter->largest;
+}
+
+/* Whether a filter begins at `text`: letters, then '='. Patterns hold commas, too: "func=f(int, int)". */
+static bool begins_filter(const char *text)
+{
+  size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+  return letters > 0 && text[letters] == '=' && text[letters + 1] != '=';
+}
+
+static int parse_filter(struct hwi_budget *budget, char *text, struct hwi_error *error)
+{
+  char *equals = strchr(text, '=');
+  if (!begins_filter(text))
+    return wrong(budget, "a filter is KIND=PATTERN, not", text, error);
+  *equals = '\0';
+  if (budget->filter_count == HWI_FILTERS_MAX)
+    return wrong(budget, "has too many filters, from", text, error);
+  struct hwi_suggestion suggestion;
+  hwi_suggestion_init(&suggestion, text, strlen(text));
+  struct hwi_filter *filter = &budget->filters[budget->filter_count];
+  for (int kind = 0; kind < HWI_FILTER_KINDS; kind++) {
+    hwi_suggestion_offer(&suggestion, hwi_filter_names[kind]);
+    if (strcmp(hwi_filter_names[kind], text) != 0)
+      continue;
+    *filter = (struct hwi_filter){.kind = (enum hwi_filter_kind)kind, .pattern = equals + 1};
+    if (equals[1] == '\0')
+      return wrong(budget, "has no pattern for", text, error);
+    if (kind == HWI_FILTER_SIZE && !parse_sizes(filter))
+      return wrong(budget, "size takes N, N..M, N.. or ..M, not", equals + 1, error);
+    if (kind >= HWI_FILTER_FROM && hwi_budget_has(budget, (enum hwi_filter_kind)kind))
+      return wrong(budget, "has twice", text, error);
+    budget->filter_count++;
+    return HW_OK;
+  }
+  return unknown(budget, "filter", &suggestion, "func, file, module, thread, size, from, to", error);
+}
+
+static int parse_filters(struct hwi_budget *budget, char *text, struct hwi_error *error)
+{
+  int status = HW_OK;
+  for (char *at = text, *next; at != NULL && status == HW_OK; at = next) {
+    next = strchr(at, ',');
+    while (next != NULL && !begins_filter(next + 1))
+      next = strchr(next + 1, ',');
+    if (next != NULL)
+      *next++ = '\0';
+    status = parse_filter(budget, at, error);
+  }
+  return status;
+}
+
+/* A whole number with a unit of sizes, or any number without: 200MB, 0, 1e6, 1.5e3. */
+static bool parse_figure(const char *text, uint64_t *figure)
+{
+  if (hwi_size_parse(text, figure))
+    return true;
+  if (*text == '\0' || strspn(text, "0123456789.eE+") != strlen(text) || strchr("0123456789", *text) == NULL)
+    return false;
+  char *end;
+  errno = 0;
+  double value = strtod(text, &end);
+  if (errno != 0 || *end != '\0' || value >= 0x1p63)
+    return false;
+  *figure = (uint64_t)nearbyint(value);
+  return true;
+}
+
+static bool parse_percent(const char *text, double *percent)
+{
+  size_t bytes = strlen(text);
+  if (bytes < 2 || text[bytes - 1] != '%' || strspn(text, "0123456789.") != bytes - 1)
+    return false;
+  char *end;
+  *percent = strtod(text, &end);
+  return end == text + bytes - 1;
+}
+
+static int parse_limit(struct hwi_budget *budget, const char *text, struct hwi_error *error)
+{
+  struct hwi_limit *limit = &budget->limit;
+  bool relative = *text == '+' || *text == '-';
+  limit->less = *text == '-';
+  if (relative && parse_percent(text + 1, &limit->percent)) {
+    limit->kind = HWI_LIMIT_PERCENT;
+    limit->percent = limit->less ? -limit->percent : limit->percent;
+    return HW_OK;
+  }
+  limit->kind = relative ? HWI_LIMIT_CHANGE : HWI_LIMIT_FIGURE;
+  if (parse_figure(text + relative, &limit->figure))
+    return HW_OK;
+  return wrong(budget, "a limit is a number such as 200MB or 1e6, or against --baseline +5% or +1MB, not", text, error);
+}
+
+/* --- a rule --- */
+
+/* The '=' that ends what is limited: behind the last ")" that is followed by one, else the first. */
+static char *find_limit(char *text)
+{
+  char *found = NULL;
+  if (strchr(text, '(') == NULL)
+    return strchr(text, '=');
+  for (char *at = text; (at = strstr(at, ")=")) != NULL; at++)
+    found = at + 1;
+  return found;
+}
+
+static int parse(struct hwi_budget *budget, struct hwi_error *error)
+{
+  char *equals = find_limit(budget->copy);
+  if (equals == NULL)
+    return wrong(budget, "a rule is FIGURE=LIMIT or FIGURE(FILTER,...)=LIMIT, not", budget->text, error);
+  *equals = '\0';
+  char *filters = strchr(budget->copy, '(');
+  if (filters != NULL) {
+    *filters++ = '\0';
+    equals[-1] = '\0'; /* the ")" */
+  }
+  int status = parse_metric(budget, budget->copy, error);
+  if (status == HW_OK && filters != NULL)
+    status = parse_filters(budget, filters, error);
+  if (status == HW_OK && budget->filter_count > 0 && !metrics[budget->metric].takes_filters)
+    status = wrong(budget, "takes no filter:", metrics[budget->metric].name, error);
+  return status == HW_OK ? parse_limit(budget, equals + 1, error) : status;
+}
+
+int hwi_budgets_add(struct hwi_budgets *budgets, const char *text, struct hwi_error *error)
+{
+  if (!hwi_grow((void **)&budgets->items, &budgets->room, budgets->count + 1, sizeof *budgets->items))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for another rule");
+  struct hwi_budget *budget = &budgets->items[budgets->count];
+  *budget = (struct hwi_budget){.text = text, .copy = strdup(text)};
+  if (budget->copy == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for another rule");
+  budgets->count++;
+  return parse(budget, error);
+}
+
+int hwi_budgets_read(struct hwi_budgets *budgets, const char *path, struct hwi_error *error)
+{
+  int status = hwi_text_file_read(path, &budgets->file_text, error);
+  for (char *at = budgets->file_text, *next; at != NULL && status == HW_OK; at = next) {
+    next = hwi_text_file_line(&at);
+    if (*at != '\0' && *at != '#')
+      status = hwi_budgets_add(budgets, at, error);
+  }
+  return status;
+}
+
+void hwi_budgets_release(struct hwi_budgets *budgets)
+{
+  for (size_t i = 0; i < budgets->count; i++)
+    free(budgets->items[i].copy);
+  free(budgets->items);
+  free(budgets->file_text);
+  *budgets = (struct hwi_budgets){0};
+}

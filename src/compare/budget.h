@@ -1,0 +1,88 @@
+/* budget.h - a rule that a run must keep: METRIC[(FILTER,...)]=LIMIT
+ *
+ * metric     the figure that is limited, as a report has it.
+ * filter     KIND=PATTERN narrows the figure: what has a frame in a function, file or module; what threads allocated; block
+ *            sizes; a part of the run. Several of one kind: any of them. Several kinds: all of them.
+ * limit      a figure, or a change against a baseline: +5%, +1MB, -100.
+ */
+#ifndef HWI_COMPARE_BUDGET_H
+#define HWI_COMPARE_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum hwi_metric {
+  HWI_METRIC_PEAK,           /* bytes at the run's peak (of what is filtered: its part of them) */
+  HWI_METRIC_OWN_PEAK,       /* most bytes live at once of what is filtered */
+  HWI_METRIC_LIVE,           /* bytes at the end */
+  HWI_METRIC_LIVE_BLOCKS,    /* blocks at the end */
+  HWI_METRIC_UNFREED,        /* bytes at the end, without the runtime's own blocks and suppressed ones */
+  HWI_METRIC_UNFREED_BLOCKS, /* blocks, the same */
+  HWI_METRIC_CALLS,          /* allocations */
+  HWI_METRIC_BYTES,          /* allocated in all */
+  HWI_METRIC_TEMPORARY,      /* blocks freed before the same thread's next allocation */
+  HWI_METRIC_FAILED,         /* calls that returned NULL */
+  HWI_METRIC_LOST,           /* events that could not be kept */
+};
+
+enum hwi_filter_kind {
+  HWI_FILTER_FUNC,
+  HWI_FILTER_FILE,
+  HWI_FILTER_MODULE,
+  HWI_FILTER_THREAD,
+  HWI_FILTER_SIZE,
+  HWI_FILTER_FROM,
+  HWI_FILTER_TO,
+  HWI_FILTER_KINDS,
+};
+
+extern const char *const hwi_filter_names[HWI_FILTER_KINDS];
+
+struct hwi_filter {
+  enum hwi_filter_kind kind;
+  const char *pattern;        /* ended by NUL */
+  uint64_t smallest, largest; /* of HWI_FILTER_SIZE */
+};
+
+enum hwi_limit_kind { HWI_LIMIT_FIGURE, HWI_LIMIT_CHANGE, HWI_LIMIT_PERCENT };
+
+struct hwi_limit {
+  enum hwi_limit_kind kind;
+  uint64_t figure; /* of FIGURE, and of CHANGE without its sign */
+  bool less;       /* a change to less */
+  double percent;  /* signed */
+};
+
+enum { HWI_FILTERS_MAX = 16 };
+
+struct hwi_budget {
+  const char *text; /* the rule as it was given */
+  char *copy;       /* cut up for the patterns */
+  enum hwi_metric metric;
+  struct hwi_filter filters[HWI_FILTERS_MAX];
+  size_t filter_count;
+  struct hwi_limit limit;
+};
+
+/* Rules in a row; `texts` of a file are kept here. */
+struct hwi_budgets {
+  struct hwi_budget *items;
+  size_t count, room;
+  char *file_text;
+};
+
+/* `text` is borrowed. */
+int hwi_budgets_add(struct hwi_budgets *budgets, const char *text, struct hwi_error *error);
+
+/* Adds the rules of a file, one a line; blank lines and those that begin with '#' are comments. Once. */
+int hwi_budgets_read(struct hwi_budgets *budgets, const char *path, struct hwi_error *error);
+void hwi_budgets_release(struct hwi_budgets *budgets);
+
+bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind);
+bool hwi_metric_is_bytes(enum hwi_metric metric); /* else a number of calls or blocks */
+const char *hwi_metric_name(enum hwi_metric metric);
+
+#endif

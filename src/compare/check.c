@@ -1,0 +1,258 @@
+/* check.c - whether a run keeps its budgets */
+#include "compare/check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/line.h"
+#include "report/number.h"
+#include "report/runtime_blocks.h"
+
+static struct hwi_number figure_text(const struct hwi_verdict *verdict, uint64_t figure)
+{
+  return hwi_metric_is_bytes(verdict->budget->metric) ? hwi_bytes_text(figure) : hwi_count_text(figure);
+}
+
+/* --- limits --- */
+
+static uint64_t limit_of(const struct hwi_limit *limit, uint64_t baseline)
+{
+  switch (limit->kind) {
+  case HWI_LIMIT_FIGURE:
+    break;
+  case HWI_LIMIT_CHANGE:
+    if (limit->less)
+      return baseline > limit->figure ? baseline - limit->figure : 0;
+    return baseline + limit->figure < baseline ? UINT64_MAX : baseline + limit->figure;
+  case HWI_LIMIT_PERCENT: {
+    double figure = floor((double)baseline * (1 + limit->percent / 100));
+    return figure <= 0 ? 0 : figure >= 0x1p64 ? UINT64_MAX : (uint64_t)figure;
+  }
+  }
+  return limit->figure;
+}
+
+/* --- verdicts --- */
+
+static void set_unknown(struct hwi_verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void set_unknown(struct hwi_verdict *verdict, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  verdict->state = HWI_VERDICT_UNKNOWN;
+  free(verdict->why);
+  if (vasprintf(&verdict->why, format, arguments) < 0)
+    verdict->why = NULL;
+  va_end(arguments);
+}
+
+static void judge(struct hwi_verdict *verdict, const struct hwi_measure *base, const struct hwi_profile *profile)
+{
+  const struct hwi_measure *measure = verdict->measure;
+  bool relative = verdict->budget->limit.kind != HWI_LIMIT_FIGURE;
+  bool exceeds = measure->figure > verdict->limit;
+  verdict->state = exceeds ? HWI_VERDICT_FAILED : HWI_VERDICT_OK;
+  if (measure->doubt != NULL && !(exceeds && measure->at_least)) {
+    set_unknown(verdict, "%s: what is not in the recording may %s", measure->doubt,
+                exceeds ? "have made it less" : "exceed the limit");
+  } else if (!exceeds && measure->figure + measure->doubtful > verdict->limit) {
+    const char *module = hwi_module_path(profile, measure->filter.missing_module);
+    set_unknown(verdict, "%s more lie in code of %s, whose names are missing",
+                figure_text(verdict, measure->doubtful).text, hwi_base_name(module));
+  } else if (relative && base->doubt != NULL && exceeds) {
+    set_unknown(verdict, "not all of the baseline is known: %s", base->doubt);
+  } else if (relative && base->doubtful > 0 && exceeds) {
+    set_unknown(verdict, "%s more of the baseline lie in code whose names are missing",
+                figure_text(verdict, base->doubtful).text);
+  }
+}
+
+static int add_notes(struct hwi_verdict *verdict, struct hwi_error *error)
+{
+  static const char *const nouns[] = {"function", "source file", "module", "thread"};
+  const struct hwi_frame_filter *filter = &verdict->measure->filter;
+  for (size_t i = 0; i < verdict->budget->filter_count; i++) {
+    if (filter->matched[i])
+      continue;
+    const struct hwi_filter *asked = &verdict->budget->filters[i];
+    const char *nearest = filter->nearest[i];
+    char *note;
+    if (asprintf(&note, "no %s here matches '%s'%s%s%s", nouns[asked->kind], asked->pattern,
+                 nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
+                 nearest != NULL ? "'?" : "") < 0)
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a note");
+    verdict->notes[verdict->note_count++] = note;
+  }
+  return HW_OK;
+}
+
+static int make_verdicts(struct hwi_check *check, struct hwi_error *error)
+{
+  int status = HW_OK;
+  for (size_t i = 0; i < check->budgets->count && status == HW_OK; i++) {
+    struct hwi_verdict *verdict = &check->verdicts[i];
+    const struct hwi_measure *base = &check->base_measures[i];
+    *verdict = (struct hwi_verdict){.budget = &check->budgets->items[i], .measure = &check->measures[i]};
+    verdict->baseline = base->figure;
+    verdict->limit = limit_of(&verdict->budget->limit, base->figure);
+    judge(verdict, base, check->report.profile);
+    status = add_notes(verdict, error);
+  }
+  return status;
+}
+
+/* --- runs --- */
+
+static int measure_run(struct hwi_measure *measures, struct hwi_named_frames *frames, const struct hwi_check_run *run,
+                       const struct hwi_check_question *question, struct hwi_error *error)
+{
+  struct hwi_measured_run measured = {.profile = run->profile,
+                                      .frames = frames,
+                                      .suppressions = question->suppressions,
+                                      .replay = run->replay,
+                                      .context = run->context};
+  int status = hwi_missing_names_init(&measured.missing, frames, error);
+  if (status == HW_OK)
+    status = hwi_measure_all(measures, question->budgets, &measured, error);
+  hwi_missing_names_release(&measured.missing);
+  return status;
+}
+
+/* What the suppressions leave out of the run's end; each rule would count it again. */
+static int count_suppressed(struct hwi_check *check, struct hwi_suppressions *suppressions, struct hwi_error *error)
+{
+  struct hwi_runtime_blocks runtime = {.frames = &check->frames, .suppressions = suppressions};
+  const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &runtime};
+  struct hwi_selection selection;
+  int status = hwi_selection_init(&selection, &check->report, &filter, error);
+  hwi_selection_release(&selection);
+  return status;
+}
+
+static int measure_baseline(struct hwi_check *check, const struct hwi_check_question *question, struct hwi_error *error)
+{
+  struct hwi_report report = {.profile = question->baseline.profile, .names = question->names};
+  struct hwi_named_frames frames;
+  int status = hwi_named_frames_init(&frames, &report, error);
+  if (status == HW_OK)
+    status = measure_run(check->base_measures, &frames, &question->baseline, question, error);
+  hwi_named_frames_release(&frames);
+  return status;
+}
+
+static int find_relative(const struct hwi_budgets *budgets, struct hwi_error *error)
+{
+  for (size_t i = 0; i < budgets->count; i++) {
+    if (budgets->items[i].limit.kind != HWI_LIMIT_FIGURE)
+      return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s' is about a change: say --baseline OLD",
+                           budgets->items[i].text);
+  }
+  return HW_OK;
+}
+
+int hwi_check_init(struct hwi_check *check, const struct hwi_check_question *question, struct hwi_error *error)
+{
+  size_t count = question->budgets->count;
+  *check = (struct hwi_check){.report = {.profile = question->run.profile, .names = question->names},
+                              .budgets = question->budgets,
+                              .measures = calloc(count + 1, sizeof *check->measures),
+                              .base_measures = calloc(count + 1, sizeof *check->base_measures),
+                              .verdicts = calloc(count + 1, sizeof *check->verdicts),
+                              .top = question->top};
+  check->report.options = (struct hwi_report_options){.all_frames = question->all_frames};
+  if (check->measures == NULL || check->base_measures == NULL || check->verdicts == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %zu rules", count);
+  int status = question->baseline.profile == NULL ? find_relative(question->budgets, error) : HW_OK;
+  if (status == HW_OK)
+    status = hwi_named_frames_init(&check->frames, &check->report, error);
+  if (status == HW_OK)
+    status = measure_run(check->measures, &check->frames, &question->run, question, error);
+  if (status == HW_OK && question->suppressions != NULL)
+    status = count_suppressed(check, question->suppressions, error);
+  if (status == HW_OK && question->baseline.profile != NULL)
+    status = measure_baseline(check, question, error);
+  return status == HW_OK ? make_verdicts(check, error) : status;
+}
+
+void hwi_check_release(struct hwi_check *check)
+{
+  for (size_t i = 0; i < check->budgets->count; i++) {
+    if (check->measures != NULL)
+      hwi_measure_release(&check->measures[i]);
+    if (check->base_measures != NULL)
+      hwi_measure_release(&check->base_measures[i]);
+    if (check->verdicts == NULL)
+      continue;
+    for (size_t k = 0; k < check->verdicts[i].note_count; k++)
+      free(check->verdicts[i].notes[k]);
+    free(check->verdicts[i].why);
+  }
+  free(check->measures);
+  free(check->base_measures);
+  free(check->verdicts);
+  hwi_named_frames_release(&check->frames);
+  *check = (struct hwi_check){0};
+}
+
+/* --- what others ask of a verdict --- */
+
+enum hwi_verdict_state hwi_check_state(const struct hwi_check *check)
+{
+  enum hwi_verdict_state state = HWI_VERDICT_OK;
+  for (size_t i = 0; i < check->budgets->count; i++) {
+    if (check->verdicts[i].state == HWI_VERDICT_FAILED)
+      return HWI_VERDICT_FAILED;
+    if (check->verdicts[i].state == HWI_VERDICT_UNKNOWN)
+      state = HWI_VERDICT_UNKNOWN;
+  }
+  return state;
+}
+
+const char *hwi_verdict_word(enum hwi_verdict_state state)
+{
+  static const char *const words[] = {"ok", "FAILED", "unknown"};
+  return words[state];
+}
+
+void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *verdict)
+{
+  const struct hwi_limit *limit = &verdict->budget->limit;
+  uint64_t figure = verdict->measure->figure;
+  struct hwi_number shown = figure_text(verdict, figure), most = figure_text(verdict, verdict->limit);
+  if (figure != verdict->limit && strcmp(shown.text, most.text) == 0) { /* rounded they would look equal */
+    shown = hwi_count_text(figure);
+    most = hwi_count_text(verdict->limit);
+  }
+  hwi_line_printf(line, "%s of %s", shown.text, most.text);
+  struct hwi_number base = figure_text(verdict, verdict->baseline);
+  if (limit->kind == HWI_LIMIT_PERCENT)
+    hwi_line_printf(line, " (%+g %% on %s)", limit->percent, base.text);
+  else if (limit->kind == HWI_LIMIT_CHANGE)
+    hwi_line_printf(line, " (%c%s on %s)", limit->less ? '-' : '+', figure_text(verdict, limit->figure).text,
+                    base.text);
+}
+
+/* A few passes over all stacks: only a handful is shown. Crumbs, with less than half a percent, are nobody's fault. */
+size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *stacks,
+                         size_t room)
+{
+  enum { CRUMB_SHARE = 200 };
+  const uint64_t *parts = verdict->measure->by_stack;
+  size_t count = 0;
+  for (; count < room; count++) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < check->report.profile->stack_count; i++) {
+      bool behind = count == 0 || parts[i] < parts[stacks[count - 1]] ||
+                    (parts[i] == parts[stacks[count - 1]] && i > stacks[count - 1]);
+      if (behind && parts[i] > (best != 0 ? parts[best] : 0))
+        best = i;
+    }
+    if (best == 0 || (count > 0 && parts[best] < verdict->measure->figure / CRUMB_SHARE))
+      break;
+    stacks[count] = best;
+  }
+  return count;
+}

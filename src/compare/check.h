@@ -1,0 +1,79 @@
+/* check.h - whether a run keeps its budgets
+ *
+ * verdict    of one rule: it holds, it failed, or that could not be told: not all of the run is known, and what is missing
+ *            might decide.
+ */
+#ifndef HWI_COMPARE_CHECK_H
+#define HWI_COMPARE_CHECK_H
+
+#include <stdio.h>
+
+#include "compare/measure.h"
+#include "report/style.h"
+
+enum hwi_verdict_state { HWI_VERDICT_OK, HWI_VERDICT_FAILED, HWI_VERDICT_UNKNOWN };
+
+enum { HWI_NOTES_MAX = HWI_FILTERS_MAX };
+
+struct hwi_verdict {
+  const struct hwi_budget *budget;
+  const struct hwi_measure *measure;
+  enum hwi_verdict_state state;
+  uint64_t limit;
+  uint64_t baseline;          /* where the limit is a change */
+  char *why;                  /* of UNKNOWN; else NULL */
+  char *notes[HWI_NOTES_MAX]; /* what nothing in the trace matches, with the nearest name */
+  size_t note_count;
+};
+
+struct hwi_check {
+  struct hwi_report report; /* on the run, for its names */
+  struct hwi_named_frames frames;
+  const struct hwi_budgets *budgets;
+  struct hwi_measure *measures, *base_measures;
+  struct hwi_verdict *verdicts; /* as many as there are rules, in their order */
+  uint64_t top;                 /* stacks to blame that are shown */
+};
+
+/* How a profile's run is replayed once more. */
+struct hwi_check_run {
+  const struct hwi_profile *profile;
+  int (*replay)(void *context, const struct hwi_block_sink *sink, struct hwi_error *error);
+  void *context;
+};
+
+struct hwi_check_question {
+  struct hwi_check_run run, baseline; /* baseline.profile is NULL: there is none */
+  struct hwi_names names;
+  const struct hwi_budgets *budgets;
+  struct hwi_suppressions *suppressions; /* NULL: none; gets the counts of what its lines match */
+  uint64_t top;
+  bool all_frames;
+};
+
+/* What is given is borrowed. HW_ERR_USAGE where a rule cannot be asked of the run. To be released, even after a failure. */
+int hwi_check_init(struct hwi_check *check, const struct hwi_check_question *question, struct hwi_error *error);
+void hwi_check_release(struct hwi_check *check);
+
+/* FAILED where any rule did, else UNKNOWN where any is, else OK. */
+enum hwi_verdict_state hwi_check_state(const struct hwi_check *check);
+
+const char *hwi_verdict_word(enum hwi_verdict_state state); /* "ok", "FAILED", "unknown" */
+
+struct hwi_line;
+struct hwi_number;
+
+/* Adds "148.9 MB of 105.0 MB (+5% of 100.0 MB)". */
+void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *verdict);
+
+/* The stacks with the largest parts in the figure, the largest first, without crumbs: at most `room`
+ * numbers. Returns how many. */
+size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *stacks,
+                         size_t room);
+
+/* All return 0 or a negative status (no memory). The lines of stacks in JUnit are those of the text. */
+int hwi_check_text(struct hwi_check *check, const struct hwi_style *style, struct hwi_error *error);
+int hwi_check_json(struct hwi_check *check, FILE *out, struct hwi_error *error);
+int hwi_check_junit(struct hwi_check *check, FILE *out, struct hwi_error *error);
+
+#endif

@@ -1,0 +1,97 @@
+/* check_text.c - verdicts as text: a line a rule, and below those that failed the stacks to blame */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/check.h"
+#include "report/text_frames.h"
+
+enum { STATE_CELLS = 9, RULE_CELLS_MAX = 40, GAP_CELLS = 2 };
+
+struct printer {
+  struct hwi_check *check;
+  struct hwi_text text;
+  struct hwi_text_frames frames;
+  uint32_t *stacks; /* to blame */
+  size_t room, rule_cells;
+};
+
+static void print_verdict(struct printer *printer, const struct hwi_verdict *verdict)
+{
+  struct hwi_line *line = &printer->text.line, rule = {0};
+  hwi_line_left(line, hwi_verdict_word(verdict->state), STATE_CELLS);
+  hwi_line_clean(&rule, verdict->budget->text);
+  hwi_line_left(line, hwi_line_text(&rule), printer->rule_cells);
+  hwi_line_repeat(line, " ", GAP_CELLS);
+  hwi_line_release(&rule);
+  hwi_verdict_add_figures(line, verdict);
+  hwi_text_end_wrapped(&printer->text, STATE_CELLS, verdict->state == HWI_VERDICT_OK ? HWI_PLAIN : HWI_ALARM);
+}
+
+static void print_note(struct printer *printer, const char *note)
+{
+  hwi_line_repeat(&printer->text.line, " ", STATE_CELLS);
+  hwi_line_clean(&printer->text.line, note);
+  hwi_text_end_wrapped(&printer->text, STATE_CELLS, HWI_PLAIN);
+}
+
+/* One stack: its part of the figure, then its frames. */
+static int print_stack(struct printer *printer, const struct hwi_verdict *verdict, size_t rank, uint32_t stack,
+                       struct hwi_error *error)
+{
+  uint64_t part = verdict->measure->by_stack[stack];
+  printer->text.cost = hwi_metric_is_bytes(verdict->budget->metric) ? HWI_COST_BYTES : HWI_COST_CALLS;
+  hwi_text_cost(&printer->text, rank, part, verdict->measure->figure);
+  hwi_text_end(&printer->text, HWI_BOLD);
+  return hwi_text_frames_print(&printer->frames, stack, error);
+}
+
+static int print_blame(struct printer *printer, const struct hwi_verdict *verdict, struct hwi_error *error)
+{
+  size_t count = hwi_verdict_blame(printer->check, verdict, printer->stacks, printer->room);
+  int status = HW_OK;
+  printer->frames.columns = (struct hwi_frame_columns){0};
+  for (size_t i = 0; i < count && status == HW_OK; i++)
+    status = hwi_text_frames_measure(&printer->frames, printer->stacks[i], error);
+  hwi_text_frames_fit(&printer->frames);
+  for (size_t i = 0; i < count && status == HW_OK; i++)
+    status = print_stack(printer, verdict, i + 1, printer->stacks[i], error);
+  return status;
+}
+
+static int print_all(struct printer *printer, struct hwi_error *error)
+{
+  const struct hwi_check *check = printer->check;
+  int status = HW_OK;
+  for (size_t i = 0; i < check->budgets->count && status == HW_OK; i++) {
+    const struct hwi_verdict *verdict = &check->verdicts[i];
+    print_verdict(printer, verdict);
+    if (verdict->why != NULL)
+      print_note(printer, verdict->why);
+    for (size_t k = 0; k < verdict->note_count; k++)
+      print_note(printer, verdict->notes[k]);
+    if (verdict->state == HWI_VERDICT_FAILED)
+      status = print_blame(printer, verdict, error);
+  }
+  return status;
+}
+
+int hwi_check_text(struct hwi_check *check, const struct hwi_style *style, struct hwi_error *error)
+{
+  struct printer printer = {.check = check, .room = check->top};
+  printer.text = (struct hwi_text){.report = &check->report, .profile = check->report.profile, .style = style};
+  printer.stacks = calloc(check->top + 1, sizeof *printer.stacks);
+  if (printer.stacks == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the stacks to blame");
+  for (size_t i = 0; i < check->budgets->count; i++) {
+    size_t cells = strlen(check->budgets->items[i].text);
+    if (cells > printer.rule_cells && cells <= RULE_CELLS_MAX)
+      printer.rule_cells = cells;
+  }
+  hwi_text_frames_init(&printer.frames, &printer.text, &check->frames);
+  int status = print_all(&printer, error);
+  hwi_text_frames_release(&printer.frames);
+  hwi_line_release(&printer.text.line);
+  free(printer.stacks);
+  return status;
+}

@@ -1,0 +1,24 @@
+/* frame_filter.h - which stacks a rule is about: patterns against the names of their frames */
+#ifndef HWI_COMPARE_FRAME_FILTER_H
+#define HWI_COMPARE_FRAME_FILTER_H
+
+#include "compare/budget.h"
+#include "compare/missing_names.h"
+#include "report/suppressions.h"
+
+struct hwi_frame_filter {
+  bool *chosen;                   /* by stack */
+  bool *doubtful;                 /* ... not chosen, but has frames whose names are missing: it might be */
+  bool matched[HWI_FILTERS_MAX];  /* by filter of the rule: something in the trace matches it */
+  char *nearest[HWI_FILTERS_MAX]; /* ... else the name that is nearest to its pattern, or NULL */
+  uint16_t *bits;                 /* by frame: what it and its callers match; private */
+  uint32_t missing_module;        /* one of those without names */
+};
+
+/* `suppressions` may be NULL. To be released, even after a failure. */
+int hwi_frame_filter_init(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
+                          struct hwi_named_frames *frames, const struct hwi_missing_names *missing,
+                          const struct hwi_suppressions *suppressions, struct hwi_error *error);
+void hwi_frame_filter_release(struct hwi_frame_filter *filter);
+
+#endif

@@ -1,0 +1,234 @@
+/* measure.c - the figure that a rule is about, in one run */
+#include "compare/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare/gauge.h"
+#include "compare/moment.h"
+#include "report/evidence.h"
+#include "report/selection.h"
+
+/* --- from the profile --- */
+
+static bool is_in_profile(const struct hwi_budget *budget)
+{
+  return budget->metric != HWI_METRIC_OWN_PEAK && !hwi_budget_has(budget, HWI_FILTER_THREAD) &&
+         !hwi_budget_has(budget, HWI_FILTER_SIZE) && !hwi_budget_has(budget, HWI_FILTER_FROM) &&
+         !hwi_budget_has(budget, HWI_FILTER_TO);
+}
+
+static uint64_t part_of(const struct hwi_stack *stack, enum hwi_metric metric)
+{
+  switch (metric) {
+  case HWI_METRIC_PEAK:
+    return stack->peak_bytes;
+  case HWI_METRIC_LIVE:
+  case HWI_METRIC_UNFREED:
+    return stack->live_bytes;
+  case HWI_METRIC_LIVE_BLOCKS:
+  case HWI_METRIC_UNFREED_BLOCKS:
+    return stack->live_blocks;
+  case HWI_METRIC_CALLS:
+    return stack->calls;
+  case HWI_METRIC_BYTES:
+    return stack->bytes;
+  case HWI_METRIC_TEMPORARY:
+    return stack->temporary_calls;
+  case HWI_METRIC_FAILED:
+    return stack->failed_calls;
+  case HWI_METRIC_OWN_PEAK:
+  case HWI_METRIC_LOST:
+    break;
+  }
+  return 0;
+}
+
+static void measure_stacks(struct hwi_measure *measure, enum hwi_metric metric, const struct hwi_profile *profile)
+{
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    uint64_t part = part_of(&profile->stacks[i], metric);
+    measure->by_stack[i] = measure->filter.chosen[i] ? part : 0;
+    measure->figure += measure->by_stack[i];
+    measure->doubtful += measure->filter.doubtful[i] ? part : 0;
+  }
+}
+
+/* --- from a replay --- */
+
+struct gauged {
+  struct hwi_gauge *gauges, *doubts; /* by rule; those of rules that the profile answers are unused */
+  const struct hwi_budgets *budgets;
+  bool any;
+  uint64_t *last_address, *last_ns; /* of each thread: its latest block */
+  uint32_t thread_count;
+};
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct gauged *gauged = context;
+  bool known = event->owner < gauged->thread_count;
+  bool is_temporary = known && event->kind == HWI_BLOCK_FREE && gauged->last_address[event->owner] == event->address;
+  uint64_t born_ns = known ? gauged->last_ns[event->owner] : 0;
+  for (size_t i = 0; i < gauged->budgets->count; i++) {
+    if (gauged->gauges[i].shares == NULL)
+      continue;
+    hwi_gauge_take(&gauged->gauges[i], event, is_temporary, born_ns);
+    if (gauged->doubts[i].shares != NULL)
+      hwi_gauge_take(&gauged->doubts[i], event, is_temporary, born_ns);
+  }
+  if (known && event->kind == HWI_BLOCK_ALLOC) {
+    gauged->last_address[event->owner] = event->address;
+    gauged->last_ns[event->owner] = event->ns;
+  }
+  return true;
+}
+
+static bool any(const bool *flags, uint32_t count)
+{
+  return memchr(flags, true, count) != NULL;
+}
+
+static int begin_gauge(struct gauged *gauged, size_t number, const struct hwi_measure *measure,
+                       const struct hwi_profile *profile, struct hwi_error *error)
+{
+  const struct hwi_budget *budget = &gauged->budgets->items[number];
+  struct hwi_gauge *gauge = &gauged->gauges[number], *doubt = &gauged->doubts[number];
+  int status = hwi_gauge_init(gauge, budget, profile, measure->filter.chosen, error);
+  if (status == HW_OK && any(measure->filter.doubtful, profile->stack_count))
+    status = hwi_gauge_init(doubt, budget, profile, measure->filter.doubtful, error);
+  gauge->from_ns = doubt->from_ns = measure->from_ns;
+  gauge->to_ns = doubt->to_ns = measure->to_ns;
+  gauged->any = true;
+  return status;
+}
+
+static int end_gauges(struct gauged *gauged, struct hwi_measure *measures, const struct hwi_profile *profile,
+                      struct hwi_error *error)
+{
+  uint64_t *unused = calloc((size_t)profile->stack_count + 1, sizeof *unused);
+  if (unused == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
+  for (size_t i = 0; i < gauged->budgets->count; i++) {
+    if (gauged->gauges[i].shares != NULL)
+      measures[i].figure = hwi_gauge_end(&gauged->gauges[i], measures[i].by_stack);
+    if (gauged->doubts[i].shares != NULL)
+      measures[i].doubtful = hwi_gauge_end(&gauged->doubts[i], unused);
+  }
+  free(unused);
+  return HW_OK;
+}
+
+static int init_gauged(struct gauged *gauged, const struct hwi_budgets *budgets, const struct hwi_profile *profile,
+                       struct hwi_error *error)
+{
+  *gauged = (struct gauged){.budgets = budgets,
+                            .gauges = calloc(budgets->count + 1, sizeof *gauged->gauges),
+                            .doubts = calloc(budgets->count + 1, sizeof *gauged->doubts),
+                            .last_address = calloc((size_t)profile->thread_count + 1, sizeof *gauged->last_address),
+                            .last_ns = calloc((size_t)profile->thread_count + 1, sizeof *gauged->last_ns),
+                            .thread_count = profile->thread_count};
+  if (gauged->gauges != NULL && gauged->doubts != NULL && gauged->last_address != NULL && gauged->last_ns != NULL)
+    return HW_OK;
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %zu rules", budgets->count);
+}
+
+static void release_gauged(struct gauged *gauged)
+{
+  for (size_t i = 0; i < gauged->budgets->count && gauged->gauges != NULL && gauged->doubts != NULL; i++) {
+    hwi_gauge_release(&gauged->gauges[i]);
+    hwi_gauge_release(&gauged->doubts[i]);
+  }
+  free(gauged->gauges);
+  free(gauged->doubts);
+  free(gauged->last_address);
+  free(gauged->last_ns);
+}
+
+/* --- all rules --- */
+
+static int find_interval(struct hwi_measure *measure, const struct hwi_budget *budget,
+                         const struct hwi_profile *profile, struct hwi_error *error)
+{
+  measure->to_ns = UINT64_MAX;
+  int status = HW_OK;
+  for (size_t i = 0; i < budget->filter_count && status == HW_OK; i++) {
+    const struct hwi_filter *filter = &budget->filters[i];
+    if (filter->kind == HWI_FILTER_FROM)
+      status = hwi_moment_find(profile, filter->pattern, &measure->from_ns, error);
+    else if (filter->kind == HWI_FILTER_TO)
+      status = hwi_moment_find(profile, filter->pattern, &measure->to_ns, error);
+  }
+  if (status == HW_OK && measure->from_ns >= measure->to_ns)
+    status = hwi_error_set(error, HW_ERR_USAGE, "it ends before it begins");
+  if (status == HW_ERR_USAGE && error != NULL) {
+    struct hwi_error why = *error;
+    status = hwi_error_set(error, HW_ERR_USAGE, "rule '%.120s': %.330s", budget->text, why.text);
+  }
+  return status;
+}
+
+/* What is not known of the run bears on a rule where it lies before the end of the rule's interval. */
+static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *budget, const struct hwi_profile *profile)
+{
+  const char *why;
+  bool frees;
+  uint64_t doubt_ns = hwi_moment_of_doubt(profile, &why, &frees);
+  if (budget->metric == HWI_METRIC_LOST || doubt_ns >= measure->to_ns)
+    return;
+  bool held = budget->metric != HWI_METRIC_CALLS && budget->metric != HWI_METRIC_BYTES &&
+              budget->metric != HWI_METRIC_TEMPORARY && budget->metric != HWI_METRIC_FAILED;
+  measure->doubt = why;
+  measure->at_least = frees || !held || budget->metric == HWI_METRIC_PEAK || budget->metric == HWI_METRIC_OWN_PEAK;
+}
+
+static int prepare(struct hwi_measure *measure, const struct hwi_budget *budget, struct hwi_measured_run *run,
+                   struct hwi_error *error)
+{
+  const struct hwi_profile *profile = run->profile;
+  int status = find_interval(measure, budget, profile, error);
+  if (status == HW_OK)
+    status = hwi_frame_filter_init(&measure->filter, budget, run->frames, &run->missing, run->suppressions, error);
+  if (status < 0)
+    return status;
+  measure->by_stack = calloc((size_t)profile->stack_count + 1, sizeof *measure->by_stack);
+  if (measure->by_stack == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
+  find_doubt(measure, budget, profile);
+  return HW_OK;
+}
+
+int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budgets, struct hwi_measured_run *run,
+                    struct hwi_error *error)
+{
+  const struct hwi_profile *profile = run->profile;
+  struct gauged gauged;
+  int status = init_gauged(&gauged, budgets, profile, error);
+  for (size_t i = 0; i < budgets->count && status == HW_OK; i++) {
+    const struct hwi_budget *budget = &budgets->items[i];
+    status = prepare(&measures[i], budget, run, error);
+    if (status < 0)
+      break;
+    if (budget->metric == HWI_METRIC_LOST)
+      measures[i].figure = hwi_evidence_of(profile).lost_events;
+    else if (is_in_profile(budget))
+      measure_stacks(&measures[i], budget->metric, profile);
+    else
+      status = begin_gauge(&gauged, i, &measures[i], profile, error);
+  }
+  if (status == HW_OK && gauged.any) {
+    const struct hwi_block_sink sink = {take, &gauged};
+    status = run->replay(run->context, &sink, error);
+    if (status == HW_OK)
+      status = end_gauges(&gauged, measures, profile, error);
+  }
+  release_gauged(&gauged);
+  return status;
+}
+
+void hwi_measure_release(struct hwi_measure *measure)
+{
+  free(measure->by_stack);
+  hwi_frame_filter_release(&measure->filter);
+  *measure = (struct hwi_measure){0};
+}

@@ -1,0 +1,128 @@
+/* moment.c - a moment of a run, as a user writes it */
+#include "compare/moment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/evidence.h"
+#include "report/suggest.h"
+#include "report/units.h"
+
+/* When an image began, since the run's start. */
+static uint64_t offset_ns(const struct hwi_profile *profile, const struct hwi_image *image)
+{
+  uint64_t first = UINT64_MAX;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *other = &profile->images[i];
+    if (other->counted && other->info->header.start.monotonic_ns < first)
+      first = other->info->header.start.monotonic_ns;
+  }
+  return image->info->header.start.monotonic_ns - first;
+}
+
+static bool find_percent(const struct hwi_profile *profile, const char *text, uint64_t *ns)
+{
+  enum { PERCENT_MAX = 100 };
+  size_t bytes = strlen(text);
+  if (bytes < 2 || text[bytes - 1] != '%' || strspn(text, "0123456789.") != bytes - 1)
+    return false;
+  char *end;
+  double percent = strtod(text, &end);
+  *ns = (uint64_t)((double)profile->duration_ns * percent / PERCENT_MAX);
+  return end == text + bytes - 1 && percent <= PERCENT_MAX;
+}
+
+static bool find_mark(const struct hwi_profile *profile, const char *text, uint64_t *ns,
+                      struct hwi_suggestion *suggestion)
+{
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    for (uint32_t k = 0; image->counted && k < image->info->mark_count; k++) {
+      const struct hwi_mark *mark = &image->info->marks[k];
+      if (mark->type != HW_TOOL_MARK)
+        continue;
+      hwi_suggestion_offer(suggestion, mark->text);
+      *ns = offset_ns(profile, image) + mark->ns;
+      if (strcmp(mark->text, text) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+int hwi_moment_find(const struct hwi_profile *profile, const char *text, uint64_t *ns, struct hwi_error *error)
+{
+  static const char mark[] = "mark:";
+  bool is_mark = strncmp(text, mark, sizeof mark - 1) == 0;
+  if (!is_mark && strcmp(text, "peak") == 0) {
+    *ns = profile->totals.peak_time_ns;
+    return HW_OK;
+  }
+  if (!is_mark && strcmp(text, "end") == 0) {
+    *ns = UINT64_MAX;
+    return HW_OK;
+  }
+  if (!is_mark && (hwi_duration_parse(text, ns) || find_percent(profile, text, ns)))
+    return HW_OK;
+  const char *name = is_mark ? text + sizeof mark - 1 : text;
+  struct hwi_suggestion suggestion;
+  hwi_suggestion_init(&suggestion, name, strlen(name));
+  if (find_mark(profile, name, ns, &suggestion))
+    return HW_OK;
+  if (suggestion.best != NULL)
+    return hwi_error_set(error, HW_ERR_USAGE, "there is no mark '%.100s'; did you mean '%.100s'?", name,
+                         suggestion.best);
+  return hwi_error_set(error, HW_ERR_USAGE,
+                       "'%.100s' is no moment: it is a time such as 5s, a percentage, peak, end, or the text of a mark",
+                       name);
+}
+
+/* --- doubt --- */
+
+struct doubt {
+  uint64_t offset_ns, first_ns;
+  const char *why;
+  bool frees;
+  bool stopped; /* recording did, and the events that it lost are those of after */
+};
+
+static void note(struct doubt *doubt, uint64_t ns, const char *why, bool frees)
+{
+  doubt->frees = doubt->frees && frees;
+  if (ns >= doubt->first_ns)
+    return;
+  doubt->first_ns = ns;
+  doubt->why = why;
+}
+
+static void note_silence(void *context, const struct hwi_silence *silence)
+{
+  struct doubt *doubt = context;
+  bool paused = strcmp(silence->why, "paused") == 0;
+  doubt->stopped |= !paused;
+  note(doubt, doubt->offset_ns + silence->from_ns, silence->why, paused);
+}
+
+uint64_t hwi_moment_of_doubt(const struct hwi_profile *profile, const char **why, bool *frees)
+{
+  struct doubt doubt = {.first_ns = UINT64_MAX, .why = "", .frees = true};
+  struct hwi_evidence sum = hwi_evidence_of(profile);
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (!image->counted)
+      continue;
+    doubt.offset_ns = offset_ns(profile, image);
+    hwi_evidence_silences(image->info, note_silence, &doubt);
+    if (image->info->being_written)
+      note(&doubt, profile->duration_ns, "still being written", true);
+  }
+  if (sum.damaged_chunks > 0)
+    note(&doubt, 0, "the trace is damaged", false);
+  if (sum.missing_chunks > 0)
+    note(&doubt, 0, "parts of the trace are missing", false);
+  if (sum.lost_events > 0 && !doubt.stopped)
+    note(&doubt, 0, "events were lost", false);
+  *why = doubt.why;
+  *frees = doubt.frees;
+  return doubt.first_ns;
+}

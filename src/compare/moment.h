@@ -1,0 +1,15 @@
+/* moment.h - a moment of a run, as a user writes it: 5s, 250ms, 2min, 90%, peak, end, or a mark's text */
+#ifndef HWI_COMPARE_MOMENT_H
+#define HWI_COMPARE_MOMENT_H
+
+#include "profile/profile.h"
+
+/* *ns gets its time since the run's start. A mark is named by "mark:TEXT", or by TEXT alone where it is nothing else; the first
+ * of several. HW_ERR_USAGE where it is none of these, worded with the nearest mark there is. */
+int hwi_moment_find(const struct hwi_profile *profile, const char *text, uint64_t *ns, struct hwi_error *error);
+
+/* The first moment of which not all is known: recording was paused, stopped, or goes on behind what is there. UINT64_MAX:
+ * there is none. *why gets a few words, *frees whether at least all frees are known. */
+uint64_t hwi_moment_of_doubt(const struct hwi_profile *profile, const char **why, bool *frees);
+
+#endif

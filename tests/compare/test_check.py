@@ -1,0 +1,341 @@
+"""test_check.py - heapwright check: budgets hold, fail or cannot be told, each with the right figure and exit status
+
+If this fails, a continuous integration is green where a budget was broken, or red where none was.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+# Known figures: 10 blocks of 1,000 bytes are kept by `load`, 100 of 64 bytes are freed at once by `parse_line`, thread "control"
+# allocates 7 blocks of 200 bytes in `steer` before the mark and 3 behind it, and frees them all at the end of each loop.
+PROGRAM = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
+void *volatile kept[1000];
+__attribute__((noinline)) void load(void)
+{
+  for (int i = 0; i < 10; i++)
+    kept[i] = malloc(1000);
+}
+__attribute__((noinline)) void parse_line(void)
+{
+  char *volatile line = malloc(64);
+  free(line);
+}
+__attribute__((noinline)) void steer(int count)
+{
+  for (int i = 0; i < count; i++)
+    kept[100 + i] = malloc(200);
+  for (int i = 0; i < count; i++)
+    free(kept[100 + i]);
+}
+static void *control(void *unused)
+{
+  pthread_setname_np(pthread_self(), "control");
+  steer(7);
+  usleep(200000);
+  steer(3);
+  return unused;
+}
+int main(void)
+{
+  load();
+  for (int i = 0; i < 100; i++)
+    parse_line();
+  pthread_t thread;
+  pthread_create(&thread, 0, control, 0);
+  pthread_join(thread, 0);
+  return malloc(PTRDIFF_MAX_) != 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The path of the program, compiled once."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "app.c").write_text(PROGRAM.replace("PTRDIFF_MAX_", "((size_t)1 << 62)"))
+    subprocess.run(["gcc", "-O1", "-g", "-pthread", "-fno-builtin", "-fno-optimize-sibling-calls", "-o", "app", "app.c"], cwd=folder, check=True)
+    return folder / "app"
+
+
+@pytest.fixture(scope="module")
+def trace(build, program, tmp_path_factory):
+    """A recording of it, made once."""
+    path = tmp_path_factory.mktemp("trace") / "app.hwt"
+    subprocess.run([str(build / "bin/heapwright"), "record", "-o", str(path), "--", str(program)], capture_output=True, check=False)
+    return path
+
+
+@pytest.fixture
+def check(hw, trace):
+    """check("peak=1MB", ...): the verdicts' JSON, rule by rule."""
+
+    def run(*rules, options=(), of=None):
+        maxima = [part for rule in rules for part in ("--max", rule)]
+        done = hw("check", "--json", *options, of or trace, *maxima)
+        verdicts = json.loads(done.stdout)
+        assert done.returncode == {"ok": 0, "failed": 1, "unknown": 2}[verdicts["verdict"]], done.stderr
+        return {verdict["rule"]: verdict for verdict in verdicts["rules"]}
+
+    return run
+
+
+@pytest.mark.parametrize("rule,figure", [
+    ("calls(func=load)=10", 10),
+    ("calls(func=parse_*)=100", 100),
+    ("bytes(func=parse_*)=6400", 6400),
+    ("temporary(func=parse_line)=100", 100),
+    ("live(func=load)=10kB", 10000),
+    ("live_blocks(func=load)=10", 10),
+    ("unfreed=10kB", 10000),
+    ("unfreed_blocks=10", 10),
+    ("peak(func=load)=10000", 10000),
+    ("own_peak(func=parse_*)=64", 64),
+    ("own_peak(func=steer)=1400", 1400),
+    ("calls(thread=control)=10", 10),
+    ("calls(thread=contr?l,func=steer)=10", 10),
+    ("calls(thread=control,func=load)=0", 0),
+    ("calls(size=64)=100", 100),
+    ("calls(size=64..200)=110", 110),
+    ("calls(size=200..,func=load)=10", 10),
+    ("calls(size=1000,size=200)=20", 20),
+    ("calls(func=load,func=parse_line)=110", 110),
+    ("calls(func=load,module=nothing*)=0", 0),
+    ("calls(file=app.c,func=load)=10", 10),
+    ("calls(module=app,func=load)=10", 10),
+    ("failed=1", 1),
+    ("lost=0", 0),
+    ("calls(thread=control,from=150ms)=3", 3),
+    ("calls(thread=control,to=150ms)=7", 7),
+    ("calls(func=steer,from=150ms,to=100%)=3", 3),
+    ("live(func=load,to=150ms)=10000", 10000),
+    ("own_peak(func=steer,from=150ms)=600", 600),
+    ("peak(func=load,from=150ms)=10000", 10000),
+    ("temporary(func=parse_line,from=150ms)=0", 0),
+])
+def test_figure_is_exact(check, rule, figure):
+    """It holds at the figure, and fails just below it."""
+    assert (check(rule)[rule]["figure"], check(rule)[rule]["verdict"]) == (figure, "ok")
+    if figure > 0:
+        tight = rule[:rule.rindex("=") + 1] + str(figure - 1)
+        assert check(tight)[tight]["verdict"] == "failed"
+
+
+def test_figures_of_the_whole_run_are_the_report_s(check, hw, trace):
+    """The same figures from the totals, from the stacks, and from a replay."""
+    report = json.loads(hw("report", "--json", trace).stdout)
+    keys = {"peak": "peak_bytes", "live": "live_bytes_at_end", "live_blocks": "live_blocks_at_end", "calls": "allocation_calls",
+            "bytes": "allocated_bytes", "temporary": "temporary_calls", "failed": "failed_calls"}
+    for metric, key in keys.items():
+        whole, replayed = f"{metric}=0", f"{metric}(from=0s)=0"
+        found = check(whole, replayed)
+        assert found[whole]["figure"] == found[replayed]["figure"] == report[key], metric
+    assert check("own_peak=0")["own_peak=0"]["figure"] == report["peak_bytes"]
+
+
+def test_who_is_to_blame(check):
+    rule = "calls(func=steer)=0"
+    rows = check(rule)[rule]["stacks"]
+    assert [row["figure"] for row in rows] == [7, 3]
+    for row in rows:
+        assert [frame["function"] for frame in row["stack"]][:2] == ["steer", "control"]
+
+
+def test_text(hw, trace):
+    done = hw("check", trace, "--max", "peak=1MB", "--max", "calls(func=parse_*)=99", env={"COLUMNS": "80", "LC_ALL": "C.UTF-8"})
+    assert done.returncode == 1
+    assert re.search(r"^ok       peak=1MB                [\d.,]+ k?B of 1\.0 MB$", done.stdout, re.M)
+    assert re.search(r"^FAILED   calls\(func=parse_\*\)=99  100 of 99\n  1         100 100\.0 %\n +parse_line +app\.c:\d+\n +main +app\.c:\d+$", done.stdout, re.M)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_rounded_figures_are_told_apart(hw, trace):
+    done = hw("check", trace, "--max", "unfreed=9999")
+    assert "10.0 kB of 9,999 B" in done.stdout
+    done = hw("check", trace, "--max", "live=83000")
+    assert re.search(r"\d\d,\d\d\d of 83,000|[\d.]+ kB of 83\.0 kB", done.stdout)
+
+
+def test_rules_file(hw, trace, tmp_path):
+    rules = tmp_path / "budgets"
+    rules.write_text("# budgets of app\n\n  peak = 1\n".replace(" = ", "=") + "calls(func=load)=10\r\n")
+    done = hw("check", trace, "--rules", rules, "--max", "lost=0")
+    assert [line.split()[:2] for line in done.stdout.splitlines() if line[0] not in " "] == [
+        ["FAILED", "peak=1"], ["ok", "calls(func=load)=10"], ["ok", "lost=0"]]
+
+
+def test_a_name_that_is_not_there_is_said(hw, check, trace):
+    """A rule about a misspelt function must not pass in silence; a function that is rightly gone keeps its budget of 0."""
+    done = hw("check", trace, "--max", "calls(func=parse_lime)=0", "--max", "calls(thread=contrl)=0", "--max", "calls(module=ap)=0")
+    assert done.returncode == 0
+    assert "no function here matches 'parse_lime'; did you mean 'parse_line'?" in done.stdout
+    assert "no thread here matches 'contrl'; did you mean 'control'?" in done.stdout
+    assert "no module here matches 'ap'; did you mean 'app'?" in done.stdout
+    rule = "calls(func=zzzzzzzzz)=0"
+    assert check(rule)[rule]["notes"] == ["no function here matches 'zzzzzzzzz'"]
+    assert "no function here matches 'zzzzzzzzz'" in hw("check", "--json", trace, "--max", rule).stderr
+
+
+# --- baseline ---
+
+LOADS = "#include <stdlib.h>\nvoid *volatile kept[1000];\nint main(void) { for (int i = 0; i < COUNT; i++) kept[i] = malloc(1000); return 0; }\n"
+
+
+@pytest.mark.parametrize("rule,verdict,limit", [
+    ("unfreed=+5%", "failed", 10500), ("unfreed=+10%", "ok", 11000), ("unfreed=+999", "failed", 10999),
+    ("unfreed=+1kB", "ok", 11000), ("unfreed_blocks=+1", "ok", 11), ("unfreed_blocks=+0", "failed", 10),
+    ("unfreed=-1kB", "failed", 9000), ("unfreed=-50%", "failed", 5000), ("calls(func=main)=+0%", "failed", 10)])
+def test_baseline(record, compile_c, check, rule, verdict, limit):
+    old = record([compile_c(LOADS, "-DCOUNT=10", name="old")])
+    new = record([compile_c(LOADS, "-DCOUNT=11", name="new")])
+    found = check(rule, options=["--baseline", old.trace], of=new.trace)[rule]
+    assert (found["verdict"], found["limit"]) == (verdict, limit)
+
+
+# --- what cannot be told ---
+
+def test_a_recording_that_fell_silent(record, compile_c, check):
+    """Behind the limit anything may have happened: what holds so far is not known to hold, what failed has failed."""
+    source = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 3000000; i++) { void *volatile p = malloc(i % 5000 + 1); free(p); } return 0; }\n"
+    run = record([compile_c(source)], "--max-size", "16MiB")
+    assert any("size limit" in silence["why"] for silence in run.report["images"][0]["silences"])
+    found = check("calls=1e9", "calls=1", "peak=1GB", "unfreed=0", "lost=1e9", of=run.trace)
+    assert found["calls=1"]["verdict"] == "failed"
+    for rule in ("calls=1e9", "peak=1GB", "unfreed=0"):
+        assert found[rule]["verdict"] == "unknown"
+        assert "size limit of the trace reached" in found[rule]["why"]
+    early = "calls(to=1us)=1e9"
+    assert check(early, of=run.trace)[early]["verdict"] == "ok"  # all of it is known
+
+
+def test_a_damaged_recording(check, trace, tmp_path):
+    whole = trace.read_bytes()
+    cut = tmp_path / "cut.hwt"
+    cut.write_bytes(whole[:len(whole) * 2 // 3])
+    found = check("calls=1e9", of=cut)
+    assert found["calls=1e9"]["verdict"] in ("unknown", "ok")
+
+
+def test_a_program_that_still_runs(hw, compile_c, recorder, tmp_path):
+    source = "#include <stdlib.h>\n#include <unistd.h>\nvoid *volatile kept;\nint main(void) { kept = malloc(10); write(1, \"x\", 1); pause(); }\n"
+    path = tmp_path / "running.hwt"
+    environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(path)}
+    with subprocess.Popen([compile_c(source)], env=environment, stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.read(1)
+            done = hw("check", path, "--max", "calls=1000")
+            assert done.returncode == 2
+            assert "still being written" in done.stdout
+        finally:
+            process.send_signal(signal.SIGKILL)
+    done = hw("check", path, "--max", "calls(func=main)=1")
+    assert done.returncode == 0, done.stdout
+
+
+def test_names_that_are_missing(record, compile_c, check):
+    """The program was replaced since: calls without names may be those of the rule."""
+    program = compile_c(LOADS, "-DCOUNT=10", name="app")
+    run = record([program])
+    program.unlink()
+    found = check("calls(func=main)=5", "calls(func=main)=1000", of=run.trace)
+    assert found["calls(func=main)=5"]["verdict"] == "unknown"
+    assert "whose names are missing" in found["calls(func=main)=5"]["why"]
+    assert found["calls(func=main)=1000"]["verdict"] == "ok"
+
+
+# --- files ---
+
+def test_junit(hw, trace, tmp_path):
+    path = tmp_path / "budgets.xml"
+    done = hw("check", trace, "--max", "peak=1MB", "--max", "calls(func=operator<*)=0", "--max", "unfreed=0", "-o", path)
+    assert done.returncode == 1
+    suite = ElementTree.parse(path).getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "0")
+    cases = suite.findall("testcase")
+    assert [case.get("name") for case in cases] == ["peak=1MB", "calls(func=operator<*)=0", "unfreed=0"]
+    assert {case.get("classname") for case in cases} == {"heapwright.app"}
+    failure = cases[2].find("failure")
+    assert "10.0 kB of 0" in failure.get("message") and "load" in failure.text
+    assert done.stdout.count("FAILED") == 1
+
+
+def test_junit_of_odd_names(hw, record, compile_c, tmp_path):
+    """A rule and a command with what XML must not hold."""
+    program = compile_c(LOADS, "-DCOUNT=1", name='a"<b>&\x01c')
+    run = record([program])
+    path = tmp_path / "odd.xml"
+    hw("check", run.trace, "--max", 'calls(func=a"<&\x02\xff)=0', "-o", path)
+    case = ElementTree.parse(path).getroot().find("testsuite/testcase")
+    assert case.get("classname") == 'heapwright.a"<b>&?c'
+    assert case.get("name").startswith('calls(func=a"<&?')
+
+
+def test_json_file(hw, trace, tmp_path):
+    path = tmp_path / "verdicts.json"
+    assert hw("check", trace, "--max", "lost=0", "-o", path).returncode == 0
+    assert json.loads(path.read_text())["verdict"] == "ok"
+
+
+def test_suppressions(hw, check, trace, tmp_path):
+    rules = tmp_path / "known.supp"
+    rules.write_text("# known leaks\nleak:load\nleak:nothing_like_it\n")
+    found = check("unfreed=0", "live(func=load)=0", options=["--suppressions", rules])
+    assert found["unfreed=0"]["verdict"] == "ok"
+    assert found["live(func=load)=0"]["verdict"] == "failed"  # the figure itself is not touched
+    done = hw("check", trace, "--max", "unfreed=0", "--suppressions", rules)
+    assert f"{rules}, line 3: leak:nothing_like_it matches nothing that is left" in done.stderr
+    assert "line 2" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments,complaint", [
+    ([], "check takes one recording, not 0"),
+    (["{trace}"], "check needs a rule"),
+    (["{trace}", "--max", "peek=1"], "there is no figure 'peek'; did you mean 'peak'?"),
+    (["{trace}", "--max", "calls(fun=x)=1"], "there is no filter 'fun'; did you mean 'func'?"),
+    (["{trace}", "--max", "calls(load)=1"], "a filter is KIND=PATTERN, not 'load'"),
+    (["{trace}", "--max", "calls(func=)=1"], "has no pattern for 'func'"),
+    (["{trace}", "--max", "calls(size=big)=1"], "size takes N, N..M, N.. or ..M, not 'big'"),
+    (["{trace}", "--max", "calls(size=9..1)=1"], "size takes"),
+    (["{trace}", "--max", "calls"], "a rule is FIGURE=LIMIT"),
+    (["{trace}", "--max", "calls(func=x"], "a rule is FIGURE=LIMIT"),
+    (["{trace}", "--max", "calls=many"], "a limit is a number"),
+    (["{trace}", "--max", "calls="], "a limit is a number"),
+    (["{trace}", "--max", "lost(func=x)=1"], "takes no filter"),
+    (["{trace}", "--max", "calls=+5%"], "say --baseline OLD"),
+    (["{trace}", "--max", "calls(from=tomorrow)=1"], "'tomorrow' is no moment"),
+    (["{trace}", "--max", "calls(from=2s,to=1s)=1"], "it ends before it begins"),
+    (["{trace}", "--max", "calls=1", "-o", "x.pdf"], "the known ones are .xml and .json"),
+    (["{trace}", "--max", "calls=1", "--rules", "/nowhere"], "/nowhere: cannot be opened"),
+    (["{trace}", "--max", "calls=1", "--rules", "/"], "/: cannot be"),
+    (["{trace}", "--max", "calls=1", "--suppressions", "{trace}"], "is no text"),
+    (["/nowhere.hwt", "--max", "calls=1"], "/nowhere.hwt"),
+])
+def test_wrong_usage(hw, trace, arguments, complaint):
+    done = hw("check", *[argument.format(trace=trace) for argument in arguments])
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert done.stdout == ""
+
+
+def test_commas_and_parentheses_in_patterns(record, compile_cxx, check):
+    source = """
+#include <cstdlib>
+#include <map>
+template <class A, class B> struct Table { void add(A, B) { kept = malloc(50); } static void *volatile kept; };
+template <class A, class B> void *volatile Table<A, B>::kept;
+int main() { Table<int, long> table; table.add(1, 2); operator delete[](operator new[](33)); return 0; }
+"""
+    run = record([compile_cxx(source, "-O0")])
+    found = check("calls(func=Table<int, long>::add,module=program)=1", "calls(func=Table<int, long>::add(int, long))=1",
+                  "bytes(func=operator new[])=33", of=run.trace)
+    assert [verdict["figure"] for verdict in found.values()][:2] == [1, 1]
