@@ -19,7 +19,7 @@ struct hwi_compaction {
   int fd;           /* of the trace, for reading */
   const char *from; /* where it was found */
   const char *to;   /* may be `from` */
-  bool hurry;       /* somebody waits: a large rest is packed quicker and larger */
+  bool hurry;       /* somebody waits: packed quicker and a little larger */
 };
 
 /* Packs a trace into a file that is written under a temporary name beside `to`, and renamed when it is whole, so that `to` is

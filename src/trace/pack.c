@@ -15,11 +15,10 @@ enum {
   COUNTED_EVENTS = 256,
   WORTH_RECODING_BYTES = 8 << 10, /* below, the columns' own sizes are more than what they save */
   BUSY_BYTES = 16 << 20,
-  TOO_BUSY_BYTES = 48 << 20,
 };
 
-/* zstd's levels by effort: of columns, which are short and alike, and of what is packed as it is. */
-static const int levels[] = {[HWI_EFFORT_SMALL] = 6, [HWI_EFFORT_BUSY] = 1, [HWI_EFFORT_FAST] = 1};
+/* zstd's levels. */
+static const int levels[] = {[HWI_EFFORT_SMALL] = 6, [HWI_EFFORT_QUICK] = 3, [HWI_EFFORT_FAST] = 1};
 
 struct hwi_packer {
   ZSTD_CCtx *zstd;
@@ -61,9 +60,7 @@ void hwi_packer_set_effort(struct hwi_packer *packer, enum hwi_effort effort)
 
 enum hwi_effort hwi_effort_for(uint64_t waiting_bytes)
 {
-  return waiting_bytes < BUSY_BYTES       ? HWI_EFFORT_SMALL
-         : waiting_bytes < TOO_BUSY_BYTES ? HWI_EFFORT_BUSY
-                                          : HWI_EFFORT_FAST;
+  return waiting_bytes < BUSY_BYTES ? HWI_EFFORT_QUICK : HWI_EFFORT_FAST;
 }
 
 static bool skip_node(void *context, uint32_t number, const struct hwi_node *node)
@@ -147,8 +144,7 @@ static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t by
     return HW_ERR_LIMIT;
   if (!make_room(packer, ZSTD_compressBound(bytes)))
     return HW_ERR_MEMORY;
-  size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes,
-                                 packer->effort == HWI_EFFORT_FAST ? levels[HWI_EFFORT_FAST] : PLAIN_LEVEL);
+  size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes, PLAIN_LEVEL);
   if (ZSTD_isError(got))
     return HW_ERR_MEMORY; /* the room is enough for all else */
   section->packed_bytes = got;
@@ -161,7 +157,7 @@ static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t by
 static int pack_columns(struct hwi_packer *packer, const uint8_t *plain, size_t bytes,
                         struct hw_section_header *section)
 {
-  if (bytes < WORTH_RECODING_BYTES || packer->effort == HWI_EFFORT_FAST)
+  if (bytes < WORTH_RECODING_BYTES)
     return HW_ERR_LIMIT;
   if (!packer->recoder)
     packer->recoder = hwi_recoder_create();

@@ -14,9 +14,9 @@ struct hwi_packer;
 
 /* How much time a packer takes for its sections. The same trace comes out of all. */
 enum hwi_effort {
-  HWI_EFFORT_SMALL, /* about one byte an event in 50 to 200 ns */
-  HWI_EFFORT_BUSY,  /* a tenth larger, a third quicker */
-  HWI_EFFORT_FAST, /* two to three times as large, in a quarter of the time: where events come quicker than they can be packed */
+  HWI_EFFORT_SMALL, /* nobody waits */
+  HWI_EFFORT_QUICK, /* a twentieth to a sixth larger, in two thirds of the time */
+  HWI_EFFORT_FAST,  /* a little larger and quicker still: where events come quicker than they can be packed */
 };
 
 /* NULL: no memory. */

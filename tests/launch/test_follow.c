@@ -24,9 +24,9 @@ static struct enc enc;
 static char path[64];
 static int fd;
 static struct hwi_follow *follow;
-static int chunk_of[STREAMS];     /* the open one of each stream; -1: none yet */
-static uint32_t held_bytes;       /* of the open chunk of HELD_STREAM, where `holds`: what lies behind is not written yet */
-static bool holds, skips;         /* skips: one chunk is never written */
+static int chunk_of[STREAMS]; /* the open one of each stream; -1: none yet */
+static uint32_t held_bytes;   /* of the open chunk of HELD_STREAM, where `holds`: what lies behind is not written yet */
+static bool holds, skips;     /* skips: one chunk is never written */
 static bool is_live[ADDRESSES];
 static uint64_t now;
 static uint64_t random_state;
