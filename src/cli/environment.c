@@ -11,7 +11,7 @@ static const char prefix[] = "HEAPWRIGHT_";
 /* What the recorder reads. */
 static const char *const known[] = {
     "HEAPWRIGHT_OUTPUT", "HEAPWRIGHT_RUN",      "HEAPWRIGHT_DEPTH",        "HEAPWRIGHT_MAX_SIZE", "HEAPWRIGHT_USABLE",
-    "HEAPWRIGHT_PAUSED", "HEAPWRIGHT_CHILDREN", "HEAPWRIGHT_ONLY_PROCESS", "HEAPWRIGHT_CHECK",
+    "HEAPWRIGHT_PAUSED", "HEAPWRIGHT_CHILDREN", "HEAPWRIGHT_ONLY_PROCESS", "HEAPWRIGHT_CHECK",    "HEAPWRIGHT_LAUNCHER",
 };
 
 int hwi_environment_check(char **environment)

@@ -15,7 +15,14 @@
 #include "launch/variables.h"
 #include "launch/watch.h"
 
-enum { POLL_NS = 250000000, POLL_FIRST_NS = 20000000, OWN_NICENESS = 5, SIGNAL_STATUS = 128 };
+enum {
+  POLL_NS = 250000000,
+  POLL_FIRST_NS = 20000000,
+  GLANCE_NS = 25000000,
+  OWN_NICENESS = 5,
+  SIGNAL_STATUS = 128,
+  RUSAGE_UNIT_BYTES = 1024
+};
 
 struct launch {
   const struct hwi_launch_options *options;
@@ -116,34 +123,43 @@ static int start(struct launch *launch, char **command)
   return fail(launch, os_error == ENOENT ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
 }
 
-/* True: the command has ended with *wait_status. */
-static bool has_ended(const struct launch *launch, int *wait_status)
+/* True: the command has ended as *end says. */
+static bool has_ended(const struct launch *launch, struct hwi_watch_end *end)
 {
   int status;
-  pid_t got = waitpid(launch->spawned.pid, &status, WNOHANG | WUNTRACED);
+  struct rusage usage;
+  pid_t got = wait4(launch->spawned.pid, &status, WNOHANG | WUNTRACED, &usage);
   if (got <= 0)
     return false;
   if (WIFSTOPPED(status)) {
     hwi_signals_stop_like(WSTOPSIG(status));
     return false;
   }
-  *wait_status = status;
+  *end = (struct hwi_watch_end){status, (uint64_t)usage.ru_maxrss * RUSAGE_UNIT_BYTES};
   return true;
 }
 
 /* Follows the command to its end. */
-static int follow(struct launch *launch)
+static struct hwi_watch_end follow(struct launch *launch)
 {
-  int wait_status = 0;
-  uint64_t pause = POLL_FIRST_NS;
-  while (!has_ended(launch, &wait_status)) {
-    bool more = launch->library && hwi_watch_poll(&launch->watch, hwi_signals_are_pending);
-    if (launch->watch.trace_count)
-      hwi_output_discard_earlier(&launch->output);
-    hwi_signals_wait(&launch->signals, launch->spawned.pid, more ? 0 : pause);
-    pause = pause * 2 < POLL_NS ? pause * 2 : POLL_NS;
+  struct hwi_watch_end end = {0};
+  uint64_t pause = POLL_FIRST_NS, next_ns = 0;
+  while (!has_ended(launch, &end)) {
+    uint64_t now = hwi_monotonic_ns();
+    if (launch->library && now < next_ns) {
+      hwi_watch_glance(&launch->watch);
+    } else {
+      bool more = launch->library && hwi_watch_poll(&launch->watch, hwi_signals_are_pending);
+      if (launch->watch.trace_count)
+        hwi_output_discard_earlier(&launch->output);
+      now = hwi_monotonic_ns();
+      next_ns = now + (more ? 0 : pause);
+      pause = pause * 2 < POLL_NS ? pause * 2 : POLL_NS;
+    }
+    uint64_t wait_ns = next_ns > now ? next_ns - now : 0;
+    hwi_signals_wait(&launch->signals, launch->spawned.pid, wait_ns < GLANCE_NS ? wait_ns : GLANCE_NS);
   }
-  return wait_status;
+  return end;
 }
 
 /* SIGINT, SIGTERM and their like end what is left to do: the traces then stay raw. */
@@ -158,12 +174,12 @@ static bool is_asked_to_end(void)
   return false;
 }
 
-static void finish(struct launch *launch, int wait_status)
+static void finish(struct launch *launch, const struct hwi_watch_end *end)
 {
   struct hwi_launched *result = launch->result;
   struct hwi_watch *watch = &launch->watch;
   hwi_signals_drop(&launch->signals);
-  hwi_watch_finish(watch, wait_status, is_asked_to_end);
+  hwi_watch_finish(watch, end, is_asked_to_end);
   result->trace_count = watch->trace_count;
   result->still_written = watch->still_written;
   result->not_packed = watch->not_packed;
@@ -198,11 +214,11 @@ static void run(struct launch *launch)
     free(launch->library);
     launch->library = NULL;
   }
-  int wait_status = follow(launch);
+  struct hwi_watch_end end = follow(launch);
   launch->result->exit_status =
-      WIFSIGNALED(wait_status) ? SIGNAL_STATUS + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+      WIFSIGNALED(end.wait_status) ? SIGNAL_STATUS + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
   if (is_watched) {
-    finish(launch, wait_status);
+    finish(launch, &end);
     hwi_watch_release(&launch->watch);
   }
 }

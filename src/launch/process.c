@@ -7,7 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 64, LINE_BYTES = 8192, STAT_BYTES = 2048, STAT_THREADS = 20, STAT_START = 22, STAT_STATE = 3 };
+enum { PATH_BYTES = 96, TASK_PATH_BYTES = 32, LINE_BYTES = 8192, STAT_BYTES = 2048 };
+enum { /* fields of /proc/PID/stat, counted from 1 */
+       STAT_NAME = 2,
+       STAT_STATE = 3,
+       STAT_THREADS = 20,
+       STAT_START = 22,
+       STAT_RT_PRIORITY = 40,
+       STAT_POLICY = 41,
+};
 
 static FILE *open_proc(uint32_t pid, const char *name)
 {
@@ -16,34 +24,52 @@ static FILE *open_proc(uint32_t pid, const char *name)
   return fopen(path, "re");
 }
 
-uint64_t hwi_process_start(uint32_t pid, bool *is_over)
+/* Reads a stat file into `text`. Where the name ends, or NULL. */
+static char *read_stat(FILE *file, char text[STAT_BYTES])
 {
-  char text[STAT_BYTES] = "";
-  FILE *file = open_proc(pid, "stat");
-  *is_over = true;
   if (!file)
-    return 0;
-  size_t got = fread(text, 1, sizeof text - 1, file);
+    return NULL;
+  size_t got = fread(text, 1, STAT_BYTES - 1, file);
   fclose(file);
   text[got] = 0;
-  char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
-  if (!at)
+  return strrchr(text, ')'); /* the name may hold blanks and brackets */
+}
+
+/* The field of that number, of those behind the name. */
+static const char *stat_field(const char *name_end, int field)
+{
+  const char *at = name_end;
+  for (int i = STAT_NAME; at && i < field; i++)
+    at = strchr(at + 1, ' ');
+  return at ? at + 1 : "";
+}
+
+uint64_t hwi_process_start(uint32_t pid, bool *is_over)
+{
+  char text[STAT_BYTES];
+  const char *name_end = read_stat(open_proc(pid, "stat"), text);
+  *is_over = true;
+  if (!name_end)
     return 0;
-  char state = 0;
-  uint64_t threads = 0, start = 0;
-  char *rest = NULL;
-  int field = STAT_STATE;
-  for (char *word = strtok_r(at + 1, " ", &rest); word && field <= STAT_START;
-       word = strtok_r(NULL, " ", &rest), field++) {
-    if (field == STAT_STATE)
-      state = *word;
-    else if (field == STAT_THREADS)
-      threads = strtoull(word, NULL, 10);
-    else if (field == STAT_START)
-      start = strtoull(word, NULL, 10);
-  }
+  char state = *stat_field(name_end, STAT_STATE);
+  uint64_t threads = strtoull(stat_field(name_end, STAT_THREADS), NULL, 10);
   *is_over = state == 'X' || (state == 'Z' && threads <= 1); /* the main thread may end before others */
-  return start;
+  return strtoull(stat_field(name_end, STAT_START), NULL, 10);
+}
+
+bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *state)
+{
+  char file[TASK_PATH_BYTES], text[STAT_BYTES];
+  snprintf(file, sizeof file, "task/%u/stat", tid);
+  char *name_end = read_stat(open_proc(pid, file), text), *name = name_end ? strchr(text, '(') : NULL;
+  if (!name)
+    return false;
+  size_t bytes = (size_t)(name_end - name) - 1;
+  *state = (struct hw_thread_state){0};
+  memcpy(state->name, name + 1, bytes < sizeof state->name - 1 ? bytes : sizeof state->name - 1);
+  state->priority = (uint8_t)strtoul(stat_field(name_end, STAT_RT_PRIORITY), NULL, 10);
+  state->policy = (uint8_t)strtoul(stat_field(name_end, STAT_POLICY), NULL, 10);
+  return true;
 }
 
 /* --- mappings --- */
@@ -84,18 +110,13 @@ static bool is_called(const struct mapping *mapping, const char *library)
 static FILE *open_maps(uint32_t pid, const char *name)
 {
   bool is_over;
-  char path[PATH_BYTES], state[STAT_BYTES] = "";
-  FILE *file = open_proc(pid, "stat");
-  if (file) {
-    state[fread(state, 1, sizeof state - 1, file)] = 0;
-    fclose(file);
-  }
-  const char *at = strrchr(state, ')');
-  if (!at || strncmp(at, ") Z", 3) != 0 || !hwi_process_start(pid, &is_over) || is_over)
+  char path[PATH_BYTES], text[STAT_BYTES];
+  const char *name_end = read_stat(open_proc(pid, "stat"), text);
+  if (!name_end || *stat_field(name_end, STAT_STATE) != 'Z' || !hwi_process_start(pid, &is_over) || is_over)
     return open_proc(pid, name);
   snprintf(path, sizeof path, "/proc/%u/task", pid);
   DIR *tasks = opendir(path);
-  file = NULL;
+  FILE *file = NULL;
   for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !file; task = readdir(tasks)) {
     uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
     if (!tid || tid == pid)
@@ -153,7 +174,7 @@ bool hwi_process_each_file(uint32_t pid, bool (*each)(void *context, const char 
 
 /* --- memory --- */
 
-bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample)
+bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *peak_bytes)
 {
   char line[LINE_BYTES];
   FILE *file = open_proc(pid, "status");
@@ -162,11 +183,8 @@ bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample)
   struct {
     const char *name;
     uint64_t *to;
-  } wanted[] = {{"VmRSS:", &sample->rss},
-                {"RssAnon:", &sample->anonymous},
-                {"RssFile:", &sample->file},
-                {"RssShmem:", &sample->shmem},
-                {"VmSwap:", &sample->swap}};
+  } wanted[] = {{"VmHWM:", peak_bytes},      {"VmRSS:", &sample->rss},      {"RssAnon:", &sample->anonymous},
+                {"RssFile:", &sample->file}, {"RssShmem:", &sample->shmem}, {"VmSwap:", &sample->swap}};
   bool found = false;
   while (fgets(line, sizeof line, file)) {
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

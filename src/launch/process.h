@@ -25,8 +25,11 @@ uint64_t hwi_process_start(uint32_t pid, bool *is_over);
 /* The program that made this raw trace may still write to it: its process runs, and has it mapped. */
 bool hwi_process_is_writing(const struct hw_trace_header *header, const struct hwi_trace_file *trace);
 
-/* Resident set and its parts from /proc/PID/status. False: no such process. */
-bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample);
+/* Resident set, its parts and its peak so far from /proc/PID/status. False: no such process. */
+bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *peak_bytes);
+
+/* Name, policy and priority of a thread from /proc/PID/task/TID/stat; the number is the caller's. False: no such thread. */
+bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *state);
 
 /* Walks /proc/PID/smaps. False: it cannot be read. */
 bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,

@@ -1,6 +1,9 @@
 /* rss.c - samples the resident set of a recorded process into its trace */
 #include "launch/rss.h"
 
+#include <stddef.h>
+#include <unistd.h>
+
 #include "launch/preload.h"
 #include "launch/process.h"
 
@@ -34,11 +37,21 @@ static void look_at_maps(struct hwi_rss *rss, const struct hwi_drain *drain, uin
   rss->next_maps_ns = now_ns + (cost * COST_SHARE > wait ? cost * COST_SHARE : wait);
 }
 
+void hwi_rss_note_peak(struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t peak_bytes)
+{
+  if (peak_bytes <= rss->noted_peak_bytes)
+    return;
+  rss->noted_peak_bytes = peak_bytes;
+  (void)!pwrite(drain->fd, &peak_bytes, sizeof peak_bytes, offsetof(struct hw_trace_header, rss_peak_bytes));
+}
+
 void hwi_rss_sample(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_ns)
 {
   struct hw_rss_sample sample = {0};
-  if (!hwi_process_memory(drain->header.pid, &sample))
+  uint64_t peak_bytes = 0;
+  if (!hwi_process_memory(drain->header.pid, &sample, &peak_bytes))
     return;
+  hwi_rss_note_peak(rss, drain, peak_bytes);
   bool is_peak = sample.rss > rss->peak_bytes + rss->peak_bytes / PEAK_STEP;
   if (now_ns < rss->next_ns && !is_peak)
     return;

@@ -17,7 +17,7 @@
 #include "trace/grow.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400 };
+enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, GLANCED_MAX = 8 };
 
 int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *options)
 {
@@ -29,10 +29,16 @@ int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *opti
   return watch->folder && (watch->packer || !options->pack) ? 0 : HW_ERR_MEMORY;
 }
 
+static void close_trace(struct hwi_watched *trace)
+{
+  hwi_drain_close(&trace->drain);
+  hwi_threads_release(&trace->threads);
+}
+
 void hwi_watch_release(struct hwi_watch *watch)
 {
   for (size_t i = 0; i < watch->count; i++)
-    hwi_drain_close(&watch->traces[i].drain);
+    close_trace(&watch->traces[i]);
   free(watch->traces);
   hwi_names_release(&watch->names);
   free(watch->folder);
@@ -175,7 +181,7 @@ static void end_trace(struct hwi_watch *watch, size_t i)
     }
   }
   end_counts(watch, drain, is_packed, compacted.event_count);
-  hwi_drain_close(drain);
+  close_trace(&watch->traces[i]);
   memmove(&watch->traces[i], &watch->traces[i + 1], (watch->count - i - 1) * sizeof *watch->traces);
   watch->count--;
 }
@@ -219,8 +225,10 @@ bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
   pause_after_duration(watch, now);
   for (size_t i = 0; i < watch->count; i++) {
     struct hwi_watched *trace = &watch->traces[i];
-    if (!trace->is_over)
+    if (!trace->is_over) {
       hwi_rss_sample(&trace->rss, &trace->drain, now);
+      hwi_threads_look(&trace->threads, &trace->drain, now);
+    }
     if (now >= trace->next_anchor_ns && !trace->is_over) {
       put_anchor(trace);
       trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
@@ -242,20 +250,42 @@ bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
   return more;
 }
 
-void hwi_watch_finish(struct hwi_watch *watch, int wait_status, bool (*interrupted)(void))
+void hwi_watch_glance(struct hwi_watch *watch)
+{
+  uint64_t now = hwi_monotonic_ns();
+  for (size_t i = 0; i < watch->count && i < GLANCED_MAX; i++)
+    if (!watch->traces[i].is_over)
+      hwi_threads_look(&watch->traces[i].threads, &watch->traces[i].drain, now);
+}
+
+/* What is known of the command itself goes into all of its images. What it ever had resident is said of the last, which was
+ * there when it ended. */
+static void put_end(struct hwi_watch *watch, const struct hwi_watch_end *end)
 {
   struct hw_exit_status status = {
-      .code = WIFEXITED(wait_status) ? (uint32_t)WEXITSTATUS(wait_status) : 0,
-      .signal = WIFSIGNALED(wait_status) ? (uint32_t)WTERMSIG(wait_status) : 0,
+      .code = WIFEXITED(end->wait_status) ? (uint32_t)WEXITSTATUS(end->wait_status) : 0,
+      .signal = WIFSIGNALED(end->wait_status) ? (uint32_t)WTERMSIG(end->wait_status) : 0,
   };
-  find_traces(watch);
+  struct hwi_watched *last = NULL;
   for (size_t i = 0; i < watch->count; i++) {
     struct hwi_watched *trace = &watch->traces[i];
-    if (!trace->is_over)
-      put_anchor(trace);
-    if (trace->drain.header.pid == watch->options.pid)
-      (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
+    if (trace->drain.header.pid != watch->options.pid)
+      continue;
+    (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
+    if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)
+      last = trace;
   }
+  if (last)
+    hwi_rss_note_peak(&last->rss, &last->drain, end->rss_peak_bytes);
+}
+
+void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, bool (*interrupted)(void))
+{
+  find_traces(watch);
+  for (size_t i = 0; i < watch->count; i++)
+    if (!watch->traces[i].is_over)
+      put_anchor(&watch->traces[i]);
+  put_end(watch, end);
   do {
     watch->folder_changed_ns = 0; /* more than could be open at once */
     for (size_t i = watch->count; i-- > 0 && !interrupted();)

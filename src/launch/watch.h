@@ -11,6 +11,7 @@
 #include "launch/drain.h"
 #include "launch/names.h"
 #include "launch/rss.h"
+#include "launch/threads.h"
 #include "launch/unseen.h"
 
 struct hwi_watch_options {
@@ -25,6 +26,7 @@ struct hwi_watch_options {
 struct hwi_watched {
   struct hwi_drain drain;
   struct hwi_rss rss;
+  struct hwi_threads threads;
   uint64_t next_anchor_ns;
   bool is_over; /* its image is gone, maybe by an exec in place */
 };
@@ -60,7 +62,15 @@ void hwi_watch_release(struct hwi_watch *watch);
 /* One round; `interrupted` is asked between pieces of work, and true ends it early. True: there may be more to do at once. */
 bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void));
 
-/* The command ended (status as waitpid has it): writes that into its traces, and compacts those that nobody writes any more. */
-void hwi_watch_finish(struct hwi_watch *watch, int wait_status, bool (*interrupted)(void));
+/* Between rounds: looks for threads, of which some do not last until the next. */
+void hwi_watch_glance(struct hwi_watch *watch);
+
+struct hwi_watch_end {
+  int wait_status;
+  uint64_t rss_peak_bytes;
+};
+
+/* The command ended (as wait4 says): writes that into its traces, and compacts those that nobody writes any more. */
+void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, bool (*interrupted)(void));
 
 #endif

@@ -62,16 +62,17 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes);
 long hwi_os_read_link(const char *path, char *to, size_t bytes);
 int hwi_os_make_dir(const char *path); /* mode 0700; 0 where it exists already */
 
+/* The kernel's own clock source is the TSC, and the program may read it. To be asked before the clocks: where it may not, they
+ * cost a system call. */
+bool hwi_os_tsc_is_trusted(void);
 uint64_t hwi_os_monotonic_ns(void);
 uint64_t hwi_os_realtime_ns(void);
-bool hwi_os_tsc_is_trusted(void); /* the kernel's own clock source is the TSC */
 void hwi_os_random(void *to, size_t bytes);
 
 uint32_t hwi_os_pid(void);
 uint32_t hwi_os_ppid(void);
 uint32_t hwi_os_tid(void);
-uint64_t hwi_os_process_start(uint32_t pid);            /* field 22 of /proc/PID/stat; 0: unknown */
-bool hwi_os_thread_is_gone(uint32_t pid, uint32_t tid); /* of that process */
+uint64_t hwi_os_process_start(uint32_t pid); /* field 22 of /proc/PID/stat; 0: unknown */
 void hwi_os_thread_name(char name[HWI_OS_NAME_BYTES]);
 void hwi_os_thread_policy(uint8_t *policy, uint8_t *priority);
 uint64_t hwi_os_rss_peak_bytes(void);
@@ -103,7 +104,22 @@ bool hwi_os_is_unloading(void);
 /* A number that changes whenever a module is unloaded. Takes the loader's lock: only for where the loader was just called. */
 uint64_t hwi_os_unload_count(void);
 
-/* Prepares hwi_os_at_thread_end; once, before it, when libc is ready. */
+/* What one thread holds until it is gone, however it ends: the kernel then lets it go. Not for another address space: to be
+ * begun anew after a fork. */
+struct hwi_os_claim {
+  uint64_t words[6];
+};
+
+/* Makes a claim that nobody holds. */
+void hwi_os_claim_init(struct hwi_os_claim *claim);
+
+/* Takes the claim, if nobody holds it any more, for the calling thread. Its tid, or 0: a thread that runs holds it, maybe the
+ * calling one. Asks the kernel nothing, so that no sandbox minds; a thread made by a bare clone, or of an address space
+ * made by one, has no tid of its own that libc knows, and is taken for the thread that made it. */
+uint32_t hwi_os_claim_take(struct hwi_os_claim *claim);
+
+/* Prepares hwi_os_at_thread_end; once, before it, when libc is ready. Fails where libc could keep the argument only in memory
+ * from malloc. */
 int hwi_os_prepare_thread_end(void (*ended)(void *));
 
 /* Runs `ended(argument)` when the calling thread ends: before most of its other destructors or after, no promise. */

@@ -1,9 +1,10 @@
 /* os_linux.c - the seam to the kernel on Linux: memory, files, time, processes
  *
  * Everything goes by system calls of our own: the target may have replaced any function of libc, and libc's wrappers write
- * errno. Two tricks replace what sandboxes forbid: rt_sigprocmask with an impossible `how` reads eight bytes and says
+ * errno. madvise makes pages present and says where that cannot be (Linux 5.14); malloc needs it, too, so that no sandbox
+ * kills for it. On older kernels two tricks serve: rt_sigprocmask with an impossible `how` reads eight bytes and says
  * EFAULT where they are unreadable; with no new set it writes the old one and says EFAULT where a store would have raised
- * SIGBUS. Both leave the signal mask alone and are allowed wherever a program can run at all.
+ * SIGBUS. Both leave the signal mask alone.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,8 +23,10 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
+#include "platform/os_vdso.h"
 
-#ifndef MADV_POPULATE_WRITE
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
 #ifndef MADV_WIPEONFORK
@@ -71,8 +74,8 @@ int hwi_os_wipe_on_fork(void *page)
 int hwi_os_populate(void *start, size_t bytes)
 {
   long result = CALL3(SYS_madvise, start, bytes, MADV_POPULATE_WRITE);
-  if (result == 0)
-    return 0;
+  if (result == 0 || result == -EFAULT)
+    return (int)result;
   for (size_t off = 0; off < bytes; off += HWI_OS_PAGE_BYTES) {
     result = CALL4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, (char *)start + off, KERNEL_SIGSET_BYTES);
     if (result < 0)
@@ -104,11 +107,23 @@ void *hwi_os_map_on(void *page, size_t bytes)
   return is_error(at) ? NULL : (void *)at;
 }
 
+static bool is_page_readable(uintptr_t page)
+{
+  static _Atomic bool kernel_populates; /* what it refuses is then unreadable, and not unknown to it */
+  long result = CALL3(SYS_madvise, page, HWI_OS_PAGE_BYTES, MADV_POPULATE_READ);
+  if (result == 0 && !kernel_populates)
+    kernel_populates = true;
+  if (result == 0 || kernel_populates)
+    return result == 0;
+  return CALL4(SYS_rt_sigprocmask, IMPOSSIBLE_HOW, page, NULL, KERNEL_SIGSET_BYTES) == -EINVAL;
+}
+
 size_t hwi_os_readable_pages(uintptr_t start, size_t count)
 {
+  if (count > 1 && CALL3(SYS_madvise, start, count * HWI_OS_PAGE_BYTES, MADV_POPULATE_READ) == 0)
+    return count;
   size_t pages = 0;
-  while (pages < count && CALL4(SYS_rt_sigprocmask, IMPOSSIBLE_HOW, start + pages * HWI_OS_PAGE_BYTES, NULL,
-                                KERNEL_SIGSET_BYTES) == -EINVAL)
+  while (pages < count && is_page_readable(start + pages * HWI_OS_PAGE_BYTES))
     pages++;
   return pages;
 }
@@ -189,10 +204,15 @@ uint64_t hwi_os_free_disk_bytes(const char *dir)
 
 /* --- time --- */
 
-static uint64_t clock_ns(long clock)
+static bool is_tsc_forbidden; /* to the vdso, too */
+
+/* Without a system call where the kernel offers that: a sandbox may kill for it, and it costs a hundred times as much. */
+static uint64_t clock_ns(clockid_t clock)
 {
   struct timespec now = {0};
-  CALL2(SYS_clock_gettime, clock, &now);
+  hwi_os_clock_fn *read = is_tsc_forbidden ? NULL : hwi_os_vdso_clock();
+  if (!read || read(clock, &now))
+    CALL2(SYS_clock_gettime, clock, &now);
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -210,7 +230,8 @@ bool hwi_os_tsc_is_trusted(void)
 {
   char name[8] = {0};
   int mode = 0;
-  if (CALL2(SYS_prctl, PR_GET_TSC, &mode) == 0 && mode == PR_TSC_SIGSEGV)
+  is_tsc_forbidden = CALL2(SYS_prctl, PR_GET_TSC, &mode) == 0 && mode == PR_TSC_SIGSEGV;
+  if (is_tsc_forbidden)
     return false;
   hwi_os_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name - 1);
   return memcmp(name, "tsc\n", 4) == 0;
@@ -242,11 +263,6 @@ uint32_t hwi_os_ppid(void)
 uint32_t hwi_os_tid(void)
 {
   return (uint32_t)CALL0(SYS_gettid);
-}
-
-bool hwi_os_thread_is_gone(uint32_t pid, uint32_t tid)
-{
-  return CALL3(SYS_tgkill, pid, tid, 0) == -ESRCH;
 }
 
 uint64_t hwi_os_hold_signals(void)

@@ -5,9 +5,12 @@
  * loader's, serves instead.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -142,17 +145,63 @@ uint64_t hwi_os_unload_count(void)
   return count;
 }
 
+/* --- threads --- */
+
+/* A claim is a robust mutex. libc puts the tid that it knows into the lock word, and the kernel, when a thread is gone, marks
+ * the mutexes on that thread's robust list as left behind. So a tid that came back is never taken for the one that went, and
+ * nothing need be asked. What is not promised: a signal handler that takes a claim while it interrupts libc in the middle of
+ * locking another robust mutex; only a thread's first event takes one. */
+static pthread_mutex_t *mutex_of(struct hwi_os_claim *claim)
+{
+  static_assert(sizeof(pthread_mutex_t) <= sizeof(struct hwi_os_claim), "a claim has room for a mutex");
+  static_assert(_Alignof(pthread_mutex_t) <= _Alignof(struct hwi_os_claim), "a claim is aligned as a mutex");
+  return (pthread_mutex_t *)claim->words;
+}
+
+void hwi_os_claim_init(struct hwi_os_claim *claim)
+{
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(mutex_of(claim), &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+uint32_t hwi_os_claim_take(struct hwi_os_claim *claim)
+{
+  pthread_mutex_t *mutex = mutex_of(claim);
+  uint32_t word = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
+  if (word && !(word & FUTEX_OWNER_DIED)) /* most are, and to try would write to a line that another thread uses */
+    return 0;
+  int result = pthread_mutex_trylock(mutex);
+  if (result == EOWNERDEAD)
+    pthread_mutex_consistent(mutex);
+  else if (result)
+    return 0;
+  uint32_t tid = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) & FUTEX_TID_MASK;
+  return tid ? tid
+             : hwi_os_tid(); /* before glibc 2.34, without libpthread, a mutex locks nothing: there is one thread */
+}
+
+/* libc keeps the values of the first keys in the thread's own block, and callocs room for those of later ones: that calloc
+ * would come to the recorder in the middle of making a thread's stream. */
+enum { KEYS_WITHOUT_MALLOC = 32 };
+
 static pthread_key_t thread_end_key;
 static bool thread_end_is_ready;
 
 int hwi_os_prepare_thread_end(void (*ended)(void *))
 {
   int result = pthread_key_create(&thread_end_key, ended);
+  if (result == 0 && thread_end_key >= KEYS_WITHOUT_MALLOC) {
+    pthread_key_delete(thread_end_key);
+    result = ENOMEM;
+  }
   thread_end_is_ready = result == 0;
   return -result;
 }
 
 int hwi_os_at_thread_end(void *argument)
 {
-  return thread_end_is_ready ? -pthread_setspecific(thread_end_key, argument) : -1;
+  return thread_end_is_ready ? -pthread_setspecific(thread_end_key, argument) : -EAGAIN;
 }

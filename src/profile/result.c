@@ -314,11 +314,11 @@ static bool fill_thread_sizes(struct hwi_result *result)
 
 static void describe_thread(struct hwi_profile_thread *thread, const struct hwi_trace *trace)
 {
-  const struct hwi_thread *known = hwi_trace_thread(trace, thread->number);
-  thread->tid = known->tid;
-  thread->policy = known->policy;
-  thread->priority = known->priority;
-  memcpy(thread->name, known->name, sizeof thread->name);
+  struct hwi_thread known = hwi_trace_thread(trace, thread->number);
+  thread->tid = known.tid;
+  thread->policy = known.policy;
+  thread->priority = known.priority;
+  memcpy(thread->name, known.name, sizeof thread->name);
 }
 
 static bool fill_threads(struct hwi_result *result)

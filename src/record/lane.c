@@ -60,7 +60,29 @@ static uint32_t next_chunk_bytes(const struct hwi_lane *lane, uint64_t now, uint
   return bytes;
 }
 
-static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
+/* Puts lane->made into the trace. A handler may leave this at any instruction by longjmp; the lane and the file must then agree
+ * on which sequence number is whose. So what is to be done is written down first, and doing it again is no harm. */
+static void publish(struct hwi_lane *lane)
+{
+  atomic_signal_fence(memory_order_seq_cst);
+  hwi_writer_publish(lane->made.chunk);
+  lane->sequence = lane->made.sequence + 1;
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+void hwi_lane_recover(struct hwi_lane *lane)
+{
+  struct hwi_new_chunk made = lane->made;
+  if (made.chunk) {
+    publish(lane);
+    lane->made.chunk = NULL;
+    if (made.chunk != lane->chunk)
+      hwi_writer_retire(&hwi_session.writer, made.chunk, made.bytes);
+  }
+  hwi_lane_retire(lane);
+}
+
+bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
 {
   if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON)
     return false;
@@ -81,7 +103,11 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
     hwi_session_stop(reason);
     return false;
   }
-  lane->sequence++;
+  lane->made.bytes = chunk_bytes;
+  lane->made.sequence = like.sequence;
+  atomic_signal_fence(memory_order_seq_cst);
+  lane->made.chunk = chunk; /* abandoned before, what was cut from the window is a hole */
+  publish(lane);
   lane->chunk_bytes = chunk_bytes;
   lane->chunk_began = now;
   lane->last_node_address = lane->last_node = 0;
@@ -90,17 +116,10 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
   lane->end = (uint8_t *)chunk + chunk_bytes;
   lane->chunk = chunk;
   lane->is_new_chunk = true;
+  atomic_signal_fence(memory_order_seq_cst);
+  lane->made.chunk = NULL;
   hwi_session_note_time();
   return true;
-}
-
-/* No handler may leave in between by longjmp: the lane and the file must agree on which chunk is whose. */
-bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
-{
-  uint64_t held = hwi_os_hold_signals();
-  bool has_room = begin_chunk(lane, bytes);
-  hwi_os_release_signals(held);
-  return has_room;
 }
 
 bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, const uint8_t *head, uint32_t head_bytes,

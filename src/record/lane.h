@@ -80,10 +80,16 @@ struct hwi_rows {
 
 struct hwi_walked; /* see walk.c */
 
+struct hwi_new_chunk {
+  struct hw_chunk_header *chunk;
+  uint32_t bytes, sequence;
+};
+
 struct hwi_lane {
   uintptr_t busy;
   uint8_t *at, *end;             /* where the next event goes; the last byte that one may touch lies below `end` */
   struct hw_chunk_header *chunk; /* NULL: none yet */
+  struct hwi_new_chunk made;     /* on its way into the trace; made.chunk NULL: none */
   uint64_t last_tick, last_address, last_node_address;
   uint32_t last_node;   /* defined in this chunk */
   uint64_t event_count; /* of this lane: which stacks are audited */
@@ -111,6 +117,9 @@ static inline bool hwi_lane_reserve(struct hwi_lane *lane, uint32_t bytes)
 {
   return __builtin_expect((uintptr_t)lane->end - (uintptr_t)lane->at >= bytes, 1) || hwi_lane_reserve_slow(lane, bytes);
 }
+
+/* The event in work was abandoned: brings to its end what it had begun with chunks, and gives them up. */
+void hwi_lane_recover(struct hwi_lane *lane);
 
 /* Gives the chunk up; the next event begins another. */
 void hwi_lane_retire(struct hwi_lane *lane);

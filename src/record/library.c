@@ -5,24 +5,25 @@
 #include "platform/os.h"
 #include "record/describe.h"
 #include "record/notes.h"
+#include "record/real.h"
 #include "record/session.h"
 #include "record/stream.h"
 
-/* A program whose calls are all out of sight makes no event; its trace is begun here to say so. */
+/* A program may shut itself into a sandbox before its first allocation, and one whose calls are all out of sight makes no event
+ * at all: so the trace begins here at the latest. */
 static __attribute__((constructor)) void library_begins(void)
 {
-  hwi_os_prepare_thread_end(hwi_stream_thread_ends);
-  if (hwi_stream_self)
-    hwi_os_at_thread_end(hwi_stream_self);
+  hwi_real_find();
+  hwi_notes_find();
   bool has_begun = hwi_stream_self != NULL;
-  if (!hwi_notes_find() && !has_begun)
-    return;
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
   if (!lane)
     return;
   if (has_begun) /* else the beginning wrote them */
     hwi_notes_put(lane);
   hwi_stream_leave(lane);
+  if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends) == 0)
+    hwi_os_at_thread_end(hwi_stream_self);
 }
 
 static void put_exit(void)

@@ -32,8 +32,23 @@ static struct {
   _Atomic uint32_t next;
 } list;
 
+/* Asked for once: a program may forbid itself to ask later, and goes to other folders. */
+struct place {
+  uint32_t bytes;
+  char path[LONGEST_PATH];
+};
+static struct place executable, folder; /* that the loader had when it took relative paths */
+
+static void find_place(struct place *place, const char *link)
+{
+  long n = hwi_os_read_link(link, place->path, LONGEST_PATH);
+  place->bytes = n > 0 ? (uint32_t)n : 0;
+}
+
 bool hwi_modules_init(void)
 {
+  find_place(&executable, "/proc/self/exe");
+  find_place(&folder, "/proc/self/cwd");
   list.known = hwi_os_map(MODULE_LIMIT * sizeof(struct known));
   list.next = 1;
   return list.known != NULL;
@@ -85,14 +100,17 @@ static uint32_t path_of(const struct hwi_os_module *module, char path[LONGEST_PA
   if (strcmp(module->path, vdso) == 0)
     return 0;
   if (!module->path[0]) {
-    long n = hwi_os_read_link("/proc/self/exe", path, LONGEST_PATH);
-    return n > 0 ? (uint32_t)n : 0;
+    memcpy(path, executable.path, executable.bytes);
+    return executable.bytes;
   }
   size_t n = strlen(module->path), cwd = 0;
-  if (module->path[0] != '/') { /* LD_PRELOAD=./x.so: what it is relative to may change */
-    long got = hwi_os_read_link("/proc/self/cwd", path, LONGEST_PATH / 2);
-    if (got > 0)
-      path[got] = '/', cwd = (size_t)got + 1;
+  if (module->path[0] != '/' && !hwi_session.has_launcher)
+    find_place(&folder,
+               "/proc/self/cwd"); /* nobody promised that a sandbox bears this, and dlopen may be relative, too */
+  if (module->path[0] != '/' && folder.bytes && folder.bytes < LONGEST_PATH / 2) { /* LD_PRELOAD=./x.so */
+    memcpy(path, folder.path, folder.bytes);
+    path[folder.bytes] = '/';
+    cwd = folder.bytes + 1u;
   }
   n = n < LONGEST_PATH - cwd ? n : LONGEST_PATH - cwd;
   memcpy(path + cwd, module->path, n);

@@ -97,6 +97,24 @@ static void take_depth(struct hwi_options *options, const char *value)
     options->depth = depth < SMALLEST_DEPTH ? SMALLEST_DEPTH : depth > LARGEST_DEPTH ? LARGEST_DEPTH : (uint32_t)depth;
 }
 
+/* The digits at *at, which moves behind them. */
+static uint64_t take_number(const char **at)
+{
+  uint64_t number = 0;
+  for (; **at >= '0' && **at <= '9'; (*at)++)
+    if (__builtin_mul_overflow(number, 10u, &number) || __builtin_add_overflow(number, (unsigned)(**at - '0'), &number))
+      return 0;
+  return number;
+}
+
+static void take_launcher(struct hwi_options *options, const char *value)
+{
+  const char *at = value;
+  uint64_t pid = take_number(&at), start = *at == '.' ? (at++, take_number(&at)) : 0;
+  options->launcher_pid = pid <= UINT32_MAX && start && !*at ? (uint32_t)pid : 0;
+  options->launcher_start = start;
+}
+
 static void take_home(struct hwi_options *options, const char *home)
 {
   static const char below[] = "/.local/state";
@@ -117,6 +135,8 @@ static void take(void *context, const char *text)
     copy_text(options->only_process, sizeof options->only_process, value);
   else if ((value = value_of(text, "HEAPWRIGHT_RUN")))
     options->has_run_id = parse_id(value, options->run_id);
+  else if ((value = value_of(text, "HEAPWRIGHT_LAUNCHER")))
+    take_launcher(options, value);
   else if ((value = value_of(text, "HEAPWRIGHT_USABLE")))
     options->usable = is_flag(value, options->usable);
   else if ((value = value_of(text, "HEAPWRIGHT_PAUSED")))

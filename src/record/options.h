@@ -13,6 +13,8 @@ struct hwi_options {
   char only_process[128];         /* HEAPWRIGHT_ONLY_PROCESS; empty: every image */
   uint8_t run_id[HW_ID_BYTES];    /* HEAPWRIGHT_RUN */
   bool has_run_id;
+  uint32_t launcher_pid;              /* HEAPWRIGHT_LAUNCHER, PID.START; 0: none is named */
+  uint64_t launcher_start;            /* as hwi_os_process_start has it; not 0 */
   bool usable;                        /* HEAPWRIGHT_USABLE */
   bool paused;                        /* HEAPWRIGHT_PAUSED */
   bool children;                      /* HEAPWRIGHT_CHILDREN */

@@ -43,6 +43,12 @@ void hwi_session_note_time(void)
 
 /* --- beginning --- */
 
+static bool is_launcher_alive(void)
+{
+  const struct hwi_options *options = &hwi_session.options;
+  return options->launcher_pid && hwi_os_process_start(options->launcher_pid) == options->launcher_start;
+}
+
 static struct hw_trace_header describe_process(void)
 {
   struct hw_trace_header header = {
@@ -69,6 +75,7 @@ static void adopt(const struct hw_trace_header *header)
 {
   hwi_session.header = hwi_session.writer.header;
   memcpy(hwi_session.image_id, header->image_id, HW_ID_BYTES);
+  hwi_session.has_launcher = is_launcher_alive();
   hwi_session.options.has_run_id = true;
   memcpy(hwi_session.options.run_id, header->run_id, HW_ID_BYTES);
 }

@@ -34,6 +34,7 @@ struct hwi_session {
   uint8_t clock; /* enum hw_clock */
   uint32_t pid;  /* of this address space; a child of vfork has another */
   bool keep_usable;
+  bool has_launcher; /* it was there when the image began: names, policies and the resident set are its business */
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
   char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */

@@ -31,6 +31,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
 {
   lane->at = lane->end = NULL;
   lane->chunk = NULL;
+  lane->made.chunk = NULL;
   lane->chunk_bytes = 0;
   lane->sequence = 0;
   lane->stream = atomic_fetch_add(&hwi_session.stream_count, 1);
@@ -50,7 +51,7 @@ static void recover_lane(struct hwi_lane *lane)
   hwi_walk_forget(lane);
   hwi_rows_drop(&lane->rows);
   lane->range = (struct hwi_range){0};
-  hwi_lane_retire(lane);
+  hwi_lane_recover(lane);
   lane->busy = 0;
 }
 
@@ -87,6 +88,8 @@ static struct hwi_lane *take_lane(struct hwi_stream *self, uintptr_t frame)
 
 /* --- threads --- */
 
+enum { UNKNOWN_POLICY = 255 };
+
 static void put_thread(struct hwi_stream *stream, struct hwi_lane *lane)
 {
   uint8_t head[2 * HWI_VARINT_MAX_BYTES + 2], *at = head;
@@ -98,15 +101,17 @@ static void put_thread(struct hwi_stream *stream, struct hwi_lane *lane)
                       (uint32_t)strnlen(stream->name, sizeof stream->name));
 }
 
-/* Asks for the thread's name and policy; writes them where they changed. */
-static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane, bool is_new)
+/* Asks for the thread's name and policy; writes them where they changed. A launcher asks from outside, so that in a thread of
+ * a program that has shut itself into a sandbox nothing is asked for which that would kill it. */
+static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane)
 {
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
+  if (hwi_session.has_launcher)
+    return;
   hwi_os_thread_name(name);
   hwi_os_thread_policy(&policy, &priority);
-  if (!is_new && policy == stream->policy && priority == stream->priority &&
-      memcmp(name, stream->name, sizeof name) == 0)
+  if (policy == stream->policy && priority == stream->priority && memcmp(name, stream->name, sizeof name) == 0)
     return;
   stream->policy = policy;
   stream->priority = priority;
@@ -114,42 +119,60 @@ static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane, boo
   put_thread(stream, lane);
 }
 
-static struct hwi_stream *take_over(void)
+/* The thread's first record. The image's first thread has just begun the session, which takes more than to ask for a name. */
+static void introduce_thread(struct hwi_stream *stream)
 {
-  uint32_t idle = HWI_STREAM_IDLE;
-  if (before_fork && atomic_compare_exchange_strong(&before_fork->state, &idle, HWI_STREAM_IN_USE))
-    return before_fork;
-  for (struct hwi_stream *stream = atomic_load(&all_streams); stream; stream = stream->next) {
-    idle = HWI_STREAM_IDLE;
-    if (atomic_load_explicit(&stream->state, memory_order_acquire) == HWI_STREAM_IDLE &&
-        (!stream->tid || hwi_os_thread_is_gone(hwi_session.pid, stream->tid)) &&
-        atomic_compare_exchange_strong(&stream->state, &idle, HWI_STREAM_IN_USE))
-      return stream;
+  if (stream->thread == 0)
+    stream->tid = hwi_os_tid(); /* libc does not know it after a bare clone */
+  if (stream->thread == 0 || !hwi_session.has_launcher) {
+    hwi_os_thread_name(stream->name);
+    hwi_os_thread_policy(&stream->policy, &stream->priority);
+  } else {
+    memset(stream->name, 0, sizeof stream->name);
+    stream->policy = UNKNOWN_POLICY;
+    stream->priority = 0;
   }
-  return NULL;
+  union hw_thread_hint hint = {.number = stream->thread, .tid = stream->tid};
+  __atomic_store_n(&hwi_session.header->threads[stream->thread % HW_THREAD_HINTS].word, hint.word, __ATOMIC_RELAXED);
+  put_thread(stream, &stream->lanes[0]);
+  if (stream->lanes[1].chunk && hwi_lane_reserve(&stream->lanes[1], HW_EVENT_MAX_BYTES))
+    put_thread(stream, &stream->lanes[1]);
 }
 
-static struct hwi_stream *create(void)
+static struct hwi_stream *create(uint32_t *tid)
 {
   size_t page = HWI_OS_PAGE_BYTES;
   struct hwi_stream *stream = hwi_os_map((sizeof *stream + page - 1) & ~(page - 1));
   if (!stream)
     return NULL;
+  hwi_os_claim_init(&stream->claim);
+  *tid = hwi_os_claim_take(&stream->claim);
   stream->next = atomic_load(&all_streams);
   while (!atomic_compare_exchange_weak(&all_streams, &stream->next, stream))
     continue;
   return stream;
 }
 
+/* A stream for the calling thread alone: of a thread that is gone, or a new one. */
+static struct hwi_stream *take_stream(uint32_t *tid)
+{
+  struct hwi_stream *stream = before_fork;
+  if (stream && (*tid = hwi_os_claim_take(&stream->claim)))
+    return stream;
+  for (stream = atomic_load(&all_streams); stream; stream = stream->next)
+    if ((*tid = hwi_os_claim_take(&stream->claim)))
+      return stream;
+  return create(tid);
+}
+
 static struct hwi_stream *attach(uintptr_t frame)
 {
-  struct hwi_stream *stream = take_over();
-  bool is_fresh = !stream || !stream->tid;
-  if (!stream)
-    stream = create();
+  uint32_t tid;
+  struct hwi_stream *stream = take_stream(&tid);
   if (!stream)
     return NULL;
-  stream->tid = hwi_os_tid();
+  bool is_fresh = !stream->tid;
+  stream->tid = tid;
   stream->thread = atomic_fetch_add(&hwi_session.thread_count, 1);
   for (int i = 0; i < 2; i++) {
     if (is_fresh)
@@ -163,14 +186,13 @@ static struct hwi_stream *attach(uintptr_t frame)
   stream->lanes[0].busy = frame;
   hwi_stream_self = stream;
   atomic_signal_fence(memory_order_seq_cst);
-  refresh_thread(stream, &stream->lanes[0], true);
-  if (stream->lanes[1].chunk && hwi_lane_reserve(&stream->lanes[1], HW_EVENT_MAX_BYTES))
-    put_thread(stream, &stream->lanes[1]);
+  introduce_thread(stream);
   if (stream->thread == 0)
     hwi_describe_image(&stream->lanes[0]);
   stream->lanes[0].is_new_chunk = false;
   stream->lanes[0].busy = 0;
-  hwi_os_at_thread_end(stream);
+  if (!hwi_session.has_launcher)
+    hwi_os_at_thread_end(stream);
   return stream;
 }
 
@@ -190,7 +212,7 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
   }
   if (lane->is_new_chunk) {
     lane->is_new_chunk = false;
-    refresh_thread(self, lane, false);
+    refresh_thread(self, lane);
     hwi_describe_rss(lane, false);
     lane->is_new_chunk = false;
   }
@@ -200,23 +222,26 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
 void hwi_stream_thread_ends(void *argument)
 {
   struct hwi_stream *stream = argument;
-  if (stream != hwi_stream_self || !atomic_load(&hwi_session.liveness->live))
+  if (stream != hwi_stream_self || hwi_session.has_launcher || !atomic_load(&hwi_session.liveness->live))
     return;
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
-  if (lane) {
-    refresh_thread(stream, lane, false);
-    hwi_stream_leave(lane);
-  }
-  atomic_store_explicit(&stream->state, HWI_STREAM_IDLE, memory_order_release);
+  if (!lane)
+    return;
+  refresh_thread(stream, lane);
+  hwi_stream_leave(lane);
 }
 
 /* A handler forked in the middle of an event, which will come to its end in this child, too: where it cannot reach the
  * parent's chunk. The stream stays in use for ever. */
 static void divert(struct hwi_stream *stream)
 {
-  for (int i = 0; i < 2; i++)
-    if (stream->lanes[i].chunk)
-      hwi_os_replace_by_private(stream->lanes[i].chunk, stream->lanes[i].chunk_bytes);
+  for (int i = 0; i < 2; i++) {
+    struct hwi_lane *lane = &stream->lanes[i];
+    if (lane->chunk)
+      hwi_os_replace_by_private(lane->chunk, lane->chunk_bytes);
+    if (lane->made.chunk)
+      hwi_os_replace_by_private(lane->made.chunk, lane->made.bytes);
+  }
 }
 
 bool hwi_streams_after_fork(void)
@@ -229,11 +254,11 @@ bool hwi_streams_after_fork(void)
       continue;
     }
     stream->tid = 0;
+    hwi_os_claim_init(&stream->claim);
     for (int i = 0; i < 2; i++) {
       stream->lanes[i].chunk = NULL;
       stream->lanes[i].at = stream->lanes[i].end = NULL;
     }
-    atomic_store(&stream->state, HWI_STREAM_IDLE);
   }
   before_fork = interrupted ? NULL : self;
   hwi_stream_self = NULL;

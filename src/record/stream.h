@@ -9,16 +9,11 @@
 #include "platform/os.h"
 #include "record/lane.h"
 
-enum hwi_stream_state {
-  HWI_STREAM_IN_USE = 0,
-  HWI_STREAM_IDLE = 1, /* its thread has ended or is about to; once its tid is gone, another thread may take it */
-};
-
 struct hwi_stream {
   struct hwi_lane lanes[2];
-  _Atomic uint32_t state; /* enum hwi_stream_state */
-  uint32_t tid;           /* 0: of another address space, so certainly gone */
-  uint32_t thread;        /* number */
+  struct hwi_os_claim claim; /* of the thread that records here; once it is gone, another may take the stream */
+  uint32_t tid;              /* 0: of another address space */
+  uint32_t thread;           /* number */
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
   struct hwi_stream *next; /* in the list of all; never removed */
@@ -50,7 +45,8 @@ static inline void hwi_stream_leave(struct hwi_lane *lane)
   lane->busy = 0;
 }
 
-/* The calling thread is about to end: its name and policy are written once more, and its stream may be taken over. */
+/* The calling thread, whose stream this is, is about to end: its name and policy are written once more, unless a launcher
+ * looks after them. Events may still follow. */
 void hwi_stream_thread_ends(void *stream);
 
 /* In a new address space: only the calling thread is left, and nothing was written yet. True where the calling thread was

@@ -69,6 +69,16 @@ struct hw_anchor { /* one moment on two clocks; several give the rate of the eve
   uint64_t monotonic_ns;
 };
 
+/* Which threads began last, for whoever looks at them from outside: thread N is at N % HW_THREAD_HINTS. */
+enum { HW_THREAD_HINTS = 256 };
+union hw_thread_hint {
+  struct {
+    uint32_t number;
+    uint32_t tid; /* 0: there is none yet */
+  };
+  uint64_t word; /* stored and loaded whole */
+};
+
 struct hw_trace_header {
   /* Written once, before the first chunk. */
   uint8_t magic[HW_TRACE_MAGIC_BYTES];
@@ -116,6 +126,7 @@ struct hw_trace_header {
   uint64_t audit_differences; /* ... and differed. Must be 0 */
   uint64_t node_limit_hits;   /* events whose stack is not known, because the table of nodes was full */
   uint64_t rss_peak_bytes;    /* as getrusage said last; 0: unknown */
+  union hw_thread_hint threads[HW_THREAD_HINTS];
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
 
@@ -242,6 +253,14 @@ enum hw_tool_type {
   HW_TOOL_EXIT = 5,   /* struct hw_exit_status */
   HW_TOOL_ANCHOR = 6, /* uint64_t clock units: the same moment as monotonic_ns */
   HW_TOOL_UNSEEN = 7, /* uint32_t: children seen so far that run without the recorder */
+  HW_TOOL_THREAD = 8, /* struct hw_thread_state; the latest of a thread counts, also over THREAD records */
+};
+struct hw_thread_state {
+  uint32_t number;
+  uint8_t policy; /* SCHED_*; 255: unknown */
+  uint8_t priority;
+  uint16_t reserved;
+  char name[16]; /* ends at a NUL */
 };
 struct hw_rss_sample { /* bytes, from /proc/PID/smaps_rollup or status */
   uint64_t rss;

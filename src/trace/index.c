@@ -51,12 +51,6 @@ bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t 
   return pread(fd, chunk, sizeof *chunk, (off_t)off) == (ssize_t)sizeof *chunk && chunk_is_plausible(trace, off, chunk);
 }
 
-static bool is_zero(const void *bytes, size_t count)
-{
-  const uint8_t *at = bytes;
-  return !at[0] && !memcmp(at, at + 1, count - 1);
-}
-
 /* The next page at or behind `off` that has data; file systems without holes have data everywhere. */
 static uint64_t next_data(int fd, uint64_t off, uint64_t end)
 {
@@ -88,7 +82,7 @@ static int walk_chunks(struct hwi_index *index, int fd, const struct hw_trace_he
       if (status < 0)
         return status;
       off += chunk.bytes;
-    } else if (is_zero(&chunk, sizeof chunk)) { /* a hole, or a page made ready for a chunk to come */
+    } else if (!chunk.magic) { /* a hole, or a chunk that was never finished: its magic is written last */
       uint64_t data = next_data(fd, off, end);
       off = data > off ? data : off + HW_CHUNK_MIN_BYTES;
     } else {

@@ -140,7 +140,7 @@ void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t 
  * nothing defines give a node, module or thread with known = false. */
 struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number);
 const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_t number);
-const struct hwi_thread *hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
+struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
 
 /* Reads ahead for the definitions of the whole file; later calls do nothing. 0 or negative. */
 int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error);

@@ -24,6 +24,27 @@ static int compare_rss(const void *left, const void *right)
   return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
+/* By number, the latest first. */
+static int compare_threads(const void *left, const void *right)
+{
+  const struct hwi_thread_state *a = left, *b = right;
+  if (a->state.number != b->state.number)
+    return a->state.number < b->state.number ? -1 : 1;
+  return a->order > b->order ? -1 : a->order < b->order;
+}
+
+/* Leaves the latest of each. */
+static void sort_threads(struct hwi_tool_area *area)
+{
+  size_t kept = 0;
+  if (area->thread_count)
+    qsort(area->threads, area->thread_count, sizeof *area->threads, compare_threads);
+  for (size_t i = 0; i < area->thread_count; i++)
+    if (!kept || area->threads[kept - 1].state.number != area->threads[i].state.number)
+      area->threads[kept++] = area->threads[i];
+  area->thread_count = kept;
+}
+
 static bool add_mark(struct hwi_tool_area *area, uint64_t ns, uint32_t type, const uint8_t *text, size_t bytes)
 {
   if (!hwi_grow((void **)&area->marks, &area->mark_capacity, area->mark_count + 1, sizeof *area->marks))
@@ -55,6 +76,16 @@ static bool add_anchor(struct hwi_tool_area *area, uint64_t monotonic_ns, const 
   return true;
 }
 
+static bool add_thread(struct hwi_tool_area *area, const uint8_t *payload)
+{
+  if (!hwi_grow((void **)&area->threads, &area->thread_capacity, area->thread_count + 1, sizeof *area->threads))
+    return false;
+  struct hwi_thread_state *thread = &area->threads[area->thread_count];
+  memcpy(&thread->state, payload, sizeof thread->state);
+  thread->order = area->thread_count++;
+  return true;
+}
+
 /* False: no memory. A payload too short for its type is left out. */
 static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *record, uint64_t ns,
                        const uint8_t *payload)
@@ -68,6 +99,8 @@ static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *
     return record->bytes < sizeof(struct hw_rss_sample) || add_rss(area, ns, payload);
   case HW_TOOL_ANCHOR:
     return record->bytes < sizeof(uint64_t) || add_anchor(area, record->monotonic_ns, payload);
+  case HW_TOOL_THREAD:
+    return record->bytes < sizeof(struct hw_thread_state) || add_thread(area, payload);
   case HW_TOOL_EXIT:
     if (record->bytes >= sizeof area->exit) {
       memcpy(&area->exit, payload, sizeof area->exit);
@@ -147,7 +180,21 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
     qsort(area->marks, area->mark_count, sizeof *area->marks, compare_marks);
   if (area->rss_count)
     qsort(area->rss, area->rss_count, sizeof *area->rss, compare_rss);
+  sort_threads(area);
   return status;
+}
+
+const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *area, uint32_t number)
+{
+  size_t low = 0, high = area->thread_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (area->threads[middle].state.number < number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < area->thread_count && area->threads[low].state.number == number ? &area->threads[low].state : NULL;
 }
 
 void hwi_tool_area_release(struct hwi_tool_area *area)
@@ -157,5 +204,6 @@ void hwi_tool_area_release(struct hwi_tool_area *area)
   free(area->marks);
   free(area->rss);
   free(area->anchors);
+  free(area->threads);
   *area = (struct hwi_tool_area){0};
 }

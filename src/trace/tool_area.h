@@ -5,6 +5,11 @@
 #include "trace/index.h"
 #include "trace/reader.h"
 
+struct hwi_thread_state {
+  struct hw_thread_state state;
+  size_t order; /* of the record among those of all threads */
+};
+
 struct hwi_tool_area {
   struct hwi_mark *marks; /* ns is since the start of the image, as in the points */
   size_t mark_count, mark_capacity;
@@ -12,6 +17,8 @@ struct hwi_tool_area {
   size_t rss_count, rss_capacity;
   struct hw_anchor *anchors;
   size_t anchor_count, anchor_capacity;
+  struct hwi_thread_state *threads; /* as the launcher saw them, by number, each once */
+  size_t thread_count, thread_capacity;
   struct hw_exit_status exit;
   bool has_exit;
   uint32_t children_unseen;
@@ -21,6 +28,8 @@ struct hwi_tool_area {
 /* 0, HW_ERR_IO or HW_ERR_MEMORY. Records end at the first that makes no sense. */
 int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header,
                        const struct hwi_index *index);
+/* The latest state of a thread; NULL: none was noted. */
+const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *area, uint32_t number);
 void hwi_tool_area_release(struct hwi_tool_area *area);
 
 #endif

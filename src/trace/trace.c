@@ -180,9 +180,16 @@ const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_
   return hwi_definitions_module(trace->definitions, number);
 }
 
-const struct hwi_thread *hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
+struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
 {
-  return hwi_definitions_thread(trace->definitions, number);
+  struct hwi_thread thread = *hwi_definitions_thread(trace->definitions, number);
+  const struct hw_thread_state *seen = hwi_tool_area_thread(&trace->tool, number);
+  if (!seen || !thread.known)
+    return thread;
+  thread.policy = seen->policy;
+  thread.priority = seen->priority;
+  memcpy(thread.name, seen->name, sizeof thread.name - 1);
+  return thread;
 }
 
 int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error)

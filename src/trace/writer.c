@@ -164,6 +164,16 @@ static uint64_t cut(struct hwi_writer *writer, uint32_t bytes)
 
 /* --- chunks --- */
 
+/* Threads make chunks in any order, but what was said to be used stays so. A value that somebody else wrote is either right
+ * or overwritten. */
+static void raise_to(uint64_t *number, uint64_t at_least)
+{
+  uint64_t now = __atomic_load_n(number, __ATOMIC_RELAXED);
+  while (now < at_least &&
+         !__atomic_compare_exchange_n(number, &now, at_least, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    continue;
+}
+
 struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t bytes, const struct hw_chunk_header *like,
                                          enum hw_trace_state *reason)
 {
@@ -191,9 +201,13 @@ struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t byt
   chunk->image_tag = writer->image_tag;
   chunk->valid_bytes = 0;
   chunk->state = HW_CHUNK_OPEN;
-  __atomic_store_n(&chunk->magic, HW_CHUNK_MAGIC, __ATOMIC_RELEASE);
-  __atomic_store_n(&writer->header->used_bytes, off + bytes, __ATOMIC_RELAXED);
+  raise_to(&writer->header->used_bytes, off + bytes);
   return chunk;
+}
+
+void hwi_writer_publish(struct hw_chunk_header *chunk)
+{
+  __atomic_store_n(&chunk->magic, HW_CHUNK_MAGIC, __ATOMIC_RELEASE);
 }
 
 void hwi_writer_retire(struct hwi_writer *writer, struct hw_chunk_header *chunk, uint32_t bytes)

@@ -42,10 +42,13 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
 /* Unmaps all of the window; the file stays. No other thread may be using it. */
 void hwi_writer_close(struct hwi_writer *writer);
 
-/* A new chunk of `bytes` (whole pages, at most a segment) whose header is `like` with magic, size, place and tag filled in.
- * NULL where the window is full or the disk or the memory is; *reason then says which. */
+/* A new chunk of `bytes` (whole pages, at most a segment) whose header is `like` with size, place and tag filled in. It is in
+ * the trace once it is published; abandoned before, it is a hole that readers skip. NULL where the window is full or the disk or the memory is; *reason then says which. */
 struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t bytes, const struct hw_chunk_header *like,
                                          enum hw_trace_state *reason);
+
+/* Puts a new chunk into the trace. To do it again changes nothing, as long as the chunk is not retired. */
+void hwi_writer_publish(struct hw_chunk_header *chunk);
 
 /* The last store to a chunk (of this writer, of this many bytes). Its pages leave this address space. */
 void hwi_writer_retire(struct hwi_writer *writer, struct hw_chunk_header *chunk, uint32_t bytes);

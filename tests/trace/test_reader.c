@@ -239,9 +239,9 @@ static void test_a_stream_is_taken_over(void **state)
   assert_int_equal(events[0].thread, 1);
   assert_int_equal(events[1].thread, 2);
   assert_int_equal(events[2].thread, 2);
-  assert_string_equal(hwi_trace_thread(trace, 1)->name, "first");
-  assert_int_equal(hwi_trace_thread(trace, 2)->tid, 502);
-  assert_false(hwi_trace_thread(trace, 3)->known);
+  assert_string_equal(hwi_trace_thread(trace, 1).name, "first");
+  assert_int_equal(hwi_trace_thread(trace, 2).tid, 502);
+  assert_false(hwi_trace_thread(trace, 3).known);
 }
 
 static void add_three_chunks(void)

@@ -53,6 +53,7 @@ static void *fill_window(void *argument)
     }
     if (!chunk)
       break;
+    hwi_writer_publish(chunk);
     memset(chunk + 1, (int)(stream + 1), bytes - sizeof *chunk);
     before = chunk;
     before_bytes = bytes;
