@@ -5,6 +5,7 @@
  * the time before there was one (boot.h) are the only ones that it never sees.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "heapwright/detail/entries.h"
@@ -325,4 +326,19 @@ int dlclose(void *handle)
   int result = hwi_real_dlclose(handle);
   hwi_record_unloaded();
   return result;
+}
+
+/* --- names of threads --- */
+
+/* No operation of an allocator either: many threads name themselves and are gone before anybody could look from outside. */
+__attribute__((visibility("default"))) int pthread_setname_np(pthread_t thread, const char *name);
+
+int pthread_setname_np(pthread_t thread, const char *name)
+{
+  if (!hwi_real_setname)
+    hwi_real_find();
+  int error = hwi_real_setname ? hwi_real_setname(thread, name) : ENOSYS;
+  if (!error && pthread_equal(thread, pthread_self()))
+    hwi_record_thread_name(name);
+  return error;
 }

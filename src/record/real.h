@@ -6,6 +6,7 @@
 #ifndef HWI_RECORD_REAL_H
 #define HWI_RECORD_REAL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +21,7 @@ typedef int hwi_posix_memalign_fn(void **to, size_t align, size_t size);
 typedef void *hwi_aligned_alloc_fn(size_t align, size_t size);
 typedef size_t hwi_usable_size_fn(void *block);
 typedef int hwi_dlclose_fn(void *handle);
+typedef int hwi_setname_fn(pthread_t thread, const char *name);
 
 /* By enum hw_entry. All NULL before they are found. Afterwards the functions of C are never NULL, but for those that are
  * another one in disguise (reallocarray, free_sized, free_aligned_sized): glibc's call realloc and free by name, which are
@@ -27,6 +29,7 @@ typedef int hwi_dlclose_fn(void *handle);
  * what they have. Operators that no library behind us defines stay NULL. */
 extern __attribute__((visibility("hidden"))) hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
+extern __attribute__((visibility("hidden"))) hwi_setname_fn *hwi_real_setname; /* NULL: this libc has none */
 
 /* The real function of an entry point as a function of `type`. */
 #define HWI_REAL(id, type) ((type *)hwi_real_function[HW_ENTRY_##id])

@@ -210,3 +210,12 @@ void hwi_record_unloaded(void)
   if (atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed))
     hwi_session_loader_returned();
 }
+
+void hwi_record_thread_name(const char *name)
+{
+  struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
+  if (!lane)
+    return;
+  hwi_stream_rename(lane, name);
+  hwi_stream_leave(lane);
+}

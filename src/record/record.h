@@ -48,6 +48,9 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
 /* After the real allocator returned NULL because it had no memory (or refused the arguments). */
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align);
 
+/* The calling thread is called `name` now (cut at 15 bytes). Unlike the rest, it is no event, and none is lost by it. */
+void hwi_record_thread_name(const char *name);
+
 /* dlclose returned: a library may be gone. */
 void hwi_record_unloaded(void);
 

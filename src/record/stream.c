@@ -119,6 +119,8 @@ static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane)
   put_thread(stream, lane);
 }
 
+static char first_name[HWI_OS_NAME_BYTES]; /* of the image's first thread, when it began */
+
 /* The thread's first record. The image's first thread has just begun the session, which takes more than to ask for a name. */
 static void introduce_thread(struct hwi_stream *stream)
 {
@@ -127,8 +129,11 @@ static void introduce_thread(struct hwi_stream *stream)
   if (stream->thread == 0 || !hwi_session.has_launcher) {
     hwi_os_thread_name(stream->name);
     hwi_os_thread_policy(&stream->policy, &stream->priority);
+    if (stream->thread == 0)
+      memcpy(first_name, stream->name, sizeof first_name);
   } else {
-    memset(stream->name, 0, sizeof stream->name);
+    memcpy(stream->name, first_name,
+           sizeof first_name); /* as the kernel does it, unless the one that made it was renamed */
     stream->policy = UNKNOWN_POLICY;
     stream->priority = 0;
   }
@@ -217,6 +222,15 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     lane->is_new_chunk = false;
   }
   return lane;
+}
+
+void hwi_stream_rename(struct hwi_lane *lane, const char *name)
+{
+  struct hwi_stream *self = hwi_stream_self;
+  size_t bytes = strnlen(name, sizeof self->name - 1);
+  memset(self->name, 0, sizeof self->name);
+  memcpy(self->name, name, bytes);
+  put_thread(self, lane);
 }
 
 void hwi_stream_thread_ends(void *argument)

@@ -45,6 +45,9 @@ static inline void hwi_stream_leave(struct hwi_lane *lane)
   lane->busy = 0;
 }
 
+/* The calling thread, which has entered `lane`, is called `name` from now on. */
+void hwi_stream_rename(struct hwi_lane *lane, const char *name);
+
 /* The calling thread, whose stream this is, is about to end: its name and policy are written once more, unless a launcher
  * looks after them. Events may still follow. */
 void hwi_stream_thread_ends(void *stream);

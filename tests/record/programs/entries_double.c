@@ -128,6 +128,11 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
   put_caller(caller);
 }
 
+void hwi_record_thread_name(const char *name)
+{
+  (void)name;
+}
+
 void hwi_record_unloaded(void)
 {
   if (is_on)
