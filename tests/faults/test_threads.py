@@ -91,3 +91,24 @@ def test_a_block_that_is_freed_is_the_next_one(compile_c, on_allocator):
     report = recording.report
     assert report["allocation_calls"] >= 1000000
     assert report["missed_frees"] == report["unmatched_frees"] == report["lost_events"] == 0
+
+
+def test_all_cheap_keys_are_taken(compile_c, check_counts_preload, tmp_path):
+    """libc callocs room for the values of keys from the 33rd on, so a value of the recorder's would add to the program's heap."""
+    source, library = tmp_path / "keys.c", tmp_path / "keys.so"
+    source.write_text("""
+#include <pthread.h>
+static __attribute__((constructor)) void take(void)
+{
+  pthread_key_t key;
+  for (int i = 0; i < 40; i++)
+    pthread_key_create(&key, 0);
+}
+""")
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", library], check=True)
+    program = compile_c(PROGRAMS / "thread_churn.c", "-pthread", "-Wl,--no-as-needed", library, name="thread_churn")
+    report = check_counts_preload([program, "200", "50", "131072", "4"]).report
+    assert report["threads"] == 201
+    second_level = 32 * 16  # what libc would calloc in each thread
+    assert not any(size["size"] == second_level for size in report["sizes"])
+    assert report["missed_frees"] == report["unmatched_frees"] == 0
