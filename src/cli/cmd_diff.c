@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/ranking.h"
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 #include "compare/compare.h"
 #include "report/units.h"
 #include "symbols/symbols.h"
@@ -14,7 +15,7 @@
 struct values {
   struct hwi_ranking ranking;
   struct hwi_reading reading;
-  const char *threshold;
+  const char *threshold, *suppressions;
   struct hwi_answer answer;
   bool exit_code;
 };
@@ -23,6 +24,7 @@ static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer 
 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
+    HWI_SUPPRESSING_OPTION(suppressions),
     {.name = "threshold",
      .kind = HWI_OPTION_TEXT,
      .off = offsetof(struct values, threshold),
@@ -96,11 +98,28 @@ static int compare(const struct values *values, const struct hwi_compare_options
   return status;
 }
 
+static int read_and_compare(const struct values *values, const struct hwi_compare_options *wanted, char **words)
+{
+  struct hwi_profile *profiles[HWI_SIDES] = {NULL, NULL};
+  int status = 0;
+  for (int side = 0; side < HWI_SIDES && status == 0; side++)
+    status = hwi_reading_profile(&values->reading, words[side], &profiles[side]);
+  if (status == 0)
+    status = compare(values, wanted, profiles);
+  for (int side = 0; side < HWI_SIDES; side++) {
+    if (profiles[side] != NULL)
+      hwi_profile_destroy(profiles[side]);
+  }
+  return status;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   struct values chosen = *(const struct values *)given;
   const struct values *values = &chosen;
   int status = hwi_ranking_check(&values->ranking);
+  if (status == 0)
+    status = hwi_suppressing_check(values->suppressions, values->ranking.report.leaks);
   if (status == 0)
     status = hwi_reading_check(&values->reading);
   if (status == 0)
@@ -114,15 +133,12 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_TROUBLE,
                     "--threshold takes a size such as 4096, 64K or 1MB, or a percentage such as 5%%, not '%s'",
                     values->threshold);
-  struct hwi_profile *profiles[HWI_SIDES] = {NULL, NULL};
-  for (int side = 0; side < HWI_SIDES && status == 0; side++)
-    status = hwi_reading_profile(&values->reading, words[side], &profiles[side]);
+  struct hwi_suppressions suppressions;
+  status = hwi_suppressing_begin(&suppressions, values->suppressions);
+  wanted.suppressions = values->suppressions != NULL ? &suppressions : NULL;
   if (status == 0)
-    status = compare(values, &wanted, profiles);
-  for (int side = 0; side < HWI_SIDES; side++) {
-    if (profiles[side] != NULL)
-      hwi_profile_destroy(profiles[side]);
-  }
+    status = read_and_compare(values, &wanted, words);
+  hwi_suppressing_end(&suppressions, status != HWI_EXIT_TROUBLE);
   return status;
 }
 

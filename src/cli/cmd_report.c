@@ -2,10 +2,12 @@
 #include "cli/answer.h"
 #include "cli/ranking.h"
 #include "cli/reading.h"
+#include "cli/suppressing.h"
 #include "symbols/symbols.h"
 
 struct values {
   struct hwi_ranking ranking;
+  const char *suppressions;
   struct hwi_answer answer;
   struct hwi_reading reading;
 };
@@ -14,16 +16,19 @@ static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer 
 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
+    HWI_SUPPRESSING_OPTION(suppressions),
     HWI_READING_OPTIONS(reading),
     HWI_ANSWER_OPTIONS(answer),
     {0},
 };
 
 static int print_report(const struct values *values, const struct hwi_profile *profile, struct hwi_symbols *symbols,
-                        FILE *out)
+                        struct hwi_suppressions *suppressions, FILE *out)
 {
-  struct hwi_report report = {
-      .profile = profile, .names = hwi_reading_names(symbols), .options = hwi_ranking_options(&values->ranking)};
+  struct hwi_report report = {.profile = profile,
+                              .names = hwi_reading_names(symbols),
+                              .options = hwi_ranking_options(&values->ranking),
+                              .suppressions = suppressions->path != NULL ? suppressions : NULL};
   struct hwi_error error = {0};
   int status;
   if (values->answer.format == HWI_FORMAT_JSON) {
@@ -36,7 +41,7 @@ static int print_report(const struct values *values, const struct hwi_profile *p
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-static int report_on(const struct values *values, const char *path, FILE *out)
+static int report_on(const struct values *values, const char *path, struct hwi_suppressions *suppressions, FILE *out)
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
@@ -45,7 +50,7 @@ static int report_on(const struct values *values, const char *path, FILE *out)
     return status;
   status = hwi_reading_symbols(&values->reading, &symbols);
   if (status == 0) {
-    status = print_report(values, profile, symbols, out);
+    status = print_report(values, profile, symbols, suppressions, out);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);
@@ -57,6 +62,8 @@ static int run(const void *given, int word_count, char **words)
   struct values values = *(const struct values *)given;
   int status = hwi_ranking_check(&values.ranking);
   if (status == 0)
+    status = hwi_suppressing_check(values.suppressions, values.ranking.report.leaks);
+  if (status == 0)
     status = hwi_reading_check(&values.reading);
   if (status == 0)
     status = hwi_answer_check(&values.answer);
@@ -64,11 +71,17 @@ static int run(const void *given, int word_count, char **words)
     return status;
   if (word_count > 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "report takes one trace, not %d; '%s' is one too many", word_count, words[1]);
+  struct hwi_suppressions suppressions;
   struct hwi_answer_file to;
-  status = hwi_answer_open(&to, values.answer.path);
-  if (status != 0)
-    return status;
-  return hwi_answer_close(&to, report_on(&values, word_count == 1 ? words[0] : ".", to.out));
+  status = hwi_suppressing_begin(&suppressions, values.suppressions);
+  if (status == 0)
+    status = hwi_answer_open(&to, values.answer.path);
+  if (status == 0) {
+    status = report_on(&values, word_count == 1 ? words[0] : ".", &suppressions, to.out);
+    status = hwi_answer_close(&to, status);
+  }
+  hwi_suppressing_end(&suppressions, status == 0);
+  return status;
 }
 
 const struct hwi_command hwi_command_report = {

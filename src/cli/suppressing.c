@@ -1,6 +1,13 @@
 /* suppressing.c - the option --suppressions of commands that look at what is left at the end */
 #include "cli/suppressing.h"
 
+int hwi_suppressing_check(const char *path, bool leaks)
+{
+  if (path == NULL || leaks)
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE, "--suppressions is about what is left at the end: say --leaks, too");
+}
+
 int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *path)
 {
   *suppressions = (struct hwi_suppressions){0};

@@ -15,6 +15,9 @@
    .help = "known leaks, which do not count: lines leak:PATTERN, as for LeakSanitizer"}
 /* clang-format on */
 
+/* Of commands that look at what is left only with --leaks: 0, or an exit status where it is not given. */
+int hwi_suppressing_check(const char *path, bool leaks);
+
 /* Reads the file named; nothing where it is NULL. 0, or an exit status, worded on stderr. To be ended with
  * hwi_suppressing_end in either case. */
 int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *path);

@@ -139,16 +139,17 @@ bool hwi_comparison_grew(const struct hwi_comparison *comparison)
 /* --- the comparison --- */
 
 static int init_side(struct hwi_compare_side *side, const struct hwi_profile *profile, const struct hwi_names *names,
-                     const struct hwi_report_options *options, struct hwi_error *error)
+                     const struct hwi_compare_options *options, struct hwi_error *error)
 {
-  side->report = (struct hwi_report){.profile = profile, .names = *names, .options = *options};
+  side->report = (struct hwi_report){.profile = profile, .names = *names, .options = options->report};
   side->report.options.min_calls = 0; /* of a row, not of what happens to be of it here */
   int status = hwi_named_frames_init(&side->frames, &side->report, error);
   if (status < 0)
     return status;
   side->runtime.frames = &side->frames;
+  side->runtime.suppressions = options->suppressions;
   const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &side->runtime};
-  return hwi_selection_init(&side->selection, &side->report, options->leaks ? &filter : NULL, error);
+  return hwi_selection_init(&side->selection, &side->report, options->report.leaks ? &filter : NULL, error);
 }
 
 static int make_rows(struct hwi_comparison *comparison, struct hwi_error *error)
@@ -175,7 +176,7 @@ int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *con
   *comparison = (struct hwi_comparison){.options = options, .cost = hwi_report_cost(&options->report)};
   int status = HW_OK;
   for (int i = 0; i < HWI_SIDES && status == HW_OK; i++) {
-    status = init_side(&comparison->sides[i], profiles[i], names, &options->report, error);
+    status = init_side(&comparison->sides[i], profiles[i], names, options, error);
     comparison->all[i] = hwi_amount_of_run(&profiles[i]->totals);
   }
   if (status < 0)

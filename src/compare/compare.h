@@ -16,6 +16,7 @@
 enum { HWI_OLD = 0, HWI_NEW = 1, HWI_SIDES = 2 };
 
 struct hwi_compare_options {
+  struct hwi_suppressions *suppressions; /* with `leaks`: known ones, left out of both sides; NULL: none */
   struct hwi_report_options
       report;                  /* `top` and `min_calls` are about rows, a row's calls being those of the larger side */
   bool has_threshold, percent; /* changes of the cost up to the threshold are left out ... */

@@ -142,6 +142,8 @@ static void write_comparison(struct writer *writer)
   for (int side = 0; side < HWI_SIDES; side++)
     write_run(json, side_keys[side], comparison->sides[side].report.profile);
   write_change(json, "change", comparison->all);
+  if (comparison->options->suppressions != NULL)
+    hwi_json_suppressions(json, comparison->options->suppressions);
   hwi_json_bool(json, "grew", hwi_comparison_grew(comparison));
   hwi_json_number(json, "changed", comparison->changed_count);
   hwi_json_number(json, "with_few_calls", comparison->few_calls_count);

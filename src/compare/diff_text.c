@@ -388,6 +388,8 @@ int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *
   }
   if (status == HW_OK)
     status = print_rows(&printer, error);
+  if (status == HW_OK && comparison->options->suppressions != NULL)
+    hwi_text_suppressions(&printer.texts[HWI_NEW], comparison->options->suppressions);
   for (int side = 0; side < HWI_SIDES; side++) {
     hwi_text_frames_release(&printer.frames[side]);
     hwi_linked_in_release(&printer.texts[side].linked_in);

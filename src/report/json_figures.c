@@ -34,3 +34,19 @@ void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)
   hwi_json_number(json, "live_bytes", amount->live_bytes);
   hwi_json_number(json, "live_blocks", amount->live_blocks);
 }
+
+void hwi_json_suppressions(struct hwi_json *json, const struct hwi_suppressions *suppressions)
+{
+  hwi_json_begin_array(json, "suppressions");
+  for (size_t i = 0; i < suppressions->count; i++) {
+    const struct hwi_suppression *item = &suppressions->items[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "pattern", item->pattern);
+    hwi_json_number(json, "line", item->line);
+    hwi_json_number(json, "stacks", item->stacks);
+    hwi_json_number(json, "blocks", item->blocks);
+    hwi_json_number(json, "bytes", item->bytes);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}

@@ -4,6 +4,7 @@
 
 #include "report/json.h"
 #include "report/selection.h"
+#include "report/suppressions.h"
 
 /* The words of --cost and --by, in the order of enum hwi_cost and enum hwi_by; ended by NULL. */
 extern const char *const hwi_cost_names[], *const hwi_by_names[];
@@ -11,5 +12,8 @@ extern const char *const hwi_cost_names[], *const hwi_by_names[];
 /* Into the object begun last. */
 void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals);
 void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount);
+
+/* The array `suppressions`: each line of the list with what it matched. */
+void hwi_json_suppressions(struct hwi_json *json, const struct hwi_suppressions *suppressions);
 
 #endif

@@ -43,13 +43,22 @@ bool hwi_pattern_matches(const char *pattern, size_t pattern_bytes, const char *
   }
 }
 
-bool hwi_patterns_match(const char *rules, const char *text)
+const char *hwi_pattern_of_rule(const char *rule, size_t rule_bytes, size_t *pattern_bytes)
 {
   static const char kind[] = "leak:";
+  enum { KIND_BYTES = sizeof kind - 1 };
+  if (rule_bytes <= KIND_BYTES || memcmp(rule, kind, KIND_BYTES) != 0)
+    return NULL;
+  *pattern_bytes = rule_bytes - KIND_BYTES;
+  return rule + KIND_BYTES;
+}
+
+bool hwi_patterns_match(const char *rules, const char *text)
+{
   while (*rules != '\0') {
-    size_t bytes = strcspn(rules, "\n");
-    if (bytes > sizeof kind - 1 && memcmp(rules, kind, sizeof kind - 1) == 0 &&
-        hwi_pattern_matches(rules + sizeof kind - 1, bytes - (sizeof kind - 1), text))
+    size_t bytes = strcspn(rules, "\n"), pattern_bytes;
+    const char *pattern = hwi_pattern_of_rule(rules, bytes, &pattern_bytes);
+    if (pattern != NULL && hwi_pattern_matches(pattern, pattern_bytes, text))
       return true;
     rules += bytes + (rules[bytes] == '\n');
   }

@@ -11,6 +11,9 @@
 
 bool hwi_pattern_matches(const char *pattern, size_t pattern_bytes, const char *text);
 
+/* The pattern of a rule, within it; NULL: it is none. */
+const char *hwi_pattern_of_rule(const char *rule, size_t rule_bytes, size_t *pattern_bytes);
+
 /* Whether any of the rules matches. */
 bool hwi_patterns_match(const char *rules, const char *text);
 

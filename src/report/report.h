@@ -56,6 +56,7 @@ struct hwi_report {
   const struct hwi_profile *profile;
   struct hwi_names names;
   struct hwi_report_options options;
+  struct hwi_suppressions *suppressions; /* with `leaks`: what a user's list leaves out; gets the counts. NULL: none */
 };
 
 /* Both return 0 or a negative status (no memory); whether writing worked is for the caller to ask of the stream. */

@@ -370,6 +370,8 @@ static void write_question(struct writer *writer)
   hwi_json_number(json, "live_blocks", writer->runtime.amount.live_blocks);
   hwi_json_number(json, "live_bytes", writer->runtime.amount.live_bytes);
   hwi_json_end_object(json);
+  if (writer->report->suppressions != NULL)
+    hwi_json_suppressions(json, writer->report->suppressions);
 }
 
 static int write_report(struct writer *writer, struct hwi_error *error)
@@ -403,6 +405,7 @@ int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error
     return status;
   }
   writer.runtime.frames = &writer.frames;
+  writer.runtime.suppressions = report->suppressions;
   const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &writer.runtime};
   status = hwi_selection_init(&writer.selection, report, report->options.leaks ? &filter : NULL, error);
   if (status == HW_OK)

@@ -11,17 +11,17 @@
 /* One line, ended by NUL and without blanks around it. */
 static int add_line(struct hwi_suppressions *suppressions, const char *text, unsigned line, struct hwi_error *error)
 {
-  static const char kind[] = "leak:";
+  size_t pattern_bytes;
   if (*text == '\0' || *text == '#')
     return HW_OK;
-  if (strncmp(text, kind, sizeof kind - 1) != 0 || text[sizeof kind - 1] == '\0')
+  const char *pattern = hwi_pattern_of_rule(text, strlen(text), &pattern_bytes);
+  if (pattern == NULL)
     return hwi_error_set(error, HW_ERR_USAGE, "%s, line %u: '%.100s' is no 'leak:PATTERN'", suppressions->path, line,
                          text);
   if (!hwi_grow((void **)&suppressions->items, &suppressions->room, suppressions->count + 1,
                 sizeof *suppressions->items))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the suppressions of %s", suppressions->path);
-  suppressions->items[suppressions->count++] =
-      (struct hwi_suppression){.pattern = text + sizeof kind - 1, .line = line};
+  suppressions->items[suppressions->count++] = (struct hwi_suppression){.pattern = pattern, .line = line};
   return HW_OK;
 }
 

@@ -114,6 +114,10 @@ void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selec
   hwi_line_printf(&text->line, " the runtime's own (libc, libstdc++, loader): %s in ",
                   hwi_bytes_text(text->runtime->amount.live_bytes).text);
   hwi_line_counted(&text->line, text->runtime->amount.live_blocks, "block");
+  if (text->runtime->suppressions != NULL) {
+    hwi_line_printf(&text->line, "; suppressed: %s in ", hwi_bytes_text(text->runtime->suppressed.live_bytes).text);
+    hwi_line_counted(&text->line, text->runtime->suppressed.live_blocks, "block");
+  }
   hwi_text_end_wrapped(text, 4, HWI_PLAIN);
 }
 
@@ -185,7 +189,7 @@ bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost,
 static int print_selected(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error)
 {
   const struct hwi_report_options *options = &text->report->options;
-  struct hwi_runtime_blocks runtime = {.frames = frames};
+  struct hwi_runtime_blocks runtime = {.frames = frames, .suppressions = text->report->suppressions};
   struct hwi_selection selection;
   const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &runtime};
   int status = hwi_selection_init(&selection, text->report, options->leaks ? &filter : NULL, error);
@@ -196,6 +200,8 @@ static int print_selected(struct hwi_text *text, struct hwi_named_frames *frames
     status = hwi_text_stacks(text, &selection, frames, error);
   else
     status = hwi_text_groups(text, &selection, frames, error);
+  if (options->leaks && text->report->suppressions != NULL)
+    hwi_text_suppressions(text, text->report->suppressions);
   hwi_selection_release(&selection);
   return status;
 }

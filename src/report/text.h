@@ -51,6 +51,9 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
                          size_t cells);
 void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
                            size_t cells);
+
+/* What each line of the user's list matched. */
+void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions);
 void hwi_text_threads(struct hwi_text *text);
 void hwi_text_sizes(struct hwi_text *text);
 void hwi_text_images(struct hwi_text *text);
