@@ -14,6 +14,7 @@ struct hwi_unseen_process {
   uint32_t pid;
   uint64_t start;
   uint32_t last_look; /* when it was last there */
+  bool was_without;   /* the recorder, at that look */
   bool is_counted;
 };
 
@@ -32,14 +33,17 @@ static void judge(struct hwi_unseen *unseen, uint32_t pid)
   if (!start || is_over)
     return;
   struct hwi_unseen_process *known = find(unseen, pid, start);
+  bool is_without = hwi_process_maps_library(pid, HWI_RECORDER_NAME) == 0;
   if (known) {
-    known->last_look = unseen->look;
-    if (!known->is_counted && hwi_process_maps_library(pid, HWI_RECORDER_NAME) == 0) {
+    if (is_without && known->was_without && !known->is_counted) {
       known->is_counted = true;
       unseen->unseen++;
     }
+    known->last_look = unseen->look;
+    known->was_without = is_without;
   } else if (hwi_grow((void **)&unseen->known, &unseen->capacity, unseen->count + 1, sizeof *unseen->known)) {
-    unseen->known[unseen->count++] = (struct hwi_unseen_process){.pid = pid, .start = start, .last_look = unseen->look};
+    unseen->known[unseen->count++] =
+        (struct hwi_unseen_process){.pid = pid, .start = start, .last_look = unseen->look, .was_without = is_without};
   }
 }
 

@@ -1,7 +1,7 @@
 /* unseen.h - counts descendants that run without the recorder (env -i, sudo, static programs)
  *
- * A process is judged when it has been there for two looks, since it takes a moment to load; one that ends sooner is not
- * noticed.
+ * A process counts when it was without the recorder at two looks in a row: one look may find it between its exec and the
+ * loading of its libraries, early or late in its life. One that ends sooner is not noticed.
  */
 #ifndef HWI_LAUNCH_UNSEEN_H
 #define HWI_LAUNCH_UNSEEN_H

@@ -1,0 +1,92 @@
+/* test_unseen.c - a process counts as unseen when it stays without the recorder, not when one look finds it loading
+ *
+ * Breaks if a child that has just called exec is taken for one that cannot be recorded.
+ */
+#include "launch/unseen.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/preload.h"
+
+enum { MAPPED_BYTES = 4096 };
+
+static char library[64];
+static int orders[2], answers[2];
+
+static int begin(void **state)
+{
+  (void)state;
+  char folder[] = "/tmp/heapwright-test-unseen-XXXXXX";
+  assert_non_null(mkdtemp(folder));
+  snprintf(library, sizeof library, "%s/%s", folder, HWI_RECORDER_NAME);
+  int fd = open(library, O_RDWR | O_CREAT, 0600);
+  assert_int_equal(ftruncate(fd, MAPPED_BYTES), 0);
+  close(fd);
+  return pipe(orders) | pipe(answers);
+}
+
+/* A process that has a file of the recorder's name mapped, or not, as it is told: 'm' or 'u'. */
+static void obey(void)
+{
+  char order;
+  void *at = MAP_FAILED;
+  int fd = open(library, O_RDONLY);
+  close(orders[1]);
+  while (read(orders[0], &order, 1) == 1) {
+    if (order == 'm')
+      at = mmap(NULL, MAPPED_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+    else if (at != MAP_FAILED)
+      munmap(at, MAPPED_BYTES);
+    (void)!write(answers[1], &order, 1);
+  }
+  _exit(0);
+}
+
+static uint32_t look_when(struct hwi_unseen *unseen, char order)
+{
+  char answer;
+  assert_int_equal(write(orders[1], &order, 1), 1);
+  assert_int_equal(read(answers[0], &answer, 1), 1);
+  hwi_unseen_look(unseen, (uint32_t)getpid());
+  return unseen->unseen;
+}
+
+static void one_look_proves_nothing(void **state)
+{
+  (void)state;
+  struct hwi_unseen unseen = {0};
+  pid_t child = fork();
+  if (child == 0)
+    obey();
+  static const struct {
+    char order;
+    uint32_t count;
+  } looks[] = {{'u', 0}, {'m', 0}, {'u', 0}, {'m', 0}, {'u', 0}, {'u', 1}, {'u', 1}, {'m', 1}, {'u', 1}, {'u', 1}};
+  for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+    assert_int_equal(look_when(&unseen, looks[i].order), looks[i].count);
+  hwi_unseen_release(&unseen);
+  close(orders[1]);
+  waitpid(child, NULL, 0);
+}
+
+static int end(void **state)
+{
+  (void)state;
+  return unlink(library);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_look_proves_nothing)};
+  return cmocka_run_group_tests(tests, begin, end);
+}
