@@ -17,6 +17,11 @@ static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
     HWI_SUPPRESSING_OPTION(suppressions),
+    {.name = "lifetimes",
+     .kind = HWI_OPTION_ON,
+     .off = offsetof(struct values, ranking.report.lifetimes),
+     .help = "how long blocks live, stack by stack: freed at once, in less than 1 ms, 1 s,\n"
+             "1 min, later, or never"},
     HWI_READING_OPTIONS(reading),
     HWI_ANSWER_OPTIONS(answer),
     {0},

@@ -13,6 +13,12 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   if (report->leaks && !by_stack)
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks needs stacks: group by stack, function, file, line or module; or use "
                                       "--cost live");
+  if (report->lifetimes && report->by != HWI_BY_STACK)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--lifetimes shows stacks: leave --by out");
+  if (report->lifetimes && report->thread != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "--lifetimes is known of whole stacks, whichever thread allocated: leave --thread "
+                    "out");
   return 0;
 }
 

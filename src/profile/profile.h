@@ -44,18 +44,31 @@ struct hwi_profile_module {
   uint64_t start, end, bias;
 };
 
+/* How long blocks live: a block is in the first of these that is true of it. */
+enum hwi_lifetime {
+  HWI_LIFETIME_TEMPORARY = 0, /* freed before its thread's next allocation, however late */
+  HWI_LIFETIME_BELOW_1MS,
+  HWI_LIFETIME_BELOW_1S,
+  HWI_LIFETIME_BELOW_1MIN,
+  HWI_LIFETIME_LONGER,
+  HWI_LIFETIME_UNTIL_END, /* never freed */
+  HWI_LIFETIMES
+};
+enum { HWI_LIFETIMES_ENDED = HWI_LIFETIME_UNTIL_END }; /* the first of them: of blocks that were freed */
+
 struct hwi_stack {
   uint64_t calls, bytes; /* allocations and their requested bytes */
   uint64_t usable;       /* sum of usable sizes */
   uint64_t free_calls, temporary_calls, failed_calls;
-  uint64_t live_blocks, live_bytes; /* at the end */
-  uint64_t peak_blocks, peak_bytes; /* at the run's peak */
-  uint64_t own_peak_bytes;          /* its own maximum */
-  uint64_t first_ns, last_ns;       /* of its allocations */
-  uint64_t smallest, largest;       /* block sizes */
-  uint32_t frame;                   /* the innermost one, an index into frames; 0: the stack is unknown */
-  uint32_t depth;                   /* frames, cut ones not counted */
-  uint8_t entry;                    /* enum hw_entry */
+  uint64_t live_blocks, live_bytes;  /* at the end */
+  uint64_t peak_blocks, peak_bytes;  /* at the run's peak */
+  uint64_t own_peak_bytes;           /* its own maximum */
+  uint64_t first_ns, last_ns;        /* of its allocations */
+  uint64_t smallest, largest;        /* block sizes */
+  uint64_t lifetimes[HWI_LIFETIMES]; /* blocks; together the calls, less the blocks whose free was missed */
+  uint32_t frame;                    /* the innermost one, an index into frames; 0: the stack is unknown */
+  uint32_t depth;                    /* frames, cut ones not counted */
+  uint8_t entry;                     /* enum hw_entry */
 };
 
 /* Block sizes of one stack: the most frequent ones at the peak are shown. */

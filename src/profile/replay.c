@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "profile/lifetimes.h"
 #include "trace/grow.h"
 
 enum { LOOK_AHEAD = 48 };
@@ -62,10 +63,10 @@ static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image
     return hwi_replay_image_free_unknown(image, event->address, replay->now_ns - image->offset_ns);
   struct hwi_cell *cell = hwi_tally_cell(tally, slot->cell);
   struct hwi_thread_tally *owner = &tally->threads[cell->thread];
-  if (owner->last_address == event->address) { /* the owner's latest block */
-    cell->temporary_calls++;
-    image->totals.temporary_calls++;
-  }
+  bool is_temporary = owner->last_address == event->address; /* the owner's latest block */
+  cell->temporary_calls += is_temporary;
+  image->totals.temporary_calls += is_temporary;
+  tally->stacks[cell->stack].ended[hwi_lifetime_of(is_temporary, replay->now_ns - slot->born_ns)]++;
   tally->threads[thread].foreign_frees += cell->thread != thread;
   uncount_block(replay, image, slot, cell);
   hwi_live_remove(&image->live, slot);
@@ -122,7 +123,7 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   if (!slot)
     return false;
   uint64_t size = event->size;
-  *slot = (struct hwi_live_slot){event->address, cell_number, hwi_replay_rounding(event)};
+  *slot = (struct hwi_live_slot){event->address, replay->now_ns, cell_number, hwi_replay_rounding(event)};
   image->live.count++;
   uint64_t usable = hwi_replay_usable(image, size, slot->rounding);
 

@@ -77,6 +77,8 @@ static bool fill_stacks(struct hwi_result *result)
     struct hwi_stack *stack = &stacks[s];
     stack->free_calls = stack->calls - stack->live_blocks - from->missed_frees;
     stack->failed_calls = from->failed_calls;
+    memcpy(stack->lifetimes, from->ended, sizeof from->ended);
+    stack->lifetimes[HWI_LIFETIME_UNTIL_END] = stack->live_blocks;
     stack->own_peak_bytes = from->own_peak_bytes;
     stack->first_ns = from->first_ns;
     stack->last_ns = from->last_ns;

@@ -40,6 +40,7 @@ struct hwi_report_options {
   uint64_t min_calls; /* stacks with fewer calls are left out */
   const char *thread; /* only what threads of this name (with * and ?) or id allocated; NULL: all */
   bool leaks;         /* what is live at the end, without the runtime's own blocks */
+  bool lifetimes;     /* how long blocks live instead of the ranking's figures */
   bool all_frames;    /* do not fold */
 };
 

@@ -7,6 +7,7 @@
 #include "report/json.h"
 #include "report/json_figures.h"
 #include "report/json_frames.h"
+#include "report/lifetimes.h"
 #include "report/linked_in.h"
 #include "report/report.h"
 #include "report/runtime_blocks.h"
@@ -150,6 +151,7 @@ static void write_run(struct writer *writer)
   struct hwi_json *json = &writer->json;
   const struct hwi_profile *profile = writer->profile;
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
+  uint64_t lifetimes[HWI_LIFETIMES];
   hwi_json_text(json, "schema", SCHEMA);
   if (image != NULL) {
     hwi_json_text(json, "trace", image->info->path);
@@ -160,6 +162,8 @@ static void write_run(struct writer *writer)
   hwi_json_number(json, "threads", profile->thread_count);
   hwi_json_totals(json, &profile->totals);
   write_evidence(json, profile);
+  hwi_lifetimes_of_run(profile, lifetimes);
+  hwi_json_lifetimes(json, lifetimes);
   hwi_json_begin_array(json, "images");
   for (uint32_t i = 0; i < profile->image_count; i++)
     write_image(json, &profile->images[i], writer->linked_in.texts[i]);
@@ -278,6 +282,7 @@ static void write_whole_stack(struct hwi_json *json, const struct hwi_stack *sta
   hwi_json_number(json, "largest", stack->largest);
   hwi_json_number(json, "first_ns", stack->first_ns);
   hwi_json_number(json, "last_ns", stack->last_ns);
+  hwi_json_lifetimes(json, stack->lifetimes);
 }
 
 static void write_stack(struct writer *writer, struct hwi_json_frames *frames, uint32_t number)

@@ -196,7 +196,9 @@ static int print_selected(struct hwi_text *text, struct hwi_named_frames *frames
   if (status < 0)
     return status;
   text->runtime = options->leaks ? &runtime : NULL;
-  if (options->by == HWI_BY_STACK)
+  if (options->lifetimes)
+    hwi_text_lifetimes(text, &selection, frames);
+  else if (options->by == HWI_BY_STACK)
     status = hwi_text_stacks(text, &selection, frames, error);
   else
     status = hwi_text_groups(text, &selection, frames, error);
@@ -250,7 +252,7 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   hwi_text_notes(&text);
   hwi_text_chart(&text);
   const struct hwi_report_options *options = &report->options;
-  if (options->by == HWI_BY_STACK && !options->leaks && options->thread == NULL)
+  if (options->by == HWI_BY_STACK && !options->leaks && options->thread == NULL && !options->lifetimes)
     status = hwi_text_findings(&text, error);
   hwi_text_rss(&text);
   if (text.counted > 1)

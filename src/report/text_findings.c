@@ -9,7 +9,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "report/cxx_name.h"
 #include "report/text.h"
 
 enum {
@@ -22,6 +21,7 @@ enum {
   CHURN_CALLS_MIN = 10000,
   THREADS_SHOWN = 3,
   LABEL_CELLS = 13,
+  WHO_CELLS = 83,
 };
 static const uint64_t GROWTH_NS_MIN = UINT64_C(1000000000); /* a shorter run is all start */
 
@@ -48,28 +48,10 @@ static void end_finding(struct findings *findings)
   hwi_text_end_wrapped(findings->text, LABEL_CELLS, HWI_PLAIN);
 }
 
-/* "TrackStore::add (tracks.cpp:88)": the frame that wanted the memory. */
+/* "TrackStore::add (tracks.cpp:88)" */
 static void add_who(struct findings *findings, uint32_t stack)
 {
-  enum { NAME_CELLS = 48, PLACE_CELLS = 32 };
-  struct hwi_line *line = &findings->text->line;
-  const char *ellipsis = hwi_style_ellipsis(findings->text->style);
-  uint32_t first = 0, last = 0;
-  if (hwi_named_frames_load(findings->frames, stack, NULL) == HW_OK)
-    hwi_named_frames_trim(findings->frames, &first, &last);
-  if (first == last || findings->frames->items[first].symbol == NULL) {
-    hwi_line_puts(line, "a stack that is not known");
-    return;
-  }
-  const struct hwi_shown_frame *frame = &findings->frames->items[first];
-  const char *module = hwi_base_name(hwi_module_path(findings->text->profile, frame->module));
-  hwi_cxx_name_add(line, frame->symbol->function != NULL ? frame->symbol->function : "??", NAME_CELLS, ellipsis);
-  hwi_line_puts(line, " (");
-  if (frame->symbol->file != NULL)
-    hwi_line_path(line, hwi_base_name(frame->symbol->file), frame->symbol->line, PLACE_CELLS, ellipsis);
-  else
-    hwi_line_path(line, frame->module != 0 ? module : "no module", 0, PLACE_CELLS, ellipsis);
-  hwi_line_puts(line, ")");
+  hwi_text_who(findings->text, findings->frames, stack, WHO_CELLS);
 }
 
 /* --- grows --- */

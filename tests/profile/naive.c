@@ -84,6 +84,21 @@ void naive_solve(struct naive *naive)
   }
 }
 
+/* The place in the order of enum hwi_lifetime of a block whose free was not missed. */
+static int lifetime(const struct naive *naive, const struct naive_event *e)
+{
+  static const uint64_t below_ns[] = {1000000, 1000000000, 60000000000};
+  if (e->death == NAIVE_NONE)
+    return 5;
+  if (e->temporary)
+    return 0;
+  uint64_t ns = naive->events[e->death].ns - e->ns;
+  for (int i = 0; i < 3; i++)
+    if (ns < below_ns[i])
+      return 1 + i;
+  return 4;
+}
+
 struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter)
 {
   struct naive_sum sum = {0};
@@ -102,6 +117,7 @@ struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter
     sum.failed += e->kind == NAIVE_FAILED;
     if (e->kind != NAIVE_ALLOC)
       continue;
+    sum.lifetimes[lifetime(naive, e)] += !e->missed;
     if (!sum.calls || e->size < sum.smallest)
       sum.smallest = e->size;
     if (e->size > sum.largest)

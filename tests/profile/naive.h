@@ -42,6 +42,7 @@ struct naive_sum {
   uint64_t peak_blocks, peak_bytes;         /* at the run's peak */
   uint64_t own_peak_bytes, own_peak_blocks; /* their own maxima */
   uint64_t first_ns, last_ns, smallest, largest;
+  uint64_t lifetimes[6]; /* in the order of enum hwi_lifetime */
 };
 
 void naive_add(struct naive *naive, struct naive_event event);

@@ -298,6 +298,7 @@ static void check_stacks(const struct hwi_profile *p)
     assert_int_equal(s->last_ns, sum.last_ns);
     assert_int_equal(s->smallest, sum.smallest);
     assert_int_equal(s->largest, sum.largest);
+    assert_memory_equal(s->lifetimes, sum.lifetimes, sizeof s->lifetimes);
     assert_int_equal(s->entry, HW_ENTRY_MALLOC);
     peak += s->peak_bytes;
   }

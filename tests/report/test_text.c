@@ -129,6 +129,17 @@ static void one_thread(void **state)
   assert_looks_like("thread");
 }
 
+static void lifetimes(void **state)
+{
+  (void)state;
+  memcpy(sample.stacks[1].lifetimes, (const uint64_t[HWI_LIFETIMES]){4, 23000, 101, 3},
+         sizeof sample.stacks[1].lifetimes);
+  memcpy(sample.stacks[2].lifetimes, (const uint64_t[HWI_LIFETIMES]){0, 0, 0, 0, 0, 1},
+         sizeof sample.stacks[2].lifetimes);
+  report.options.lifetimes = true;
+  assert_looks_like("lifetimes");
+}
+
 static void few_calls_are_summed(void **state)
 {
   (void)state;
@@ -245,6 +256,7 @@ int main(void)
       cmocka_unit_test_setup(groups, begin),
       cmocka_unit_test_setup(costs, begin),
       cmocka_unit_test_setup(one_thread, begin),
+      cmocka_unit_test_setup(lifetimes, begin),
       cmocka_unit_test_setup(few_calls_are_summed, begin),
       cmocka_unit_test_setup(troubles, begin),
       cmocka_unit_test_setup(a_run_of_several_processes, begin),

@@ -1,0 +1,18 @@
+/* lifetimes.h - how long blocks live, in logarithmic steps */
+#ifndef HWI_PROFILE_LIFETIMES_H
+#define HWI_PROFILE_LIFETIMES_H
+
+#include "profile/profile.h"
+
+#define HWI_NS_A_MS UINT64_C(1000000)
+#define HWI_NS_A_SECOND UINT64_C(1000000000)
+#define HWI_NS_A_MINUTE (60 * HWI_NS_A_SECOND)
+
+/* Of a block that was freed after `ns`. On the hot path: without a branch. */
+static inline enum hwi_lifetime hwi_lifetime_of(bool is_temporary, uint64_t ns)
+{
+  unsigned steps = (ns >= HWI_NS_A_MS) + (ns >= HWI_NS_A_SECOND) + (ns >= HWI_NS_A_MINUTE);
+  return (enum hwi_lifetime)(is_temporary ? HWI_LIFETIME_TEMPORARY : HWI_LIFETIME_BELOW_1MS + steps);
+}
+
+#endif
