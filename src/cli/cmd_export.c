@@ -16,6 +16,7 @@
 struct values {
   struct hwi_report_options report;
   const char *output, *format, *table;
+  uint64_t event_stacks;
   struct hwi_reading reading;
 };
 
@@ -44,6 +45,11 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, table),
      .value = "NAME",
      .help = "csv: which table (default: stacks)"},
+    {.name = "events",
+     .kind = HWI_OPTION_COUNT,
+     .off = offsetof(struct values, event_stacks),
+     .value = "N",
+     .help = "chrome: every allocation of the N costliest stacks, too (default: 0)"},
     HWI_CHOOSING_OPTIONS(report),
     HWI_READING_OPTIONS(reading),
     {0},
@@ -82,8 +88,11 @@ static int find_format(const struct values *values, const struct hwi_export_form
                   values->output);
 }
 
-static int check_table(const struct values *values, const struct hwi_export_format *format)
+/* Options that only some formats have. */
+static int check_options(const struct values *values, const struct hwi_export_format *format)
 {
+  if (values->event_stacks != 0 && format != &hwi_export_chrome)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--events is for chrome; %s has no use for it", format->name);
   if (values->table == NULL)
     return 0;
   if (format != &hwi_export_csv)
@@ -186,6 +195,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
         .report = {.profile = profile, .names = hwi_reading_names(symbols), .options = values->report},
         .replay = {replay, &source},
         .table = values->table,
+        .event_stacks = values->event_stacks,
     };
     status = write_file(values, format, &request);
     hwi_symbols_destroy(symbols);
@@ -203,7 +213,7 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_TROUBLE, "export takes one trace, not %d; '%s' is one too many", word_count, words[1]);
   int status = find_format(values, &format);
   if (status == 0)
-    status = check_table(values, format);
+    status = check_options(values, format);
   if (status == 0)
     status = hwi_reading_check(&values->reading);
   if (status == 0)

@@ -86,7 +86,7 @@ static void fail_again(FILE *out)
 {
   errno = EIO;
   clearerr(out);
-  if (out != stdout && fputc('\n', out) != EOF)
+  if (fputc('\n', out) != EOF)
     fflush(out);
 }
 

@@ -1,0 +1,359 @@
+/* chrome.c - Chrome's trace events in JSON, which Perfetto and chrome://tracing show along the time
+ *
+ * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all other sizes
+ * together, and the RSS. They are given at the ends of the slices of the profile's timeline, the live bytes also where a slice
+ * had most. Instants: marks, and a leak marker at the end with the count of live blocks by size. Where asked for, each
+ * allocation of the costliest stacks is an instant of its thread, with its stack.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/sites.h"
+#include "report/evidence.h"
+#include "report/json.h"
+#include "trace/grow.h"
+
+enum { SIZES_MAX = 20, NS_PER_US = 1000, NS_DIGITS = 3 };
+
+struct counted_size {
+  uint64_t size, most_bytes;
+  uint64_t live, told; /* blocks */
+};
+
+struct chrome {
+  struct hwi_json json;
+  struct hwi_export *export;
+  struct hwi_sites sites;
+  struct counted_size sizes[SIZES_MAX + 1]; /* ascending; then all others as one */
+  uint32_t size_count, slice;
+  uint64_t bytes, most_bytes, most_ns; /* live, and the most since the last slice ended */
+  uint64_t told_bytes;
+  bool *is_shown; /* by stack: its allocations are written */
+  struct hwi_line name;
+};
+
+/* --- the parts of events --- */
+
+static void begin(struct chrome *to, const char *phase, const char *name, uint64_t ns)
+{
+  char time[64];
+  hwi_json_begin_object(&to->json, NULL);
+  hwi_json_text(&to->json, "ph", phase);
+  hwi_json_text(&to->json, "name", name);
+  snprintf(time, sizeof time, "\"ts\":%" PRIu64 ".%0*" PRIu64, ns / NS_PER_US, NS_DIGITS, ns % NS_PER_US);
+  hwi_json_raw(&to->json, time);
+}
+
+static void end(struct chrome *to)
+{
+  hwi_json_end_object(&to->json);
+  fputc('\n', to->json.out);
+}
+
+static void put_counter(struct chrome *to, const char *name, const char *unit, uint64_t ns, uint64_t value)
+{
+  begin(to, "C", name, ns);
+  hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
+  hwi_json_begin_object(&to->json, "args");
+  hwi_json_number(&to->json, unit, value);
+  hwi_json_end_object(&to->json);
+  end(to);
+}
+
+static void put_name(struct chrome *to, const char *kind, uint32_t pid, uint32_t tid, const char *name)
+{
+  begin(to, "M", kind, 0);
+  hwi_json_number(&to->json, "pid", pid);
+  hwi_json_number(&to->json, "tid", tid);
+  hwi_json_begin_object(&to->json, "args");
+  hwi_json_text(&to->json, "name", name);
+  hwi_json_end_object(&to->json);
+  end(to);
+}
+
+static uint32_t pid_of(const struct chrome *to, uint32_t image)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  return image < profile->image_count && profile->images[image].info != NULL ? profile->images[image].info->header.pid
+                                                                             : 0;
+}
+
+/* --- names and marks --- */
+
+static void put_names(struct chrome *to)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  for (uint32_t i = 0; i < profile->image_count; i++)
+    if (profile->images[i].counted)
+      put_name(to, "process_name", pid_of(to, i), 0, profile->images[i].info->command);
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    put_name(to, "thread_name", pid_of(to, thread->image), thread->tid, name);
+  }
+}
+
+static void put_marks(struct chrome *to)
+{
+  const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
+  const struct hwi_trace_info *info = image != NULL ? image->info : NULL;
+  for (uint32_t i = 0; info != NULL && i < info->rss_count; i++)
+    put_counter(to, "RSS(bytes)", "bytes", info->rss[i].ns, info->rss[i].sample.rss);
+  for (uint32_t i = 0; info != NULL && i < info->mark_count; i++) {
+    const struct hwi_mark *mark = &info->marks[i];
+    const char *kind = mark->type == HW_TOOL_PAUSED ? "recording paused" : "recording resumed";
+    begin(to, "i", mark->type == HW_TOOL_MARK ? mark->text : kind, mark->ns);
+    hwi_json_text(&to->json, "s", "p");
+    hwi_json_number(&to->json, "pid", info->header.pid);
+    end(to);
+  }
+}
+
+/* What is live at the end, by size: as it was counted here, so that a choice of stacks holds for it, too. */
+static void put_leak_marker(struct chrome *to, const struct hwi_keys *sizes, const uint64_t *blocks)
+{
+  char text[32];
+  begin(to, "i", "Memory Leaks (block size, count)", to->export->profile->duration_ns);
+  hwi_json_text(&to->json, "s", "p");
+  hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
+  hwi_json_begin_object(&to->json, "args");
+  for (uint32_t i = 1; i <= sizes->count; i++) {
+    snprintf(text, sizeof text, "%" PRIu64, sizes->items[i].a);
+    if (blocks[i] > 0)
+      hwi_json_number(&to->json, text, blocks[i]);
+  }
+  hwi_json_end_object(&to->json);
+  end(to);
+}
+
+/* --- counters --- */
+
+static int compare_peaks(const void *left, const void *right)
+{
+  const struct counted_size *a = left, *b = right;
+  if (a->most_bytes != b->most_bytes)
+    return a->most_bytes > b->most_bytes ? -1 : 1;
+  return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+  const struct counted_size *a = left, *b = right;
+  return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static int choose_sizes(struct chrome *to, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  struct counted_size *all = calloc((size_t)profile->size_count + 1, sizeof *all);
+  if (all == NULL)
+    return hwi_export_no_memory(error);
+  for (uint32_t i = 0; i < profile->size_count; i++)
+    all[i] = (struct counted_size){.size = profile->sizes[i].size,
+                                   .most_bytes = profile->sizes[i].size * profile->sizes[i].own_peak_blocks};
+  qsort(all, profile->size_count, sizeof *all, compare_peaks);
+  to->size_count = profile->size_count < SIZES_MAX ? profile->size_count : SIZES_MAX;
+  memcpy(to->sizes, all, to->size_count * sizeof *all);
+  qsort(to->sizes, to->size_count, sizeof *to->sizes, compare_sizes);
+  free(all);
+  return HW_OK;
+}
+
+static struct counted_size *counted(struct chrome *to, uint64_t size)
+{
+  struct counted_size key = {.size = size};
+  struct counted_size *found = bsearch(&key, to->sizes, to->size_count, sizeof key, compare_sizes);
+  return found != NULL ? found : &to->sizes[to->size_count];
+}
+
+static void put_size(struct chrome *to, struct counted_size *size, uint64_t ns)
+{
+  char name[64] = "size<other>(count)";
+  if (size < &to->sizes[to->size_count])
+    snprintf(name, sizeof name, "size<%" PRIu64 ">(count)", size->size);
+  if (size->live != size->told)
+    put_counter(to, name, "blocks", ns, size->live);
+  size->told = size->live;
+}
+
+static void put_bytes(struct chrome *to, uint64_t ns, uint64_t bytes)
+{
+  if (bytes != to->told_bytes)
+    put_counter(to, "Memory:Total(bytes)", "bytes", ns, bytes);
+  to->told_bytes = bytes;
+}
+
+/* The slices that end before `ns`. */
+static void pass_time(struct chrome *to, uint64_t ns)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  for (; to->slice < profile->timeline_count && profile->timeline[to->slice].ns < ns; to->slice++) {
+    uint64_t end_ns = profile->timeline[to->slice].ns;
+    if (to->most_bytes > to->bytes)
+      put_bytes(to, to->most_ns, to->most_bytes);
+    put_bytes(to, end_ns, to->bytes);
+    for (uint32_t i = 0; i <= to->size_count; i++)
+      put_size(to, &to->sizes[i], end_ns);
+    to->most_bytes = to->bytes;
+    to->most_ns = end_ns;
+  }
+}
+
+/* --- allocations one by one --- */
+
+/* Frame "F.K" is function K of frame F; K 0 is the innermost one inlined there. */
+static void put_stack_frames(struct chrome *to)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  struct hwi_json *json = &to->json;
+  char number[64];
+  hwi_json_begin_object(json, "stackFrames");
+  for (uint32_t at = 1; at < profile->frame_count; at++) {
+    const struct hwi_site *site = hwi_site_of(&to->sites, at);
+    uint32_t count = to->sites.of_frame[at] != 0 ? site->symbol_count : 0;
+    for (uint32_t k = 0; k < count; k++) {
+      snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, at, k);
+      hwi_json_begin_object(json, number);
+      hwi_json_text(json, "category", hwi_base_name(hwi_module_path(profile, site->module)));
+      hwi_json_text(json, "name", hwi_site_function(&to->sites, site, k, &to->name));
+      snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, k + 1 < count ? at : profile->frames[at].caller,
+               k + 1 < count ? k + 1 : 0);
+      if (k + 1 < count || profile->frames[at].caller != 0)
+        hwi_json_text(json, "parent", number);
+      hwi_json_end_object(json);
+      fputc('\n', json->out);
+    }
+  }
+  hwi_json_end_object(json);
+}
+
+static void put_allocation(struct chrome *to, const struct hwi_block_event *event)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  uint32_t frame = profile->stacks[event->stack].frame;
+  char text[32];
+  begin(to, "i", frame != 0 ? hwi_site_function(&to->sites, hwi_site_of(&to->sites, frame), 0, &to->name) : "[unknown]",
+        event->ns);
+  hwi_json_text(&to->json, "s", "t");
+  hwi_json_text(&to->json, "cat", "allocation");
+  hwi_json_number(&to->json, "pid", pid_of(to, event->image));
+  hwi_json_number(&to->json, "tid", profile->threads[event->thread].tid);
+  snprintf(text, sizeof text, "%" PRIu32 ".0", frame);
+  if (frame != 0)
+    hwi_json_text(&to->json, "sf", text);
+  hwi_json_begin_object(&to->json, "args");
+  hwi_json_number(&to->json, "bytes", event->size);
+  snprintf(text, sizeof text, "0x%" PRIx64, event->address);
+  hwi_json_text(&to->json, "address", text);
+  hwi_json_end_object(&to->json);
+  end(to);
+}
+
+static int choose_stacks(struct chrome *to, struct hwi_error *error)
+{
+  const struct hwi_selection *selection = &to->export->selection;
+  uint64_t count = to->export->request->event_stacks;
+  to->is_shown = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->is_shown);
+  if (to->is_shown == NULL)
+    return hwi_export_no_memory(error);
+  for (uint32_t i = 0; i < selection->stack_count && i < count; i++)
+    to->is_shown[selection->stacks[i]] = true;
+  return HW_OK;
+}
+
+/* --- the whole --- */
+
+struct counting {
+  struct chrome *to;
+  struct hwi_keys sizes; /* every size there is, and its live blocks */
+  uint64_t *blocks;
+  size_t capacity;
+  bool failed;
+};
+
+static bool count_size(struct counting *counting, uint64_t size, int change)
+{
+  uint32_t number = hwi_keys_intern(&counting->sizes, size, 0);
+  if (number == 0 || !hwi_grow((void **)&counting->blocks, &counting->capacity, (size_t)number + 1, sizeof(uint64_t)))
+    return false;
+  counting->blocks[number] += (uint64_t)(int64_t)change;
+  return true;
+}
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct counting *counting = context;
+  struct chrome *to = counting->to;
+  pass_time(to, event->ns);
+  if (event->kind == HWI_BLOCK_ALLOC) {
+    counted(to, event->size)->live++;
+    to->bytes += event->size;
+    if (to->bytes > to->most_bytes) {
+      to->most_bytes = to->bytes;
+      to->most_ns = event->ns;
+    }
+    counting->failed |= !count_size(counting, event->size, 1);
+    if (to->is_shown[event->stack])
+      put_allocation(to, event);
+  } else if (event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT) {
+    counted(to, event->size)->live--;
+    to->bytes -= event->size;
+    if (event->kind != HWI_BLOCK_LEFT) /* what its process did not free is left, whenever that ended */
+      counting->failed |= !count_size(counting, event->size, -1);
+  }
+  return !counting->failed && !ferror(to->json.out);
+}
+
+static int write_events(struct chrome *to, struct hwi_error *error)
+{
+  struct counting counting = {.to = to};
+  struct hwi_block_sink sink = {take, &counting};
+  hwi_json_begin_array(&to->json, "traceEvents");
+  put_names(to);
+  put_marks(to);
+  int status = hwi_export_events(to->export, &sink, error);
+  pass_time(to, UINT64_MAX);
+  put_leak_marker(to, &counting.sizes, counting.blocks);
+  hwi_json_end_array(&to->json);
+  hwi_keys_release(&counting.sizes);
+  free(counting.blocks);
+  return status == HW_OK && counting.failed ? hwi_export_no_memory(error) : status;
+}
+
+static int write_document(struct chrome *to, struct hwi_error *error)
+{
+  int status = choose_sizes(to, error);
+  if (status == HW_OK)
+    status = choose_stacks(to, error);
+  if (status < 0)
+    return status;
+  hwi_json_begin_object(&to->json, NULL);
+  hwi_json_text(&to->json, "displayTimeUnit", "ns");
+  if (to->export->request->event_stacks > 0)
+    put_stack_frames(to);
+  status = write_events(to, error);
+  hwi_json_end_object(&to->json);
+  fputc('\n', to->json.out);
+  return status == HW_OK && (to->json.failed || to->name.failed) ? hwi_export_no_memory(error) : status;
+}
+
+static int write_chrome(struct hwi_export *export, struct hwi_error *error)
+{
+  struct chrome to = {.json = {.out = export->out, .first = true}, .export = export};
+  int status = hwi_sites_init(&to.sites, export, error);
+  if (status == HW_OK)
+    status = write_document(&to, error);
+  free(to.is_shown);
+  hwi_line_release(&to.name);
+  hwi_sites_release(&to.sites);
+  return status;
+}
+
+const struct hwi_export_format hwi_export_chrome = {
+    .name = "chrome",
+    .suffixes = (const char *const[]){".trace.json", ".chrome.json", ".perfetto.json", NULL},
+    .summary = "Chrome's trace events, for ui.perfetto.dev and chrome://tracing",
+    .write = write_chrome,
+};

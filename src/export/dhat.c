@@ -1,0 +1,175 @@
+/* dhat.c - DHAT's JSON, version 2, as its viewer (dh_view.html) reads it
+ *
+ * A program point there is a stack here. Its first frame is the entry point that was called, so that stacks which differ in
+ * that alone are not one: the viewer takes no stack twice. Times are in microseconds. There are no counts of accesses.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "export/sites.h"
+#include "report/json.h"
+
+enum { NS_PER_US = 1000, SHORT_LIVED_US = 500 };
+
+struct point {
+  uint64_t live_bytes, live_blocks;
+  uint64_t most_bytes, most_blocks; /* blocks: when most bytes were live */
+  uint64_t lifetimes_us;            /* the sum */
+};
+
+struct dhat {
+  struct hwi_json json;
+  struct hwi_export *export;
+  struct hwi_sites sites;
+  uint32_t *first_frame; /* by site, in the table of frames */
+  struct point *points;  /* by stack */
+  bool failed;           /* no memory */
+};
+
+/* --- events --- */
+
+/* The lifetimes of a stack's blocks are the sum of their ends less the sum of their births, whichever is whose; that it is
+ * less than 0 on the way does not matter. */
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct dhat *to = context;
+  struct point *point = &to->points[event->stack];
+  if (event->kind == HWI_BLOCK_ALLOC) {
+    point->lifetimes_us -= event->ns / NS_PER_US;
+    point->live_bytes += event->size;
+    point->live_blocks++;
+    if (point->live_bytes > point->most_bytes) {
+      point->most_bytes = point->live_bytes;
+      point->most_blocks = point->live_blocks;
+    }
+  } else if (event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT) {
+    point->lifetimes_us += event->ns / NS_PER_US;
+    point->live_bytes -= event->size;
+    point->live_blocks--;
+  }
+  return true;
+}
+
+/* --- the document --- */
+
+/* "[root]", the entry points, then the functions of the sites. */
+static void write_frames(struct dhat *to)
+{
+  struct hwi_json *json = &to->json;
+  struct hwi_line name = {0}, text = {0};
+  uint32_t next = HW_ENTRY_COUNT + 1;
+  hwi_json_begin_array(json, "ftbl");
+  hwi_json_text(json, NULL, "[root]");
+  for (uint8_t entry = 0; entry < HW_ENTRY_COUNT; entry++)
+    hwi_json_text(json, NULL, hwi_export_entry_name(entry));
+  for (uint32_t i = 1; i <= to->sites.count; i++) {
+    const struct hwi_site *site = &to->sites.items[i];
+    to->first_frame[i] = next;
+    next += site->symbol_count;
+    for (uint32_t k = 0; k < site->symbol_count; k++) {
+      hwi_line_clear(&text);
+      hwi_line_printf(&text, "0x%" PRIX64 ": ", site->cut ? 0 : site->address);
+      hwi_line_puts(&text, hwi_site_function(&to->sites, site, k, &name));
+      if (hwi_site_file(site, k)[0] != '\0')
+        hwi_line_printf(&text, " (%s:%u)", hwi_base_name(hwi_site_file(site, k)), hwi_site_line(site, k));
+      else
+        hwi_line_printf(&text, " (in %s)", hwi_module_path(to->export->profile, site->module));
+      hwi_json_text(json, NULL, hwi_line_text(&text));
+      fputc('\n', json->out);
+    }
+  }
+  hwi_json_end_array(json);
+  to->failed |= text.failed || name.failed;
+  hwi_line_release(&name);
+  hwi_line_release(&text);
+}
+
+static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
+{
+  struct hwi_json *json = &to->json;
+  const struct hwi_amount *amount = &to->export->selection.amounts[stack];
+  const struct point *point = &to->points[stack];
+  uint64_t end_us = to->export->profile->duration_ns / NS_PER_US; /* what is never freed lives until then */
+  int status = hwi_sites_load(&to->sites, stack, error);
+  hwi_json_begin_object(json, NULL);
+  hwi_json_number(json, "tb", amount->bytes);
+  hwi_json_number(json, "tbk", amount->calls);
+  hwi_json_number(json, "tl", point->lifetimes_us + point->live_blocks * end_us);
+  hwi_json_number(json, "mb", point->most_bytes);
+  hwi_json_number(json, "mbk", point->most_blocks);
+  hwi_json_number(json, "gb", amount->peak_bytes);
+  hwi_json_number(json, "gbk", amount->peak_blocks);
+  hwi_json_number(json, "eb", amount->live_bytes);
+  hwi_json_number(json, "ebk", amount->live_blocks);
+  hwi_json_begin_array(json, "fs");
+  hwi_json_number(json, NULL, 1u + to->export->profile->stacks[stack].entry);
+  for (uint32_t i = 0; i < to->sites.path_count; i++) {
+    uint32_t site = to->sites.of_frame[to->sites.path[i]];
+    for (uint32_t k = 0; k < to->sites.items[site].symbol_count; k++)
+      hwi_json_number(json, NULL, to->first_frame[site] + k);
+  }
+  hwi_json_end_array(json);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+  return status;
+}
+
+static int write_document(struct dhat *to, struct hwi_error *error)
+{
+  struct hwi_json *json = &to->json;
+  const struct hwi_profile *profile = to->export->profile;
+  const struct hwi_selection *selection = &to->export->selection;
+  int status = HW_OK;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_number(json, "dhatFileVersion", 2);
+  hwi_json_text(json, "mode", "heap");
+  hwi_json_text(json, "verb", "Allocated");
+  hwi_json_bool(json, "bklt", true);
+  hwi_json_bool(json, "bkacc", false);
+  hwi_json_text(json, "tu", "µs");
+  hwi_json_text(json, "Mtu", "s");
+  hwi_json_number(json, "tuth", SHORT_LIVED_US);
+  hwi_json_text(json, "cmd", hwi_export_command(to->export));
+  hwi_json_number(json, "pid", hwi_export_pid(to->export));
+  hwi_json_number(json, "te", profile->duration_ns / NS_PER_US);
+  hwi_json_number(json, "tg", profile->totals.peak_time_ns / NS_PER_US);
+  write_frames(to);
+  hwi_json_begin_array(json, "pps");
+  for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++)
+    status = write_point(to, selection->stacks[i], error);
+  hwi_json_end_array(json);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+  return status == HW_OK && (to->failed || json->failed) ? hwi_export_no_memory(error) : status;
+}
+
+static int count_events(struct dhat *to, struct hwi_error *error)
+{
+  struct hwi_block_sink sink = {take, to};
+  to->first_frame = calloc((size_t)to->sites.count + 1, sizeof *to->first_frame);
+  to->points = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->points);
+  if (to->first_frame == NULL || to->points == NULL)
+    return hwi_export_no_memory(error);
+  return hwi_export_events(to->export, &sink, error);
+}
+
+static int write_dhat(struct hwi_export *export, struct hwi_error *error)
+{
+  struct dhat to = {.json = {.out = export->out, .first = true}, .export = export};
+  int status = hwi_sites_init(&to.sites, export, error);
+  if (status == HW_OK)
+    status = count_events(&to, error);
+  if (status == HW_OK)
+    status = write_document(&to, error);
+  free(to.first_frame);
+  free(to.points);
+  hwi_sites_release(&to.sites);
+  return status;
+}
+
+const struct hwi_export_format hwi_export_dhat = {
+    .name = "dhat",
+    .suffixes = (const char *const[]){".dhat.json", ".dhat", NULL},
+    .summary = "DHAT's JSON, for dh_view.html",
+    .write = write_dhat,
+};
