@@ -110,14 +110,13 @@ static int measure_run(struct hwi_measure *measures, struct hwi_named_frames *fr
                        const struct hwi_check_question *question, struct hwi_error *error)
 {
   struct hwi_measured_run measured = {.profile = run->profile,
-                                      .frames = frames,
-                                      .suppressions = question->suppressions,
+                                      .filtered = {.frames = frames, .suppressions = question->suppressions},
                                       .replay = run->replay,
                                       .context = run->context};
-  int status = hwi_missing_names_init(&measured.missing, frames, error);
+  int status = hwi_missing_names_init(&measured.filtered.missing, frames, error);
   if (status == HW_OK)
     status = hwi_measure_all(measures, question->budgets, &measured, error);
-  hwi_missing_names_release(&measured.missing);
+  hwi_missing_names_release(&measured.filtered.missing);
   return status;
 }
 

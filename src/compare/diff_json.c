@@ -18,17 +18,9 @@ static const char *const side_keys[HWI_SIDES] = {"old", "new"};
 
 static void write_run(struct hwi_json *json, const char *key, const struct hwi_profile *profile)
 {
-  const struct hwi_image *image = hwi_largest_image(profile, NULL);
   struct hwi_evidence evidence = hwi_evidence_of(profile);
   hwi_json_begin_object(json, key);
-  if (image != NULL) {
-    hwi_json_text(json, "trace", image->info->path);
-    hwi_json_text(json, "command", image->info->command);
-    hwi_json_number(json, "pid", image->info->header.pid);
-  }
-  hwi_json_number(json, "duration_ns", profile->duration_ns);
-  hwi_json_number(json, "threads", profile->thread_count);
-  hwi_json_totals(json, &profile->totals);
+  hwi_json_run(json, profile);
   hwi_json_number(json, "lost_events", evidence.lost_events);
   hwi_json_number(json, "truncated_stacks", evidence.truncated_stacks);
   hwi_json_number(json, "damaged_chunks", evidence.damaged_chunks);

@@ -189,14 +189,14 @@ static bool is_left_out(struct hwi_named_frames *frames, uint32_t stack, const s
 }
 
 int hwi_frame_filter_init(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
-                          struct hwi_named_frames *frames, const struct hwi_missing_names *missing,
-                          const struct hwi_suppressions *suppressions, struct hwi_error *error)
+                          const struct hwi_filtered_run *run, struct hwi_error *error)
 {
+  struct hwi_named_frames *frames = run->frames;
   uint32_t stacks = frames->profile->stack_count;
   bool unfreed = budget->metric == HWI_METRIC_UNFREED || budget->metric == HWI_METRIC_UNFREED_BLOCKS;
   *filter = (struct hwi_frame_filter){.chosen = calloc((size_t)stacks + 1, sizeof *filter->chosen),
                                       .doubtful = calloc((size_t)stacks + 1, sizeof *filter->doubtful)};
-  bool done = filter->chosen != NULL && filter->doubtful != NULL && find_bits(filter, budget, frames, missing);
+  bool done = filter->chosen != NULL && filter->doubtful != NULL && find_bits(filter, budget, frames, &run->missing);
   unsigned asked = 0;
   for (size_t i = 0; i < budget->filter_count; i++)
     asked |= is_about_frames(&budget->filters[i]) ? 1U << budget->filters[i].kind : 0;
@@ -204,7 +204,7 @@ int hwi_frame_filter_init(struct hwi_frame_filter *filter, const struct hwi_budg
   for (uint32_t stack = 1; stack < stacks && done; stack++) {
     unsigned bits = filter->bits[frames->profile->stacks[stack].frame];
     bool met = (bits & asked) == asked, doubtful = !met && by_name && (bits & DOUBTFUL_BIT);
-    if (unfreed && (met || doubtful) && is_left_out(frames, stack, suppressions))
+    if (unfreed && (met || doubtful) && is_left_out(frames, stack, run->suppressions))
       continue;
     filter->chosen[stack] = met;
     filter->doubtful[stack] = doubtful;

@@ -15,10 +15,16 @@ struct hwi_frame_filter {
   uint32_t missing_module;        /* one of those without names */
 };
 
-/* `suppressions` may be NULL. To be released, even after a failure. */
+/* The run that is filtered. */
+struct hwi_filtered_run {
+  struct hwi_named_frames *frames;
+  struct hwi_missing_names missing;
+  const struct hwi_suppressions *suppressions; /* NULL: none */
+};
+
+/* To be released, even after a failure. */
 int hwi_frame_filter_init(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
-                          struct hwi_named_frames *frames, const struct hwi_missing_names *missing,
-                          const struct hwi_suppressions *suppressions, struct hwi_error *error);
+                          const struct hwi_filtered_run *run, struct hwi_error *error);
 void hwi_frame_filter_release(struct hwi_frame_filter *filter);
 
 #endif

@@ -188,7 +188,7 @@ static int prepare(struct hwi_measure *measure, const struct hwi_budget *budget,
   const struct hwi_profile *profile = run->profile;
   int status = find_interval(measure, budget, profile, error);
   if (status == HW_OK)
-    status = hwi_frame_filter_init(&measure->filter, budget, run->frames, &run->missing, run->suppressions, error);
+    status = hwi_frame_filter_init(&measure->filter, budget, &run->filtered, error);
   if (status < 0)
     return status;
   measure->by_stack = calloc((size_t)profile->stack_count + 1, sizeof *measure->by_stack);

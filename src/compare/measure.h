@@ -22,9 +22,7 @@ struct hwi_measure {
 /* A run, and how to replay it once more. */
 struct hwi_measured_run {
   const struct hwi_profile *profile;
-  struct hwi_named_frames *frames;
-  struct hwi_missing_names missing;
-  const struct hwi_suppressions *suppressions; /* NULL: none */
+  struct hwi_filtered_run filtered;
   int (*replay)(void *context, const struct hwi_block_sink *sink, struct hwi_error *error);
   void *context;
 };

@@ -1,6 +1,8 @@
 /* json_figures.c - totals and amounts as members of a JSON object */
 #include "report/json_figures.h"
 
+#include "report/evidence.h"
+
 const char *const hwi_cost_names[] = {"peak", "live", "calls", "bytes", "temporary", NULL};
 const char *const hwi_by_names[] = {"stack", "function", "file", "line", "module", "thread", "size", NULL};
 
@@ -22,6 +24,19 @@ void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals)
   hwi_json_number(json, "frees_of_silent_blocks", totals->frees_of_silent_blocks);
   hwi_json_number(json, "missed_frees", totals->missed_frees);
   hwi_json_number(json, "inherited_frees", totals->inherited_frees);
+}
+
+void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  const struct hwi_image *image = hwi_largest_image(profile, NULL);
+  if (image != NULL) {
+    hwi_json_text(json, "trace", image->info->path);
+    hwi_json_text(json, "command", image->info->command);
+    hwi_json_number(json, "pid", image->info->header.pid);
+  }
+  hwi_json_number(json, "duration_ns", profile->duration_ns);
+  hwi_json_number(json, "threads", profile->thread_count);
+  hwi_json_totals(json, &profile->totals);
 }
 
 void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)

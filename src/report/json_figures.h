@@ -11,6 +11,7 @@ extern const char *const hwi_cost_names[], *const hwi_by_names[];
 
 /* Into the object begun last. */
 void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals);
+void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile); /* its trace, command and totals */
 void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount);
 
 /* The array `suppressions`: each line of the list with what it matched. */

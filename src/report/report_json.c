@@ -150,17 +150,9 @@ static void write_run(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
   const struct hwi_profile *profile = writer->profile;
-  const struct hwi_image *image = hwi_largest_image(profile, NULL);
   uint64_t lifetimes[HWI_LIFETIMES];
   hwi_json_text(json, "schema", SCHEMA);
-  if (image != NULL) {
-    hwi_json_text(json, "trace", image->info->path);
-    hwi_json_text(json, "command", image->info->command);
-    hwi_json_number(json, "pid", image->info->header.pid);
-  }
-  hwi_json_number(json, "duration_ns", profile->duration_ns);
-  hwi_json_number(json, "threads", profile->thread_count);
-  hwi_json_totals(json, &profile->totals);
+  hwi_json_run(json, profile);
   write_evidence(json, profile);
   hwi_lifetimes_of_run(profile, lifetimes);
   hwi_json_lifetimes(json, lifetimes);
