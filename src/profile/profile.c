@@ -202,8 +202,44 @@ static int stopped(struct session *s)
   return hwi_error_set(s->error, HW_ERR_LIMIT, "the rest of the recording is not wanted");
 }
 
+/* The figures of images begin anew. Those that ended before keep what was live when they did. */
+static void restart_images(struct session *s)
+{
+  uint64_t ns = s->options->span.from_ns;
+  for (size_t i = 0; i < s->run.count; i++) {
+    struct hwi_totals *totals = &s->images[i].totals;
+    if (s->images[i].counted)
+      *totals = hwi_totals_restart(totals->live_blocks_at_end, totals->live_bytes_at_end);
+  }
+  for (size_t i = 0; i < s->active_count; i++) {
+    struct hwi_replay_image *image = &s->active[i]->image;
+    image->totals = hwi_totals_restart(image->live.count, image->live_bytes);
+    image->totals.peak_bytes = image->live_bytes;
+    image->totals.peak_blocks = image->live.count;
+    image->totals.peak_usable_bytes = image->live_usable;
+    image->totals.peak_time_ns = ns > image->offset_ns ? ns - image->offset_ns : 0;
+  }
+}
+
+/* The span's phases, as far as they are over at `ns`. */
+static int pass_phases(struct session *s, uint64_t ns)
+{
+  struct hwi_replay *replay = &s->result->replay;
+  ns = ns > replay->now_ns ? ns : replay->now_ns;
+  while (replay->span.kind != HWI_SPAN_RUN && replay->phase != HWI_PHASE_AFTER &&
+         hwi_replay_phase_is_over(replay, ns)) {
+    if (replay->phase == HWI_PHASE_BEFORE)
+      restart_images(s);
+    if (!hwi_replay_next_phase(replay))
+      return no_memory(s);
+  }
+  return 0;
+}
+
 static int end_image(struct session *s, struct active *a, bool leaves)
 {
+  if (pass_phases(s, a->head_ns) < 0)
+    return HW_ERR_MEMORY;
   if (leaves && s->options->sink && !hwi_block_events_leave(&s->result->replay, &a->image, a->number, a->head_ns))
     return stopped(s);
   if (!hwi_replay_end_image(&s->result->replay, &a->image, a->head_ns, leaves))
@@ -217,17 +253,32 @@ static int end_image(struct session *s, struct active *a, bool leaves)
   return 0;
 }
 
-/* Applies the next `count` of its events. */
-static int apply(struct session *s, struct active *a, int count)
+static int apply_within_phase(struct session *s, struct active *a, const struct hwi_event *events, int count)
 {
   struct hwi_replay *replay = &s->result->replay;
-  const struct hwi_event *events = a->events + a->at;
   enum hwi_told told;
   if (s->options->sink)
     told = hwi_block_events_apply(replay, &a->image, a->number, events, count);
   else
     told = hwi_replay_apply(replay, &a->image, a->number, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
   return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(s) : no_memory(s);
+}
+
+/* Applies the next `count` of its events. */
+static int apply(struct session *s, struct active *a, int count)
+{
+  struct hwi_replay *replay = &s->result->replay;
+  const struct hwi_event *events = a->events + a->at;
+  int status = 0;
+  while (count > 0 && status == 0 && replay->phase != HWI_PHASE_AFTER) {
+    int now = hwi_replay_count_in_phase(replay, &a->image, events, count);
+    status = apply_within_phase(s, a, events, now);
+    events += now;
+    count -= now;
+    if (status == 0 && count > 0)
+      status = pass_phases(s, a->image.offset_ns + hwi_trace_tick_ns(a->image.trace, events->tick));
+  }
+  return status;
 }
 
 /* Applies what `a` has ready before `limit_ns`, the time of the next event of any other image. */
@@ -303,6 +354,8 @@ static void add_totals(struct hwi_totals *sum, const struct hwi_totals *part)
   sum->temporary_calls += part->temporary_calls;
   sum->allocated_bytes += part->allocated_bytes;
   sum->usable_bytes += part->usable_bytes;
+  sum->live_blocks_at_start += part->live_blocks_at_start;
+  sum->live_bytes_at_start += part->live_bytes_at_start;
   sum->live_blocks_at_end += part->live_blocks_at_end;
   sum->live_bytes_at_end += part->live_bytes_at_end;
   sum->unmatched_frees += part->unmatched_frees;
@@ -322,6 +375,9 @@ static int fill_profile(struct session *s)
       add_totals(&profile->totals, &s->images[i].totals);
   }
   profile->unreadable_images += (uint32_t)s->run.unreadable;
+  profile->span = s->options->span;
+  if (profile->span.to_ns > profile->duration_ns)
+    profile->span.to_ns = profile->duration_ns;
   profile->totals.peak_bytes = level->peak_bytes;
   profile->totals.peak_blocks = level->peak_blocks;
   profile->totals.peak_usable_bytes = level->peak_usable;
@@ -357,10 +413,12 @@ static int make_profile(struct session *s)
   int status = choose_images(s);
   if (status < 0)
     return status;
-  if (!hwi_replay_init(&s->result->replay, find_time_span(s)))
+  if (!hwi_replay_init(&s->result->replay, &s->options->span, find_time_span(s)))
     return no_memory(s);
   s->result->replay.sink = s->options->sink;
   status = replay_all(s);
+  if (status == 0)
+    status = pass_phases(s, UINT64_MAX);
   if (status == 0)
     status = describe_others(s);
   return status < 0 ? status : fill_profile(s);

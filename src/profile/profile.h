@@ -4,6 +4,7 @@
  *            images of a run and forked children share them. X is not Y: a *node* is one frame of a trace's tree.
  * live       allocated and not yet freed.
  * peak       the moment when most requested bytes were live, over the whole run (the sum over its images along time).
+ * span       the part of the run that a profile is about: all of it, an interval, or one moment.
  * The figures are DESIGN.md's "What counts", word by word; the names here are those of the JSON report.
  */
 #ifndef HWI_PROFILE_PROFILE_H
@@ -14,11 +15,29 @@
 #include "base/error.h"
 #include "trace/reader.h"
 
+/* interval   [from_ns, to_ns). What was called within it is counted (temporary_calls: of what was allocated within). All live
+ *            blocks are live in it, those of before, too: the peak is the moment within when they were most, and "at the end"
+ *            is the interval's end.
+ * moment     from_ns. Nothing is counted; what was live then is the peak, and what is live at the end. */
+enum hwi_span_kind {
+  HWI_SPAN_RUN = 0,
+  HWI_SPAN_INTERVAL,
+  HWI_SPAN_MOMENT,
+};
+
+struct hwi_span {
+  enum hwi_span_kind kind;
+  uint64_t from_ns, to_ns;
+  uint64_t
+      bytes; /* of a moment: right after the event of from_ns after which so many were live; 0: after the last one */
+};
+
 struct hwi_totals {
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls;
   uint64_t allocated_bytes, usable_bytes; /* usable: summed like allocated_bytes; 0 where not recorded */
   uint64_t peak_bytes, peak_blocks, peak_time_ns;
-  uint64_t peak_usable_bytes; /* usable size of what was live at the peak */
+  uint64_t peak_usable_bytes;                         /* usable size of what was live at the peak */
+  uint64_t live_blocks_at_start, live_bytes_at_start; /* of the span */
   uint64_t live_blocks_at_end, live_bytes_at_end;
   uint64_t unmatched_frees;        /* of addresses that were never seen allocated (foreign or inherited unknown) */
   uint64_t frees_of_silent_blocks; /* ... that may have been born while recording was paused */
@@ -60,15 +79,16 @@ struct hwi_stack {
   uint64_t calls, bytes; /* allocations and their requested bytes */
   uint64_t usable;       /* sum of usable sizes */
   uint64_t free_calls, temporary_calls, failed_calls;
-  uint64_t live_blocks, live_bytes;  /* at the end */
-  uint64_t peak_blocks, peak_bytes;  /* at the run's peak */
-  uint64_t own_peak_bytes;           /* its own maximum */
-  uint64_t first_ns, last_ns;        /* of its allocations */
-  uint64_t smallest, largest;        /* block sizes */
-  uint64_t lifetimes[HWI_LIFETIMES]; /* blocks; together the calls, less the blocks whose free was missed */
-  uint32_t frame;                    /* the innermost one, an index into frames; 0: the stack is unknown */
-  uint32_t depth;                    /* frames, cut ones not counted */
-  uint8_t entry;                     /* enum hw_entry */
+  uint64_t start_blocks, start_bytes; /* live at the start of the span */
+  uint64_t live_blocks, live_bytes;   /* at the end */
+  uint64_t peak_blocks, peak_bytes;   /* at the run's peak */
+  uint64_t own_peak_bytes;            /* its own maximum */
+  uint64_t first_ns, last_ns;         /* of its allocations */
+  uint64_t smallest, largest;         /* block sizes */
+  uint64_t lifetimes[HWI_LIFETIMES];  /* blocks that ended, or are live at the end; not those whose free was missed */
+  uint32_t frame;                     /* the innermost one, an index into frames; 0: the stack is unknown */
+  uint32_t depth;                     /* frames, cut ones not counted */
+  uint8_t entry;                      /* enum hw_entry */
 };
 
 /* Block sizes of one stack: the most frequent ones at the peak are shown. */
@@ -122,7 +142,8 @@ struct hwi_image {
 
 struct hwi_profile {
   struct hwi_totals totals;
-  uint64_t duration_ns;
+  uint64_t duration_ns; /* of the run */
+  struct hwi_span span; /* to_ns is not behind the run's end */
   const struct hwi_image *images;
   uint32_t image_count;       /* by the time they began */
   uint32_t unreadable_images; /* files among the run's that are damaged, or no traces of it */
@@ -143,7 +164,7 @@ struct hwi_profile {
   const struct hwi_stack_size *stack_sizes;
   uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
   const struct hwi_time_point *timeline;
-  uint32_t timeline_count; /* at most 2,000 */
+  uint32_t timeline_count; /* at most 2,000; none of a moment */
 };
 
 enum hwi_image_choice {
@@ -185,7 +206,8 @@ struct hwi_block_sink {
 struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
-  const struct hwi_block_sink *sink;                            /* NULL: none */
+  struct hwi_span span;
+  const struct hwi_block_sink *sink;                            /* NULL: none. It gets the events of the whole run */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
   void *progress_context;
 };

@@ -12,10 +12,13 @@
 
 enum { LOOK_AHEAD = 48 };
 
-bool hwi_replay_init(struct hwi_replay *replay, uint64_t expected_ns)
+bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uint64_t expected_ns)
 {
   memset(replay, 0, sizeof *replay);
-  hwi_timeline_init(&replay->timeline, expected_ns);
+  replay->span = *span;
+  replay->phase = span->kind == HWI_SPAN_RUN ? HWI_PHASE_WITHIN : HWI_PHASE_BEFORE;
+  replay->expected_ns = expected_ns;
+  hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
   return hwi_frames_init(&replay->frames) && hwi_tally_init(&replay->tally);
 }
 
@@ -218,14 +221,59 @@ bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image,
   return true;
 }
 
+/* --- the span --- */
+
+bool hwi_replay_phase_is_over(const struct hwi_replay *replay, uint64_t ns)
+{
+  const struct hwi_span *span = &replay->span;
+  if (span->bytes && replay->phase == HWI_PHASE_BEFORE && replay->now_ns >= span->from_ns &&
+      replay->level.bytes == span->bytes)
+    return true;
+  return ns >= hwi_span_phase_end_ns(span, replay->phase);
+}
+
+int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                              const struct hwi_event *events, int count)
+{
+  if (replay->span.kind == HWI_SPAN_RUN)
+    return count;
+  for (int i = 0; i < count; i++) {
+    uint64_t ns = image->offset_ns + hwi_trace_tick_ns(image->trace, events[i].tick);
+    ns = ns > replay->now_ns ? ns : replay->now_ns;
+    if (hwi_replay_phase_is_over(replay, ns))
+      return i;
+    if (replay->span.bytes && ns >= replay->span.from_ns)
+      return i + 1; /* the next one depends on what is live then */
+  }
+  return count;
+}
+
+bool hwi_replay_next_phase(struct hwi_replay *replay)
+{
+  const struct hwi_span *span = &replay->span;
+  struct hwi_level *level = &replay->level;
+  if (++replay->phase != HWI_PHASE_WITHIN)
+    return true;
+  level->peak_bytes = level->bytes;
+  level->peak_blocks = level->blocks;
+  level->peak_usable = level->usable;
+  level->peak_ns = span->from_ns;
+  uint64_t end_ns = span->to_ns < replay->expected_ns ? span->to_ns : replay->expected_ns;
+  hwi_timeline_init(&replay->timeline, span->from_ns, end_ns > span->from_ns ? end_ns - span->from_ns : 0,
+                    level->bytes);
+  return hwi_tally_restart(&replay->tally);
+}
+
 /* --- the end of an image --- */
 
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves)
 {
   struct hwi_tally *tally = &replay->tally;
-  pass_time(replay, ns);
   image->totals.live_blocks_at_end = image->live.count;
   image->totals.live_bytes_at_end = image->live_bytes;
+  if (replay->phase == HWI_PHASE_AFTER) /* it ends, but not within the span */
+    return true;
+  pass_time(replay, ns);
   if (!leaves)
     return true;
   if (!hwi_grow((void **)&tally->ended, &tally->ended_capacity, tally->cell_count, sizeof *tally->ended))

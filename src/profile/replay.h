@@ -3,6 +3,7 @@
 #define HWI_PROFILE_REPLAY_H
 
 #include "profile/image.h"
+#include "profile/span.h"
 #include "profile/timeline.h"
 
 /* What is live over all images, and the most there was. */
@@ -12,20 +13,34 @@ struct hwi_level {
 };
 
 struct hwi_replay {
+  struct hwi_span span;
+  enum hwi_span_phase phase;
   struct hwi_frames frames;
   struct hwi_tally tally;
   struct hwi_timeline timeline;
   struct hwi_level level;
   const struct hwi_block_sink *sink; /* NULL: nobody wants the events */
   uint64_t now_ns;                   /* since the start of the run; never falls */
+  uint64_t expected_ns;              /* how long the run probably took; 0: unknown */
 };
 
-bool hwi_replay_init(struct hwi_replay *replay, uint64_t expected_ns); /* false: no memory */
+bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span,
+                     uint64_t expected_ns); /* false: no memory */
 void hwi_replay_release(struct hwi_replay *replay);
 
 /* Applies events of one image, in order. `image_number` is what its threads are listed under. False: no memory. */
 bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t image_number,
                       const struct hwi_event *events, int count);
+
+/* How many of the image's events, from the first on, belong to the phase that the replay is in; and whether it is over at
+ * `ns`. */
+int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                              const struct hwi_event *events, int count);
+bool hwi_replay_phase_is_over(const struct hwi_replay *replay, uint64_t ns);
+
+/* Goes on to the next phase. At the start of the span counting begins anew; that of images is the caller's matter, see
+ * hwi_totals_restart. False: no memory. */
+bool hwi_replay_next_phase(struct hwi_replay *replay);
 
 /* The image's last event was applied and its process ended at `ns` of the run. Where `leaves`, other images of the run go on,
  * so that its blocks are no longer live now; they stay counted as live at the (its) end. False: no memory. */

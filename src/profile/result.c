@@ -39,16 +39,22 @@ static bool order_by_stack(const struct hwi_tally *tally, struct by_stack *order
 
 /* --- stacks --- */
 
-static void add_to_stack(struct hwi_stack *stack, const struct hwi_cell *cell, uint64_t at_end)
+static void add_to_stack(struct hwi_stack *stack, const struct hwi_tally *tally, uint32_t number)
 {
-  if (!stack->calls || cell->size < stack->smallest)
-    stack->smallest = cell->size;
-  if (cell->size > stack->largest)
-    stack->largest = cell->size;
+  const struct hwi_cell *cell = hwi_tally_cell(tally, number);
+  uint64_t at_start = hwi_tally_live_at_start(tally, number), at_end = hwi_tally_live_at_end(tally, number);
+  if (cell->calls) {
+    if (!stack->calls || cell->size < stack->smallest)
+      stack->smallest = cell->size;
+    if (cell->size > stack->largest)
+      stack->largest = cell->size;
+  }
   stack->calls += cell->calls;
   stack->bytes += cell->calls * cell->size;
   stack->usable += cell->usable;
   stack->temporary_calls += cell->temporary_calls;
+  stack->start_blocks += at_start;
+  stack->start_bytes += at_start * cell->size;
   stack->live_blocks += at_end;
   stack->live_bytes += at_end * cell->size;
   stack->peak_blocks += cell->peak_live;
@@ -68,14 +74,12 @@ static bool fill_stacks(struct hwi_result *result)
   }
   for (size_t f = 1; f < frames->count; f++) /* callers come first */
     depth[f] = depth[frames->frames[f].caller] + !frames->frames[f].cut;
-  for (uint32_t i = 1; i < tally->cell_count; i++) {
-    const struct hwi_cell *cell = hwi_tally_cell(tally, i);
-    add_to_stack(&stacks[cell->stack], cell, hwi_tally_live_at_end(tally, i));
-  }
+  for (uint32_t i = 1; i < tally->cell_count; i++)
+    add_to_stack(&stacks[hwi_tally_cell(tally, i)->stack], tally, i);
   for (size_t s = 1; s < tally->stack_count; s++) {
     const struct hwi_stack_tally *from = &tally->stacks[s];
     struct hwi_stack *stack = &stacks[s];
-    stack->free_calls = stack->calls - stack->live_blocks - from->missed_frees;
+    stack->free_calls = stack->start_blocks + stack->calls - stack->live_blocks - from->missed_frees;
     stack->failed_calls = from->failed_calls;
     memcpy(stack->lifetimes, from->ended, sizeof from->ended);
     stack->lifetimes[HWI_LIFETIME_UNTIL_END] = stack->live_blocks;
@@ -357,6 +361,17 @@ static bool fill_threads(struct hwi_result *result)
   return true;
 }
 
+static void fill_timeline(struct hwi_result *result)
+{
+  struct hwi_replay *replay = &result->replay;
+  struct hwi_profile *profile = &result->profile;
+  if (profile->span.kind == HWI_SPAN_MOMENT)
+    return;
+  uint64_t end_ns = profile->span.kind == HWI_SPAN_RUN ? profile->duration_ns : profile->span.to_ns;
+  profile->timeline = replay->timeline.points;
+  profile->timeline_count = hwi_timeline_finish(&replay->timeline, end_ns, replay->level.bytes, replay->level.blocks);
+}
+
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
@@ -366,9 +381,7 @@ bool hwi_result_fill(struct hwi_result *result)
   profile->frame_count = (uint32_t)replay->frames.count;
   profile->modules = replay->frames.modules;
   profile->module_count = (uint32_t)replay->frames.module_count;
-  profile->timeline = replay->timeline.points;
-  profile->timeline_count =
-      hwi_timeline_finish(&replay->timeline, profile->duration_ns, replay->level.bytes, replay->level.blocks);
+  fill_timeline(result);
   return fill_stacks(result) && fill_pairs(result) && fill_sizes(result) && fill_thread_sizes(result) &&
          fill_threads(result);
 }

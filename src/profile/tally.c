@@ -32,6 +32,7 @@ void hwi_tally_release(struct hwi_tally *tally)
     free(tally->blocks[i]);
   free(tally->blocks);
   free(tally->ended);
+  free(tally->before);
   free(tally->cell_slots);
   free(tally->stacks);
   free(tally->sizes);
@@ -189,4 +190,40 @@ void hwi_tally_settle_all(struct hwi_tally *tally)
 {
   for (uint32_t number = 1; number < tally->cell_count; number++)
     hwi_tally_settle(tally, hwi_tally_cell(tally, number));
+}
+
+/* --- a new start --- */
+
+static void restart_cells(struct hwi_tally *tally)
+{
+  for (uint32_t number = 1; number < tally->cell_count; number++) {
+    struct hwi_cell *cell = hwi_tally_cell(tally, number);
+    tally->before[number] = hwi_tally_live_at_end(tally, number);
+    cell->calls = cell->temporary_calls = cell->usable = 0;
+  }
+}
+
+bool hwi_tally_restart(struct hwi_tally *tally)
+{
+  if (!hwi_grow((void **)&tally->before, &tally->before_capacity, tally->cell_count, sizeof *tally->before))
+    return false;
+  restart_cells(tally);
+  for (size_t i = 1; i < tally->stack_count; i++) {
+    struct hwi_stack_tally *stack = &tally->stacks[i];
+    *stack = (struct hwi_stack_tally){.live_bytes = stack->live_bytes,
+                                      .own_peak_bytes = stack->live_bytes,
+                                      .frame = stack->frame,
+                                      .last_cell = stack->last_cell};
+  }
+  for (size_t i = 1; i < tally->size_count; i++)
+    tally->sizes[i].own_peak = tally->sizes[i].live;
+  for (size_t i = 0; i < tally->thread_count; i++) {
+    struct hwi_thread_tally *thread = &tally->threads[i];
+    *thread = (struct hwi_thread_tally){.live_bytes = thread->live_bytes,
+                                        .own_peak_bytes = thread->live_bytes,
+                                        .image = thread->image,
+                                        .number = thread->number};
+  }
+  hwi_tally_new_peak(tally);
+  return true;
 }

@@ -53,6 +53,8 @@ struct hwi_tally {
   uint32_t cell_count;
   uint64_t *ended; /* of each cell: blocks that were live when their image ended, before the run did */
   size_t ended_capacity;
+  uint64_t *before; /* of each cell: blocks that were live when counting began anew */
+  size_t before_capacity;
   uint32_t *cell_slots; /* hash table of cell numbers */
   size_t cell_mask;
   struct hwi_stack_tally *stacks;
@@ -95,6 +97,15 @@ void hwi_tally_new_peak(struct hwi_tally *tally);
 static inline uint64_t hwi_tally_live_at_end(const struct hwi_tally *tally, uint32_t number)
 {
   return hwi_tally_cell(tally, number)->live + (number < tally->ended_capacity ? tally->ended[number] : 0);
+}
+
+/* Counting begins anew, at the start of a span: what is live stays, and is the first peak. False: no memory. */
+bool hwi_tally_restart(struct hwi_tally *tally);
+
+/* Blocks of the cell that were live then; 0 where counting never began anew. */
+static inline uint64_t hwi_tally_live_at_start(const struct hwi_tally *tally, uint32_t number)
+{
+  return number < tally->before_capacity ? tally->before[number] : 0;
 }
 
 /* At the end: peak_live of all cells becomes valid. */

@@ -8,14 +8,15 @@
 static void begin_slice(struct hwi_timeline *t, uint64_t live_bytes)
 {
   t->points[t->current] = (struct hwi_time_point){.max_bytes = live_bytes};
-  t->slice_end_ns = (t->current + 1) * t->width_ns;
+  t->slice_end_ns = t->start_ns + (t->current + 1) * t->width_ns;
 }
 
-void hwi_timeline_init(struct hwi_timeline *t, uint64_t expected_ns)
+void hwi_timeline_init(struct hwi_timeline *t, uint64_t start_ns, uint64_t expected_ns, uint64_t live_bytes)
 {
   t->current = 0;
+  t->start_ns = start_ns;
   t->width_ns = expected_ns / HWI_TIMELINE_POINTS + 1;
-  begin_slice(t, 0);
+  begin_slice(t, live_bytes);
 }
 
 static void end_slice(struct hwi_timeline *t, uint64_t live_bytes, uint64_t live_blocks)

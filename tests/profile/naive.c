@@ -24,6 +24,8 @@ static int find_live(const struct naive *naive, int end, uint64_t address)
 
 static bool is_latest_of_thread(const struct naive *naive, int birth, int now)
 {
+  if (birth < naive->first)
+    return false;
   for (int i = birth + 1; i < now; i++)
     if (naive->events[i].kind == NAIVE_ALLOC && naive->events[i].thread == naive->events[birth].thread)
       return false;
@@ -59,6 +61,10 @@ static void live_after(const struct naive *naive, int moment, struct naive_filte
 void naive_solve(struct naive *naive)
 {
   for (int i = 0; i < naive->count; i++) {
+    naive->events[i].birth = naive->events[i].death = NAIVE_NONE;
+    naive->events[i].missed = naive->events[i].temporary = false;
+  }
+  for (int i = 0; i < naive->count; i++) {
     struct naive_event *e = &naive->events[i];
     int birth = e->kind == NAIVE_FAILED ? NAIVE_NONE : find_live(naive, i, e->address);
     if (birth == NAIVE_NONE)
@@ -72,11 +78,12 @@ void naive_solve(struct naive *naive)
       block->temporary = is_latest_of_thread(naive, birth, i);
     }
   }
-  naive->peak = NAIVE_NONE;
-  naive->peak_bytes = 0;
-  for (int i = 0; i < naive->count; i++) {
-    uint64_t blocks, bytes;
-    live_after(naive, i, (struct naive_filter){NAIVE_ANY, NAIVE_ANY, NAIVE_ANY}, &blocks, &bytes);
+  const struct naive_filter any = {NAIVE_ANY, NAIVE_ANY, NAIVE_ANY};
+  uint64_t blocks, bytes;
+  naive->peak = naive->first - 1;
+  live_after(naive, naive->peak, any, &blocks, &naive->peak_bytes);
+  for (int i = naive->first; i < naive->count; i++) {
+    live_after(naive, i, any, &blocks, &bytes);
     if (bytes > naive->peak_bytes) {
       naive->peak = i;
       naive->peak_bytes = bytes;
@@ -102,7 +109,19 @@ static int lifetime(const struct naive *naive, const struct naive_event *e)
 struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter)
 {
   struct naive_sum sum = {0};
+  live_after(naive, naive->first - 1, filter, &sum.start_blocks, &sum.start_bytes);
+  sum.own_peak_blocks = sum.start_blocks;
+  sum.own_peak_bytes = sum.start_bytes;
   for (int i = 0; i < naive->count; i++) {
+    const struct naive_event *e = &naive->events[i];
+    if (e->kind == NAIVE_ALLOC && !e->missed && matches(e, filter) &&
+        (e->death == NAIVE_NONE || e->death >= naive->first))
+      sum.lifetimes[lifetime(naive, e)]++;
+  }
+  for (int i = 0; i < naive->first; i++)
+    sum.missed +=
+        naive->events[i].missed && naive->events[i].death >= naive->first && matches(&naive->events[i], filter);
+  for (int i = naive->first; i < naive->count; i++) {
     const struct naive_event *e = &naive->events[i];
     uint64_t blocks, bytes;
     live_after(naive, i, filter, &blocks, &bytes);
@@ -117,7 +136,6 @@ struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter
     sum.failed += e->kind == NAIVE_FAILED;
     if (e->kind != NAIVE_ALLOC)
       continue;
-    sum.lifetimes[lifetime(naive, e)] += !e->missed;
     if (!sum.calls || e->size < sum.smallest)
       sum.smallest = e->size;
     if (e->size > sum.largest)
@@ -131,7 +149,6 @@ struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter
     sum.missed += e->missed;
   }
   live_after(naive, naive->count - 1, filter, &sum.live_blocks, &sum.live_bytes);
-  if (naive->peak != NAIVE_NONE)
-    live_after(naive, naive->peak, filter, &sum.peak_blocks, &sum.peak_bytes);
+  live_after(naive, naive->peak, filter, &sum.peak_blocks, &sum.peak_bytes);
   return sum;
 }

@@ -26,7 +26,8 @@ struct naive_event {
 struct naive {
   struct naive_event events[NAIVE_EVENTS];
   int count;
-  int peak; /* the event after which most bytes were live; NAIVE_NONE: nothing ever was */
+  int first; /* what is summed up begins with this event; blocks of before are live. Set before naive_solve */
+  int peak;  /* the event after which most bytes were live, from first - 1 on; NAIVE_NONE: before any */
   uint64_t peak_bytes;
 };
 
@@ -38,6 +39,7 @@ struct naive_filter {
 
 struct naive_sum {
   uint64_t calls, bytes, temporary, failed, frees, missed;
+  uint64_t start_blocks, start_bytes;
   uint64_t live_blocks, live_bytes;
   uint64_t peak_blocks, peak_bytes;         /* at the run's peak */
   uint64_t own_peak_bytes, own_peak_blocks; /* their own maxima */

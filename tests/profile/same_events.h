@@ -5,7 +5,7 @@
 #include "profile/profile.h"
 
 /* Replays `path` once more with the options of `full` and a sink, and asserts that what the events add up to, over all and by
- * stack and thread, is the profile. */
+ * stack and thread, is the profile; within the span of the options. */
 void assert_same_events(const struct hwi_profile *full, const char *path, struct hwi_profile_options options);
 
 #endif

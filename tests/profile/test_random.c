@@ -1,7 +1,7 @@
 /* test_random.c - the profile of random recordings, held against the naive model
  *
  * What would break: any figure of a stack, size, thread or pair; the merge of streams; the halves of a realloc that lie apart;
- * ties; the replay for the totals alone, or that tells of its events; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
+ * ties; the replay for the totals alone, or that tells of its events; intervals and moments; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
  * alone.
  */
 #include <setjmp.h>
@@ -208,7 +208,7 @@ static void make_recording(struct heap *heap, uint64_t seed)
   random_state = seed * 7919 + 1;
   enc_init(&enc, 1);
   enc.chunks_a_section = 1 + (int)below(4);
-  naive.count = 0;
+  naive.count = naive.first = 0;
   *heap = (struct heap){.now = START, .coarse = 1, .faulty = below(4) == 0};
   uint32_t threads = 1 + below(MOST_THREADS);
   if (seed % 2 == 0) {
@@ -258,7 +258,7 @@ static void check_totals(const struct hwi_profile *p, bool exact)
 {
   struct naive_sum all = naive_sum(&naive, of(NAIVE_ANY, NAIVE_ANY, NAIVE_ANY));
   uint64_t frees = 0, unmatched = 0;
-  for (int i = 0; i < naive.count; i++) {
+  for (int i = naive.first; i < naive.count; i++) {
     frees += naive.events[i].kind == NAIVE_FREE;
     unmatched += naive.events[i].kind == NAIVE_FREE && naive.events[i].birth == NAIVE_NONE;
   }
@@ -275,7 +275,10 @@ static void check_totals(const struct hwi_profile *p, bool exact)
   assert_int_equal(p->totals.temporary_calls, all.temporary);
   assert_int_equal(p->totals.peak_bytes, naive.peak_bytes);
   assert_int_equal(p->totals.peak_blocks, all.peak_blocks);
-  assert_int_equal(p->totals.peak_time_ns, naive.peak == NAIVE_NONE ? 0 : naive.events[naive.peak].ns);
+  uint64_t peak_ns = naive.peak >= naive.first ? naive.events[naive.peak].ns : p->span.from_ns;
+  assert_int_equal(p->totals.peak_time_ns, peak_ns);
+  assert_int_equal(p->totals.live_blocks_at_start, all.start_blocks);
+  assert_int_equal(p->totals.live_bytes_at_start, all.start_bytes);
 }
 
 static void check_stacks(const struct hwi_profile *p)
@@ -289,6 +292,8 @@ static void check_stacks(const struct hwi_profile *p)
     assert_int_equal(s->free_calls, sum.frees);
     assert_int_equal(s->temporary_calls, sum.temporary);
     assert_int_equal(s->failed_calls, sum.failed);
+    assert_int_equal(s->start_blocks, sum.start_blocks);
+    assert_int_equal(s->start_bytes, sum.start_bytes);
     assert_int_equal(s->live_blocks, sum.live_blocks);
     assert_int_equal(s->live_bytes, sum.live_bytes);
     assert_int_equal(s->peak_blocks, sum.peak_blocks);
@@ -325,7 +330,7 @@ static void check_threads(const struct hwi_profile *p)
     const struct hwi_profile_thread *t = &p->threads[i];
     struct naive_sum sum = naive_sum(&naive, of(t->number, NAIVE_ANY, NAIVE_ANY));
     uint64_t frees = 0, foreign = 0;
-    for (int k = 0; k < naive.count; k++) {
+    for (int k = naive.first; k < naive.count; k++) {
       const struct naive_event *e = &naive.events[k];
       frees += e->kind == NAIVE_FREE && e->thread == t->number;
       foreign += e->kind == NAIVE_FREE && e->thread == t->number && e->birth != NAIVE_NONE &&
@@ -388,8 +393,9 @@ static void check_pairs(const struct hwi_profile *p)
 /* The bytes live after event i; what was live at the start of a slice counts as in it. */
 static void check_timeline(const struct hwi_profile *p)
 {
-  uint64_t level = 0, blocks = 0;
-  int i = 0;
+  struct naive_sum all = naive_sum(&naive, of(NAIVE_ANY, NAIVE_ANY, NAIVE_ANY));
+  uint64_t level = all.start_bytes, blocks = all.start_blocks;
+  int i = naive.first;
   assert_true(p->timeline_count >= 1 && p->timeline_count <= 2000);
   for (uint32_t k = 0; k < p->timeline_count; k++) {
     const struct hwi_time_point *point = &p->timeline[k];
@@ -421,6 +427,56 @@ static void check_timeline(const struct hwi_profile *p)
 
 static uint64_t current_seed;
 
+/* The first event that is not before `ns`. */
+static int find_event(uint64_t ns)
+{
+  int i = 0;
+  while (i < naive.count && naive.events[i].ns < ns)
+    i++;
+  return i;
+}
+
+static void check_part(const struct hwi_span *span, int first, int end)
+{
+  struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST, .span = *span};
+  struct hwi_profile *profile;
+  struct hwi_error error;
+  if (hwi_profile_create(&profile, path, &options, &error) < 0)
+    fail_msg("seed %llu: %s", (unsigned long long)current_seed, error.text);
+  int all = naive.count;
+  naive.first = first;
+  naive.count = end;
+  naive_solve(&naive);
+  check_totals(profile, true);
+  check_stacks(profile);
+  check_sizes(profile);
+  check_threads(profile);
+  check_pairs(profile);
+  if (span->kind == HWI_SPAN_INTERVAL)
+    check_timeline(profile);
+  else
+    assert_int_equal(profile->timeline_count, 0);
+  naive.first = 0;
+  naive.count = all;
+  naive_solve(&naive);
+  hwi_profile_destroy(profile);
+}
+
+/* Of the whole run, whose duration and peak are known. */
+static void check_parts(uint64_t duration_ns, uint64_t peak_ns, uint64_t peak_bytes)
+{
+  uint64_t a = below((uint32_t)duration_ns + 20), b = below((uint32_t)duration_ns + 20);
+  struct hwi_span span = {.kind = HWI_SPAN_INTERVAL, .from_ns = a < b ? a : b, .to_ns = a < b ? b : a};
+  check_part(&span, find_event(span.from_ns), find_event(span.to_ns));
+  span.to_ns = UINT64_MAX;
+  check_part(&span, find_event(span.from_ns), naive.count);
+  span = (struct hwi_span){.kind = HWI_SPAN_MOMENT, .from_ns = a};
+  check_part(&span, find_event(a + 1), find_event(a + 1));
+  span = (struct hwi_span){.kind = HWI_SPAN_MOMENT, .from_ns = peak_ns, .bytes = peak_bytes};
+  if (peak_bytes)
+    check_part(&span, naive.peak + 1, naive.peak + 1);
+}
+
 static void run_case(uint64_t seed)
 {
   current_seed = seed;
@@ -444,6 +500,8 @@ static void run_case(uint64_t seed)
   }
   assert_same_counts(profile);
   assert_same_events(profile, path, options);
+  if (heap.coarse == 1)
+    check_parts(profile->duration_ns, profile->totals.peak_time_ns, profile->totals.peak_bytes);
   hwi_profile_destroy(profile);
   enc_release(&enc);
 }
@@ -474,6 +532,11 @@ static void check_run(const char *name)
     if (hwi_profile_create(&profile, name, &options, &error) < 0)
       fail_msg("seed %llu: %s", (unsigned long long)current_seed, error.text);
     assert_same_counts(profile);
+    assert_same_events(profile, name, options);
+    uint64_t a = below((uint32_t)profile->duration_ns + 20), b = below((uint32_t)profile->duration_ns + 20);
+    hwi_profile_destroy(profile);
+    options.span = (struct hwi_span){.kind = HWI_SPAN_INTERVAL, .from_ns = a < b ? a : b, .to_ns = a < b ? b : a};
+    assert_int_equal(hwi_profile_create(&profile, name, &options, &error), 0);
     assert_same_events(profile, name, options);
     hwi_profile_destroy(profile);
   }
