@@ -122,6 +122,14 @@ struct hwi_thread_stack {
   uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks;
 };
 
+/* A stack whose minimum kept rising through the last seven tenths of the run: see growth.h. What it gained in the time
+ * between is (to_bytes - from_bytes) in (to_ns - from_ns), which is what a steady leak loses in that time. */
+struct hwi_growing {
+  uint32_t stack;
+  uint64_t from_ns, to_ns;       /* where the first and the last tenth of the rise begin */
+  uint64_t from_bytes, to_bytes; /* the minima in these */
+};
+
 struct hwi_time_point {             /* a slice of the run; slices are equally long */
   uint64_t ns;                      /* its end */
   uint64_t live_bytes, live_blocks; /* at its end */
@@ -163,6 +171,8 @@ struct hwi_profile {
   uint32_t thread_size_count; /* by thread */
   const struct hwi_stack_size *stack_sizes;
   uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
+  const struct hwi_growing *growing;
+  uint32_t growing_count; /* what gained most first; none where the profile is of a part of the run */
   const struct hwi_time_point *timeline;
   uint32_t timeline_count; /* at most 2,000; none of a moment */
 };

@@ -19,6 +19,7 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uin
   replay->phase = span->kind == HWI_SPAN_RUN ? HWI_PHASE_WITHIN : HWI_PHASE_BEFORE;
   replay->expected_ns = expected_ns;
   hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
+  hwi_tenths_init(&replay->tenths, span->kind == HWI_SPAN_RUN ? expected_ns : 0); /* growth is the whole run's */
   return hwi_frames_init(&replay->frames) && hwi_tally_init(&replay->tally);
 }
 
@@ -44,7 +45,10 @@ static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *im
   uint64_t usable = hwi_replay_usable(image, cell->size, slot->rounding);
   hwi_tally_settle(tally, cell);
   cell->live--;
-  tally->stacks[cell->stack].live_bytes -= cell->size;
+  struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
+  hwi_growth_touch(&stack->growth, &replay->tenths, stack->live_bytes);
+  stack->live_bytes -= cell->size;
+  hwi_growth_fall(&stack->growth, stack->live_bytes);
   tally->sizes[cell->size_number].live--;
   tally->threads[cell->thread].live_bytes -= cell->size;
   image->live_bytes -= cell->size;
@@ -141,6 +145,7 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
     stack->first_ns = replay->now_ns;
   }
   stack->last_ns = replay->now_ns;
+  hwi_growth_touch(&stack->growth, &replay->tenths, stack->live_bytes);
   stack->live_bytes += size;
   if (stack->live_bytes > stack->own_peak_bytes)
     stack->own_peak_bytes = stack->live_bytes;
@@ -195,6 +200,8 @@ static void pass_time(struct hwi_replay *replay, uint64_t ns)
   replay->now_ns = ns;
   if (ns >= replay->timeline.slice_end_ns)
     hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);
+  if (ns >= replay->tenths.end_ns)
+    hwi_tenths_advance(&replay->tenths, ns);
 }
 
 bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t image_number,

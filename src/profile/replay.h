@@ -18,6 +18,7 @@ struct hwi_replay {
   struct hwi_frames frames;
   struct hwi_tally tally;
   struct hwi_timeline timeline;
+  struct hwi_tenths tenths;
   struct hwi_level level;
   const struct hwi_block_sink *sink; /* NULL: nobody wants the events */
   uint64_t now_ns;                   /* since the start of the run; never falls */

@@ -95,6 +95,40 @@ static bool fill_stacks(struct hwi_result *result)
   return true;
 }
 
+/* --- what grows --- */
+
+static int compare_growing(const void *left, const void *right)
+{
+  const struct hwi_growing *a = left, *b = right;
+  uint64_t gain_a = a->to_bytes - a->from_bytes, gain_b = b->to_bytes - b->from_bytes;
+  if (gain_a != gain_b)
+    return gain_a > gain_b ? -1 : 1;
+  return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+static bool fill_growing(struct hwi_result *result)
+{
+  struct hwi_tally *tally = &result->replay.tally;
+  struct hwi_growing *list = NULL, growing;
+  size_t count = 0, capacity = 0;
+  for (size_t s = 1; s < tally->stack_count; s++) {
+    struct hwi_stack_tally *stack = &tally->stacks[s];
+    if (!hwi_growth_finish(&stack->growth, &result->replay.tenths, stack->live_bytes, &growing))
+      continue;
+    if (!hwi_grow((void **)&list, &capacity, count + 1, sizeof *list)) {
+      free(list);
+      return false;
+    }
+    growing.stack = (uint32_t)s;
+    list[count++] = growing;
+  }
+  if (count)
+    qsort(list, count, sizeof *list, compare_growing);
+  result->profile.growing = list;
+  result->profile.growing_count = (uint32_t)count;
+  return true;
+}
+
 /* --- pairs --- */
 
 /* qsort has no context, and one comparison at a time is under way. */
@@ -382,13 +416,14 @@ bool hwi_result_fill(struct hwi_result *result)
   profile->modules = replay->frames.modules;
   profile->module_count = (uint32_t)replay->frames.module_count;
   fill_timeline(result);
-  return fill_stacks(result) && fill_pairs(result) && fill_sizes(result) && fill_thread_sizes(result) &&
-         fill_threads(result);
+  return fill_stacks(result) && fill_growing(result) && fill_pairs(result) && fill_sizes(result) &&
+         fill_thread_sizes(result) && fill_threads(result);
 }
 
 void hwi_result_release(struct hwi_result *result)
 {
   free((void *)result->profile.stacks);
+  free((void *)result->profile.growing);
   free((void *)result->profile.stack_sizes);
   free((void *)result->profile.thread_stacks);
   free((void *)result->profile.thread_sizes);

@@ -10,7 +10,7 @@
 #ifndef HWI_PROFILE_TALLY_H
 #define HWI_PROFILE_TALLY_H
 
-#include "profile/profile.h"
+#include "profile/growth.h"
 
 struct hwi_cell {
   uint64_t size;
@@ -24,6 +24,7 @@ struct hwi_cell {
 
 struct hwi_stack_tally {
   uint64_t live_bytes, own_peak_bytes;
+  struct hwi_growth growth;
   uint64_t ended[HWI_LIFETIMES_ENDED]; /* blocks that were freed */
   uint64_t first_ns, last_ns;
   uint64_t failed_calls, missed_frees;

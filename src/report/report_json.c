@@ -7,6 +7,7 @@
 #include "report/json.h"
 #include "report/json_figures.h"
 #include "report/json_frames.h"
+#include "report/json_growing.h"
 #include "report/lifetimes.h"
 #include "report/linked_in.h"
 #include "report/report.h"
@@ -293,13 +294,14 @@ static void write_stack(struct writer *writer, struct hwi_json_frames *frames, u
   fputc('\n', json->out);
 }
 
-static int write_top(struct writer *writer, struct hwi_error *error)
+static int write_stacks(struct writer *writer, struct hwi_error *error)
 {
   struct hwi_json *json = &writer->json;
   struct hwi_json_frames frames;
   int status = hwi_json_frames_init(&frames, &writer->frames, error);
   if (status < 0)
     return status;
+  hwi_json_growing(json, writer->profile, &frames);
   hwi_json_number(json, "stacks", writer->selection.stack_count);
   hwi_json_begin_array(json, "top");
   uint64_t rows = rows_of(writer, writer->selection.stack_count);
@@ -383,7 +385,7 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   write_modules(json, writer->profile);
   int status = write_groups(writer, error);
   if (status == HW_OK)
-    status = write_top(writer, error);
+    status = write_stacks(writer, error);
   hwi_json_end_object(json);
   fputc('\n', json->out);
   if (status == HW_OK && json->failed)

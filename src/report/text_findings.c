@@ -1,6 +1,6 @@
 /* text_findings.c - "What stands out": what an engineer would point at, from what the model knows; silent when nothing does
  *
- * grows      a stack of which hardly a block was ever freed, and which allocated from early on to the end.
+ * grows      a stack whose minimum kept rising through the last seven tenths of the run: see growth.h.
  * real time  a thread under a real-time policy that allocated.
  * failed     calls for which there was no memory.
  * churn      most allocations are freed at once, and many they are.
@@ -12,10 +12,8 @@
 #include "report/text.h"
 
 enum {
-  GROWTH_CALLS_MIN = 100,
-  GROWTH_KEPT_PERCENT = 95, /* of the blocks are still there */
-  GROWTH_SPAN_PERCENT = 75, /* of the run lies between the first and the last of them */
-  GROWTH_PEAK_PERCENT = 1,  /* of the peak is what they hold at least */
+  GROWTH_CALLS_MIN = 20,
+  GROWTH_PEAK_SHARE = 1000, /* what was gained is at least this part of the peak */
   GROWTH_SHOWN = 2,
   CHURN_PERCENT = 50,
   CHURN_CALLS_MIN = 10000,
@@ -56,50 +54,31 @@ static void add_who(struct findings *findings, uint32_t stack)
 
 /* --- grows --- */
 
-static bool grows(const struct hwi_profile *profile, const struct hwi_stack *stack)
+static bool is_worth_a_line(const struct hwi_profile *profile, const struct hwi_growing *growing)
 {
-  if (profile->duration_ns < GROWTH_NS_MIN || stack->calls < GROWTH_CALLS_MIN)
-    return false;
-  if (stack->live_blocks < stack->calls / 100 * GROWTH_KEPT_PERCENT)
-    return false;
-  if (stack->last_ns - stack->first_ns < profile->duration_ns / 100 * GROWTH_SPAN_PERCENT)
-    return false;
-  return stack->live_bytes >= profile->totals.peak_bytes / 100 * GROWTH_PEAK_PERCENT;
-}
-
-/* The growing stack that holds most, among those that hold less than `below`. 0: none. */
-static uint32_t next_growing(const struct hwi_profile *profile, uint64_t below)
-{
-  uint32_t best = 0;
-  for (uint32_t i = 1; i < profile->stack_count; i++) {
-    const struct hwi_stack *stack = &profile->stacks[i];
-    if (stack->live_bytes >= below || !grows(profile, stack))
-      continue;
-    if (best == 0 || stack->live_bytes > profile->stacks[best].live_bytes)
-      best = i;
-  }
-  return best;
+  return profile->duration_ns >= GROWTH_NS_MIN && profile->stacks[growing->stack].calls >= GROWTH_CALLS_MIN &&
+         growing->to_bytes - growing->from_bytes >= profile->totals.peak_bytes / GROWTH_PEAK_SHARE;
 }
 
 /* Of one process alone: what a short child keeps until its end is no growth of the run. */
 static void find_growth(struct findings *findings)
 {
-  if (findings->text->counted != 1)
-    return;
   const struct hwi_profile *profile = findings->text->profile;
-  uint64_t below = UINT64_MAX;
-  for (int shown = 0; shown < GROWTH_SHOWN; shown++) {
-    uint32_t number = next_growing(profile, below);
-    if (number == 0)
-      break;
-    const struct hwi_stack *stack = &profile->stacks[number];
-    below = stack->live_bytes;
+  uint32_t count = findings->text->counted == 1 ? profile->growing_count : 0;
+  int shown = 0;
+  for (uint32_t i = 0; i < count && shown < GROWTH_SHOWN; i++) {
+    const struct hwi_growing *growing = &profile->growing[i];
+    const struct hwi_stack *stack = &profile->stacks[growing->stack];
+    if (!is_worth_a_line(profile, growing))
+      continue;
+    uint64_t from_ns = growing->from_ns > stack->first_ns ? growing->from_ns : stack->first_ns;
     begin_finding(findings, "grows");
-    add_who(findings, number);
+    add_who(findings, growing->stack);
     hwi_line_printf(&findings->text->line, ", +%s from %s on, %s never freed",
-                    hwi_byte_rate_text(stack->live_bytes, stack->last_ns - stack->first_ns).text,
-                    hwi_time_text(stack->first_ns).text, hwi_bytes_text(stack->live_bytes).text);
+                    hwi_byte_rate_text(growing->to_bytes - growing->from_bytes, growing->to_ns - growing->from_ns).text,
+                    hwi_time_text(from_ns).text, hwi_bytes_text(stack->live_bytes).text);
     end_finding(findings);
+    shown++;
   }
 }
 

@@ -16,6 +16,7 @@ struct sample {
   struct hwi_profile profile;
   struct hwi_trace_info info, child_info;
   struct hwi_image images[2];
+  struct hwi_growing growing;
   struct hwi_stack stacks[SAMPLE_STACKS];
   struct hwi_frame frames[SAMPLE_FRAMES_MAX];
   struct hwi_profile_thread threads[3];
@@ -342,6 +343,8 @@ static void sample_init(struct sample *sample)
   profile->stacks = sample->stacks, profile->stack_count = SAMPLE_STACKS;
   profile->frames = sample->frames;
   profile->modules = sample_modules, profile->module_count = SAMPLE_MODULES;
+  sample->growing = (struct hwi_growing){3, 0, 542160000000, 0, 55491840};
+  profile->growing = &sample->growing, profile->growing_count = 1;
   profile->sizes = sample_sizes, profile->size_count = sizeof sample_sizes / sizeof *sample_sizes;
   profile->threads = sample->threads, profile->thread_count = 3;
   profile->thread_stacks = sample_thread_stacks;

@@ -6,6 +6,8 @@ blocks that were held across a sleep lived at least that long.
 
 import json
 
+import re
+
 import pytest
 
 # docs/questions.md shows these programs: what changes here changes there.
@@ -34,10 +36,29 @@ int main(void)
 }
 """
 
+GROWTH = """
+#include <stdlib.h>
+#include <unistd.h>
 
-def function_of(stack):
-    """The program's function that called the entry point."""
-    return next(frame["function"] for frame in stack["stack"] if frame["function"])
+__attribute__((noinline)) void *leak(void) { return malloc(50); }
+__attribute__((noinline)) void *sawtooth(void) { return malloc(10000); }
+__attribute__((noinline)) void *cache(void) { return malloc(1000); }
+
+int main(void)
+{
+  static void *teeth[25], *volatile kept;
+  for (int i = 0; i < 500; i++) {  // 2 s: 25 kB leak, 250 kB come and go every 0.1 s
+    kept = leak();
+    teeth[i % 25] = sawtooth();
+    if (i % 25 == 24)
+      for (int k = 0; k < 25; k++)
+        free(teeth[k]);
+    if (i < 200)
+      kept = cache();
+    usleep(4000);
+  }
+}
+"""
 
 
 def stack_of(report, function):
@@ -71,3 +92,18 @@ def test_lifetimes_are_of_whole_stacks(record, compile_c, hw):
         done = hw("report", "--lifetimes", option, trace)
         assert done.returncode == 2
         assert option.partition("=")[0] in done.stderr
+
+
+def test_growth(record, compile_c, hw):
+    recording = record([compile_c(GROWTH)])
+    growing = recording.report["growing"]
+    assert [stack["stack"][0]["function"] for stack in growing] == ["leak"]
+    leak = growing[0]
+    assert leak["live_bytes"] == 25000
+    assert leak["to_bytes"] % 50 == leak["from_bytes"] % 50 == 0
+    gained, took = leak["to_bytes"] - leak["from_bytes"], leak["to_ns"] - leak["from_ns"]
+    assert leak["bytes_per_hour"] == pytest.approx(gained / took * 3600e9, rel=1e-6)
+    assert leak["first_ns"] < leak["from_ns"] + took / 6 < leak["last_ns"]
+    text = hw("report", recording.trace).stdout
+    assert re.search(r"grows +leak \(program.c:5\), \+[0-9.]+ kB/s from .* on, 25.0 kB never freed", text), text
+    assert text.count("grows ") == 1
