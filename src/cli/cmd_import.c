@@ -1,7 +1,9 @@
-/* cmd_import.c - heapwright import: packs a recording that was left raw */
+/* cmd_import.c - heapwright import: packs a recording that was left raw, or makes one of another tool's */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "export/import_foreign.h"
 #include "launch/import.h"
 #include "report/number.h"
 
@@ -21,6 +23,21 @@ static const struct hwi_option options[] = {
     {.name = NULL},
 };
 
+static int import_foreign(const struct hwi_foreign_format *format, const char *from, const char *to)
+{
+  struct hwi_foreign result;
+  struct hwi_error error = {0};
+  if (hwi_foreign_import(format, from, to, &result, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  hwi_warn("%s events of %s in %s", hwi_count_text(result.event_count).text, result.tool,
+           hwi_bytes_text(result.packed_bytes).text);
+  hwi_warn("info: %s does not keep %s", result.tool, result.missing);
+  if (result.bad_lines > 0)
+    hwi_warn("what makes no sense was left out: %s line%s, the first one is line %" PRIu64,
+             hwi_count_text(result.bad_lines).text, result.bad_lines > 1 ? "s" : "", result.first_bad_line);
+  return HWI_EXIT_OK;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
@@ -28,6 +45,9 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_TROUBLE, "import takes one recording, not %d", word_count);
   if (values->output == NULL || values->output[0] == '\0')
     return hwi_fail(HWI_EXIT_TROUBLE, "import needs -o FILE; to pack %s in its place, name it again", words[0]);
+  const struct hwi_foreign_format *foreign = hwi_foreign_format_of(words[0]);
+  if (foreign != NULL)
+    return import_foreign(foreign, words[0], values->output);
   struct hwi_imported imported;
   struct hwi_error error = {0};
   if (hwi_import(words[0], values->output, &imported, &error) < 0)
@@ -40,11 +60,12 @@ static int run(const void *given, int word_count, char **words)
 
 const struct hwi_command hwi_command_import = {
     .name = "import",
-    .summary = "pack a recording that was left unpacked",
+    .summary = "pack a recording that was left unpacked, or make one of another tool's",
     .usage = "RAW -o FILE",
     .details =
         "A program that was started with LD_PRELOAD alone, or whose launcher was killed, leaves a trace that is\n"
         "complete, but several times larger than it need be. Every command reads it just the same.\n"
+        "RAW may also be a raw recording of heaptrack (heaptrack --raw) or a heap log of heaphook.\n"
         "\n"
         "example:\n"
         "  heapwright import heapwright.app.4711.hwt -o app.hwt\n",

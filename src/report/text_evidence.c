@@ -112,6 +112,8 @@ static const char *meaning_of(const struct hwi_note *note)
     return "brings its own operator new, which is seen only where it calls malloc.";
   case HW_NOTE_STATIC_ALLOCATOR:
     return "has an allocator of its own linked in, whose calls do not reach the recorder.";
+  case HW_NOTE_IMPORTED:
+    return "(imported from a tool's recording that does not have them).";
   default:
     return NULL;
   }

@@ -226,7 +226,8 @@ enum hw_note {
       2, /* text: the module that defines operator new ahead of the recorder; seen where it calls malloc */
   HW_NOTE_BOOT_BLOCKS = 3, /* text: decimal count of blocks given out before libc was ready, which have no stack */
   HW_NOTE_STATIC_ALLOCATOR =
-      4, /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
+      4,                /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
+  HW_NOTE_IMPORTED = 5, /* text: what the tool does not keep whose recording this was */
 };
 
 /* What the usable size of a block is on glibc, for most sizes; events carry the difference. */

@@ -1,0 +1,233 @@
+/* import_heaptrack.c - heaptrack's raw recordings (heaptrack --raw)
+ *
+ * Lines: modules (m LENGTH PATH BIAS and pairs of offset and size; "m 1 -" begins the list anew; the path "x" is the
+ * executable), nodes of the tree of stacks (t ADDRESS PARENT, numbered from 1), allocations (+ SIZE NODE POINTER), frees
+ * (- POINTER), moments in milliseconds (c), RSS in pages (R), the executable (x LENGTH PATH) and its command (X). Numbers
+ * are hexadecimal. An address lies within the call already, ours behind it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/import_foreign.h"
+#include "trace/grow.h"
+
+enum { HEXADECIMAL = 16, NS_PER_MS = 1000000 };
+
+struct module {
+  char *path;
+  uint64_t start, end, bias;
+  bool is_loaded; /* in the list given last */
+};
+
+struct heaptrack {
+  struct module *modules; /* module i has number i + 1 */
+  size_t module_count, module_capacity;
+  uint32_t node_count;
+  uint64_t page_bytes;
+  char *exe;
+};
+
+static void *create(void)
+{
+  return calloc(1, sizeof(struct heaptrack));
+}
+
+static void destroy(void *reader)
+{
+  struct heaptrack *from = reader;
+  for (size_t i = 0; i < from->module_count; i++)
+    free(from->modules[i].path);
+  free(from->modules);
+  free(from->exe);
+  free(from);
+}
+
+/* The next number of a line; *at moves behind it. */
+static bool next_number(char **at, uint64_t *value)
+{
+  while (**at == ' ')
+    ++*at;
+  char *end;
+  *value = strtoull(*at, &end, HEXADECIMAL);
+  if (end == *at || **at == '-' || (*end != ' ' && *end != '\0'))
+    return false;
+  *at = end;
+  return true;
+}
+
+/* The next text of a line: its length, then itself; NULL: there is none, or no memory. */
+static char *next_text(char **at)
+{
+  uint64_t bytes;
+  if (!next_number(at, &bytes) || **at != ' ' || bytes > strlen(*at + 1))
+    return NULL;
+  char *text = strndup(*at + 1, (size_t)bytes);
+  *at += 1 + bytes;
+  return text;
+}
+
+/* --- modules --- */
+
+static bool add_module(struct heaptrack *from, struct hwi_synthetic *trace, struct module *module)
+{
+  for (size_t i = 0; i < from->module_count; i++) {
+    struct module *known = &from->modules[i];
+    if (known->bias == module->bias && known->start == module->start && strcmp(known->path, module->path) == 0) {
+      known->is_loaded = true;
+      return false;
+    }
+  }
+  if (!hwi_grow((void **)&from->modules, &from->module_capacity, from->module_count + 1, sizeof *from->modules)) {
+    trace->status = HW_ERR_MEMORY;
+    return false;
+  }
+  from->modules[from->module_count++] = *module;
+  hwi_synthetic_module(trace, (uint32_t)from->module_count, module->start, module->end, module->bias, module->path);
+  return true;
+}
+
+static bool take_module(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
+{
+  struct module module = {.path = next_text(&at), .start = UINT64_MAX, .is_loaded = true};
+  if (module.path == NULL)
+    return false;
+  if (strcmp(module.path, "-") == 0) {
+    for (size_t i = 0; i < from->module_count; i++)
+      from->modules[i].is_loaded = false;
+    free(module.path);
+    return true;
+  }
+  if (strcmp(module.path, "x") == 0 && from->exe != NULL) {
+    free(module.path);
+    module.path = strdup(from->exe);
+  }
+  bool known = module.path != NULL && next_number(&at, &module.bias);
+  for (uint64_t offset, bytes; known && next_number(&at, &offset) && next_number(&at, &bytes);) {
+    uint64_t start = module.bias + offset;
+    module.start = start < module.start ? start : module.start;
+    module.end = start + bytes > module.end ? start + bytes : module.end;
+  }
+  known = known && module.start < module.end;
+  if (!known || !add_module(from, trace, &module))
+    free(module.path);
+  return known;
+}
+
+static uint32_t module_at(const struct heaptrack *from, uint64_t address)
+{
+  for (size_t i = 0; i < from->module_count; i++) {
+    const struct module *module = &from->modules[i];
+    if (module->is_loaded && address >= module->start && address < module->end)
+      return (uint32_t)i + 1;
+  }
+  return 0;
+}
+
+/* --- the rest --- */
+
+static bool take_node(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
+{
+  uint64_t address, parent;
+  if (!next_number(&at, &address) || !next_number(&at, &parent) || parent > from->node_count ||
+      from->node_count == UINT32_MAX - 1)
+    return false;
+  hwi_synthetic_node(trace, ++from->node_count, (uint32_t)parent, module_at(from, address), address + 1);
+  return true;
+}
+
+static bool take_allocation(const struct heaptrack *from, struct hwi_synthetic *trace, char *at)
+{
+  uint64_t size, node, address;
+  if (!next_number(&at, &size) || !next_number(&at, &node) || !next_number(&at, &address) || node > from->node_count)
+    return false;
+  hwi_synthetic_alloc(trace, (uint32_t)node, size, address);
+  return true;
+}
+
+/* The words of a command have lost their quotes. */
+static void take_command(struct hwi_synthetic *trace, char *line)
+{
+  size_t bytes = strlen(line) + 1;
+  for (char *at = line; *at != '\0'; at++)
+    *at = *at == ' ' ? '\0' : *at;
+  hwi_synthetic_record(trace, HW_RECORD_COMMAND, line, bytes);
+}
+
+static bool take_exe(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
+{
+  char *exe = next_text(&at);
+  if (exe == NULL || from->exe != NULL) {
+    free(exe);
+    return false;
+  }
+  from->exe = exe;
+  hwi_synthetic_record(trace, HW_RECORD_EXE, exe, strlen(exe));
+  return true;
+}
+
+static bool take_rss(const struct heaptrack *from, struct hwi_synthetic *trace, char *at)
+{
+  uint64_t pages;
+  if (!next_number(&at, &pages) || from->page_bytes == 0)
+    return false;
+  if (pages * from->page_bytes > trace->header.rss_peak_bytes)
+    trace->header.rss_peak_bytes = pages * from->page_bytes;
+  return true;
+}
+
+static bool take(void *reader, struct hwi_synthetic *trace, char *line)
+{
+  struct heaptrack *from = reader;
+  uint64_t number;
+  char *at = line + 1;
+  switch (line[0]) {
+  case '+':
+    return take_allocation(from, trace, at);
+  case '-':
+    if (!next_number(&at, &number))
+      return false;
+    hwi_synthetic_free(trace, number);
+    return true;
+  case 't':
+    return take_node(from, trace, at);
+  case 'm':
+    return take_module(from, trace, at);
+  case 'c':
+    if (!next_number(&at, &number) || number > UINT32_MAX)
+      return false;
+    hwi_synthetic_time(trace, number * NS_PER_MS);
+    return true;
+  case 'R':
+    return take_rss(from, trace, at);
+  case 'I':
+    return next_number(&at, &from->page_bytes);
+  case 'x':
+    return take_exe(from, trace, at);
+  case 'X':
+    if (*at == ' ')
+      take_command(trace, at + 1);
+    return true;
+  case 'a':
+  case 'i':
+    trace->status = HW_ERR_USAGE; /* interpreted: it has names, but neither pointers nor where modules were */
+    return false;
+  default:
+    return strchr("v#ASs", line[0]) != NULL; /* version, comments, attaching, suppressions: nothing to keep */
+  }
+}
+
+static bool recognizes(const char *line)
+{
+  return strncmp(line, "v ", 2) == 0;
+}
+
+const struct hwi_foreign_format hwi_foreign_heaptrack = {
+    .tool = "heaptrack",
+    .missing = "threads, times finer than its clock's 10 ms, and which calls were reallocations",
+    .refusal = "is interpreted by heaptrack already and no longer has the addresses of blocks and libraries; record "
+               "with 'heaptrack --raw' and import that",
+    .recognizes = recognizes,
+    .create = create,
+    .destroy = destroy,
+    .take = take,
+};

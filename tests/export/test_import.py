@@ -1,0 +1,145 @@
+"""test_import.py - recordings of heaptrack and heaphook become traces with the same figures"""
+
+import gzip
+import os
+import shutil
+import subprocess
+
+import pytest
+
+needs_heaptrack = pytest.mark.skipif(not shutil.which("heaptrack"), reason="heaptrack is not installed")
+
+NEW_LOG = """alloc, 800, 1, 0x00000000196afeb0, 1788
+alloc_zeroed, 100, 0x0000000019000010, 200
+alloc, 512, 256, 0x0000000019000100, 12
+get_block_size, 0x0000000019000100, 520, 4
+realloc, 0x0000000019000010, 4000, 0x0000000019001000, 300
+dealloc, 0x0000000019001000, 7
+dealloc, 0x0000000019ffff00, 7
+"""
+OLD_LOG = """malloc 0 800 0x196afeb0
+calloc 0 100 0x19000010
+posix_memalign 0 512 0x19000100
+malloc_usable_size 0x19000100 520 0
+realloc 0x19000010 4000 0x19001000
+free 0x19001000 0 0
+free 0 0 0
+"""
+
+
+@pytest.fixture
+def imported(hw, report, tmp_path):
+    """imported(path): the report on what `import` made of it, and what it said."""
+
+    def run(path):
+        trace = tmp_path / "imported.hwt"
+        done = hw("import", path, "-o", trace)
+        assert done.returncode == 0, done.stderr
+        assert not [name for name in os.listdir(tmp_path) if name.startswith("imported.hwt.")]
+        return report(trace), done.stderr
+
+    return run
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def note(shown):
+    return [(entry["kind"], entry["text"]) for image in shown["images"] for entry in image["notes"]]
+
+
+def test_heaphook(imported, tmp_path):
+    shown, said = imported(write(tmp_path / "heaplog_1.log", NEW_LOG))
+    assert (shown["allocation_calls"], shown["free_calls"], shown["unmatched_frees"]) == (4, 3, 1)
+    assert (shown["allocated_bytes"], shown["peak_bytes"]) == (800 + 100 + 512 + 4000, 800 + 512 + 4000)
+    assert (shown["live_bytes_at_end"], shown["live_blocks_at_end"]) == (1312, 2)
+    assert shown["duration_ns"] == 1788 + 200 + 12 + 4 + 300 + 7 + 7  # spent in the calls: the only time there is
+    assert note(shown) == [("imported", "stacks, threads, and times other than those spent in calls")]
+    assert "info: heaphook does not keep stacks" in said
+
+
+def test_heaphook_as_it_was(imported, tmp_path):
+    shown, _ = imported(write(tmp_path / "heaplog.1.log", OLD_LOG))
+    assert (shown["allocation_calls"], shown["free_calls"]) == (4, 2)
+    assert (shown["peak_bytes"], shown["live_bytes_at_end"], shown["duration_ns"]) == (5312, 1312, 0)
+    assert note(shown) == [("imported", "stacks, threads and times")]
+
+
+def test_there_and_back(export, imported, report, tracks):
+    shown = report(tracks)
+    found, _ = imported(export(tracks, "x.heaplog"))
+    same = ["allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "peak_blocks", "live_bytes_at_end", "live_blocks_at_end"]
+    assert [found[name] for name in same] == [shown[name] for name in same]
+    sizes = [[(size["size"], size["calls"], size["live_blocks"]) for size in figures["sizes"]] for figures in (shown, found)]
+    assert sizes[0] == sizes[1]
+
+
+def test_many_events(imported, tmp_path):
+    """More than fit into one chunk or section."""
+    with gzip.open(tmp_path / "x.log.gz", "wt") as file:
+        for i in range(300000):
+            file.write(f"alloc, {i % 1000}, 1, 0x{0x10000000 + i * 4096 + i % 3:016x}, 20\n")
+            if i % 3 == 0:
+                file.write(f"dealloc, 0x{0x10000000 + i * 4096 + i % 3:016x}, 100000\n")
+    shown, _ = imported(tmp_path / "x.log.gz")
+    assert (shown["allocation_calls"], shown["free_calls"], shown["unmatched_frees"]) == (300000, 100000, 0)
+    assert shown["live_bytes_at_end"] == sum(i % 1000 for i in range(300000) if i % 3)
+    assert shown["duration_ns"] == 300000 * 20 + 100000 * 100000
+    assert shown["damaged_chunks"] == shown["missing_chunks"] == 0
+
+
+def test_lines_that_make_no_sense_are_counted(imported, tmp_path):
+    bad = ["alloc, x, 1, 0x10, 5", "alloc, 1", "dealloc, 0x10", "a" * 40000, "alloc, -5, 1, 0x10, 5", ", , ,", "realloc, 1, 2, 3, 4, 5, 6, 7"]
+    shown, said = imported(write(tmp_path / "x.log", NEW_LOG + "\n".join(bad) + "\nalloc, 1, 1, 0x50, 1"))
+    assert shown["allocation_calls"] == 5
+    assert f"what makes no sense was left out: {len(bad)} lines, the first one is line 8" in said
+
+
+@needs_heaptrack
+def test_heaptrack(imported, tracks, tmp_path):
+    subprocess.run(["heaptrack", "--raw", "-o", tmp_path / "raw", tracks.parent / "program"], capture_output=True, timeout=60)
+    raw = next(path for path in tmp_path.iterdir() if path.name.startswith("raw"))
+    shown, said = imported(raw)
+    interpreted = subprocess.run(["zstd -dc %s | /usr/lib/heaptrack/libexec/heaptrack_interpret" % raw], shell=True, capture_output=True)
+    if interpreted.returncode != 0:
+        pytest.skip("heaptrack_interpret is not where Debian has it")
+    (tmp_path / "interpreted").write_bytes(interpreted.stdout)
+    for kind, name in [("allocations", "allocation_calls"), ("leaked", "live_bytes_at_end"), ("peak", "peak_bytes")]:
+        subprocess.run(["heaptrack_print", tmp_path / "interpreted", "-F", tmp_path / "stacks", "--flamegraph-cost-type", kind], capture_output=True, check=True)
+        total = sum(int(line.rsplit(" ", 1)[1]) for line in (tmp_path / "stacks").read_text().splitlines())
+        assert total == shown[name], kind
+    top = max(shown["top"], key=lambda stack: stack["calls"])
+    assert [frame["function"] for frame in top["stack"]][:3] == ["inlined", "churn", "work"] and top["calls"] == 1000
+    assert top["stack"][0]["line"] == 8 and top["stack"][0]["module"].endswith("program")
+    assert shown["command"].endswith("program") and note(shown)[0][0] == "imported" and "info: heaptrack does not keep threads" in said
+
+
+def test_heaptrack_by_hand(imported, tmp_path):
+    text = "v 10400 3\nx 8 /no/such\nX /no/such a b\nI 1000 100\nm 1 -\nm 1 x 400000 0 1000\nt 400100 0\nt 400200 1\n"
+    text += "+ 10 1 1000\n+ 20 2 2000\nc a\nR 5\n- 1000\nt 7000 0\n+ 8 3 3000\n"
+    text += "t 1 9\n+ 1 77 5\nm 99 x 1 2 3\nm 1 y zz\nq\n- -5\n"  # a parent and a node that are not there, and worse
+    shown, said = imported(write(tmp_path / "x", text))
+    assert (shown["allocation_calls"], shown["live_bytes_at_end"], shown["peak_bytes"], shown["duration_ns"]) == (3, 40, 48, 10000000)
+    stacks = {stack["bytes"]: [frame["address"] for frame in stack["stack"]] for stack in shown["top"]}
+    assert stacks == {16: [0x400101], 32: [0x400201, 0x400101], 8: [0x7001]}
+    assert shown["command"] == "/no/such a b" and "left out: 6 lines" in said and "line 16" in said
+
+
+def test_what_cannot_be_imported(hw, export, tracks, tmp_path):
+    trace = tmp_path / "y.hwt"
+    done = hw("import", export(tracks, "x.heaptrack.zst"), "-o", trace)
+    assert done.returncode == 2 and "is interpreted by heaptrack already" in done.stderr and "--raw" in done.stderr
+    done = hw("import", write(tmp_path / "x.txt", "hello\n"), "-o", trace)
+    assert done.returncode == 2 and "x.txt" in done.stderr
+    done = hw("import", write(tmp_path / "empty", ""), "-o", trace)
+    assert done.returncode == 2
+    log = write(tmp_path / "x.log", NEW_LOG)
+    done = hw("import", log, "-o", log)
+    assert done.returncode == 2 and log.read_text() == NEW_LOG
+    packed = gzip.compress(NEW_LOG.encode() * 5000)
+    (tmp_path / "cut.gz").write_bytes(packed[: len(packed) // 2])
+    done = hw("import", tmp_path / "cut.gz", "-o", trace)
+    assert done.returncode == 2 and "cut.gz" in done.stderr
+    assert not trace.exists() and not [name for name in os.listdir(tmp_path) if name.startswith("y.hwt")]
