@@ -14,8 +14,8 @@
 enum { HEXADECIMAL = 16, NS_PER_MS = 1000000 };
 
 struct module {
-  char *path;
-  uint64_t start, end, bias;
+  char *path; /* owned; place.path is the same */
+  struct hwi_synthetic_module place;
   bool is_loaded; /* in the list given last */
 };
 
@@ -72,7 +72,8 @@ static bool add_module(struct heaptrack *from, struct hwi_synthetic *trace, stru
 {
   for (size_t i = 0; i < from->module_count; i++) {
     struct module *known = &from->modules[i];
-    if (known->bias == module->bias && known->start == module->start && strcmp(known->path, module->path) == 0) {
+    if (known->place.bias == module->place.bias && known->place.start == module->place.start &&
+        strcmp(known->path, module->path) == 0) {
       known->is_loaded = true;
       return false;
     }
@@ -82,13 +83,13 @@ static bool add_module(struct heaptrack *from, struct hwi_synthetic *trace, stru
     return false;
   }
   from->modules[from->module_count++] = *module;
-  hwi_synthetic_module(trace, (uint32_t)from->module_count, module->start, module->end, module->bias, module->path);
+  hwi_synthetic_module(trace, (uint32_t)from->module_count, &module->place);
   return true;
 }
 
 static bool take_module(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
 {
-  struct module module = {.path = next_text(&at), .start = UINT64_MAX, .is_loaded = true};
+  struct module module = {.path = next_text(&at), .place.start = UINT64_MAX, .is_loaded = true};
   if (module.path == NULL)
     return false;
   if (strcmp(module.path, "-") == 0) {
@@ -101,13 +102,15 @@ static bool take_module(struct heaptrack *from, struct hwi_synthetic *trace, cha
     free(module.path);
     module.path = strdup(from->exe);
   }
-  bool known = module.path != NULL && next_number(&at, &module.bias);
+  bool known = module.path != NULL && next_number(&at, &module.place.bias);
+  struct hwi_synthetic_module *place = &module.place;
+  place->path = module.path;
   for (uint64_t offset, bytes; known && next_number(&at, &offset) && next_number(&at, &bytes);) {
-    uint64_t start = module.bias + offset;
-    module.start = start < module.start ? start : module.start;
-    module.end = start + bytes > module.end ? start + bytes : module.end;
+    uint64_t start = place->bias + offset;
+    place->start = start < place->start ? start : place->start;
+    place->end = start + bytes > place->end ? start + bytes : place->end;
   }
-  known = known && module.start < module.end;
+  known = known && place->start < place->end;
   if (!known || !add_module(from, trace, &module))
     free(module.path);
   return known;
@@ -117,7 +120,7 @@ static uint32_t module_at(const struct heaptrack *from, uint64_t address)
 {
   for (size_t i = 0; i < from->module_count; i++) {
     const struct module *module = &from->modules[i];
-    if (module->is_loaded && address >= module->start && address < module->end)
+    if (module->is_loaded && address >= module->place.start && address < module->place.end)
       return (uint32_t)i + 1;
   }
   return 0;

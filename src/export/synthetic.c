@@ -17,6 +17,10 @@ enum {
   RECORD_HEAD_BYTES = 1 + HWI_VARINT_MAX_BYTES + 1 + HWI_VARINT_MAX_BYTES,
   THREAD = 1,
   PAGE_BYTES = 4096,
+  PATH_BYTES_MAX = 4096,
+  MODULE_HEAD_BYTES = 4 * HWI_VARINT_MAX_BYTES + 1, /* four numbers and the length of the build-id */
+  NOTE_BYTES_MAX = 512,
+  ALIGNMENT = 16, /* addresses that differ by a multiple of this have the shorter form */
 };
 static const uint64_t START_NS = 1000000000; /* any moment will do */
 
@@ -97,8 +101,8 @@ static void put_number(struct hwi_synthetic *trace, uint64_t number)
 static void put_address(struct hwi_synthetic *trace, uint64_t address)
 {
   int64_t delta = (int64_t)(address - trace->address);
-  bool aligned = delta % 16 == 0;
-  put_number(trace, aligned ? hwi_zigzag(delta / 16) << 1 : hwi_zigzag(delta) << 1 | 1);
+  bool aligned = delta % ALIGNMENT == 0;
+  put_number(trace, aligned ? hwi_zigzag(delta / ALIGNMENT) << 1 : hwi_zigzag(delta) << 1 | 1);
   trace->address = address;
 }
 
@@ -121,24 +125,23 @@ void hwi_synthetic_record(struct hwi_synthetic *trace, enum hw_record_type type,
 
 void hwi_synthetic_note(struct hwi_synthetic *trace, enum hw_note note, const char *text)
 {
-  uint8_t payload[512];
+  uint8_t payload[NOTE_BYTES_MAX];
   size_t bytes = strnlen(text, sizeof payload - 1);
   payload[0] = (uint8_t)note;
   memcpy(payload + 1, text, bytes);
   hwi_synthetic_record(trace, HW_RECORD_NOTE, payload, bytes + 1);
 }
 
-void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, uint64_t start, uint64_t end, uint64_t bias,
-                          const char *path)
+void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const struct hwi_synthetic_module *module)
 {
-  uint8_t payload[4096 + 5 * HWI_VARINT_MAX_BYTES];
-  size_t path_bytes = strnlen(path, 4096);
+  uint8_t payload[PATH_BYTES_MAX + MODULE_HEAD_BYTES];
+  size_t path_bytes = strnlen(module->path, PATH_BYTES_MAX);
   uint8_t *at = hwi_put_varint(payload, number);
-  at = hwi_put_varint(at, start);
-  at = hwi_put_varint(at, end - start);
-  at = hwi_put_varint(at, bias);
+  at = hwi_put_varint(at, module->start);
+  at = hwi_put_varint(at, module->end - module->start);
+  at = hwi_put_varint(at, module->bias);
   *at++ = 0; /* no build-id */
-  memcpy(at, path, path_bytes);
+  memcpy(at, module->path, path_bytes);
   hwi_synthetic_record(trace, HW_RECORD_MODULE, payload, (size_t)(at - payload) + path_bytes);
 }
 

@@ -29,8 +29,11 @@ void hwi_synthetic_begin(struct hwi_synthetic *trace, int fd);
 
 void hwi_synthetic_record(struct hwi_synthetic *trace, enum hw_record_type type, const void *payload, size_t bytes);
 void hwi_synthetic_note(struct hwi_synthetic *trace, enum hw_note note, const char *text);
-void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, uint64_t start, uint64_t end, uint64_t bias,
-                          const char *path);
+struct hwi_synthetic_module {
+  const char *path;
+  uint64_t start, end, bias;
+};
+void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const struct hwi_synthetic_module *module);
 /* Numbers rise from 1; `parent` is a smaller one, or 0; `address` as that of struct hwi_node. */
 void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t parent, uint32_t module,
                         uint64_t address);

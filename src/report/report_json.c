@@ -70,8 +70,8 @@ static void write_note(struct hwi_json *json, const char *kind, const char *text
 /* `linked_in`: the allocator that the program has linked in, or NULL. */
 static void write_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *linked_in)
 {
-  static const char *const kinds[] = {"", "own malloc", "own operator new", "blocks before libc was ready",
-                                      "static allocator", "imported"};
+  static const char *const kinds[] = {
+      "", "own malloc", "own operator new", "blocks before libc was ready", "static allocator", "imported"};
   hwi_json_begin_array(json, "notes");
   for (uint32_t i = 0; i < info->note_count; i++) {
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)
