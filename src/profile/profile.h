@@ -113,6 +113,7 @@ struct hwi_profile_thread {
   char name[16];
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes;
   uint64_t live_bytes, live_blocks, peak_bytes, own_peak_bytes; /* of blocks that it allocated */
+  uint64_t late_allocation_calls, late_free_calls;              /* more than a second after its first call */
   uint64_t foreign_frees; /* of its free_calls: blocks that another thread allocated */
 };
 

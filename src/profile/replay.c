@@ -35,6 +35,12 @@ bool hwi_replay_is_live(void *context, uint64_t address)
   return hwi_live_slot(&image->live, address)->address;
 }
 
+/* A thread may allocate while it sets itself up. */
+static bool is_late(const struct hwi_replay *replay, uint32_t thread)
+{
+  return replay->now_ns - replay->tally.threads[thread].first_ns > HWI_NS_A_SECOND;
+}
+
 /* --- the end of a block --- */
 
 /* The block in `slot` no longer counts as live anywhere but in the table. */
@@ -64,6 +70,7 @@ static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image
   struct hwi_tally *tally = &replay->tally;
   image->totals.free_calls++;
   tally->threads[thread].free_calls++;
+  tally->threads[thread].late_free_calls += is_late(replay, thread);
   replay->timeline.points[replay->timeline.current].free_calls++;
   struct hwi_live_slot *slot = hwi_live_slot(&image->live, event->address);
   if (!slot->address)
@@ -154,6 +161,7 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
     of_size->own_peak = of_size->live;
   struct hwi_thread_tally *owner = &tally->threads[thread];
   owner->last_address = event->address;
+  owner->late_allocation_calls += is_late(replay, thread);
   owner->live_bytes += size;
   if (owner->live_bytes > owner->own_peak_bytes)
     owner->own_peak_bytes = owner->live_bytes;
@@ -214,8 +222,11 @@ bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image,
     if (i + LOOK_AHEAD < count)
       fetch_slot(image, events[i + LOOK_AHEAD].address);
     pass_time(replay, image->offset_ns + hwi_trace_tick_ns(image->trace, event->tick));
+    size_t threads = replay->tally.thread_count;
     uint32_t thread = hwi_replay_image_thread(image, event->thread, image_number, &replay->tally);
     bool done = thread;
+    if (replay->tally.thread_count > threads)
+      replay->tally.threads[threads].first_ns = replay->now_ns;
     if (event->kind == HWI_EVENT_ALLOC)
       done = done && apply_alloc(replay, image, thread - 1, event);
     else if (event->kind == HWI_EVENT_FREE)

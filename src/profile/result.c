@@ -376,6 +376,8 @@ static bool fill_threads(struct hwi_result *result)
         .free_calls = from->free_calls,
         .failed_calls = from->failed_calls,
         .foreign_frees = from->foreign_frees,
+        .late_allocation_calls = from->late_allocation_calls,
+        .late_free_calls = from->late_free_calls,
         .own_peak_bytes = from->own_peak_bytes,
     };
     describe_thread(&threads[i], result->traces[from->image]);

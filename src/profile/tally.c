@@ -221,6 +221,7 @@ bool hwi_tally_restart(struct hwi_tally *tally)
     struct hwi_thread_tally *thread = &tally->threads[i];
     *thread = (struct hwi_thread_tally){.live_bytes = thread->live_bytes,
                                         .own_peak_bytes = thread->live_bytes,
+                                        .first_ns = thread->first_ns,
                                         .image = thread->image,
                                         .number = thread->number};
   }

@@ -42,6 +42,8 @@ struct hwi_thread_tally {
   uint64_t last_address; /* of its latest allocation */
   uint64_t live_bytes, own_peak_bytes;
   uint64_t free_calls, foreign_frees, failed_calls;
+  uint64_t first_ns; /* of its first event */
+  uint64_t late_allocation_calls, late_free_calls;
   uint32_t image, number;
 };
 

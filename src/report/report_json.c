@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/evidence.h"
+#include "report/findings.h"
 #include "report/groups.h"
 #include "report/json.h"
 #include "report/json_figures.h"
@@ -251,6 +252,8 @@ static void write_threads(struct writer *writer)
     hwi_json_number(json, "peak_bytes", thread->peak_bytes);
     hwi_json_number(json, "own_peak_bytes", thread->own_peak_bytes);
     hwi_json_number(json, "foreign_frees", thread->foreign_frees);
+    hwi_json_number(json, "late_allocation_calls", thread->late_allocation_calls);
+    hwi_json_number(json, "late_free_calls", thread->late_free_calls);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
@@ -302,6 +305,7 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
   if (status < 0)
     return status;
   hwi_json_growing(json, writer->profile, &frames);
+  hwi_json_findings(json, writer->profile, &frames);
   hwi_json_number(json, "stacks", writer->selection.stack_count);
   hwi_json_begin_array(json, "top");
   uint64_t rows = rows_of(writer, writer->selection.stack_count);

@@ -107,3 +107,98 @@ def test_growth(record, compile_c, hw):
     text = hw("report", recording.trace).stdout
     assert re.search(r"grows +leak \(program.c:5\), \+[0-9.]+ kB/s from .* on, 25.0 kB never freed", text), text
     assert text.count("grows ") == 1
+
+
+STANDS_OUT = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *blocks[30000];
+
+__attribute__((noinline)) void *giant(void) { return malloc(50000000); }
+__attribute__((noinline)) void *tiny(void) { return malloc(24); }
+__attribute__((noinline)) void *message(void) { return malloc(500); }
+
+void *consumer(void *unused)
+{
+  pthread_setname_np(pthread_self(), "consumer");
+  for (int i = 0; i < 30000; i++)
+    free(blocks[i]);
+  return unused;
+}
+
+int main(void)
+{
+  void *volatile large = giant();
+  for (int i = 0; i < 40000; i++)
+    free(tiny());
+  for (int i = 0; i < 30000; i++)
+    blocks[i] = message();
+  pthread_t thread;
+  pthread_create(&thread, NULL, consumer, NULL);
+  pthread_join(thread, NULL);
+  return large == NULL;
+}
+"""
+
+REAL_TIME = """
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void *control(void *unused)
+{
+  void *volatile block;
+  struct sched_param priority = {.sched_priority = 10};
+  pthread_setname_np(pthread_self(), "control");
+  if (sched_setscheduler(0, SCHED_FIFO, &priority) < 0)
+    exit(77);  // not permitted here
+  for (int i = 0; i < 500; i++)
+    free(block = malloc(10));
+  usleep(1200000);
+  for (int i = 0; i < 300; i++)
+    free(block = malloc(10));
+  return unused;
+}
+
+int main(void)
+{
+  pthread_t thread;
+  pthread_create(&thread, NULL, control, NULL);
+  pthread_join(thread, NULL);
+}
+"""
+
+
+def test_what_stands_out(record, compile_c, hw):
+    recording = record([compile_c(STANDS_OUT, "-pthread")])
+    findings = {finding["kind"]: finding for finding in recording.report["findings"]}
+    assert sorted(findings) == ["churn", "foreign_frees", "giant", "inline_buffer"]
+    assert findings["giant"]["bytes"] == 50000000
+    assert findings["giant"]["stack"][0]["function"] == "giant"
+    assert findings["churn"]["stack_temporary_calls"] == 40000
+    assert findings["foreign_frees"]["foreign_frees"] == findings["foreign_frees"]["all_foreign_frees"] == 30000
+    assert findings["foreign_frees"]["thread"] == "consumer"
+    assert findings["inline_buffer"]["saved_calls"] == 40000
+    assert findings["inline_buffer"]["largest"] == 24
+    text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
+    assert "advice     room for 24 B in place of a block saves 40,000 calls" in text, text
+
+
+def test_nothing_stands_out(record, compile_c, hw):
+    recording = record([compile_c(LIFETIMES)])
+    assert recording.report["findings"] == []
+    assert "What stands out" not in hw("report", recording.trace).stdout
+
+
+def test_real_time(record, compile_c):
+    recording = record([compile_c(REAL_TIME, "-pthread")])
+    if recording.process.returncode == 77:
+        pytest.skip("no real-time policies here")
+    thread = next(thread for thread in recording.report["by_thread"] if thread["name"] == "control")
+    assert (thread["late_allocation_calls"], thread["late_free_calls"]) == (300, 300)
+    finding = next(finding for finding in recording.report["findings"] if finding["kind"] == "real_time")
+    assert (finding["thread"], finding["late_allocation_calls"]) == ("control", 300)

@@ -1,0 +1,258 @@
+/* findings.c - what stands out: what an engineer would point at, from what the model knows
+ *
+ * growth         a stack whose minimum kept rising through the last seven tenths of the run: see growth.h.
+ * real time      a thread under a real-time policy that allocated or freed after its first second.
+ * failed         calls for which there was no memory.
+ * giant          one block is a fifth of the peak.
+ * churn          most allocations are freed at once, and many they are.
+ * foreign frees  a thread frees much of what others allocate.
+ * inline buffer  a stack's many small blocks hardly live: the object that holds them could have room for them.
+ * The limits below keep programs that just start, work and end from being accused.
+ */
+#include "report/findings.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "report/evidence.h"
+
+enum {
+  GROWTH_CALLS_MIN = 20,
+  GROWTH_PEAK_SHARE = 1000, /* what was gained is at least this part of the peak */
+  GROWTH_MAX = 2,
+  REAL_TIME_MAX = 3,
+  GIANT_PEAK_PERCENT = 20,
+  GIANT_BYTES_MIN = 1000000,
+  CHURN_PERCENT = 50,
+  MANY_CALLS = 10000,
+  FOREIGN_PERCENT = 10,
+  INLINE_BYTES_MAX = 64,
+  INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
+  INLINE_CALLS_PERCENT = 5,  /* of the run's calls */
+};
+static const uint64_t NS_AN_HOUR = UINT64_C(3600000000000), GROWTH_NS_MIN = UINT64_C(1000000000);
+
+static void add(struct hwi_findings *findings, struct hwi_finding finding)
+{
+  if (findings->count < HWI_FINDINGS_MAX)
+    findings->items[findings->count++] = finding;
+}
+
+static bool is_share(uint64_t part, uint64_t whole, unsigned percent)
+{
+  return (double)part * 100 >= (double)whole * percent;
+}
+
+/* --- growth --- */
+
+static uint64_t bytes_an_hour(const struct hwi_growing *growing)
+{
+  uint64_t ns = growing->to_ns - growing->from_ns;
+  double rate = ns > 0 ? (double)(growing->to_bytes - growing->from_bytes) * (double)NS_AN_HOUR / (double)ns : 0;
+  return rate < (double)INT64_MAX ? (uint64_t)rate : INT64_MAX;
+}
+
+/* Of one process alone: what a short child keeps until its end is no growth of the run. */
+static void find_growth(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  uint32_t counted, added = 0;
+  hwi_largest_image(profile, &counted);
+  if (counted != 1 || profile->duration_ns < GROWTH_NS_MIN) /* a shorter run is all start */
+    return;
+  for (uint32_t i = 0; i < profile->growing_count && added < GROWTH_MAX; i++) {
+    const struct hwi_growing *growing = &profile->growing[i];
+    const struct hwi_stack *stack = &profile->stacks[growing->stack];
+    if (stack->calls < GROWTH_CALLS_MIN ||
+        growing->to_bytes - growing->from_bytes < profile->totals.peak_bytes / GROWTH_PEAK_SHARE)
+      continue;
+    uint64_t from_ns = growing->from_ns > stack->first_ns ? growing->from_ns : stack->first_ns;
+    add(findings, (struct hwi_finding){.kind = HWI_FINDING_GROWTH,
+                                       .stack = growing->stack,
+                                       .figures = {bytes_an_hour(growing), from_ns, stack->live_bytes}});
+    added++;
+  }
+}
+
+/* --- real time --- */
+
+const char *hwi_real_time_policy(uint8_t policy)
+{
+  switch (policy) {
+  case SCHED_FIFO:
+    return "FIFO";
+  case SCHED_RR:
+    return "RR";
+  case SCHED_DEADLINE:
+    return "DEADLINE";
+  default:
+    return NULL;
+  }
+}
+
+static void find_real_time(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  for (uint32_t i = 0, added = 0; i < profile->thread_count && added < REAL_TIME_MAX; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    if (hwi_real_time_policy(thread->policy) == NULL || thread->late_allocation_calls + thread->late_free_calls == 0)
+      continue;
+    add(findings, (struct hwi_finding){.kind = HWI_FINDING_REAL_TIME,
+                                       .thread = i,
+                                       .figures = {thread->late_allocation_calls, thread->late_free_calls}});
+    added++;
+  }
+}
+
+/* --- a stack with the most of something --- */
+
+static uint64_t failed_of(const struct hwi_stack *stack)
+{
+  return stack->failed_calls;
+}
+
+static uint64_t temporary_of(const struct hwi_stack *stack)
+{
+  return stack->temporary_calls;
+}
+
+static uint64_t giant_of(const struct hwi_stack *stack)
+{
+  return stack->peak_blocks == 1 ? stack->peak_bytes : 0;
+}
+
+/* Calls that an inline buffer would save. */
+static uint64_t inline_of(const struct hwi_stack *stack)
+{
+  uint64_t short_lived = stack->lifetimes[HWI_LIFETIME_TEMPORARY] + stack->lifetimes[HWI_LIFETIME_BELOW_1MS];
+  bool fits = stack->largest <= INLINE_BYTES_MAX && is_share(short_lived, stack->calls, INLINE_SHORT_PERCENT);
+  return fits ? stack->calls : 0;
+}
+
+static uint32_t most(const struct hwi_profile *profile, uint64_t (*figure_of)(const struct hwi_stack *stack))
+{
+  uint32_t best = 0;
+  uint64_t best_figure = 0;
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    uint64_t figure = figure_of(&profile->stacks[i]);
+    if (figure > best_figure) {
+      best = i;
+      best_figure = figure;
+    }
+  }
+  return best;
+}
+
+static void find_failed(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  if (profile->totals.failed_calls > 0)
+    add(findings, (struct hwi_finding){.kind = HWI_FINDING_FAILED,
+                                       .stack = most(profile, failed_of),
+                                       .figures = {profile->totals.failed_calls}});
+}
+
+static void find_giant(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  uint32_t stack = most(profile, giant_of);
+  uint64_t bytes = profile->stacks[stack].peak_bytes;
+  if (stack != 0 && bytes >= GIANT_BYTES_MIN && is_share(bytes, profile->totals.peak_bytes, GIANT_PEAK_PERCENT))
+    add(findings, (struct hwi_finding){.kind = HWI_FINDING_GIANT, .stack = stack, .figures = {bytes}});
+}
+
+static void find_churn(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  const struct hwi_totals *totals = &profile->totals;
+  uint32_t stack = most(profile, temporary_of);
+  if (stack != 0 && totals->temporary_calls >= MANY_CALLS &&
+      is_share(totals->temporary_calls, totals->allocation_calls, CHURN_PERCENT))
+    add(findings, (struct hwi_finding){.kind = HWI_FINDING_CHURN,
+                                       .stack = stack,
+                                       .figures = {totals->temporary_calls, profile->stacks[stack].temporary_calls}});
+}
+
+static void find_inline_buffer(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  uint32_t number = most(profile, inline_of);
+  const struct hwi_stack *stack = &profile->stacks[number];
+  if (number != 0 && stack->calls >= MANY_CALLS &&
+      is_share(stack->calls, profile->totals.allocation_calls, INLINE_CALLS_PERCENT))
+    add(findings, (struct hwi_finding){
+                      .kind = HWI_FINDING_INLINE_BUFFER, .stack = number, .figures = {stack->calls, stack->largest}});
+}
+
+/* --- foreign frees --- */
+
+static void find_foreign_frees(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  uint64_t all = 0;
+  uint32_t best = 0;
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    all += profile->threads[i].foreign_frees;
+    if (profile->threads[i].foreign_frees > profile->threads[best].foreign_frees)
+      best = i;
+  }
+  if (all >= MANY_CALLS && is_share(all, profile->totals.free_calls, FOREIGN_PERCENT))
+    add(findings, (struct hwi_finding){.kind = HWI_FINDING_FOREIGN_FREES,
+                                       .thread = best,
+                                       .figures = {profile->threads[best].foreign_frees, all}});
+}
+
+void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  *findings = (struct hwi_findings){.count = 0};
+  if (profile->stack_count == 0)
+    return;
+  find_growth(findings, profile);
+  find_real_time(findings, profile);
+  find_failed(findings, profile);
+  find_giant(findings, profile);
+  find_churn(findings, profile);
+  find_foreign_frees(findings, profile);
+  find_inline_buffer(findings, profile);
+}
+
+/* --- JSON --- */
+
+static const struct {
+  const char *kind;
+  const char *figures[HWI_FINDING_FIGURES]; /* NULL: has no more */
+  bool of_thread;
+} names[HWI_FINDING_KINDS] = {
+    [HWI_FINDING_GROWTH] = {"growth", {"bytes_per_hour", "from_ns", "live_bytes"}, false},
+    [HWI_FINDING_REAL_TIME] = {"real_time", {"late_allocation_calls", "late_free_calls"}, true},
+    [HWI_FINDING_FAILED] = {"failed", {"failed_calls"}, false},
+    [HWI_FINDING_GIANT] = {"giant", {"bytes"}, false},
+    [HWI_FINDING_CHURN] = {"churn", {"temporary_calls", "stack_temporary_calls"}, false},
+    [HWI_FINDING_FOREIGN_FREES] = {"foreign_frees", {"foreign_frees", "all_foreign_frees"}, true},
+    [HWI_FINDING_INLINE_BUFFER] = {"inline_buffer", {"saved_calls", "largest"}, false},
+};
+
+static void write_finding(struct hwi_json *json, const struct hwi_profile *profile, struct hwi_json_frames *frames,
+                          const struct hwi_finding *finding)
+{
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "kind", names[finding->kind].kind);
+  for (int i = 0; i < HWI_FINDING_FIGURES && names[finding->kind].figures[i] != NULL; i++)
+    hwi_json_number(json, names[finding->kind].figures[i], finding->figures[i]);
+  if (names[finding->kind].of_thread) {
+    const struct hwi_profile_thread *thread = &profile->threads[finding->thread];
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    hwi_json_text(json, "thread", name);
+    hwi_json_number(json, "tid", thread->tid);
+  }
+  if (finding->stack != 0) {
+    hwi_json_begin_array(json, "stack");
+    hwi_json_frames_write(frames, json, finding->stack);
+    hwi_json_end_array(json);
+  }
+  hwi_json_end_object(json);
+}
+
+void hwi_json_findings(struct hwi_json *json, const struct hwi_profile *profile, struct hwi_json_frames *frames)
+{
+  struct hwi_findings findings;
+  hwi_findings_find(&findings, profile);
+  hwi_json_begin_array(json, "findings");
+  for (uint32_t i = 0; i < findings.count; i++)
+    write_finding(json, profile, frames, &findings.items[i]);
+  hwi_json_end_array(json);
+}

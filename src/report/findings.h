@@ -1,0 +1,45 @@
+/* findings.h - what stands out: what an engineer would point at, from what the model knows; nothing when nothing does
+ *
+ * finding    a fact with its figures, and the stack or thread that it is about.
+ * advice     a finding that names a change, with what it would save in this run.
+ */
+#ifndef HWI_REPORT_FINDINGS_H
+#define HWI_REPORT_FINDINGS_H
+
+#include "report/json_frames.h"
+#include "report/report.h"
+
+enum hwi_finding_kind {                         /* figures: */
+                        HWI_FINDING_GROWTH = 0, /* bytes an hour, from when (ns), bytes never freed */
+                        HWI_FINDING_REAL_TIME,  /* allocations and frees of the thread after its first second */
+                        HWI_FINDING_FAILED,     /* calls of the run */
+                        HWI_FINDING_GIANT,      /* bytes of the one block */
+                        HWI_FINDING_CHURN,      /* temporary calls of the run, and of the stack */
+                        HWI_FINDING_FOREIGN_FREES, /* frees by the thread of what others allocated, frees of others' blocks in the run */
+                        HWI_FINDING_INLINE_BUFFER, /* advice: calls that would go, the largest block */
+                        HWI_FINDING_KINDS
+};
+
+enum { HWI_FINDING_FIGURES = 3, HWI_FINDINGS_MAX = 8 };
+
+struct hwi_finding {
+  enum hwi_finding_kind kind;
+  uint32_t stack;  /* of the profile; 0: it is about none */
+  uint32_t thread; /* of the profile, where the kind is about one */
+  uint64_t figures[HWI_FINDING_FIGURES];
+};
+
+struct hwi_findings {
+  struct hwi_finding items[HWI_FINDINGS_MAX]; /* by kind, then the largest first */
+  uint32_t count;
+};
+
+void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *profile);
+
+/* "FIFO", or NULL where the policy is not a real-time one. */
+const char *hwi_real_time_policy(uint8_t policy);
+
+/* "findings": [...] into the object begun last. */
+void hwi_json_findings(struct hwi_json *json, const struct hwi_profile *profile, struct hwi_json_frames *frames);
+
+#endif
