@@ -29,10 +29,15 @@ static int format_of(const char *path)
   return HWI_FORMAT_UNKNOWN;
 }
 
+static bool is_stdout(const char *path)
+{
+  return path == NULL || strcmp(path, "-") == 0;
+}
+
 int hwi_answer_check(struct hwi_answer *answer)
 {
   if (answer->format == HWI_FORMAT_UNKNOWN)
-    answer->format = answer->path != NULL ? format_of(answer->path) : HWI_FORMAT_TEXT;
+    answer->format = is_stdout(answer->path) ? HWI_FORMAT_TEXT : format_of(answer->path);
   if (answer->format != HWI_FORMAT_UNKNOWN)
     return 0;
   return hwi_fail(HWI_EXIT_TROUBLE,
@@ -64,7 +69,11 @@ static mode_t mode_of(const char *path)
 {
   enum { MODE_NEW = 0666, MODE_BITS = 0777 };
   struct stat status;
-  return stat(path, &status) == 0 ? status.st_mode & MODE_BITS : MODE_NEW;
+  if (stat(path, &status) == 0)
+    return status.st_mode & MODE_BITS;
+  mode_t mask = umask(0);
+  umask(mask);
+  return MODE_NEW & ~mask;
 }
 
 /* The answer must not take the place of what it is an answer about. */
@@ -92,13 +101,20 @@ static int open_part(struct hwi_answer_file *to)
   if (is_recording(to->target))
     return hwi_fail(HWI_EXIT_TROUBLE, "-o %s: this is a recording, which is not overwritten; name another file",
                     to->path);
-  if (asprintf(&to->part, "%s.%ld.part", to->target, (long)getpid()) < 0) {
+  if (asprintf(&to->part, "%s.XXXXXX", to->target) < 0) {
     to->part = NULL;
     return cannot_write(to->path);
   }
-  int descriptor = open(to->part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode_of(to->target));
-  to->out = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-  return to->out != NULL ? 0 : cannot_write(to->path);
+  int descriptor = mkostemp(to->part, O_CLOEXEC);
+  to->out = descriptor >= 0 && fchmod(descriptor, mode_of(to->target)) == 0 ? fdopen(descriptor, "w") : NULL;
+  if (to->out != NULL)
+    return 0;
+  int status_of_failure = cannot_write(to->path);
+  if (descriptor >= 0) {
+    close(descriptor);
+    unlink(to->part);
+  }
+  return status_of_failure;
 }
 
 static void release(struct hwi_answer_file *to)
@@ -110,8 +126,8 @@ static void release(struct hwi_answer_file *to)
 
 int hwi_answer_open(struct hwi_answer_file *to, const char *path)
 {
-  *to = (struct hwi_answer_file){.out = stdout, .path = path};
-  if (path == NULL)
+  *to = (struct hwi_answer_file){.out = stdout, .path = is_stdout(path) ? NULL : path};
+  if (is_stdout(path))
     return 0;
   signal(SIGXFSZ, SIG_IGN); /* the limit of file sizes becomes an error that can be said */
   int status;
@@ -126,19 +142,43 @@ int hwi_answer_open(struct hwi_answer_file *to, const char *path)
   return status;
 }
 
+/* Why an earlier write failed is not known any more: another one will tell. */
+static void fail_again(FILE *out)
+{
+  errno = EIO;
+  clearerr(out);
+  if (fputc('\n', out) != EOF)
+    fflush(out);
+}
+
+bool hwi_is_written(FILE *out)
+{
+  if (!ferror(out))
+    return fflush(out) == 0;
+  fail_again(out);
+  return false;
+}
+
+/* Closes it; false where not all was written, with the reason in errno. */
+static bool close_written(FILE *out)
+{
+  bool written = hwi_is_written(out);
+  int reason = errno; /* of the write, not of the close */
+  bool closed = fclose(out) == 0;
+  if (!written)
+    errno = reason;
+  return written && closed;
+}
+
 int hwi_answer_close(struct hwi_answer_file *to, int status)
 {
   if (to->path == NULL)
     return status; /* whether stdout took it all is asked once, at the very end */
-  bool failed = fflush(to->out) != 0 || ferror(to->out);
-  int reason = errno; /* of the write, not of the close */
-  failed |= fclose(to->out) != 0;
-  errno = reason != 0 ? reason : errno;
-  if (!failed && status == 0 && to->part != NULL)
-    failed = rename(to->part, to->target) != 0;
-  if (failed && status == 0)
+  if (!close_written(to->out) && status == 0)
     status = cannot_write(to->path);
-  if (status != 0 && to->part != NULL)
+  if (to->part != NULL && status == 0 && rename(to->part, to->target) != 0)
+    status = cannot_write(to->path);
+  if (to->part != NULL && status != 0)
     unlink(to->part);
   release(to);
   return status;

@@ -1,7 +1,8 @@
 /* answer.h - where a command's answer goes: stdout, or a file that appears whole or not at all
  *
- * A file is written beside its place under a name of its own (NAME.PID.part) and renamed at the end; when anything goes
- * wrong it is removed, and what stood there before stays. Devices and pipes are written to directly.
+ * A file is written beside its place under a name of its own (NAME.XXXXXX) and renamed at the end; when anything goes
+ * wrong it is removed, and what stood there before stays. Devices and pipes are written to directly; "-" is
+ * stdout. A recording is not replaced.
  */
 #ifndef HWI_CLI_ANSWER_H
 #define HWI_CLI_ANSWER_H
@@ -15,7 +16,7 @@ enum hwi_format { HWI_FORMAT_TEXT = 0, HWI_FORMAT_JSON = 1, HWI_FORMAT_UNKNOWN =
 
 /* Part of a command's values. */
 struct hwi_answer {
-  const char *path; /* NULL: stdout */
+  const char *path; /* NULL or "-": stdout */
   int format;       /* enum hwi_format; UNKNOWN: as the suffix of `path` says, on stdout text */
 };
 
@@ -60,5 +61,8 @@ struct hwi_answer_file {
  * appears only if that is 0 and all could be written. Returns the status, or that of a failure to write. */
 int hwi_answer_open(struct hwi_answer_file *to, const char *path);
 int hwi_answer_close(struct hwi_answer_file *to, int status);
+
+/* Flushes; false where not all that was ever written to `out` arrived, with the reason in errno. */
+bool hwi_is_written(FILE *out);
 
 #endif

@@ -4,9 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/answer.h"
 #include "cli/ranking.h"
 #include "cli/reading.h"
-#include "cli/result_file.h"
 #include "export/compressed.h"
 #include "export/export.h"
 #include "export/tables.h"
@@ -107,18 +107,10 @@ static int check_options(const struct values *values, const struct hwi_export_fo
   return status;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-  struct stat of_a, of_b;
-  return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino && of_a.st_dev == of_b.st_dev;
-}
-
 /* What the format cannot do. */
-static int check_format(const struct values *values, const struct hwi_export_format *format, const char *trace)
+static int check_format(const struct values *values, const struct hwi_export_format *format)
 {
   bool to_stdout = strcmp(values->output, "-") == 0;
-  if (is_same_file(values->output, trace))
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s is the recording itself; name another file", values->output);
   if (format->one_process && values->reading.children)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s holds one process: leave --children out, or choose one with --pid",
                     format->name);
@@ -161,27 +153,20 @@ static int write_compressed(const struct hwi_export_format *format, struct hwi_e
 }
 
 static int write_file(const struct values *values, const struct hwi_export_format *format,
-                      struct hwi_export_request *request)
+                      struct hwi_export_request *request, const struct hwi_answer_file *to)
 {
   struct hwi_error error = {0};
-  struct hwi_result_file file;
   enum hwi_compression compression = format->compresses ? HWI_COMPRESSION_NONE : hwi_compression_of(values->output);
-  int status = hwi_result_file_open(&file, values->output, &error);
-  if (status < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  request->out = file.out;
+  request->out = to->out;
   request->name = values->output;
-  request->path = file.path != NULL ? file.path : values->output;
-  status = compression != HWI_COMPRESSION_NONE ? write_compressed(format, request, compression, &error)
-                                               : hwi_export_write(format, request, &error);
-  if (status == HW_OK)
-    status = hwi_result_file_commit(&file, &error);
-  else
-    hwi_result_file_abandon(&file);
+  request->path = to->part != NULL ? to->part : values->output;
+  int status = compression != HWI_COMPRESSION_NONE ? write_compressed(format, request, compression, &error)
+                                                   : hwi_export_write(format, request, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path)
+static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path,
+                       const struct hwi_answer_file *to)
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
@@ -197,7 +182,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
         .table = values->table,
         .event_stacks = values->event_stacks,
     };
-    status = write_file(values, format, &request);
+    status = write_file(values, format, &request, to);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);
@@ -219,8 +204,11 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = hwi_reading_find(word_count == 1 ? words[0] : ".", path, sizeof path);
   if (status == 0)
-    status = check_format(values, format, path);
-  return status == 0 ? export_from(values, format, path) : status;
+    status = check_format(values, format);
+  struct hwi_answer_file to;
+  if (status == 0)
+    status = hwi_answer_open(&to, values->output);
+  return status == 0 ? hwi_answer_close(&to, export_from(values, format, path, &to)) : status;
 }
 
 static void print_formats(void)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/environment.h"
 #include "report/suggest.h"
@@ -36,7 +37,7 @@ static int unknown_command(const char *name)
 /* Results that did not reach the disk or the pipe are no success. */
 static int close_stdout(int status)
 {
-  if (fflush(stdout) == 0 && !ferror(stdout))
+  if (hwi_is_written(stdout))
     return status;
   return hwi_fail(HWI_EXIT_TROUBLE, "stdout: writing failed: %m");
 }

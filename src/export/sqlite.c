@@ -124,7 +124,7 @@ static int write_sqlite(struct hwi_export *export, struct hwi_error *error)
   if (status == HW_OK && to.text.failed)
     status = hwi_export_no_memory(error);
   if (status == HW_OK && to.status != SQLITE_OK) {
-    status = hwi_error_set(error, HW_ERR_IO, "%s cannot be written: %s", export->request->name,
+    status = hwi_error_set(error, HW_ERR_IO, "cannot write %s: %s", export->request->name,
                            to.os_error != 0 ? strerror(to.os_error) : sqlite3_errstr(to.status));
   }
   sqlite3_close(to.handle);

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import subprocess
 
 import pytest
 
@@ -94,3 +95,26 @@ def test_a_device_is_written_to(hw, trace):
     done = hw("report", trace, "--json", "-o", "/dev/stdout")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["schema"]
+
+
+def test_dash_is_stdout(hw, trace):
+    for options in [[], ["--json"]]:
+        assert hw("report", trace, *options, "-o", "-").stdout == hw("report", trace, *options).stdout != ""
+
+
+def test_the_mode_of_a_file_is_the_usual_one_or_stays(hw, trace, tmp_path):
+    """`umask` is for new files: the mode of one that is replaced was somebody's choice."""
+    for path, before, after in [("new.json", None, 0o640), ("old.json", 0o666, 0o666)]:
+        if before:
+            (tmp_path / path).write_text("old")
+            os.chmod(tmp_path / path, before)
+        assert hw("report", trace, "-o", tmp_path / path, preexec_fn=lambda: os.umask(0o027)).returncode == 0
+        assert (tmp_path / path).stat().st_mode & 0o777 == after
+
+
+def test_why_a_write_failed_is_known_at_the_end(hw, trace):
+    """The reason for an early write that failed was lost when something else failed harmlessly in between."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*hw("help").args[:1], "report", trace, "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "heapwright: stdout: writing failed: No space left on device\n"

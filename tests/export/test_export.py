@@ -30,7 +30,7 @@ def test_the_suffix_chooses_the_format_and_so_does_format(hw, export, tracks):
         (["-o", "x.json"], ["x.json", "does not end like any format", "heapwright help export"]),
         (["-o", "x", "--format", "folde"], ["no format 'folde'", "did you mean 'folded'"]),
         (["-o", "x", "--format", "yaml"], ["no format 'yaml'", "help export"]),
-        (["-o", "/nowhere/x.folded"], ["/nowhere/x.folded cannot be written: No such file or directory"]),
+        (["-o", "/nowhere/x.folded"], ["cannot write /nowhere/x.folded: No such file or directory"]),
         (["-o", "x.folded", "--children", "--pid", "1"], ["leave one of them out"]),
         (["-o", "x.folded", "second.hwt"], ["one too many"]),
     ],
@@ -47,7 +47,7 @@ def test_what_is_wrong_is_worded(hw, tracks, tmp_path, arguments, words):
 def test_the_recording_is_not_overwritten(hw, tracks):
     before = tracks.read_bytes()
     done = hw("export", tracks, "-o", tracks, "--format", "folded")
-    assert done.returncode == 2 and "is the recording itself" in done.stderr
+    assert done.returncode == 2 and "this is a recording, which is not overwritten" in done.stderr
     assert tracks.read_bytes() == before
 
 
@@ -64,7 +64,7 @@ def test_a_full_disk_leaves_nothing(hw, tracks, tmp_path):
         path.write_text("earlier")
         done = hw("export", tracks, "-o", path, preexec_fn=limit)
         assert done.returncode == 2, name
-        assert f"{path} cannot be written: File too large" in done.stderr
+        assert f"cannot write {path}: File too large" in done.stderr
         assert path.read_text() == "earlier"
         path.unlink()
         assert os.listdir(tmp_path) == []
@@ -75,7 +75,7 @@ def test_devices_are_written_to_and_not_replaced(hw, tracks):
         if name == "sqlite":
             continue
         done = hw("export", tracks, "-o", "/dev/full", "--format", name)
-        assert done.returncode == 2 and "/dev/full cannot be written: No space left on device" in done.stderr, name
+        assert done.returncode == 2 and "cannot write /dev/full: No space left on device" in done.stderr, name
         done = hw("export", tracks, "-o", "/dev/null", "--format", name)
         assert done.returncode == 0, done.stderr
         with open("/dev/full", "wb") as full:
