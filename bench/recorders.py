@@ -47,7 +47,7 @@ class Recorders:
         if name == PLAIN:
             return argv, env, None
         if name in (USUAL, PACKED):
-            quiet = ["-q"] if name == PACKED else []  # no summary at the end, which replays the trace
+            quiet = ["-q"] if name == PACKED else []  # no summary at the end, for which it counts while packing
             return [self.tool, "record", *quiet, "-o", ours, "--", *argv], env, ours
         if name == RAW:
             return argv, {**env, "LD_PRELOAD": self.library, "HEAPWRIGHT_OUTPUT": ours}, ours

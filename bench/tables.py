@@ -197,8 +197,8 @@ def as_text(results):
 INTRODUCTION = """# Benchmarks
 
 What recording costs, beside heaptrack 1.4 (Debian's) in the same run. Every workload runs in rounds: without a recorder,
-under `heapwright record`, which packs the trace while the program runs and ends with a summary (replaying the trace), under
-`heapwright record -q`, which packs but does not sum up, with our library preloaded alone ("not packed"), under `heaptrack` as
+under `heapwright record`, which packs the trace while the program runs, counts meanwhile and ends with a summary, under
+`heapwright record -q`, which packs but does not count, with our library preloaded alone ("not packed"), under `heaptrack` as
 users run it, and under `heaptrack -r`, which only records. A figure is the fastest of its runs, for what else a machine does
 only adds; a table near the end says how far the runs lay apart.
 
