@@ -157,6 +157,21 @@ int hwi_process_maps_library(uint32_t pid, const char *library)
   return find_mapping(pid, NULL, library);
 }
 
+bool hwi_process_preloads(uint32_t pid, const char *library)
+{
+  static const char name[] = "LD_PRELOAD=";
+  char *variable = NULL;
+  size_t room = 0;
+  bool does = false;
+  FILE *file = open_proc(pid, "environ");
+  while (file && !does && getdelim(&variable, &room, 0, file) > 0)
+    does = strncmp(variable, name, sizeof name - 1) == 0 && strstr(variable, library);
+  free(variable);
+  if (file)
+    fclose(file);
+  return does;
+}
+
 bool hwi_process_each_file(uint32_t pid, bool (*each)(void *context, const char *path), void *context)
 {
   char line[LINE_BYTES];

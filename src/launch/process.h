@@ -38,6 +38,9 @@ bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const 
 /* 1: a file of this name is mapped, 0: not, -1: nobody can tell. */
 int hwi_process_maps_library(uint32_t pid, const char *library);
 
+/* It was started with a file of this name in LD_PRELOAD. False where nobody can tell, too. */
+bool hwi_process_preloads(uint32_t pid, const char *library);
+
 /* Calls `each` with the path of every mapped file that can be written, until it returns true. False: the mappings cannot be
  * read, errno says why. */
 bool hwi_process_each_file(uint32_t pid, bool (*each)(void *context, const char *path), void *context);

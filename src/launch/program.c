@@ -123,6 +123,30 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
   return strstr(loader, "/ld-musl") ? HWI_OBSTACLE_MUSL : HWI_OBSTACLE_NONE;
 }
 
+/* Reads the file's beginning, ended by 0, and judges it where it is an ELF file. False: it is none, or cannot be read. */
+static bool judge_file(const char *path, char head[HEAD_BYTES + 1], enum hwi_obstacle *obstacle)
+{
+  head[0] = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  ssize_t got = pread(fd, head, HEAD_BYTES, 0);
+  head[got > 0 ? got : 0] = 0;
+  bool is_elf = got >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0;
+  if (is_elf)
+    *obstacle = judge_elf(fd, path, (const uint8_t *)head);
+  close(fd);
+  return is_elf;
+}
+
+enum hwi_obstacle hwi_program_obstacle(const char *path)
+{
+  char head[HEAD_BYTES + 1];
+  enum hwi_obstacle obstacle = HWI_OBSTACLE_NONE;
+  judge_file(path, head, &obstacle);
+  return obstacle;
+}
+
 /* The interpreter that the first line names, or NULL. It points into `head`. */
 static const char *interpreter(char *head)
 {
@@ -147,15 +171,7 @@ static void judge(struct hwi_program *program)
   char head[HEAD_BYTES + 1];
   char script[PATH_MAX];
   for (int i = 0; i < SCRIPTS_MAX; i++) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-      return; /* executable but not readable: it may work */
-    ssize_t got = pread(fd, head, HEAD_BYTES, 0);
-    head[got > 0 ? got : 0] = 0;
-    bool is_elf = got >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0;
-    if (is_elf)
-      program->obstacle = judge_elf(fd, path, (const uint8_t *)head);
-    close(fd);
+    bool is_elf = judge_file(path, head, &program->obstacle); /* executable but not readable: it may work */
     if (is_elf && program->obstacle == HWI_OBSTACLE_NONE)
       program->allocator = allocator_of(path);
     const char *next = is_elf ? NULL : interpreter(head);

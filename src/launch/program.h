@@ -25,6 +25,9 @@ struct hwi_program {
 void hwi_program_find(struct hwi_program *program, const char *command);
 void hwi_program_release(struct hwi_program *program);
 
+/* Of an executable that is no script. NONE where it cannot be read, too. */
+enum hwi_obstacle hwi_program_obstacle(const char *path);
+
 /* A phrase: "is statically linked". Never NULL. */
 const char *hwi_obstacle_text(enum hwi_obstacle obstacle);
 

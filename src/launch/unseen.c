@@ -2,10 +2,12 @@
 #include "launch/unseen.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "launch/preload.h"
 #include "launch/process.h"
+#include "launch/program.h"
 #include "trace/grow.h"
 
 enum { CHILDREN_MAX = 256, DESCENDANTS_MAX = 1024 };
@@ -26,6 +28,15 @@ static struct hwi_unseen_process *find(struct hwi_unseen *unseen, uint32_t pid, 
   return NULL;
 }
 
+/* The loader will map the recorder into it, or has done so. */
+static bool will_have_recorder(uint32_t pid)
+{
+  enum { PATH_BYTES = 32 };
+  char exe[PATH_BYTES];
+  snprintf(exe, sizeof exe, "/proc/%u/exe", pid);
+  return hwi_process_preloads(pid, HWI_RECORDER_NAME) && hwi_program_obstacle(exe) == HWI_OBSTACLE_NONE;
+}
+
 static void judge(struct hwi_unseen *unseen, uint32_t pid)
 {
   bool is_over;
@@ -33,7 +44,7 @@ static void judge(struct hwi_unseen *unseen, uint32_t pid)
   if (!start || is_over)
     return;
   struct hwi_unseen_process *known = find(unseen, pid, start);
-  bool is_without = hwi_process_maps_library(pid, HWI_RECORDER_NAME) == 0;
+  bool is_without = hwi_process_maps_library(pid, HWI_RECORDER_NAME) == 0 && !will_have_recorder(pid);
   if (known) {
     if (is_without && known->was_without && !known->is_counted) {
       known->is_counted = true;

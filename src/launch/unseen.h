@@ -1,7 +1,8 @@
 /* unseen.h - counts descendants that run without the recorder (env -i, sudo, static programs)
  *
- * A process counts when it was without the recorder at two looks in a row: one look may find it between its exec and the
- * loading of its libraries, early or late in its life. One that ends sooner is not noticed.
+ * A process counts when at two looks in a row it has no recorder and will not get one: its environment does not ask for it,
+ * or its executable cannot have it. One look is not enough, since a process has neither environment nor libraries while it
+ * execs or ends. One that ends sooner is not noticed.
  */
 #ifndef HWI_LAUNCH_UNSEEN_H
 #define HWI_LAUNCH_UNSEEN_H
