@@ -1,7 +1,7 @@
 /* cmd_report.c - heapwright report: explains a recording */
 #include "cli/answer.h"
 #include "cli/ranking.h"
-#include "cli/reading.h"
+#include "cli/span.h"
 #include "cli/suppressing.h"
 #include "symbols/symbols.h"
 
@@ -10,6 +10,7 @@ struct values {
   const char *suppressions;
   struct hwi_answer answer;
   struct hwi_reading reading;
+  struct hwi_span_words span;
 };
 
 static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
@@ -22,6 +23,7 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, ranking.report.lifetimes),
      .help = "how long blocks live, stack by stack: freed at once, in less than 1 ms, 1 s,\n"
              "1 min, later, or never"},
+    HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
     HWI_ANSWER_OPTIONS(answer),
     {0},
@@ -50,7 +52,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
-  int status = hwi_reading_profile(&values->reading, path, &profile);
+  int status = hwi_span_profile(&values->span, &values->reading, path, &profile);
   if (status != 0)
     return status;
   status = hwi_reading_symbols(&values->reading, &symbols);
@@ -62,6 +64,16 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   return status;
 }
 
+/* A moment has nothing but what is live. */
+static int check_span(const struct values *values)
+{
+  int cost = values->ranking.report.cost;
+  if (values->span.at != NULL && cost != HWI_COST_DEFAULT && cost != HWI_COST_PEAK && cost != HWI_COST_LIVE)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--at shows what was live: leave --cost out, or ask for an interval with --from "
+                                      "and --to");
+  return hwi_span_check(&values->span);
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   struct values values = *(const struct values *)given;
@@ -70,6 +82,8 @@ static int run(const void *given, int word_count, char **words)
     status = hwi_suppressing_check(values.suppressions, values.ranking.report.leaks);
   if (status == 0)
     status = hwi_reading_check(&values.reading);
+  if (status == 0)
+    status = check_span(&values);
   if (status == 0)
     status = hwi_answer_check(&values.answer);
   if (status != 0)
@@ -99,6 +113,8 @@ const struct hwi_command hwi_command_report = {
                "  heapwright report                          the newest recording here, at its peak\n"
                "  heapwright report --leaks app.hwt          what was not freed\n"
                "  heapwright report -o app.json app.hwt      everything, for scripts\n"
+               "  heapwright report --from 5s --to 90%       what happened between, and what was live meanwhile\n"
+               "  heapwright report --at loaded              what was live when the mark 'loaded' was set\n"
                "  heapwright report --cost temporary --by line\n"
                "                                             where blocks are freed as soon as allocated\n"
                "  heapwright report --thread 'control*' --frames all --top 0\n"

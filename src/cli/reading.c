@@ -93,6 +93,7 @@ static int read_recording(const struct hwi_reading *reading, const char *path, c
                 : reading->pid != 0 ? HWI_IMAGES_PID
                                     : HWI_IMAGES_LARGEST,
       .pid = (uint32_t)reading->pid,
+      .span = reading->span,
       .sink = sink,
       .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,
       .progress_context = &progress,

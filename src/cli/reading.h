@@ -17,6 +17,7 @@ struct hwi_reading {
   bool children;
   uint64_t pid; /* 0: the largest */
   struct hwi_texts debug_dirs;
+  struct hwi_span span; /* what hwi_reading_profile is to tell of; see cli/span.h */
 };
 
 /* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`. */

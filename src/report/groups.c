@@ -198,7 +198,7 @@ static bool find_memberships(struct builder *builder)
   const struct hwi_profile *profile = builder->report->profile;
   for (uint32_t frame = 0; frame < profile->frame_count; frame++) {
     builder->offsets[frame] = builder->membership_count;
-    if (frame == 0 || builder->amounts[frame].calls == 0 || profile->frames[frame].cut)
+    if (frame == 0 || hwi_amount_is_nothing(&builder->amounts[frame]) || profile->frames[frame].cut)
       continue;
     const struct hwi_symbol *symbols;
     uint32_t count = hwi_named_frames_find(builder->frames, frame, &symbols);
@@ -304,7 +304,7 @@ static void drop_empty(struct hwi_groups *groups)
 {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < groups->count; i++) {
-    if (groups->items[i].total.calls > 0)
+    if (!hwi_amount_is_nothing(&groups->items[i].total))
       groups->items[kept++] = groups->items[i];
   }
   groups->count = kept;

@@ -148,6 +148,22 @@ static void write_evidence(struct hwi_json *json, const struct hwi_profile *prof
   hwi_json_number(json, "missing_chunks", sum.missing_chunks);
 }
 
+/* Which part of the run all figures are about; nothing where they are about all of it. */
+static void write_span(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  if (profile->span.kind == HWI_SPAN_RUN)
+    return;
+  bool moment = profile->span.kind == HWI_SPAN_MOMENT;
+  hwi_json_begin_object(json, moment ? "moment" : "interval");
+  hwi_json_number(json, moment ? "time_ns" : "from_ns", profile->span.from_ns);
+  if (!moment) {
+    hwi_json_number(json, "to_ns", profile->span.to_ns);
+    hwi_json_number(json, "live_blocks_at_start", profile->totals.live_blocks_at_start);
+    hwi_json_number(json, "live_bytes_at_start", profile->totals.live_bytes_at_start);
+  }
+  hwi_json_end_object(json);
+}
+
 static void write_run(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
@@ -155,6 +171,7 @@ static void write_run(struct writer *writer)
   uint64_t lifetimes[HWI_LIFETIMES];
   hwi_json_text(json, "schema", SCHEMA);
   hwi_json_run(json, profile);
+  write_span(json, profile);
   write_evidence(json, profile);
   hwi_lifetimes_of_run(profile, lifetimes);
   hwi_json_lifetimes(json, lifetimes);
@@ -268,8 +285,12 @@ static uint64_t rows_of(const struct writer *writer, uint64_t count)
 }
 
 /* What is not kept by thread, and therefore left out where a report is narrowed to some. */
-static void write_whole_stack(struct hwi_json *json, const struct hwi_stack *stack)
+static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_stack *stack)
 {
+  if (profile->span.kind == HWI_SPAN_INTERVAL) {
+    hwi_json_number(json, "live_blocks_at_start", stack->start_blocks);
+    hwi_json_number(json, "live_bytes_at_start", stack->start_bytes);
+  }
   hwi_json_number(json, "own_peak_bytes", stack->own_peak_bytes);
   hwi_json_number(json, "free_calls", stack->free_calls);
   hwi_json_number(json, "failed_calls", stack->failed_calls);
@@ -288,7 +309,7 @@ static void write_stack(struct writer *writer, struct hwi_json_frames *frames, u
   hwi_json_begin_object(json, NULL);
   hwi_json_amount(json, &writer->selection.amounts[number]);
   if (writer->report->options.thread == NULL)
-    write_whole_stack(json, stack);
+    write_whole_stack(json, writer->profile, stack);
   hwi_json_text(json, "entry", stack->entry < HW_ENTRY_COUNT ? entry_names[stack->entry] : "");
   hwi_json_begin_array(json, "stack");
   hwi_json_frames_write(frames, json, number);
@@ -305,7 +326,8 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
   if (status < 0)
     return status;
   hwi_json_growing(json, writer->profile, &frames);
-  hwi_json_findings(json, writer->profile, &frames);
+  if (writer->profile->span.kind == HWI_SPAN_RUN) /* what stands out is about a whole run */
+    hwi_json_findings(json, writer->profile, &frames);
   hwi_json_number(json, "stacks", writer->selection.stack_count);
   hwi_json_begin_array(json, "top");
   uint64_t rows = rows_of(writer, writer->selection.stack_count);

@@ -25,6 +25,11 @@ uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)
   return amount->peak_bytes;
 }
 
+bool hwi_amount_is_nothing(const struct hwi_amount *amount)
+{
+  return amount->calls == 0 && amount->live_blocks == 0 && amount->peak_blocks == 0;
+}
+
 void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount)
 {
   to->calls += amount->calls;
@@ -190,9 +195,10 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
     amounts_of_all(selection, profile);
   for (uint32_t i = 1; i < profile->stack_count; i++) {
     const struct hwi_amount *amount = &selection->amounts[i];
-    if (amount->calls == 0 || (filter != NULL && !filter->keep(filter->context, i)))
+    if (hwi_amount_is_nothing(amount) || (filter != NULL && !filter->keep(filter->context, i)))
       continue;
-    if (amount->calls < options->min_calls) {
+    if (options->min_calls > 1 &&
+        amount->calls < options->min_calls) { /* 1: blocks from before an interval have no call */
       hwi_amount_add(&selection->few_calls, amount);
       selection->few_calls_count++;
       continue;

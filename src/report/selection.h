@@ -35,6 +35,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
 void hwi_selection_release(struct hwi_selection *selection);
 
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost);
+bool hwi_amount_is_nothing(const struct hwi_amount *amount); /* neither calls nor live blocks, now or at the peak */
 void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount);
 void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount);
 struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals);

@@ -62,12 +62,38 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
   text->line = whole;
 }
 
+/* --- moments --- */
+
+struct hwi_number hwi_text_peak_name(const struct hwi_text *text)
+{
+  const struct hwi_span *span = &text->profile->span;
+  return span->kind == HWI_SPAN_MOMENT ? hwi_time_text(span->from_ns) : (struct hwi_number){"the peak"};
+}
+
+struct hwi_number hwi_text_end_name(const struct hwi_text *text)
+{
+  const struct hwi_span *span = &text->profile->span;
+  if (span->kind == HWI_SPAN_INTERVAL && span->to_ns < text->profile->duration_ns)
+    return hwi_time_text(span->to_ns);
+  return span->kind == HWI_SPAN_MOMENT ? hwi_time_text(span->from_ns) : (struct hwi_number){"the end"};
+}
+
+struct hwi_number hwi_text_cost_name(const struct hwi_text *text)
+{
+  if (text->cost == HWI_COST_PEAK)
+    return hwi_text_peak_name(text);
+  return text->cost == HWI_COST_LIVE ? hwi_text_end_name(text) : (struct hwi_number){""};
+}
+
 /* --- tables of figures --- */
 
 void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option)
 {
-  if (text->runtime != NULL)
-    heading = "Still allocated at the end; not all of it is leaked";
+  char leaks[96];
+  if (text->runtime != NULL) {
+    snprintf(leaks, sizeof leaks, "Still allocated at %s; not all of it is leaked", hwi_text_end_name(text).text);
+    heading = leaks;
+  }
   hwi_line_puts(&text->line, heading);
   size_t wanted = hwi_cells(option);
   if (hwi_cells(heading) + 2 + wanted <= text->style->columns) {
@@ -133,14 +159,26 @@ void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t
 
 enum amount_column { CALLS, PEAK, LIVE, BYTES, TEMPORARY, COLUMNS };
 
-static const char *const amount_titles[] = {"calls", "at peak", "at the end", "allocated", "temporary"};
+/* A column's title, over `costs` in the order of enum hwi_cost. */
+static void add_title(struct hwi_text *text, enum hwi_cost cost, size_t cells)
+{
+  static const char *const titles[] = {"", "", "calls", "allocated", "temporary"};
+  char when[64] = "at peak";
+  if (cost == HWI_COST_LIVE)
+    snprintf(when, sizeof when, "at %s", hwi_text_end_name(text).text);
+  else if (text->profile->span.kind == HWI_SPAN_MOMENT)
+    snprintf(when, sizeof when, "at %s", hwi_text_peak_name(text).text);
+  hwi_line_right(&text->line, cost == HWI_COST_LIVE || cost == HWI_COST_PEAK ? when : titles[cost], cells);
+}
 
-/* Whether a figure has a column of its own: the cost stands in front already, and the rest depends on the width. */
+static const enum hwi_cost column_costs[] = {HWI_COST_CALLS, HWI_COST_PEAK, HWI_COST_LIVE, HWI_COST_BYTES,
+                                             HWI_COST_TEMPORARY};
+
+/* Whether a figure has a column of its own: the cost stands in front already, and the rest depends on the width. Of a moment
+ * there is but one figure. */
 static bool has_column(const struct hwi_text *text, enum amount_column column)
 {
-  static const enum hwi_cost costs[] = {HWI_COST_CALLS, HWI_COST_PEAK, HWI_COST_LIVE, HWI_COST_BYTES,
-                                        HWI_COST_TEMPORARY};
-  if (costs[column] == text->cost)
+  if (column_costs[column] == text->cost || text->profile->span.kind == HWI_SPAN_MOMENT)
     return false;
   if (text->style->columns >= HWI_WIDE_COLUMNS || column == CALLS)
     return true;
@@ -150,12 +188,11 @@ static bool has_column(const struct hwi_text *text, enum amount_column column)
 
 void hwi_text_amount_titles(struct hwi_text *text)
 {
-  static const char *const cost_titles[] = {"at peak", "at the end", "calls", "allocated", "temporary"};
-  hwi_line_right(&text->line, cost_titles[text->cost], HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
+  add_title(text, text->cost, HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
   hwi_line_repeat(&text->line, " ", HWI_SHARE_CELLS);
   for (enum amount_column column = 0; column < COLUMNS; column++) {
     if (has_column(text, column))
-      hwi_line_right(&text->line, amount_titles[column], HWI_AMOUNT_CELLS);
+      add_title(text, column_costs[column], HWI_AMOUNT_CELLS);
   }
 }
 
@@ -252,7 +289,8 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   hwi_text_notes(&text);
   hwi_text_chart(&text);
   const struct hwi_report_options *options = &report->options;
-  if (options->by == HWI_BY_STACK && !options->leaks && options->thread == NULL && !options->lifetimes)
+  bool is_run = report->profile->span.kind == HWI_SPAN_RUN; /* what stands out is about a whole run */
+  if (is_run && options->by == HWI_BY_STACK && !options->leaks && options->thread == NULL && !options->lifetimes)
     status = hwi_text_findings(&text, error);
   hwi_text_rss(&text);
   if (text.counted > 1)

@@ -63,6 +63,11 @@ void hwi_text_evidence(struct hwi_text *text);
 /* Adds "TrackStore::add (tracks.cpp:88)": the frame that wanted a stack's memory, in at most `cells`. */
 void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, uint32_t stack, size_t cells);
 
+/* When the peak was, and the end: "the peak", "the end", or "5.0 s" where the report is about a moment or an interval. */
+struct hwi_number hwi_text_peak_name(const struct hwi_text *text);
+struct hwi_number hwi_text_end_name(const struct hwi_text *text);
+struct hwi_number hwi_text_cost_name(const struct hwi_text *text); /* whichever the ranking is of; "" for none */
+
 /* --- tables of figures, which several parts print --- */
 
 /* The heading of a ranking, with the option that changes it on the right where there is room. */

@@ -10,11 +10,12 @@ struct chart {
   uint64_t values[CHART_COLUMNS_MAX];
   bool silent[CHART_COLUMNS_MAX]; /* nothing was recorded in some of it */
   unsigned columns;
-  uint64_t span_ns, most;
+  uint64_t from_ns, span_ns, most;
 };
 
 static unsigned column_of(const struct chart *chart, uint64_t ns)
 {
+  ns = ns > chart->from_ns ? ns - chart->from_ns : 0;
   uint64_t column = (uint64_t)((unsigned __int128)ns * chart->columns / chart->span_ns);
   return column < chart->columns ? (unsigned)column : chart->columns - 1;
 }
@@ -22,7 +23,7 @@ static unsigned column_of(const struct chart *chart, uint64_t ns)
 /* Each column shows the highest value within it. Slices may be longer or shorter than columns. */
 static void fill_values(struct chart *chart, const struct hwi_profile *profile)
 {
-  uint64_t from_ns = 0;
+  uint64_t from_ns = chart->from_ns;
   for (uint32_t i = 0; i < profile->timeline_count; i++) {
     const struct hwi_time_point *slice = &profile->timeline[i];
     unsigned last = column_of(chart, slice->ns > 0 ? slice->ns - 1 : 0);
@@ -39,7 +40,10 @@ static void fill_values(struct chart *chart, const struct hwi_profile *profile)
 static void mark_silent(void *context, const struct hwi_silence *silence)
 {
   struct chart *chart = context;
-  uint64_t to_ns = silence->to_ns < chart->span_ns ? silence->to_ns : chart->span_ns;
+  uint64_t end_ns = chart->from_ns + chart->span_ns;
+  uint64_t to_ns = silence->to_ns < end_ns ? silence->to_ns : end_ns;
+  if (silence->from_ns >= end_ns || to_ns < chart->from_ns)
+    return;
   unsigned last = column_of(chart, to_ns > silence->from_ns ? to_ns - 1 : silence->from_ns);
   for (unsigned column = column_of(chart, silence->from_ns); column <= last; column++)
     chart->silent[column] = true;
@@ -84,13 +88,14 @@ static void print_axis(struct hwi_text *text, const struct chart *chart, size_t 
   hwi_text_end(text, HWI_PLAIN);
 
   static const char peak[] = "peak";
-  struct hwi_number end = hwi_time_text(chart->span_ns);
+  struct hwi_number start = chart->from_ns > 0 ? hwi_time_text(chart->from_ns) : (struct hwi_number){"0 s"};
+  struct hwi_number end = hwi_time_text(chart->from_ns + chart->span_ns);
   size_t left = label_cells + 2, right = left + chart->columns - hwi_cells(end.text);
   size_t centre = left + column_of(chart, text->profile->totals.peak_time_ns);
   size_t from = centre > left + 1 ? centre - 1 : left;
   hwi_line_pad(&text->line, left);
-  if (from > left + 3)
-    hwi_line_puts(&text->line, "0 s");
+  if (from > left + hwi_cells(start.text))
+    hwi_line_puts(&text->line, start.text);
   if (from + sizeof peak < right) {
     if (from > left)
       hwi_line_pad(&text->line, from);
@@ -122,7 +127,8 @@ void hwi_text_chart(struct hwi_text *text)
   const struct hwi_profile *profile = text->profile;
   if (profile->timeline_count == 0)
     return;
-  struct chart chart = {.span_ns = profile->timeline[profile->timeline_count - 1].ns};
+  struct chart chart = {.from_ns = profile->span.from_ns};
+  chart.span_ns = profile->timeline[profile->timeline_count - 1].ns - chart.from_ns;
   unsigned columns = text->style->columns - LABEL_CELLS - AXIS_CELLS - MARGIN_CELLS;
   chart.columns = columns < CHART_COLUMNS_MAX ? columns : CHART_COLUMNS_MAX;
   if (chart.span_ns == 0 || chart.columns < CHART_COLUMNS_MIN)

@@ -200,13 +200,14 @@ void hwi_text_evidence(struct hwi_text *text)
   const struct hwi_profile *profile = text->profile;
   const struct hwi_totals *totals = &profile->totals;
   struct hwi_evidence sum = hwi_evidence_of(profile);
+  bool is_run = profile->span.kind == HWI_SPAN_RUN;
   const struct {
     const char *before;
     uint64_t count;
     const char *one, *many;
     bool always;
   } items[] = {
-      {"Evidence: ", sum.events, "event", "events", true},
+      {"Evidence: ", sum.events, is_run ? "event" : "event within", is_run ? "events" : "events within", true},
       {", ", sum.lost_events, "lost", "lost", true},
       {"; ", sum.audited_stacks, "spliced stack audited", "spliced stacks audited", true},
       {", ", sum.audit_differences, "differs", "differ", true},

@@ -136,7 +136,9 @@ static struct hwi_number recording_state(const struct hwi_text *text)
 static void fill_figures(const struct hwi_text *text, struct figure figures[FIGURE_BLOCKS][FIGURE_ROWS])
 {
   const struct hwi_totals *totals = &text->profile->totals;
-  uint64_t ns = text->profile->duration_ns, lost = 0, cut = 0;
+  const struct hwi_span *span = &text->profile->span;
+  uint64_t ns = span->kind == HWI_SPAN_RUN ? text->profile->duration_ns : span->to_ns - span->from_ns, lost = 0,
+           cut = 0;
   for (uint32_t i = 0; i < text->profile->image_count; i++) {
     const struct hwi_image *image = &text->profile->images[i];
     lost += image->counted ? image->info->header.lost_events : 0;
@@ -154,7 +156,8 @@ static void fill_figures(const struct hwi_text *text, struct figure figures[FIGU
   set_more(&right[0], "", hwi_share_text(totals->temporary_calls, totals->allocation_calls),
            text->style->columns < HWI_NARROW_COLUMNS ? "" : " of allocations");
   right[1] = (struct figure){"failed", hwi_count_text(totals->failed_calls), ""};
-  right[2] = (struct figure){"at the end", hwi_bytes_text(totals->live_bytes_at_end), ""};
+  right[2] = (struct figure){span->kind == HWI_SPAN_RUN ? "at the end" : "at its end",
+                             hwi_bytes_text(totals->live_bytes_at_end), ""};
   set_more(&right[2], "", hwi_count_text(totals->live_blocks_at_end),
            totals->live_blocks_at_end == 1 ? " block" : " blocks");
   right[3] = (struct figure){"recording", recording_state(text), ""};
@@ -191,13 +194,40 @@ static void print_figures(struct hwi_text *text)
   hwi_text_blank(text);
 }
 
+/* Which part of the run it is about, where it is not all of it. */
+static void print_span(struct hwi_text *text)
+{
+  const struct hwi_span *span = &text->profile->span;
+  const struct hwi_totals *totals = &text->profile->totals;
+  if (span->kind == HWI_SPAN_MOMENT) {
+    hwi_line_printf(&text->line, "At %s: %s live in ", hwi_time_text(span->from_ns).text,
+                    hwi_bytes_text(totals->live_bytes_at_end).text);
+    hwi_line_counted(&text->line, totals->live_blocks_at_end, "block");
+  } else {
+    hwi_line_printf(&text->line,
+                    "From %s to %s alone: calls are those within, live blocks also those of before (%s in ",
+                    span->from_ns > 0 ? hwi_time_text(span->from_ns).text : "the start",
+                    span->to_ns < text->profile->duration_ns ? hwi_time_text(span->to_ns).text : "the end",
+                    hwi_bytes_text(totals->live_bytes_at_start).text);
+    hwi_line_counted(&text->line, totals->live_blocks_at_start, "block");
+    hwi_line_puts(&text->line, ")");
+  }
+  hwi_text_end_wrapped(text, 2, HWI_BOLD);
+}
+
 void hwi_text_head(struct hwi_text *text)
 {
+  enum hwi_span_kind kind = text->profile->span.kind;
   if (text->image != NULL) {
     print_name(text);
     print_run(text);
   }
-  print_figures(text);
+  if (kind != HWI_SPAN_RUN)
+    print_span(text);
+  if (kind != HWI_SPAN_MOMENT)
+    print_figures(text);
+  else
+    hwi_text_blank(text);
 }
 
 /* --- the processes of a run --- */

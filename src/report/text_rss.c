@@ -50,7 +50,8 @@ void hwi_text_rss(struct hwi_text *text)
   const struct hwi_trace_info *info = text->image->info;
   const struct hwi_rss_point *point = sample_at_peak(info, text->profile->totals.peak_time_ns);
   if (point != NULL) {
-    hwi_line_printf(&text->line, "RSS at the peak: %s", hwi_bytes_text(point->sample.rss).text);
+    hwi_line_printf(&text->line, "RSS at %s: %s", hwi_text_peak_name(text).text,
+                    hwi_bytes_text(point->sample.rss).text);
     if (!add_account(text, &point->sample)) {
       hwi_line_printf(&text->line, ", of which %s code and files", hwi_bytes_text(point->sample.file).text);
       if (point->sample.recorder > 0)
@@ -59,8 +60,8 @@ void hwi_text_rss(struct hwi_text *text)
                       hwi_bytes_text(text->profile->totals.peak_bytes).text);
     }
   } else if (info->header.rss_peak_bytes > 0) {
-    hwi_line_printf(&text->line, "RSS at most: %s (seen now and then; not sampled at the peak)",
-                    hwi_bytes_text(info->header.rss_peak_bytes).text);
+    hwi_line_printf(&text->line, "RSS at most: %s (seen now and then; not sampled at %s)",
+                    hwi_bytes_text(info->header.rss_peak_bytes).text, hwi_text_peak_name(text).text);
   } else {
     return;
   }

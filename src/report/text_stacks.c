@@ -112,10 +112,12 @@ static void print_rest(struct hwi_text *text, const struct hwi_amount *amount, u
 
 static void print_heading(struct hwi_text *text, const struct hwi_selection *selection)
 {
-  static const char *const headings[] = {"Top stacks at the peak", "Top stacks of what is live at the end",
+  static const char *const headings[] = {"Top stacks at ", "Top stacks of what is live at ",
                                          "Top stacks by allocations", "Top stacks by bytes allocated",
                                          "Top stacks by temporary allocations"};
-  hwi_text_heading(text, headings[text->cost], "[--cost peak|live|calls|bytes|temporary]");
+  char heading[96];
+  snprintf(heading, sizeof heading, "%s%s", headings[text->cost], hwi_text_cost_name(text).text);
+  hwi_text_heading(text, heading, "[--cost peak|live|calls|bytes|temporary]");
   hwi_text_narrowing(text, selection);
   hwi_text_amount_titles(text);
   if (text->report->options.thread == NULL)

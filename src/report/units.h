@@ -9,7 +9,7 @@
  * kB MB GB ... (powers of 1000). False where it is anything else or does not fit. */
 bool hwi_size_parse(const char *text, uint64_t *bytes);
 
-/* A duration: a number, which may have a fraction, then ns, us, ms, s, m, h or nothing (seconds). */
+/* A duration: a number, which may have a fraction, then ns, us, ms, s, m, min, h or nothing (seconds). */
 bool hwi_duration_parse(const char *text, uint64_t *ns);
 
 #endif

@@ -1,0 +1,42 @@
+/* span.h - the options that choose a part of a run: --from, --to, --at
+ *
+ * What goes wrong is worded on stderr here: the functions return 0 or an exit status.
+ */
+#ifndef HWI_CLI_SPAN_H
+#define HWI_CLI_SPAN_H
+
+#include "cli/reading.h"
+
+/* Part of a command's values. */
+struct hwi_span_words {
+  const char *from, *to, *at; /* NULL: not given */
+};
+
+/* Rows of the command's table of options, for `struct hwi_span_words field` in its `struct values`. */
+/* clang-format off */
+#define HWI_SPAN_OPTIONS(field) \
+  {.name = "from",                                                                                                     \
+   .kind = HWI_OPTION_TEXT,                                                                                            \
+   .off = offsetof(struct values, field.from),                                                                         \
+   .value = "T",                                                                                                       \
+   .help = "what happened from T on: 5s, 250ms, 2min, 90%, peak, or a mark's text"},                                   \
+  {.name = "to",                                                                                                       \
+   .kind = HWI_OPTION_TEXT,                                                                                            \
+   .off = offsetof(struct values, field.to),                                                                           \
+   .value = "T",                                                                                                       \
+   .help = "what happened before T (default: to the end)"},                                                            \
+  {.name = "at",                                                                                                       \
+   .kind = HWI_OPTION_TEXT,                                                                                            \
+   .off = offsetof(struct values, field.at),                                                                           \
+   .value = "T",                                                                                                       \
+   .help = "what was live at T, instead of at the peak"}
+/* clang-format on */
+
+/* What the options cannot mean together. */
+int hwi_span_check(const struct hwi_span_words *words);
+
+/* hwi_reading_profile for the part of the run that the words choose. */
+int hwi_span_profile(const struct hwi_span_words *words, const struct hwi_reading *reading, const char *path,
+                     struct hwi_profile **profile);
+
+#endif
