@@ -88,10 +88,10 @@ void hwi_trace_info_update(struct hwi_trace *trace)
 {
   const struct hwi_definitions *d = trace->definitions;
   struct hwi_trace_info *info = &trace->info;
-  if (!trace->command && d->command.bytes)
-    trace->command = join_command(&d->command);
-  if (!trace->environment && d->environment.bytes)
-    trace->environment = list_environment(&d->environment);
+  if (!trace->command && d->command.bytes && !(trace->command = join_command(&d->command)))
+    trace->definitions->no_memory = true;
+  if (!trace->environment && d->environment.bytes && !(trace->environment = list_environment(&d->environment)))
+    trace->definitions->no_memory = true;
   static const char *const no_environment[] = {NULL};
   info->header = trace->header;
   info->path = trace->path;

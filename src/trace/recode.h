@@ -45,8 +45,8 @@ struct hwi_restored_chunk {
 struct hwi_restorer *hwi_restorer_create(struct hwi_columns_in *in, uint64_t first_tick, int *status);
 void hwi_restorer_destroy(struct hwi_restorer *restorer); /* NULL is fine */
 
-/* Gives all definitions to `sink`, once. False: some made no sense. */
-bool hwi_restore_definitions(struct hwi_restorer *restorer, const struct hwi_definition_sink *sink);
+/* Gives all definitions to `sink`, once. 0, HW_ERR_DAMAGED (some made no sense) or HW_ERR_MEMORY. */
+int hwi_restore_definitions(struct hwi_restorer *restorer, const struct hwi_definition_sink *sink);
 
 /* Begins the next chunk, when nothing is left of the one before. False: there is none. */
 bool hwi_restore_chunk(struct hwi_restorer *restorer, struct hwi_restored_chunk *chunk);

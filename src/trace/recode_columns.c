@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "trace/unzstd.h"
 
 enum { SIZES_BYTES = 2 * sizeof(uint32_t), WORTH_PACKING_BYTES = 24 };
 
@@ -88,9 +89,9 @@ static int unpack_all(struct hwi_columns_in *in, const uint8_t *packed, const ui
     if (sizes[i][0] == sizes[i][1]) {
       memcpy(to, packed, sizes[i][0]);
     } else {
-      size_t got = ZSTD_decompress(to, sizes[i][0], packed, sizes[i][1]);
-      if (ZSTD_isError(got) || got != sizes[i][0])
-        return HW_ERR_DAMAGED;
+      int status = hwi_unzstd(to, sizes[i][0], packed, sizes[i][1]);
+      if (status < 0)
+        return status;
     }
     in->columns[i] = (struct hwi_column_in){to, to + sizes[i][0]};
     to += sizes[i][0];

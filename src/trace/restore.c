@@ -133,22 +133,24 @@ static bool restore_node(struct hwi_columns_in *in, struct pcs *pcs, uint32_t *l
   return sink->add_node(sink->context, (uint32_t)number, &node);
 }
 
-static bool restore_nodes(struct hwi_columns_in *in, const struct hwi_definition_sink *sink)
+static int restore_nodes(struct hwi_columns_in *in, const struct hwi_definition_sink *sink)
 {
   if (!hwi_columns_left(in, HWI_COLUMN_TREE_NUMBERS))
-    return true;
+    return 0;
   struct pcs pcs = {.count = HWI_PC_FIRST};
   pcs.room = HWI_PC_FIRST + (uint32_t)hwi_columns_left(in, HWI_COLUMN_NEW_PCS);
   pcs.list = calloc(pcs.room, sizeof *pcs.list);
-  bool ok = pcs.list;
+  if (!pcs.list)
+    return HW_ERR_MEMORY;
+  bool ok = true;
   uint32_t last_number = 0;
   while (ok && hwi_columns_left(in, HWI_COLUMN_TREE_NUMBERS))
     ok = restore_node(in, &pcs, &last_number, sink);
   free(pcs.list);
-  return ok;
+  return ok ? 0 : HW_ERR_DAMAGED;
 }
 
-static bool restore_records(struct hwi_columns_in *in, const struct hwi_definition_sink *sink)
+static int restore_records(struct hwi_columns_in *in, const struct hwi_definition_sink *sink)
 {
   uint32_t thread;
   while (hwi_columns_left(in, HWI_COLUMN_RECORDS)) {
@@ -156,16 +158,16 @@ static bool restore_records(struct hwi_columns_in *in, const struct hwi_definiti
     uint64_t bytes = hwi_columns_get(in, HWI_COLUMN_RECORDS);
     const uint8_t *payload = bytes <= SIZE_MAX ? hwi_columns_get_bytes(in, HWI_COLUMN_RECORDS, (size_t)bytes) : NULL;
     if (!payload || !sink->add_record(sink->context, type, payload, (size_t)bytes, &thread))
-      return false;
+      return HW_ERR_DAMAGED;
   }
-  return true;
+  return 0;
 }
 
-bool hwi_restore_definitions(struct hwi_restorer *r, const struct hwi_definition_sink *sink)
+int hwi_restore_definitions(struct hwi_restorer *r, const struct hwi_definition_sink *sink)
 {
-  bool nodes = restore_nodes(&r->in, sink), records = restore_records(&r->in, sink);
+  int nodes = restore_nodes(&r->in, sink), records = restore_records(&r->in, sink);
   r->in.failed = false; /* the events are another matter */
-  return nodes && records;
+  return nodes < 0 ? nodes : records;
 }
 
 /* --- events --- */

@@ -61,6 +61,8 @@ static int add_child(struct hwi_run *run, char *path)
 static int add_folder(struct hwi_run *run, const char *folder)
 {
   DIR *dir = opendir(folder);
+  if (!dir && errno == ENOMEM)
+    return HW_ERR_MEMORY;
   if (!dir)
     return errno == ENOENT || errno == ENOTDIR ? 0 : HW_ERR_IO;
   int status = 0;
@@ -224,8 +226,10 @@ static struct hwi_run *family_of(struct hwi_run *run)
   if (run->relatives)
     return run->relatives;
   run->relatives = calloc(1, sizeof *run->relatives);
-  if (!run->relatives || hwi_run_find(run->relatives, run->images[0].path, true, NULL) == HW_ERR_MEMORY)
-    return NULL;
+  if (run->relatives && hwi_run_find(run->relatives, run->images[0].path, true, NULL) == HW_ERR_MEMORY) {
+    free(run->relatives);
+    run->relatives = NULL;
+  }
   return run->relatives;
 }
 

@@ -56,8 +56,13 @@ static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source
     source->read_bytes += piece->bytes;
     stream->loaded_off = piece->off;
     stream->loaded_sequence = piece->first_sequence;
-    if (status == 0 && stream->loaded.events && !hwi_restore_definitions(stream->loaded.events, &source->definitions))
+    int definitions = 0;
+    if (status == 0 && stream->loaded.events)
+      definitions = hwi_restore_definitions(stream->loaded.events, &source->definitions);
+    if (definitions == HW_ERR_DAMAGED) /* the events are good all the same */
       hwi_index_damage(source->index, piece->off);
+    else if (definitions < 0)
+      status = definitions;
     if (status == 0)
       return true;
     if (status == HW_ERR_IO || status == HW_ERR_MEMORY) {

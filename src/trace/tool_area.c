@@ -171,9 +171,11 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
   int status = header->kind == HW_TRACE_RAW ? read_raw_area(area, fd, header) : 0;
   for (size_t i = 0; i < index->tool_count && status == 0; i++) {
     struct hwi_unpacked loaded;
-    if (hwi_piece_load(&loaded, fd, header, &index->tool_sections[i]) != 0)
-      continue; /* a damaged one: what the others say is still good */
-    status = parse(area, header, loaded.bytes, loaded.count);
+    status = hwi_piece_load(&loaded, fd, header, &index->tool_sections[i]);
+    if (status == 0)
+      status = parse(area, header, loaded.bytes, loaded.count);
+    else if (status != HW_ERR_MEMORY && status != HW_ERR_IO)
+      status = 0; /* a damaged one: what the others say is still good */
     hwi_unpacked_release(&loaded);
   }
   if (area->mark_count)

@@ -99,6 +99,10 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
   }
   trace->info.being_written = hwi_trace_is_being_written(fd, &header);
   hwi_trace_info_update(trace);
+  if (trace->definitions->no_memory) {
+    hwi_trace_close(trace);
+    return out_of_memory(path, error);
+  }
   *opened = trace;
   return 0;
 }
@@ -150,12 +154,12 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
       trace->last_tick = events[count - 1].tick;
     return count;
   }
+  hwi_trace_info_update(trace);
   if (trace->definitions->no_memory)
     trace->source.status = HW_ERR_MEMORY;
   if (trace->source.status)
     return failure(trace, trace->source.status, trace->source.os_error, error);
   trace->complete = true;
-  hwi_trace_info_update(trace);
   return 0;
 }
 
@@ -196,13 +200,13 @@ int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error)
 {
   if (trace->complete)
     return 0;
-  int status = scan_definitions(trace, true);
+  int status = scan_definitions(trace, true), os_error = errno;
+  hwi_trace_info_update(trace);
   if (status == 0 && trace->definitions->no_memory)
     status = HW_ERR_MEMORY;
   if (status < 0)
-    return failure(trace, status, errno, error);
+    return failure(trace, status, os_error, error);
   trace->complete = true;
-  hwi_trace_info_update(trace);
   return 0;
 }
 

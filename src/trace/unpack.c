@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 #include "base/error.h"
 #include "trace/recode.h"
+#include "trace/unzstd.h"
 
 /* Columns of small numbers may hold more bytes than what they stand for, never that many more. */
 enum { COLUMN_BYTES_PER_PLAIN = 4, COLUMN_BYTES_SLACK = 4096 };
@@ -21,10 +21,10 @@ static int unpack_plain(const struct hw_section_header *section, const void *pac
   uint8_t *to = malloc(plain_bytes + HWI_DECODE_PADDING);
   if (!to)
     return HW_ERR_MEMORY;
-  size_t got = ZSTD_decompress(to, plain_bytes, packed, (size_t)section->packed_bytes);
-  if (ZSTD_isError(got) || got != plain_bytes) {
+  int status = hwi_unzstd(to, plain_bytes, packed, (size_t)section->packed_bytes);
+  if (status < 0) {
     free(to);
-    return HW_ERR_DAMAGED;
+    return status;
   }
   memset(to + plain_bytes, 0, HWI_DECODE_PADDING);
   *unpacked = (struct hwi_unpacked){.bytes = to, .count = plain_bytes};

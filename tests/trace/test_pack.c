@@ -109,7 +109,7 @@ static void tell_columns(struct told *told, struct hwi_restorer *restorer)
 {
   struct hwi_definition_sink sink = {told, tell_node, tell_record};
   struct hwi_restored_chunk chunk;
-  told->is_damaged |= !hwi_restore_definitions(restorer, &sink);
+  told->is_damaged |= hwi_restore_definitions(restorer, &sink) < 0;
   while (hwi_restore_chunk(restorer, &chunk)) {
     int made;
     while ((made = hwi_restore(restorer, room_for_batch(told), BATCH)) > 0)
