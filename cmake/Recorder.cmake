@@ -5,6 +5,7 @@ set(HW_TARGET_FLAGS
   -fno-omit-frame-pointer   # the entry points read their caller's frame
   -fexceptions              # a new_handler may throw through operator new
   -ftls-model=initial-exec  # the general model allocates on first use
+  -fno-tree-slp-vectorize   # two addresses in one register must be taken apart again in each step of a walk
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free # never folded into one another
 )
 

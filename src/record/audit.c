@@ -9,11 +9,6 @@ static bool is_at(const struct hwi_frame *frame, uintptr_t pc, uintptr_t sp)
   return frame->pc == pc && frame->sp == sp;
 }
 
-static bool is_fresh_at(const struct hwi_walked *walked, uintptr_t pc, uintptr_t sp)
-{
-  return walked->pc == pc && walked->sp == sp;
-}
-
 /* Frames that a full walk found and the spliced stack has not: those of the gap, and as many as are known to be there. */
 static bool is_count_wrong(const struct hwi_kept *kept, bool has_gap, uint32_t left_out)
 {
@@ -34,7 +29,7 @@ static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *call
     return false;
   for (uint32_t i = 0; i < spliced->met; i++) {
     uint32_t from_outermost = i < kept->gap_at ? i : i + left_out;
-    const struct hwi_walked *walked = &lane->fresh[full.fresh_count - 1 - from_outermost];
+    const struct hwi_frame *walked = &lane->fresh[full.fresh_count - 1 - from_outermost];
     if (!is_at(&kept->frames[i], walked->pc, walked->sp) || walked->bp != kept->frames[i].bp)
       return false;
   }
@@ -52,7 +47,7 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
   uint32_t outermost = spliced->met > lane->kept.gap_at ? lane->kept.gap_at : 0; /* to be compared */
   for (uint32_t i = depth; i-- > outermost;) {
     uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
-    if (i < spliced->met ? !is_at(&lane->kept.frames[i], pc, sp) : !is_fresh_at(&lane->fresh[depth - 1 - i], pc, sp))
+    if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
       return false;
     bool exact = false;                                                   /* no spliced stack crosses a signal frame */
     if (hwi_step_by_cfi(&lane->range, &registers, &exact) != HWI_STEP_OK) /* the walk went on without CFI, if at all */

@@ -2,7 +2,7 @@
  *
  * A stack within some EXACT_FACTOR times the limit is kept and verified whole. Of a deeper one, a node names its outermost
  * and its innermost frames and no other, so that these are what is verified: the words that the outer part's steps loaded,
- * and those of the innermost frames, down to the place where the walk met them. That keeps the time of an event the same at
+ * and those that led from one of the innermost frames to the next, down to the place where the walk met them. That keeps the time of an event the same at
  * whatever depth. The kept frames themselves are bounded, too: when they become too many, those that follow the outer part
  * are left out. When the program has returned past all frames that are left inward of the gap, a walk of bounded length either
  * reaches the outer part, or becomes the new inner end.
@@ -25,7 +25,7 @@ enum {
 void hwi_kept_forget(struct hwi_kept *kept)
 {
   kept->frame_count = 0;
-  kept->word_count = 0;
+  kept->odd.count = 0;
   kept->leaf = HWI_NO_LEAF;
   kept->gap_at = HWI_NO_GAP;
   kept->exact_count = EXACT_FACTOR * hwi_session.options.depth;
@@ -39,32 +39,41 @@ uint32_t hwi_kept_outer_count(void)
 
 /* --- comparison --- */
 
-static uint32_t words_below(const struct hwi_kept *kept, uint32_t frame)
+static bool is_same_word(const struct hwi_word *word)
 {
-  return frame ? kept->frames[frame - 1].words : 0;
+  return *(const volatile uintptr_t *)word->address == word->value;
 }
 
+bool hwi_kept_is_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
+{
+  for (uint32_t i = 0; i < kept->odd.count && kept->odd.items[i].frame < end; i++)
+    if (kept->odd.items[i].frame >= first && !is_same_word(&kept->odd.items[i]))
+      return false;
+  return true;
+}
+
+/* Behind the gap no frame lies beside its caller: that step is vouched for by nothing, and nothing that is told hangs on it. */
 void hwi_kept_check(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
-  uint32_t count = kept->frames[walk->met - 1].words, unchanged = 0;
-  while (unchanged < count && !hwi_kept_difference(&kept->words[unchanged]))
+  uint32_t unchanged = 1;
+  while (unchanged < walk->met && (unchanged == kept->gap_at || !hwi_kept_difference(&kept->frames[unchanged])))
     unchanged++;
-  walk->word_count += unchanged;
+  for (uint32_t i = 0; i < kept->odd.count; i++)
+    if (kept->odd.items[i].frame < unchanged && !is_same_word(&kept->odd.items[i]))
+      unchanged = kept->odd.items[i].frame;
+  walk->verify_count += unchanged;
   walk->is_checked = true;
-  while (walk->met > 0 && kept->frames[walk->met - 1].words > unchanged)
-    walk->met--;
+  walk->met = unchanged < walk->met ? unchanged : walk->met;
 }
 
 bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   uint32_t most = hwi_kept_outer_count(), outer = kept->gap_at < most ? kept->gap_at : most;
   if (walk->met < outer + HWI_INNER)
-    return false; /* the node would name frames that were left out: walk on */
-  uint32_t outer_words = words_below(kept, outer), inner_words = words_below(kept, walk->met - HWI_INNER);
-  uint32_t words = kept->frames[walk->met - 1].words;
-  walk->word_count += outer_words + words - inner_words;
-  if (walk->is_checked || (hwi_kept_is_unchanged(kept->words, outer_words) &&
-                           hwi_kept_is_unchanged(kept->words + inner_words, words - inner_words)))
+    return false;                             /* the node would name frames that were left out: walk on */
+  uint32_t inner = walk->met - HWI_INNER + 1; /* whose step leads to the last frame that the node names */
+  walk->verify_count += outer + walk->met - inner;
+  if (walk->is_checked || (hwi_kept_is_unchanged(kept, 0, outer) && hwi_kept_is_unchanged(kept, inner, walk->met)))
     return true;
   hwi_kept_check(kept, walk);
   return false;
@@ -73,8 +82,7 @@ bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk)
 uint32_t hwi_kept_outer_of(const struct hwi_kept *kept, uintptr_t sp)
 {
   uint32_t outer = kept->gap_at != HWI_NO_GAP ? kept->gap_at : hwi_kept_outer_count();
-  if (!outer || kept->frame_count < outer || kept->frames[outer - 1].sp <= sp ||
-      !hwi_kept_is_unchanged(kept->words, words_below(kept, outer)))
+  if (!outer || kept->frame_count < outer || kept->frames[outer - 1].sp <= sp || !hwi_kept_is_unchanged(kept, 0, outer))
     return 0;
   return outer;
 }
@@ -84,31 +92,44 @@ uint32_t hwi_kept_outer_of(const struct hwi_kept *kept, uintptr_t sp)
 static bool make_room(struct hwi_kept *kept, uint32_t frames, uint32_t words)
 {
   uint32_t more_frames = frames > FIRST_FRAMES ? 2 * frames : FIRST_FRAMES;
-  uint32_t more_words = words > 2 * FIRST_FRAMES ? 2 * words : 2 * FIRST_FRAMES;
   return (frames <= kept->frame_room ||
           hwi_grow((void **)&kept->frames, &kept->frame_room, more_frames, sizeof *kept->frames)) &&
-         (words <= kept->word_room ||
-          hwi_grow((void **)&kept->words, &kept->word_room, more_words, sizeof *kept->words));
+         (words <= kept->odd.room ||
+          hwi_grow((void **)&kept->odd.items, &kept->odd.room, 2 * words, sizeof *kept->odd.items));
+}
+
+/* The odd words of the first `base` frames and of the fresh ones; there is room. */
+static void add_odd(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count)
+{
+  struct hwi_words *odd = &lane->kept.odd;
+  while (odd->count && odd->items[odd->count - 1].frame >= base)
+    odd->count--;
+  for (uint32_t i = lane->fresh_odd.count; i-- > 0;) {
+    struct hwi_word word = lane->fresh_odd.items[i];
+    if (word.frame >= fresh_count)
+      continue; /* of a full walk that audited this one */
+    word.frame = base + fresh_count - 1 - word.frame;
+    odd->items[odd->count++] = word;
+  }
 }
 
 bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool with_nodes)
 {
   struct hwi_kept *kept = &lane->kept;
-  uint32_t words = words_below(kept, base);
-  if (!make_room(kept, base + fresh_count, words + fresh_count * HWI_WALK_MOST_WORDS))
-    return false;
-  uint32_t parent = base ? kept->frames[base - 1].node : 0;
-  kept->frame_count = base;
-  for (uint32_t i = fresh_count; i-- > 0;) {
-    const struct hwi_walked *from = &lane->fresh[i];
-    for (uint32_t w = 0; w < from->word_count; w++)
-      kept->words[words++] = from->words[w];
-    if (with_nodes && i)
-      parent = hwi_rows_node(lane, parent, from->pc, from->module, HW_ENTRY_NONE);
-    kept->frames[kept->frame_count++] =
-        (struct hwi_frame){from->pc, from->sp, from->bp, with_nodes && i ? parent : 0, words, from->bp_is_free};
+  if (__builtin_expect(base + fresh_count > kept->frame_room || lane->fresh_odd.count || kept->odd.count, 0)) {
+    if (!make_room(kept, base + fresh_count, kept->odd.count + lane->fresh_odd.count))
+      return false;
+    add_odd(lane, base, fresh_count);
   }
-  kept->word_count = words;
+  uint32_t parent = base ? kept->frames[base - 1].node : 0;
+  struct hwi_frame *to = kept->frames + base;
+  for (uint32_t i = fresh_count; i-- > 0; to++) {
+    *to = lane->fresh[i];
+    to->node = 0;
+    if (with_nodes && i)
+      to->node = parent = hwi_rows_node(lane, parent, to, HW_ENTRY_NONE);
+  }
+  kept->frame_count = base + fresh_count;
   return true;
 }
 
@@ -130,15 +151,19 @@ static uint32_t leave_out(struct hwi_kept *kept, uint32_t base)
 {
   uint32_t most = hwi_kept_outer_count(), outer = kept->gap_at < most ? kept->gap_at : most;
   uint32_t stay = KEPT_FACTOR / 2 * hwi_session.options.depth, dropped = base - outer - stay;
-  uint32_t to = words_below(kept, outer), from = words_below(kept, outer + dropped), end = words_below(kept, base);
   bool is_known = kept->gap_at == HWI_NO_GAP || kept->left_out;
   uint32_t left_out = (kept->gap_at == HWI_NO_GAP ? 0 : kept->left_out) + dropped;
-  for (uint32_t i = outer; i < outer + stay; i++) {
+  for (uint32_t i = outer; i < outer + stay; i++)
     kept->frames[i] = kept->frames[i + dropped];
-    kept->frames[i].words -= from - to;
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < kept->odd.count; i++) {
+    struct hwi_word word = kept->odd.items[i];
+    if (word.frame >= outer && word.frame < outer + dropped)
+      continue;
+    word.frame -= word.frame >= outer ? dropped : 0;
+    kept->odd.items[words++] = word;
   }
-  for (uint32_t i = from; i < end; i++)
-    kept->words[i - from + to] = kept->words[i];
+  kept->odd.count = words;
   set_gap(kept, outer, is_known ? left_out : 0);
   return base - dropped;
 }

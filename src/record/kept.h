@@ -20,7 +20,7 @@ enum { HWI_INNER = HWI_KEPT_INNER }; /* frames named of the inner end of a stack
 void hwi_kept_forget(struct hwi_kept *kept);
 
 /* The kept frame walk->met - 1 is where the walk is. Is every word unchanged that the rest of the stack hangs on? Else no
- * frame can be met but those outward of the word that changed, and walk->met says so. */
+ * frame can be met but those outward of the step that changed, and walk->met says so. */
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk);
 
 /* Frames of the outer part of a too deep stack. */
@@ -42,23 +42,30 @@ void hwi_kept_close_gap(struct hwi_kept *kept);
 
 /* --- the comparison, in full: it is on the hot path --- */
 
-static inline uintptr_t hwi_kept_difference(const struct hwi_word *word)
+/* 0 where the words that the step outward from `frame` loaded are unchanged. The frame before it in the list is its caller. */
+static inline uintptr_t hwi_kept_difference(const struct hwi_frame *frame)
 {
-  return *(const volatile uintptr_t *)word->address ^ word->value;
+  const struct hwi_frame *caller = frame - 1;
+  const volatile uintptr_t *words = (const volatile uintptr_t *)caller->sp;
+  uintptr_t other_bp = words[frame->bp_slot] ^ caller->bp;
+  return (words[HWI_NO_BP_SLOT] ^ caller->pc) | (frame->bp_slot == HWI_NO_BP_SLOT ? 0 : other_bp);
 }
 
-/* Four at a time, so that the loads need not wait for one another's comparisons. */
-static inline bool hwi_kept_is_unchanged(const struct hwi_word *words, uint32_t count)
+bool hwi_kept_is_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
+
+/* Are the steps outward from the kept frames [first, end) what they were? Four at a time, so that the loads need not wait for
+ * one another's comparisons. */
+static inline bool hwi_kept_is_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
 {
-  const struct hwi_word *end = words + count;
-  for (; end - words >= 4; words += 4)
-    if (hwi_kept_difference(&words[0]) | hwi_kept_difference(&words[1]) | hwi_kept_difference(&words[2]) |
-        hwi_kept_difference(&words[3]))
+  const struct hwi_frame *frame = kept->frames + (first ? first : 1), *stop = kept->frames + end;
+  for (; stop - frame >= 4; frame += 4)
+    if (hwi_kept_difference(&frame[0]) | hwi_kept_difference(&frame[1]) | hwi_kept_difference(&frame[2]) |
+        hwi_kept_difference(&frame[3]))
       return false;
-  for (; words < end; words++)
-    if (hwi_kept_difference(words))
+  for (; frame < stop; frame++)
+    if (hwi_kept_difference(frame))
       return false;
-  return true;
+  return __builtin_expect(!kept->odd.count, 1) || hwi_kept_is_odd_unchanged(kept, first, end);
 }
 
 bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk);
@@ -68,9 +75,8 @@ static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk 
 {
   if (__builtin_expect(walk->met > kept->exact_count, 0))
     return hwi_kept_is_met_deep(kept, walk);
-  uint32_t words = kept->frames[walk->met - 1].words;
-  walk->word_count += words;
-  if (walk->is_checked || hwi_kept_is_unchanged(kept->words, words))
+  walk->verify_count += walk->met;
+  if (walk->is_checked || hwi_kept_is_unchanged(kept, 0, walk->met))
     return true;
   hwi_kept_check(kept, walk);
   return false;

@@ -4,7 +4,8 @@
  *            interrupted lane 0 in the middle of one. X is not Y: format.h's "stream" is one lane's chunks.
  * busy       the address of the frame of hwi_record_* that is at work in a lane; 0: none. After a longjmp out of a handler
  *            nobody clears it; stream.c finds out.
- * kept       the previous stack of the lane, outermost frame first, with every word that its walk loaded (see walk.c).
+ * kept       the previous stack of the lane, outermost frame first; it says which words its walk loaded (see walk.c).
+ * odd word   one of those that does not follow from two frames beside each other (see struct hwi_frame).
  *
  * Invariant: at any instruction, the bytes below chunk->valid_bytes are complete events, and abandoning a lane's work at that
  * instruction costs at most the event in work, because whoever finds a stale `busy` begins a new chunk.
@@ -20,32 +21,43 @@
 #include "record/session.h"
 #include "trace/format.h"
 
+/* The step outward from a frame loaded its caller's pc from the word below the caller's sp, and the caller's bp from the one
+ * that bp_slot tells: what was loaded, and from where, is said by the caller's frame. All else is an odd word. */
 struct hwi_frame {
-  uintptr_t pc;        /* where the frame goes on: a return address, or the interrupted pc */
-  uintptr_t sp;        /* its stack pointer at that moment */
-  uintptr_t bp;        /* its frame pointer register */
-  uint32_t node;       /* the node of the stack from the outermost frame to this one; 0: not looked up */
-  uint32_t words : 31; /* how many of the kept words the steps outward from this frame and all outer ones loaded */
-  uint32_t
-      bp_is_free : 1; /* the step outward does not hang on bp: the frame saved its caller's, and uses it for other things */
+  uintptr_t pc;  /* where the frame goes on: a return address, or behind the first byte of an interrupted instruction */
+  uintptr_t sp;  /* its stack pointer at that moment */
+  uintptr_t bp;  /* its frame pointer register */
+  uint32_t node; /* the node of the stack from the outermost frame to this one; 0: not looked up */
+  uint16_t row;  /* where the lane's rows have the one for pc, if it is still there */
+  int8_t bp_slot;  /* words from the caller's sp to where its bp was saved; HWI_NO_BP_SLOT: the step did not load it */
+  bool bp_is_free; /* the step does not hang on bp: the frame saved its caller's, and uses it for other things */
+};
+static_assert(sizeof(struct hwi_frame) == 32, "two frames a cache line");
+
+/* The return address is there: so to look at this word is always safe, and tells nothing new. */
+enum { HWI_NO_BP_SLOT = -1 };
+
+struct hwi_word {
+  uintptr_t address, value;
+  uint32_t frame; /* index of the one whose step outward loaded it */
 };
 
-struct hwi_word { /* loaded by a walk */
-  uintptr_t address, value;
+struct hwi_words {
+  struct hwi_word *items;
+  uint32_t count, room;
 };
 
 enum { HWI_KEPT_INNER = 32 };
 
 struct hwi_kept { /* see kept.h */
   struct hwi_frame *frames;
-  struct hwi_word *words;
   uint32_t frame_count, frame_room;
-  uint32_t word_count, word_room;
+  struct hwi_words odd; /* in the order of the frames */
   uint32_t leaf;        /* index of the frame whose node is for an entry called from it; HWI_NO_LEAF: none */
   uint8_t leaf_entry;   /* that entry */
   uint32_t gap_at;      /* frames were left out between the first gap_at ones and the others; HWI_NO_GAP: none were */
   uint32_t left_out;    /* how many; 0: nobody knows */
-  uint32_t exact_count; /* where a walk meets one of the first so many frames, all words are verified */
+  uint32_t exact_count; /* where a walk meets one of the first so many frames, all steps are verified */
   struct {
     uint32_t cut, node; /* node: 0: none yet */
     uint8_t entry;
@@ -63,10 +75,16 @@ struct hwi_range {
 
 enum { HWI_ROW_CONTEXTS = 2 };
 
+struct hwi_row_of { /* a row as it is used */
+  uint8_t kind;     /* enum hwi_row_kind */
+  int8_t bp_slot;   /* as in a frame; with HWI_ROW_BP_DEREF the row's bp_words */
+  uint16_t module;  /* number; 0: none */
+  int32_t offset;   /* see the kinds */
+};
+
 struct hwi_row_slot { /* see rows.c */
   uint64_t key;
-  int32_t what;
-  uint32_t module;
+  struct hwi_row_of row;
   struct {
     uint32_t context, node; /* 0, 0: none */
   } last[HWI_ROW_CONTEXTS]; /* the nodes that the frame last was, and below which parent */
@@ -77,8 +95,6 @@ struct hwi_rows {
   uint32_t count;  /* of slots: a power of two */
   uint32_t misses; /* since the last growth */
 };
-
-struct hwi_walked; /* see walk.c */
 
 struct hwi_new_chunk {
   struct hw_chunk_header *chunk;
@@ -96,9 +112,10 @@ struct hwi_lane {
   struct hwi_kept kept;
   struct hwi_range range;
   struct hwi_rows rows;
-  struct hwi_walked *fresh; /* scratch of a walk */
+  struct hwi_frame *fresh; /* scratch of a walk: the frames that it walked, innermost first */
   uint32_t fresh_room;
-  uint32_t unload_epoch; /* that kept and rows belong to */
+  struct hwi_words fresh_odd; /* and their odd words */
+  uint32_t unload_epoch;      /* that kept and rows belong to */
   uint32_t stream, sequence;
   uint32_t chunk_bytes;                   /* of the open chunk, and from it of the next */
   uint64_t chunk_began;                   /* clock */

@@ -6,23 +6,17 @@
 
 enum {
   WORD = sizeof(uintptr_t),
-  LOWEST_CODE = 4096,
   LARGEST_GUESSED_FRAME = 1 << 20,
   MOST_OWN_STEPS = 16, /* of the recorder's own frames, on the way to the target's */
 };
 
 /* Loads and remembers a word. */
-static inline bool load(struct hwi_walk *walk, struct hwi_walked *walked, uintptr_t address, uintptr_t *word)
+static inline bool load(struct hwi_walk *walk, uintptr_t address, uintptr_t *word)
 {
   if (!hwi_range_load(walk->range, address, word))
     return false;
-  walked->words[walked->word_count++] = (struct hwi_word){address, *word};
+  walk->odd[walk->odd_count++] = (struct hwi_word){address, *word, walk->fresh_count - 1};
   return true;
-}
-
-static inline bool is_code(uintptr_t pc)
-{
-  return pc >= LOWEST_CODE && pc >> HWI_ARCH_ADDRESS_BITS == 0;
 }
 
 /* The interrupted code may have run on another stack. */
@@ -37,13 +31,11 @@ static void cross_to(struct hwi_walk *walk, uintptr_t sp)
     hwi_range_enter(walk->range, sp);
 }
 
-static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers, struct hwi_walked *walked,
-                                     struct hwi_place *at)
+static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers, struct hwi_place *at)
 {
   uintptr_t pc, sp, bp;
-  if (!load(walk, walked, registers + HWI_ARCH_SIGNAL_PC, &pc) ||
-      !load(walk, walked, registers + HWI_ARCH_SIGNAL_SP, &sp) ||
-      !load(walk, walked, registers + HWI_ARCH_SIGNAL_BP, &bp) || !is_code(pc))
+  if (!load(walk, registers + HWI_ARCH_SIGNAL_PC, &pc) || !load(walk, registers + HWI_ARCH_SIGNAL_SP, &sp) ||
+      !load(walk, registers + HWI_ARCH_SIGNAL_BP, &bp) || !hwi_step_is_code(pc))
     return HWI_WALK_LOST;
   cross_to(walk, sp);
   *at = (struct hwi_place){pc, sp, bp, true};
@@ -51,15 +43,17 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
 }
 
 /* Code without CFI (JIT, mostly) may keep a chain of frame pointers; take a link of it only where it looks like one. */
-static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked *walked, struct hwi_place *at)
+static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_frame *frame, struct hwi_place *at)
 {
   uintptr_t pc, bp;
   if (at->pc - hwi_session.loader_start <
       hwi_session.loader_bytes) /* its entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
-  if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD ||
-      !load(walk, walked, at->bp + WORD, &pc) || !load(walk, walked, at->bp, &bp) || !is_code(pc))
+  if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD || !load(walk, at->bp + WORD, &pc) ||
+      !load(walk, at->bp, &bp) || !hwi_step_is_code(pc))
     return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
+  frame->bp_slot = HWI_NO_BP_SLOT - 1; /* plain */
+  walk->odd_count = 0;
   *at = (struct hwi_place){pc, at->bp + 2 * WORD, bp, false};
   return HWI_WALK_GOES_ON;
 }
@@ -80,7 +74,7 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
 }
 
 /* A frame whose CFA hangs on a register that rows do not follow: begin at our own frame, where all of them are known. */
-static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk *walk, const struct hwi_walked *walked,
+static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk *walk, const struct hwi_frame *frame,
                                                                 struct hwi_place *at)
 {
   struct hwi_registers registers = {.known = 0};
@@ -91,11 +85,11 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
   if (!hwi_range_enter(&range, registers.value[HWI_REG_SP]) || walk->range == &walk->other)
     return HWI_WALK_LOST; /* beyond a change of stacks the registers are not followed */
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
-    bool reached = registers.value[HWI_REG_SP] == walked->sp && registers.value[HWI_REG_RA] == walked->pc;
+    bool reached = registers.value[HWI_REG_SP] == frame->sp && registers.value[HWI_REG_RA] == frame->pc;
     enum hwi_step result = hwi_step_by_cfi(&range, &registers, &exact);
     if (result == HWI_STEP_OUTERMOST && reached)
       return HWI_WALK_OUTERMOST;
-    if (result != HWI_STEP_OK || !is_code(registers.value[HWI_REG_RA]))
+    if (result != HWI_STEP_OK || !hwi_step_is_code(registers.value[HWI_REG_RA]))
       return HWI_WALK_LOST;
     if (!reached)
       continue;
@@ -124,41 +118,52 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
   return false;
 }
 
-enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked,
+/* Where the CFA is known. */
+static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_frame *frame, uintptr_t cfa,
+                                 struct hwi_place *at)
+{
+  uintptr_t pc, bp = at->bp;
+  /* On one stack CFAs only rise; a place that does not is garbage. A signal frame may interrupt at any alignment. */
+  if (cfa <= at->sp || cfa % WORD || !load(walk, cfa - WORD, &pc))
+    return HWI_WALK_LOST;
+  bool is_realigned = row.kind == HWI_ROW_BP_DEREF;
+  uintptr_t bp_base = is_realigned ? at->bp : cfa;
+  if ((is_realigned || row.bp_slot != HWI_NO_BP_SLOT) &&
+      !load(walk, bp_base + (uintptr_t)(intptr_t)(row.bp_slot * WORD), &bp))
+    return HWI_WALK_LOST;
+  if (!hwi_step_is_code(pc))
+    return pc ? HWI_WALK_LOST : HWI_WALK_OUTERMOST;
+  frame->bp_is_free = row.bp_slot != HWI_NO_BP_SLOT && (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF);
+  if (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_BP) {
+    frame->bp_slot = row.bp_slot;
+    walk->odd_count = 0; /* plain */
+  }
+  *at = (struct hwi_place){pc, cfa, bp, false};
+  return HWI_WALK_GOES_ON;
+}
+
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_frame *frame,
                                    struct hwi_place *at)
 {
-  uintptr_t cfa, pc, bp = at->bp;
+  uintptr_t cfa, base = row.kind == HWI_ROW_BP || row.kind == HWI_ROW_BP_DEREF ? at->bp : at->sp;
+  base += (uintptr_t)(intptr_t)row.offset;
+  walk->odd_count = 0;
+  frame->bp_slot = HWI_NO_BP_SLOT;
+  frame->bp_is_free = false;
   switch (row.kind) {
   case HWI_ROW_SP:
-    cfa = at->sp + (uintptr_t)(intptr_t)row.offset;
-    break;
   case HWI_ROW_BP:
-    cfa = at->bp + (uintptr_t)(intptr_t)row.offset;
-    break;
+    return step_to(walk, row, frame, base, at);
   case HWI_ROW_SP_DEREF:
   case HWI_ROW_BP_DEREF:
-    if (!load(walk, walked, (row.kind == HWI_ROW_SP_DEREF ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset, &cfa))
-      return HWI_WALK_LOST;
-    break;
+    return load(walk, base, &cfa) ? step_to(walk, row, frame, cfa, at) : HWI_WALK_LOST;
   case HWI_ROW_SIGNAL:
-    return step_signal(walk, at->sp + (uintptr_t)(intptr_t)row.offset, walked, at);
+    return step_signal(walk, base, at);
   case HWI_ROW_OUTERMOST:
     return HWI_WALK_OUTERMOST;
   case HWI_ROW_FULL:
-    return step_in_full(walk, walked, at);
+    return step_in_full(walk, frame, at);
   default:
-    return step_by_frame_pointer(walk, walked, at);
+    return step_by_frame_pointer(walk, frame, at);
   }
-  /* On one stack CFAs only rise; a place that does not is garbage. A signal frame may interrupt at any alignment. */
-  if (cfa <= at->sp || cfa % WORD || !load(walk, walked, cfa - WORD, &pc))
-    return HWI_WALK_LOST;
-  uintptr_t bp_base = row.kind == HWI_ROW_BP_DEREF ? at->bp : cfa;
-  if ((row.bp_words || row.kind == HWI_ROW_BP_DEREF) &&
-      !load(walk, walked, bp_base + (uintptr_t)(intptr_t)(row.bp_words * WORD), &bp))
-    return HWI_WALK_LOST;
-  if (!is_code(pc))
-    return pc ? HWI_WALK_LOST : HWI_WALK_OUTERMOST;
-  walked->bp_is_free = row.bp_words && (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF);
-  *at = (struct hwi_place){pc, cfa, bp, false};
-  return HWI_WALK_GOES_ON;
 }

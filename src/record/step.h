@@ -1,7 +1,7 @@
 /* step.h - one step of a walk, from a frame to its caller
  *
  * place      where a walk is: pc, sp and bp of a frame.
- * walked     a frame that a walk has left, with the words that the step out of it loaded.
+ * plain      a step is plain where the caller's frame says all that it loaded (see struct hwi_frame).
  */
 #ifndef HWI_RECORD_STEP_H
 #define HWI_RECORD_STEP_H
@@ -9,29 +9,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "platform/arch.h"
 #include "record/cfi.h"
 #include "record/lane.h"
 #include "record/range.h"
 #include "record/record.h"
 
-enum { HWI_WALK_MOST_WORDS = 3 };
+enum { HWI_STEP_MOST_WORDS = 3, HWI_LOWEST_CODE = 4096 };
 
 struct hwi_place {
   uintptr_t pc, sp, bp;
   bool exact; /* pc was interrupted by a signal: it is no return address */
 };
 
-struct hwi_walked {
-  uintptr_t pc, sp, bp;
-  uint32_t module;
-  uint16_t word_count;
-  bool bp_is_free; /* as in struct hwi_frame */
-  struct hwi_word words[HWI_WALK_MOST_WORDS];
-};
-
 enum hwi_walk_end {
   HWI_WALK_GOES_ON,
-  HWI_WALK_MET,       /* a kept frame, and all that was kept outward of it is unchanged */
+  HWI_WALK_MET,       /* a kept frame, and all steps that were kept outward of it are unchanged */
   HWI_WALK_OUTERMOST, /* the stack ends here */
   HWI_WALK_LOST,      /* no way on: no CFI, or a place that cannot be */
   HWI_WALK_TOO_DEEP,
@@ -42,15 +35,23 @@ struct hwi_walk {
   struct hwi_range *range; /* of the stack that the walk is on */
   struct hwi_range other;  /* of a second stack, when it crossed to one */
   bool keepable;
-  bool is_checked;      /* the kept frames below `met` are known to have all their words unchanged */
-  uint32_t met;         /* kept frames that are part of the stack, where it ended MET */
-  uint32_t word_count;  /* words compared with kept ones */
-  uint32_t fresh_count; /* frames walked: lane->fresh, innermost first */
+  bool is_checked;       /* the kept frames below `met` are known to have all their steps unchanged */
+  uint32_t met;          /* kept frames that are part of the stack, where it ended MET */
+  uint32_t verify_count; /* kept steps that were verified */
+  uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
+  uint32_t odd_count;    /* odd words of the last step */
+  struct hwi_word odd[HWI_STEP_MOST_WORDS];
 };
 
-/* Replaces *at, the place that `walked` was filled from, by its caller's, and adds to `walked` the words loaded. */
-enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row row, struct hwi_walked *walked,
+/* Replaces *at, the place that `frame` was filled from, by its caller's; sets the frame's bp_slot and bp_is_free, and the
+ * walk's odd words. */
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_frame *frame,
                                    struct hwi_place *at);
+
+/* The same for the two kinds of step that nearly all code takes, where they meet nothing unusual. False: nothing was done.
+ * `high` is the end of the range, whose start lies below at->sp. */
+static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_frame *frame,
+                                    struct hwi_place *at);
 
 /* Replaces the registers of a frame by its caller's with the CFI interpreter. *exact: the pc is no return address; it is set
  * for the caller's. HWI_STEP_NO_CFI where no module or no CFI covers the pc. */
@@ -63,5 +64,32 @@ bool hwi_step_is_uninterrupted(uintptr_t *outermost);
 /* The walk itself (walk.c), without any effect on the kept stack. */
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, bool may_splice,
                                    struct hwi_walk *walk);
+
+/* --- the plain step, in full: it is the hot path --- */
+
+static inline bool hwi_step_is_code(uintptr_t pc)
+{
+  return pc >= HWI_LOWEST_CODE && pc >> HWI_ARCH_ADDRESS_BITS == 0;
+}
+
+static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_frame *frame,
+                                    struct hwi_place *at)
+{
+  bool by_sp = row.kind == HWI_ROW_SP;
+  if (__builtin_expect(!by_sp && row.kind != HWI_ROW_BP, 0))
+    return false;
+  uintptr_t cfa = (by_sp ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset;
+  const volatile uintptr_t *words = (const volatile uintptr_t *)cfa;
+  /* CFAs only rise: where the lowest word lies above sp, and the highest below `high`, both are in the range */
+  if (__builtin_expect(cfa % sizeof *words || cfa - 1 >= high || (intptr_t)(words + row.bp_slot) < (intptr_t)at->sp, 0))
+    return false;
+  uintptr_t pc = words[HWI_NO_BP_SLOT], saved = words[row.bp_slot];
+  if (__builtin_expect(!hwi_step_is_code(pc), 0))
+    return false;
+  frame->bp_slot = row.bp_slot;
+  frame->bp_is_free = by_sp & (row.bp_slot != HWI_NO_BP_SLOT);
+  *at = (struct hwi_place){pc, cfa, row.bp_slot == HWI_NO_BP_SLOT ? at->bp : saved, false};
+  return true;
+}
 
 #endif

@@ -1,7 +1,7 @@
 /* walk.c - from the frame that called an entry point to the node of its whole stack
  *
  * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word that
- * its walk loaded. A new walk goes outward from the caller only until it meets a kept frame (same pc, sp and bp); the rest is
+ * its walk loaded: most follow from two frames beside each other (see struct hwi_frame). A new walk goes outward from the caller only until it meets a kept frame (same pc, sp and bp); the rest is
  * not walked again but verified.
  *
  * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the return
@@ -14,7 +14,7 @@
  * matter: a module was unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to
  * another stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
  *
- * Cost: a frame walked is a row look-up and two loads; a word verified is a load and a compare.
+ * Cost: a frame walked is a row look-up and two loads; a frame verified is two loads and two compares.
  *
  * Depth: up to the limit a stack is a plain chain of nodes; what becomes of a deeper one is in deep.c, and how little of it
  * need be verified in kept.c. A walk that meets nothing within FRESH_FACTOR * limit frames gives up.
@@ -41,13 +41,38 @@ void hwi_walk_forget(struct hwi_lane *lane)
 
 /* --- the walk --- */
 
-static bool make_room_fresh(struct hwi_lane *lane, uint32_t count)
+/* Full: there are `count` frames, and as many have room. */
+static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lane, uint32_t count)
 {
-  if (count < lane->fresh_room)
-    return true;
   if (count >= hwi_session.options.depth * FRESH_FACTOR)
     return false;
   return hwi_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
+}
+
+/* The odd words of the last step, so that they can be kept. */
+static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
+{
+  struct hwi_words *odd = &lane->fresh_odd;
+  if (odd->count + walk->odd_count > odd->room &&
+      !hwi_grow((void **)&odd->items, &odd->room, 2 * odd->count + FIRST_FRAMES, sizeof *odd->items))
+    return false;
+  for (uint32_t i = 0; i < walk->odd_count; i++)
+    odd->items[odd->count++] = walk->odd[i];
+  return true;
+}
+
+/* A step that is not plain, or whose row must be found first, from the frame that was just begun. */
+static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lane *lane, struct hwi_walk *walk,
+                                                                  struct hwi_place *at)
+{
+  struct hwi_frame *frame = &lane->fresh[walk->fresh_count - 1];
+  struct hwi_row_hit hit = hwi_rows_find(lane, at->pc, at->exact);
+  frame->pc = at->pc + at->exact; /* so that the byte before it lies in the instruction, as with return addresses */
+  frame->row = (uint16_t)hit.place;
+  enum hwi_walk_end end = hwi_step_outward(walk, hit.row, frame, at);
+  if (walk->odd_count && !add_fresh_odd(lane, walk))
+    walk->keepable = false;
+  return end;
 }
 
 /* Would a walk go on from the kept frame as from this place? */
@@ -56,36 +81,70 @@ static inline bool is_at(const struct hwi_frame *kept, uintptr_t pc, uintptr_t s
   return kept->sp == sp && kept->pc == pc && (kept->bp == bp || kept->bp_is_free);
 }
 
+/* Is the kept frame met - 1, whose sp it is, at this place, and is what was kept outward of it still true? */
+static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_place *at)
+{
+  struct hwi_frame *frame = &lane->kept.frames[met - 1];
+  walk->met = met;
+  if (!is_at(frame, at->pc, at->sp, at->bp) || !walk->keepable || !hwi_kept_is_met(&lane->kept, walk))
+    return false;
+  frame->bp = at->bp;
+  return true;
+}
+
+/* Plain steps, as long as the rows know them and nothing is met; the frame of the last step is begun, and not done. This is
+ * where the time goes: all that changes from frame to frame lies in registers. */
+static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_place *to)
+{
+  static const struct hwi_row_slot no_slot; /* of the table that is not there yet */
+  const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
+  uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1, met = walk->met, count = walk->fresh_count;
+  uintptr_t high = walk->range == &lane->range && !to->exact ? lane->range.high : 0; /* 0: no step is plain */
+  const struct hwi_frame *kept = lane->kept.frames;
+  struct hwi_place at = *to;
+  for (;;) {
+    while (met > 0 && kept[met - 1].sp < at.sp)
+      met--;
+    walk->fresh_count = count;
+    if (met > 0 && kept[met - 1].sp == at.sp) {
+      if (is_met(lane, walk, met, &at))
+        return HWI_WALK_MET;
+      met = walk->met;
+    }
+    if (__builtin_expect(count >= lane->fresh_room, 0) && !make_room_fresh(lane, count))
+      return HWI_WALK_TOO_DEEP;
+    struct hwi_frame *frame = &lane->fresh[count++];
+    uint32_t place = hwi_rows_place(at.pc, slot_count);
+    frame->pc = at.pc;
+    frame->sp = at.sp;
+    frame->bp = at.bp;
+    frame->row = (uint16_t)place;
+    if (__builtin_expect(slots[place].key != at.pc || !hwi_step_plainly(high, slots[place].row, frame, &at), 0))
+      break;
+  }
+  walk->met = met;
+  walk->fresh_count = count;
+  *to = at;
+  return HWI_WALK_GOES_ON;
+}
+
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, bool may_splice,
                                    struct hwi_walk *walk)
 {
-  *walk = (struct hwi_walk){.range = &lane->range, .keepable = true, .met = lane->kept.frame_count};
-  struct hwi_frame *kept = lane->kept.frames;
   struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
-  for (;;) {
-    while (may_splice && walk->met > 0 && kept[walk->met - 1].sp < at.sp)
-      walk->met--;
-    if (may_splice && walk->met > 0 && is_at(&kept[walk->met - 1], at.pc, at.sp, at.bp) && walk->keepable) {
-      struct hwi_frame *frame = &kept[walk->met - 1];
-      if (hwi_kept_is_met(&lane->kept, walk)) {
-        frame->bp = at.bp;
-        return HWI_WALK_MET;
-      }
-    }
-    if (!make_room_fresh(lane, walk->fresh_count))
-      return HWI_WALK_TOO_DEEP;
-    struct hwi_walked *step = &lane->fresh[walk->fresh_count++];
-    struct hwi_row_hit hit = hwi_rows_find(lane, at.pc, at.exact);
-    step->pc = at.pc + at.exact; /* so that the byte before it lies in the instruction, as with return addresses */
-    step->sp = at.sp;
-    step->bp = at.bp;
-    step->module = hit.module;
-    step->word_count = 0;
-    step->bp_is_free = false;
-    enum hwi_walk_end end = hwi_step_outward(walk, hit.row, step, &at);
-    if (end != HWI_WALK_GOES_ON)
-      return end;
-  }
+  enum hwi_walk_end end;
+  walk->range = &lane->range;
+  walk->keepable = true;
+  walk->is_checked = false;
+  walk->met = may_splice ? lane->kept.frame_count : 0;
+  walk->verify_count = walk->fresh_count = walk->odd_count = 0;
+  lane->fresh_odd.count = 0;
+  do {
+    end = walk_plainly(lane, walk, &at);
+    if (end == HWI_WALK_GOES_ON)
+      end = step_specially(lane, walk, &at);
+  } while (end == HWI_WALK_GOES_ON);
+  return end;
 }
 
 /* --- from frames to nodes --- */
@@ -94,7 +153,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
 static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t count, uint8_t entry)
 {
   for (uint32_t i = count; i-- > 0;)
-    parent = hwi_nodes_find(lane, parent, lane->fresh[i].pc, lane->fresh[i].module, i ? HW_ENTRY_NONE : entry);
+    parent = hwi_rows_node(lane, parent, &lane->fresh[i], i ? HW_ENTRY_NONE : entry);
   return parent;
 }
 
@@ -108,7 +167,7 @@ static uint32_t node_of_kept(struct hwi_lane *lane, uint8_t entry)
   if (kept->leaf == last && kept->leaf_entry == entry)
     return kept->frames[last].node;
   uint32_t parent = last ? kept->frames[last - 1].node : 0;
-  kept->frames[last].node = hwi_rows_node_at(lane, parent, kept->frames[last].pc, entry);
+  kept->frames[last].node = hwi_rows_node(lane, parent, &kept->frames[last], entry);
   kept->leaf_entry = entry;
   kept->leaf = last;
   return kept->frames[last].node;
@@ -132,7 +191,7 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
   while (first > 0 && !frames[first - 1].node)
     first--;
   for (uint32_t i = first; i < base; i++)
-    frames[i].node = hwi_rows_node_at(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
+    frames[i].node = hwi_rows_node(lane, i ? frames[i - 1].node : 0, &frames[i], HW_ENTRY_NONE);
 }
 
 static bool is_audited(struct hwi_lane *lane)
@@ -211,7 +270,7 @@ static inline bool is_same_stack(struct hwi_lane *lane, const struct hwi_caller 
     return false;
   struct hwi_frame *last = &kept->frames[kept->leaf];
   if (kept->leaf + 1 != kept->frame_count || kept->leaf_entry != entry ||
-      !is_at(last, caller->pc, caller->sp, caller->bp) || !hwi_kept_is_unchanged(kept->words, last->words))
+      !is_at(last, caller->pc, caller->sp, caller->bp) || !hwi_kept_is_unchanged(kept, 0, kept->frame_count))
     return false;
   last->bp = caller->bp;
   return true;

@@ -1,7 +1,7 @@
 /* test_walk.c - a walk takes no more steps than the stack has changed, and says the same as a full one
  *
  * Breaks if a stack of which only a return address in the middle is another is walked to its end, or if the work of an event
- * grows with the depth of a recursion. Work is counted in frames and words, never in time.
+ * grows with the depth of a recursion. Work is counted in frames walked and verified, never in time.
  */
 #include "record/walk.h"
 
@@ -130,7 +130,7 @@ static SEPARATE void record_in_recursion(void)
   hwi_walk_outward(&lane, &caller, true, &walk);
   recursion.node = hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
   assert_true(recursion.node && recursion.node != HWI_NODE_UNKNOWN);
-  uint64_t work = walk.fresh_count + walk.word_count;
+  uint64_t work = walk.fresh_count + walk.verify_count;
   recursion.events++;
   recursion.work += work;
   recursion.most_of_one = work > recursion.most_of_one ? work : recursion.most_of_one;
