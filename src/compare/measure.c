@@ -168,12 +168,24 @@ static int find_interval(struct hwi_measure *measure, const struct hwi_budget *b
   return status;
 }
 
+/* Events that were lost are counted by the recorder; those that a damaged trace has no more are not among them. */
+static void doubt_lost(struct hwi_measure *measure, const struct hwi_profile *profile)
+{
+  struct hwi_evidence sum = hwi_evidence_of(profile);
+  if (sum.damaged_chunks + sum.missing_chunks == 0)
+    return;
+  measure->doubt = "the trace is damaged";
+  measure->at_least = true;
+}
+
 /* What is not known of the run bears on a rule where it lies before the end of the rule's interval. */
 static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *budget, const struct hwi_profile *profile)
 {
   const char *why;
   bool frees;
   uint64_t doubt_ns = hwi_moment_of_doubt(profile, &why, &frees);
+  if (budget->metric == HWI_METRIC_LOST)
+    doubt_lost(measure, profile);
   if (budget->metric == HWI_METRIC_LOST || doubt_ns >= measure->to_ns)
     return;
   bool held = budget->metric != HWI_METRIC_CALLS && budget->metric != HWI_METRIC_BYTES &&

@@ -94,6 +94,32 @@ def test_report(memcheck, recording, options):
     memcheck("report", *options.split(), recording.trace)
 
 
+@pytest.mark.parametrize("options", ["", "--by function --cost calls --children --json", "--by thread", "--by size",
+                                     "--leaks --frames all --top 0 --exit-code --threshold 1%"])
+def test_diff(memcheck, record, recording, program, options):
+    memcheck("diff", *options.split(), recording.trace, record([program]).trace, status=(0, 1))
+
+
+def test_diff_of_what_cannot_be(memcheck, recording, tmp_path):
+    memcheck("diff", recording.trace, tmp_path / "missing.hwt", status=(2,))
+    memcheck("diff", recording.trace, recording.trace, "--threshold", "much", status=(2,))
+
+
+@pytest.mark.parametrize("output", ["budgets.xml", "budgets.json"])
+def test_check(memcheck, record, recording, program, tmp_path, output):
+    (tmp_path / "known.supp").write_text("leak:work\nleak:nothing*\n")
+    rules = ["peak=+5%", "own_peak(module=libc*)=1kB", "calls(func=work,from=50%)=0", "bytes(thread=*,size=1..100)=1",
+             "unfreed=0", "calls(func=wrok)=0", "live(file=*.c)=+1MB"]
+    memcheck("check", recording.trace, "--baseline", record([program]).trace, "--suppressions", tmp_path / "known.supp",
+             *(word for rule in rules for word in ("--max", rule)), "-o", tmp_path / output, status=(1,))
+
+
+def test_check_of_what_cannot_be(memcheck, recording, tmp_path):
+    for rule in ("", "peek=1", "calls(func=)=1", "calls(from=nowhere)=1", "peak=+5%", "peak=1XB"):
+        memcheck("check", recording.trace, "--max", rule, status=(2,))
+    memcheck("check", tmp_path / "missing.hwt", "--max", "peak=1", status=(2,))
+
+
 def test_report_of_a_raw_trace_and_import(memcheck, preload, program, tmp_path):
     raw = preload([program])
     memcheck("report", raw.trace)

@@ -218,12 +218,27 @@ def test_a_recording_that_fell_silent(record, compile_c, check):
     assert check(early, of=run.trace)[early]["verdict"] == "ok"  # all of it is known
 
 
-def test_a_damaged_recording(check, trace, tmp_path):
+@pytest.mark.parametrize("share", [0.67, 0.9])
+def test_a_damaged_recording(hw, check, trace, tmp_path, share):
+    """A cut that lost events leaves no limit kept for certain, and lost=0 least of all: it was "ok"."""
     whole = trace.read_bytes()
     cut = tmp_path / "cut.hwt"
-    cut.write_bytes(whole[:len(whole) * 2 // 3])
-    found = check("calls=1e9", of=cut)
-    assert found["calls=1e9"]["verdict"] in ("unknown", "ok")
+    cut.write_bytes(whole[:int(len(whole) * share)])
+    calls = [json.loads(hw("report", "--json", path).stdout)["allocation_calls"] for path in (trace, cut)]
+    assert calls[1] < calls[0]
+    found = check("calls=1e9", "peak=1TB", "lost=0", of=cut)
+    assert {rule: each["verdict"] for rule, each in found.items()} == dict.fromkeys(found, "unknown")
+    assert all("damaged" in each["why"] for each in found.values())
+    assert hw("check", cut, "--max", "calls=1e9").returncode == 2
+
+
+def test_a_damaged_recording_that_exceeds_a_limit(hw, check, trace, tmp_path):
+    """Only its last byte is missing, and with it no event."""
+    cut = tmp_path / "cut.hwt"
+    cut.write_bytes(trace.read_bytes()[:-1])
+    found = check("calls=10", "calls=1e9", of=cut)
+    assert [each["verdict"] for each in found.values()] == ["failed", "unknown"]
+    assert hw("check", cut, "--max", "calls=10").returncode == 1
 
 
 def test_a_program_that_still_runs(hw, compile_c, recorder, tmp_path):
