@@ -200,6 +200,8 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = check_options(values, format);
   if (status == 0)
+    status = hwi_choosing_check(&values->report);
+  if (status == 0)
     status = hwi_reading_check(&values->reading);
   if (status == 0)
     status = hwi_reading_find(word_count == 1 ? words[0] : ".", path, sizeof path);

@@ -10,20 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HWI_TEXTS_MAX = 64 };
-
-/* All values of an option that may be given several times; they point into argv. */
-struct hwi_texts {
-  const char *items[HWI_TEXTS_MAX];
-  size_t count;
-};
+#include "base/texts.h"
 
 enum hwi_option_kind {                          /* the field in the values: */
                        HWI_OPTION_ON = 1,       /* bool, becomes true */
                        HWI_OPTION_OFF = 2,      /* bool, becomes false */
                        HWI_OPTION_SET = 3,      /* int, becomes `preset` */
                        HWI_OPTION_TEXT = 4,     /* const char *, into argv */
-                       HWI_OPTION_TEXTS = 5,    /* struct hwi_texts */
+                       HWI_OPTION_TEXTS = 5,    /* struct hwi_texts; into argv */
                        HWI_OPTION_COUNT = 6,    /* uint64_t, decimal */
                        HWI_OPTION_SIZE = 7,     /* uint64_t, bytes; see units.h */
                        HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see units.h */

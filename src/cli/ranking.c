@@ -1,8 +1,16 @@
 /* ranking.c - the options of commands that rank stacks, or groups of them */
 #include "cli/ranking.h"
 
+#include "report/narrowing.h"
+
 enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };
 const char *const hwi_frames_names[] = {"folded", "all", NULL};
+
+int hwi_choosing_check(const struct hwi_report_options *options)
+{
+  struct hwi_error error = {0};
+  return hwi_narrowing_check(options, &error) < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
 
 int hwi_ranking_check(const struct hwi_ranking *ranking)
 {
@@ -15,11 +23,13 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
                                       "--cost live");
   if (report->lifetimes && report->by != HWI_BY_STACK)
     return hwi_fail(HWI_EXIT_TROUBLE, "--lifetimes shows stacks: leave --by out");
-  if (report->lifetimes && report->thread != NULL)
-    return hwi_fail(HWI_EXIT_TROUBLE,
-                    "--lifetimes is known of whole stacks, whichever thread allocated: leave --thread "
-                    "out");
-  return 0;
+  int status = hwi_choosing_check(report);
+  if (status == 0 && report->lifetimes && hwi_report_splits_stacks(report))
+    return hwi_fail(
+        HWI_EXIT_TROUBLE,
+        "--lifetimes is known of whole stacks, whichever thread allocated and in whichever size: leave --thread out, "
+        "and --only or --ignore of threads and sizes");
+  return status;
 }
 
 bool hwi_frames_are_all(int frames)

@@ -33,7 +33,19 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
    .kind = HWI_OPTION_TEXT,                                                                                            \
    .off = offsetof(struct values, field.thread),                                                                       \
    .value = "PATTERN",                                                                                                 \
-   .help = "only what threads of this name (with * and ?) or id allocated"},                                           \
+   .help = "short for --only thread=PATTERN; PATTERN may be a thread's id, too"},                                      \
+  {.name = "only",                                                                                                     \
+   .kind = HWI_OPTION_TEXTS,                                                                                           \
+   .off = offsetof(struct values, field.only),                                                                         \
+   .value = "KIND=PATTERN",                                                                                            \
+   .help = "only what was allocated below a func, file or module, by a thread, or in a size:\n"                        \
+           "func=parse_*, file=*.cpp, module=libc.so*, thread=worker?, size=1K..4K; several of\n"                      \
+           "one kind: any of them; of different kinds: all"},                                                          \
+  {.name = "ignore",                                                                                                   \
+   .kind = HWI_OPTION_TEXTS,                                                                                           \
+   .off = offsetof(struct values, field.ignore),                                                                       \
+   .value = "KIND=PATTERN",                                                                                            \
+   .help = "all but that; may be given again, as --only may"},                                                         \
   {.name = "leaks",                                                                                                    \
    .kind = HWI_OPTION_ON,                                                                                              \
    .off = offsetof(struct values, field.leaks),                                                                        \
@@ -68,7 +80,8 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
    .help = "every frame of a stack, or without those that say little (default: folded)"}
 /* clang-format on */
 
-/* 0, or the exit status where the options cannot mean anything together, which is worded on stderr. */
+/* 0, or the exit status where the options cannot mean anything, alone or together, which is worded on stderr. */
+int hwi_choosing_check(const struct hwi_report_options *options);
 int hwi_ranking_check(const struct hwi_ranking *ranking);
 
 struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking);

@@ -40,21 +40,19 @@ int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error)
   bool added = true;
   for (int side = 0; side < HWI_SIDES; side++) {
     const struct hwi_profile *profile = comparison->sides[side].report.profile;
+    const struct hwi_narrowing *filter = &comparison->sides[side].selection.narrowing;
+    struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
+    added = added && amounts != NULL;
     for (uint32_t i = 0; i < profile->thread_count && added; i++) {
       const struct hwi_profile_thread *thread = &profile->threads[i];
-      if (!hwi_thread_matches(thread, comparison->options->report.thread))
+      if (!hwi_narrowing_keeps_thread(filter, i))
         continue;
       char name[sizeof thread->name + 1] = "";
       memcpy(name, thread->name, sizeof thread->name);
-      struct hwi_amount amount = {.calls = thread->allocation_calls,
-                                  .bytes = thread->allocated_bytes,
-                                  .temporary_calls = thread->temporary_calls,
-                                  .live_blocks = thread->live_blocks,
-                                  .live_bytes = thread->live_bytes,
-                                  .peak_bytes = thread->peak_bytes};
       const char *key = has_program_name(profile, thread, name) ? HWI_PROGRAM_NAME : name;
-      added = add_item(&table, key, side, i, &amount);
+      added = add_item(&table, key, side, i, &amounts[i]);
     }
+    free(amounts);
   }
   return finish(&table, added, error);
 }
@@ -77,7 +75,7 @@ int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error)
   bool added = true;
   for (int side = 0; side < HWI_SIDES && added; side++) {
     const struct hwi_profile *profile = comparison->sides[side].report.profile;
-    struct hwi_amount *amounts = hwi_amounts_by_size(profile, comparison->options->report.thread);
+    struct hwi_amount *amounts = hwi_amounts_by_size(profile, &comparison->sides[side].selection.narrowing);
     added = amounts != NULL && add_sizes(&table, side, profile, amounts);
     free(amounts);
   }

@@ -51,7 +51,7 @@ static bool is_chosen(const struct events *events, const struct hwi_block_event 
       event->owner >= export->profile->thread_count)
     return false;
   return export->is_chosen[event->stack] &&
-         hwi_thread_matches(&export->profile->threads[event->owner], export->request->report.options.thread);
+         hwi_narrowing_keeps(&export->selection.narrowing, event->owner, event->stack, event->size);
 }
 
 static bool take(void *context, const struct hwi_block_event *event)
@@ -72,7 +72,7 @@ int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *si
       .export = export,
       .sink = sink,
       .calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls,
-      .filtered = options->thread != NULL || options->leaks || options->min_calls > 1,
+      .filtered = export->selection.narrowing.rule_count > 0 || options->leaks || options->min_calls > 1,
   };
   struct hwi_block_sink counting = {take, &events};
   int status = export->request->replay.run(export->request->replay.context, &counting, error);

@@ -101,9 +101,10 @@ struct hwi_size {
   uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls;
 };
 
-/* Block sizes of one thread, for --thread. */
-struct hwi_thread_size {
-  uint32_t thread, size; /* size: an index into the profile's sizes */
+/* What one thread allocated from one stack in one size: the finest grain. All that adds up is a sum over these, so that a
+ * report can be narrowed in any way. */
+struct hwi_profile_cell {
+  uint32_t thread, stack, size; /* size: an index into the profile's sizes */
   uint64_t calls, temporary_calls, peak_blocks, live_blocks;
 };
 
@@ -117,7 +118,7 @@ struct hwi_profile_thread {
   uint64_t foreign_frees; /* of its free_calls: blocks that another thread allocated */
 };
 
-/* A stack's share of one thread, for --by thread and --thread. */
+/* A stack's share of one thread. */
 struct hwi_thread_stack {
   uint32_t thread, stack;
   uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks;
@@ -168,8 +169,8 @@ struct hwi_profile {
   uint32_t thread_count;
   const struct hwi_thread_stack *thread_stacks;
   uint32_t thread_stack_count;
-  const struct hwi_thread_size *thread_sizes;
-  uint32_t thread_size_count; /* by thread */
+  const struct hwi_profile_cell *cells;
+  uint32_t cell_count; /* by stack */
   const struct hwi_stack_size *stack_sizes;
   uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
   const struct hwi_growing *growing;

@@ -14,8 +14,6 @@
 struct by_stack {
   uint32_t *numbers;
   uint32_t *start;
-  struct hwi_stack_size *sizes;     /* room for all pairs */
-  struct hwi_thread_stack *threads; /* room for all pairs */
 };
 
 static bool order_by_stack(const struct hwi_tally *tally, struct by_stack *order)
@@ -23,9 +21,7 @@ static bool order_by_stack(const struct hwi_tally *tally, struct by_stack *order
   size_t stacks = tally->stack_count;
   order->numbers = calloc(tally->cell_count, sizeof *order->numbers);
   order->start = calloc(stacks + 2, sizeof *order->start);
-  order->sizes = calloc(tally->cell_count, sizeof *order->sizes);
-  order->threads = calloc(tally->cell_count, sizeof *order->threads);
-  if (!order->numbers || !order->start || !order->sizes || !order->threads)
+  if (!order->numbers || !order->start)
     return false;
   uint32_t *next = order->start + 1; /* while filling: where the next cell of stack s goes is next[s] */
   for (uint32_t i = 1; i < tally->cell_count; i++)
@@ -191,11 +187,19 @@ static uint32_t join_threads(struct hwi_thread_stack *list, uint32_t count)
   return kept;
 }
 
-static void fill_pairs_of_stack(struct hwi_profile *profile, const struct hwi_tally *tally,
-                                const struct by_stack *order, uint32_t stack)
+/* With room for all pairs. */
+struct pairs {
+  struct hwi_stack_size *sizes;
+  struct hwi_thread_stack *threads;
+};
+
+static void fill_pairs_of_stack(struct hwi_result *result, const struct pairs *pairs, const struct by_stack *order,
+                                uint32_t stack)
 {
-  struct hwi_stack_size *sizes = order->sizes + profile->stack_size_count;
-  struct hwi_thread_stack *threads = order->threads + profile->thread_stack_count;
+  const struct hwi_tally *tally = &result->replay.tally;
+  struct hwi_profile *profile = &result->profile;
+  struct hwi_stack_size *sizes = pairs->sizes + profile->stack_size_count;
+  struct hwi_thread_stack *threads = pairs->threads + profile->thread_stack_count;
   uint32_t count = 0;
   for (uint32_t i = order->start[stack]; i < order->start[stack + 1]; i++, count++) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, order->numbers[i]);
@@ -228,11 +232,13 @@ static bool fill_pairs(struct hwi_result *result)
 {
   const struct hwi_tally *tally = &result->replay.tally;
   struct by_stack order = {0};
-  bool done = order_by_stack(tally, &order);
+  struct pairs pairs = {calloc(tally->cell_count, sizeof *pairs.sizes),
+                        calloc(tally->cell_count, sizeof *pairs.threads)};
+  bool done = pairs.sizes && pairs.threads && order_by_stack(tally, &order);
   for (uint32_t s = 1; done && s < tally->stack_count; s++)
-    fill_pairs_of_stack(&result->profile, tally, &order, s);
-  result->profile.stack_sizes = order.sizes;
-  result->profile.thread_stacks = order.threads;
+    fill_pairs_of_stack(result, &pairs, &order, s);
+  result->profile.stack_sizes = pairs.sizes;
+  result->profile.thread_stacks = pairs.threads;
   free(order.numbers);
   free(order.start);
   return done;
@@ -270,83 +276,46 @@ static bool fill_sizes(struct hwi_result *result)
   return true;
 }
 
-/* --- threads and sizes --- */
+/* --- cells --- */
 
-/* The cells, thread by thread, and where the pair of a size is in the list while one thread is summed up. */
-struct by_thread {
-  uint32_t *numbers;
-  uint32_t *start; /* as in struct by_stack */
-  size_t *pair;    /* by size number: its index in the list plus one; 0: none yet */
-};
-
-static bool order_by_thread(const struct hwi_tally *tally, struct by_thread *order)
-{
-  order->numbers = calloc(tally->cell_count, sizeof *order->numbers);
-  order->start = calloc(tally->thread_count + 2, sizeof *order->start);
-  order->pair = calloc(tally->size_count, sizeof *order->pair);
-  if (!order->numbers || !order->start || !order->pair)
-    return false;
-  uint32_t *next = order->start + 1;
-  for (uint32_t i = 1; i < tally->cell_count; i++)
-    order->start[hwi_tally_cell(tally, i)->thread + 2]++;
-  for (size_t t = 1; t <= tally->thread_count; t++)
-    next[t] += next[t - 1];
-  for (uint32_t i = 1; i < tally->cell_count; i++)
-    order->numbers[next[hwi_tally_cell(tally, i)->thread]++] = i;
-  return true;
-}
-
-/* A growing list. */
-struct pairs {
-  struct hwi_thread_size *items;
-  size_t count, capacity;
-};
-
-static uint32_t index_of_size(const struct hwi_profile *profile, uint64_t size)
-{
-  const struct hwi_size wanted = {.size = size};
-  const struct hwi_size *found =
-      bsearch(&wanted, profile->sizes, profile->size_count, sizeof *profile->sizes, compare_size_rows);
-  return (uint32_t)(found - profile->sizes);
-}
-
-static bool sum_thread(const struct hwi_result *result, const struct by_thread *order, uint32_t thread,
-                       struct pairs *pairs)
+/* By size number: its index among the sizes. NULL: no memory. */
+static uint32_t *index_sizes(const struct hwi_result *result)
 {
   const struct hwi_tally *tally = &result->replay.tally;
-  size_t first = pairs->count;
-  for (uint32_t i = order->start[thread]; i < order->start[thread + 1]; i++) {
-    const struct hwi_cell *cell = hwi_tally_cell(tally, order->numbers[i]);
-    size_t *place = &order->pair[cell->size_number];
-    if (*place <= first) { /* none, or that of an earlier thread */
-      if (!hwi_grow((void **)&pairs->items, &pairs->capacity, pairs->count + 1, sizeof *pairs->items))
-        return false;
-      pairs->items[pairs->count++] =
-          (struct hwi_thread_size){.thread = thread, .size = index_of_size(&result->profile, cell->size)};
-      *place = pairs->count;
-    }
-    struct hwi_thread_size *pair = &pairs->items[*place - 1];
-    pair->calls += cell->calls;
-    pair->temporary_calls += cell->temporary_calls;
-    pair->peak_blocks += cell->peak_live;
-    pair->live_blocks += hwi_tally_live_at_end(tally, order->numbers[i]);
+  const struct hwi_profile *profile = &result->profile;
+  uint32_t *indices = calloc(tally->size_count + 1, sizeof *indices);
+  for (size_t i = 1; indices && i < tally->size_count; i++) {
+    const struct hwi_size wanted = {.size = tally->sizes[i].size};
+    const struct hwi_size *found =
+        bsearch(&wanted, profile->sizes, profile->size_count, sizeof *profile->sizes, compare_size_rows);
+    indices[i] = (uint32_t)(found - profile->sizes);
   }
-  return true;
+  return indices;
 }
 
-/* After the sizes, to which the pairs refer. */
-static bool fill_thread_sizes(struct hwi_result *result)
+/* After the sizes, to which the cells refer. */
+static bool fill_cells(struct hwi_result *result)
 {
-  struct by_thread order = {0};
-  struct pairs pairs = {0};
-  bool done = order_by_thread(&result->replay.tally, &order);
-  for (uint32_t thread = 0; done && thread < result->replay.tally.thread_count; thread++)
-    done = sum_thread(result, &order, thread, &pairs);
-  result->profile.thread_sizes = pairs.items;
-  result->profile.thread_size_count = (uint32_t)pairs.count;
+  const struct hwi_tally *tally = &result->replay.tally;
+  struct by_stack order = {0};
+  uint32_t *sizes = index_sizes(result);
+  struct hwi_profile_cell *cells = calloc(tally->cell_count, sizeof *cells);
+  bool done = sizes && cells && order_by_stack(tally, &order);
+  for (uint32_t i = 0; done && i + 1 < tally->cell_count; i++) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, order.numbers[i]);
+    cells[i] = (struct hwi_profile_cell){.thread = cell->thread,
+                                         .stack = cell->stack,
+                                         .size = sizes[cell->size_number],
+                                         .calls = cell->calls,
+                                         .temporary_calls = cell->temporary_calls,
+                                         .peak_blocks = cell->peak_live,
+                                         .live_blocks = hwi_tally_live_at_end(tally, order.numbers[i])};
+  }
+  result->profile.cells = cells;
+  result->profile.cell_count = done ? tally->cell_count - 1 : 0;
+  free(sizes);
   free(order.numbers);
   free(order.start);
-  free(order.pair);
   return done;
 }
 
@@ -419,7 +388,7 @@ bool hwi_result_fill(struct hwi_result *result)
   profile->module_count = (uint32_t)replay->frames.module_count;
   fill_timeline(result);
   return fill_stacks(result) && fill_growing(result) && fill_pairs(result) && fill_sizes(result) &&
-         fill_thread_sizes(result) && fill_threads(result);
+         fill_cells(result) && fill_threads(result);
 }
 
 void hwi_result_release(struct hwi_result *result)
@@ -428,7 +397,7 @@ void hwi_result_release(struct hwi_result *result)
   free((void *)result->profile.growing);
   free((void *)result->profile.stack_sizes);
   free((void *)result->profile.thread_stacks);
-  free((void *)result->profile.thread_sizes);
+  free((void *)result->profile.cells);
   free((void *)result->profile.sizes);
   free((void *)result->profile.threads);
   free((void *)result->profile.images);

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/texts.h"
 #include "profile/profile.h"
 #include "report/style.h"
 #include "symbols/symbols.h"
@@ -35,13 +36,14 @@ enum hwi_by {
 #define HWI_TOP_DEFAULT UINT64_MAX /* ten in text, all in JSON */
 
 struct hwi_report_options {
-  int cost, by;       /* enum hwi_cost, enum hwi_by */
-  uint64_t top;       /* rows; 0: all */
-  uint64_t min_calls; /* stacks with fewer calls are left out */
-  const char *thread; /* only what threads of this name (with * and ?) or id allocated; NULL: all */
-  bool leaks;         /* what is live at the end, without the runtime's own blocks */
-  bool lifetimes;     /* how long blocks live instead of the ranking's figures */
-  bool all_frames;    /* do not fold */
+  int cost, by;                  /* enum hwi_cost, enum hwi_by */
+  uint64_t top;                  /* rows; 0: all */
+  uint64_t min_calls;            /* stacks with fewer calls are left out */
+  const char *thread;            /* short for one more of `only`: "thread=..."; NULL: none */
+  struct hwi_texts only, ignore; /* "KIND=PATTERN": see narrowing.h */
+  bool leaks;                    /* what is live at the end, without the runtime's own blocks */
+  bool lifetimes;                /* how long blocks live instead of the ranking's figures */
+  bool all_frames;               /* do not fold */
 };
 
 /* What is asked of the files that ran: hwi_symbols_find and hwi_static_allocator, or a test's stand-ins. */

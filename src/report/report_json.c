@@ -197,26 +197,23 @@ static void write_modules(struct hwi_json *json, const struct hwi_profile *profi
   hwi_json_end_array(json);
 }
 
-/* Narrowed to some threads: what they allocated, and no maximum, which is not kept by thread. */
+/* Narrowed: what is kept of each, and no maximum, which is not known of a part. */
 static void write_sizes(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
   const struct hwi_profile *profile = writer->profile;
-  const char *thread = writer->report->options.thread;
-  struct hwi_amount *amounts = hwi_amounts_by_size(profile, thread);
+  const struct hwi_narrowing *filter = &writer->selection.narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
   json->failed |= amounts == NULL;
   hwi_json_begin_array(json, "sizes");
   for (uint32_t i = 0; i < profile->size_count && amounts != NULL; i++) {
-    if (thread != NULL && amounts[i].calls == 0)
+    if (filter->rule_count > 0 && hwi_amount_is_nothing(&amounts[i]))
       continue;
     hwi_json_begin_object(json, NULL);
     hwi_json_number(json, "size", profile->sizes[i].size);
-    hwi_json_number(json, "calls", amounts[i].calls);
-    hwi_json_number(json, "temporary_calls", amounts[i].temporary_calls);
-    hwi_json_number(json, "peak_blocks", amounts[i].peak_blocks);
-    if (thread == NULL)
+    hwi_json_amount(json, &amounts[i]);
+    if (!hwi_narrowing_splits_sizes(filter))
       hwi_json_number(json, "own_peak_blocks", profile->sizes[i].own_peak_blocks);
-    hwi_json_number(json, "live_blocks", amounts[i].live_blocks);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
@@ -241,39 +238,57 @@ static void write_timeline(struct hwi_json *json, const struct hwi_profile *prof
   hwi_json_end_array(json);
 }
 
+/* What is not known of a part of what a thread did. */
+static void write_whole_thread(struct hwi_json *json, const struct hwi_profile_thread *thread)
+{
+  hwi_json_number(json, "free_calls", thread->free_calls);
+  hwi_json_number(json, "failed_calls", thread->failed_calls);
+  hwi_json_number(json, "own_peak_bytes", thread->own_peak_bytes);
+  hwi_json_number(json, "foreign_frees", thread->foreign_frees);
+  hwi_json_number(json, "late_allocation_calls", thread->late_allocation_calls);
+  hwi_json_number(json, "late_free_calls", thread->late_free_calls);
+}
+
+static void write_thread(struct writer *writer, const struct hwi_profile_thread *thread,
+                         const struct hwi_amount *amount)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  char name[sizeof thread->name + 1] = "";
+  memcpy(name, thread->name, sizeof thread->name);
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "name", name);
+  hwi_json_number(json, "tid", thread->tid);
+  if (thread->image < profile->image_count)
+    hwi_json_number(json, "pid", profile->images[thread->image].info->header.pid);
+  hwi_json_number(json, "policy", thread->policy);
+  hwi_json_number(json, "priority", thread->priority);
+  hwi_json_number(json, "allocation_calls", amount->calls);
+  hwi_json_number(json, "temporary_calls", amount->temporary_calls);
+  hwi_json_number(json, "allocated_bytes", amount->bytes);
+  hwi_json_number(json, "live_bytes", amount->live_bytes);
+  hwi_json_number(json, "live_blocks", amount->live_blocks);
+  hwi_json_number(json, "peak_bytes", amount->peak_bytes);
+  hwi_json_number(json, "peak_blocks", amount->peak_blocks);
+  if (!hwi_narrowing_splits_threads(&writer->selection.narrowing))
+    write_whole_thread(json, thread);
+  hwi_json_end_object(json);
+}
+
 static void write_threads(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
   const struct hwi_profile *profile = writer->profile;
+  const struct hwi_narrowing *filter = &writer->selection.narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
+  json->failed |= amounts == NULL;
   hwi_json_begin_array(json, "by_thread");
-  for (uint32_t i = 0; i < profile->thread_count; i++) {
-    const struct hwi_profile_thread *thread = &profile->threads[i];
-    if (!hwi_thread_matches(thread, writer->report->options.thread))
-      continue;
-    char name[sizeof thread->name + 1] = "";
-    memcpy(name, thread->name, sizeof thread->name);
-    hwi_json_begin_object(json, NULL);
-    hwi_json_text(json, "name", name);
-    hwi_json_number(json, "tid", thread->tid);
-    if (thread->image < profile->image_count)
-      hwi_json_number(json, "pid", profile->images[thread->image].info->header.pid);
-    hwi_json_number(json, "policy", thread->policy);
-    hwi_json_number(json, "priority", thread->priority);
-    hwi_json_number(json, "allocation_calls", thread->allocation_calls);
-    hwi_json_number(json, "free_calls", thread->free_calls);
-    hwi_json_number(json, "failed_calls", thread->failed_calls);
-    hwi_json_number(json, "temporary_calls", thread->temporary_calls);
-    hwi_json_number(json, "allocated_bytes", thread->allocated_bytes);
-    hwi_json_number(json, "live_bytes", thread->live_bytes);
-    hwi_json_number(json, "live_blocks", thread->live_blocks);
-    hwi_json_number(json, "peak_bytes", thread->peak_bytes);
-    hwi_json_number(json, "own_peak_bytes", thread->own_peak_bytes);
-    hwi_json_number(json, "foreign_frees", thread->foreign_frees);
-    hwi_json_number(json, "late_allocation_calls", thread->late_allocation_calls);
-    hwi_json_number(json, "late_free_calls", thread->late_free_calls);
-    hwi_json_end_object(json);
+  for (uint32_t i = 0; i < profile->thread_count && amounts != NULL; i++) {
+    if (hwi_narrowing_keeps_thread(filter, i))
+      write_thread(writer, &profile->threads[i], &amounts[i]);
   }
   hwi_json_end_array(json);
+  free(amounts);
 }
 
 /* --- rankings --- */
@@ -284,7 +299,7 @@ static uint64_t rows_of(const struct writer *writer, uint64_t count)
   return top == HWI_TOP_DEFAULT || top == 0 || top > count ? count : top;
 }
 
-/* What is not kept by thread, and therefore left out where a report is narrowed to some. */
+/* What is not known of a part of a stack's blocks. */
 static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_stack *stack)
 {
   if (profile->span.kind == HWI_SPAN_INTERVAL) {
@@ -308,7 +323,7 @@ static void write_stack(struct writer *writer, struct hwi_json_frames *frames, u
   const struct hwi_stack *stack = &writer->profile->stacks[number];
   hwi_json_begin_object(json, NULL);
   hwi_json_amount(json, &writer->selection.amounts[number]);
-  if (writer->report->options.thread == NULL)
+  if (!hwi_narrowing_splits_stacks(&writer->selection.narrowing))
     write_whole_stack(json, writer->profile, stack);
   hwi_json_text(json, "entry", stack->entry < HW_ENTRY_COUNT ? entry_names[stack->entry] : "");
   hwi_json_begin_array(json, "stack");
@@ -379,6 +394,29 @@ static int write_groups(struct writer *writer, struct hwi_error *error)
   return HW_OK;
 }
 
+/* What the report is narrowed to, and what that leaves. */
+static void write_filter(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_narrowing *filter = &writer->selection.narrowing;
+  hwi_json_begin_array(json, "filters");
+  for (uint32_t i = 0; i < filter->rule_count; i++) {
+    const struct hwi_narrowing_rule *rule = &filter->rules[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "kind", hwi_narrowing_kind_names[rule->kind]);
+    hwi_json_text(json, "pattern", rule->pattern);
+    hwi_json_bool(json, "ignore", rule->ignores);
+    hwi_json_bool(json, "matched", rule->matched);
+    if (!rule->matched)
+      hwi_json_text(json, "nearest", rule->nearest.bytes > 0 ? hwi_line_text(&rule->nearest) : NULL);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+  hwi_json_begin_object(json, "selected");
+  hwi_json_amount(json, &writer->selection.all);
+  hwi_json_end_object(json);
+}
+
 static void write_question(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
@@ -388,6 +426,7 @@ static void write_question(struct writer *writer)
   hwi_json_number(json, "min_calls", options->min_calls);
   if (options->thread != NULL)
     hwi_json_text(json, "thread", options->thread);
+  write_filter(writer);
   if (!options->leaks)
     return;
   hwi_json_begin_object(json, "runtime_blocks");

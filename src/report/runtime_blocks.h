@@ -18,6 +18,6 @@ struct hwi_runtime_blocks {
 
 /* For hwi_selection_init with a struct hwi_runtime_blocks: keeps stacks that hold something at the end, except the
  * runtime's and suppressed ones, which it counts. */
-bool hwi_runtime_blocks_keep(void *context, uint32_t stack);
+bool hwi_runtime_blocks_keep(void *context, uint32_t stack, const struct hwi_amount *amount);
 
 #endif

@@ -2,10 +2,7 @@
 #define _GNU_SOURCE
 #include "report/selection.h"
 
-#include <fnmatch.h>
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)
 {
@@ -82,16 +79,6 @@ struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost)
   return hwi_cost_is_bytes(cost) ? hwi_bytes_text(value) : hwi_count_text(value);
 }
 
-bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern)
-{
-  if (pattern == NULL)
-    return true;
-  char name[sizeof thread->name + 1] = "", id[16];
-  memcpy(name, thread->name, sizeof thread->name);
-  snprintf(id, sizeof id, "%" PRIu32, thread->tid);
-  return fnmatch(pattern, name, 0) == 0 || strcmp(pattern, id) == 0;
-}
-
 static void amounts_of_all(struct hwi_selection *selection, const struct hwi_profile *profile)
 {
   for (uint32_t i = 1; i < profile->stack_count; i++) {
@@ -108,54 +95,47 @@ static void amounts_of_all(struct hwi_selection *selection, const struct hwi_pro
   }
 }
 
-static void amounts_of_threads(struct hwi_selection *selection, const struct hwi_profile *profile, const char *pattern)
+static struct hwi_amount amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell)
 {
-  for (uint32_t i = 0; i < profile->thread_stack_count; i++) {
-    const struct hwi_thread_stack *share = &profile->thread_stacks[i];
-    if (!hwi_thread_matches(&profile->threads[share->thread], pattern))
+  uint64_t size = profile->sizes[cell->size].size;
+  return (struct hwi_amount){.calls = cell->calls,
+                             .bytes = cell->calls * size,
+                             .temporary_calls = cell->temporary_calls,
+                             .live_blocks = cell->live_blocks,
+                             .live_bytes = cell->live_blocks * size,
+                             .peak_blocks = cell->peak_blocks,
+                             .peak_bytes = cell->peak_blocks * size};
+}
+
+enum grain { BY_STACK, BY_THREAD, BY_SIZE };
+
+/* Adds each cell that is kept to the amount of its stack, thread or size. */
+static void sum_cells(struct hwi_amount *amounts, const struct hwi_profile *profile, const struct hwi_narrowing *filter,
+                      enum grain grain)
+{
+  for (uint32_t i = 0; i < profile->cell_count; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    if (!hwi_narrowing_keeps(filter, cell->thread, cell->stack, profile->sizes[cell->size].size))
       continue;
-    struct hwi_amount amount = {
-        .calls = share->calls,
-        .bytes = share->bytes,
-        .temporary_calls = share->temporary_calls,
-        .live_blocks = share->live_blocks,
-        .live_bytes = share->live_bytes,
-        .peak_blocks = share->peak_blocks,
-        .peak_bytes = share->peak_bytes,
-    };
-    hwi_amount_add(&selection->amounts[share->stack], &amount);
+    struct hwi_amount amount = amount_of_cell(profile, cell);
+    uint32_t index = grain == BY_STACK ? cell->stack : grain == BY_THREAD ? cell->thread : cell->size;
+    hwi_amount_add(&amounts[index], &amount);
   }
 }
 
-static struct hwi_amount amount_of_blocks(uint64_t size, uint64_t calls, uint64_t peak_blocks, uint64_t live_blocks)
-{
-  return (struct hwi_amount){.calls = calls,
-                             .bytes = calls * size,
-                             .live_blocks = live_blocks,
-                             .live_bytes = live_blocks * size,
-                             .peak_blocks = peak_blocks,
-                             .peak_bytes = peak_blocks * size};
-}
-
-struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const char *thread)
+struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
 {
   struct hwi_amount *amounts = calloc((size_t)profile->size_count + 1, sizeof *amounts);
-  if (amounts == NULL)
-    return NULL;
-  for (uint32_t i = 0; i < profile->size_count && thread == NULL; i++) {
-    const struct hwi_size *size = &profile->sizes[i];
-    amounts[i] = amount_of_blocks(size->size, size->calls, size->peak_blocks, size->live_blocks);
-    amounts[i].temporary_calls = size->temporary_calls;
-  }
-  for (uint32_t i = 0; i < profile->thread_size_count && thread != NULL; i++) {
-    const struct hwi_thread_size *share = &profile->thread_sizes[i];
-    if (!hwi_thread_matches(&profile->threads[share->thread], thread))
-      continue;
-    struct hwi_amount amount =
-        amount_of_blocks(profile->sizes[share->size].size, share->calls, share->peak_blocks, share->live_blocks);
-    amount.temporary_calls = share->temporary_calls;
-    hwi_amount_add(&amounts[share->size], &amount);
-  }
+  if (amounts != NULL)
+    sum_cells(amounts, profile, filter, BY_SIZE);
+  return amounts;
+}
+
+struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
+{
+  struct hwi_amount *amounts = calloc((size_t)profile->thread_count + 1, sizeof *amounts);
+  if (amounts != NULL)
+    sum_cells(amounts, profile, filter, BY_THREAD);
   return amounts;
 }
 
@@ -174,31 +154,17 @@ static int compare_stacks(const void *left, const void *right, void *context)
   return a < b ? -1 : a > b;
 }
 
-int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
-                       const struct hwi_stack_filter *filter, struct hwi_error *error)
+static void choose(struct hwi_selection *selection, const struct hwi_report *report,
+                   const struct hwi_stack_filter *filter)
 {
-  const struct hwi_profile *profile = report->profile;
-  const struct hwi_report_options *options = &report->options;
-  *selection = (struct hwi_selection){
-      .cost = hwi_report_cost(options),
-      .amounts = calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
-      .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
-      .all = hwi_amount_of_run(&profile->totals),
-  };
-  if (selection->amounts == NULL || selection->stacks == NULL) {
-    hwi_selection_release(selection);
-    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
-  }
-  if (options->thread != NULL)
-    amounts_of_threads(selection, profile, options->thread);
-  else
-    amounts_of_all(selection, profile);
-  for (uint32_t i = 1; i < profile->stack_count; i++) {
+  for (uint32_t i = 1; i < report->profile->stack_count; i++) {
     const struct hwi_amount *amount = &selection->amounts[i];
-    if (hwi_amount_is_nothing(amount) || (filter != NULL && !filter->keep(filter->context, i)))
+    if (selection->narrowing.rule_count > 0)
+      hwi_amount_add(&selection->all, amount);
+    if (hwi_amount_is_nothing(amount) || (filter != NULL && !filter->keep(filter->context, i, amount)))
       continue;
-    if (options->min_calls > 1 &&
-        amount->calls < options->min_calls) { /* 1: blocks from before an interval have no call */
+    if (report->options.min_calls > 1 &&
+        amount->calls < report->options.min_calls) { /* 1: blocks from before an interval have no call */
       hwi_amount_add(&selection->few_calls, amount);
       selection->few_calls_count++;
       continue;
@@ -206,6 +172,31 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
     hwi_amount_add(&selection->selected, amount);
     selection->stacks[selection->stack_count++] = i;
   }
+}
+
+int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
+                       const struct hwi_stack_filter *filter, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = report->profile;
+  *selection = (struct hwi_selection){
+      .cost = hwi_report_cost(&report->options),
+      .amounts = calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
+      .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
+  };
+  int status = selection->amounts != NULL && selection->stacks != NULL
+                   ? hwi_narrowing_init(&selection->narrowing, report, error)
+                   : hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
+  if (status < 0) {
+    hwi_selection_release(selection);
+    return status;
+  }
+  if (selection->narrowing.rule_count > 0) {
+    sum_cells(selection->amounts, profile, &selection->narrowing, BY_STACK);
+  } else {
+    amounts_of_all(selection, profile);
+    selection->all = hwi_amount_of_run(&profile->totals);
+  }
+  choose(selection, report, filter);
   qsort_r(selection->stacks, selection->stack_count, sizeof *selection->stacks, compare_stacks, selection);
   return HW_OK;
 }
@@ -214,5 +205,6 @@ void hwi_selection_release(struct hwi_selection *selection)
 {
   free(selection->amounts);
   free(selection->stacks);
+  hwi_narrowing_release(&selection->narrowing);
   *selection = (struct hwi_selection){0};
 }

@@ -1,10 +1,11 @@
 /* selection.h - which stacks a report is about, and in what order
  *
- * amount     what a stack, or a group of stacks, is accountable for. Narrowed to some threads, it is their share.
+ * amount     what a stack, or a group of stacks, is accountable for: as far as the report's filter keeps it.
  */
 #ifndef HWI_REPORT_SELECTION_H
 #define HWI_REPORT_SELECTION_H
 
+#include "report/narrowing.h"
 #include "report/number.h"
 #include "report/report.h"
 
@@ -18,15 +19,16 @@ struct hwi_selection {
   enum hwi_cost cost;
   struct hwi_amount *amounts;    /* by stack number */
   uint32_t *stacks, stack_count; /* the largest cost first */
-  struct hwi_amount all;         /* of the run: what shares are shares of */
-  struct hwi_amount selected;    /* the sum over `stacks` */
-  struct hwi_amount few_calls;   /* of stacks with fewer calls than asked for */
+  struct hwi_narrowing narrowing;
+  struct hwi_amount all;       /* that the filter keeps, of the run where there is none: what shares are shares of */
+  struct hwi_amount selected;  /* the sum over `stacks` */
+  struct hwi_amount few_calls; /* of stacks with fewer calls than asked for */
   uint32_t few_calls_count;
 };
 
-/* Asked for each stack that allocated; false: it is left out. */
+/* Asked for each stack that has something, with what it has; false: it is left out. */
 struct hwi_stack_filter {
-  bool (*keep)(void *context, uint32_t stack);
+  bool (*keep)(void *context, uint32_t stack, const struct hwi_amount *amount);
   void *context;
 };
 
@@ -44,10 +46,8 @@ enum hwi_cost hwi_report_cost(const struct hwi_report_options *options); /* with
 bool hwi_cost_is_bytes(enum hwi_cost cost);                              /* else calls */
 struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost);
 
-/* What was allocated in each size, by index of the profile's sizes, by threads that match `thread` (NULL: all). To be freed;
- * NULL: no memory. */
-struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const char *thread);
-
-bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern); /* NULL: any */
+/* What the filter keeps of each size and of each thread, by their indices in the profile. To be freed; NULL: no memory. */
+struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
+struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
 #endif

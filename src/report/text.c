@@ -104,29 +104,9 @@ void hwi_text_heading(struct hwi_text *text, const char *heading, const char *op
   hwi_text_end(text, HWI_BOLD);
 }
 
-void hwi_text_narrowing_to_threads(struct hwi_text *text, const struct hwi_amount *theirs)
-{
-  const char *pattern = text->report->options.thread;
-  if (pattern == NULL)
-    return;
-  const struct hwi_profile *profile = text->profile;
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < profile->thread_count; i++)
-    count += hwi_thread_matches(&profile->threads[i], pattern);
-  struct hwi_amount run = hwi_amount_of_run(&profile->totals);
-  uint64_t cost = hwi_amount_cost(theirs, text->cost), all = hwi_amount_cost(&run, text->cost);
-  hwi_line_puts(&text->line, "  allocated by ");
-  hwi_line_counted(&text->line, count, "thread");
-  hwi_line_printf(&text->line, " of %s (--thread ", hwi_count_text(profile->thread_count).text);
-  hwi_line_clean(&text->line, pattern);
-  hwi_line_printf(&text->line, "): %s, %s of the run", hwi_cost_text(cost, text->cost).text,
-                  cost > 0 ? hwi_share_text(cost, all).text : "nothing");
-  hwi_text_end_wrapped(text, 4, HWI_PLAIN);
-}
-
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection)
 {
-  hwi_text_narrowing_to_threads(text, &selection->selected);
+  hwi_text_filter(text, selection);
   if (text->runtime == NULL)
     return;
   hwi_line_puts(&text->line, "  ");
@@ -223,39 +203,49 @@ bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost,
 
 /* --- the report --- */
 
-static int print_selected(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error)
+static int print_by(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
+                    struct hwi_error *error)
 {
-  const struct hwi_report_options *options = &text->report->options;
-  struct hwi_runtime_blocks runtime = {.frames = frames, .suppressions = text->report->suppressions};
-  struct hwi_selection selection;
-  const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &runtime};
-  int status = hwi_selection_init(&selection, text->report, options->leaks ? &filter : NULL, error);
-  if (status < 0)
-    return status;
-  text->runtime = options->leaks ? &runtime : NULL;
-  if (options->lifetimes)
-    hwi_text_lifetimes(text, &selection, frames);
-  else if (options->by == HWI_BY_STACK)
-    status = hwi_text_stacks(text, &selection, frames, error);
-  else
-    status = hwi_text_groups(text, &selection, frames, error);
-  if (options->leaks && text->report->suppressions != NULL)
-    hwi_text_suppressions(text, text->report->suppressions);
-  hwi_selection_release(&selection);
-  return status;
+  if (text->report->options.lifetimes) {
+    hwi_text_lifetimes(text, selection, frames);
+    return HW_OK;
+  }
+  switch ((enum hwi_by)text->report->options.by) {
+  case HWI_BY_STACK:
+    return hwi_text_stacks(text, selection, frames, error);
+  case HWI_BY_THREAD:
+    hwi_text_threads(text, selection);
+    return HW_OK;
+  case HWI_BY_SIZE:
+    hwi_text_sizes(text, selection);
+    return HW_OK;
+  case HWI_BY_FUNCTION:
+  case HWI_BY_FILE:
+  case HWI_BY_LINE:
+  case HWI_BY_MODULE:
+    break;
+  }
+  return hwi_text_groups(text, selection, frames, error);
 }
 
 static int print_ranking(struct hwi_text *text, struct hwi_error *error)
 {
   const struct hwi_report_options *options = &text->report->options;
-  if (options->by == HWI_BY_THREAD || options->by == HWI_BY_SIZE) {
-    (options->by == HWI_BY_THREAD ? hwi_text_threads : hwi_text_sizes)(text);
-    return HW_OK;
-  }
   struct hwi_named_frames frames;
   int status = hwi_named_frames_init(&frames, text->report, error);
-  if (status == HW_OK)
-    status = print_selected(text, &frames, error);
+  if (status < 0)
+    return status;
+  struct hwi_runtime_blocks runtime = {.frames = &frames, .suppressions = text->report->suppressions};
+  struct hwi_selection selection;
+  const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &runtime};
+  status = hwi_selection_init(&selection, text->report, options->leaks ? &filter : NULL, error);
+  if (status == HW_OK) {
+    text->runtime = options->leaks ? &runtime : NULL;
+    status = print_by(text, &selection, &frames, error);
+    if (options->leaks && text->report->suppressions != NULL)
+      hwi_text_suppressions(text, text->report->suppressions);
+    hwi_selection_release(&selection);
+  }
   hwi_named_frames_release(&frames);
   return status;
 }
@@ -290,7 +280,8 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   hwi_text_chart(&text);
   const struct hwi_report_options *options = &report->options;
   bool is_run = report->profile->span.kind == HWI_SPAN_RUN; /* what stands out is about a whole run */
-  if (is_run && options->by == HWI_BY_STACK && !options->leaks && options->thread == NULL && !options->lifetimes)
+  if (is_run && options->by == HWI_BY_STACK && !options->leaks && !hwi_report_is_narrowed(options) &&
+      !options->lifetimes)
     status = hwi_text_findings(&text, error);
   hwi_text_rss(&text);
   if (text.counted > 1)

@@ -55,8 +55,8 @@ void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, c
 /* What each line of the user's list matched. */
 void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions);
 void hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames);
-void hwi_text_threads(struct hwi_text *text);
-void hwi_text_sizes(struct hwi_text *text);
+void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection);
+void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
 
@@ -76,8 +76,8 @@ void hwi_text_heading(struct hwi_text *text, const char *heading, const char *op
 /* Below a heading: what the ranking is narrowed to, and what was left out of it. */
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection);
 
-/* The part of it that is about --thread; `theirs`: what these threads allocated. */
-void hwi_text_narrowing_to_threads(struct hwi_text *text, const struct hwi_amount *theirs);
+/* The part of it that is about the filter; which of its patterns match nothing. */
+void hwi_text_filter(struct hwi_text *text, const struct hwi_selection *selection);
 
 /* "   1   148.9 MB  36.1 %": rank 0 leaves its place blank. */
 enum { HWI_RANK_CELLS = 4, HWI_AMOUNT_CELLS = 12, HWI_SHARE_CELLS = 8 };

@@ -91,21 +91,25 @@ static int print_stack(struct hwi_text_frames *printer, const struct hwi_selecti
   const struct hwi_amount *amount = &selection->amounts[stack];
   hwi_text_cost(text, row + 1, hwi_amount_cost(amount, text->cost), hwi_amount_cost(&selection->all, text->cost));
   hwi_text_amounts(text, amount);
-  if (text->report->options.thread == NULL) /* sizes are not kept by thread */
+  if (!hwi_narrowing_splits_stacks(&selection->narrowing)) /* else they are not all its own */
     add_sizes(text, stack);
   hwi_text_end(text, HWI_BOLD);
   return hwi_text_frames_print(printer, stack, error);
 }
 
-static void print_rest(struct hwi_text *text, const struct hwi_amount *amount, uint64_t count, const char *what,
-                       const char *hint)
+/* Several stacks that are not shown, of `all` that there is. */
+struct rest {
+  const struct hwi_amount *amount, *all;
+  uint64_t count;
+};
+
+static void print_rest(struct hwi_text *text, const struct rest *rest, const char *what, const char *hint)
 {
-  struct hwi_amount run = hwi_amount_of_run(&text->profile->totals);
-  if (count == 0)
+  if (rest->count == 0)
     return;
-  hwi_text_cost(text, 0, hwi_amount_cost(amount, text->cost), hwi_amount_cost(&run, text->cost));
+  hwi_text_cost(text, 0, hwi_amount_cost(rest->amount, text->cost), hwi_amount_cost(rest->all, text->cost));
   hwi_line_puts(&text->line, "   in ");
-  hwi_line_counted(&text->line, count, what);
+  hwi_line_counted(&text->line, rest->count, what);
   hwi_line_puts(&text->line, hint);
   hwi_text_end(text, HWI_PLAIN);
 }
@@ -120,7 +124,7 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   hwi_text_heading(text, heading, "[--cost peak|live|calls|bytes|temporary]");
   hwi_text_narrowing(text, selection);
   hwi_text_amount_titles(text);
-  if (text->report->options.thread == NULL)
+  if (!hwi_narrowing_splits_stacks(&selection->narrowing))
     hwi_line_puts(&text->line, "   block sizes (how many)");
   hwi_text_end(text, HWI_DIM);
 }
@@ -148,8 +152,9 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
   for (uint64_t row = 0; row < rows; row++)
     hwi_amount_add(&shown, &selection->amounts[selection->stacks[row]]);
   hwi_amount_subtract(&rest, &shown);
-  print_rest(text, &rest, count - rows, "more stack", " (--top 0)");
-  print_rest(text, &selection->few_calls, selection->few_calls_count, "stack", " with fewer calls (--min-calls)");
+  print_rest(text, &(struct rest){&rest, &selection->all, count - rows}, "more stack", " (--top 0)");
+  print_rest(text, &(struct rest){&selection->few_calls, &selection->all, selection->few_calls_count}, "stack",
+             " with fewer calls (--min-calls)");
   if (count == 0) {
     hwi_line_puts(&text->line, "      none");
     hwi_text_end(text, HWI_PLAIN);

@@ -21,14 +21,16 @@ static int compare_rows(const void *left, const void *right, void *context)
   return a->index < b->index ? -1 : a->index > b->index;
 }
 
+typedef void finish_row(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index);
+
 /* `finish` adds what a row is called. `rows` is sorted. */
-static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count,
-                       void (*finish)(struct hwi_text *text, uint32_t index))
+static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, const struct hwi_selection *selection,
+                       finish_row *finish)
 {
   enum hwi_cost cost = text->cost;
   qsort_r(rows, count, sizeof *rows, compare_rows, &cost);
-  struct hwi_amount run = hwi_amount_of_run(&text->profile->totals), rest = {0};
-  uint64_t all = hwi_amount_cost(&run, cost);
+  struct hwi_amount rest = {0};
+  uint64_t all = hwi_amount_cost(&selection->all, cost);
   uint32_t worth = 0;
   while (worth < count && hwi_amount_cost(&rows[worth].amount, cost) > 0)
     worth++;
@@ -40,7 +42,7 @@ static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count,
     }
     hwi_text_cost(text, i + 1, hwi_amount_cost(&rows[i].amount, cost), all);
     hwi_text_amounts(text, &rows[i].amount);
-    finish(text, rows[i].index);
+    finish(text, &selection->narrowing, rows[i].index);
     hwi_text_end(text, HWI_PLAIN);
   }
   if (shown == worth)
@@ -78,12 +80,13 @@ static const char *policy_name(uint8_t policy)
   }
 }
 
-static void finish_thread(struct hwi_text *text, uint32_t index)
+static void finish_thread(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
 {
   const struct hwi_profile_thread *thread = &text->profile->threads[index];
   char name[sizeof thread->name + 1] = "";
   memcpy(name, thread->name, sizeof thread->name);
-  hwi_line_right(&text->line, hwi_count_text(thread->foreign_frees).text, HWI_AMOUNT_CELLS);
+  if (!hwi_narrowing_splits_threads(filter))
+    hwi_line_right(&text->line, hwi_count_text(thread->foreign_frees).text, HWI_AMOUNT_CELLS);
   hwi_line_puts(&text->line, "   ");
   hwi_line_clean(&text->line, name[0] != '\0' ? name : "?");
   hwi_line_printf(&text->line, " (%" PRIu32 ")", thread->tid);
@@ -92,64 +95,57 @@ static void finish_thread(struct hwi_text *text, uint32_t index)
     hwi_line_printf(&text->line, "  %s %d", policy, thread->priority);
 }
 
-void hwi_text_threads(struct hwi_text *text)
+void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection)
 {
   const struct hwi_profile *profile = text->profile;
   struct row *rows = create_rows(text, profile->thread_count);
-  if (rows == NULL)
-    return;
+  struct hwi_amount *amounts = hwi_amounts_by_thread(profile, &selection->narrowing);
   uint32_t count = 0;
-  for (uint32_t i = 0; i < profile->thread_count; i++) {
-    const struct hwi_profile_thread *thread = &profile->threads[i];
-    if (!hwi_thread_matches(thread, text->report->options.thread))
-      continue;
-    rows[count++] = (struct row){.index = i,
-                                 .amount = {.calls = thread->allocation_calls,
-                                            .bytes = thread->allocated_bytes,
-                                            .temporary_calls = thread->temporary_calls,
-                                            .live_blocks = thread->live_blocks,
-                                            .live_bytes = thread->live_bytes,
-                                            .peak_bytes = thread->peak_bytes}};
+  for (uint32_t i = 0; i < profile->thread_count && rows != NULL && amounts != NULL; i++) {
+    if (hwi_narrowing_keeps_thread(&selection->narrowing, i))
+      rows[count++] = (struct row){.index = i, .amount = amounts[i]};
   }
   hwi_text_heading(text, "Threads, by what they allocated", "[--by stack|function|file|line|module|thread|size]");
+  hwi_text_filter(text, selection);
   hwi_text_amount_titles(text);
-  hwi_line_right(&text->line, "freed others'", HWI_AMOUNT_CELLS + 2);
+  if (!hwi_narrowing_splits_threads(&selection->narrowing))
+    hwi_line_right(&text->line, "freed others'", HWI_AMOUNT_CELLS + 2);
   hwi_line_puts(&text->line, "   name (id)");
   hwi_text_end(text, HWI_DIM);
-  print_rows(text, rows, count, finish_thread);
+  if (rows != NULL && amounts != NULL)
+    print_rows(text, rows, count, selection, finish_thread);
+  else
+    text->line.failed = true;
+  free(amounts);
   free(rows);
 }
 
 /* --- sizes --- */
 
-static void finish_size(struct hwi_text *text, uint32_t index)
+static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
 {
   const struct hwi_size *size = &text->profile->sizes[index];
   hwi_line_right(&text->line, hwi_count_text(size->size).text, HWI_AMOUNT_CELLS);
-  if (text->report->options.thread == NULL) /* is not kept by thread */
+  if (!hwi_narrowing_splits_sizes(filter))
     hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
 }
 
-void hwi_text_sizes(struct hwi_text *text)
+void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection)
 {
   const struct hwi_profile *profile = text->profile;
-  const char *thread = text->report->options.thread;
   struct row *rows = create_rows(text, profile->size_count);
-  struct hwi_amount *amounts = hwi_amounts_by_size(profile, thread);
-  struct hwi_amount sum = {0};
-  for (uint32_t i = 0; i < profile->size_count && rows != NULL && amounts != NULL; i++) {
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, &selection->narrowing);
+  for (uint32_t i = 0; i < profile->size_count && rows != NULL && amounts != NULL; i++)
     rows[i] = (struct row){.index = i, .amount = amounts[i]};
-    hwi_amount_add(&sum, &amounts[i]);
-  }
   hwi_text_heading(text, "Block sizes", "[--by stack|function|file|line|module|thread|size]");
-  hwi_text_narrowing_to_threads(text, &sum);
+  hwi_text_filter(text, selection);
   hwi_text_amount_titles(text);
   hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS);
-  if (thread == NULL)
+  if (!hwi_narrowing_splits_sizes(&selection->narrowing))
     hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
   hwi_text_end(text, HWI_DIM);
   if (rows != NULL && amounts != NULL)
-    print_rows(text, rows, profile->size_count, finish_size);
+    print_rows(text, rows, profile->size_count, selection, finish_size);
   else
     text->line.failed = true;
   free(amounts);

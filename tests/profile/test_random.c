@@ -378,9 +378,11 @@ static void check_pairs(const struct hwi_profile *p)
   }
   assert_int_equal(calls, p->totals.allocation_calls);
   calls = 0;
-  for (uint32_t i = 0; i < p->thread_size_count; i++) {
-    const struct hwi_thread_size *s = &p->thread_sizes[i];
-    struct naive_sum sum = naive_sum(&naive, of(p->threads[s->thread].number, NAIVE_ANY, p->sizes[s->size].size));
+  for (uint32_t i = 0; i < p->cell_count; i++) {
+    const struct hwi_profile_cell *s = &p->cells[i];
+    struct naive_sum sum =
+        naive_sum(&naive, of(p->threads[s->thread].number, node_of(p, s->stack), p->sizes[s->size].size));
+    assert_true(i == 0 || s->stack >= p->cells[i - 1].stack);
     assert_int_equal(s->calls, sum.calls);
     assert_int_equal(s->temporary_calls, sum.temporary);
     assert_int_equal(s->peak_blocks, sum.peak_blocks);

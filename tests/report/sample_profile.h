@@ -20,7 +20,6 @@ struct sample {
   struct hwi_stack stacks[SAMPLE_STACKS];
   struct hwi_frame frames[SAMPLE_FRAMES_MAX];
   struct hwi_profile_thread threads[3];
-  struct hwi_thread_stack thread_stacks[SAMPLE_STACKS];
   struct hwi_time_point timeline[SAMPLE_SLICES];
   struct hw_exit_status exit;
 };
@@ -270,24 +269,21 @@ static const struct hwi_profile_thread sample_threads[] = {
      .foreign_frees = 0},
 };
 
-/* The share of thread 1, "control", in stack 1; the executor has the rest. */
-static const struct hwi_thread_stack sample_thread_stacks[] = {
-    {.thread = 0,
-     .stack = 2,
-     .calls = 1,
-     .bytes = 96000000,
-     .live_bytes = 96000000,
-     .live_blocks = 1,
-     .peak_bytes = 96000000,
-     .peak_blocks = 1},
-    {.thread = 1, .stack = 1, .calls = 1204, .bytes = 1400000000, .peak_bytes = 4000000, .peak_blocks = 3},
+/* Thread 1, "control", has a share of stack 1; the executor has the rest of it, and all of most others. */
+static const struct hwi_profile_cell sample_cells[] = {
+    {.thread = 1, .stack = 1, .size = 4, .calls = 1204, .peak_blocks = 3},
+    {.thread = 2, .stack = 1, .size = 4, .calls = 21904, .temporary_calls = 4, .peak_blocks = 102},
+    {.thread = 0, .stack = 2, .size = 5, .calls = 1, .peak_blocks = 1, .live_blocks = 1},
+    {.thread = 2, .stack = 3, .size = 2, .calls = 53559, .peak_blocks = 38368, .live_blocks = 53559},
+    {.thread = 2, .stack = 4, .size = 0, .calls = 9905151, .temporary_calls = 8000000, .live_blocks = 363},
     {.thread = 2,
-     .stack = 1,
-     .calls = 21904,
-     .bytes = 26600000000,
-     .temporary_calls = 4,
-     .peak_bytes = 144900000,
-     .peak_blocks = 102},
+     .stack = 4,
+     .size = 3,
+     .calls = 2500000,
+     .temporary_calls = 114528,
+     .peak_blocks = 600,
+     .live_blocks = 7208},
+    {.thread = 2, .stack = 6, .size = 1, .calls = 73},
 };
 
 static void sample_timeline(struct sample *sample)
@@ -349,8 +345,8 @@ static void sample_init(struct sample *sample)
   profile->growing = &sample->growing, profile->growing_count = 1;
   profile->sizes = sample_sizes, profile->size_count = sizeof sample_sizes / sizeof *sample_sizes;
   profile->threads = sample->threads, profile->thread_count = 3;
-  profile->thread_stacks = sample_thread_stacks;
-  profile->thread_stack_count = sizeof sample_thread_stacks / sizeof *sample_thread_stacks;
+  profile->cells = sample_cells;
+  profile->cell_count = sizeof sample_cells / sizeof *sample_cells;
   profile->stack_sizes = sample_stack_sizes;
   profile->stack_size_count = sizeof sample_stack_sizes / sizeof *sample_stack_sizes;
   profile->timeline = sample->timeline, profile->timeline_count = SAMPLE_SLICES;

@@ -156,7 +156,7 @@ def test_one_thread(hw, trace):
     found = document(hw, trace, "--thread", "work*")
     assert sum(s["calls"] for s in found["top"]) == sum(t["allocation_calls"] for t in found["by_thread"])
     assert [t["name"] for t in found["by_thread"]] == ["worker"]
-    assert "allocated by 1 thread of 2" in report(hw, trace, "--thread", "work*")
+    assert "only thread=work*: " in report(hw, trace, "--thread", "work*")
 
 
 def test_sizes_of_one_thread(hw, trace):
@@ -167,7 +167,7 @@ def test_sizes_of_one_thread(hw, trace):
     assert sizes[100] >= 5000 and 1152 not in sizes  # the worker churns, main has the tracks
     assert all(calls <= of_all[size] for size, calls in sizes.items())
     text = report(hw, trace, "--thread", "work*", "--by", "size", "--cost", "calls")
-    assert "allocated by 1 thread of 2" in text and "most at once" not in text
+    assert "only thread=work*: " in text and "most at once" not in text
     assert re.search(rf"^ *1 +{sizes[100]:,} .* 100$", text, re.M)
 
 
@@ -350,3 +350,45 @@ def test_debug_files_are_found_in_folders_that_are_named(hw, split, tmp_path):
 
 def test_debug_dir_that_is_not_there(hw, trace, tmp_path):
     assert "absent" in trouble(hw, "--debug-dir", tmp_path / "absent", trace)
+
+
+def has(stack, key, value):
+    return any(frame[key] and os.path.basename(frame[key]).split("(")[0] == value for frame in stack["stack"])
+
+
+@pytest.mark.parametrize(
+    "rule, key, value",
+    [
+        ("func=churn", "function", "churn"),
+        ("file=tracks.cc", "file", "tracks.cc"),
+        ("module=libc.so.6", "module", "libc.so.6"),
+    ],
+)
+def test_filters_keep_what_a_look_at_every_stack_keeps(hw, trace, rule, key, value):
+    whole = document(hw, trace)
+    for option, kept in (("--only", True), ("--ignore", False)):
+        narrowed = document(hw, trace, option, rule)
+        wanted = [stack for stack in whole["top"] if has(stack, key, value) == kept]
+        assert wanted
+        assert narrowed["selected"]["calls"] == sum(stack["calls"] for stack in wanted)
+        assert narrowed["selected"]["peak_bytes"] == sum(stack["peak_bytes"] for stack in wanted)
+        assert sorted(map(repr, narrowed["top"])) == sorted(map(repr, wanted))
+        assert sum(row["calls"] for row in narrowed["sizes"]) == narrowed["selected"]["calls"]
+        assert sum(row["allocation_calls"] for row in narrowed["by_thread"]) == narrowed["selected"]["calls"]
+        assert narrowed["allocation_calls"] == whole["allocation_calls"]
+
+
+def test_a_filter_that_leaves_nothing_says_so(hw, trace):
+    for view in ("stack", "function", "file", "thread", "size"):
+        text = report(hw, trace, "--only", "func=chrun", "--by", view)
+        assert "nothing is left of the run" in text
+        assert "did you mean func=churn?" in text
+    assert document(hw, trace, "--only", "func=chrun")["filters"] == [
+        {"kind": "func", "pattern": "chrun", "ignore": False, "matched": False, "nearest": "churn"}
+    ]
+
+
+def test_a_wrong_filter_is_refused_before_anything_is_read(hw):
+    done = hw("report", "--only", "fnuc=main", "no-such-file.hwt")
+    assert done.returncode == 2
+    assert "did you mean 'func=...'" in done.stderr

@@ -52,9 +52,11 @@ static uint64_t read_everything(const struct hwi_profile *p)
   for (uint32_t i = 0; i < p->thread_stack_count; i++)
     if (p->thread_stacks[i].thread >= p->thread_count || p->thread_stacks[i].stack >= p->stack_count)
       abort();
-  for (uint32_t i = 0; i < p->thread_size_count; i++)
-    if (p->thread_sizes[i].thread >= p->thread_count || p->thread_sizes[i].size >= p->size_count)
+  for (uint32_t i = 0; i < p->cell_count; i++) {
+    const struct hwi_profile_cell *cell = &p->cells[i];
+    if (cell->thread >= p->thread_count || cell->stack >= p->stack_count || cell->size >= p->size_count)
       abort();
+  }
   for (uint32_t i = 0; i < p->thread_count; i++)
     sum += strnlen(p->threads[i].name, sizeof p->threads[i].name) + p->threads[i].image;
   if (p->timeline_count > 2000)

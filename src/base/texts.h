@@ -1,0 +1,14 @@
+/* texts.h - all values of an option that may be given several times */
+#ifndef HWI_BASE_TEXTS_H
+#define HWI_BASE_TEXTS_H
+
+#include <stddef.h>
+
+enum { HWI_TEXTS_MAX = 64 };
+
+struct hwi_texts {
+  const char *items[HWI_TEXTS_MAX]; /* somebody else's, mostly argv's */
+  size_t count;
+};
+
+#endif
