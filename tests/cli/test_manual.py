@@ -1,0 +1,34 @@
+"""test_manual.py - every option has its line in the man page and in the help: what is in one alone is lost to half the users"""
+
+import pathlib
+import re
+
+import pytest
+
+MANUAL = pathlib.Path(__file__).parents[2] / "docs" / "man"
+COMMANDS = sorted(page.stem.partition("-")[2] for page in MANUAL.glob("heapwright-*.1"))
+EVERYWHERE = {"help", "version"}  # in heapwright.1
+
+
+def options_of_help(hw, command):
+    done = hw("help", command)
+    assert done.returncode == 0, done.stderr
+    return set(re.findall(r"^ +(?:-\w, )?--([a-z][a-z-]*)", done.stdout, re.M)) - EVERYWHERE
+
+
+def options_of_page(command):
+    """Those that a paragraph of OPTIONS begins with."""
+    text = (MANUAL / f"heapwright-{command}.1").read_text().replace("\\-", "-")
+    section = re.search(r"^\.SH OPTIONS\n(.*?)(?=^\.SH )", text, re.M | re.S)
+    heads = re.findall(r"^\.TP\n(.*)$", section.group(1), re.M) if section else []
+    return set(re.findall(r"--([a-z][a-z-]*)", "\n".join(heads))) - EVERYWHERE
+
+
+def test_every_command_has_a_page(hw):
+    listed = re.findall(r"^  ([a-z]+) +\S", hw("help").stdout, re.M)
+    assert COMMANDS == sorted(set(listed) - {"heapwright"})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_manual_and_help_have_the_same_options(hw, command):
+    assert options_of_page(command) == options_of_help(hw, command)
