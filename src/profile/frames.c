@@ -18,6 +18,13 @@ bool hwi_frames_init(struct hwi_frames *frames)
          hwi_grow((void **)&frames->modules, &frames->module_capacity, 1, sizeof *frames->modules);
 }
 
+void hwi_frames_freeze(struct hwi_frames *frames)
+{
+  free(frames->stacks);
+  free(frames->slots);
+  frames->stacks = frames->slots = NULL;
+}
+
 void hwi_frames_release(struct hwi_frames *frames)
 {
   for (size_t i = 1; i < frames->module_count; i++)

@@ -21,6 +21,9 @@ struct hwi_frames {
 bool hwi_frames_init(struct hwi_frames *frames); /* false: no memory */
 void hwi_frames_release(struct hwi_frames *frames);
 
+/* No frame is looked for any more: gives back what that took. */
+void hwi_frames_freeze(struct hwi_frames *frames);
+
 /* The number of the frame, or 0: no memory. `frame->address` is relative to its module's load. */
 uint32_t hwi_frames_intern(struct hwi_frames *frames, const struct hwi_frame *frame);
 

@@ -381,14 +381,18 @@ bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
   struct hwi_profile *profile = &result->profile;
+  hwi_frames_freeze(&replay->frames); /* the most memory is needed here: tables of the replay go as soon as they can */
+  hwi_tally_freeze(&replay->tally);
   hwi_tally_settle_all(&replay->tally);
   profile->frames = replay->frames.frames;
   profile->frame_count = (uint32_t)replay->frames.count;
   profile->modules = replay->frames.modules;
   profile->module_count = (uint32_t)replay->frames.module_count;
   fill_timeline(result);
-  return fill_stacks(result) && fill_growing(result) && fill_pairs(result) && fill_sizes(result) &&
-         fill_cells(result) && fill_threads(result);
+  if (!fill_stacks(result) || !fill_growing(result))
+    return false;
+  hwi_tally_drop_stacks(&replay->tally);
+  return fill_pairs(result) && fill_sizes(result) && fill_cells(result) && fill_threads(result);
 }
 
 void hwi_result_release(struct hwi_result *result)

@@ -41,6 +41,19 @@ void hwi_tally_release(struct hwi_tally *tally)
   *tally = (struct hwi_tally){0};
 }
 
+void hwi_tally_freeze(struct hwi_tally *tally)
+{
+  free(tally->cell_slots);
+  free(tally->size_slots);
+  tally->cell_slots = tally->size_slots = NULL;
+}
+
+void hwi_tally_drop_stacks(struct hwi_tally *tally)
+{
+  free(tally->stacks);
+  tally->stacks = NULL;
+}
+
 static size_t mix(uint64_t key)
 {
   key = (key ^ key >> 31) * UINT64_C(0x9E3779B97F4A7C15);

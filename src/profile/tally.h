@@ -74,6 +74,12 @@ struct hwi_tally {
 bool hwi_tally_init(struct hwi_tally *tally); /* false: no memory, here and below */
 void hwi_tally_release(struct hwi_tally *tally);
 
+/* Nothing is looked for any more: gives back what that took. */
+void hwi_tally_freeze(struct hwi_tally *tally);
+
+/* What the stacks were tallied for is done; their number stays. */
+void hwi_tally_drop_stacks(struct hwi_tally *tally);
+
 static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uint32_t number)
 {
   return &tally->blocks[number >> HWI_CELL_BLOCK_BITS][number & (HWI_CELLS_A_BLOCK - 1)];
