@@ -245,6 +245,8 @@ static void print_image(struct hwi_text *text, const struct hwi_image *image)
   hwi_line_printf(&text->line, "%9" PRIu32, image->info->header.pid);
   hwi_line_right(&text->line, hwi_count_text(image->totals.allocation_calls).text, HWI_AMOUNT_CELLS);
   hwi_line_right(&text->line, hwi_bytes_text(image->totals.allocated_bytes).text, HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_share_text(image->totals.allocated_bytes, text->profile->totals.allocated_bytes).text,
+                 HWI_SHARE_CELLS);
   hwi_line_right(&text->line, hwi_bytes_text(image->totals.peak_bytes).text, HWI_AMOUNT_CELLS);
   hwi_line_puts(&text->line, "   ");
   add_cut(text, image->info->command != NULL ? image->info->command : "");
@@ -262,7 +264,7 @@ void hwi_text_images(struct hwi_text *text)
   if (count > 0)
     qsort(images, count, sizeof *images, compare_images);
   hwi_text_heading(text, "Process images", "");
-  hwi_line_puts(&text->line, "      pid       calls   allocated        peak   command");
+  hwi_line_puts(&text->line, "      pid       calls   allocated                peak   command");
   hwi_text_end(text, HWI_DIM);
   uint64_t rows = hwi_text_rows(text, count);
   for (uint64_t row = 0; row < rows; row++)
