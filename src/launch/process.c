@@ -214,36 +214,99 @@ bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *pe
   return found;
 }
 
-bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
-                        struct hwi_mapped *mapped)
+/* What a mapping is there for, as far as its line tells. */
+enum use { USE_OTHER, USE_RECORDER, USE_STACK, USE_FILE, USE_HEAP, USE_LARGE_BLOCK };
+
+struct walk {
+  const struct hwi_trace_file *trace;
+  const char *library;
+  uint64_t guard_end; /* of the page that guards what comes next; 0: it was none */
+  uint64_t file_end;  /* of the file mapped before, whose zeroed data may follow; 0: there is none */
+  enum use use;
+  uint64_t bytes; /* of address space */
+};
+
+/* glibc's arenas begin at multiples of this; what is not resident there is room, not somebody's block. */
+static bool is_arena(const struct mapping *mapping)
+{
+  const uint64_t arena_bytes = UINT64_C(64) << 20;
+  return mapping->start % arena_bytes == 0;
+}
+
+static enum use use_of(const struct walk *walk, const struct mapping *mapping)
+{
+  bool is_anonymous = !mapping->inode && !*mapping->name;
+  bool is_private_data = strncmp(mapping->rights, "rw-p", 4) == 0;
+  if (is_of(mapping, walk->trace) || is_called(mapping, walk->library))
+    return USE_RECORDER;
+  if (strcmp(mapping->name, "[stack]") == 0)
+    return USE_STACK;
+  if (strcmp(mapping->name, "[heap]") == 0)
+    return USE_HEAP;
+  if (mapping->inode || (is_anonymous && mapping->start == walk->file_end))
+    return USE_FILE;
+  if (!is_anonymous || !is_private_data)
+    return USE_OTHER;
+  if (mapping->start == walk->guard_end) /* a thread's stack lies directly above its guard page */
+    return USE_STACK;
+  return is_arena(mapping) ? USE_HEAP : USE_LARGE_BLOCK;
+}
+
+static void begin_mapping(struct walk *walk, const struct mapping *mapping)
 {
   enum { GUARD_MAX_BYTES = 64 << 10 };
+  walk->use = use_of(walk, mapping);
+  walk->bytes = mapping->end - mapping->start;
+  bool is_guard =
+      !mapping->inode && !*mapping->name && strncmp(mapping->rights, "---p", 4) == 0 && walk->bytes <= GUARD_MAX_BYTES;
+  walk->guard_end = is_guard ? mapping->end : 0;
+  walk->file_end = mapping->inode ? mapping->end : 0;
+}
+
+static void count_resident(const struct walk *walk, uint64_t bytes, struct hw_rss_sample *sample)
+{
+  sample->mapped += bytes;
+  switch (walk->use) {
+  case USE_RECORDER:
+    sample->recorder += bytes;
+    break;
+  case USE_STACK:
+    sample->stacks += bytes;
+    break;
+  case USE_FILE:
+    sample->files += bytes;
+    break;
+  case USE_LARGE_BLOCK:
+    sample->untouched += walk->bytes > bytes ? walk->bytes - bytes : 0;
+    sample->heap += bytes;
+    break;
+  case USE_HEAP:
+    sample->heap += bytes;
+    break;
+  case USE_OTHER:
+    break;
+  }
+}
+
+bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
+                        struct hw_rss_sample *sample)
+{
   char line[LINE_BYTES];
   struct mapping mapping = {0};
-  uint64_t guard_end = 0;
-  bool is_file = false, is_stack = false;
+  struct walk walk = {.trace = trace, .library = library};
   FILE *file = open_proc(pid, "smaps");
   if (!file)
     return false;
-  *mapped = (struct hwi_mapped){0};
+  sample->recorder = sample->stacks = sample->mapped = sample->heap = sample->files = sample->untouched = 0;
   while (fgets(line, sizeof line, file)) {
     uint64_t kilobytes;
-    if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
-      mapped->file_bytes += is_file ? kilobytes * 1024 : 0;
-      mapped->stack_bytes += is_stack ? kilobytes * 1024 : 0;
-    } else if (strchr(line, '-') && parse_mapping(line, &mapping)) {
-      bool is_anonymous = !mapping.inode && !*mapping.name;
-      is_file = is_of(&mapping, trace) || is_called(&mapping, library);
-      /* A thread's stack lies directly above its guard page. */
-      is_stack = strcmp(mapping.name, "[stack]") == 0 ||
-                 (is_anonymous && mapping.start == guard_end && strncmp(mapping.rights, "rw-p", 4) == 0);
-      bool is_guard =
-          is_anonymous && strncmp(mapping.rights, "---p", 4) == 0 && mapping.end - mapping.start <= GUARD_MAX_BYTES;
-      guard_end = is_guard ? mapping.end : 0;
-    }
+    if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1)
+      count_resident(&walk, kilobytes * 1024, sample);
+    else if (strchr(line, '-') && parse_mapping(line, &mapping))
+      begin_mapping(&walk, &mapping);
   }
   fclose(file);
-  return true;
+  return sample->mapped > 0;
 }
 
 /* --- children --- */

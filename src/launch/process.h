@@ -14,11 +14,6 @@ struct hwi_trace_file {
   uint64_t inode;
 };
 
-struct hwi_mapped {     /* what smaps says, in bytes of the resident set */
-  uint64_t file_bytes;  /* of one file, and of libraries called like one name */
-  uint64_t stack_bytes; /* of the main stack, and of what looks like a thread's */
-};
-
 /* Field 22 of /proc/PID/stat; 0: no such process. *is_over: it is a zombie without other threads. */
 uint64_t hwi_process_start(uint32_t pid, bool *is_over);
 
@@ -31,9 +26,10 @@ bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *pe
 /* Name, policy and priority of a thread from /proc/PID/task/TID/stat; the number is the caller's. False: no such thread. */
 bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *state);
 
-/* Walks /proc/PID/smaps. False: it cannot be read. */
+/* Walks /proc/PID/smaps: fills what the sample says of mappings. `trace` and what is called `library` are the recorder's.
+ * False: it cannot be read, or the process is ending; what the sample says is then nothing. */
 bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
-                        struct hwi_mapped *mapped);
+                        struct hw_rss_sample *sample);
 
 /* 1: a file of this name is mapped, 0: not, -1: nobody can tell. */
 int hwi_process_maps_library(uint32_t pid, const char *library);

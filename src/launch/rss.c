@@ -2,21 +2,14 @@
 #include "launch/rss.h"
 
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/preload.h"
 #include "launch/process.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum {
-  COST_SHARE = 100,
-  PEAK_STEP = 50,
-  MAPS_SECONDS = 10,
-  HALF_FULL = 440,
-  NEARLY_FULL = 660,
-  SLOWER = 8,
-  MUCH_SLOWER = 64
-};
+enum { COST_SHARE = 100, PEAK_STEP = 50, HALF_FULL = 440, NEARLY_FULL = 660, SLOWER = 8, MUCH_SLOWER = 64 };
 
 /* The area is written for as long as the program runs: after an hour less often, after a night once a minute. */
 static uint64_t interval_ns(const struct hwi_drain *drain)
@@ -25,16 +18,24 @@ static uint64_t interval_ns(const struct hwi_drain *drain)
   return second_ns * (fill < HALF_FULL ? 1u : fill < NEARLY_FULL ? SLOWER : MUCH_SLOWER);
 }
 
-static void look_at_maps(struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t now_ns)
+static uint64_t own_cpu_ns(void)
 {
-  struct hwi_mapped mapped;
+  struct timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return (uint64_t)time.tv_sec * second_ns + (uint64_t)time.tv_nsec;
+}
+
+/* At any sample, as long as it costs no more than a hundredth of the time. */
+static void look_at_maps(struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t now_ns,
+                         struct hw_rss_sample *sample)
+{
   struct hwi_trace_file trace = {drain->path, drain->inode};
-  if (!hwi_process_mapped(drain->header.pid, &trace, HWI_RECORDER_NAME, &mapped))
+  uint64_t before_ns = own_cpu_ns(); /* not the time that a busy machine makes it wait */
+  if (!hwi_process_mapped(drain->header.pid, &trace, HWI_RECORDER_NAME, sample))
     return;
-  rss->recorder_bytes = mapped.file_bytes;
-  rss->stack_bytes = mapped.stack_bytes;
-  uint64_t cost = hwi_monotonic_ns() - now_ns, wait = MAPS_SECONDS * second_ns;
-  rss->next_maps_ns = now_ns + (cost * COST_SHARE > wait ? cost * COST_SHARE : wait);
+  rss->recorder_bytes = sample->recorder;
+  rss->stack_bytes = sample->stacks;
+  rss->next_maps_ns = now_ns + (own_cpu_ns() - before_ns) * COST_SHARE;
 }
 
 void hwi_rss_note_peak(struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t peak_bytes)
@@ -56,7 +57,7 @@ void hwi_rss_sample(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_n
   if (now_ns < rss->next_ns && !is_peak)
     return;
   if (now_ns >= rss->next_maps_ns)
-    look_at_maps(rss, drain, now_ns);
+    look_at_maps(rss, drain, now_ns, &sample);
   sample.recorder = rss->recorder_bytes;
   sample.stacks = rss->stack_bytes;
   if (sample.rss > rss->peak_bytes)

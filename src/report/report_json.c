@@ -12,6 +12,7 @@
 #include "report/lifetimes.h"
 #include "report/linked_in.h"
 #include "report/report.h"
+#include "report/rss_parts.h"
 #include "report/runtime_blocks.h"
 #include "report/selection.h"
 
@@ -83,7 +84,21 @@ static void write_notes(struct hwi_json *json, const struct hwi_trace_info *info
   hwi_json_end_array(json);
 }
 
-static void write_rss(struct hwi_json *json, const struct hwi_trace_info *info)
+/* What the resident set consists of, from the mappings; together mapped_bytes and untouched_bytes. */
+static void write_rss_parts(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_rss_point *point)
+{
+  struct hwi_rss_parts parts = hwi_rss_parts_of(profile, point);
+  hwi_json_number(json, "mapped_bytes", point->sample.mapped);
+  hwi_json_number(json, "asked_bytes", parts.asked);
+  hwi_json_number(json, "rounding_bytes", parts.rounding);
+  hwi_json_number(json, "untouched_bytes", parts.untouched);
+  hwi_json_number(json, "free_bytes", parts.free);
+  hwi_json_number(json, "code_bytes", parts.files);
+  hwi_json_number(json, "other_bytes", parts.other);
+}
+
+/* `profile`: of this image alone, and of all of its run; or NULL. */
+static void write_rss(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_trace_info *info)
 {
   hwi_json_begin_array(json, "rss");
   for (uint32_t i = 0; i < info->rss_count; i++) {
@@ -97,12 +112,15 @@ static void write_rss(struct hwi_json *json, const struct hwi_trace_info *info)
     hwi_json_number(json, "swap_bytes", sample->swap);
     hwi_json_number(json, "recorder_bytes", sample->recorder);
     hwi_json_number(json, "stack_bytes", sample->stacks);
+    if (sample->mapped > 0 && profile != NULL)
+      write_rss_parts(json, profile, &info->rss[i]);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
 }
 
-static void write_image(struct hwi_json *json, const struct hwi_image *image, const char *linked_in)
+static void write_image(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_image *image,
+                        const char *linked_in)
 {
   const struct hwi_trace_info *info = image->info;
   hwi_json_begin_object(json, NULL);
@@ -128,7 +146,10 @@ static void write_image(struct hwi_json *json, const struct hwi_image *image, co
   hwi_json_end_array(json);
   write_marks(json, info);
   write_notes(json, info, linked_in);
-  write_rss(json, info);
+  uint32_t counted;
+  hwi_largest_image(profile, &counted);
+  bool is_alone = counted == 1 && image->counted && profile->span.kind == HWI_SPAN_RUN;
+  write_rss(json, is_alone ? profile : NULL, info);
   hwi_json_end_object(json);
 }
 
@@ -177,7 +198,7 @@ static void write_run(struct writer *writer)
   hwi_json_lifetimes(json, lifetimes);
   hwi_json_begin_array(json, "images");
   for (uint32_t i = 0; i < profile->image_count; i++)
-    write_image(json, &profile->images[i], writer->linked_in.texts[i]);
+    write_image(json, profile, &profile->images[i], writer->linked_in.texts[i]);
   hwi_json_end_array(json);
 }
 

@@ -1,7 +1,9 @@
 /* text_rss.c - what the resident memory consisted of at the peak, as far as it was sampled */
+#include "report/rss_parts.h"
 #include "report/text.h"
 
-/* The sample nearest to the peak, or NULL where none is near enough to be compared with it. */
+/* The sample nearest to the peak, one with a look at the mappings if there is any, or NULL where none is near enough to be
+ * compared with it. */
 static const struct hwi_rss_point *sample_at_peak(const struct hwi_trace_info *info, uint64_t peak_ns)
 {
   enum { NEAR_MS = 1500 };
@@ -9,9 +11,12 @@ static const struct hwi_rss_point *sample_at_peak(const struct hwi_trace_info *i
   const struct hwi_rss_point *best = NULL;
   uint64_t best_ns = near_ns;
   for (uint32_t i = 0; i < info->rss_count; i++) {
-    uint64_t ns = info->rss[i].ns > peak_ns ? info->rss[i].ns - peak_ns : peak_ns - info->rss[i].ns;
-    if (ns < best_ns) {
-      best = &info->rss[i];
+    const struct hwi_rss_point *point = &info->rss[i];
+    uint64_t ns = point->ns > peak_ns ? point->ns - peak_ns : peak_ns - point->ns;
+    bool tells_more = best == NULL || (best->sample.mapped == 0 && point->sample.mapped > 0);
+    bool tells_less = best != NULL && best->sample.mapped > 0 && point->sample.mapped == 0;
+    if (ns < near_ns && !tells_less && (tells_more || ns < best_ns)) {
+      best = point;
       best_ns = ns;
     }
   }
@@ -24,23 +29,27 @@ static void add_part(struct hwi_text *text, uint64_t bytes, const char *name)
     hwi_line_printf(&text->line, " + %s %s", hwi_bytes_text(bytes).text, name);
 }
 
-/* The parts are an account only where they do not exceed the whole: memory that was asked for and never touched is not
- * resident, and then the samples say less than they seem to. */
-static bool add_account(struct hwi_text *text, const struct hw_rss_sample *sample)
+static void add_account(struct hwi_text *text, const struct hwi_rss_point *point)
 {
-  const struct hwi_totals *totals = &text->profile->totals;
-  uint64_t rounding =
-      totals->peak_usable_bytes > totals->peak_bytes ? totals->peak_usable_bytes - totals->peak_bytes : 0;
-  uint64_t named = totals->peak_bytes + rounding + sample->file + sample->stacks + sample->recorder;
-  if (named > sample->rss)
-    return false;
-  hwi_line_printf(&text->line, " = %s asked for", hwi_bytes_text(totals->peak_bytes).text);
-  add_part(text, rounding, "rounding");
-  add_part(text, sample->rss - named, "free in the allocator and other");
-  add_part(text, sample->file, "code and files");
-  add_part(text, sample->stacks, "thread stacks");
-  add_part(text, sample->recorder, "recorder");
-  return true;
+  struct hwi_rss_parts parts = hwi_rss_parts_of(text->profile, point);
+  hwi_line_printf(&text->line, " = %s asked for", hwi_bytes_text(parts.asked).text);
+  add_part(text, parts.rounding, "rounding");
+  if (parts.untouched > 0)
+    hwi_line_printf(&text->line, " - %s never touched", hwi_bytes_text(parts.untouched).text);
+  add_part(text, parts.free, "free in the allocator");
+  add_part(text, parts.files, "code and files");
+  add_part(text, parts.stacks, "thread stacks");
+  add_part(text, parts.recorder, "recorder");
+  add_part(text, parts.other, "other");
+}
+
+/* Without a look at the mappings. */
+static void add_what_is_known(struct hwi_text *text, const struct hw_rss_sample *sample)
+{
+  hwi_line_printf(&text->line, ", of which %s code and files", hwi_bytes_text(sample->file).text);
+  if (sample->recorder > 0)
+    hwi_line_printf(&text->line, ", %s recorder", hwi_bytes_text(sample->recorder).text);
+  hwi_line_printf(&text->line, " (%s asked for)", hwi_bytes_text(text->profile->totals.peak_bytes).text);
 }
 
 void hwi_text_rss(struct hwi_text *text)
@@ -50,15 +59,13 @@ void hwi_text_rss(struct hwi_text *text)
   const struct hwi_trace_info *info = text->image->info;
   const struct hwi_rss_point *point = sample_at_peak(info, text->profile->totals.peak_time_ns);
   if (point != NULL) {
+    bool has_maps = point->sample.mapped > 0;
     hwi_line_printf(&text->line, "RSS at %s: %s", hwi_text_peak_name(text).text,
-                    hwi_bytes_text(point->sample.rss).text);
-    if (!add_account(text, &point->sample)) {
-      hwi_line_printf(&text->line, ", of which %s code and files", hwi_bytes_text(point->sample.file).text);
-      if (point->sample.recorder > 0)
-        hwi_line_printf(&text->line, ", %s recorder", hwi_bytes_text(point->sample.recorder).text);
-      hwi_line_printf(&text->line, " (%s asked for, not all of it touched)",
-                      hwi_bytes_text(text->profile->totals.peak_bytes).text);
-    }
+                    hwi_bytes_text(has_maps ? point->sample.mapped : point->sample.rss).text);
+    if (has_maps)
+      add_account(text, point);
+    else
+      add_what_is_known(text, &point->sample);
   } else if (info->header.rss_peak_bytes > 0) {
     hwi_line_printf(&text->line, "RSS at most: %s (seen now and then; not sampled at %s)",
                     hwi_bytes_text(info->header.rss_peak_bytes).text, hwi_text_peak_name(text).text);

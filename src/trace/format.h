@@ -271,7 +271,13 @@ struct hw_rss_sample { /* bytes, from /proc/PID/smaps_rollup or status */
   uint64_t swap;
   uint64_t recorder; /* of rss: pages of the trace and the recorder's own */
   uint64_t stacks;   /* of rss: thread stacks, where known */
+  /* Older records end here. From a look at smaps at the moment of the sample; `mapped` is 0 where there was none. */
+  uint64_t mapped;    /* resident, as summed over all mappings */
+  uint64_t heap;      /* of mapped: where allocators get their memory from */
+  uint64_t files;     /* of mapped: code, data and other files, the recorder's not */
+  uint64_t untouched; /* of the address space of large blocks: never touched, so not resident */
 };
+#define HW_RSS_SAMPLE_MIN_BYTES offsetof(struct hw_rss_sample, mapped)
 struct hw_exit_status {
   uint32_t code;   /* exit code, when signal is 0 */
   uint32_t signal; /* that ended the process */

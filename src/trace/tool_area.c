@@ -56,12 +56,12 @@ static bool add_mark(struct hwi_tool_area *area, uint64_t ns, uint32_t type, con
   return true;
 }
 
-static bool add_rss(struct hwi_tool_area *area, uint64_t ns, const uint8_t *payload)
+static bool add_rss(struct hwi_tool_area *area, uint64_t ns, const uint8_t *payload, size_t bytes)
 {
   if (!hwi_grow((void **)&area->rss, &area->rss_capacity, area->rss_count + 1, sizeof *area->rss))
     return false;
   struct hwi_rss_point point = {.ns = ns};
-  memcpy(&point.sample, payload, sizeof point.sample);
+  memcpy(&point.sample, payload, bytes < sizeof point.sample ? bytes : sizeof point.sample);
   area->rss[area->rss_count++] = point;
   return true;
 }
@@ -96,7 +96,7 @@ static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *
   case HW_TOOL_RESUMED:
     return add_mark(area, ns, record->type, payload, record->bytes);
   case HW_TOOL_RSS:
-    return record->bytes < sizeof(struct hw_rss_sample) || add_rss(area, ns, payload);
+    return record->bytes < HW_RSS_SAMPLE_MIN_BYTES || add_rss(area, ns, payload, record->bytes);
   case HW_TOOL_ANCHOR:
     return record->bytes < sizeof(uint64_t) || add_anchor(area, record->monotonic_ns, payload);
   case HW_TOOL_THREAD:

@@ -202,3 +202,97 @@ def test_real_time(record, compile_c):
     assert (thread["late_allocation_calls"], thread["late_free_calls"]) == (300, 300)
     finding = next(finding for finding in recording.report["findings"] if finding["kind"] == "real_time")
     assert (finding["thread"], finding["late_allocation_calls"]) == ("control", 300)
+
+
+HOLD = "usleep(2500000);  /* the resident set is sampled about every second */"
+
+FRAGMENTED = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCKS = 40000, BYTES = 1000 };
+static char *blocks[BLOCKS];
+
+int main(void)
+{
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = malloc(BYTES), 1, BYTES);
+  for (int i = 0; i < BLOCKS; i++)  // every fifth stays, so that no page becomes empty
+    if (i % 5)
+      free(blocks[i]);
+  HOLD
+  return blocks[0][0] != 1;
+}
+"""
+
+UNTOUCHED = """
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(void)
+{
+  char *volatile block = calloc(1 << 30, 1);
+  HOLD
+  return block[1 << 20];
+}
+"""
+
+STACKS = """
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+void *deep(void *unused)
+{
+  char volatile frames[200000];
+  memset((char *)frames, 1, sizeof frames);
+  HOLD
+  return frames[1] == 1 ? NULL : unused;
+}
+
+int main(void)
+{
+  pthread_t threads[100];
+  for (int i = 0; i < 100; i++)
+    pthread_create(&threads[i], NULL, deep, NULL);
+  for (int i = 0; i < 100; i++)
+    pthread_join(threads[i], NULL);
+}
+"""
+
+
+def samples_of(record, program):
+    """The samples of the resident set whose parts are known, checked against the whole."""
+    recording = record([program])
+    image = next(image for image in recording.report["images"] if image["counted"])
+    samples = [sample for sample in image["rss"] if "mapped_bytes" in sample]
+    assert len(samples) >= 2
+    for sample in samples[1:]:  # the first may be taken while the program grows, between two looks
+        assert sample["mapped_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
+        parts = sum(sample[part] for part in ("asked_bytes", "rounding_bytes", "free_bytes", "code_bytes", "other_bytes",
+                                              "stack_bytes", "recorder_bytes"))
+        assert parts - sample["untouched_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
+    return samples
+
+
+def test_rss_of_a_fragmented_heap(record, compile_c):
+    sample = samples_of(record, compile_c(FRAGMENTED.replace("HOLD", HOLD)))[-1]
+    assert sample["asked_bytes"] == pytest.approx(8000 * 1000, rel=0.02)
+    assert sample["free_bytes"] == pytest.approx(32000 * 1008, rel=0.1)
+    assert sample["untouched_bytes"] < 1000000
+
+
+def test_rss_of_an_untouched_block(record, compile_c, hw):
+    program = compile_c(UNTOUCHED.replace("HOLD", HOLD))
+    sample = samples_of(record, program)[-1]
+    assert sample["asked_bytes"] == pytest.approx(1 << 30, rel=0.001)
+    assert sample["untouched_bytes"] == pytest.approx(1 << 30, rel=0.001)
+    assert sample["rss_bytes"] < 50000000
+    recording = record([program])
+    assert re.search(r"RSS at the peak: .* asked for .*- 1.1 GB never touched", hw("report", recording.trace).stdout)
+
+
+def test_rss_of_thread_stacks(record, compile_c):
+    sample = samples_of(record, compile_c(STACKS.replace("HOLD", HOLD), "-pthread"))[-1]
+    assert sample["stack_bytes"] == pytest.approx(100 * 200000, rel=0.1)

@@ -155,8 +155,14 @@ static void troubles(void **state)
                                           {80000000000, HW_TOOL_RESUMED, ""},
                                           {120000000000, HW_TOOL_MARK, "map loaded"}};
   static const struct hwi_note notes[] = {{HW_NOTE_OWN_MALLOC, "/opt/lib/libtuned.so"}, {HW_NOTE_BOOT_BLOCKS, "3"}};
-  static const struct hwi_rss_point rss[] = {
-      {431000000000, {.rss = 588400000, .file = 38000000, .recorder = 8000000, .stacks = 12300000}}};
+  static const struct hwi_rss_point rss[] = {{431000000000,
+                                              {.rss = 588400000,
+                                               .file = 38000000,
+                                               .recorder = 8000000,
+                                               .stacks = 12300000,
+                                               .mapped = 588400000,
+                                               .heap = 530100000,
+                                               .files = 38000000}}};
   (void)state;
   sample.info.marks = marks, sample.info.mark_count = 3;
   sample.info.notes = notes, sample.info.note_count = 2;
