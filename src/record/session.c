@@ -123,13 +123,18 @@ static bool start_child(void)
   atomic_store(&hwi_session.audited, 0);
   atomic_store(&hwi_session.differences, 0);
   atomic_store(&hwi_session.node_limit_hits, 0);
+  struct hw_trace_header *parents = hwi_session.header;
   hwi_session.header = NULL;
   if (!interrupted) /* else an event of the parent's comes to its end here, where the parent's chunk was */
-    hwi_writer_close(&hwi_session.writer);
-  if (!hwi_place_open_child(&hwi_session.writer, &header))
-    return false;
-  adopt(&header);
-  return true;
+    hwi_writer_close_chunks(&hwi_session.writer);
+  bool has_place = hwi_place_open_child(&hwi_session.writer, &header);
+  if (has_place)
+    adopt(&header);
+  else
+    __atomic_fetch_add(&parents->children_unseen, 1, __ATOMIC_RELAXED);
+  if (!interrupted)
+    hwi_os_unmap(parents, HW_TRACE_HEADER_BYTES);
+  return has_place;
 }
 
 static bool start(void)

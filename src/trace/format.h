@@ -114,10 +114,10 @@ struct hw_trace_header {
   uint32_t reserved2;
 
   /* Written by the target while it runs. Single aligned stores; hints to a reader, who trusts none of them. */
-  uint32_t state; /* enum hw_trace_state */
-  uint32_t reserved3;
-  uint64_t stop_clock; /* when `state` became a STOPPED one, in clock units */
-  uint64_t used_bytes; /* chunks begin below this offset */
+  uint32_t state;           /* enum hw_trace_state */
+  uint32_t children_unseen; /* forked children that could begin no trace of their own */
+  uint64_t stop_clock;      /* when `state` became a STOPPED one, in clock units */
+  uint64_t used_bytes;      /* chunks begin below this offset */
   struct hw_anchor last;
   uint64_t lost_events;       /* events that could not be kept, while recording was on */
   uint64_t truncated_stacks;  /* stacks deeper than the limit */

@@ -111,7 +111,7 @@ void hwi_trace_info_update(struct hwi_trace *trace)
   info->node_count = as_count(d->first_node + (uint64_t)d->node_count);
   info->module_count = as_count(d->first_module + (uint64_t)d->module_count);
   info->thread_count = d->thread_end;
-  info->children_unseen = trace->tool.children_unseen;
+  info->children_unseen = as_count(trace->tool.children_unseen + (uint64_t)trace->header.children_unseen);
   info->ended = d->exited || trace->header.state == HW_STATE_EXITED;
   info->silent_from_ns = silent_from(trace);
   info->damaged_chunks = trace->index.damaged;

@@ -101,15 +101,21 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   return 0;
 }
 
-void hwi_writer_close(struct hwi_writer *writer)
+struct hw_trace_header *hwi_writer_close_chunks(struct hwi_writer *writer)
 {
   for (uint32_t i = 0; i < HWI_WRITER_SEGMENTS; i++) {
     uint8_t *start = atomic_exchange(&writer->segments[i].start, GONE);
     if (start && start != GONE)
       hwi_os_unmap(start, writer->segment_bytes);
   }
-  hwi_os_unmap(writer->header, HW_TRACE_HEADER_BYTES);
+  struct hw_trace_header *header = writer->header;
   writer->header = NULL;
+  return header;
+}
+
+void hwi_writer_close(struct hwi_writer *writer)
+{
+  hwi_os_unmap(hwi_writer_close_chunks(writer), HW_TRACE_HEADER_BYTES);
 }
 
 /* --- segments --- */

@@ -42,6 +42,9 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
 /* Unmaps all of the window; the file stays. No other thread may be using it. */
 void hwi_writer_close(struct hwi_writer *writer);
 
+/* The same, but for the header, which is the caller's to unmap: HW_TRACE_HEADER_BYTES. */
+struct hw_trace_header *hwi_writer_close_chunks(struct hwi_writer *writer);
+
 /* A new chunk of `bytes` (whole pages, at most a segment) whose header is `like` with size, place and tag filled in. It is in
  * the trace once it is published; abandoned before, it is a hole that readers skip. NULL where the window is full or the disk or the memory is; *reason then says which. */
 struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t bytes, const struct hw_chunk_header *like,

@@ -3,6 +3,7 @@
 Breaks if a child writes into its parent's trace, if its first events are lost, or if a fork at a bad moment hangs or kills it.
 """
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -52,3 +53,21 @@ def test_no_children(children, preload):
     recording = preload([children, "fork", "3"], env={"HEAPWRIGHT_CHILDREN": "0"})
     assert recording.process.stdout == "done 0\n"
     assert len(recording.traces) == 1
+
+
+@pytest.mark.parametrize("how", ["descriptors", "chroot"])
+@pytest.mark.parametrize("with_launcher", [True, False])
+def test_children_without_a_place_are_counted(compile_c, preload, record, how, with_launcher):
+    """They were left out without a word."""
+    if how == "chroot" and os.geteuid() != 0:
+        pytest.skip("only root may chroot")
+    program = compile_c(PROGRAMS / "no_place.c", name="no_place")
+    recording = (record if with_launcher else preload)([program, how, "3"])
+    assert (recording.process.returncode, recording.process.stdout) == (0, "done 0\n")
+    assert len(recording.traces) == 1
+    report = recording.report
+    assert report["children_unseen"] == 3
+    sizes = {entry["size"]: entry["calls"] for entry in report["sizes"]}
+    assert sizes[1000] == 2  # the parent's own, and no child's
+    assert report["damaged_chunks"] == 0
+    assert "3 children unseen" in recording.hw("report", recording.trace).stdout
