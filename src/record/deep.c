@@ -25,7 +25,7 @@ static uint32_t node_of_outer(struct hwi_lane *lane, const struct hwi_deep *deep
   uint32_t parent = i ? kept[i - 1].node : 0;
   for (; i < count; i++) {
     uintptr_t pc = i < deep->base ? kept[i].pc : lane->fresh[deep->base + deep->fresh_count - 1 - i].pc;
-    parent = hwi_rows_node_at(lane, parent, pc, HW_ENTRY_NONE);
+    parent = hwi_rows_node(lane, parent, pc, HW_ENTRY_NONE);
     if (i < deep->base)
       kept[i].node = parent;
   }
@@ -58,7 +58,7 @@ uint32_t hwi_deep_node(struct hwi_lane *lane, const struct hwi_deep *deep, uint8
   if (is_same)
     return kept->deep.node;
   for (uint32_t i = HWI_INNER; i-- > 0;)
-    node = hwi_rows_node_at(lane, node, kept->deep.pcs[i], i ? HW_ENTRY_NONE : entry);
+    node = hwi_rows_node(lane, node, kept->deep.pcs[i], i ? HW_ENTRY_NONE : entry);
   kept->deep.entry = entry;
   kept->deep.node = node == HWI_NODE_UNKNOWN ? 0 : node;
   return node;

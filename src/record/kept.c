@@ -127,7 +127,7 @@ bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bo
     *to = lane->fresh[i];
     to->node = 0;
     if (with_nodes && i)
-      to->node = parent = hwi_rows_node(lane, parent, to, HW_ENTRY_NONE);
+      to->node = parent = hwi_rows_node(lane, parent, to->pc, HW_ENTRY_NONE);
   }
   kept->frame_count = base + fresh_count;
   return true;

@@ -28,7 +28,6 @@ struct hwi_frame {
   uintptr_t sp;  /* its stack pointer at that moment */
   uintptr_t bp;  /* its frame pointer register */
   uint32_t node; /* the node of the stack from the outermost frame to this one; 0: not looked up */
-  uint16_t row;  /* where the lane's rows have the one for pc, if it is still there */
   int8_t bp_slot;  /* words from the caller's sp to where its bp was saved; HWI_NO_BP_SLOT: the step did not load it */
   bool bp_is_free; /* the step does not hang on bp: the frame saved its caller's, and uses it for other things */
 };
@@ -73,8 +72,6 @@ struct hwi_range {
   uintptr_t wall;      /* a page found unreadable when extending upward; 0: none */
 };
 
-enum { HWI_ROW_CONTEXTS = 2 };
-
 struct hwi_row_of { /* a row as it is used */
   uint8_t kind;     /* enum hwi_row_kind */
   int8_t bp_slot;   /* as in a frame; with HWI_ROW_BP_DEREF the row's bp_words */
@@ -85,15 +82,18 @@ struct hwi_row_of { /* a row as it is used */
 struct hwi_row_slot { /* see rows.c */
   uint64_t key;
   struct hwi_row_of row;
-  struct {
-    uint32_t context, node; /* 0, 0: none */
-  } last[HWI_ROW_CONTEXTS]; /* the nodes that the frame last was, and below which parent */
+};
+
+struct hwi_memo { /* a node that was looked up */
+  uint64_t key;   /* return address and entry; 0: none */
+  uint32_t parent, node;
 };
 
 struct hwi_rows {
   struct hwi_row_slot *slots;
-  uint32_t count;  /* of slots: a power of two */
-  uint32_t misses; /* since the last growth */
+  struct hwi_memo *memos;
+  uint32_t count, memo_count;   /* of slots and memos: powers of two */
+  uint32_t misses, memo_misses; /* since the last growth */
 };
 
 struct hwi_new_chunk {

@@ -1,9 +1,11 @@
 /* rows.c - a lane's cache of rows
  *
- * A direct-mapped table of 32-byte slots, private to its lane, so that nothing is shared and dropping it is one call. It
- * starts at a page and doubles when it missed as often as it has slots. A key of 0 is an empty slot. A slot also remembers the
- * last nodes of its frame, which saves most look-ups in the tree of nodes, whose cache misses are the cost of an event in a
- * program with many stacks.
+ * A direct-mapped table of 16-byte slots, private to its lane, so that nothing is shared and dropping it is one call. It
+ * starts at a page and doubles when it missed as often as it has slots. A key of 0 is an empty slot.
+ *
+ * A second table of that kind remembers nodes that were looked up. That saves most look-ups in the tree of nodes, whose cache
+ * misses are the cost of an event in a program with many stacks. It forgets all when it grows. Both are void when a module was
+ * unloaded, or when an event was abandoned, in whose middle an entry may be half written.
  */
 #include "record/rows.h"
 
@@ -12,14 +14,22 @@
 #include "platform/os.h"
 #include "record/modules.h"
 
-static_assert(sizeof(struct hwi_row_slot) == 32, "two slots a cache line");
-enum { FIRST_SLOTS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_row_slot), MOST_SLOTS = UINT16_MAX + 1 };
+static_assert(sizeof(struct hwi_row_slot) == 16 && sizeof(struct hwi_memo) == 16, "four a cache line");
+
+enum {
+  FIRST_SLOTS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_row_slot),
+  MOST_SLOTS = 1 << 16,
+  FIRST_MEMOS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_memo),
+  MOST_MEMOS = 1 << 14,
+};
 
 void hwi_rows_drop(struct hwi_rows *rows)
 {
   if (rows->slots)
     hwi_os_map_reset(rows->slots, rows->count * sizeof *rows->slots);
-  rows->misses = 0;
+  if (rows->memos)
+    hwi_os_map_reset(rows->memos, rows->memo_count * sizeof *rows->memos);
+  rows->misses = rows->memo_misses = 0;
 }
 
 static void grow(struct hwi_rows *rows)
@@ -54,7 +64,7 @@ static struct hwi_row_of row_of(struct hwi_row row, uint32_t module)
   return of;
 }
 
-struct hwi_row_hit hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
+struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
 {
   struct hwi_rows *rows = &lane->rows;
   struct hwi_row row = {.kind = HWI_ROW_NONE};
@@ -66,37 +76,37 @@ struct hwi_row_hit hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool 
   }
   if (!rows->slots || (++rows->misses > rows->count && rows->count < MOST_SLOTS))
     grow(rows);
-  struct hwi_row_hit hit = {.row = row_of(row, number)};
-  if (!rows->slots)
-    return hit;
+  struct hwi_row_of of = row_of(row, number);
   uint64_t key = hwi_rows_key(pc, exact);
-  hit.place = hwi_rows_place(key, rows->count);
-  struct hwi_row_slot *slot = &rows->slots[hit.place];
-  *slot = (struct hwi_row_slot){.key = key, .row = hit.row};
-  return hit;
+  if (rows->slots)
+    rows->slots[hwi_rows_place(key, rows->count)] = (struct hwi_row_slot){key, of};
+  return of;
 }
 
-uint32_t hwi_rows_node_slow(struct hwi_lane *lane, struct hwi_row_slot *slot, uint32_t parent, uint8_t entry)
+static void grow_memos(struct hwi_rows *rows)
 {
-  uint32_t context = hwi_rows_context(parent, entry);
-  uint32_t node = slot->last[1].context == context ? slot->last[1].node
-                                                   : hwi_nodes_find(lane, parent, slot->key, slot->row.module, entry);
-  if (node == HWI_NODE_UNKNOWN)
-    return node;
-  slot->last[1] = slot->last[0];
-  slot->last[0].context = 0; /* abandoned between these stores, the pair must not match */
+  uint32_t count = rows->memo_count ? 2 * rows->memo_count : FIRST_MEMOS;
+  struct hwi_memo *memos = hwi_os_map(count * sizeof *memos);
+  struct hwi_rows old = *rows;
+  rows->memo_misses = 0;
+  if (!memos)
+    return;
+  rows->memos = memos; /* in this order: abandoned between the two, the mask is only too small */
   atomic_signal_fence(memory_order_seq_cst);
-  slot->last[0].node = node;
+  rows->memo_count = count;
   atomic_signal_fence(memory_order_seq_cst);
-  slot->last[0].context = context;
+  if (old.memos)
+    hwi_os_unmap(old.memos, old.memo_count * sizeof *old.memos);
+}
+
+uint32_t hwi_rows_node_slow(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)
+{
+  struct hwi_rows *rows = &lane->rows;
+  uint32_t node = hwi_nodes_find(lane, parent, pc, hwi_rows_find(lane, pc, false).module, entry);
+  if (!rows->memos || (++rows->memo_misses > rows->memo_count && rows->memo_count < MOST_MEMOS))
+    grow_memos(rows);
+  uint64_t key = hwi_rows_memo_key(pc, entry);
+  if (rows->memos && node != HWI_NODE_UNKNOWN)
+    *hwi_rows_memo(rows, key, parent) = (struct hwi_memo){key, parent, node};
   return node;
-}
-
-uint32_t hwi_rows_node_at(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)
-{
-  struct hwi_row_hit hit = hwi_rows_find(lane, pc, false);
-  struct hwi_frame frame = {.pc = pc, .row = (uint16_t)hit.place};
-  if (!lane->rows.slots || parent == HWI_NODE_UNKNOWN)
-    return hwi_nodes_find(lane, parent, pc, hit.row.module, entry);
-  return hwi_rows_node(lane, parent, &frame, entry);
 }

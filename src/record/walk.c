@@ -66,10 +66,9 @@ static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lan
                                                                   struct hwi_place *at)
 {
   struct hwi_frame *frame = &lane->fresh[walk->fresh_count - 1];
-  struct hwi_row_hit hit = hwi_rows_find(lane, at->pc, at->exact);
+  struct hwi_row_of row = hwi_rows_find(lane, at->pc, at->exact);
   frame->pc = at->pc + at->exact; /* so that the byte before it lies in the instruction, as with return addresses */
-  frame->row = (uint16_t)hit.place;
-  enum hwi_walk_end end = hwi_step_outward(walk, hit.row, frame, at);
+  enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
   if (walk->odd_count && !add_fresh_odd(lane, walk))
     walk->keepable = false;
   return end;
@@ -114,12 +113,11 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
     if (__builtin_expect(count >= lane->fresh_room, 0) && !make_room_fresh(lane, count))
       return HWI_WALK_TOO_DEEP;
     struct hwi_frame *frame = &lane->fresh[count++];
-    uint32_t place = hwi_rows_place(at.pc, slot_count);
+    const struct hwi_row_slot *slot = &slots[hwi_rows_place(at.pc, slot_count)];
     frame->pc = at.pc;
     frame->sp = at.sp;
     frame->bp = at.bp;
-    frame->row = (uint16_t)place;
-    if (__builtin_expect(slots[place].key != at.pc || !hwi_step_plainly(high, slots[place].row, frame, &at), 0))
+    if (__builtin_expect(slot->key != at.pc || !hwi_step_plainly(high, slot->row, frame, &at), 0))
       break;
   }
   walk->met = met;
@@ -153,7 +151,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
 static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t count, uint8_t entry)
 {
   for (uint32_t i = count; i-- > 0;)
-    parent = hwi_rows_node(lane, parent, &lane->fresh[i], i ? HW_ENTRY_NONE : entry);
+    parent = hwi_rows_node(lane, parent, lane->fresh[i].pc, i ? HW_ENTRY_NONE : entry);
   return parent;
 }
 
@@ -167,7 +165,7 @@ static uint32_t node_of_kept(struct hwi_lane *lane, uint8_t entry)
   if (kept->leaf == last && kept->leaf_entry == entry)
     return kept->frames[last].node;
   uint32_t parent = last ? kept->frames[last - 1].node : 0;
-  kept->frames[last].node = hwi_rows_node(lane, parent, &kept->frames[last], entry);
+  kept->frames[last].node = hwi_rows_node(lane, parent, kept->frames[last].pc, entry);
   kept->leaf_entry = entry;
   kept->leaf = last;
   return kept->frames[last].node;
@@ -191,7 +189,7 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
   while (first > 0 && !frames[first - 1].node)
     first--;
   for (uint32_t i = first; i < base; i++)
-    frames[i].node = hwi_rows_node(lane, i ? frames[i - 1].node : 0, &frames[i], HW_ENTRY_NONE);
+    frames[i].node = hwi_rows_node(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
 }
 
 static bool is_audited(struct hwi_lane *lane)
