@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "compare/moment.h"
+#include "report/moment.h"
 #include "report/number.h"
 #include "report/units.h"
 

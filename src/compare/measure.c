@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "compare/gauge.h"
-#include "compare/moment.h"
 #include "report/evidence.h"
+#include "report/moment.h"
 #include "report/selection.h"
 
 /* --- from the profile --- */

@@ -1,5 +1,5 @@
 /* moment.c - a moment of a run, as a user writes it */
-#include "compare/moment.h"
+#include "report/moment.h"
 
 #include <stdlib.h>
 #include <string.h>

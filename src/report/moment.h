@@ -1,6 +1,6 @@
 /* moment.h - a moment of a run, as a user writes it: 5s, 250ms, 2min, 90%, peak, end, or a mark's text */
-#ifndef HWI_COMPARE_MOMENT_H
-#define HWI_COMPARE_MOMENT_H
+#ifndef HWI_REPORT_MOMENT_H
+#define HWI_REPORT_MOMENT_H
 
 #include "profile/profile.h"
 
