@@ -19,7 +19,8 @@ enum {
   PAGE = HWI_OS_PAGE_BYTES,
   FIRST_SEGMENT_OFF = HW_CHUNKS_OFF,
   SMALLEST_WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20),
-  ADDRESS_SPACE_SHARE = 64
+  ADDRESS_SPACE_SHARE = 64,
+  ROOM_LEFT_BYTES = 2 << 20, /* of limited address space: for the recorder's tables and the program */
 };
 static const uint64_t SMALLEST_SEGMENT_BYTES = 8 << 20;
 
@@ -71,6 +72,17 @@ static void shrink_to_address_space(uint64_t *window_bytes, uint64_t *segment_by
     *window_bytes = largest;
 }
 
+/* Would the program still find memory? Where it would not, it is better off without a recorder. */
+static bool is_room_left(void)
+{
+  if (hwi_os_address_space_limit() == UINT64_MAX)
+    return true;
+  void *room = hwi_os_map(ROOM_LEFT_BYTES);
+  if (room)
+    hwi_os_unmap(room, ROOM_LEFT_BYTES);
+  return room;
+}
+
 int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes,
                     const struct hw_trace_header *header)
 {
@@ -83,7 +95,7 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   int result = hwi_os_map_new_file(path, window_bytes, &head, &body);
   if (result)
     return result;
-  result = hwi_os_populate(head.start, head.bytes);
+  result = is_room_left() ? hwi_os_populate(head.start, head.bytes) : -ENOMEM;
   if (result) {
     hwi_os_unmap(head.start, head.bytes);
     hwi_os_unmap(body.start, body.bytes);
