@@ -25,9 +25,10 @@ static void cross_to(struct hwi_walk *walk, uintptr_t sp)
   walk->keepable = false;
   if (sp >= walk->range->low && sp < walk->range->high)
     return;
-  walk->other = (struct hwi_range){0};
+  uintptr_t page = sp & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), above = page + HWI_OS_PAGE_BYTES;
+  walk->other = (struct hwi_range){.low = above, .high = above}; /* empty: the stack may have overflowed */
   walk->range = &walk->other;
-  if (hwi_os_readable_pages(sp & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), 1))
+  if (hwi_os_readable_pages(page, 1))
     hwi_range_enter(walk->range, sp);
 }
 

@@ -136,6 +136,39 @@ int main()
     assert report["live_blocks_at_end"] <= 5
 
 
+def test_an_interrupted_stack_that_is_not_there(compile_c, preload):
+    """A handler on a stack of its own allocates; the interrupted stack pointer, and what the CFI finds by it, is unmapped."""
+    program = compile_c("""
+        #include <setjmp.h>
+        #include <signal.h>
+        #include <stdlib.h>
+        static sigjmp_buf back;
+        static void on_fault(int number)
+        {
+          (void)number;
+          void *volatile block = malloc(77);
+          free(block);
+          siglongjmp(back, 1);
+        }
+        __attribute__((noinline)) static void leave_the_stack(void)
+        {
+          __asm__ volatile("mov $0x123450000, %%rsp\\n\\tpush %%rax" ::: "memory");
+        }
+        int main(void)
+        {
+          stack_t stack = {.ss_sp = malloc(1 << 16), .ss_size = 1 << 16};
+          struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
+          sigaltstack(&stack, NULL);
+          sigaction(SIGSEGV, &action, NULL);
+          for (volatile int i = 0; i < 10; i++)
+            if (!sigsetjmp(back, 1))
+              leave_the_stack();
+          return 0;
+        }
+    """, "-O1", name="no_stack")
+    assert calls(run(preload, program), 77) == 10
+
+
 def test_recursion_is_bounded(compile_c, preload):
     program = compile_c(PROGRAMS / "recursion.c", "-O1", "-fno-optimize-sibling-calls", name="recursion")
     plain = subprocess.run([program, "100000"], capture_output=True, text=True)
