@@ -2,13 +2,13 @@
 #include "cli/answer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/unfinished.h"
 #include "trace/format.h"
 
 const char *const hwi_format_names[] = {"text", "json", NULL};
@@ -105,7 +105,7 @@ static int open_part(struct hwi_answer_file *to)
     to->part = NULL;
     return cannot_write(to->path);
   }
-  int descriptor = mkostemp(to->part, O_CLOEXEC);
+  int descriptor = hwi_unfinished_make(to->part);
   to->out = descriptor >= 0 && fchmod(descriptor, mode_of(to->target)) == 0 ? fdopen(descriptor, "w") : NULL;
   if (to->out != NULL)
     return 0;
@@ -113,6 +113,7 @@ static int open_part(struct hwi_answer_file *to)
   if (descriptor >= 0) {
     close(descriptor);
     unlink(to->part);
+    hwi_unfinished_end();
   }
   return status_of_failure;
 }
@@ -180,6 +181,7 @@ int hwi_answer_close(struct hwi_answer_file *to, int status)
     status = cannot_write(to->path);
   if (to->part != NULL && status != 0)
     unlink(to->part);
+  hwi_unfinished_end();
   release(to);
   return status;
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 
 import pytest
@@ -41,6 +42,38 @@ def test_an_unknown_suffix_names_the_known_ones(hw, trace, tmp_path):
 
 def files_in(folder):
     return sorted(os.listdir(folder))
+
+
+# Holds the tool where the file is whole, and has not its name yet.
+NO_RENAME = """
+#include <unistd.h>
+int rename(const char *from, const char *to)
+{
+  (void)from, (void)to;
+  if (write(STDERR_FILENO, "there\\n", 6) == 6)
+    for (;;)
+      pause();
+  return -1;
+}
+"""
+
+
+@pytest.mark.parametrize("command", ["report", "export"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_part_of_a_file(build, compile_c, trace, tmp_path, command, number):
+    """Ctrl-C used to leave NAME.XXXXXX behind."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "out.json").write_text("what was there")
+    held = compile_c(NO_RENAME, "-shared", "-fPIC", name="held.so")
+    options = ["--format", "speedscope"] if command == "export" else []
+    with subprocess.Popen([build / "bin/heapwright", command, trace, "-o", folder / "out.json", *options], stderr=subprocess.PIPE,
+                          env={**os.environ, "LD_PRELOAD": str(held)}) as tool:
+        assert tool.stderr.readline() == b"there\n"
+        assert len(files_in(folder)) == 2
+        tool.send_signal(number)
+        assert tool.wait(60) == -number
+    assert files_in(folder) == ["out.json"] and (folder / "out.json").read_text() == "what was there"
 
 
 @pytest.mark.parametrize("before", [None, "what was there"])
