@@ -161,7 +161,7 @@ void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t p
 
 void hwi_synthetic_alloc(struct hwi_synthetic *trace, uint32_t node, uint64_t size, uint64_t address)
 {
-  if (!make_room(trace, HW_EVENT_MAX_BYTES))
+  if (address == 0 || !make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_ALLOC);
   put_number(trace, node);
@@ -171,7 +171,7 @@ void hwi_synthetic_alloc(struct hwi_synthetic *trace, uint32_t node, uint64_t si
 
 void hwi_synthetic_aligned(struct hwi_synthetic *trace, uint8_t alignment_log2, uint64_t size, uint64_t address)
 {
-  if (!make_room(trace, HW_EVENT_MAX_BYTES))
+  if (address == 0 || !make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_ALLOC_ALIGNED);
   *trace->at++ = alignment_log2;
@@ -182,7 +182,7 @@ void hwi_synthetic_aligned(struct hwi_synthetic *trace, uint8_t alignment_log2, 
 
 void hwi_synthetic_free(struct hwi_synthetic *trace, uint64_t address)
 {
-  if (!make_room(trace, HW_EVENT_MAX_BYTES))
+  if (address == 0 || !make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_FREE);
   put_address(trace, address);
@@ -190,7 +190,11 @@ void hwi_synthetic_free(struct hwi_synthetic *trace, uint64_t address)
 
 void hwi_synthetic_realloc(struct hwi_synthetic *trace, uint64_t old_address, uint64_t size, uint64_t address)
 {
-  if (!make_room(trace, HW_EVENT_MAX_BYTES))
+  if (old_address == 0) {
+    hwi_synthetic_alloc(trace, 0, size, address);
+    return;
+  }
+  if (address == 0 || !make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_REALLOC);
   put_number(trace, 0);

@@ -40,6 +40,7 @@ void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t p
 
 /* Later events have this time, which never falls. */
 void hwi_synthetic_time(struct hwi_synthetic *trace, uint64_t ns);
+/* At the address 0 there is no block: what failed, or frees nothing, is left out, and a realloc of it allocates. */
 void hwi_synthetic_alloc(struct hwi_synthetic *trace, uint32_t node, uint64_t size, uint64_t address);
 void hwi_synthetic_aligned(struct hwi_synthetic *trace, uint8_t alignment_log2, uint64_t size, uint64_t address);
 void hwi_synthetic_free(struct hwi_synthetic *trace, uint64_t address);

@@ -97,6 +97,19 @@ def test_lines_that_make_no_sense_are_counted(imported, tmp_path):
     assert f"what makes no sense was left out: {len(bad)} lines, the first one is line 8" in said
 
 
+@pytest.mark.parametrize("lines", [
+    "alloc, 5, 1, 0x10, 0\ndealloc, 0x0, 0\nalloc, 9, 1, 0x0, 0\nrealloc, 0x0, 7, 0x30, 0\ndealloc, 0x10, 0\n",
+    "malloc 0x0 5 0x10\nfree 0x0 0 0x0\nmalloc 0x0 9 0x0\nrealloc 0x0 7 0x30\nfree 0x10 0 0x0\n",
+    "v 10400 3\n+ 5 0 10\n- 0\n+ 9 0 0\n+ 7 0 30\n- 10\n",
+], ids=["heaphook", "heaphook-old", "heaptrack"])
+def test_null_is_no_block(imported, tmp_path, lines):
+    """A free of NULL, or a realloc of it, used to be taken for damage, and what came after it was lost."""
+    shown, said = imported(write(tmp_path / "x", lines))
+    names = ["allocation_calls", "free_calls", "allocated_bytes", "live_bytes_at_end", "unmatched_frees", "damaged_chunks"]
+    assert [shown[name] for name in names] == [2, 1, 12, 7, 0, 0]
+    assert "left out" not in said
+
+
 @needs_heaptrack
 def test_heaptrack(imported, tracks, tmp_path):
     subprocess.run(["heaptrack", "--raw", "-o", tmp_path / "raw", tracks.parent / "program"], capture_output=True, timeout=60)
