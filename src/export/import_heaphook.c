@@ -10,6 +10,7 @@
 #include "export/import_foreign.h"
 
 enum { FIELDS_MAX = 6, DECIMAL = 10, HEXADECIMAL = 16 };
+static const uint64_t RUN_NS_MAX = UINT64_C(1) << 60; /* 36 years; no trace holds much more */
 
 struct log {
   uint64_t ns; /* in calls, so far */
@@ -84,7 +85,7 @@ static bool take_line(void *reader, struct hwi_synthetic *trace, char *line)
   int count = split(line, ", \r", fields);
   if (count < 3 || count > FIELDS_MAX - 1 || !number(fields[count - 1], DECIMAL, &ns))
     return false;
-  if (!take_call(trace, fields, count))
+  if (ns > RUN_NS_MAX - log->ns || !take_call(trace, fields, count))
     return false;
   log->ns += ns;
   hwi_synthetic_time(trace, log->ns);

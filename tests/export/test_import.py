@@ -97,6 +97,14 @@ def test_lines_that_make_no_sense_are_counted(imported, tmp_path):
     assert f"what makes no sense was left out: {len(bad)} lines, the first one is line 8" in said
 
 
+def test_a_time_that_no_call_takes_makes_no_sense(imported, tmp_path):
+    """One such line used to lose those behind it."""
+    log = f"alloc, 5, 1, 0x10, 1\nalloc, 6, 1, 0x20, {6 * 10**18}\nalloc, 7, 1, 0x30, {2**64 - 1}\nalloc, 8, 1, 0x40, 2\n"
+    shown, said = imported(write(tmp_path / "x.log", log))
+    assert [shown[name] for name in ["allocated_bytes", "duration_ns", "damaged_chunks"]] == [13, 3, 0]
+    assert "left out: 2 lines, the first one is line 2" in said
+
+
 @pytest.mark.parametrize("lines", [
     "alloc, 5, 1, 0x10, 0\ndealloc, 0x0, 0\nalloc, 9, 1, 0x0, 0\nrealloc, 0x0, 7, 0x30, 0\ndealloc, 0x10, 0\n",
     "malloc 0x0 5 0x10\nfree 0x0 0 0x0\nmalloc 0x0 9 0x0\nrealloc 0x0 7 0x30\nfree 0x10 0 0x0\n",
