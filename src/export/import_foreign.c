@@ -55,7 +55,7 @@ static int read_lines(const struct hwi_foreign_format *format, FILE *file, struc
   return ferror(file) ? HW_ERR_IO : trace->status;
 }
 
-static int write_trace(const struct hwi_foreign_format *format, FILE *file, int fd, struct hwi_foreign *result)
+int hwi_foreign_write(const struct hwi_foreign_format *format, FILE *file, int fd, struct hwi_foreign *result)
 {
   struct hwi_synthetic trace;
   hwi_synthetic_begin(&trace, fd);
@@ -76,7 +76,7 @@ static int write_file(const struct hwi_foreign_format *format, FILE *file, const
     return HW_ERR_MEMORY;
   int fd = mkostemp(temporary, O_CLOEXEC), status = HW_ERR_IO;
   if (fd >= 0) {
-    status = write_trace(format, file, fd, result);
+    status = hwi_foreign_write(format, file, fd, result);
     if (close(fd) != 0 && status == 0)
       status = HW_ERR_IO;
     if (status == 0 && rename(temporary, to) != 0)

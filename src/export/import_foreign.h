@@ -34,6 +34,9 @@ extern const struct hwi_foreign_format hwi_foreign_heaptrack, hwi_foreign_heapho
 /* The format of the file at `path`; NULL: none that is known, or the file cannot be read. */
 const struct hwi_foreign_format *hwi_foreign_format_of(const char *path);
 
+/* Makes a trace in `fd`, an empty file, from what `file` reads, and counts in *result. 0 or a negative status. */
+int hwi_foreign_write(const struct hwi_foreign_format *format, FILE *file, int fd, struct hwi_foreign *result);
+
 /* Makes a trace at `to` from the recording at `from`. An earlier trace at `to` is replaced, any other file is refused. */
 int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from, const char *to,
                        struct hwi_foreign *result, struct hwi_error *error);

@@ -1,0 +1,73 @@
+/* fuzz_import.c - any bytes as another tool's recording: no crash, no hang, and a trace that reads without a complaint
+ *
+ * An input is the file itself, compressed or not.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "export/decompressed.h"
+#include "export/import_foreign.h"
+#include "profile/profile.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+struct memory_file {
+  int fd;
+  char path[64];
+};
+
+static struct memory_file open_memory_file(void)
+{
+  struct memory_file file = {.fd = memfd_create("fuzz", MFD_CLOEXEC)};
+  if (file.fd < 0)
+    abort();
+  snprintf(file.path, sizeof file.path, "/proc/self/fd/%d", file.fd);
+  return file;
+}
+
+/* Whatever was made of the lines, it is a trace in which each event has its place. */
+static void read_trace(const char *path, const struct hwi_foreign *made)
+{
+  struct hwi_profile *profile;
+  struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
+  struct hwi_error error = {.text = ""};
+  if (hwi_profile_create(&profile, path, &options, &error) < 0)
+    abort();
+  const struct hwi_trace_info *info = profile->images[0].info;
+  const struct hwi_totals *totals = &profile->totals;
+  if (info->damaged_chunks > 0 || info->missing_chunks > 0 || totals->failed_calls > 0 ||
+      totals->allocation_calls > made->event_count)
+    abort();
+  hwi_profile_destroy(profile);
+}
+
+static void import(const struct hwi_foreign_format *format, const char *path)
+{
+  struct memory_file to = open_memory_file();
+  struct hwi_foreign made = {0};
+  FILE *from = hwi_decompressed_open(path);
+  if (from == NULL)
+    abort();
+  int status = hwi_foreign_write(format, from, to.fd, &made);
+  fclose(from);
+  if (status == HW_OK)
+    read_trace(to.path, &made);
+  else if (status != HW_ERR_IO && (status != HW_ERR_USAGE || format->refusal == NULL))
+    abort(); /* only what is cut short, or of a kind that is refused, has no trace */
+  close(to.fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+  struct memory_file file = open_memory_file();
+  if (write(file.fd, bytes, count) != (ssize_t)count)
+    abort();
+  const struct hwi_foreign_format *format = hwi_foreign_format_of(file.path);
+  if (format != NULL)
+    import(format, file.path);
+  close(file.fd);
+  return 0;
+}
