@@ -152,8 +152,8 @@ static void find_failed(struct hwi_findings *findings, const struct hwi_profile 
 static void find_giant(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
   uint32_t stack = most(profile, giant_of);
-  uint64_t bytes = profile->stacks[stack].peak_bytes;
-  if (stack != 0 && bytes >= GIANT_BYTES_MIN && is_share(bytes, profile->totals.peak_bytes, GIANT_PEAK_PERCENT))
+  uint64_t bytes = stack ? profile->stacks[stack].peak_bytes : 0;
+  if (bytes >= GIANT_BYTES_MIN && is_share(bytes, profile->totals.peak_bytes, GIANT_PEAK_PERCENT))
     add(findings, (struct hwi_finding){.kind = HWI_FINDING_GIANT, .stack = stack, .figures = {bytes}});
 }
 
@@ -171,8 +171,8 @@ static void find_churn(struct hwi_findings *findings, const struct hwi_profile *
 static void find_inline_buffer(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
   uint32_t number = most(profile, inline_of);
-  const struct hwi_stack *stack = &profile->stacks[number];
-  if (number != 0 && stack->calls >= MANY_CALLS &&
+  const struct hwi_stack *stack = number ? &profile->stacks[number] : NULL;
+  if (stack && stack->calls >= MANY_CALLS &&
       is_share(stack->calls, profile->totals.allocation_calls, INLINE_CALLS_PERCENT))
     add(findings, (struct hwi_finding){
                       .kind = HWI_FINDING_INLINE_BUFFER, .stack = number, .figures = {stack->calls, stack->largest}});

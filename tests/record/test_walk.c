@@ -84,13 +84,15 @@ static SEPARATE struct walked middle(void)
 
 static SEPARATE void two_lines(void)
 {
-  struct walked one[3], other[3];
-  for (int i = 0; i < 3; i++) {
+  enum { ROUNDS = 3 };
+  struct walked one[ROUNDS], other[ROUNDS];
+  volatile int rounds = ROUNDS; /* an unrolled loop would call from more than two lines */
+  for (int i = 0; i < rounds; i++) {
     one[i] = middle();
     __asm__ volatile("" : : : "memory");
     other[i] = middle();
   }
-  for (int i = 1; i < 3; i++) {
+  for (int i = 1; i < ROUNDS; i++) {
     assert_in_range(one[i].steps, 1, 3);
     assert_in_range(other[i].steps, 1, 3);
     assert_int_equal(one[i].node, one[0].node);
