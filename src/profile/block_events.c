@@ -13,7 +13,7 @@ static bool describe_block(const struct hwi_replay *replay, const struct hwi_rep
     return false;
   const struct hwi_cell *cell = hwi_tally_cell(&replay->tally, slot->cell);
   told->size = cell->size;
-  told->usable = hwi_replay_usable(image, cell->size, slot->rounding);
+  told->usable = cell->usable;
   told->stack = cell->stack;
   told->owner = cell->thread;
   return true;

@@ -68,18 +68,12 @@ static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, u
 /* Counts a free of an address that is not live, at `ns` of the image. False: no memory. */
 bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint64_t ns);
 
-/* Usable size of a block less its requested one, as a slot keeps it. */
-static inline int32_t hwi_replay_rounding(const struct hwi_event *event)
+/* Usable size of a new block; 0 where the image does not tell. */
+static inline uint64_t hwi_replay_usable(const struct hwi_replay_image *image, const struct hwi_event *event)
 {
-  if (!event->usable)
+  if (!image->has_usable)
     return 0;
-  int64_t rounding = (int64_t)(event->usable - event->size);
-  return rounding > INT32_MAX ? INT32_MAX : rounding < INT32_MIN ? INT32_MIN : (int32_t)rounding;
-}
-
-static inline uint64_t hwi_replay_usable(const struct hwi_replay_image *image, uint64_t size, int32_t rounding)
-{
-  return image->has_usable ? size + (uint64_t)(int64_t)rounding : 0;
+  return event->usable ? event->usable : event->size;
 }
 
 #endif

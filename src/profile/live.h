@@ -14,7 +14,6 @@ struct hwi_live_slot {
   uint64_t address;
   uint64_t born_ns; /* of the run */
   uint32_t cell;
-  int32_t rounding; /* usable size less the requested one, as far as it fits */
 };
 
 /* Invariant: count <= (mask + 1) / 2, and no empty slot lies between a block's home and its slot. */

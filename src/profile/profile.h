@@ -82,6 +82,7 @@ struct hwi_stack {
   uint64_t start_blocks, start_bytes; /* live at the start of the span */
   uint64_t live_blocks, live_bytes;   /* at the end */
   uint64_t peak_blocks, peak_bytes;   /* at the run's peak */
+  uint64_t peak_usable;               /* usable sizes of these; 0 where not recorded */
   uint64_t own_peak_bytes;            /* its own maximum */
   uint64_t first_ns, last_ns;         /* of its allocations */
   uint64_t smallest, largest;         /* block sizes */
@@ -99,12 +100,14 @@ struct hwi_stack_size {
 
 struct hwi_size {
   uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls;
+  uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 where not recorded */
 };
 
-/* What one thread allocated from one stack in one size: the finest grain. All that adds up is a sum over these, so that a
+/* What one thread allocated from one stack in one size, requested and usable: the finest grain. All that adds up is a sum over these, so that a
  * report can be narrowed in any way. */
 struct hwi_profile_cell {
   uint32_t thread, stack, size; /* size: an index into the profile's sizes */
+  uint64_t usable;              /* of each block; 0 where not recorded */
   uint64_t calls, temporary_calls, peak_blocks, live_blocks;
 };
 

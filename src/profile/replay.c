@@ -43,12 +43,10 @@ static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 
 /* --- the end of a block --- */
 
-/* The block in `slot` no longer counts as live anywhere but in the table. */
-static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_live_slot *slot,
-                          struct hwi_cell *cell)
+/* A block of the cell no longer counts as live anywhere but in the table. */
+static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *image, struct hwi_cell *cell)
 {
   struct hwi_tally *tally = &replay->tally;
-  uint64_t usable = hwi_replay_usable(image, cell->size, slot->rounding);
   hwi_tally_settle(tally, cell);
   cell->live--;
   struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
@@ -58,9 +56,9 @@ static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *im
   tally->sizes[cell->size_number].live--;
   tally->threads[cell->thread].live_bytes -= cell->size;
   image->live_bytes -= cell->size;
-  image->live_usable -= usable;
+  image->live_usable -= cell->usable;
   replay->level.bytes -= cell->size;
-  replay->level.usable -= usable;
+  replay->level.usable -= cell->usable;
   replay->level.blocks--;
 }
 
@@ -82,7 +80,7 @@ static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image
   image->totals.temporary_calls += is_temporary;
   tally->stacks[cell->stack].ended[hwi_lifetime_of(is_temporary, replay->now_ns - slot->born_ns)]++;
   tally->threads[thread].foreign_frees += cell->thread != thread;
-  uncount_block(replay, image, slot, cell);
+  uncount_block(replay, image, cell);
   hwi_live_remove(&image->live, slot);
   return true;
 }
@@ -119,7 +117,7 @@ static struct hwi_live_slot *take_slot(struct hwi_replay *replay, struct hwi_rep
     struct hwi_cell *old = hwi_tally_cell(&replay->tally, slot->cell);
     image->totals.missed_frees++;
     replay->tally.stacks[old->stack].missed_frees++;
-    uncount_block(replay, image, slot, old);
+    uncount_block(replay, image, old);
     hwi_live_remove(&image->live, slot);
   }
   if (!hwi_live_grow(&image->live))
@@ -132,20 +130,18 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
 {
   struct hwi_tally *tally = &replay->tally;
   uint32_t stack_number = hwi_replay_image_stack(image, event->node, &replay->frames, tally);
-  uint32_t cell_number = stack_number ? hwi_tally_find_cell(tally, thread, stack_number, event->size) : 0;
+  uint64_t size = event->size, usable = hwi_replay_usable(image, event);
+  uint32_t cell_number = stack_number ? hwi_tally_find_cell(tally, thread, stack_number, size, usable) : 0;
   struct hwi_live_slot *slot = cell_number ? take_slot(replay, image, event->address) : NULL;
   if (!slot)
     return false;
-  uint64_t size = event->size;
-  *slot = (struct hwi_live_slot){event->address, replay->now_ns, cell_number, hwi_replay_rounding(event)};
+  *slot = (struct hwi_live_slot){event->address, replay->now_ns, cell_number};
   image->live.count++;
-  uint64_t usable = hwi_replay_usable(image, size, slot->rounding);
 
   struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
   hwi_tally_settle(tally, cell);
   cell->calls++;
   cell->live++;
-  cell->usable += usable;
   struct hwi_stack_tally *stack = &tally->stacks[stack_number];
   if (!stack->called) {
     stack->called = true;
@@ -300,7 +296,7 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
     const struct hwi_live_slot *slot = &image->live.slots[i];
     if (!slot->address)
       continue;
-    uncount_block(replay, image, slot, hwi_tally_cell(tally, slot->cell));
+    uncount_block(replay, image, hwi_tally_cell(tally, slot->cell));
     tally->ended[slot->cell]++;
   }
   hwi_live_release(&image->live);

@@ -47,7 +47,7 @@ static void add_to_stack(struct hwi_stack *stack, const struct hwi_tally *tally,
   }
   stack->calls += cell->calls;
   stack->bytes += cell->calls * cell->size;
-  stack->usable += cell->usable;
+  stack->usable += cell->calls * cell->usable;
   stack->temporary_calls += cell->temporary_calls;
   stack->start_blocks += at_start;
   stack->start_bytes += at_start * cell->size;
@@ -55,6 +55,7 @@ static void add_to_stack(struct hwi_stack *stack, const struct hwi_tally *tally,
   stack->live_bytes += at_end * cell->size;
   stack->peak_blocks += cell->peak_live;
   stack->peak_bytes += cell->peak_live * cell->size;
+  stack->peak_usable += cell->peak_live * cell->usable;
 }
 
 static bool fill_stacks(struct hwi_result *result)
@@ -270,6 +271,7 @@ static bool fill_sizes(struct hwi_result *result)
     size->live_blocks += hwi_tally_live_at_end(tally, i);
     size->peak_blocks += cell->peak_live;
     size->temporary_calls += cell->temporary_calls;
+    size->peak_usable += cell->peak_live * cell->usable;
   }
   result->profile.size_count = (uint32_t)tally->size_count - 1;
   qsort(sizes, result->profile.size_count, sizeof *sizes, compare_size_rows);
@@ -306,6 +308,7 @@ static bool fill_cells(struct hwi_result *result)
     cells[i] = (struct hwi_profile_cell){.thread = cell->thread,
                                          .stack = cell->stack,
                                          .size = sizes[cell->size_number],
+                                         .usable = cell->usable,
                                          .calls = cell->calls,
                                          .temporary_calls = cell->temporary_calls,
                                          .peak_blocks = cell->peak_live,

@@ -60,9 +60,10 @@ static size_t mix(uint64_t key)
   return (size_t)(key ^ key >> 32);
 }
 
-static size_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size)
+static size_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
 {
-  return mix(((uint64_t)stack << 32 | thread) + size * UINT64_C(0xBF58476D1CE4E5B9));
+  return mix(((uint64_t)stack << 32 | thread) + size * UINT64_C(0xBF58476D1CE4E5B9) +
+             usable * UINT64_C(0x94D049BB133111EB));
 }
 
 /* --- sizes --- */
@@ -112,7 +113,7 @@ static bool grow_cell_slots(struct hwi_tally *tally)
     return false;
   for (uint32_t number = 1; number < tally->cell_count; number++) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-    size_t at = cell_hash(cell->thread, cell->stack, cell->size) & mask;
+    size_t at = cell_hash(cell->thread, cell->stack, cell->size, cell->usable) & mask;
     while (slots[at])
       at = (at + 1) & mask;
     slots[at] = number;
@@ -136,37 +137,38 @@ static bool add_cell_block(struct hwi_tally *tally)
   return true;
 }
 
-static uint32_t add_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size)
+static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
 {
-  uint32_t size_number = find_size(tally, size);
+  uint32_t size_number = find_size(tally, cell.size);
   uint32_t number = tally->cell_count;
   if (!size_number || number == UINT32_MAX)
     return 0;
   if (number >> HWI_CELL_BLOCK_BITS >= tally->block_count && !add_cell_block(tally))
     return 0;
   tally->cell_count++;
-  *hwi_tally_cell(tally, number) = (struct hwi_cell){
-      .size = size, .thread = thread, .stack = stack, .generation = tally->generation, .size_number = size_number};
+  cell.generation = tally->generation;
+  cell.size_number = size_number;
+  *hwi_tally_cell(tally, number) = cell;
   return number;
 }
 
-uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size)
+uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
 {
   uint32_t last = tally->stacks[stack].last_cell;
   if (last) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, last);
-    if (cell->size == size && cell->thread == thread)
+    if (cell->size == size && cell->thread == thread && cell->usable == usable)
       return last;
   }
-  size_t at = cell_hash(thread, stack, size) & tally->cell_mask;
+  size_t at = cell_hash(thread, stack, size, usable) & tally->cell_mask;
   uint32_t number = tally->cell_slots[at];
   for (; number; at = (at + 1) & tally->cell_mask, number = tally->cell_slots[at]) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-    if (cell->size == size && cell->thread == thread && cell->stack == stack)
+    if (cell->size == size && cell->thread == thread && cell->stack == stack && cell->usable == usable)
       break;
   }
   if (!number) {
-    number = add_cell(tally, thread, stack, size);
+    number = add_cell(tally, (struct hwi_cell){.size = size, .usable = usable, .thread = thread, .stack = stack});
     if (!number)
       return 0;
     tally->cell_slots[at] = number;
@@ -212,7 +214,7 @@ static void restart_cells(struct hwi_tally *tally)
   for (uint32_t number = 1; number < tally->cell_count; number++) {
     struct hwi_cell *cell = hwi_tally_cell(tally, number);
     tally->before[number] = hwi_tally_live_at_end(tally, number);
-    cell->calls = cell->temporary_calls = cell->usable = 0;
+    cell->calls = cell->temporary_calls = 0;
   }
 }
 

@@ -1,7 +1,8 @@
 /* tally.h - the counters of a replay
  *
- * cell    what one thread allocated from one stack in one size: the finest grain. Everything that adds up (calls, bytes,
- *         live, at the peak) is counted here alone and summed at the end by stack, by size, by thread, or by pairs of them.
+ * cell    what one thread allocated from one stack in one size, requested and usable: the finest grain. Everything that adds
+ *         up (calls, bytes, live, at the peak) is counted here alone and summed at the end by stack, by size, by thread, or by
+ *         pairs of them.
  * tally   of a stack, size or thread: what does not add up, which is its own maximum.
  * peak    the cells as they were when most bytes were live, in one pass: a cell notes the generation of the peak at which it
  *         was last settled. When it is touched for the first time after a new peak, its count of live blocks is still that
@@ -13,11 +14,10 @@
 #include "profile/growth.h"
 
 struct hwi_cell {
-  uint64_t size;
+  uint64_t size, usable; /* of each block; usable: 0 where not recorded */
   uint32_t thread, stack;
   uint64_t calls, temporary_calls;
   uint64_t live, peak_live; /* blocks. peak_live is valid where generation is the tally's */
-  uint64_t usable;          /* summed over calls */
   uint32_t generation;
   uint32_t size_number;
 };
@@ -86,7 +86,7 @@ static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uin
 }
 
 /* The cell's number, made where there is none; 0: no memory. */
-uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size);
+uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable);
 
 uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame); /* 0: no memory */
 

@@ -46,6 +46,7 @@ void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)
   hwi_json_number(json, "temporary_calls", amount->temporary_calls);
   hwi_json_number(json, "peak_bytes", amount->peak_bytes);
   hwi_json_number(json, "peak_blocks", amount->peak_blocks);
+  hwi_json_number(json, "peak_usable_bytes", amount->peak_usable);
   hwi_json_number(json, "live_bytes", amount->live_bytes);
   hwi_json_number(json, "live_blocks", amount->live_blocks);
 }

@@ -36,6 +36,7 @@ void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount)
   to->live_bytes += amount->live_bytes;
   to->peak_blocks += amount->peak_blocks;
   to->peak_bytes += amount->peak_bytes;
+  to->peak_usable += amount->peak_usable;
 }
 
 void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount)
@@ -47,6 +48,7 @@ void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amoun
   from->live_bytes -= amount->live_bytes;
   from->peak_blocks -= amount->peak_blocks;
   from->peak_bytes -= amount->peak_bytes;
+  from->peak_usable -= amount->peak_usable;
 }
 
 struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals)
@@ -59,6 +61,7 @@ struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals)
       .live_bytes = totals->live_bytes_at_end,
       .peak_blocks = totals->peak_blocks,
       .peak_bytes = totals->peak_bytes,
+      .peak_usable = totals->peak_usable_bytes,
   };
 }
 
@@ -91,6 +94,7 @@ static void amounts_of_all(struct hwi_selection *selection, const struct hwi_pro
         .live_bytes = stack->live_bytes,
         .peak_blocks = stack->peak_blocks,
         .peak_bytes = stack->peak_bytes,
+        .peak_usable = stack->peak_usable,
     };
   }
 }
@@ -104,7 +108,8 @@ static struct hwi_amount amount_of_cell(const struct hwi_profile *profile, const
                              .live_blocks = cell->live_blocks,
                              .live_bytes = cell->live_blocks * size,
                              .peak_blocks = cell->peak_blocks,
-                             .peak_bytes = cell->peak_blocks * size};
+                             .peak_bytes = cell->peak_blocks * size,
+                             .peak_usable = cell->peak_blocks * cell->usable};
 }
 
 enum grain { BY_STACK, BY_THREAD, BY_SIZE };

@@ -13,6 +13,7 @@ struct hwi_amount {
   uint64_t calls, bytes, temporary_calls;
   uint64_t live_blocks, live_bytes;
   uint64_t peak_blocks, peak_bytes;
+  uint64_t peak_usable; /* 0 where usable sizes are not recorded */
 };
 
 struct hwi_selection {

@@ -67,7 +67,7 @@ static void test_against_an_array(void **state)
     } else {
       assert_true(hwi_live_grow(&live));
       cells[i] = step;
-      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], 0, step, 0};
+      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], 0, step};
       live.count++;
     }
     if (step % 50 == 0)
