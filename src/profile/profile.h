@@ -92,6 +92,35 @@ struct hwi_stack {
   uint8_t entry;                      /* enum hw_entry */
 };
 
+/* How blocks live on in larger or smaller ones: see resizes.h. */
+struct hwi_resizes {
+  uint64_t steps;                     /* blocks that took over the contents of another one */
+  uint64_t moved, copied_bytes;       /* of these: to another address; the smaller size of both, summed */
+  uint64_t grown, grown_copied_bytes; /* of steps: to a larger size; of copied_bytes: by these */
+};
+
+/* Of a stack to which steps led. */
+struct hwi_stack_resizes {
+  uint32_t stack;
+  bool estimated; /* the growth of containers, as it seems; else reallocs */
+  struct hwi_resizes steps;
+  uint64_t final_blocks;                /* of the stack that no step ended */
+  uint64_t final_median, final_largest; /* sizes of these */
+};
+
+/* A stack whose blocks died together, generation by generation: see sweeps.h. */
+struct hwi_together {
+  uint32_t stack;
+  uint64_t blocks, generations;
+  uint64_t largest_bytes; /* of a generation */
+};
+
+/* Blocks that the thread `owner` allocated and another one freed. */
+struct hwi_handover {
+  uint32_t owner, freer;
+  uint64_t blocks, bytes;
+};
+
 /* Block sizes of one stack: the most frequent ones at the peak are shown. */
 struct hwi_stack_size {
   uint32_t stack;
@@ -142,6 +171,22 @@ struct hwi_time_point {             /* a slice of the run; slices are equally lo
   uint64_t allocation_calls, free_calls, allocated_bytes;
 };
 
+/* Classes of block sizes: up to 16 bytes, up to 32, up to 64, ... */
+enum { HWI_SIZE_CLASSES = 61, HWI_SMALLEST_CLASS_BITS = 4, HWI_CLASS_POINTS = 200 };
+
+static inline unsigned hwi_size_class(uint64_t size)
+{
+  enum { SIZE_BITS = 64 };
+  if (size <= UINT64_C(1) << HWI_SMALLEST_CLASS_BITS)
+    return 0;
+  return SIZE_BITS - HWI_SMALLEST_CLASS_BITS - (unsigned)__builtin_clzll(size - 1);
+}
+
+struct hwi_class_point {
+  uint64_t ns;
+  uint64_t live_bytes[HWI_SIZE_CLASSES]; /* right before it; of the last point, at the end */
+};
+
 /* One trace of the run. The blocks that a forked image got from its parent are the parent's: they are live there, so that a
  * run's sum has them once, and no part of the child's own figures. A free of an address that the image never gave out is taken
  * as the free of such a block, the first time (inherited_frees); the second time it is unmatched. An image's blocks leave
@@ -178,8 +223,16 @@ struct hwi_profile {
   uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* what gained most first; none where the profile is of a part of the run */
+  const struct hwi_stack_resizes *resizes;
+  uint32_t resize_count; /* by stack */
+  const struct hwi_together *together;
+  uint32_t together_count; /* by stack; none where the profile is of a part of the run */
+  const struct hwi_handover *handovers;
+  uint32_t handover_count; /* by owner, then freer */
   const struct hwi_time_point *timeline;
   uint32_t timeline_count; /* at most 2,000; none of a moment */
+  const struct hwi_class_point *class_points;
+  uint32_t class_point_count; /* at most HWI_CLASS_POINTS; none of a moment */
 };
 
 enum hwi_image_choice {

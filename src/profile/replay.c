@@ -19,6 +19,7 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uin
   replay->phase = span->kind == HWI_SPAN_RUN ? HWI_PHASE_WITHIN : HWI_PHASE_BEFORE;
   replay->expected_ns = expected_ns;
   hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
+  hwi_class_timeline_init(&replay->class_timeline, 0, expected_ns);
   hwi_tenths_init(&replay->tenths, span->kind == HWI_SPAN_RUN ? expected_ns : 0); /* growth is the whole run's */
   return hwi_frames_init(&replay->frames) && hwi_tally_init(&replay->tally);
 }
@@ -62,13 +63,59 @@ static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *im
   replay->level.blocks--;
 }
 
+/* Whether the block that the thread just got seems to be the larger one that a container moved into from this block. */
+static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cell *newest, const struct hwi_cell *old)
+{
+  const struct hwi_frame *frames = replay->frames.frames;
+  const struct hwi_stack_tally *stacks = replay->tally.stacks;
+  const struct hwi_frame *to = &frames[stacks[newest->stack].frame], *from = &frames[stacks[old->stack].frame];
+  return newest->size > old->size && hwi_entry_is_new(to->entry) && to->address == from->address &&
+         to->module == from->module;
+}
+
+/* What the freeing thread did before tells of the block in `slot`. `newest`: the cell of the block that its latest call gave
+ * out, 0: none. False: no memory. */
+static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
+                                 const struct hwi_live_slot *slot, const struct hwi_event *event)
+{
+  struct hwi_resize_tally *resizes = &replay->tally.resizes;
+  if (event->moved) {
+    thread->moving_cell = slot->cell;
+    thread->moving_address = event->address;
+    return hwi_resizes_end_block(resizes, slot->cell);
+  }
+  if (!newest || !hwi_entry_is_delete(event->entry))
+    return true;
+  const struct hwi_cell *to = hwi_tally_cell(&replay->tally, newest),
+                        *from = hwi_tally_cell(&replay->tally, slot->cell);
+  const struct hwi_step step = {newest, from->size, to->size, true};
+  return !seems_outgrown(replay, to, from) ||
+         (hwi_resizes_end_block(resizes, slot->cell) && hwi_resizes_add(resizes, &step));
+}
+
+/* A realloc is complete. False: no memory. */
+static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *thread, uint32_t cell, uint64_t address)
+{
+  const struct hwi_step step = {.to_cell = cell,
+                                .from_bytes = hwi_tally_cell(tally, thread->moving_cell)->size,
+                                .to_bytes = hwi_tally_cell(tally, cell)->size,
+                                .moved = thread->moving_address != address};
+  thread->moving_cell = 0;
+  return hwi_resizes_add(&tally->resizes, &step);
+}
+
 static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
                        const struct hwi_event *event)
 {
   struct hwi_tally *tally = &replay->tally;
+  struct hwi_thread_tally *freer = &tally->threads[thread];
+  uint32_t newest = freer->newest_cell;
   image->totals.free_calls++;
-  tally->threads[thread].free_calls++;
-  tally->threads[thread].late_free_calls += is_late(replay, thread);
+  freer->free_calls++;
+  freer->late_free_calls += is_late(replay, thread);
+  freer->newest_cell = freer->moving_cell = 0;
+  if (!freer->sweep)
+    freer->sweep = hwi_tally_next_sweep(tally);
   replay->timeline.points[replay->timeline.current].free_calls++;
   struct hwi_live_slot *slot = hwi_live_slot(&image->live, event->address);
   if (!slot->address)
@@ -78,8 +125,16 @@ static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image
   bool is_temporary = owner->last_address == event->address; /* the owner's latest block */
   cell->temporary_calls += is_temporary;
   image->totals.temporary_calls += is_temporary;
-  tally->stacks[cell->stack].ended[hwi_lifetime_of(is_temporary, replay->now_ns - slot->born_ns)]++;
-  tally->threads[thread].foreign_frees += cell->thread != thread;
+  struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
+  stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - slot->born_ns)]++;
+  hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
+  if (cell->thread != thread) {
+    freer->foreign_frees++;
+    if (!hwi_handovers_add(&tally->handovers, cell->thread, thread, cell->size))
+      return false;
+  }
+  if ((newest || event->moved) && !note_end_of_contents(replay, freer, newest, slot, event))
+    return false;
   uncount_block(replay, image, cell);
   hwi_live_remove(&image->live, slot);
   return true;
@@ -152,11 +207,16 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   stack->live_bytes += size;
   if (stack->live_bytes > stack->own_peak_bytes)
     stack->own_peak_bytes = stack->live_bytes;
+  hwi_sweeps_birth(&stack->sweeps);
   struct hwi_size_tally *of_size = &tally->sizes[cell->size_number];
   if (++of_size->live > of_size->own_peak)
     of_size->own_peak = of_size->live;
   struct hwi_thread_tally *owner = &tally->threads[thread];
   owner->last_address = event->address;
+  owner->newest_cell = cell_number;
+  owner->sweep = 0;
+  if (owner->moving_cell && event->moved && !note_realloc(tally, owner, cell_number, event->address))
+    return false;
   owner->late_allocation_calls += is_late(replay, thread);
   owner->live_bytes += size;
   if (owner->live_bytes > owner->own_peak_bytes)
@@ -186,6 +246,7 @@ static bool apply_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
   image->totals.failed_calls++;
   replay->tally.stacks[stack].failed_calls++;
   replay->tally.threads[thread].failed_calls++;
+  replay->tally.threads[thread].newest_cell = 0;
   return true;
 }
 
@@ -204,6 +265,8 @@ static void pass_time(struct hwi_replay *replay, uint64_t ns)
   replay->now_ns = ns;
   if (ns >= replay->timeline.slice_end_ns)
     hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);
+  if (ns >= replay->class_timeline.next_ns)
+    hwi_class_timeline_advance(&replay->class_timeline, ns, &replay->tally);
   if (ns >= replay->tenths.end_ns)
     hwi_tenths_advance(&replay->tenths, ns);
 }
@@ -273,8 +336,9 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
   level->peak_usable = level->usable;
   level->peak_ns = span->from_ns;
   uint64_t end_ns = span->to_ns < replay->expected_ns ? span->to_ns : replay->expected_ns;
-  hwi_timeline_init(&replay->timeline, span->from_ns, end_ns > span->from_ns ? end_ns - span->from_ns : 0,
-                    level->bytes);
+  uint64_t expected_ns = end_ns > span->from_ns ? end_ns - span->from_ns : 0;
+  hwi_timeline_init(&replay->timeline, span->from_ns, expected_ns, level->bytes);
+  hwi_class_timeline_init(&replay->class_timeline, span->from_ns, expected_ns);
   return hwi_tally_restart(&replay->tally);
 }
 

@@ -2,6 +2,7 @@
 #ifndef HWI_PROFILE_REPLAY_H
 #define HWI_PROFILE_REPLAY_H
 
+#include "profile/class_timeline.h"
 #include "profile/image.h"
 #include "profile/span.h"
 #include "profile/timeline.h"
@@ -18,6 +19,7 @@ struct hwi_replay {
   struct hwi_frames frames;
   struct hwi_tally tally;
   struct hwi_timeline timeline;
+  struct hwi_class_timeline class_timeline;
   struct hwi_tenths tenths;
   struct hwi_level level;
   const struct hwi_block_sink *sink; /* NULL: nobody wants the events */

@@ -378,6 +378,8 @@ static void fill_timeline(struct hwi_result *result)
   uint64_t end_ns = profile->span.kind == HWI_SPAN_RUN ? profile->duration_ns : profile->span.to_ns;
   profile->timeline = replay->timeline.points;
   profile->timeline_count = hwi_timeline_finish(&replay->timeline, end_ns, replay->level.bytes, replay->level.blocks);
+  profile->class_points = replay->class_timeline.points;
+  profile->class_point_count = hwi_class_timeline_finish(&replay->class_timeline, end_ns, &replay->tally);
 }
 
 bool hwi_result_fill(struct hwi_result *result)
@@ -392,7 +394,7 @@ bool hwi_result_fill(struct hwi_result *result)
   profile->modules = replay->frames.modules;
   profile->module_count = (uint32_t)replay->frames.module_count;
   fill_timeline(result);
-  if (!fill_stacks(result) || !fill_growing(result))
+  if (!fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
     return false;
   hwi_tally_drop_stacks(&replay->tally);
   return fill_pairs(result) && fill_sizes(result) && fill_cells(result) && fill_threads(result);
@@ -402,6 +404,8 @@ void hwi_result_release(struct hwi_result *result)
 {
   free((void *)result->profile.stacks);
   free((void *)result->profile.growing);
+  free((void *)result->profile.together);
+  free((void *)result->profile.resizes);
   free((void *)result->profile.stack_sizes);
   free((void *)result->profile.thread_stacks);
   free((void *)result->profile.cells);

@@ -16,4 +16,8 @@ struct hwi_result {
 bool hwi_result_fill(struct hwi_result *result);
 void hwi_result_release(struct hwi_result *result);
 
+/* The part of it that is no sum over all cells: what died together, was handed over, or grew. While the stacks' tallies are
+ * there. */
+bool hwi_result_fill_lists(struct hwi_result *result);
+
 #endif

@@ -38,6 +38,8 @@ void hwi_tally_release(struct hwi_tally *tally)
   free(tally->sizes);
   free(tally->size_slots);
   free(tally->threads);
+  hwi_resizes_release(&tally->resizes);
+  hwi_handovers_release(&tally->handovers);
   *tally = (struct hwi_tally){0};
 }
 
@@ -238,8 +240,13 @@ bool hwi_tally_restart(struct hwi_tally *tally)
                                         .own_peak_bytes = thread->live_bytes,
                                         .first_ns = thread->first_ns,
                                         .image = thread->image,
-                                        .number = thread->number};
+                                        .number = thread->number,
+                                        .newest_cell = thread->newest_cell,
+                                        .moving_cell = thread->moving_cell,
+                                        .moving_address = thread->moving_address};
   }
+  hwi_resizes_restart(&tally->resizes);
+  hwi_handovers_restart(&tally->handovers);
   hwi_tally_new_peak(tally);
   return true;
 }

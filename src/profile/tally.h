@@ -3,7 +3,7 @@
  * cell    what one thread allocated from one stack in one size, requested and usable: the finest grain. Everything that adds
  *         up (calls, bytes, live, at the peak) is counted here alone and summed at the end by stack, by size, by thread, or by
  *         pairs of them.
- * tally   of a stack, size or thread: what does not add up, which is its own maximum.
+ * tally   of a stack, size or thread: what does not add up, which is its own maximum, or hangs on the order of events.
  * peak    the cells as they were when most bytes were live, in one pass: a cell notes the generation of the peak at which it
  *         was last settled. When it is touched for the first time after a new peak, its count of live blocks is still that
  *         of the peak, and is kept. What was not touched since is settled at the end.
@@ -12,6 +12,9 @@
 #define HWI_PROFILE_TALLY_H
 
 #include "profile/growth.h"
+#include "profile/handovers.h"
+#include "profile/resizes.h"
+#include "profile/sweeps.h"
 
 struct hwi_cell {
   uint64_t size, usable; /* of each block; usable: 0 where not recorded */
@@ -31,6 +34,7 @@ struct hwi_stack_tally {
   uint32_t frame;
   bool called;        /* first_ns is known */
   uint32_t last_cell; /* of its latest allocation: mostly that of the next one */
+  struct hwi_sweeps sweeps;
 };
 
 struct hwi_size_tally {
@@ -45,6 +49,10 @@ struct hwi_thread_tally {
   uint64_t first_ns; /* of its first event */
   uint64_t late_allocation_calls, late_free_calls;
   uint32_t image, number;
+  uint32_t sweep;       /* the frees since its latest allocation, by their number; 0: none */
+  uint32_t newest_cell; /* of the block that its latest event gave out; 0: that gave out none */
+  uint32_t moving_cell; /* of the block that a realloc has ended; its new one is to come. 0: none */
+  uint64_t moving_address;
 };
 
 enum { HWI_CELL_BLOCK_BITS = 12, HWI_CELLS_A_BLOCK = 1 << HWI_CELL_BLOCK_BITS };
@@ -69,6 +77,9 @@ struct hwi_tally {
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
   uint32_t generation; /* grows with every new peak of the run */
+  uint32_t last_sweep;
+  struct hwi_resize_tally resizes;
+  struct hwi_handover_tally handovers;
 };
 
 bool hwi_tally_init(struct hwi_tally *tally); /* false: no memory, here and below */
@@ -89,6 +100,13 @@ static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uin
 uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable);
 
 uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame); /* 0: no memory */
+
+/* A number for frees that follow each other. */
+static inline uint32_t hwi_tally_next_sweep(struct hwi_tally *tally)
+{
+  tally->last_sweep += tally->last_sweep < UINT32_MAX ? 1 : 2; /* 0 is none */
+  return tally->last_sweep;
+}
 
 /* Before any change of cell->live. */
 static inline void hwi_tally_settle(const struct hwi_tally *tally, struct hwi_cell *cell)

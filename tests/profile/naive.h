@@ -17,6 +17,10 @@ struct naive_event {
   enum naive_kind kind;
   uint32_t thread, node;
   uint64_t ns, address, size;
+  uint64_t usable;        /* of an allocation */
+  int moved_from;         /* of an allocation by realloc: the event that freed the old block; else NAIVE_NONE */
+  bool is_new, is_delete; /* by a C++ operator */
+  bool is_moving;         /* of a free: half of a realloc */
   int birth;      /* of a free: the event that gave out the block, NAIVE_NONE: unmatched. Filled by naive_solve */
   int death;      /* of an allocation: the event that freed it, or NAIVE_NONE */
   bool temporary; /* of an allocation */
@@ -34,14 +38,15 @@ struct naive {
 /* Which events a sum is over; a field that is ANY does not matter. */
 #define NAIVE_ANY UINT64_MAX
 struct naive_filter {
-  uint64_t thread, node, size;
+  uint64_t thread, node, size, usable;
 };
 
 struct naive_sum {
   uint64_t calls, bytes, temporary, failed, frees, missed;
   uint64_t start_blocks, start_bytes;
   uint64_t live_blocks, live_bytes;
-  uint64_t peak_blocks, peak_bytes;         /* at the run's peak */
+  uint64_t peak_blocks, peak_bytes; /* at the run's peak */
+  uint64_t usable, peak_usable;
   uint64_t own_peak_bytes, own_peak_blocks; /* their own maxima */
   uint64_t first_ns, last_ns, smallest, largest;
   uint64_t lifetimes[6]; /* in the order of enum hwi_lifetime */
@@ -53,5 +58,24 @@ void naive_add(struct naive *naive, struct naive_event event);
 void naive_solve(struct naive *naive);
 
 struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter);
+
+/* The steps, by realloc or as they seem, that led to blocks of a node, and what became of its blocks. */
+struct naive_steps {
+  uint64_t steps, moved, copied_bytes, grown, grown_copied_bytes;
+  uint64_t final_blocks, final_median, final_largest;
+};
+struct naive_steps naive_steps(const struct naive *naive, uint32_t node);
+
+/* Generations of a node's blocks that died together, of the whole run. */
+struct naive_together {
+  uint64_t blocks, generations, largest_bytes;
+};
+struct naive_together naive_together(const struct naive *naive, uint32_t node);
+
+/* Blocks of the thread `owner` that `freer` freed. */
+void naive_handed(const struct naive *naive, uint32_t owner, uint32_t freer, uint64_t *blocks, uint64_t *bytes);
+
+/* Live bytes of sizes from `least` to `most`, after all events of before `ns`. */
+uint64_t naive_live_of_sizes(const struct naive *naive, uint64_t ns, uint64_t least, uint64_t most);
 
 #endif

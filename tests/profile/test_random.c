@@ -1,6 +1,6 @@
 /* test_random.c - the profile of random recordings, held against the naive model
  *
- * What would break: any figure of a stack, size, thread or pair; the merge of streams; the halves of a realloc that lie apart;
+ * What would break: any figure of a stack, size, thread or pair; steps of growth, deaths together, handovers; the merge of streams; the halves of a realloc that lie apart;
  * ties; the replay for the totals alone, or that tells of its events; intervals and moments; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
  * alone.
  */
@@ -20,6 +20,7 @@
 #include "profile/profile.h"
 #include "same_counts.c"
 #include "same_events.c"
+#include "same_lists.c"
 
 enum {
   CASES = 700,
@@ -36,6 +37,7 @@ static const uint64_t START = 1000000, MODULE_START = 0x400000, FIRST_ADDRESS = 
 
 static struct enc enc;
 static struct naive naive;
+static bool has_usable; /* the recording tells of usable sizes */
 static char path[] = "/tmp/hw-test-random-XXXXXX";
 
 /* --- a random recording --- */
@@ -55,6 +57,7 @@ struct thread {
   bool moving;
   uint64_t move_tick, old, size;
   uint32_t node;
+  int move_event; /* of the naive model: the end of the old block */
 };
 
 struct heap {
@@ -81,12 +84,18 @@ static uint32_t node_for(const struct heap *heap, uint32_t slot)
   return INNER_NODES + 1 + (heap->coarse > 1 ? slot % LEAF_NODES : below(LEAF_NODES));
 }
 
+/* Every other leaf is an operator new. */
+static uint8_t entry_of(uint32_t node)
+{
+  return node <= INNER_NODES ? HW_ENTRY_NONE : node % 2 ? HW_ENTRY_MALLOC : HW_ENTRY_NEW;
+}
+
 static void define_nodes(int chunk)
 {
   enc_module(&enc, chunk, 1, MODULE_START, 0x1000, MODULE_START, "build", "/bin/thing");
   for (uint32_t n = 1; n <= INNER_NODES + LEAF_NODES; n++)
-    enc_node(&enc, chunk, n, n == 1 ? 0 : 1 + below(n - 1 < INNER_NODES ? n - 1 : INNER_NODES), 1,
-             n > INNER_NODES ? HW_ENTRY_MALLOC : HW_ENTRY_NONE, MODULE_START + n * 16);
+    enc_node(&enc, chunk, n, n == 1 ? 0 : 1 + below(n - 1 < INNER_NODES ? n - 1 : INNER_NODES), 1, entry_of(n),
+             MODULE_START + n * 16);
 }
 
 /* A new chunk now and then, packed, raw or both. */
@@ -97,6 +106,7 @@ static int chunk_for(struct heap *heap, uint32_t number)
     t->chunk = enc_chunk(&enc, number, (uint32_t)t->sequence++, number, t->tick);
     t->events = 0;
     uint32_t where = below(4);
+    enc.chunks[t->chunk].header.fields = has_usable ? HW_FIELD_USABLE : 0;
     enc.chunks[t->chunk].in_raw = where != 0;
     enc.chunks[t->chunk].in_packed = where < 2;
     if (t->sequence == 1)
@@ -113,11 +123,18 @@ static uint64_t stamp(const struct heap *heap, const struct thread *t)
   return tick > t->tick ? tick : t->tick;
 }
 
-static void note(enum naive_kind kind, uint32_t thread, uint32_t node, uint64_t tick, uint64_t address, uint64_t size)
+static struct naive_event *note(enum naive_kind kind, uint32_t thread, uint32_t node, uint64_t tick, uint64_t address,
+                                uint64_t size)
 {
-  naive_add(&naive,
-            (struct naive_event){
-                .kind = kind, .thread = thread, .node = node, .ns = tick - START, .address = address, .size = size});
+  naive_add(&naive, (struct naive_event){.kind = kind,
+                                         .thread = thread,
+                                         .node = node,
+                                         .ns = tick - START,
+                                         .address = address,
+                                         .size = size,
+                                         .moved_from = NAIVE_NONE,
+                                         .is_new = kind == NAIVE_ALLOC && entry_of(node) == HW_ENTRY_NEW});
+  return &naive.events[naive.count - 1];
 }
 
 static int find_slot(const struct heap *heap, bool live)
@@ -150,7 +167,9 @@ static void finish_move(struct heap *heap, uint32_t number)
   t->node = node_for(heap, (uint32_t)slot);
   enc_realloc(&enc, chunk_for(heap, number), t->move_tick, tick - t->move_tick, t->node, t->old, t->size,
               address_of((uint32_t)slot));
-  note(NAIVE_ALLOC, number, t->node, tick, address_of((uint32_t)slot), t->size);
+  struct naive_event *event = note(NAIVE_ALLOC, number, t->node, tick, address_of((uint32_t)slot), t->size);
+  event->moved_from = t->move_event;
+  event->usable = has_usable ? usual_usable(t->size) : 0;
   heap->live[slot] = true;
   t->tick = tick;
   t->moving = false;
@@ -165,8 +184,9 @@ static void allocate(struct heap *heap, uint32_t number)
     return;
   uint64_t size = size_for(heap, (uint32_t)slot), tick = stamp(heap, t);
   uint32_t node = node_for(heap, (uint32_t)slot);
-  enc_alloc(&enc, chunk_for(heap, number), tick, node, size, address_of((uint32_t)slot));
-  note(NAIVE_ALLOC, number, node, tick, address_of((uint32_t)slot), size);
+  uint64_t usable = usual_usable(size) + (heap->coarse > 1 ? 0 : below(2) * 16);
+  enc_alloc_usable(&enc, chunk_for(heap, number), tick, node, size, usable, address_of((uint32_t)slot));
+  note(NAIVE_ALLOC, number, node, tick, address_of((uint32_t)slot), size)->usable = has_usable ? usable : 0;
   heap->live[slot] = true;
   t->tick = tick;
 }
@@ -179,16 +199,20 @@ static void release(struct heap *heap, uint32_t number, bool move)
   if (slot < 0)
     return;
   uint64_t tick = stamp(heap, t), address = address_of((uint32_t)slot);
+  bool is_delete = !move && below(2) == 0;
   if (move) {
     t->moving = true;
     t->move_tick = tick;
     t->old = address;
-  } else if (below(3) == 0) {
+  } else if (is_delete) {
     enc_delete(&enc, chunk_for(heap, number), tick, address);
   } else {
     enc_free(&enc, chunk_for(heap, number), tick, address);
   }
-  note(NAIVE_FREE, number, 0, tick, address, 0);
+  struct naive_event *event = note(NAIVE_FREE, number, 0, tick, address, 0);
+  event->is_delete = is_delete;
+  event->is_moving = move;
+  t->move_event = naive.count - 1;
   heap->live[slot] = false;
   t->tick = tick;
 }
@@ -207,6 +231,8 @@ static void make_recording(struct heap *heap, uint64_t seed)
 {
   random_state = seed * 7919 + 1;
   enc_init(&enc, 1);
+  has_usable = seed % 3 == 0;
+  enc.header.fields = has_usable ? HW_FIELD_USABLE : 0;
   enc.chunks_a_section = 1 + (int)below(4);
   naive.count = naive.first = 0;
   *heap = (struct heap){.now = START, .coarse = 1, .faulty = below(4) == 0};
@@ -246,7 +272,7 @@ static void make_recording(struct heap *heap, uint64_t seed)
 
 static struct naive_filter of(uint64_t thread, uint64_t node, uint64_t size)
 {
-  return (struct naive_filter){thread, node, size};
+  return (struct naive_filter){thread, node, size, NAIVE_ANY};
 }
 
 static uint64_t node_of(const struct hwi_profile *p, uint32_t stack)
@@ -304,7 +330,9 @@ static void check_stacks(const struct hwi_profile *p)
     assert_int_equal(s->smallest, sum.smallest);
     assert_int_equal(s->largest, sum.largest);
     assert_memory_equal(s->lifetimes, sum.lifetimes, sizeof s->lifetimes);
-    assert_int_equal(s->entry, HW_ENTRY_MALLOC);
+    assert_int_equal(s->usable, sum.usable);
+    assert_int_equal(s->peak_usable, sum.peak_usable);
+    assert_int_equal(s->entry, entry_of((uint32_t)node_of(p, i)));
     peak += s->peak_bytes;
   }
   assert_int_equal(peak, p->totals.peak_bytes);
@@ -320,6 +348,7 @@ static void check_sizes(const struct hwi_profile *p)
     assert_int_equal(s->peak_blocks, sum.peak_blocks);
     assert_int_equal(s->own_peak_blocks, sum.own_peak_blocks);
     assert_int_equal(s->temporary_calls, sum.temporary);
+    assert_int_equal(s->peak_usable, sum.peak_usable);
     assert_true(i == 0 || s->size > s[-1].size);
   }
 }
@@ -380,8 +409,9 @@ static void check_pairs(const struct hwi_profile *p)
   calls = 0;
   for (uint32_t i = 0; i < p->cell_count; i++) {
     const struct hwi_profile_cell *s = &p->cells[i];
-    struct naive_sum sum =
-        naive_sum(&naive, of(p->threads[s->thread].number, node_of(p, s->stack), p->sizes[s->size].size));
+    struct naive_filter filter = of(p->threads[s->thread].number, node_of(p, s->stack), p->sizes[s->size].size);
+    filter.usable = s->usable;
+    struct naive_sum sum = naive_sum(&naive, filter);
     assert_true(i == 0 || s->stack >= p->cells[i - 1].stack);
     assert_int_equal(s->calls, sum.calls);
     assert_int_equal(s->temporary_calls, sum.temporary);
@@ -427,6 +457,14 @@ static void check_timeline(const struct hwi_profile *p)
   assert_int_equal(i, naive.count);
 }
 
+static void check_lists(const struct hwi_profile *p)
+{
+  uint32_t nodes[INNER_NODES + LEAF_NODES + 2] = {0};
+  for (uint32_t i = 1; i < p->stack_count; i++)
+    nodes[i] = (uint32_t)node_of(p, i);
+  assert_same_lists(p, &naive, nodes);
+}
+
 static uint64_t current_seed;
 
 /* The first event that is not before `ns`. */
@@ -454,6 +492,7 @@ static void check_part(const struct hwi_span *span, int first, int end)
   check_sizes(profile);
   check_threads(profile);
   check_pairs(profile);
+  check_lists(profile);
   if (span->kind == HWI_SPAN_INTERVAL)
     check_timeline(profile);
   else
@@ -498,6 +537,7 @@ static void run_case(uint64_t seed)
     check_sizes(profile);
     check_threads(profile);
     check_pairs(profile);
+    check_lists(profile);
     check_timeline(profile);
   }
   assert_same_counts(profile);
@@ -518,7 +558,6 @@ static void make_image(uint32_t number)
   memset(enc.header.image_id, (int)number + 1, HW_ID_BYTES);
   memset(enc.header.parent_image_id, number ? 1 : 0, HW_ID_BYTES);
   enc.header.start = enc.header.last = (struct hw_anchor){START, start}; /* events carry ticks from START on */
-  enc.header.fields = below(2) ? HW_FIELD_USABLE : 0;
   if (number && below(2))
     enc.header.origin = HW_ORIGIN_FORK;
   if (below(4) == 0)

@@ -1,0 +1,23 @@
+/* handovers.h - blocks that one thread allocates and another one frees */
+#ifndef HWI_PROFILE_HANDOVERS_H
+#define HWI_PROFILE_HANDOVERS_H
+
+#include "profile/numbering.h"
+#include "profile/profile.h"
+
+/* All zero: nothing so far. */
+struct hwi_handover_tally {
+  struct hwi_numbering pairs; /* by owner and freer */
+  struct hwi_handover *items;
+  size_t capacity;
+};
+
+void hwi_handovers_release(struct hwi_handover_tally *tally);
+
+/* A block of the thread `owner` was freed by the thread `freer`. False: no memory. */
+bool hwi_handovers_add(struct hwi_handover_tally *tally, uint32_t owner, uint32_t freer, uint64_t bytes);
+
+/* Counting begins anew. */
+void hwi_handovers_restart(struct hwi_handover_tally *tally);
+
+#endif

@@ -1,0 +1,51 @@
+/* resizes.c - blocks that live on in a larger or smaller one */
+#include "profile/resizes.h"
+
+#include <stdlib.h>
+
+#include "trace/grow.h"
+
+void hwi_resizes_release(struct hwi_resize_tally *tally)
+{
+  hwi_numbering_release(&tally->cells);
+  free(tally->items);
+  *tally = (struct hwi_resize_tally){0};
+}
+
+static struct hwi_cell_resizes *item_of(struct hwi_resize_tally *tally, uint32_t cell)
+{
+  uint32_t number = hwi_numbering_of(&tally->cells, cell);
+  if (number == UINT32_MAX ||
+      !hwi_grow((void **)&tally->items, &tally->capacity, (size_t)number + 1, sizeof *tally->items))
+    return NULL;
+  return &tally->items[number];
+}
+
+bool hwi_resizes_end_block(struct hwi_resize_tally *tally, uint32_t from_cell)
+{
+  struct hwi_cell_resizes *from = item_of(tally, from_cell);
+  if (from)
+    from->ended++;
+  return from;
+}
+
+bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_step *step)
+{
+  struct hwi_cell_resizes *to = item_of(tally, step->to_cell);
+  if (!to)
+    return false;
+  bool grows = step->to_bytes > step->from_bytes;
+  uint64_t copied = !step->moved ? 0 : grows ? step->from_bytes : step->to_bytes;
+  to->steps.steps++;
+  to->steps.moved += step->moved;
+  to->steps.copied_bytes += copied;
+  to->steps.grown += grows;
+  to->steps.grown_copied_bytes += grows ? copied : 0;
+  return true;
+}
+
+void hwi_resizes_restart(struct hwi_resize_tally *tally)
+{
+  for (size_t i = 0; i < tally->cells.count; i++)
+    tally->items[i] = (struct hwi_cell_resizes){0};
+}
