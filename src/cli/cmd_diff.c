@@ -43,13 +43,9 @@ static const struct hwi_option options[] = {
 static bool parse_threshold(const char *text, struct hwi_compare_options *compare)
 {
   compare->has_threshold = true;
-  size_t bytes = strlen(text);
-  if (bytes > 1 && text[bytes - 1] == '%' && strspn(text, "0123456789.") == bytes - 1) {
-    char *end;
-    compare->threshold = strtod(text, &end);
-    compare->percent = true;
-    return end == text + bytes - 1;
-  }
+  compare->percent = hwi_percent_parse(text, &compare->threshold);
+  if (compare->percent)
+    return true;
   uint64_t size;
   if (!hwi_size_parse(text, &size))
     return false;

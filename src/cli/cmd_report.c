@@ -7,7 +7,7 @@
 
 struct values {
   struct hwi_ranking ranking;
-  const char *suppressions;
+  const char *suppressions, *min_share;
   struct hwi_answer answer;
   struct hwi_reading reading;
   struct hwi_span_words span;
@@ -17,6 +17,7 @@ static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer 
 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
+    HWI_TREE_OPTIONS(ranking, min_share),
     HWI_SUPPRESSING_OPTION(suppressions),
     {.name = "lifetimes",
      .kind = HWI_OPTION_ON,
@@ -77,7 +78,9 @@ static int check_span(const struct values *values)
 static int run(const void *given, int word_count, char **words)
 {
   struct values values = *(const struct values *)given;
-  int status = hwi_ranking_check(&values.ranking);
+  int status = hwi_ranking_share(&values.ranking, values.min_share);
+  if (status == 0)
+    status = hwi_ranking_check(&values.ranking);
   if (status == 0)
     status = hwi_suppressing_check(values.suppressions, values.ranking.report.leaks);
   if (status == 0)
@@ -115,6 +118,7 @@ const struct hwi_command hwi_command_report = {
                "  heapwright report -o app.json app.hwt      everything, for scripts\n"
                "  heapwright report --from 5s --to 90%       what happened between, and what was live meanwhile\n"
                "  heapwright report --at loaded              what was live when the mark 'loaded' was set\n"
+               "  heapwright report --tree --cost calls      who calls whom that allocates so often\n"
                "  heapwright report --cost temporary --by line\n"
                "                                             where blocks are freed as soon as allocated\n"
                "  heapwright report --thread 'control*' --frames all --top 0\n"

@@ -30,9 +30,11 @@ static void print_option(const struct hwi_option *option)
     hwi_line_printf(&line, "  -%c, --%s", option->letter, option->name);
   else
     hwi_line_printf(&line, "      --%s", option->name);
-  if (option->kind == HWI_OPTION_CHOICE) {
+  bool maybe = option->kind == HWI_OPTION_MAYBE;
+  if (option->kind == HWI_OPTION_CHOICE || maybe) {
     for (const char *const *choice = option->choices; *choice != NULL; choice++)
-      hwi_line_printf(&line, "%s%s", choice == option->choices ? " " : "|", *choice);
+      hwi_line_printf(&line, "%s%s", choice > option->choices ? "|" : maybe ? "[=" : " ", *choice);
+    hwi_line_puts(&line, maybe ? "]" : "");
   } else if (option->value != NULL) {
     hwi_line_printf(&line, " %s", option->value);
   }

@@ -17,9 +17,9 @@ struct parser {
   struct hwi_parsed *parsed;
 };
 
-static bool takes_value(const struct hwi_option *option)
+static bool needs_value(const struct hwi_option *option)
 {
-  return option->kind >= HWI_OPTION_TEXT;
+  return option->kind >= HWI_OPTION_TEXT && option->kind != HWI_OPTION_MAYBE;
 }
 
 enum { SPELLED_BYTES = 64 };
@@ -89,6 +89,11 @@ static int store(const struct parser *parser, const struct hwi_option *option, c
   case HWI_OPTION_SET:
     *(int *)field = option->preset;
     return 0;
+  case HWI_OPTION_MAYBE:
+    if (value != NULL)
+      return store_choice(parser, option, value, field);
+    *(int *)field = option->preset;
+    return 0;
   case HWI_OPTION_TEXT:
     *(const char **)field = value;
     return 0;
@@ -128,11 +133,20 @@ static int unknown_long(const struct parser *parser, const char *name, size_t na
                   (int)name_bytes, name, command);
 }
 
+static bool is_choice(const struct hwi_option *option, const char *word)
+{
+  for (int i = 0; word != NULL && option->choices[i] != NULL; i++) {
+    if (strcmp(option->choices[i], word) == 0)
+      return true;
+  }
+  return false;
+}
+
 /* `value` is what stands behind the '=' or the letter, or NULL. */
 static int apply(struct parser *parser, const struct hwi_option *option, bool is_short, const char *value)
 {
   char buffer[SPELLED_BYTES];
-  if (takes_value(option)) {
+  if (needs_value(option)) {
     if (value == NULL)
       value = *parser->next;
     if (value == NULL)
@@ -140,6 +154,9 @@ static int apply(struct parser *parser, const struct hwi_option *option, bool is
                       buffer, option->value != NULL ? option->value : "...");
     if (value == *parser->next)
       parser->next++;
+  } else if (option->kind == HWI_OPTION_MAYBE) {
+    if (value == NULL && is_choice(option, *parser->next))
+      value = *parser->next++;
   } else if (value != NULL) {
     return hwi_fail(parser->command->usage_status, "%s takes no value", spelled(option, is_short, buffer));
   }
@@ -181,7 +198,7 @@ static int parse_short(struct parser *parser, const char *letters)
     if (option == NULL)
       return hwi_fail(parser->command->usage_status, "%s has no option -%c; 'heapwright help %s' lists them",
                       parser->command->name, *letters, parser->command->name);
-    bool valued = takes_value(option);
+    bool valued = needs_value(option);
     int status = apply(parser, option, true, valued && letters[1] != '\0' ? letters + 1 : NULL);
     if (status != 0 || valued)
       return status;

@@ -1,6 +1,7 @@
 /* options.h - options as tables: what they are called, what they take, and where the value goes
  *
  * Spelled `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; flags take no value and short ones may be joined (-qv).
+ * A value that may be left out stands behind '='; behind a blank it is one only if it is among the choices.
  * `--` ends the options. The last of several wins, save for HWI_OPTION_TEXTS, which keeps all.
  */
 #ifndef HWI_CLI_OPTIONS_H
@@ -22,6 +23,7 @@ enum hwi_option_kind {                          /* the field in the values: */
                        HWI_OPTION_SIZE = 7,     /* uint64_t, bytes; see units.h */
                        HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see units.h */
                        HWI_OPTION_CHOICE = 9,   /* int, the index in `choices` */
+                       HWI_OPTION_MAYBE = 10,   /* the same, or `preset` for the name alone */
 };
 
 struct hwi_option {

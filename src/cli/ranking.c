@@ -1,7 +1,10 @@
 /* ranking.c - the options of commands that rank stacks, or groups of them */
 #include "cli/ranking.h"
 
+#include <string.h>
+
 #include "report/narrowing.h"
+#include "report/units.h"
 
 enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };
 const char *const hwi_frames_names[] = {"folded", "all", NULL};
@@ -23,6 +26,10 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
                                       "--cost live");
   if (report->lifetimes && report->by != HWI_BY_STACK)
     return hwi_fail(HWI_EXIT_TROUBLE, "--lifetimes shows stacks: leave --by out");
+  if (report->tree != HWI_TREE_NONE && !by_stack)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--tree needs stacks: its nodes are functions, files, lines or modules (--by)");
+  if (report->tree != HWI_TREE_NONE && report->lifetimes)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--lifetimes lists stacks: leave --tree out");
   int status = hwi_choosing_check(report);
   if (status == 0 && report->lifetimes && hwi_report_splits_stacks(report))
     return hwi_fail(
@@ -30,6 +37,21 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
         "--lifetimes is known of whole stacks, whichever thread allocated and in whichever size: leave --thread out, "
         "and --only or --ignore of threads and sizes");
   return status;
+}
+
+int hwi_ranking_share(struct hwi_ranking *ranking, const char *share)
+{
+  enum { PERCENT_MAX = 100 };
+  if (share == NULL)
+    return 0;
+  double *percent = &ranking->report.min_share;
+  if ((!hwi_percent_parse(share, percent) && strcmp(share, "0") != 0) || *percent > PERCENT_MAX)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--min-share takes a percentage such as 5%% or 0.1%%, or 0, not '%s'", share);
+  if (strcmp(share, "0") == 0)
+    *percent = 0;
+  if (ranking->report.tree == HWI_TREE_NONE)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--min-share is about a tree: say --tree, too");
+  return 0;
 }
 
 bool hwi_frames_are_all(int frames)
@@ -41,5 +63,7 @@ struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking)
 {
   struct hwi_report_options options = ranking->report;
   options.all_frames = hwi_frames_are_all(ranking->frames);
+  if (options.tree != HWI_TREE_NONE && options.by == HWI_BY_STACK)
+    options.by = HWI_BY_FUNCTION;
   return options;
 }

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "report/json_figures.h"
 #include "report/report.h"
+#include "report/tree.h"
 
 /* Part of a command's values. */
 struct hwi_ranking {
@@ -12,9 +13,9 @@ struct hwi_ranking {
   int frames;
 };
 
-#define HWI_RANKING_DEFAULTS                                                      \
-  {                                                                               \
-    .report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1 } \
+#define HWI_RANKING_DEFAULTS                                                                                          \
+  {                                                                                                                   \
+    .report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_share = HWI_MIN_SHARE_DEFAULT, .min_calls = 1 } \
   }
 
 extern const char *const hwi_frames_names[]; /* the words of --frames */
@@ -83,6 +84,27 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
 /* 0, or the exit status where the options cannot mean anything, alone or together, which is worded on stderr. */
 int hwi_choosing_check(const struct hwi_report_options *options);
 int hwi_ranking_check(const struct hwi_ranking *ranking);
+
+/* Rows of the command's table of options for a tree; `share` is a `const char *` of its values, for hwi_ranking_share. */
+/* clang-format off */
+#define HWI_TREE_OPTIONS(field, share)                                                                                 \
+  {.name = "tree",                                                                                                     \
+   .kind = HWI_OPTION_MAYBE,                                                                                           \
+   .off = offsetof(struct values, field.report.tree),                                                                  \
+   .preset = HWI_TREE_CALLERS,                                                                                         \
+   .choices = hwi_tree_names,                                                                                          \
+   .help = "as a tree: callers first, from main inwards (the default), or callees first,\n"                            \
+           "from what allocated outwards; --by says what its nodes are (default: function)"},                          \
+  {.name = "min-share",                                                                                                \
+   .kind = HWI_OPTION_TEXT,                                                                                            \
+   .off = offsetof(struct values, share),                                                                              \
+   .value = "PERCENT",                                                                                                 \
+   .help = "of a tree: sum up branches below PERCENT (default: 1%; in JSON, and with\n"                                \
+           "--top 0: none)"}
+/* clang-format on */
+
+/* Reads the value of --min-share (NULL: not given). 0, or the exit status where it cannot be. */
+int hwi_ranking_share(struct hwi_ranking *ranking, const char *share);
 
 struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking);
 

@@ -86,28 +86,6 @@ static int parse_metric(struct hwi_budget *budget, const char *name, struct hwi_
                  error);
 }
 
-/* "64", "1K..4K", "..100", "1MB..". */
-static bool parse_sizes(struct hwi_filter *filter)
-{
-  enum { SIZE_BYTES = 32 };
-  const char *dots = strstr(filter->pattern, "..");
-  filter->smallest = 0;
-  filter->largest = UINT64_MAX;
-  if (dots == NULL) {
-    bool parsed = hwi_size_parse(filter->pattern, &filter->smallest);
-    filter->largest = filter->smallest;
-    return parsed;
-  }
-  char first[SIZE_BYTES];
-  size_t bytes = (size_t)(dots - filter->pattern);
-  if (bytes >= sizeof first || (bytes == 0 && dots[2] == '\0'))
-    return false;
-  memcpy(first, filter->pattern, bytes);
-  first[bytes] = '\0';
-  return (bytes == 0 || hwi_size_parse(first, &filter->smallest)) &&
-         (dots[2] == '\0' || hwi_size_parse(dots + 2, &filter->largest)) && filter->smallest <= filter->largest;
-}
-
 /* Whether a filter begins at `text`: letters, then '='. Patterns hold commas, too: "func=f(int, int)". */
 static bool begins_filter(const char *text)
 {
@@ -133,7 +111,7 @@ static int parse_filter(struct hwi_budget *budget, char *text, struct hwi_error 
     *filter = (struct hwi_filter){.kind = (enum hwi_filter_kind)kind, .pattern = equals + 1};
     if (equals[1] == '\0')
       return wrong(budget, "has no pattern for", text, error);
-    if (kind == HWI_FILTER_SIZE && !parse_sizes(filter))
+    if (kind == HWI_FILTER_SIZE && !hwi_size_range_parse(filter->pattern, &filter->smallest, &filter->largest))
       return wrong(budget, "size takes N, N..M, N.. or ..M, not", equals + 1, error);
     if (kind >= HWI_FILTER_FROM && hwi_budget_has(budget, (enum hwi_filter_kind)kind))
       return wrong(budget, "has twice", text, error);
@@ -173,22 +151,12 @@ static bool parse_figure(const char *text, uint64_t *figure)
   return true;
 }
 
-static bool parse_percent(const char *text, double *percent)
-{
-  size_t bytes = strlen(text);
-  if (bytes < 2 || text[bytes - 1] != '%' || strspn(text, "0123456789.") != bytes - 1)
-    return false;
-  char *end;
-  *percent = strtod(text, &end);
-  return end == text + bytes - 1;
-}
-
 static int parse_limit(struct hwi_budget *budget, const char *text, struct hwi_error *error)
 {
   struct hwi_limit *limit = &budget->limit;
   bool relative = *text == '+' || *text == '-';
   limit->less = *text == '-';
-  if (relative && parse_percent(text + 1, &limit->percent)) {
+  if (relative && hwi_percent_parse(text + 1, &limit->percent)) {
     limit->kind = HWI_LIMIT_PERCENT;
     limit->percent = limit->less ? -limit->percent : limit->percent;
     return HW_OK;

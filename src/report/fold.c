@@ -84,8 +84,8 @@ static void fold_middle(struct hwi_folded *folded, uint32_t lines_max)
   folded->count = (uint32_t)(fold - folded->lines) + 2;
 }
 
-int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
-             struct hwi_error *error)
+/* Makes room for a line a frame. */
+static int begin(struct hwi_folded *folded, const struct hwi_named_frames *frames, struct hwi_error *error)
 {
   if (frames->count > folded->room) {
     struct hwi_fold_line *lines = realloc(folded->lines, frames->count * sizeof *lines);
@@ -95,15 +95,42 @@ int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, u
     folded->room = frames->count;
   }
   folded->count = 0;
+  return HW_OK;
+}
+
+int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
+             struct hwi_error *error)
+{
+  uint32_t first = 0, last = frames->count;
+  int status = begin(folded, frames, error);
+  if (status < 0)
+    return status;
   folded->joins_recursion = lines_max > 0;
   if (lines_max == 0) {
-    for (uint32_t i = 0; i < frames->count; i++)
+    for (uint32_t i = first; i < last; i++)
       add_line(folded, frames, i, 1, false);
     return HW_OK;
   }
-  uint32_t first, last;
   hwi_named_frames_trim(frames, &first, &last);
   fold_libraries(folded, frames, first, last);
   fold_middle(folded, lines_max);
+  return HW_OK;
+}
+
+int hwi_fold_chain(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
+                   struct hwi_error *error)
+{
+  int status = begin(folded, frames, error);
+  if (status < 0 || frames->count == 0)
+    return status;
+  folded->joins_recursion = false; /* each frame is a node of its own */
+  uint32_t last = frames->count - 1;
+  if (lines_max > 0)
+    fold_libraries(folded, frames, 0, last);
+  for (uint32_t i = 0; i < last && lines_max == 0; i++)
+    add_line(folded, frames, i, 1, false);
+  add_line(folded, frames, last, 1, false);
+  if (lines_max > 0)
+    fold_middle(folded, lines_max);
   return HW_OK;
 }

@@ -10,6 +10,8 @@
 
 #include "report/named_frames.h"
 
+enum { HWI_FOLD_LINES_MAX = 8 }; /* of a stack, or of a part of a tree where it does not branch */
+
 struct hwi_fold_line {
   uint32_t first, count; /* of the loaded frames */
   bool folded;           /* false: one is shown, which calls itself `count` - 1 times */
@@ -24,6 +26,10 @@ struct hwi_folded {
 /* `lines_max`: at least 3; 0: no folding at all, every frame a line. */
 int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
              struct hwi_error *error);
+/* The same for frames of a tree that follow one another without a branch, which are all of `frames`: nothing is trimmed, and the
+ * first and the last one stay. */
+int hwi_fold_chain(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
+                   struct hwi_error *error);
 void hwi_folded_release(struct hwi_folded *folded);
 
 #endif

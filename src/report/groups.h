@@ -18,7 +18,7 @@ struct hwi_group {
 
 struct hwi_groups {
   struct hwi_group *items; /* the largest self cost first, then the largest total */
-  uint32_t count, room;
+  uint32_t count;
 };
 
 /* `by`: HWI_BY_FUNCTION, HWI_BY_FILE, HWI_BY_LINE or HWI_BY_MODULE. */

@@ -51,6 +51,13 @@ void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)
   hwi_json_number(json, "live_blocks", amount->live_blocks);
 }
 
+void hwi_json_amount_of(struct hwi_json *json, const char *key, const struct hwi_amount *amount)
+{
+  hwi_json_begin_object(json, key);
+  hwi_json_amount(json, amount);
+  hwi_json_end_object(json);
+}
+
 void hwi_json_suppressions(struct hwi_json *json, const struct hwi_suppressions *suppressions)
 {
   hwi_json_begin_array(json, "suppressions");

@@ -13,6 +13,7 @@ extern const char *const hwi_cost_names[], *const hwi_by_names[];
 void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals);
 void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile); /* its trace, command and totals */
 void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount);
+void hwi_json_amount_of(struct hwi_json *json, const char *key, const struct hwi_amount *amount); /* an object */
 
 /* The array `suppressions`: each line of the list with what it matched. */
 void hwi_json_suppressions(struct hwi_json *json, const struct hwi_suppressions *suppressions);

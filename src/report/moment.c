@@ -23,13 +23,11 @@ static uint64_t offset_ns(const struct hwi_profile *profile, const struct hwi_im
 static bool find_percent(const struct hwi_profile *profile, const char *text, uint64_t *ns)
 {
   enum { PERCENT_MAX = 100 };
-  size_t bytes = strlen(text);
-  if (bytes < 2 || text[bytes - 1] != '%' || strspn(text, "0123456789.") != bytes - 1)
+  double percent;
+  if (!hwi_percent_parse(text, &percent) || percent > PERCENT_MAX)
     return false;
-  char *end;
-  double percent = strtod(text, &end);
   *ns = (uint64_t)((double)profile->duration_ns * percent / PERCENT_MAX);
-  return end == text + bytes - 1 && percent <= PERCENT_MAX;
+  return true;
 }
 
 static bool find_mark(const struct hwi_profile *profile, const char *text, uint64_t *ns,

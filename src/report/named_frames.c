@@ -54,6 +54,14 @@ static bool make_room(struct hwi_named_frames *frames, uint32_t more)
   return true;
 }
 
+bool hwi_named_frames_add(struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
+{
+  if (!make_room(frames, 1))
+    return false;
+  frames->items[frames->count++] = *frame;
+  return true;
+}
+
 int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struct hwi_error *error)
 {
   const struct hwi_profile *profile = frames->profile;

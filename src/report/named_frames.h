@@ -29,6 +29,9 @@ void hwi_named_frames_release(struct hwi_named_frames *frames);
 /* Names the frames of `stack`: `items` and `count` are then its frames, innermost first. */
 int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struct hwi_error *error);
 
+/* Adds one to `items`, for frames that come from elsewhere. False: no memory. */
+bool hwi_named_frames_add(struct hwi_named_frames *frames, const struct hwi_shown_frame *frame);
+
 /* The functions at one recorded frame, innermost first; *symbols is NULL where the recorder left frames out. */
 uint32_t hwi_named_frames_find(const struct hwi_named_frames *frames, uint32_t frame,
                                const struct hwi_symbol **symbols);

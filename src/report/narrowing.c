@@ -31,24 +31,6 @@ const char *const hwi_narrowing_kind_names[] = {"func", "file", "module", "threa
 
 /* --- rules --- */
 
-/* "N", "N..M", "N.." or "..M". */
-static bool parse_sizes(const char *text, uint64_t *from, uint64_t *to)
-{
-  enum { SIZE_BYTES = 32 };
-  const char *dots = strstr(text, "..");
-  *from = 0, *to = UINT64_MAX;
-  if (dots == NULL)
-    return hwi_size_parse(text, from) && hwi_size_parse(text, to);
-  char first[SIZE_BYTES];
-  size_t bytes = (size_t)(dots - text);
-  if (bytes >= sizeof first || (bytes == 0 && dots[2] == '\0'))
-    return false;
-  memcpy(first, text, bytes);
-  first[bytes] = '\0';
-  return (bytes == 0 || hwi_size_parse(first, from)) && (dots[2] == '\0' || hwi_size_parse(dots + 2, to)) &&
-         *from <= *to;
-}
-
 static int wrong_kind(const char *text, size_t bytes, const char *option, struct hwi_error *error)
 {
   struct hwi_suggestion suggestion;
@@ -72,7 +54,7 @@ static int parse_rule(struct hwi_narrowing_rule *rule, const char *text, bool ig
   if (kind == HWI_NARROW_KINDS || text[bytes] != '=' || text[bytes + 1] == '\0')
     return wrong_kind(text, bytes, option, error);
   *rule = (struct hwi_narrowing_rule){.kind = (uint8_t)kind, .ignores = ignores, .pattern = text + bytes + 1};
-  if (kind == HWI_NARROW_SIZE && !parse_sizes(rule->pattern, &rule->from, &rule->to))
+  if (kind == HWI_NARROW_SIZE && !hwi_size_range_parse(rule->pattern, &rule->from, &rule->to))
     return hwi_error_set(error, HW_ERR_USAGE, "%s size= takes a size or a range, such as 64, 1K..4K or 1MB.., not '%s'",
                          option, rule->pattern);
   return HW_OK;

@@ -33,11 +33,21 @@ enum hwi_by {
   HWI_BY_SIZE,
 };
 
-#define HWI_TOP_DEFAULT UINT64_MAX /* ten in text, all in JSON */
+/* How the stacks are shown as a tree. */
+enum hwi_tree_order {
+  HWI_TREE_NONE = 0,
+  HWI_TREE_CALLERS, /* from the outermost frames inwards */
+  HWI_TREE_CALLEES, /* from what allocated outwards */
+};
+
+#define HWI_TOP_DEFAULT UINT64_MAX /* ten in text, all in JSON; all of a tree's branches */
+#define HWI_MIN_SHARE_DEFAULT (-1) /* 1 % in text, unless `top` is 0; none in JSON */
 
 struct hwi_report_options {
   int cost, by;                  /* enum hwi_cost, enum hwi_by */
-  uint64_t top;                  /* rows; 0: all */
+  uint64_t top;                  /* rows; 0: all. Of a tree: branches of each node */
+  int tree;                      /* enum hwi_tree_order */
+  double min_share;              /* percent: branches of a tree below that are summed up; HWI_MIN_SHARE_DEFAULT */
   uint64_t min_calls;            /* stacks with fewer calls are left out */
   const char *thread;            /* short for one more of `only`: "thread=..."; NULL: none */
   struct hwi_texts only, ignore; /* "KIND=PATTERN": see narrowing.h */

@@ -4,11 +4,12 @@
 
 #include "report/evidence.h"
 #include "report/findings.h"
-#include "report/groups.h"
 #include "report/json.h"
 #include "report/json_figures.h"
 #include "report/json_frames.h"
+#include "report/json_groups.h"
 #include "report/json_growing.h"
+#include "report/json_tree.h"
 #include "report/lifetimes.h"
 #include "report/linked_in.h"
 #include "report/report.h"
@@ -314,12 +315,6 @@ static void write_threads(struct writer *writer)
 
 /* --- rankings --- */
 
-static uint64_t rows_of(const struct writer *writer, uint64_t count)
-{
-  uint64_t top = writer->report->options.top;
-  return top == HWI_TOP_DEFAULT || top == 0 || top > count ? count : top;
-}
-
 /* What is not known of a part of a stack's blocks. */
 static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_stack *stack)
 {
@@ -366,52 +361,11 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
     hwi_json_findings(json, writer->profile, &frames);
   hwi_json_number(json, "stacks", writer->selection.stack_count);
   hwi_json_begin_array(json, "top");
-  uint64_t rows = rows_of(writer, writer->selection.stack_count);
+  uint64_t rows = hwi_json_rows(&writer->report->options, writer->selection.stack_count);
   for (uint64_t row = 0; row < rows; row++)
     write_stack(writer, &frames, writer->selection.stacks[row]);
   hwi_json_end_array(json);
   hwi_json_frames_release(&frames);
-  return HW_OK;
-}
-
-static void write_group(struct writer *writer, const struct hwi_group *group)
-{
-  struct hwi_json *json = &writer->json;
-  enum hwi_by by = (enum hwi_by)writer->report->options.by;
-  const struct hwi_symbol *symbol = group->symbol;
-  hwi_json_begin_object(json, NULL);
-  if (by == HWI_BY_FUNCTION || by == HWI_BY_LINE)
-    hwi_json_text(json, "function", symbol != NULL ? symbol->function : NULL);
-  if (by != HWI_BY_MODULE)
-    hwi_json_text(json, "file", symbol != NULL ? symbol->file : NULL);
-  if (by == HWI_BY_LINE && symbol != NULL && symbol->line > 0)
-    hwi_json_number(json, "line", symbol->line);
-  hwi_json_text(json, "module", group->module != 0 ? hwi_module_path(writer->profile, group->module) : NULL);
-  hwi_json_begin_object(json, "self");
-  hwi_json_amount(json, &group->self);
-  hwi_json_end_object(json);
-  hwi_json_begin_object(json, "total");
-  hwi_json_amount(json, &group->total);
-  hwi_json_end_object(json);
-  hwi_json_end_object(json);
-}
-
-static int write_groups(struct writer *writer, struct hwi_error *error)
-{
-  static const char *const keys[] = {"", "by_function", "by_file", "by_line", "by_module"};
-  enum hwi_by by = (enum hwi_by)writer->report->options.by;
-  if (by == HWI_BY_STACK || by == HWI_BY_THREAD || by == HWI_BY_SIZE)
-    return HW_OK; /* these are in every report */
-  struct hwi_groups groups;
-  int status = hwi_groups_init(&groups, writer->report, &writer->selection, &writer->frames, error);
-  if (status < 0)
-    return status;
-  hwi_json_begin_array(&writer->json, keys[by]);
-  uint64_t rows = rows_of(writer, groups.count);
-  for (uint64_t row = 0; row < rows; row++)
-    write_group(writer, &groups.items[row]);
-  hwi_json_end_array(&writer->json);
-  hwi_groups_release(&groups);
   return HW_OK;
 }
 
@@ -433,9 +387,7 @@ static void write_filter(struct writer *writer)
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
-  hwi_json_begin_object(json, "selected");
-  hwi_json_amount(json, &writer->selection.all);
-  hwi_json_end_object(json);
+  hwi_json_amount_of(json, "selected", &writer->selection.all);
 }
 
 static void write_question(struct writer *writer)
@@ -469,7 +421,9 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   write_timeline(json, writer->profile);
   write_threads(writer);
   write_modules(json, writer->profile);
-  int status = write_groups(writer, error);
+  int status = writer->report->options.tree != HWI_TREE_NONE
+                   ? hwi_json_tree(json, writer->report, &writer->selection, &writer->frames, error)
+                   : hwi_json_groups(json, writer->report, &writer->selection, &writer->frames, error);
   if (status == HW_OK)
     status = write_stacks(writer, error);
   hwi_json_end_object(json);

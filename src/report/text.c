@@ -104,6 +104,13 @@ void hwi_text_heading(struct hwi_text *text, const char *heading, const char *op
   hwi_text_end(text, HWI_BOLD);
 }
 
+void hwi_text_cost_words(struct hwi_line *line, const struct hwi_text *text)
+{
+  static const char *const words[] = {" at ", " by what is live at ", " by allocations", " by bytes allocated",
+                                      " by temporary allocations"};
+  hwi_line_printf(line, "%s%s", words[text->cost], hwi_text_cost_name(text).text);
+}
+
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection)
 {
   hwi_text_filter(text, selection);
@@ -210,6 +217,8 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
     hwi_text_lifetimes(text, selection, frames);
     return HW_OK;
   }
+  if (text->report->options.tree != HWI_TREE_NONE)
+    return hwi_text_tree(text, selection, frames, error);
   switch ((enum hwi_by)text->report->options.by) {
   case HWI_BY_STACK:
     return hwi_text_stacks(text, selection, frames, error);

@@ -46,6 +46,8 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
                     struct hwi_error *error);
 int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error);
+int hwi_text_tree(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
+                  struct hwi_error *error);
 /* What a group is called, by options.by, and what stands beside it: a function's module, a line's function. */
 void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
                          size_t cells);
@@ -72,6 +74,12 @@ struct hwi_number hwi_text_cost_name(const struct hwi_text *text); /* whichever 
 
 /* The heading of a ranking, with the option that changes it on the right where there is room. */
 void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option);
+
+/* What a ranking or tree is of, behind its noun: " at the peak", " by allocations". */
+void hwi_text_cost_words(struct hwi_line *line, const struct hwi_text *text);
+
+/* Below a ranking: the stacks that --min-calls left out. */
+void hwi_text_few_calls(struct hwi_text *text, const struct hwi_selection *selection);
 
 /* Below a heading: what the ranking is narrowed to, and what was left out of it. */
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection);

@@ -12,7 +12,6 @@ enum {
   PLACE_MAX_WIDE = 48,
   MODULE_MAX = 30,
   FUNCTION_MIN = 20,
-  LINES_MAX = 8, /* a stack, folded */
 };
 
 /* --- the three parts of a frame --- */
@@ -136,13 +135,11 @@ static void add_library(struct hwi_line *line, const char *path)
   hwi_line_release(&name);
 }
 
-static void print_fold(struct hwi_text_frames *printer, const struct hwi_fold_line *fold)
+void hwi_text_frames_fold(struct hwi_line *line, const struct hwi_text *text, const struct hwi_named_frames *frames,
+                          const struct hwi_fold_line *fold)
 {
   enum { NAMED_MAX = 3 };
-  struct hwi_line *line = &printer->text->line;
-  const struct hwi_named_frames *frames = printer->frames;
-  hwi_line_repeat(line, " ", HWI_FRAMES_INDENT);
-  hwi_line_printf(line, "%s %s frames of ", hwi_style_ellipsis(printer->text->style), hwi_count_text(fold->count).text);
+  hwi_line_printf(line, "%s %s frames of ", hwi_style_ellipsis(text->style), hwi_count_text(fold->count).text);
   uint32_t named[NAMED_MAX], named_count = 0;
   for (uint32_t i = fold->first; i < fold->first + fold->count; i++) {
     bool known = frames->items[i].symbol == NULL;
@@ -161,6 +158,13 @@ static void print_fold(struct hwi_text_frames *printer, const struct hwi_fold_li
     else
       add_library(line, hwi_module_path(frames->profile, frames->items[i].module));
   }
+}
+
+static void print_fold(struct hwi_text_frames *printer, const struct hwi_fold_line *fold)
+{
+  struct hwi_line *line = &printer->text->line;
+  hwi_line_repeat(line, " ", HWI_FRAMES_INDENT);
+  hwi_text_frames_fold(line, printer->text, printer->frames, fold);
   if (!printer->hint_given) {
     hwi_line_pad(line, HWI_FRAMES_INDENT + printer->columns.function + GAP_CELLS);
     hwi_line_puts(line, "(--frames all)");
@@ -186,7 +190,8 @@ static int load(struct hwi_text_frames *printer, uint32_t stack, struct hwi_erro
   int status = hwi_named_frames_load(printer->frames, stack, error);
   if (status < 0)
     return status;
-  return hwi_fold(&printer->folded, printer->frames, printer->text->report->options.all_frames ? 0 : LINES_MAX, error);
+  return hwi_fold(&printer->folded, printer->frames, printer->text->report->options.all_frames ? 0 : HWI_FOLD_LINES_MAX,
+                  error);
 }
 
 static size_t larger(size_t a, size_t b)

@@ -31,6 +31,10 @@ int hwi_text_frames_measure(struct hwi_text_frames *printer, uint32_t stack, str
 /* Narrows them to the width of the text; functions take what is left. */
 void hwi_text_frames_fit(struct hwi_text_frames *printer);
 
+/* Adds "... 9 frames of librclcpp": what a fold of `frames` stands for. */
+void hwi_text_frames_fold(struct hwi_line *line, const struct hwi_text *text, const struct hwi_named_frames *frames,
+                          const struct hwi_fold_line *fold);
+
 int hwi_text_frames_print(struct hwi_text_frames *printer, uint32_t stack, struct hwi_error *error);
 
 #endif

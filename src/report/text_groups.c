@@ -168,8 +168,6 @@ int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection
                     struct hwi_error *error)
 {
   static const char *const names[] = {"", "Functions", "Source files", "Source lines", "Modules"};
-  static const char *const costs[] = {"at ", "by what is live at ", "by allocations", "by bytes allocated",
-                                      "by temporary allocations"};
   struct table table = {.text = text, .by = (enum hwi_by)text->report->options.by};
   table.all = hwi_amount_cost(&selection->all, text->cost);
   struct hwi_groups groups;
@@ -183,7 +181,8 @@ int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection
   uint64_t rows = hwi_text_rows(text, count);
   measure(&table, &groups, rows);
   struct hwi_line heading = {0};
-  hwi_line_printf(&heading, "%s %s%s", names[table.by], costs[text->cost], hwi_text_cost_name(text).text);
+  hwi_line_puts(&heading, names[table.by]);
+  hwi_text_cost_words(&heading, text);
   hwi_text_heading(text, hwi_line_text(&heading), "[--by stack|function|file|line|module|thread|size]");
   hwi_line_release(&heading);
   hwi_text_narrowing(text, selection);

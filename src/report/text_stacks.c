@@ -114,6 +114,12 @@ static void print_rest(struct hwi_text *text, const struct rest *rest, const cha
   hwi_text_end(text, HWI_PLAIN);
 }
 
+void hwi_text_few_calls(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  print_rest(text, &(struct rest){&selection->few_calls, &selection->all, selection->few_calls_count}, "stack",
+             " with fewer calls (--min-calls)");
+}
+
 static void print_heading(struct hwi_text *text, const struct hwi_selection *selection)
 {
   static const char *const headings[] = {"Top stacks at ", "Top stacks of what is live at ",
@@ -153,8 +159,7 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
     hwi_amount_add(&shown, &selection->amounts[selection->stacks[row]]);
   hwi_amount_subtract(&rest, &shown);
   print_rest(text, &(struct rest){&rest, &selection->all, count - rows}, "more stack", " (--top 0)");
-  print_rest(text, &(struct rest){&selection->few_calls, &selection->all, selection->few_calls_count}, "stack",
-             " with fewer calls (--min-calls)");
+  hwi_text_few_calls(text, selection);
   if (count == 0) {
     hwi_line_puts(&text->line, "      none");
     hwi_text_end(text, HWI_PLAIN);

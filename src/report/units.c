@@ -1,4 +1,4 @@
-/* units.c - sizes and durations as users write them */
+/* units.c - sizes, durations and percentages as users write them */
 #include "report/units.h"
 
 #include <ctype.h>
@@ -67,4 +67,31 @@ bool hwi_duration_parse(const char *text, uint64_t *ns)
     return true;
   }
   return false;
+}
+
+bool hwi_percent_parse(const char *text, double *percent)
+{
+  size_t bytes = strlen(text);
+  if (bytes < 2 || text[bytes - 1] != '%' || strspn(text, "0123456789.") != bytes - 1)
+    return false;
+  char *end;
+  *percent = strtod(text, &end);
+  return end == text + bytes - 1;
+}
+
+bool hwi_size_range_parse(const char *text, uint64_t *from, uint64_t *to)
+{
+  enum { SIZE_BYTES = 32 };
+  const char *dots = strstr(text, "..");
+  *from = 0, *to = UINT64_MAX;
+  if (dots == NULL)
+    return hwi_size_parse(text, from) && hwi_size_parse(text, to);
+  char first[SIZE_BYTES];
+  size_t bytes = (size_t)(dots - text);
+  if (bytes >= sizeof first || (bytes == 0 && dots[2] == '\0'))
+    return false;
+  memcpy(first, text, bytes);
+  first[bytes] = '\0';
+  return (bytes == 0 || hwi_size_parse(first, from)) && (dots[2] == '\0' || hwi_size_parse(dots + 2, to)) &&
+         *from <= *to;
 }

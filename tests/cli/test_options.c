@@ -13,7 +13,7 @@
 
 struct values {
   bool verbose, children;
-  int format, cost;
+  int format, cost, order;
   const char *output;
   struct hwi_texts environment;
   uint64_t top, size, duration;
@@ -27,6 +27,7 @@ static const struct hwi_option options[] = {
     {.name = "no-children", .kind = HWI_OPTION_OFF, .off = offsetof(struct values, children)},
     {.name = "json", .letter = 'j', .kind = HWI_OPTION_SET, .preset = 7, .off = offsetof(struct values, format)},
     {.name = "cost", .kind = HWI_OPTION_CHOICE, .choices = costs, .off = offsetof(struct values, cost)},
+    {.name = "order", .kind = HWI_OPTION_MAYBE, .choices = costs, .preset = 5, .off = offsetof(struct values, order)},
     {.name = "output", .letter = 'o', .kind = HWI_OPTION_TEXT, .off = offsetof(struct values, output), .value = "FILE"},
     {.name = "env", .kind = HWI_OPTION_TEXTS, .off = offsetof(struct values, environment), .value = "NAME=VALUE"},
     {.name = "top", .letter = 'n', .kind = HWI_OPTION_COUNT, .off = offsetof(struct values, top), .value = "N"},
@@ -95,6 +96,19 @@ static void every_kind_stores_its_field(void **state)
   assert_string_equal(values->environment.items[1], "B=2");
   assert_int_equal(values->size, 2000000);
   assert_int_equal(values->duration, 200000000);
+}
+
+static void a_value_may_be_left_out(void **state)
+{
+  (void)state;
+  assert_int_equal(parse(false, WORDS("--order"))->order, 5);
+  assert_int_equal(parse(false, WORDS("--order=live"))->order, 1);
+  assert_int_equal(parse(false, WORDS("--order", "live"))->order, 1);
+  assert_int_equal(parsed.word_count, 0);
+  assert_int_equal(parse(false, WORDS("--order", "lively"))->order, 5);
+  assert_int_equal(parsed.word_count, 1); /* a trace may be called so */
+  assert_int_equal(parse(false, WORDS("--order", "--", "live"))->order, 5);
+  assert_int_equal(parsed.word_count, 1);
 }
 
 static void the_last_of_several_wins(void **state)
@@ -175,6 +189,8 @@ static void wrong_usage_says_what_and_what_to_do(void **state)
   assert_string_equal(complaint(WORDS("--verbose=1")), "heapwright: --verbose takes no value\n");
   assert_string_equal(complaint(WORDS("--cost", "pek")),
                       "heapwright: --cost takes one of peak, live, not 'pek'; did you mean 'peak'?\n");
+  assert_string_equal(complaint(WORDS("--order=liv")),
+                      "heapwright: --order takes one of peak, live, not 'liv'; did you mean 'live'?\n");
   assert_string_equal(complaint(WORDS("--max-size=9Q")),
                       "heapwright: --max-size takes a size such as 4096, 64K, 512MiB or 2GB, not '9Q'\n");
   assert_string_equal(complaint(WORDS("--duration=soon")),
@@ -227,6 +243,7 @@ int main(void)
       cmocka_unit_test(defaults_stay_without_options),
       cmocka_unit_test(every_spelling_gives_the_value),
       cmocka_unit_test(every_kind_stores_its_field),
+      cmocka_unit_test(a_value_may_be_left_out),
       cmocka_unit_test(the_last_of_several_wins),
       cmocka_unit_test(words_and_options_may_be_mixed),
       cmocka_unit_test(a_command_keeps_its_own_options),

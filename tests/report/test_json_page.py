@@ -6,7 +6,8 @@ import re
 
 ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = "#include <stdlib.h>\nint main(void) { void *volatile block = malloc(100); (void)block; return 0; }"
-QUESTIONS = [[], ["--leaks"], ["--from", "0s"], ["--at", "peak"], ["--only", "func=nothing"], ["--thread", "*"]] + [
+QUESTIONS = [[], ["--leaks"], ["--from", "0s"], ["--at", "peak"], ["--only", "func=nothing"], ["--thread", "*"],
+             ["--tree"], ["--tree", "--top", "1"]] + [
     ["--by", by] for by in ("function", "file", "line", "module")
 ]
 VALUES_BY_KIND = {"lifetimes", "findings", "suppressions"}  # what is within is named in docs/questions.md

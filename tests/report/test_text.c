@@ -111,6 +111,27 @@ static void groups(void **state)
   }
 }
 
+static void trees(void **state)
+{
+  (void)state;
+  report.options.by = HWI_BY_FUNCTION;
+  report.options.min_share = HWI_MIN_SHARE_DEFAULT;
+  report.options.tree = HWI_TREE_CALLERS;
+  style.columns = 80;
+  assert_looks_like("tree-80");
+  style.columns = 200;
+  assert_looks_like("tree-200");
+  style.columns = 100;
+  style.utf8 = false;
+  report.options.tree = HWI_TREE_CALLEES;
+  assert_looks_like("tree-callees-ascii");
+  style.utf8 = true;
+  report.options.all_frames = true;
+  report.options.top = 2;
+  report.options.cost = HWI_COST_CALLS;
+  assert_looks_like("tree-all-frames");
+}
+
 static void costs(void **state)
 {
   static const char *const names[] = {"cost-peak", "cost-live", "cost-calls", "cost-bytes", "cost-temporary"};
@@ -222,12 +243,8 @@ static void nothing_stands_out_when_nothing_does(void **state)
   free(text);
 }
 
-/* Names from a trace cannot drive the terminal, and no line is wider than asked for. */
-static void every_line_fits_and_is_clean(void **state)
+static void assert_fits(void)
 {
-  (void)state;
-  report.options.top = 0;
-  report.options.cost = HWI_COST_BYTES;
   for (style.columns = 80; style.columns <= 240; style.columns += 7) {
     char *text = print();
     for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
@@ -236,6 +253,21 @@ static void every_line_fits_and_is_clean(void **state)
       assert_null(strchr(line, '\033'));
     }
     free(text);
+  }
+}
+
+/* Names from a trace cannot drive the terminal, and no line is wider than asked for. */
+static void every_line_fits_and_is_clean(void **state)
+{
+  (void)state;
+  report.options.top = 0;
+  report.options.cost = HWI_COST_BYTES;
+  assert_fits();
+  report.options.by = HWI_BY_LINE;
+  for (int shape = 0; shape < 4; shape++) {
+    report.options.tree = shape & 1 ? HWI_TREE_CALLERS : HWI_TREE_CALLEES;
+    report.options.all_frames = shape & 2;
+    assert_fits();
   }
 }
 
@@ -249,7 +281,11 @@ static void nothing_at_all(void **state)
     report.options.by = by;
     free(print());
   }
+  report.options.by = HWI_BY_FUNCTION;
+  report.options.tree = HWI_TREE_CALLERS;
+  free(print());
   report.options.by = HWI_BY_STACK;
+  report.options.tree = HWI_TREE_NONE;
   assert_looks_like("nothing");
 }
 
@@ -261,6 +297,7 @@ int main(void)
       cmocka_unit_test_setup(all_frames, begin),
       cmocka_unit_test_setup(leaks, begin),
       cmocka_unit_test_setup(groups, begin),
+      cmocka_unit_test_setup(trees, begin),
       cmocka_unit_test_setup(costs, begin),
       cmocka_unit_test_setup(one_thread, begin),
       cmocka_unit_test_setup(lifetimes, begin),
