@@ -1,0 +1,174 @@
+/* begin.h - the start of an allocator, its threads and its forks: what has to happen before a call may reach the user's
+ * functions
+ *
+ * Part of allocator.h. The first call of any entry point runs `init`. Until that has returned, calls from within it,
+ * and calls that come before the loader has relocated this library (from an ifunc resolver of another one), are served
+ * from a buffer in .bss whose mark only rises. Once all is begun, what is left of this is one load and a branch a call,
+ * and a compare of the address in free.
+ */
+#ifndef HEAPWRIGHT_DETAIL_BEGIN_H
+#define HEAPWRIGHT_DETAIL_BEGIN_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heapwright/detail/entries.h"
+
+#define HW_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define HW_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define HW_COLD static __attribute__((noinline))
+#define HW_THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+
+/* --- blocks for the time before --- */
+
+enum { HW_BOOT_BYTES = 64 << 10, HW_BOOT_ALIGN = 16 };
+
+static unsigned char hw_boot_buffer[HW_BOOT_BYTES] __attribute__((aligned(HW_BOOT_ALIGN)));
+static size_t hw_boot_used;
+
+HW_OPERATION bool hw_boot_owns(const void *block)
+{
+  return (uintptr_t)block - (uintptr_t)hw_boot_buffer < HW_BOOT_BYTES;
+}
+
+static size_t hw_boot_size(const void *block)
+{
+  size_t size;
+  memcpy(&size, (const unsigned char *)block - HW_BOOT_ALIGN, sizeof size);
+  return size;
+}
+
+/* A zeroed block. Its size stands in the HW_BOOT_ALIGN bytes before it. `size` and `align` as hw_allocator's alloc has
+ * them. */
+HW_COLD void *hw_boot_alloc(size_t size, size_t align)
+{
+  size_t used = __atomic_load_n(&hw_boot_used, __ATOMIC_RELAXED), start;
+  if (align < HW_BOOT_ALIGN)
+    align = HW_BOOT_ALIGN;
+  do {
+    uintptr_t base = (uintptr_t)hw_boot_buffer;
+    start = (size_t)(((base + used + HW_BOOT_ALIGN + align - 1) & ~(uintptr_t)(align - 1)) - base);
+    if (start >= HW_BOOT_BYTES || size > HW_BOOT_BYTES - start)
+      return NULL;
+  } while (!__atomic_compare_exchange_n(&hw_boot_used, &used, start + size, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  memcpy(hw_boot_buffer + start - HW_BOOT_ALIGN, &size, sizeof size);
+  return hw_boot_buffer + start;
+}
+
+/* --- the beginning --- */
+
+enum { HW_NOT_BEGUN = 0, HW_BEGINNING, HW_BEGUN };
+
+/* How often the destructors of a thread's keys are run at least; glibc and musl do not go on any longer. */
+enum { HW_THREAD_END_ROUNDS = 4 };
+
+static unsigned char hw_begin_state;
+HW_THREAD_LOCAL bool hw_is_in_init;      /* this thread runs `init` */
+HW_THREAD_LOCAL bool hw_thread_is_known; /* thread_init was called on it, or is running */
+static pthread_key_t hw_thread_key;
+
+static void *volatile hw_relocated = (void *)&hw_relocated; /* 0 or an offset before the loader has been here */
+
+HW_OPERATION bool hw_has_thread_hooks(void)
+{
+  return hw_given.thread_init || hw_given.thread_exit;
+}
+
+static void hw_after_fork_in_parent(void)
+{
+  if (hw_given.after_fork)
+    hw_given.after_fork(false);
+}
+
+static void hw_after_fork_in_child(void)
+{
+  if (hw_given.after_fork)
+    hw_given.after_fork(true);
+}
+
+/* Destructors of other keys may allocate: ours asks for another round until there is none. `round` counts from 1. */
+static void hw_thread_ends(void *round)
+{
+  uintptr_t next = (uintptr_t)round + 1;
+  if (next > HW_THREAD_END_ROUNDS || pthread_setspecific(hw_thread_key, (void *)next) != 0)
+    hw_given.thread_exit();
+}
+
+/* Handlers of pthread_atfork that are registered first run last before a fork and first behind it: ours come with the
+ * first call, or, where nothing has allocated yet, with this library's constructor. */
+static void hw_begin_process(void)
+{
+  if (hw_given.init)
+    hw_given.init();
+  if (hw_given.thread_exit)
+    pthread_key_create(&hw_thread_key, hw_thread_ends);
+  if (hw_given.before_fork || hw_given.after_fork)
+    pthread_atfork(hw_given.before_fork, hw_after_fork_in_parent, hw_after_fork_in_child);
+}
+
+static void hw_begin_thread(void)
+{
+  hw_thread_is_known = true;
+  if (hw_given.thread_init)
+    hw_given.thread_init();
+  if (hw_given.thread_exit)
+    pthread_setspecific(hw_thread_key, (void *)1);
+}
+
+/* False: the call is to be served by hw_boot_alloc. */
+HW_COLD bool hw_begin(void)
+{
+  if (hw_relocated != (void *)&hw_relocated || hw_is_in_init)
+    return false;
+  unsigned char state = HW_NOT_BEGUN;
+  if (__atomic_compare_exchange_n(&hw_begin_state, &state, (unsigned char)HW_BEGINNING, false, __ATOMIC_ACQUIRE,
+                                  __ATOMIC_ACQUIRE)) {
+    hw_is_in_init = true;
+    hw_begin_process();
+    hw_is_in_init = false;
+    __atomic_store_n(&hw_begin_state, (unsigned char)HW_BEGUN, __ATOMIC_RELEASE);
+  }
+  while (__atomic_load_n(&hw_begin_state, __ATOMIC_ACQUIRE) != HW_BEGUN)
+    sched_yield(); /* another thread runs `init` */
+  if (hw_has_thread_hooks() && !hw_thread_is_known)
+    hw_begin_thread();
+  return true;
+}
+
+/* Whether the user's functions may be called. Thread-local storage only means something once the library is relocated.
+ * */
+HW_OPERATION bool hw_is_begun(void)
+{
+  bool is_begun = __atomic_load_n(&hw_begin_state, __ATOMIC_ACQUIRE) == HW_BEGUN;
+  return HW_LIKELY(is_begun && (!hw_has_thread_hooks() || hw_thread_is_known)) || hw_begin();
+}
+
+__attribute__((constructor)) static void hw_begin_at_load(void)
+{
+  hw_is_begun();
+}
+
+/* --- the environment --- */
+
+extern char **hw_libc_environ __asm__("environ");
+extern void *hw_stack_end __asm__("__libc_stack_end")
+    __attribute__((weak)); /* glibc: argc, argv, NULL, environment, NULL */
+
+static __attribute__((unused)) const char *hw_allocator_getenv(const char *name)
+{
+  char **at = hw_libc_environ;
+  if (!at && &hw_stack_end) {
+    uintptr_t *argc = (uintptr_t *)hw_stack_end;
+    at = (char **)(argc + 1) + *argc + 1;
+  }
+  size_t bytes = strlen(name);
+  for (; at && *at; at++)
+    if (!strncmp(*at, name, bytes) && (*at)[bytes] == '=')
+      return *at + bytes + 1;
+  return NULL;
+}
+
+#endif

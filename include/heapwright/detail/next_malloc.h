@@ -1,0 +1,66 @@
+/* next_malloc.h - blocks of another malloc, which an allocator with `owns` has told from its own
+ *
+ * Part of allocator.h. They go to the next malloc in the search order, which is libc's in nearly every program. It is
+ * looked up when the first such block comes; dlsym may allocate, from us.
+ */
+#ifndef HEAPWRIGHT_DETAIL_NEXT_MALLOC_H
+#define HEAPWRIGHT_DETAIL_NEXT_MALLOC_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "heapwright/detail/begin.h"
+
+#define HW_DLSYM_NEXT ((void *)-1L) /* RTLD_NEXT, which <dlfcn.h> has only with _GNU_SOURCE */
+
+enum hw_next { HW_NEXT_FREE, HW_NEXT_REALLOC, HW_NEXT_USABLE_SIZE, HW_NEXT_COUNT };
+
+static const char hw_next_names[HW_NEXT_COUNT][24] = {"free", "realloc", "malloc_usable_size"};
+HW_THREAD_LOCAL bool
+    hw_is_looking; /* this thread looks one up: a foreign block that comes meanwhile stays where it is */
+
+/* The next library's function of this kind; NULL where there is none, which is reported with the block. */
+HW_COLD void *hw_next_find(enum hw_next kind, const void *block)
+{
+  static void *found[HW_NEXT_COUNT];
+  void *function = __atomic_load_n(&found[kind], __ATOMIC_RELAXED);
+  if (function || hw_is_looking)
+    return function;
+  hw_is_looking = true;
+  function = dlsym(HW_DLSYM_NEXT, hw_next_names[kind]);
+  hw_is_looking = false;
+  __atomic_store_n(&found[kind], function, __ATOMIC_RELAXED);
+  if (function)
+    return function;
+  char line[128];
+  int bytes =
+      snprintf(line, sizeof line, "heapwright: %s(%p): the block is not this allocator's, and there is no other\n",
+               hw_next_names[kind], block);
+  if (write(STDERR_FILENO, line, (size_t)bytes) < 0)
+    return NULL; /* nobody can be told */
+  return NULL;
+}
+
+HW_COLD void hw_next_free(void *block)
+{
+  void *function = hw_next_find(HW_NEXT_FREE, block);
+  if (function)
+    (__extension__(void (*)(void *)) function)(block);
+}
+
+/* NULL: it is as it was. */
+HW_COLD void *hw_next_realloc(void *block, size_t size)
+{
+  void *function = hw_next_find(HW_NEXT_REALLOC, block);
+  return function ? (__extension__(void *(*)(void *, size_t)) function)(block, size) : NULL;
+}
+
+HW_COLD size_t hw_next_usable_size(void *block)
+{
+  void *function = hw_next_find(HW_NEXT_USABLE_SIZE, block);
+  return function ? (__extension__(size_t(*)(void *)) function)(block) : 0;
+}
+
+#endif

@@ -1,0 +1,21 @@
+"""conftest.py - allocators and programs, each built once in a session"""
+
+from functools import cache
+
+import pytest
+
+from allocators_library import build_allocator, build_program
+
+
+@pytest.fixture(scope="session")
+def allocators(tmp_path_factory):
+    """allocators(source, *flags): the library. `source` may be the text of a C file."""
+    folder = tmp_path_factory.mktemp("allocators")
+    return cache(lambda source, *flags: build_allocator(folder, source, *flags))
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory):
+    """programs(source, *flags, name=None): a program or library."""
+    folder = tmp_path_factory.mktemp("programs")
+    return cache(lambda source, *flags, name=None: build_program(folder, source, *flags, name=name))
