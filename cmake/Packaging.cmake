@@ -1,0 +1,11 @@
+# What a user's own build finds: the headers, heapwright.pc for pkg-config, and the CMake package.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heapwright DESTINATION include FILES_MATCHING PATTERN "*.h")
+
+configure_file(${CMAKE_SOURCE_DIR}/cmake/heapwright.pc.in ${CMAKE_BINARY_DIR}/packaging/heapwright.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/packaging/heapwright.pc DESTINATION lib/pkgconfig)
+
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/heapwright-config.cmake ${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake
+  DESTINATION lib/cmake/heapwright)

@@ -1,0 +1,58 @@
+"""An installed heapwright builds allocators outside of its tree: with one command, and with CMake."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples/allocators"
+
+
+@pytest.fixture(scope="module")
+def installed(build, tmp_path_factory):
+    """Moved after its installation: nothing in it may know where it was meant to be."""
+    place = tmp_path_factory.mktemp("installed")
+    subprocess.run(["cmake", "--install", build, "--prefix", "/opt/heapwright"], check=True, capture_output=True,
+                   env={"DESTDIR": str(place), "PATH": "/usr/bin:/bin"})
+    return Path(shutil.move(place / "opt/heapwright", place / "elsewhere"))
+
+
+def run(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check_serves(library):
+    assert run(["/bin/sh", "-c", "echo $((6 * 7))"], env={"LD_PRELOAD": str(library), "PATH": "/usr/bin:/bin"}) == "42\n"
+    assert " T malloc\n" in run(["nm", "-D", "--defined-only", library])
+
+
+def test_one_command(installed, tmp_path):
+    """The one of the README and of docs/allocators.md."""
+    shutil.copy(EXAMPLES / "bump.c", tmp_path / "mine.c")
+    run(["/bin/sh", "-c", "cc -O2 -shared -fPIC mine.c -o libmine.so $(pkg-config --cflags --libs heapwright)"], cwd=tmp_path,
+        env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
+    check_serves(tmp_path / "libmine.so")
+
+
+def test_version_of_the_package(installed):
+    version = run(["pkg-config", "--modversion", "heapwright"], env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
+    assert run([installed / "bin/heapwright", "--version"]) == f"heapwright {version}"
+
+
+def test_cmake(installed, tmp_path):
+    """The examples' own project, and a subproject that looks for the package again."""
+    shutil.copytree(EXAMPLES, tmp_path / "project")
+    (tmp_path / "project/below").mkdir()
+    (tmp_path / "project/below/CMakeLists.txt").write_text("find_package(heapwright REQUIRED)\nheapwright_add_allocator(again ../bump.c)\n")
+    with open(tmp_path / "project/CMakeLists.txt", "a") as file:
+        file.write("add_subdirectory(below)\n")
+    run(["cmake", "-S", "project", "-B", "built", f"-DCMAKE_PREFIX_PATH={installed}"], cwd=tmp_path)
+    run(["cmake", "--build", "built"], cwd=tmp_path)
+    for name in ("bump", "guard", "counting", "below/again"):
+        check_serves(tmp_path / "built" / Path(name).parent / f"lib{Path(name).name}.so")
+    listed = run(["ctest", "--test-dir", "built", "-N"], cwd=tmp_path)
+    assert "bump.conformance" in listed and "guard.conformance" in listed and "counting.conformance" in listed
