@@ -75,10 +75,11 @@ static int add_notes(struct hwi_verdict *verdict, struct hwi_error *error)
   static const char *const nouns[] = {"function", "source file", "module", "thread"};
   const struct hwi_frame_filter *filter = &verdict->measure->filter;
   for (size_t i = 0; i < verdict->budget->filter_count; i++) {
-    if (filter->matched[i])
+    if (filter->patterns[i].matched)
       continue;
     const struct hwi_filter *asked = &verdict->budget->filters[i];
-    const char *nearest = filter->nearest[i];
+    const struct hwi_line *line = &filter->patterns[i].nearest;
+    const char *nearest = line->bytes > 0 ? hwi_line_text(line) : NULL;
     char *note;
     if (asprintf(&note, "no %s here matches '%s'%s%s%s", nouns[asked->kind], asked->pattern,
                  nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",

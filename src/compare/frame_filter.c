@@ -1,181 +1,49 @@
 /* frame_filter.c - which stacks a rule is about: patterns against the names of their frames */
 #include "compare/frame_filter.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "report/selection.h"
-#include "report/suggest.h"
-
-/* --- one pattern --- */
-
-/* `pattern` as it stands, or as a shell pattern: "operator new[]" is a name and looks like one. */
-static bool matches(const char *pattern, const char *text)
-{
-  return strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
-}
-
-/* A function is meant by its whole name, or by what stands before its parameters. */
-static bool matches_function(const char *pattern, const char *name)
-{
-  const char *parameters = strchr(name, '(');
-  if (matches(pattern, name))
-    return true;
-  if (parameters == NULL || parameters == name)
-    return false;
-  char *before = strndup(name, (size_t)(parameters - name));
-  bool matched = before != NULL && matches(pattern, before);
-  free(before);
-  return matched;
-}
-
-/* A file or module is meant by its path, or by as many of its last components as the pattern has. */
-static bool matches_path(const char *pattern, const char *path)
-{
-  if (matches(pattern, path))
-    return true;
-  for (const char *at = path; (at = strchr(at, '/')) != NULL; at++) {
-    if (matches(pattern, at + 1))
-      return true;
-  }
-  return false;
-}
-
-/* What a filter compares of a frame; NULL or "": it has none. */
-static const char *name_for(const struct hwi_filter *filter, const struct hwi_symbol *symbol, const char *module)
-{
-  switch (filter->kind) {
-  case HWI_FILTER_FUNC:
-    return symbol->function;
-  case HWI_FILTER_FILE:
-    return symbol->file;
-  case HWI_FILTER_MODULE:
-    return module;
-  default:
-    return NULL;
-  }
-}
-
-static bool matches_frame(const struct hwi_filter *filter, const struct hwi_symbol *symbol, const char *module)
-{
-  const char *name = name_for(filter, symbol, module);
-  if (name == NULL || *name == '\0')
-    return false;
-  return filter->kind == HWI_FILTER_FUNC ? matches_function(filter->pattern, name)
-                                         : matches_path(filter->pattern, name);
-}
+static_assert((int)HWI_FILTER_FUNC == HWI_NAME_FUNCTION && (int)HWI_FILTER_FILE == HWI_NAME_FILE &&
+                  (int)HWI_FILTER_MODULE == HWI_NAME_MODULE && (int)HWI_FILTER_THREAD == HWI_NAME_THREAD,
+              "filters of names are name patterns");
 
 static bool is_about_frames(const struct hwi_filter *filter)
 {
-  return filter->kind == HWI_FILTER_FUNC || filter->kind == HWI_FILTER_FILE || filter->kind == HWI_FILTER_MODULE;
+  return (int)filter->kind < HWI_NAME_FRAME_KINDS;
 }
 
-/* --- frames: what is met on the way in from the outermost one --- */
-
-enum { DOUBTFUL_BIT = 1 << HWI_FILTER_KINDS }; /* the other bits: 1 << kind, a filter of that kind matched */
-
-static unsigned bits_of(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
-                        const struct hwi_named_frames *frames, const struct hwi_missing_names *missing, uint32_t frame)
+/* Holds the filters that are about names against the run. False: no memory. */
+static bool match_names(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
+                        const struct hwi_named_frames *frames, struct hwi_name_matches *matches)
 {
-  uint32_t number = frames->profile->frames[frame].module;
-  const char *module = hwi_module_path(frames->profile, number);
-  const struct hwi_symbol *symbols;
-  uint32_t count = hwi_named_frames_find(frames, frame, &symbols);
-  unsigned bits = 0;
-  for (uint32_t k = 0; k < count && symbols != NULL; k++) {
-    for (size_t i = 0; i < budget->filter_count; i++) {
-      if (!matches_frame(&budget->filters[i], &symbols[k], module))
-        continue;
-      bits |= 1U << budget->filters[i].kind;
-      filter->matched[i] = true;
-    }
-  }
-  if (missing->reasons[number] != HWI_SYMBOL_OK) {
-    filter->missing_module = number;
-    bits |= DOUBTFUL_BIT;
-  }
-  return bits;
-}
-
-/* A caller comes before the frames that it calls. */
-static bool find_bits(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
-                      const struct hwi_named_frames *frames, const struct hwi_missing_names *missing)
-{
-  const struct hwi_profile *profile = frames->profile;
-  filter->bits = calloc((size_t)profile->frame_count + 1, sizeof *filter->bits);
-  for (uint32_t frame = 1; frame < profile->frame_count && filter->bits != NULL; frame++)
-    filter->bits[frame] =
-        (uint16_t)(filter->bits[profile->frames[frame].caller] | bits_of(filter, budget, frames, missing, frame));
-  return filter->bits != NULL;
-}
-
-/* --- what nothing matched --- */
-
-/* Keeps `name` as the nearest where it is nearer than what `suggestion` has. False: no memory. */
-static bool offer(struct hwi_suggestion *suggestion, char **nearest, const char *name, size_t bytes)
-{
-  char *plain = strndup(name, bytes);
-  if (plain == NULL)
-    return false;
-  hwi_suggestion_offer(suggestion, plain);
-  bool nearer = suggestion->best == plain;
-  free(nearer ? *nearest : plain);
-  if (nearer)
-    *nearest = plain;
-  return true;
-}
-
-static bool find_nearest(struct hwi_frame_filter *filter, size_t number, const struct hwi_filter *one,
-                         const struct hwi_named_frames *frames)
-{
-  struct hwi_suggestion suggestion;
-  hwi_suggestion_init(&suggestion, one->pattern, strlen(one->pattern));
-  bool done = true;
-  for (uint32_t frame = 1; frame < frames->profile->frame_count && done; frame++) {
-    const struct hwi_symbol *symbols;
-    uint32_t count = hwi_named_frames_find(frames, frame, &symbols);
-    const char *module = hwi_module_path(frames->profile, frames->profile->frames[frame].module);
-    for (uint32_t k = 0; k < count && symbols != NULL && done; k++) {
-      const char *name = name_for(one, &symbols[k], module);
-      bool is_function = one->kind == HWI_FILTER_FUNC;
-      if (name == NULL || *name == '\0')
-        continue;
-      name = is_function ? name : hwi_base_name(name);
-      done = offer(&suggestion, &filter->nearest[number], name, is_function ? strcspn(name, "(") : strlen(name));
-    }
-  }
-  return done;
-}
-
-static bool find_thread(struct hwi_frame_filter *filter, size_t number, const struct hwi_filter *one,
-                        const struct hwi_profile *profile)
-{
-  struct hwi_suggestion suggestion;
-  hwi_suggestion_init(&suggestion, one->pattern, strlen(one->pattern));
-  bool done = true;
-  for (uint32_t i = 0; i < profile->thread_count && done; i++) {
-    const struct hwi_profile_thread *thread = &profile->threads[i];
-    filter->matched[number] |= hwi_thread_matches(thread, one->pattern);
-    done = offer(&suggestion, &filter->nearest[number], thread->name, strnlen(thread->name, sizeof thread->name));
-  }
-  return done;
-}
-
-static bool explain_filters(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
-                            struct hwi_named_frames *frames)
-{
-  bool done = true;
-  for (size_t i = 0; i < budget->filter_count && done; i++) {
+  struct hwi_name_pattern *patterns[HWI_FILTERS_MAX];
+  uint32_t count = 0;
+  for (size_t i = 0; i < budget->filter_count; i++) {
     const struct hwi_filter *one = &budget->filters[i];
-    if (one->kind == HWI_FILTER_THREAD)
-      done = find_thread(filter, i, one, frames->profile);
-    else if (!is_about_frames(one))
-      filter->matched[i] = true;
-    else if (!filter->matched[i])
-      done = find_nearest(filter, i, one, frames);
+    filter->patterns[i] =
+        (struct hwi_name_pattern){.kind = (uint8_t)one->kind, .bit = (uint8_t)(1U << one->kind), .text = one->pattern};
+    if ((int)one->kind < HWI_NAME_KINDS)
+      patterns[count++] = &filter->patterns[i];
+    else
+      filter->patterns[i].matched = true;
   }
-  return done;
+  return hwi_name_patterns_match(patterns, count, frames, matches);
+}
+
+/* By frame: it, or one outward of it, lies in a module whose names are missing. NULL: no memory. */
+static bool *find_doubtful(struct hwi_frame_filter *filter, const struct hwi_profile *profile,
+                           const struct hwi_missing_names *missing)
+{
+  bool *doubtful = calloc((size_t)profile->frame_count + 1, sizeof *doubtful);
+  for (uint32_t frame = 1; frame < profile->frame_count && doubtful != NULL; frame++) {
+    uint32_t module = profile->frames[frame].module;
+    doubtful[frame] = doubtful[profile->frames[frame].caller];
+    if (missing->reasons[module] == HWI_SYMBOL_OK)
+      continue;
+    filter->missing_module = module;
+    doubtful[frame] = true;
+  }
+  return doubtful;
 }
 
 /* --- all stacks --- */
@@ -188,38 +56,48 @@ static bool is_left_out(struct hwi_named_frames *frames, uint32_t stack, const s
          (suppressions != NULL && hwi_suppressions_find(suppressions, frames) != NULL);
 }
 
+static void choose(struct hwi_frame_filter *filter, const struct hwi_budget *budget, const struct hwi_filtered_run *run,
+                   const uint8_t *bits /* by frame; NULL: none is asked for */, const bool *doubtful)
+{
+  const struct hwi_profile *profile = run->frames->profile;
+  bool unfreed = budget->metric == HWI_METRIC_UNFREED || budget->metric == HWI_METRIC_UNFREED_BLOCKS;
+  bool by_name = hwi_budget_has(budget, HWI_FILTER_FUNC) || hwi_budget_has(budget, HWI_FILTER_FILE);
+  unsigned asked = 0;
+  for (size_t i = 0; i < budget->filter_count; i++)
+    asked |= is_about_frames(&budget->filters[i]) ? filter->patterns[i].bit : 0U;
+  for (uint32_t stack = 1; stack < profile->stack_count; stack++) {
+    uint32_t frame = profile->stacks[stack].frame;
+    bool met = asked == 0 || (bits[frame] & asked) == asked, might = !met && by_name && doubtful[frame];
+    if (unfreed && (met || might) && is_left_out(run->frames, stack, run->suppressions))
+      continue;
+    filter->chosen[stack] = met;
+    filter->doubtful[stack] = might;
+  }
+}
+
 int hwi_frame_filter_init(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
                           const struct hwi_filtered_run *run, struct hwi_error *error)
 {
-  struct hwi_named_frames *frames = run->frames;
-  uint32_t stacks = frames->profile->stack_count;
-  bool unfreed = budget->metric == HWI_METRIC_UNFREED || budget->metric == HWI_METRIC_UNFREED_BLOCKS;
-  *filter = (struct hwi_frame_filter){.chosen = calloc((size_t)stacks + 1, sizeof *filter->chosen),
-                                      .doubtful = calloc((size_t)stacks + 1, sizeof *filter->doubtful)};
-  bool done = filter->chosen != NULL && filter->doubtful != NULL && find_bits(filter, budget, frames, &run->missing);
-  unsigned asked = 0;
-  for (size_t i = 0; i < budget->filter_count; i++)
-    asked |= is_about_frames(&budget->filters[i]) ? 1U << budget->filters[i].kind : 0;
-  bool by_name = hwi_budget_has(budget, HWI_FILTER_FUNC) || hwi_budget_has(budget, HWI_FILTER_FILE);
-  for (uint32_t stack = 1; stack < stacks && done; stack++) {
-    unsigned bits = filter->bits[frames->profile->stacks[stack].frame];
-    bool met = (bits & asked) == asked, doubtful = !met && by_name && (bits & DOUBTFUL_BIT);
-    if (unfreed && (met || doubtful) && is_left_out(frames, stack, run->suppressions))
-      continue;
-    filter->chosen[stack] = met;
-    filter->doubtful[stack] = doubtful;
-  }
-  if (done && explain_filters(filter, budget, frames))
-    return HW_OK;
-  return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", stacks);
+  const struct hwi_profile *profile = run->frames->profile;
+  *filter = (struct hwi_frame_filter){.chosen = calloc((size_t)profile->stack_count + 1, sizeof *filter->chosen),
+                                      .doubtful = calloc((size_t)profile->stack_count + 1, sizeof *filter->doubtful)};
+  struct hwi_name_matches matches;
+  bool matched = match_names(filter, budget, run->frames, &matches);
+  bool *doubtful = find_doubtful(filter, profile, &run->missing);
+  bool done = matched && doubtful != NULL && filter->chosen != NULL && filter->doubtful != NULL;
+  if (done)
+    choose(filter, budget, run, matches.frames, doubtful);
+  free(doubtful);
+  hwi_name_matches_release(&matches);
+  return done ? HW_OK
+              : hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
 }
 
 void hwi_frame_filter_release(struct hwi_frame_filter *filter)
 {
   free(filter->chosen);
   free(filter->doubtful);
-  free(filter->bits);
   for (size_t i = 0; i < HWI_FILTERS_MAX; i++)
-    free(filter->nearest[i]);
+    hwi_line_release(&filter->patterns[i].nearest);
   *filter = (struct hwi_frame_filter){0};
 }

@@ -4,15 +4,14 @@
 
 #include "compare/budget.h"
 #include "compare/missing_names.h"
+#include "report/name_pattern.h"
 #include "report/suppressions.h"
 
 struct hwi_frame_filter {
-  bool *chosen;                   /* by stack */
-  bool *doubtful;                 /* ... not chosen, but has frames whose names are missing: it might be */
-  bool matched[HWI_FILTERS_MAX];  /* by filter of the rule: something in the trace matches it */
-  char *nearest[HWI_FILTERS_MAX]; /* ... else the name that is nearest to its pattern, or NULL */
-  uint16_t *bits;                 /* by frame: what it and its callers match; private */
-  uint32_t missing_module;        /* one of those without names */
+  bool *chosen;   /* by stack */
+  bool *doubtful; /* ... not chosen, but has frames whose names are missing: it might be */
+  struct hwi_name_pattern patterns[HWI_FILTERS_MAX]; /* by filter of the rule: what it matches; of those about names */
+  uint32_t missing_module;                           /* one of those without names */
 };
 
 /* The run that is filtered. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "report/selection.h"
+#include "report/name_pattern.h"
 
 static bool thread_is_chosen(const struct hwi_budget *budget, const struct hwi_profile_thread *thread)
 {

@@ -20,8 +20,7 @@ static bool fill_together(struct hwi_result *result)
       free(list);
       return false;
     }
-    list[count++] =
-        (struct hwi_together){(uint32_t)s, sweeps->blocks, sweeps->generations, sweeps->largest_bytes};
+    list[count++] = (struct hwi_together){(uint32_t)s, sweeps->blocks, sweeps->generations, sweeps->largest_bytes};
   }
   result->profile.together = list;
   result->profile.together_count = (uint32_t)count;

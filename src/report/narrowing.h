@@ -9,34 +9,32 @@
 #ifndef HWI_REPORT_NARROWING_H
 #define HWI_REPORT_NARROWING_H
 
-#include "report/line.h"
+#include "report/name_pattern.h"
 #include "report/report.h"
 
 enum hwi_narrowing_kind {
-  HWI_NARROW_FUNCTION = 0,
-  HWI_NARROW_FILE,
-  HWI_NARROW_MODULE,
-  HWI_NARROW_THREAD,
-  HWI_NARROW_SIZE,
+  HWI_NARROW_FUNCTION = HWI_NAME_FUNCTION,
+  HWI_NARROW_FILE = HWI_NAME_FILE,
+  HWI_NARROW_MODULE = HWI_NAME_MODULE,
+  HWI_NARROW_THREAD = HWI_NAME_THREAD,
+  HWI_NARROW_SIZE = HWI_NAME_KINDS,
   HWI_NARROW_KINDS,
 };
 
 struct hwi_narrowing_rule {
-  uint8_t kind; /* enum hwi_narrowing_kind */
+  struct hwi_name_pattern name; /* its kind is an enum hwi_narrowing_kind, its text the option's */
   bool ignores;
-  bool matched;            /* something in the recording */
-  const char *pattern;     /* with *, ? and [...]; of the option's text */
-  uint64_t from, to;       /* of a size, in bytes, both included */
-  struct hwi_line nearest; /* where nothing matched: a pattern that would; empty if none is near */
+  uint64_t from, to; /* of a size, in bytes, both included */
 };
 
 struct hwi_narrowing {
   const struct hwi_profile *profile;
   struct hwi_narrowing_rule *rules;
   uint32_t rule_count;
-  uint8_t asked;             /* bits of the kinds of which there is an --only */
-  uint8_t used;              /* ... or an --ignore */
-  uint8_t *stacks, *threads; /* by number: what holds of them, see narrowing.c; NULL where there is no rule */
+  uint8_t asked; /* bits of the kinds of which there is an --only */
+  uint8_t used;  /* ... or an --ignore */
+  struct hwi_name_matches names;
+  uint8_t *stacks; /* by number: what holds of them, see narrowing.c; NULL where there is no rule */
 };
 
 bool hwi_report_is_narrowed(const struct hwi_report_options *options); /* there is a rule */
@@ -51,7 +49,6 @@ int hwi_narrowing_init(struct hwi_narrowing *filter, const struct hwi_report *re
 void hwi_narrowing_release(struct hwi_narrowing *filter);
 
 bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes);
-bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern);
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter,
                                 uint32_t thread); /* as far as rules of threads go */
 

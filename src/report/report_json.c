@@ -378,12 +378,12 @@ static void write_filter(struct writer *writer)
   for (uint32_t i = 0; i < filter->rule_count; i++) {
     const struct hwi_narrowing_rule *rule = &filter->rules[i];
     hwi_json_begin_object(json, NULL);
-    hwi_json_text(json, "kind", hwi_narrowing_kind_names[rule->kind]);
-    hwi_json_text(json, "pattern", rule->pattern);
+    hwi_json_text(json, "kind", hwi_narrowing_kind_names[rule->name.kind]);
+    hwi_json_text(json, "pattern", rule->name.text);
     hwi_json_bool(json, "ignore", rule->ignores);
-    hwi_json_bool(json, "matched", rule->matched);
-    if (!rule->matched)
-      hwi_json_text(json, "nearest", rule->nearest.bytes > 0 ? hwi_line_text(&rule->nearest) : NULL);
+    hwi_json_bool(json, "matched", rule->name.matched);
+    if (!rule->name.matched)
+      hwi_json_text(json, "nearest", rule->name.nearest.bytes > 0 ? hwi_line_text(&rule->name.nearest) : NULL);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);

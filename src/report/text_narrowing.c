@@ -3,8 +3,8 @@
 
 static void add_rule(struct hwi_line *line, const struct hwi_narrowing_rule *rule)
 {
-  hwi_line_printf(line, "%s=", hwi_narrowing_kind_names[rule->kind]);
-  hwi_line_clean(line, rule->pattern);
+  hwi_line_printf(line, "%s=", hwi_narrowing_kind_names[rule->name.kind]);
+  hwi_line_clean(line, rule->name.text);
 }
 
 /* Adds the rules that are as `like`; `before` is the one added last, or NULL. Returns the one then added last. */
@@ -14,12 +14,12 @@ static const struct hwi_narrowing_rule *add_rules_of(struct hwi_line *line, cons
 {
   for (uint32_t i = 0; i < filter->rule_count; i++) {
     const struct hwi_narrowing_rule *rule = &filter->rules[i];
-    if (rule->kind != like->kind || rule->ignores != like->ignores)
+    if (rule->name.kind != like->name.kind || rule->ignores != like->ignores)
       continue;
     if (before == NULL || before->ignores != rule->ignores)
       hwi_line_printf(line, "%s%s", before != NULL ? "; " : "", rule->ignores ? "not " : "only ");
     else
-      hwi_line_puts(line, rule->kind == before->kind || rule->ignores ? " or " : ", ");
+      hwi_line_puts(line, rule->name.kind == before->name.kind || rule->ignores ? " or " : ", ");
     add_rule(line, rule);
     before = rule;
   }
@@ -31,9 +31,9 @@ static void add_rules(struct hwi_line *line, const struct hwi_narrowing *filter)
 {
   const struct hwi_narrowing_rule *before = NULL;
   for (uint8_t kind = 0; kind < HWI_NARROW_KINDS; kind++)
-    before = add_rules_of(line, filter, &(struct hwi_narrowing_rule){.kind = kind}, before);
+    before = add_rules_of(line, filter, &(struct hwi_narrowing_rule){.name.kind = kind}, before);
   for (uint8_t kind = 0; kind < HWI_NARROW_KINDS; kind++)
-    before = add_rules_of(line, filter, &(struct hwi_narrowing_rule){.kind = kind, .ignores = true}, before);
+    before = add_rules_of(line, filter, &(struct hwi_narrowing_rule){.name.kind = kind, .ignores = true}, before);
 }
 
 static void add_traffic(struct hwi_text *text, const struct hwi_amount *left, const struct hwi_amount *run)
@@ -73,14 +73,14 @@ void hwi_text_filter(struct hwi_text *text, const struct hwi_selection *selectio
   print_left(text, selection);
   for (uint32_t i = 0; i < filter->rule_count; i++) {
     const struct hwi_narrowing_rule *rule = &filter->rules[i];
-    if (rule->matched)
+    if (rule->name.matched)
       continue;
     hwi_line_puts(&text->line, "  ");
     add_rule(&text->line, rule);
     hwi_line_puts(&text->line, " matches nothing in this recording");
-    if (rule->nearest.bytes > 0) {
-      hwi_line_printf(&text->line, "; did you mean %s=", hwi_narrowing_kind_names[rule->kind]);
-      hwi_line_clean(&text->line, hwi_line_text(&rule->nearest));
+    if (rule->name.nearest.bytes > 0) {
+      hwi_line_printf(&text->line, "; did you mean %s=", hwi_narrowing_kind_names[rule->name.kind]);
+      hwi_line_clean(&text->line, hwi_line_text(&rule->name.nearest));
       hwi_line_puts(&text->line, "?");
     }
     hwi_text_end_wrapped(text, 4, HWI_ALARM);

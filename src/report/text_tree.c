@@ -180,8 +180,7 @@ static void print_link(struct printer *printer, const struct hwi_fold_line *show
     add_name(printer, &name, &printer->chain.items[shown->first], link->recurs);
     add_place(printer, &place, &printer->chain.items[shown->first], link->several_lines);
   }
-  end_line(printer, hwi_line_text(&name), hwi_line_text(&place),
-           shown->folded ? HWI_DIM : HWI_PLAIN);
+  end_line(printer, hwi_line_text(&name), hwi_line_text(&place), shown->folded ? HWI_DIM : HWI_PLAIN);
   printer->text->line.failed |= name.failed || place.failed;
   hwi_line_release(&name);
   hwi_line_release(&place);
@@ -197,9 +196,9 @@ static void end_chain(struct printer *printer)
   uint32_t lines_max = printer->text->report->options.all_frames ? 0 : HWI_FOLD_LINES_MAX;
   const struct hwi_tree_node *last = &printer->last;
   bool is_last = printer->first.is_last;
-  printer->failed |= hwi_fold_chain(&printer->folded, &printer->chain, lines_max, NULL) < 0 ||
-                     !hwi_grow((void **)&printer->open, &printer->open_room, printer->open_count + 1,
-                               sizeof *printer->open);
+  printer->failed |=
+      hwi_fold_chain(&printer->folded, &printer->chain, lines_max, NULL) < 0 ||
+      !hwi_grow((void **)&printer->open, &printer->open_room, printer->open_count + 1, sizeof *printer->open);
   for (uint32_t i = 0; i < printer->folded.count && !printer->failed; i++) {
     bool is_first = i == 0, is_end = i + 1 == printer->folded.count;
     add_figures(printer, is_first ? &printer->first.total : NULL, is_end ? &last->self : NULL);
@@ -208,8 +207,7 @@ static void end_chain(struct printer *printer)
   }
   printer->chain.count = 0;
   if (!printer->failed)
-    printer->open[printer->open_count++] =
-        (struct open_twig){last->number, is_last, last->cut_count, last->cut};
+    printer->open[printer->open_count++] = (struct open_twig){last->number, is_last, last->cut_count, last->cut};
 }
 
 /* "12 more below 1 %", as the last branch of the twig opened last. */

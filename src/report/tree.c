@@ -119,8 +119,8 @@ static int compare_ways(const void *left, const void *right, void *context)
 int hwi_tree_init(struct hwi_tree *tree, const struct hwi_report *report, const struct hwi_selection *selection,
                   struct hwi_named_frames *frames, struct hwi_error *error)
 {
-  *tree = (struct hwi_tree){.selection = selection,
-                            .rows = calloc((size_t)selection->stack_count + 1, sizeof *tree->rows)};
+  *tree =
+      (struct hwi_tree){.selection = selection, .rows = calloc((size_t)selection->stack_count + 1, sizeof *tree->rows)};
   bool made = hwi_group_table_init(&tree->table, (enum hwi_by)report->options.by) && tree->rows != NULL;
   for (uint32_t rank = 0; rank < selection->stack_count && made; rank++) {
     struct hwi_tree_row *row = &tree->rows[tree->row_count++];

@@ -19,11 +19,11 @@
 enum { HWI_TREE_NO_PARENT = UINT32_MAX };
 
 struct hwi_tree_node {
-  uint32_t number, parent; /* parents are visited first, counting from 0; NO_PARENT: a root */
-  uint32_t depth;          /* 0: a root */
-  bool is_last;            /* of its parent's branches, with nothing cut behind it */
-  bool recurs;             /* a loop that leads back here was folded */
-  bool several_lines;      /* the symbols at this node are not all of one line */
+  uint32_t number, parent;               /* parents are visited first, counting from 0; NO_PARENT: a root */
+  uint32_t depth;                        /* 0: a root */
+  bool is_last;                          /* of its parent's branches, with nothing cut behind it */
+  bool recurs;                           /* a loop that leads back here was folded */
+  bool several_lines;                    /* the symbols at this node are not all of one line */
   const struct hwi_group_member *member; /* one of them */
   struct hwi_amount total, self;
   uint32_t branches;     /* children that are visited, too */

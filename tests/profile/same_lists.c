@@ -69,7 +69,7 @@ static void check_class_points(const struct hwi_profile *p, const struct naive *
     bool is_last = i + 1 == p->class_point_count;
     uint64_t ns = is_last ? UINT64_MAX : p->class_points[i].ns, least = 0;
     assert_true(i == 0 || p->class_points[i].ns > p->class_points[i - 1].ns);
-    for (unsigned class = 0; class < HWI_SIZE_CLASSES; class++) {
+    for (unsigned class = 0; class < HWI_SIZE_CLASSES; class ++) {
       uint64_t most = class + 1 == HWI_SIZE_CLASSES ? UINT64_MAX : UINT64_C(16) << class;
       assert_int_equal(p->class_points[i].live_bytes[class], naive_live_of_sizes(naive, ns, least, most));
       least = most + 1;

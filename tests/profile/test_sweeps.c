@@ -109,9 +109,12 @@ static void counts_stop_at_their_limit(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup(nine_tenths_are_enough, begin),     cmocka_unit_test_setup(less_is_not, begin),
-      cmocka_unit_test_setup(two_sweeps_are_not_one, begin),     cmocka_unit_test_setup(one_block_is_no_generation, begin),
-      cmocka_unit_test_setup(a_birth_ends_a_sweep, begin),       cmocka_unit_test_setup(a_small_sweep_ends_nothing, begin),
+      cmocka_unit_test_setup(nine_tenths_are_enough, begin),
+      cmocka_unit_test_setup(less_is_not, begin),
+      cmocka_unit_test_setup(two_sweeps_are_not_one, begin),
+      cmocka_unit_test_setup(one_block_is_no_generation, begin),
+      cmocka_unit_test_setup(a_birth_ends_a_sweep, begin),
+      cmocka_unit_test_setup(a_small_sweep_ends_nothing, begin),
       cmocka_unit_test_setup(counts_stop_at_their_limit, begin),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,8 +139,8 @@ static void assert_nearest(const char *rule, const char *nearest)
 {
   only(rule);
   assert_int_equal(calls_left(), 0);
-  assert_false(selection.narrowing.rules[0].matched);
-  assert_string_equal(hwi_line_text(&selection.narrowing.rules[0].nearest), nearest);
+  assert_false(selection.narrowing.rules[0].name.matched);
+  assert_string_equal(hwi_line_text(&selection.narrowing.rules[0].name.nearest), nearest);
 }
 
 static void what_matches_nothing_is_told_the_nearest(void **state)

@@ -123,10 +123,11 @@ static void callers_come_first(void **state)
   build(&nothing_cut);
   const struct hwi_tree_node *main = child(NULL, "main"); /* what lies below it is folded */
   assert_int_equal(main->total.peak_bytes, 96000000);
-  const struct hwi_tree_node *execute = child(main, "execute_any_executable"), *handle = child(execute, "handle_message");
+  const struct hwi_tree_node *execute = child(main, "execute_any_executable"),
+                             *handle = child(execute, "handle_message");
   const struct hwi_tree_node *grid = child(child(handle, "::VoxelGrid("), "::reserve"); /* inlined into it */
   assert_int_equal(grid->self.peak_bytes, 96000000);
-  assert_int_equal(grid->branches, 0); /* the allocator below it is folded */
+  assert_int_equal(grid->branches, 0);                                           /* the allocator below it is folded */
   assert_int_equal(nodes[0].total.peak_bytes, 148900000 + 44199936 + 123427360); /* the largest root: the executor */
 }
 
