@@ -3,16 +3,14 @@
 
 #include <stdlib.h>
 
-#include "profile/table.h"
 #include "trace/grow.h"
 
-enum { BATCH_EVENTS = 512, FIRST_THREAD_SLOTS = 64 };
+enum { BATCH_EVENTS = 512 };
 
 bool hwi_counter_init(struct hwi_counter *counter, bool forked)
 {
-  *counter = (struct hwi_counter){.forked = forked, .thread_mask = FIRST_THREAD_SLOTS - 1};
-  counter->thread_slots = calloc(FIRST_THREAD_SLOTS, sizeof *counter->thread_slots);
-  return hwi_live_init(&counter->freed_inherited) && counter->thread_slots;
+  *counter = (struct hwi_counter){.forked = forked};
+  return hwi_live_init(&counter->freed_inherited);
 }
 
 void hwi_counter_release(struct hwi_counter *counter)
@@ -20,8 +18,7 @@ void hwi_counter_release(struct hwi_counter *counter)
   hwi_blocks_release(&counter->blocks);
   hwi_live_release(&counter->freed_inherited);
   free(counter->last_addresses);
-  free(counter->thread_numbers);
-  free(counter->thread_slots);
+  hwi_numbers_release(&counter->threads);
   *counter = (struct hwi_counter){0};
 }
 
@@ -33,42 +30,19 @@ bool hwi_counter_is_live(void *counter, uint64_t address)
 
 /* --- threads --- */
 
-static uint32_t *thread_slot(const struct hwi_counter *c, uint32_t number)
-{
-  size_t at = number * (size_t)UINT32_C(2654435761) & c->thread_mask;
-  while (c->thread_slots[at] && c->thread_numbers[c->thread_slots[at] - 1] != number)
-    at = (at + 1) & c->thread_mask;
-  return &c->thread_slots[at];
-}
-
-static bool grow_threads(struct hwi_counter *c)
-{
-  uint32_t *slots = hwi_table_create((c->thread_mask + 1) * 2 * sizeof *slots);
-  if (!slots)
-    return false;
-  free(c->thread_slots);
-  c->thread_slots = slots;
-  c->thread_mask = c->thread_mask * 2 + 1;
-  for (size_t i = 0; i < c->thread_count; i++)
-    *thread_slot(c, c->thread_numbers[i]) = (uint32_t)i + 1;
-  return true;
-}
-
 /* Sets last_thread. */
 static bool find_thread(struct hwi_counter *c, uint32_t number)
 {
-  uint32_t *slot = thread_slot(c, number);
-  if (!*slot) {
-    if (!hwi_grow((void **)&c->last_addresses, &c->address_capacity, c->thread_count + 1, sizeof *c->last_addresses) ||
-        !hwi_grow((void **)&c->thread_numbers, &c->number_capacity, c->thread_count + 1, sizeof *c->thread_numbers))
+  uint32_t index = hwi_numbers_find(&c->threads, number);
+  if (!index) {
+    index = (uint32_t)c->thread_count + 1;
+    if (c->thread_count >= UINT32_MAX - 1 ||
+        !hwi_grow((void **)&c->last_addresses, &c->address_capacity, c->thread_count + 1, sizeof *c->last_addresses) ||
+        !hwi_numbers_add(&c->threads, number, index))
       return false;
-    c->thread_numbers[c->thread_count] = number;
-    *slot = (uint32_t)++c->thread_count;
-    if (c->thread_count * 2 > c->thread_mask && !grow_threads(c))
-      return false;
-    slot = thread_slot(c, number);
+    c->thread_count++;
   }
-  c->last_thread = *slot - 1;
+  c->last_thread = (struct hwi_number_slot){number, index};
   return true;
 }
 
@@ -103,10 +77,11 @@ static bool add_free(struct hwi_counter *c, const struct hwi_event *event)
 
 static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
 {
-  bool is_known = c->thread_count && c->thread_numbers[c->last_thread] == event->thread;
+  bool is_known = c->last_thread.index && c->last_thread.number == event->thread;
   if (!is_known && !find_thread(c, event->thread))
     return false;
-  const struct hwi_block *replaced, block = {event->size, c->last_thread};
+  uint32_t thread = c->last_thread.index - 1;
+  const struct hwi_block *replaced, block = {event->size, thread};
   if (!hwi_blocks_put(&c->blocks, event->address, &block, &replaced))
     return false;
   struct hwi_counts *counts = &c->counts;
@@ -114,7 +89,7 @@ static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
     counts->missed_frees++;
     counts->live_bytes -= replaced->size;
   }
-  c->last_addresses[c->last_thread] = event->address;
+  c->last_addresses[thread] = event->address;
   counts->allocation_calls++;
   counts->realloc_calls += event->moved;
   counts->allocated_bytes += event->size;

@@ -8,6 +8,7 @@
 
 #include "profile/blocks.h"
 #include "profile/live.h"
+#include "trace/numbers.h"
 #include "trace/reader.h"
 
 struct hwi_counts {
@@ -26,11 +27,9 @@ struct hwi_counter {
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked;
   uint64_t *last_addresses; /* of each thread's latest block, by index */
-  uint32_t *thread_numbers;
-  size_t thread_count, address_capacity, number_capacity;
-  uint32_t *thread_slots; /* hash table of indices, plus 1; 0: empty */
-  size_t thread_mask;
-  uint32_t last_thread; /* an index */
+  size_t thread_count, address_capacity;
+  struct hwi_numbers threads; /* indices plus 1 */
+  struct hwi_number_slot last_thread;
 };
 
 /* `forked`: the image began with a fork. False: no memory, here and below; the counter is to be released all the same. */

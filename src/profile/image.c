@@ -10,7 +10,6 @@
 
 #include "trace/grow.h"
 
-enum { THREADS_FIRST_CAPACITY = 16 };
 static const uint32_t BEING_PLACED = UINT32_MAX;
 
 /* The first moment from which blocks may exist that were not recorded. */
@@ -44,8 +43,8 @@ void hwi_replay_image_release(struct hwi_replay_image *image)
   free(image->places.own);
   free(image->places.inherited);
   free(image->path);
-  free(image->modules);
-  free(image->threads);
+  hwi_numbers_release(&image->modules);
+  hwi_numbers_release(&image->threads);
   hwi_live_release(&image->live);
   hwi_live_release(&image->freed_inherited);
   *image = (struct hwi_replay_image){0};
@@ -65,32 +64,34 @@ static struct hwi_node_place *place_of(struct hwi_places *places, uint32_t node)
   return &(*list)[index];
 }
 
+/* Something is not known yet: another stream defines it, later. False: nothing more can be known. */
+static bool read_ahead(struct hwi_replay_image *image)
+{
+  return !image->error.status && hwi_trace_complete(image->trace, &image->error) == 0;
+}
+
 static bool find_node(struct hwi_replay_image *image, uint32_t number, struct hwi_node *node)
 {
   *node = hwi_trace_node(image->trace, number);
-  if (!node->known && number && hwi_trace_complete(image->trace, NULL) == 0)
-    *node = hwi_trace_node(image->trace, number); /* another stream defines it, later */
+  if (!node->known && number && read_ahead(image))
+    *node = hwi_trace_node(image->trace, number);
   return node->known;
 }
 
 /* Of the profile; 0: none, unknown, or no memory (*failed). */
 static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, bool *failed)
 {
-  for (size_t i = 0; i < image->module_count; i++)
-    if (image->modules[i].number == number)
-      return image->modules[i].index;
+  uint32_t index = hwi_numbers_find(&image->modules, number);
+  if (index)
+    return index;
   const struct hwi_module *module = hwi_trace_module(image->trace, number);
-  if (!module->known && hwi_trace_complete(image->trace, NULL) == 0)
+  if (!module->known && read_ahead(image))
     module = hwi_trace_module(image->trace, number);
+  *failed = image->error.status;
   if (!module->known)
     return 0;
-  uint32_t index = hwi_frames_intern_module(frames, module);
-  if (!index ||
-      !hwi_grow((void **)&image->modules, &image->module_capacity, image->module_count + 1, sizeof *image->modules)) {
-    *failed = true;
-    return 0;
-  }
-  image->modules[image->module_count++] = (struct hwi_number_pair){number, index};
+  index = hwi_frames_intern_module(frames, module);
+  *failed = !index || !hwi_numbers_add(&image->modules, number, index);
   return index;
 }
 
@@ -115,7 +116,7 @@ static uint32_t lost_callers(struct hwi_frames *frames)
 }
 
 /* Collects the nodes from `number` outward that are not placed yet. *caller is the frame that the last of them hangs on.
- * Returns their number, or -1: no memory. */
+ * Returns their number, or -1: as 0 of hwi_replay_image_stack. */
 static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, uint32_t *caller)
 {
   long count = 0;
@@ -123,7 +124,7 @@ static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_
   while (number) {
     struct hwi_node node;
     if (!find_node(image, number, &node)) {
-      *caller = lost_callers(frames);
+      *caller = image->error.status ? 0 : lost_callers(frames);
       return *caller ? count : -1;
     }
     struct hwi_node_place *at = place_of(&image->places, number);
@@ -156,6 +157,8 @@ uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t number,
 
   struct hwi_node node;
   if (!find_node(image, number, &node)) {
+    if (image->error.status)
+      return 0;
     if (!frames->stacks[0])
       frames->stacks[0] = hwi_tally_add_stack(tally, 0);
     return frames->stacks[0];
@@ -179,48 +182,20 @@ uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t number,
 
 /* --- threads --- */
 
-static struct hwi_number_pair *thread_slot(const struct hwi_replay_image *image, uint32_t number)
-{
-  size_t mask = image->thread_capacity - 1;
-  size_t at = number * (size_t)UINT32_C(2654435761) & mask;
-  while (image->threads[at].index && image->threads[at].number != number)
-    at = (at + 1) & mask;
-  return &image->threads[at];
-}
-
-static bool grow_threads(struct hwi_replay_image *image)
-{
-  size_t old_capacity = image->thread_capacity;
-  struct hwi_number_pair *old = image->threads;
-  size_t capacity = old_capacity ? old_capacity * 2 : THREADS_FIRST_CAPACITY;
-  struct hwi_number_pair *made = calloc(capacity, sizeof *made);
-  if (!made)
-    return false;
-  image->threads = made;
-  image->thread_capacity = capacity;
-  for (size_t i = 0; i < old_capacity; i++)
-    if (old[i].index)
-      *thread_slot(image, old[i].number) = old[i];
-  free(old);
-  return true;
-}
-
 uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
                                       struct hwi_tally *tally)
 {
-  if (image->thread_count * 2 >= image->thread_capacity && !grow_threads(image))
-    return 0;
-  struct hwi_number_pair *slot = thread_slot(image, number);
-  if (!slot->index) {
+  uint32_t index = hwi_numbers_find(&image->threads, number);
+  if (!index) {
     if (tally->thread_count >= UINT32_MAX - 1 ||
-        !hwi_grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1, sizeof *tally->threads))
+        !hwi_grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1, sizeof *tally->threads) ||
+        !hwi_numbers_add(&image->threads, number, (uint32_t)tally->thread_count + 1))
       return 0;
     tally->threads[tally->thread_count] = (struct hwi_thread_tally){.image = image_number, .number = number};
-    *slot = (struct hwi_number_pair){number, (uint32_t)++tally->thread_count};
-    image->thread_count++;
+    index = (uint32_t)++tally->thread_count;
   }
-  image->last_thread = *slot;
-  return slot->index;
+  image->last_thread = (struct hwi_number_slot){number, index};
+  return index;
 }
 
 /* --- frees without a block --- */

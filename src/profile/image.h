@@ -6,6 +6,7 @@
 #include "profile/live.h"
 #include "profile/profile.h"
 #include "profile/tally.h"
+#include "trace/numbers.h"
 
 /* What became of a node. */
 struct hwi_node_place {
@@ -21,21 +22,16 @@ struct hwi_places {
   size_t own_capacity, inherited_capacity;
 };
 
-struct hwi_number_pair {
-  uint32_t number, index;
-};
-
 struct hwi_replay_image {
   struct hwi_trace *trace;
   uint64_t offset_ns; /* of its start, since the run's */
   struct hwi_places places;
   uint32_t *path; /* nodes on the way from a new one to one that is placed */
   size_t path_capacity;
-  struct hwi_number_pair *modules; /* of the trace -> of the profile */
-  size_t module_count, module_capacity;
-  struct hwi_number_pair *threads; /* hash table: of the trace -> of the tally + 1; index 0: empty */
-  size_t thread_count, thread_capacity;
-  struct hwi_number_pair last_thread;
+  struct hwi_numbers modules; /* of the trace -> of the profile */
+  struct hwi_numbers threads; /* of the trace -> of the tally, plus 1 */
+  struct hwi_number_slot last_thread;
+  struct hwi_error error; /* why the trace could not be read ahead; status 0: it could, or need not be */
   struct hwi_live live;
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
@@ -48,7 +44,7 @@ struct hwi_replay_image {
 bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace);
 void hwi_replay_image_release(struct hwi_replay_image *image);
 
-/* The profile's stack for an event's node; 0: no memory, or reading failed. */
+/* The profile's stack for an event's node; 0: no memory, or image->error says why it cannot be known. */
 uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_frames *frames,
                                 struct hwi_tally *tally);
 

@@ -253,6 +253,17 @@ static int end_image(struct session *s, struct active *a, bool leaves)
   return 0;
 }
 
+/* What it was given could not be applied. */
+static int cannot_apply(struct session *s, const struct active *a)
+{
+  const struct hwi_error *error = &a->image.error;
+  if (!error->status)
+    return no_memory(s);
+  if (s->error)
+    *s->error = *error;
+  return error->status;
+}
+
 static int apply_within_phase(struct session *s, struct active *a, const struct hwi_event *events, int count)
 {
   struct hwi_replay *replay = &s->result->replay;
@@ -261,7 +272,7 @@ static int apply_within_phase(struct session *s, struct active *a, const struct 
     told = hwi_block_events_apply(replay, &a->image, a->number, events, count);
   else
     told = hwi_replay_apply(replay, &a->image, a->number, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
-  return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(s) : no_memory(s);
+  return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(s) : cannot_apply(s, a);
 }
 
 /* Applies the next `count` of its events. */

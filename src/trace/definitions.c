@@ -6,8 +6,6 @@
 
 #include "trace/grow.h"
 
-enum { THREADS_FIRST_CAPACITY = 64 };
-
 struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t first_module, uint64_t limit)
 {
   struct hwi_definitions *made = calloc(1, sizeof *made);
@@ -33,6 +31,7 @@ static void release(struct hwi_definitions *d)
   for (size_t i = 0; i < d->module_count; i++)
     free((char *)d->modules[i].path);
   free(d->modules);
+  hwi_numbers_release(&d->thread_indices);
   free(d->threads);
   for (size_t i = 0; i < d->note_count; i++)
     free((char *)d->notes[i].text);
@@ -101,40 +100,11 @@ const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *d,
   return module->known ? module : &unknown;
 }
 
-/* The slot of `number`, or the empty one where it belongs. */
-static struct hwi_thread_entry *thread_slot(const struct hwi_definitions *d, uint32_t number)
-{
-  size_t mask = d->thread_capacity - 1;
-  size_t at = number * (size_t)UINT32_C(2654435761) & mask;
-  while (d->threads[at].thread.known && d->threads[at].number != number)
-    at = (at + 1) & mask;
-  return &d->threads[at];
-}
-
-static bool grow_threads(struct hwi_definitions *d)
-{
-  size_t old_capacity = d->thread_capacity;
-  struct hwi_thread_entry *old = d->threads;
-  size_t capacity = old_capacity ? old_capacity * 2 : THREADS_FIRST_CAPACITY;
-  struct hwi_thread_entry *made = calloc(capacity, sizeof *made);
-  if (!made)
-    return false;
-  d->threads = made;
-  d->thread_capacity = capacity;
-  for (size_t i = 0; i < old_capacity; i++)
-    if (old[i].thread.known)
-      *thread_slot(d, old[i].number) = old[i];
-  free(old);
-  return true;
-}
-
 const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *d, uint32_t number)
 {
   static const struct hwi_thread unknown = {.policy = UINT8_MAX};
-  if (!d->thread_count)
-    return &unknown;
-  const struct hwi_thread_entry *entry = thread_slot(d, number);
-  return entry->thread.known ? &entry->thread : &unknown;
+  uint32_t index = hwi_numbers_find(&d->thread_indices, number);
+  return index ? &d->threads[index - 1] : &unknown;
 }
 
 /* --- records --- */
@@ -223,6 +193,16 @@ bool hwi_definitions_read_thread(const uint8_t *payload, size_t bytes, uint32_t 
   return true;
 }
 
+/* Its index plus 1; 0: no memory. */
+static uint32_t new_thread(struct hwi_definitions *d, uint32_t number)
+{
+  if (d->thread_count >= UINT32_MAX - 1 ||
+      !hwi_grow((void **)&d->threads, &d->thread_capacity, d->thread_count + 1, sizeof *d->threads) ||
+      !hwi_numbers_add(&d->thread_indices, number, (uint32_t)d->thread_count + 1))
+    return 0;
+  return (uint32_t)++d->thread_count;
+}
+
 static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t bytes, uint32_t *thread)
 {
   struct hwi_thread made;
@@ -230,14 +210,14 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
   if (!hwi_definitions_read_thread(payload, bytes, &number, &made))
     return false;
   *thread = number;
-  if (d->thread_count * 2 >= d->thread_capacity && !grow_threads(d)) {
+  uint32_t index = hwi_numbers_find(&d->thread_indices, number);
+  if (!index)
+    index = new_thread(d, number);
+  if (!index) {
     d->no_memory = true;
     return true;
   }
-  struct hwi_thread_entry *entry = thread_slot(d, number);
-  if (!entry->thread.known)
-    d->thread_count++;
-  *entry = (struct hwi_thread_entry){.number = number, .thread = made}; /* the latest name and policy count */
+  d->threads[index - 1] = made; /* the latest name and policy count */
   if (number >= d->thread_end && number < UINT32_MAX)
     d->thread_end = number + 1;
   return true;

@@ -9,16 +9,12 @@
 #include <stddef.h>
 
 #include "trace/decode.h"
+#include "trace/numbers.h"
 
 /* One text or list of texts: bytes that end in NUL, whatever is inside. */
 struct hwi_text {
   char *bytes;
   size_t count; /* without the last NUL */
-};
-
-struct hwi_thread_entry {
-  uint32_t number;
-  struct hwi_thread thread;
 };
 
 struct hwi_definitions {
@@ -31,7 +27,8 @@ struct hwi_definitions {
   size_t node_count, node_capacity;
   struct hwi_module *modules;
   size_t module_count, module_capacity;
-  struct hwi_thread_entry *threads; /* open addressing by number; tid 0 and known == false: empty */
+  struct hwi_numbers thread_indices; /* plus 1 */
+  struct hwi_thread *threads;
   size_t thread_count, thread_capacity;
   uint32_t thread_end; /* one more than the largest number */
   struct hwi_note *notes;
