@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/unfinished.h"
+#include "launch/unfinished.h"
 #include "trace/format.h"
 
 const char *const hwi_format_names[] = {"text", "json", NULL};

@@ -2,7 +2,6 @@
 #include "export/import_foreign.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "export/decompressed.h"
 #include "launch/output.h"
+#include "launch/unfinished.h"
 
 static const struct hwi_foreign_format *const formats[] = {&hwi_foreign_heaptrack, &hwi_foreign_heaphook,
                                                            &hwi_foreign_heaphook_old};
@@ -68,25 +68,51 @@ int hwi_foreign_write(const struct hwi_foreign_format *format, FILE *file, int f
   return status;
 }
 
-/* Under a temporary name beside `to`, which becomes its own when all is there. */
-static int write_file(const struct hwi_foreign_format *format, FILE *file, const char *to, struct hwi_foreign *result)
+/* Makes the whole trace in a new file, whose name `part` becomes. Where it fails there is none. */
+static int write_part(const struct hwi_foreign_format *format, FILE *file, char *part, struct hwi_foreign *result)
 {
-  char *temporary = NULL;
-  if (asprintf(&temporary, "%s.XXXXXX", to) < 0)
-    return HW_ERR_MEMORY;
-  int fd = mkostemp(temporary, O_CLOEXEC), status = HW_ERR_IO;
-  if (fd >= 0) {
-    status = hwi_foreign_write(format, file, fd, result);
-    if (close(fd) != 0 && status == 0)
-      status = HW_ERR_IO;
-    if (status == 0 && rename(temporary, to) != 0)
-      status = HW_ERR_IO;
-    int os_error = errno;
-    if (status < 0)
-      unlink(temporary);
-    errno = os_error;
+  int fd = hwi_unfinished_make(part);
+  if (fd < 0)
+    return HW_ERR_IO;
+  int status = hwi_foreign_write(format, file, fd, result);
+  if (close(fd) != 0 && status == 0)
+    status = HW_ERR_IO;
+  int os_error = errno;
+  if (status < 0)
+    unlink(part);
+  errno = os_error;
+  return status;
+}
+
+/* Whatever lies at `to` goes only now that the part is whole. */
+static int put_in_place(const char *part, const char *to, struct hwi_output *output, struct hwi_error *error)
+{
+  int status = hwi_output_set_aside(output, error);
+  if (status == 0 && rename(part, to) != 0)
+    status = hwi_error_set(error, HW_ERR_IO, "%s cannot be made: %s", to, strerror(errno));
+  if (status < 0)
+    unlink(part);
+  else
+    hwi_output_discard_earlier(output);
+  hwi_output_restore_earlier(output);
+  return status;
+}
+
+static int write_file(const struct hwi_foreign_format *format, FILE *file, const char *to, struct hwi_foreign *result,
+                      struct hwi_error *error)
+{
+  struct hwi_output output = {0};
+  char *part = NULL;
+  int status = hwi_output_place(&output, to, error);
+  if (status == 0 && asprintf(&part, "%s.XXXXXX", to) < 0)
+    status = HW_ERR_MEMORY;
+  if (status == 0) {
+    status = write_part(format, file, part, result);
+    status = status == 0 ? put_in_place(part, to, &output, error) : status;
+    hwi_unfinished_end();
   }
-  free(temporary);
+  free(part);
+  hwi_output_release(&output);
   return status;
 }
 
@@ -94,25 +120,20 @@ int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from
                        struct hwi_foreign *result, struct hwi_error *error)
 {
   *result = (struct hwi_foreign){.tool = format->tool, .missing = format->missing};
-  struct hwi_output output = {0};
   FILE *file = hwi_decompressed_open(from);
   if (file == NULL)
     return hwi_error_set(error, HW_ERR_IO, "%s cannot be read: %s", from, strerror(errno));
-  int status = hwi_output_place(&output, to, error);
-  if (status == 0)
-    status = hwi_output_set_aside(&output, error);
-  if (status == 0) {
-    status = write_file(format, file, to, result);
-    if (status == HW_ERR_USAGE)
-      hwi_error_set(error, status, "%s %s", from, format->refusal);
-    else if (status < 0)
-      hwi_error_set(error, status, "%s cannot be imported into %s: %s", from, to,
-                    status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
-    else
-      hwi_output_discard_earlier(&output);
-  }
-  hwi_output_restore_earlier(&output);
-  hwi_output_release(&output);
+  struct hwi_error reason = {0};
+  int status = write_file(format, file, to, result, &reason), os_error = errno;
   fclose(file);
-  return status;
+  if (reason.status < 0) {
+    *error = reason;
+    return status;
+  }
+  if (status == HW_ERR_USAGE)
+    return hwi_error_set(error, status, "%s %s", from, format->refusal);
+  errno = os_error;
+  return status == 0 ? 0
+                     : hwi_error_set(error, status, "%s cannot be imported into %s: %s", from, to,
+                                     status == HW_ERR_IO ? strerror(os_error) : hwi_status_text(status));
 }

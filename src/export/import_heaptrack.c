@@ -16,12 +16,13 @@ enum { HEXADECIMAL = 16, NS_PER_MS = 1000000 };
 struct module {
   char *path; /* owned; place.path is the same */
   struct hwi_synthetic_module place;
-  bool is_loaded; /* in the list given last */
 };
 
 struct heaptrack {
   struct module *modules; /* module i has number i + 1 */
   size_t module_count, module_capacity;
+  uint32_t *loaded; /* numbers of the modules in the list given last, by where they start */
+  size_t loaded_count, loaded_capacity;
   uint32_t node_count;
   uint64_t page_bytes;
   char *exe;
@@ -38,6 +39,7 @@ static void destroy(void *reader)
   for (size_t i = 0; i < from->module_count; i++)
     free(from->modules[i].path);
   free(from->modules);
+  free(from->loaded);
   free(from->exe);
   free(from);
 }
@@ -68,33 +70,63 @@ static char *next_text(char **at)
 
 /* --- modules --- */
 
-static bool add_module(struct heaptrack *from, struct hwi_synthetic *trace, struct module *module)
+static const struct hwi_synthetic_module *loaded_place(const struct heaptrack *from, size_t i)
 {
-  for (size_t i = 0; i < from->module_count; i++) {
-    struct module *known = &from->modules[i];
-    if (known->place.bias == module->place.bias && known->place.start == module->place.start &&
-        strcmp(known->path, module->path) == 0) {
-      known->is_loaded = true;
-      return false;
-    }
+  return &from->modules[from->loaded[i] - 1].place;
+}
+
+/* How many of the loaded modules start at or before the address. */
+static size_t count_before(const struct heaptrack *from, uint64_t address)
+{
+  size_t low = 0, high = from->loaded_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (loaded_place(from, middle)->start <= address)
+      low = middle + 1;
+    else
+      high = middle;
   }
-  if (!hwi_grow((void **)&from->modules, &from->module_capacity, from->module_count + 1, sizeof *from->modules)) {
-    trace->status = HW_ERR_MEMORY;
+  return low;
+}
+
+/* The module is in the list now. False: no memory. */
+static bool load_module(struct heaptrack *from, uint32_t number)
+{
+  if (!hwi_grow((void **)&from->loaded, &from->loaded_capacity, from->loaded_count + 1, sizeof *from->loaded))
     return false;
+  size_t at = count_before(from, from->modules[number - 1].place.start);
+  if (at > 0 && from->loaded[at - 1] == number)
+    return true;
+  memmove(&from->loaded[at + 1], &from->loaded[at], (from->loaded_count++ - at) * sizeof *from->loaded);
+  from->loaded[at] = number;
+  return true;
+}
+
+/* Its number, made where there is none; 0: no memory. What `module` owns is *taken then. */
+static uint32_t find_module(struct heaptrack *from, struct hwi_synthetic *trace, struct module *module, bool *taken)
+{
+  *taken = false;
+  for (size_t i = 0; i < from->module_count; i++) {
+    const struct module *known = &from->modules[i];
+    if (known->place.bias == module->place.bias && known->place.start == module->place.start &&
+        strcmp(known->path, module->path) == 0)
+      return (uint32_t)i + 1;
   }
+  if (!hwi_grow((void **)&from->modules, &from->module_capacity, from->module_count + 1, sizeof *from->modules))
+    return 0;
+  *taken = true;
   from->modules[from->module_count++] = *module;
   hwi_synthetic_module(trace, (uint32_t)from->module_count, &module->place);
-  return true;
+  return (uint32_t)from->module_count;
 }
 
 static bool take_module(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
 {
-  struct module module = {.path = next_text(&at), .place.start = UINT64_MAX, .is_loaded = true};
+  struct module module = {.path = next_text(&at), .place.start = UINT64_MAX};
   if (module.path == NULL)
     return false;
   if (strcmp(module.path, "-") == 0) {
-    for (size_t i = 0; i < from->module_count; i++)
-      from->modules[i].is_loaded = false;
+    from->loaded_count = 0;
     free(module.path);
     return true;
   }
@@ -111,19 +143,19 @@ static bool take_module(struct heaptrack *from, struct hwi_synthetic *trace, cha
     place->end = start + bytes > place->end ? start + bytes : place->end;
   }
   known = known && place->start < place->end;
-  if (!known || !add_module(from, trace, &module))
+  bool taken = false;
+  uint32_t number = known ? find_module(from, trace, &module, &taken) : 0;
+  if (!taken)
     free(module.path);
+  if (known && (!number || !load_module(from, number)))
+    trace->status = HW_ERR_MEMORY;
   return known;
 }
 
 static uint32_t module_at(const struct heaptrack *from, uint64_t address)
 {
-  for (size_t i = 0; i < from->module_count; i++) {
-    const struct module *module = &from->modules[i];
-    if (module->is_loaded && address >= module->place.start && address < module->place.end)
-      return (uint32_t)i + 1;
-  }
-  return 0;
+  size_t before = count_before(from, address);
+  return before > 0 && address < loaded_place(from, before - 1)->end ? from->loaded[before - 1] : 0;
 }
 
 /* --- the rest --- */

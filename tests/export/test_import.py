@@ -3,7 +3,9 @@
 import gzip
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -164,3 +166,34 @@ def test_what_cannot_be_imported(hw, export, tracks, tmp_path):
     done = hw("import", tmp_path / "cut.gz", "-o", trace)
     assert done.returncode == 2 and "cut.gz" in done.stderr
     assert not trace.exists() and not [name for name in os.listdir(tmp_path) if name.startswith("y.hwt")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_part_of_a_trace(build, hw, tmp_path, number):
+    """The part that was written, and the trace that was there before as NAME.earlier, used to stay behind."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    trace = folder / "imported.hwt"
+    assert hw("import", write(tmp_path / "heaplog.1.log", OLD_LOG), "-o", trace).returncode == 0
+    before = trace.read_bytes()
+    log = tmp_path / "heaplog.2.log"
+    log.write_text(OLD_LOG * 100000)  # more than is imported before the signal comes
+    with subprocess.Popen([build / "bin/heapwright", "import", log, "-o", trace], stderr=subprocess.DEVNULL) as tool:
+        while len(os.listdir(folder)) < 2:
+            assert tool.poll() is None
+            time.sleep(0.0005)
+        tool.send_signal(number)
+        assert tool.wait(60) == -number
+    assert os.listdir(folder) == [trace.name] and trace.read_bytes() == before
+
+
+def test_libraries_that_come_and_go(imported, tmp_path):
+    """An address belongs to the library that was there last; what lies between two belongs to none."""
+    lines = ["v 10500 3", "x 6 /bin/x", "I 1000 8"]
+    lines += [f"m {len(f'/lib/{i}.so'):x} /lib/{i}.so {(i + 1) << 20:x} 0 1000" for i in (3, 1, 4, 0, 2)]
+    lines += [f"t {((i + 1) << 20) + 16:x} 0" for i in range(5)] + ["t 101000 0"]
+    lines += [f"+ 10 {i + 1:x} {0x7000 + 32 * i:x}" for i in range(6)]
+    lines += ["m 1 -", f"m 9 /lib/9.so {3 << 20:x} 0 1000", f"t {(3 << 20) + 16:x} 0", f"t {(2 << 20) + 16:x} 0", "+ 10 7 8000", "+ 10 8 8020"]
+    shown, _ = imported(write(tmp_path / "heaptrack.raw", "\n".join(lines) + "\n"))
+    modules = sorted(top["stack"][0]["module"] or "" for top in shown["top"])
+    assert modules == ["", ""] + [f"/lib/{i}.so" for i in (0, 1, 2, 3, 4, 9)]

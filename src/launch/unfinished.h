@@ -2,8 +2,8 @@
  *
  * One at a time, as a command writes one file. Signals that the program was started to ignore stay ignored.
  */
-#ifndef HWI_CLI_UNFINISHED_H
-#define HWI_CLI_UNFINISHED_H
+#ifndef HWI_LAUNCH_UNFINISHED_H
+#define HWI_LAUNCH_UNFINISHED_H
 
 /* As mkostemp: a new file, close-on-exec; `path`, which ends in XXXXXX, gets its name and must live until hwi_unfinished_end.
  * A file descriptor, or -1 with the reason in errno. */

@@ -1,5 +1,5 @@
 /* unfinished.c - a file that is removed should a signal end the program before it is finished */
-#include "cli/unfinished.h"
+#include "launch/unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
