@@ -29,62 +29,69 @@ static inline int64_t unzigzag(uint64_t value)
   return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* NULL in *at: more than ten bytes. */
-static __attribute__((noinline)) uint64_t long_varint(const uint8_t **at)
+/* A varint and where it ends; NULL: it has more than ten bytes. Never by reference, so that the loop keeps it in registers. */
+struct number {
+  uint64_t value;
+  const uint8_t *end;
+};
+
+static __attribute__((noinline)) struct number long_varint(const uint8_t *at)
 {
   uint64_t value = 0;
   for (unsigned shift = 0; shift <= VARINT_LAST_SHIFT; shift += 7) {
-    uint8_t byte = *(*at)++;
+    uint8_t byte = *at++;
     value |= (uint64_t)(byte & 0x7f) << shift;
     if (!(byte & 0x80))
-      return value;
+      return (struct number){value, at};
   }
-  *at = NULL;
-  return 0;
+  return (struct number){0, NULL};
 }
 
-static inline uint64_t varint(const uint8_t **at)
+static inline struct number varint(const uint8_t *at)
 {
-  const uint8_t *p = *at;
-  uint64_t value = p[0];
-  if (value < 0x80) {
-    *at = p + 1;
-    return value;
-  }
-  uint64_t second = p[1];
-  if (second < 0x80) {
-    *at = p + 2;
-    return (value & 0x7f) | second << 7;
-  }
-  uint64_t third = p[2];
-  if (third < 0x80) {
-    *at = p + 3;
-    return (value & 0x7f) | (second & 0x7f) << 7 | third << 14;
-  }
+  uint64_t value = at[0];
+  if (value < 0x80)
+    return (struct number){value, at + 1};
+  uint64_t second = at[1];
+  if (second < 0x80)
+    return (struct number){(value & 0x7f) | second << 7, at + 2};
+  uint64_t third = at[2];
+  if (third < 0x80)
+    return (struct number){(value & 0x7f) | (second & 0x7f) << 7 | third << 14, at + 3};
   return long_varint(at);
 }
 
-static inline uint64_t address(const uint8_t **at, uint64_t last)
+/* Here and below: where what was read ends, or NULL: it makes no sense. */
+static inline const uint8_t *node_of(struct hwi_event *event, const uint8_t *at)
 {
-  uint64_t u = varint(at);
-  if (!*at)
-    return 0;
-  uint64_t delta = (uint64_t)unzigzag(u >> 1);
-  return last + (u & 1 ? delta : delta * 16);
+  struct number node = varint(at);
+  event->node = (uint32_t)node.value;
+  return node.value > UINT32_MAX ? NULL : node.end;
 }
 
-static inline uint64_t sizes(const struct hwi_cursor *cursor, const uint8_t **at, uint64_t *usable)
+static inline const uint8_t *address_of(struct hwi_event *event, uint64_t last, const uint8_t *at)
 {
-  *usable = 0;
-  uint64_t size = varint(at);
-  if (!cursor->usable || !*at)
-    return size;
-  bool odd = size & 1;
-  size >>= 1;
-  *usable = hw_usual_usable(size);
-  if (odd)
-    *usable += (uint64_t)unzigzag(varint(at));
-  return size;
+  struct number u = varint(at);
+  uint64_t delta = (uint64_t)unzigzag(u.value >> 1);
+  uint64_t address = last + (u.value & 1 ? delta : delta * 16);
+  event->address = address;
+  return address ? u.end : NULL;
+}
+
+static inline const uint8_t *sizes_of(struct hwi_event *event, bool has_usable, const uint8_t *at)
+{
+  struct number size = varint(at);
+  if (!has_usable) {
+    event->size = size.value;
+    return size.end;
+  }
+  event->size = size.value >> 1;
+  event->usable = hw_usual_usable(event->size);
+  if (!(size.value & 1) || !size.end)
+    return size.end;
+  struct number unusual = varint(size.end);
+  event->usable += (uint64_t)unzigzag(unusual.value);
+  return unusual.end;
 }
 
 /* Entry points of a later version have no name here. */
@@ -93,188 +100,190 @@ static inline uint8_t entry_byte(uint8_t byte)
   return byte < HW_ENTRY_COUNT ? byte : HW_ENTRY_NONE;
 }
 
-/* NODE and RECORD: seldom, so kept out of the loop. Returns where the event ends, or NULL. */
+/* --- definitions --- */
+
+static const uint8_t *record(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, const uint8_t *at)
+{
+  uint8_t type = *at++;
+  struct number bytes = varint(at);
+  at = bytes.end;
+  if (!at || at > cursor->end || bytes.value > (uint64_t)(cursor->end - at))
+    return NULL;
+  if (!sink->add_record(sink->context, type, at, (size_t)bytes.value, &cursor->thread))
+    return NULL;
+  return at + bytes.value;
+}
+
+static const uint8_t *node(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, const uint8_t *at)
+{
+  struct number number = varint(at);
+  struct number parent = number.end ? varint(number.end) : number;
+  struct number module = parent.end ? varint(parent.end) : parent;
+  if (!module.end)
+    return NULL;
+  at = module.end;
+  uint8_t entry = module.value & 1 ? *at++ : HW_ENTRY_NONE;
+  struct number delta = varint(at);
+  uint64_t own = (uint64_t)unzigzag(number.value) + cursor->node + 1;
+  struct hwi_node made = {
+      .address = cursor->node_address + (uint64_t)unzigzag(delta.value),
+      .entry = entry_byte(entry),
+      .cut = entry == HW_NODE_CUT,
+  };
+  uint64_t caller = own - (uint64_t)unzigzag(parent.value);
+  made.parent = (uint32_t)caller;
+  made.module = (uint32_t)(module.value >> 1);
+  if (!delta.end || delta.end > cursor->end || own > UINT32_MAX || caller > UINT32_MAX ||
+      module.value >> 1 > UINT32_MAX || !sink->add_node(sink->context, (uint32_t)own, &made))
+    return NULL;
+  cursor->node_address = made.address;
+  cursor->node = (uint32_t)own;
+  return delta.end;
+}
+
+/* NODE and RECORD: seldom, so kept out of the loop. */
 static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cursor,
                                                            const struct hwi_definition_sink *sink, unsigned op,
                                                            const uint8_t *at)
 {
-  if (op == HW_OP_RECORD) {
-    uint8_t type = *at++;
-    uint64_t bytes = varint(&at);
-    if (!at || at > cursor->end || bytes > (uint64_t)(cursor->end - at))
-      return NULL;
-    if (!sink->add_record(sink->context, type, at, (size_t)bytes, &cursor->thread))
-      return NULL;
-    return at + bytes;
-  }
-  uint64_t number = (uint64_t)unzigzag(varint(&at)) + cursor->node + 1;
-  uint64_t parent = at ? number - (uint64_t)unzigzag(varint(&at)) : 0;
-  uint64_t module = at ? varint(&at) : 0;
-  uint8_t entry = at && module & 1 ? *at++ : HW_ENTRY_NONE;
-  uint64_t delta = at ? varint(&at) : 0;
-  module >>= 1;
-  if (!at || at > cursor->end || number > UINT32_MAX || parent > UINT32_MAX || module > UINT32_MAX)
-    return NULL;
-  uint64_t pc = cursor->node_address + (uint64_t)unzigzag(delta);
-  struct hwi_node node = {
-      .address = pc,
-      .parent = (uint32_t)parent,
-      .module = (uint32_t)module,
-      .entry = entry_byte(entry),
-      .cut = entry == HW_NODE_CUT,
-  };
-  if (!sink->add_node(sink->context, (uint32_t)number, &node))
-    return NULL;
-  cursor->node_address = pc;
-  cursor->node = (uint32_t)number;
-  return at;
+  return op == HW_OP_RECORD ? record(cursor, sink, at) : node(cursor, sink, at);
 }
 
-static inline const uint8_t *node_of(struct hwi_event *event, const uint8_t *at)
+/* --- events --- */
+
+static inline const uint8_t *allocation(struct hwi_cursor *cursor, struct hwi_event *event, uint64_t last,
+                                        const uint8_t *at)
 {
-  uint64_t node = varint(&at);
-  event->node = (uint32_t)node;
-  return node > UINT32_MAX ? NULL : at;
+  at = node_of(event, at);
+  at = at ? sizes_of(event, cursor->usable, at) : NULL;
+  return at ? address_of(event, last, at) : NULL;
 }
 
-/* What follows the node of an allocation. */
-static inline const uint8_t *block(struct hwi_cursor *cursor, struct hwi_event *event, const uint8_t *at)
+static inline void remember(struct hwi_cursor *cursor, const struct hwi_event *event)
 {
-  if (!at)
-    return NULL;
-  event->size = sizes(cursor, &at, &event->usable);
-  if (at)
-    event->address = address(&at, cursor->address);
-  if (!at || !event->address)
-    return NULL;
-  cursor->address = event->address;
-  return at;
+  cursor->recent[hw_recent_slot(event->node)] =
+      (struct hwi_recent){event->size, event->usable, event->address, event->node};
 }
 
-static inline void remember(struct hwi_cursor *cursor, uint8_t slot, const struct hwi_event *event)
-{
-  cursor->recent[slot].size = event->size;
-  cursor->recent[slot].usable = event->usable;
-  cursor->recent[slot].address = event->address;
-  cursor->recent[slot].node = event->node;
-}
-
-/* ALLOC_RECENT and ALLOC_AGAIN. */
-static inline const uint8_t *recent_allocation(struct hwi_cursor *cursor, struct hwi_event *event, bool again,
+static inline const uint8_t *recent_allocation(struct hwi_recent *recent, bool has_usable, struct hwi_event *event,
                                                const uint8_t *at)
 {
-  uint8_t slot = *at++;
-  event->node = cursor->recent[slot].node;
-  event->size = cursor->recent[slot].size;
-  event->usable = cursor->recent[slot].usable;
-  if (!again)
-    event->size = sizes(cursor, &at, &event->usable);
-  if (at)
-    event->address = address(&at, cursor->recent[slot].address);
-  if (!at || !event->address || !event->node)
-    return NULL;
-  cursor->address = event->address;
-  remember(cursor, slot, event);
-  return at;
+  event->node = recent->node;
+  at = sizes_of(event, has_usable, at);
+  recent->size = event->size;
+  recent->usable = event->usable;
+  at = at ? address_of(event, recent->address, at) : NULL;
+  recent->address = event->address;
+  return recent->node ? at : NULL;
 }
 
-static inline const uint8_t *release(struct hwi_cursor *cursor, struct hwi_event *event, const uint8_t *at)
+static inline const uint8_t *same_allocation(struct hwi_recent *recent, struct hwi_event *event, const uint8_t *at)
 {
-  event->address = address(&at, cursor->address);
-  if (!at || !event->address)
-    return NULL;
-  cursor->address = event->address;
-  return at;
+  event->node = recent->node;
+  event->size = recent->size;
+  event->usable = recent->usable;
+  at = address_of(event, recent->address, at);
+  recent->address = event->address;
+  return recent->node ? at : NULL;
 }
 
 /* Gives two events: the end of the old block and the birth of the new one. */
-static inline const uint8_t *reallocation(struct hwi_cursor *cursor, struct hwi_event *event, const uint8_t *at)
+static inline const uint8_t *reallocation(struct hwi_cursor *cursor, struct hwi_event *event, uint64_t last,
+                                          const uint8_t *at)
 {
-  uint64_t node = varint(&at);
-  uint64_t ticks = at ? varint(&at) : 0;
-  if (!at || node > UINT32_MAX || ticks > HWI_LATEST_TICK - cursor->tick)
-    return NULL;
   event[1] = event[0];
   event[0].kind = HWI_EVENT_FREE;
   event[0].entry = HW_ENTRY_REALLOC;
   event[0].moved = event[1].moved = true;
-  at = release(cursor, &event[0], at);
-  if (!at)
+  at = node_of(&event[1], at);
+  struct number ticks = at ? varint(at) : (struct number){0};
+  if (!ticks.end || ticks.value > HWI_LATEST_TICK - event->tick)
     return NULL;
-  event[1].kind = HWI_EVENT_ALLOC;
-  event[1].node = (uint32_t)node;
-  event[1].tick = cursor->tick + ticks;
-  event[1].size = sizes(cursor, &at, &event[1].usable);
-  if (at)
-    at = release(cursor, &event[1], at);
-  if (at && at <= cursor->end)
-    cursor->tick = event[1].tick;
-  return at;
+  event[1].tick += ticks.value;
+  at = address_of(&event[0], last, ticks.end);
+  at = at ? sizes_of(&event[1], cursor->usable, at) : NULL;
+  return at ? address_of(&event[1], event[0].address, at) : NULL;
+}
+
+static inline const uint8_t *failed_call(struct hwi_event *event, const uint8_t *at)
+{
+  event->kind = HWI_EVENT_FAILED;
+  event->alignment_log2 = *at++;
+  at = node_of(event, at);
+  struct number size = at ? varint(at) : (struct number){0};
+  event->size = size.value;
+  return size.end;
+}
+
+static inline const uint8_t *release(struct hwi_event *event, uint8_t entry, uint64_t last, const uint8_t *at)
+{
+  event->kind = HWI_EVENT_FREE;
+  event->entry = entry;
+  return address_of(event, last, at);
+}
+
+/* The event of that op; *made: how many it gave. */
+static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, struct hwi_event *event, uint64_t last,
+                                       const uint8_t *at)
+{
+  switch (op) {
+  case HW_OP_FREE:
+    return release(event, HW_ENTRY_FREE, last, at);
+  case HW_OP_DELETE:
+    return release(event, HW_ENTRY_DELETE_SIZED, last, at);
+  case HW_OP_FREE_VIA:
+    return release(event, entry_byte(*at), last, at + 1);
+  case HW_OP_ALLOC_RECENT:
+    return recent_allocation(&cursor->recent[*at], cursor->usable, event, at + 1);
+  case HW_OP_ALLOC_AGAIN:
+    return same_allocation(&cursor->recent[*at], event, at + 1);
+  case HW_OP_ALLOC:
+    at = allocation(cursor, event, last, at);
+    remember(cursor, event);
+    return at;
+  case HW_OP_ALLOC_ALIGNED:
+    event->alignment_log2 = *at;
+    return allocation(cursor, event, last, at + 1);
+  case HW_OP_REALLOC:
+    return reallocation(cursor, event, last, at);
+  case HW_OP_FAILED:
+    return failed_call(event, at);
+  default:
+    return NULL;
+  }
 }
 
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max)
 {
+  const uint8_t *now = cursor->at, *const end = cursor->end;
+  uint64_t tick = cursor->tick, address = cursor->address;
   int count = 0;
-  while (cursor->at < cursor->end && !cursor->damaged && count <= max - HWI_DECODE_MIN_ROOM) {
-    const uint8_t *at = cursor->at;
-    unsigned op = *at & HW_OP_MASK;
-    uint64_t ticks = *at++ >> HW_OP_BITS;
-    if (ticks == HW_DT_LONG)
-      ticks = varint(&at);
-    if (!at || ticks > HWI_LATEST_TICK - cursor->tick) {
-      cursor->damaged = true;
+  while (now < end && !cursor->damaged && count <= max - HWI_DECODE_MIN_ROOM) {
+    unsigned op = *now & HW_OP_MASK;
+    struct number ticks = {*now >> HW_OP_BITS, now + 1};
+    if (ticks.value == HW_DT_LONG)
+      ticks = varint(now + 1);
+    cursor->damaged = !ticks.end || ticks.value > HWI_LATEST_TICK - tick;
+    if (cursor->damaged)
       break;
-    }
-    uint64_t before = cursor->tick;
-    cursor->tick += ticks;
     struct hwi_event *event = &events[count];
-    *event = (struct hwi_event){.tick = cursor->tick, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
-    int made = 1;
-    switch (op) {
-    case HW_OP_ALLOC_RECENT:
-    case HW_OP_ALLOC_AGAIN:
-      at = recent_allocation(cursor, event, op == HW_OP_ALLOC_AGAIN, at);
+    *event = (struct hwi_event){.tick = tick + ticks.value, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
+    bool is_definition = op == HW_OP_NODE || op == HW_OP_RECORD;
+    const uint8_t *at =
+        is_definition ? definition(cursor, sink, op, ticks.end) : decode_op(cursor, op, event, address, ticks.end);
+    cursor->damaged = !at || at > end;
+    if (cursor->damaged)
       break;
-    case HW_OP_ALLOC:
-      at = block(cursor, event, node_of(event, at));
-      remember(cursor, hw_recent_slot(event->node), event);
-      break;
-    case HW_OP_ALLOC_ALIGNED:
-      event->alignment_log2 = *at++;
-      at = block(cursor, event, node_of(event, at));
-      break;
-    case HW_OP_FREE:
-    case HW_OP_DELETE:
-    case HW_OP_FREE_VIA:
-      event->kind = HWI_EVENT_FREE;
-      event->entry = op == HW_OP_FREE ? HW_ENTRY_FREE : op == HW_OP_DELETE ? HW_ENTRY_DELETE_SIZED : entry_byte(*at++);
-      at = release(cursor, event, at);
-      break;
-    case HW_OP_REALLOC:
-      at = reallocation(cursor, event, at);
-      made = 2;
-      break;
-    case HW_OP_FAILED:
-      event->kind = HWI_EVENT_FAILED;
-      event->alignment_log2 = *at++;
-      at = node_of(event, at);
-      event->size = at ? varint(&at) : 0;
-      break;
-    case HW_OP_NODE:
-    case HW_OP_RECORD:
-      at = definition(cursor, sink, op, at);
-      made = 0;
-      break;
-    default:
-      at = NULL;
-    }
-    if (!at || at > cursor->end) {
-      cursor->damaged = true;
-      cursor->tick = before;
-      break;
-    }
-    cursor->at = at;
-    count += made;
+    now = at;
+    count += !is_definition;
+    if (op == HW_OP_REALLOC)
+      event = &events[count++];
+    tick = event->tick;
+    if (event->address)
+      address = event->address;
   }
+  cursor->at = now;
+  cursor->tick = tick;
+  cursor->address = address;
   return count;
 }

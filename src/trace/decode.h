@@ -16,6 +16,12 @@ struct hwi_definition_sink {
   bool (*add_record)(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread);
 };
 
+/* The latest allocation of a slot; node 0: the slot is empty. */
+struct hwi_recent {
+  uint64_t size, usable, address;
+  uint32_t node;
+};
+
 /* Where a stream stands inside a chunk. `end` is followed by at least HWI_DECODE_PADDING readable bytes. */
 struct hwi_cursor {
   const uint8_t *at, *end;
@@ -25,10 +31,7 @@ struct hwi_cursor {
   uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
   bool usable; /* events carry the usable size */
-  struct {
-    uint64_t size, usable, address;
-    uint32_t node; /* 0: the slot is empty */
-  } recent[HW_RECENT_SLOTS];
+  struct hwi_recent recent[HW_RECENT_SLOTS];
   bool damaged; /* `at` is where the events stop making sense; nothing behind it is decoded */
 };
 
