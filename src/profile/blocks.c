@@ -1,19 +1,18 @@
-/* blocks.c - the live blocks of an image, in as little memory as the totals need
+/* blocks.c - the live blocks of an image
  *
- * The regions, their blocks and the kinds are found by open addressing with linear probing. Removal of a block shifts the
- * followers back, so that there are no tombstones; regions and kinds are never removed.
- *
- * A block's home is its place in the region, counted in granules as allocators align, modulo the table: neighbours share cache
- * lines, and a table with a slot for each granule has no collisions. Smaller ones can have long runs of full slots, but not
- * longer than a region's table, which is why regions are small.
+ * Regions and kinds are found by open addressing with linear probing; they are never removed.
  */
 #include "profile/blocks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "trace/grow.h"
 
-enum { GRANULE_BITS = 4, REGION_FIRST_SLOTS = 8, FIRST_SLOTS = 64 };
+enum { FIRST_SLOTS = 64, SLAB_PAGES = 256, GRANULE_MASK = (1 << HWI_GRANULE_BITS) - 1 };
+
+static_assert(HWI_PAGE_GRANULES << HWI_GRANULE_BITS == 1 << HWI_PAGE_BITS, "a page is its granules");
+static_assert(HWI_REGION_PAGES << HWI_PAGE_BITS == 1 << HWI_REGION_BITS, "a region is its pages");
 
 static size_t mix(uint64_t key)
 {
@@ -22,11 +21,6 @@ static size_t mix(uint64_t key)
 }
 
 /* --- regions --- */
-
-static uint32_t offset_of(uint64_t address)
-{
-  return (uint32_t)address & ((UINT32_C(1) << HWI_REGION_BITS) - 1);
-}
 
 /* Any but the one used last. */
 static struct hwi_region *find_other_region(struct hwi_blocks *blocks, uint64_t number)
@@ -75,63 +69,57 @@ static struct hwi_region *add_region(struct hwi_blocks *blocks, uint64_t number)
   if (blocks->region_count == UINT32_MAX || (is_full && !grow_region_slots(blocks)) ||
       !hwi_grow((void **)&blocks->regions, &blocks->region_capacity, blocks->region_count + 1, sizeof *blocks->regions))
     return NULL;
-  struct hwi_region region = {.number = number, .mask = REGION_FIRST_SLOTS - 1};
-  region.slots = calloc(REGION_FIRST_SLOTS, sizeof *region.slots);
-  if (!region.slots)
-    return NULL;
   size_t at = mix(number) & blocks->region_mask;
   while (blocks->region_slots[at])
     at = (at + 1) & blocks->region_mask;
   blocks->last_region = blocks->region_count++;
   blocks->region_slots[at] = (uint32_t)blocks->region_count;
-  blocks->regions[blocks->last_region] = region;
+  blocks->regions[blocks->last_region] = (struct hwi_region){.number = number};
   return &blocks->regions[blocks->last_region];
 }
 
-/* --- the blocks of a region --- */
+/* --- pages --- */
 
-/* What lies within a granule comes in by the upper bits, where only a table that has more slots than granules looks. */
-static uint32_t home_of(const struct hwi_region *region, uint32_t offset)
+static unsigned page_of(uint64_t address)
 {
-  return (offset >> GRANULE_BITS | offset << (HWI_REGION_BITS - GRANULE_BITS)) & region->mask;
+  return (unsigned)(address >> HWI_PAGE_BITS) % HWI_REGION_PAGES;
 }
 
-/* The slot of the block, or the empty one where it belongs. */
-static struct hwi_region_slot *find_slot(const struct hwi_region *region, uint32_t offset)
+static uint32_t *slot_of(union hwi_block_page *page, uint64_t address)
 {
-  uint32_t at = home_of(region, offset);
-  while (region->slots[at].kind && region->slots[at].offset != offset)
-    at = (at + 1) & region->mask;
-  return &region->slots[at];
+  return &page->kinds[(address >> HWI_GRANULE_BITS) % HWI_PAGE_GRANULES];
 }
 
-static bool grow_region(struct hwi_region *region)
+static bool add_slab(struct hwi_blocks *blocks)
 {
-  struct hwi_region larger = *region;
-  larger.mask = region->mask * 2 + 1;
-  larger.slots = calloc((size_t)larger.mask + 1, sizeof *larger.slots);
-  if (!larger.slots)
+  if (!hwi_grow((void **)&blocks->slabs, &blocks->slab_capacity, blocks->slab_count + 1, sizeof *blocks->slabs))
     return false;
-  for (size_t i = 0; i <= region->mask; i++)
-    if (region->slots[i].kind)
-      *find_slot(&larger, region->slots[i].offset) = region->slots[i];
-  free(region->slots);
-  *region = larger;
+  union hwi_block_page *slab = calloc(SLAB_PAGES, sizeof *slab);
+  if (!slab)
+    return false;
+  blocks->slabs[blocks->slab_count++] = slab;
+  for (size_t i = 0; i < SLAB_PAGES; i++) {
+    slab[i].next = blocks->free_pages;
+    blocks->free_pages = &slab[i];
+  }
   return true;
 }
 
-static void remove_slot(struct hwi_region *region, struct hwi_region_slot *slot)
+/* NULL: no memory. */
+static union hwi_block_page *take_page(struct hwi_blocks *blocks)
 {
-  uint32_t hole = (uint32_t)(slot - region->slots), mask = region->mask;
-  for (uint32_t at = (hole + 1) & mask; region->slots[at].kind; at = (at + 1) & mask) {
-    uint32_t home = home_of(region, region->slots[at].offset);
-    if (((at - home) & mask) >= ((at - hole) & mask)) { /* its home is not behind the hole */
-      region->slots[hole] = region->slots[at];
-      hole = at;
-    }
-  }
-  region->slots[hole].kind = 0;
-  region->count--;
+  if (!blocks->free_pages && !add_slab(blocks))
+    return NULL;
+  union hwi_block_page *page = blocks->free_pages;
+  blocks->free_pages = page->next;
+  page->next = NULL;
+  return page;
+}
+
+static void give_page_back(struct hwi_blocks *blocks, union hwi_block_page *page)
+{
+  page->next = blocks->free_pages;
+  blocks->free_pages = page;
 }
 
 /* --- kinds --- */
@@ -182,51 +170,103 @@ static uint32_t find_kind(struct hwi_blocks *blocks, const struct hwi_block *blo
   return (uint32_t)number;
 }
 
+/* --- odd blocks --- */
+
+static const struct hwi_block *kind_at(const struct hwi_blocks *blocks, uint32_t kind)
+{
+  return kind ? &blocks->kinds[kind] : NULL;
+}
+
+static bool put_odd(struct hwi_blocks *blocks, uint64_t address, uint32_t kind, const struct hwi_block **replaced)
+{
+  if ((!blocks->odd.slots && !hwi_live_init(&blocks->odd)) || !hwi_live_grow(&blocks->odd))
+    return false;
+  struct hwi_live_slot *slot = hwi_live_slot(&blocks->odd, address);
+  bool is_new = !slot->address;
+  *replaced = is_new ? NULL : kind_at(blocks, slot->cell);
+  *slot = (struct hwi_live_slot){.address = address, .cell = kind};
+  blocks->odd.count += is_new;
+  blocks->count += is_new;
+  return true;
+}
+
+static const struct hwi_block *take_odd(struct hwi_blocks *blocks, uint64_t address)
+{
+  struct hwi_live_slot *slot = blocks->odd.slots ? hwi_live_slot(&blocks->odd, address) : NULL;
+  if (!slot || !slot->address)
+    return NULL;
+  uint32_t kind = slot->cell;
+  hwi_live_remove(&blocks->odd, slot);
+  blocks->count--;
+  return kind_at(blocks, kind);
+}
+
+static bool is_odd(uint64_t address)
+{
+  return address & GRANULE_MASK;
+}
+
 /* --- the whole --- */
 
 bool hwi_blocks_put(struct hwi_blocks *blocks, uint64_t address, const struct hwi_block *block,
                     const struct hwi_block **replaced)
 {
-  struct hwi_region *region = find_region(blocks, address >> HWI_REGION_BITS);
-  if (!region && !(region = add_region(blocks, address >> HWI_REGION_BITS)))
-    return false;
-  if (region->count >= (region->mask + 1) / 4 * 3 && !grow_region(region))
-    return false;
   uint32_t kind = find_kind(blocks, block);
   if (!kind)
     return false;
-  struct hwi_region_slot *slot = find_slot(region, offset_of(address));
-  *replaced = slot->kind ? &blocks->kinds[slot->kind] : NULL;
-  region->count += !slot->kind;
-  blocks->count += !slot->kind;
-  *slot = (struct hwi_region_slot){offset_of(address), kind};
+  if (is_odd(address))
+    return put_odd(blocks, address, kind, replaced);
+  struct hwi_region *region = find_region(blocks, address >> HWI_REGION_BITS);
+  if (!region && !(region = add_region(blocks, address >> HWI_REGION_BITS)))
+    return false;
+  unsigned i = page_of(address);
+  if (!region->pages[i] && !(region->pages[i] = take_page(blocks)))
+    return false;
+  uint32_t *slot = slot_of(region->pages[i], address);
+  *replaced = kind_at(blocks, *slot);
+  region->counts[i] += !*slot;
+  blocks->count += !*slot;
+  *slot = kind;
   return true;
 }
 
 const struct hwi_block *hwi_blocks_take(struct hwi_blocks *blocks, uint64_t address)
 {
+  if (is_odd(address))
+    return take_odd(blocks, address);
   struct hwi_region *region = find_region(blocks, address >> HWI_REGION_BITS);
-  struct hwi_region_slot *slot = region ? find_slot(region, offset_of(address)) : NULL;
-  if (!slot || !slot->kind)
+  unsigned i = page_of(address);
+  if (!region || !region->pages[i])
     return NULL;
-  const struct hwi_block *taken = &blocks->kinds[slot->kind];
-  remove_slot(region, slot);
+  uint32_t *slot = slot_of(region->pages[i], address), kind = *slot;
+  if (!kind)
+    return NULL;
+  *slot = 0;
   blocks->count--;
-  return taken;
+  if (--region->counts[i] == 0) {
+    give_page_back(blocks, region->pages[i]);
+    region->pages[i] = NULL;
+  }
+  return kind_at(blocks, kind);
 }
 
 bool hwi_blocks_has(struct hwi_blocks *blocks, uint64_t address)
 {
+  if (is_odd(address))
+    return blocks->odd.slots && hwi_live_slot(&blocks->odd, address)->address;
   const struct hwi_region *region = find_region(blocks, address >> HWI_REGION_BITS);
-  return region && find_slot(region, offset_of(address))->kind;
+  union hwi_block_page *page = region ? region->pages[page_of(address)] : NULL;
+  return page && *slot_of(page, address);
 }
 
 void hwi_blocks_release(struct hwi_blocks *blocks)
 {
-  for (size_t i = 0; i < blocks->region_count; i++)
-    free(blocks->regions[i].slots);
+  for (size_t i = 0; i < blocks->slab_count; i++)
+    free(blocks->slabs[i]);
+  free(blocks->slabs);
   free(blocks->regions);
   free(blocks->region_slots);
+  hwi_live_release(&blocks->odd);
   free(blocks->kinds);
   free(blocks->kind_slots);
   *blocks = (struct hwi_blocks){0};

@@ -1,10 +1,12 @@
-/* blocks.h - the live blocks of an image, in as little memory as the totals need
+/* blocks.h - the live blocks of an image, in as little time and memory as the totals need
  *
- * region  64 KiB of addresses, with a table of its own: 8 bytes a slot, up to three quarters of them full. What a program
- *         does next is mostly near to what it did last, so that its table is in the cache; and tables grow one by one, so
- *         that no moment has two copies of all.
- * kind    what is to be known of a block, shared by all that are alike: a program has millions of blocks and thousands of
- *         kinds. Kinds stay for good.
+ * granule  16 bytes of addresses, as allocators align. No two blocks begin in one.
+ * page     64 granules, each with the kind of the block that begins there: found without a search. A page without a block is
+ *          there for the next that needs one.
+ * region   16 pages of addresses, made as blocks begin in them. What a program does next is mostly near to what it did last.
+ * kind     what is to be known of a block, shared by all that are alike: a program has millions of blocks and thousands of
+ *          kinds. Kinds stay for good.
+ * odd      a block that begins within a granule, which glibc never gives out: in a table of its own.
  */
 #ifndef HWI_PROFILE_BLOCKS_H
 #define HWI_PROFILE_BLOCKS_H
@@ -13,23 +15,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/live.h"
+
 struct hwi_block {
   uint64_t size;
   uint32_t thread; /* that allocated it */
 };
 
-enum { HWI_REGION_BITS = 16 };
-
-struct hwi_region_slot {
-  uint32_t offset; /* of the address in the region */
-  uint32_t kind;   /* 0: empty */
+enum {
+  HWI_GRANULE_BITS = 4,
+  HWI_PAGE_GRANULES = 64,
+  HWI_PAGE_BITS = 10,
+  HWI_REGION_PAGES = 16,
+  HWI_REGION_BITS = 14,
 };
 
-/* Invariant: count <= (mask + 1) / 4 * 3, and no empty slot lies between a block's home and its slot. */
+union hwi_block_page {
+  uint32_t kinds[HWI_PAGE_GRANULES]; /* 0: no block */
+  union hwi_block_page *next;        /* of one that nobody uses; its other kinds are 0 */
+};
+
+/* Invariant: counts[i] of pages[i]'s kinds are not 0, and it is NULL where that is none. */
 struct hwi_region {
-  uint64_t number;               /* the addresses' upper bits */
-  struct hwi_region_slot *slots; /* mask + 1 of them, a power of two */
-  uint32_t mask, count;
+  uint64_t number; /* the addresses' upper bits */
+  union hwi_block_page *pages[HWI_REGION_PAGES];
+  uint8_t counts[HWI_REGION_PAGES];
 };
 
 /* All zero: no blocks. */
@@ -39,7 +49,11 @@ struct hwi_blocks {
   size_t region_count, region_capacity;
   uint32_t *region_slots; /* hash table of indices into regions, plus 1; 0: empty */
   size_t region_mask;
-  size_t last_region;      /* the one used last */
+  size_t last_region; /* the one used last */
+  union hwi_block_page **slabs;
+  size_t slab_count, slab_capacity;
+  union hwi_block_page *free_pages;
+  struct hwi_live odd;     /* a block's cell is its kind */
   struct hwi_block *kinds; /* [1, kind_count) */
   size_t kind_count, kind_capacity;
   uint32_t *kind_slots; /* hash table of kinds; 0: empty */

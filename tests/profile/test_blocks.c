@@ -23,26 +23,40 @@ static uint32_t below(uint32_t limit)
   return (uint32_t)(random_state >> 33) % limit;
 }
 
+/* How many blocks the page has, or SIZE_MAX: not those that its region says. */
+static size_t count_page(const struct hwi_region *region, size_t page)
+{
+  size_t count = 0;
+  for (size_t i = 0; region->pages[page] && i < HWI_PAGE_GRANULES; i++) {
+    uint64_t address = region->number << HWI_REGION_BITS | page << HWI_PAGE_BITS | i << HWI_GRANULE_BITS;
+    if (!region->pages[page]->kinds[i])
+      continue;
+    count++;
+    if (!hwi_blocks_has(&blocks, address))
+      return SIZE_MAX;
+  }
+  return count == region->counts[page] && (count > 0) == (region->pages[page] != NULL) ? count : SIZE_MAX;
+}
+
 static bool is_valid(void)
 {
-  size_t total = 0;
+  size_t total = blocks.odd.count;
   for (size_t r = 0; r < blocks.region_count; r++) {
-    const struct hwi_region *region = &blocks.regions[r];
-    size_t count = 0;
-    for (size_t i = 0; i <= region->mask; i++)
-      count += region->slots[i].kind != 0;
-    if (count != region->count || count > (region->mask + 1) / 4 * 3)
-      return false;
-    for (size_t i = 0; i <= region->mask; i++)
-      if (region->slots[i].kind &&
-          !hwi_blocks_has(&blocks, region->number << HWI_REGION_BITS | region->slots[i].offset))
+    for (size_t page = 0; page < HWI_REGION_PAGES; page++) {
+      size_t count = count_page(&blocks.regions[r], page);
+      if (count == SIZE_MAX)
         return false;
-    total += count;
+      total += count;
+    }
   }
+  for (const union hwi_block_page *page = blocks.free_pages; page; page = page->next)
+    for (size_t i = sizeof page->next / sizeof *page->kinds; i < HWI_PAGE_GRANULES; i++)
+      if (page->kinds[i])
+        return false;
   return total == blocks.count;
 }
 
-/* One region has blocks side by side, one has them in the same places of every small table, one has all within few granules,
+/* One region has blocks side by side, one has few in each of its pages, one has all within few granules,
  * and the rest lie far apart. */
 static uint64_t choose_address(uint32_t i)
 {
@@ -51,7 +65,7 @@ static uint64_t choose_address(uint32_t i)
   case 0:
     return UINT64_C(0x7fff00000000) + i / 4 * 16;
   case 1:
-    return UINT64_C(0x555500000000) + (i / 4 * 4096 + i / 64 * 16) % region;
+    return UINT64_C(0x555500000000) + ((i / 4) << HWI_PAGE_BITS) % region + i / 64 * 16;
   case 2:
     return UINT64_C(0x10000) + i / 4;
   default:
