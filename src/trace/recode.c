@@ -1,7 +1,8 @@
 /* recode.c - the events of consecutive chunks as columns (codec 1): the packer's side
  *
- * One pass: events are decoded in batches, and each leaves its bytes in some columns. Two tables are searched: the latest
- * block at an address, for frees, and the number of a node in the section, for births.
+ * Events are decoded in batches that stay in the nearest cache, and each batch is gone through once for each kind of column: a
+ * loop that knows of two or three columns keeps their ends in registers, and one that knew of all would keep nothing there.
+ * Two tables are searched: the latest block at an address, and the number of a node in the section.
  */
 #include "trace/recode.h"
 
@@ -9,21 +10,17 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "trace/definitions.h"
 #include "trace/grow.h"
 #include "trace/recode_common.h"
+#include "trace/recode_slots.h"
+#include "trace/recode_tree.h"
 
-enum { BATCH_EVENTS = 256, LOOK_AHEAD = 16, TABLE_LOG2_MIN = 12 };
-
-/* Open addressing over the numbers of things that lie in an array of their own; 0: empty. Nothing is removed. */
-struct table {
-  uint32_t *slots;
-  uint32_t log2, count;
-};
+enum { BATCH_EVENTS = 256, LOOK_AHEAD = 16 };
 
 struct hwi_recoder {
   struct hwi_columns_out *out;
   struct hwi_event events[BATCH_EVENTS];
+  uint8_t sized[BATCH_EVENTS]; /* of each: the op's bit that says whether sizes follow */
   bool has_usable;
   int status; /* 0, or why the section cannot be re-coded */
   uint64_t tick;
@@ -34,18 +31,14 @@ struct hwi_recoder {
   uint64_t *addresses; /* of the blocks, by birth: [1, block_count) */
   uint8_t *classes;
   size_t block_count, block_room, class_room;
-  struct table at_address;
+  struct hwi_slots at_address;
   size_t last_ended;
   uint64_t last_far;
   struct hwi_habit *habits; /* [1, habit_count) */
   size_t habit_count, habit_room;
-  struct table of_node;
+  struct hwi_slots of_node;
   uint32_t last_node;
-  uint32_t last_number; /* of a definition */
-  struct hwi_pc *pcs;   /* [HWI_PC_FIRST, pc_count) */
-  size_t pc_count, pc_room;
-  struct table of_pc;
-  uint32_t last_pc;
+  struct hwi_tree_out tree;
 };
 
 struct hwi_recoder *hwi_recoder_create(void)
@@ -59,81 +52,164 @@ void hwi_recoder_destroy(struct hwi_recoder *r)
     return;
   free(r->addresses);
   free(r->classes);
-  free(r->at_address.slots);
+  hwi_slots_release(&r->at_address);
   free(r->habits);
-  free(r->of_node.slots);
-  free(r->pcs);
-  free(r->of_pc.slots);
+  hwi_slots_release(&r->of_node);
+  hwi_tree_out_release(&r->tree);
   free(r);
 }
 
-/* --- tables --- */
+/* --- times and threads --- */
 
-static bool reset_table(struct table *table, uint32_t log2)
+static bool is_second_half(const struct hwi_event *event)
 {
-  if (log2 != table->log2) {
-    free(table->slots);
-    table->slots = malloc(sizeof *table->slots << log2);
-    table->log2 = table->slots ? log2 : 0;
+  return event->moved && event->kind == HWI_EVENT_ALLOC;
+}
+
+static void put_times(struct hwi_recoder *r, int count)
+{
+  uint8_t *times = hwi_columns_begin(r->out, HWI_COLUMN_TIMES, (size_t)count);
+  uint64_t last = r->tick;
+  if (!times)
+    return;
+  for (int i = 0; i < count; i++) {
+    const struct hwi_event *event = &r->events[i];
+    uint64_t ticks = event->tick - last;
+    last = event->tick;
+    if (is_second_half(event)) {
+      hwi_columns_put(r->out, HWI_COLUMN_REALLOC_TIMES, ticks);
+      continue;
+    }
+    *times++ = ticks < HWI_TIME_LONG ? (uint8_t)ticks : (uint8_t)HWI_TIME_LONG;
+    if (ticks >= HWI_TIME_LONG)
+      hwi_columns_put(r->out, HWI_COLUMN_LONG_TIMES, ticks);
   }
-  table->count = 0;
-  if (table->slots)
-    memset(table->slots, 0, sizeof *table->slots << log2);
-  return table->slots;
+  hwi_columns_end(r->out, HWI_COLUMN_TIMES, times);
+  r->tick = last;
 }
 
-static bool is_full(const struct table *table)
+static void end_thread(struct hwi_recoder *r)
 {
-  return table->count >> (table->log2 - 1);
+  if (r->thread_op_count) {
+    hwi_columns_put(r->out, HWI_COLUMN_THREADS, r->thread_op_count);
+    hwi_columns_put(r->out, HWI_COLUMN_THREADS, r->thread);
+  }
+  r->thread_op_count = 0;
 }
 
-static inline uint32_t mix(uint64_t key)
+static void put_threads(struct hwi_recoder *r, int count)
 {
-  return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+  for (int i = 0; i < count; i++) {
+    const struct hwi_event *event = &r->events[i];
+    if (event->thread != r->thread)
+      end_thread(r);
+    r->thread = event->thread;
+    r->thread_op_count += !is_second_half(event);
+    r->op_count += !is_second_half(event);
+  }
 }
+
+/* --- nodes and sizes --- */
+
+static inline uint32_t *find_node(const struct hwi_recoder *r, uint32_t node)
+{
+  const struct hwi_slots *table = &r->of_node;
+  uint32_t mask = (1u << table->log2) - 1, at = hwi_slots_mix(node) & mask;
+  while (table->slots[at] && r->habits[table->slots[at]].node != node)
+    at = (at + 1) & mask;
+  return &table->slots[at];
+}
+
+/* Makes room for the nodes of a batch. */
+static bool grow_nodes(struct hwi_recoder *r)
+{
+  if (!hwi_grow((void **)&r->habits, &r->habit_room, r->habit_count + BATCH_EVENTS, sizeof *r->habits))
+    return false;
+  if (!hwi_slots_are_full(&r->of_node, BATCH_EVENTS))
+    return true;
+  if (!hwi_slots_reset(&r->of_node, r->habit_count * 2 + BATCH_EVENTS))
+    return false;
+  for (uint32_t number = 1; number < r->habit_count; number++)
+    *find_node(r, r->habits[number].node) = number;
+  r->of_node.count = (uint32_t)r->habit_count - 1;
+  return true;
+}
+
+/* Its number. */
+static __attribute__((noinline)) uint32_t add_node(struct hwi_recoder *r, uint32_t node, uint32_t *slot)
+{
+  hwi_columns_put(r->out, HWI_COLUMN_NEW_NODES, hwi_zigzag((int32_t)(node - r->last_node)));
+  r->last_node = node;
+  r->of_node.count++;
+  r->habits[r->habit_count] = (struct hwi_habit){.node = node};
+  return *slot = (uint32_t)r->habit_count++;
+}
+
+static __attribute__((noinline)) void put_sizes(struct hwi_recoder *r, const struct hwi_event *event)
+{
+  if (!r->has_usable) {
+    hwi_columns_put(r->out, HWI_COLUMN_SIZES, event->size);
+    return;
+  }
+  int64_t unusual = (int64_t)(event->usable - hw_usual_usable(event->size));
+  hwi_columns_put(r->out, HWI_COLUMN_SIZES, event->size << 1 | (unusual != 0));
+  if (unusual)
+    hwi_columns_put(r->out, HWI_COLUMN_USABLE, hwi_zigzag(unusual));
+}
+
+static void put_nodes(struct hwi_recoder *r, int count)
+{
+  uint8_t *nodes = hwi_columns_begin(r->out, HWI_COLUMN_NODES, (size_t)count * HWI_VARINT_MAX_BYTES);
+  if (!nodes)
+    return;
+  for (int i = 0; i < count; i++) {
+    const struct hwi_event *event = &r->events[i];
+    if (event->kind != HWI_EVENT_ALLOC)
+      continue;
+    uint32_t *slot = find_node(r, event->node), number = *slot;
+    nodes = hwi_put_varint(nodes, number ? number - 1 + HWI_NODE_FIRST : (uint32_t)HWI_NODE_NEW);
+    if (!number)
+      number = add_node(r, event->node, slot);
+    struct hwi_habit *habit = &r->habits[number];
+    r->sized[i] = 0;
+    if (event->size == habit->size && event->usable == habit->usable)
+      continue;
+    r->sized[i] = HWI_OP_SIZED;
+    habit->size = event->size;
+    habit->usable = event->usable;
+    put_sizes(r, event);
+  }
+  hwi_columns_end(r->out, HWI_COLUMN_NODES, nodes);
+}
+
+/* --- blocks --- */
 
 /* Neighbours in the heap are neighbours here: programs mostly touch them together. */
-static inline uint32_t home_of_address(const struct table *table, uint64_t address)
+static inline uint32_t home_of_address(const struct hwi_slots *table, uint64_t address)
 {
   enum { LINE_LOG2 = 4, GRAIN_LOG2 = 4, LINE_MASK = (1 << LINE_LOG2) - 1 };
-  uint32_t at = mix(address >> (GRAIN_LOG2 + LINE_LOG2)) << LINE_LOG2 | (address >> GRAIN_LOG2 & LINE_MASK);
+  uint32_t at = hwi_slots_mix(address >> (GRAIN_LOG2 + LINE_LOG2)) << LINE_LOG2 | (address >> GRAIN_LOG2 & LINE_MASK);
   return at & ((1u << table->log2) - 1);
 }
 
 static inline uint32_t *find_address(const struct hwi_recoder *r, uint64_t address)
 {
-  const struct table *table = &r->at_address;
+  const struct hwi_slots *table = &r->at_address;
   uint32_t mask = (1u << table->log2) - 1, at = home_of_address(table, address);
   while (table->slots[at] && r->addresses[table->slots[at]] != address)
     at = (at + 1) & mask;
   return &table->slots[at];
 }
 
-static inline uint32_t *find_node(const struct hwi_recoder *r, uint32_t node)
+/* Makes room for the blocks of a batch. The latest block at each address is the one to find. */
+static bool grow_blocks(struct hwi_recoder *r)
 {
-  const struct table *table = &r->of_node;
-  uint32_t mask = (1u << table->log2) - 1, at = mix(node) & mask;
-  while (table->slots[at] && r->habits[table->slots[at]].node != node)
-    at = (at + 1) & mask;
-  return &table->slots[at];
-}
-
-static uint32_t *find_pc(const struct hwi_recoder *r, const struct hwi_pc *pc)
-{
-  const struct table *table = &r->of_pc;
-  uint32_t mask = (1u << table->log2) - 1, at = mix(pc->address * 4 + pc->module + pc->entry) & mask;
-  for (; table->slots[at]; at = (at + 1) & mask) {
-    const struct hwi_pc *known = &r->pcs[table->slots[at]];
-    if (known->address == pc->address && known->module == pc->module && known->entry == pc->entry)
-      break;
-  }
-  return &table->slots[at];
-}
-
-/* The latest block at each address is the one to find. */
-static bool grow_addresses(struct hwi_recoder *r)
-{
-  if (!reset_table(&r->at_address, r->at_address.log2 + 2))
+  if (!hwi_grow((void **)&r->addresses, &r->block_room, r->block_count + BATCH_EVENTS, sizeof *r->addresses) ||
+      !hwi_grow((void **)&r->classes, &r->class_room, r->block_count + BATCH_EVENTS, 1))
+    return false;
+  if (!hwi_slots_are_full(&r->at_address, BATCH_EVENTS))
+    return true;
+  if (!hwi_slots_reset(&r->at_address, (size_t)r->at_address.count * 2 + BATCH_EVENTS))
     return false;
   for (uint32_t block = 1; block < r->block_count; block++) {
     uint32_t *slot = find_address(r, r->addresses[block]);
@@ -143,99 +219,8 @@ static bool grow_addresses(struct hwi_recoder *r)
   return true;
 }
 
-static bool grow_nodes(struct hwi_recoder *r)
-{
-  if (!reset_table(&r->of_node, r->of_node.log2 + 2))
-    return false;
-  for (uint32_t number = 1; number < r->habit_count; number++)
-    *find_node(r, r->habits[number].node) = number;
-  r->of_node.count = (uint32_t)r->habit_count - 1;
-  return true;
-}
-
-static bool grow_pcs(struct hwi_recoder *r)
-{
-  if (!reset_table(&r->of_pc, r->of_pc.log2 + 2))
-    return false;
-  for (uint32_t number = HWI_PC_FIRST; number < r->pc_count; number++)
-    *find_pc(r, &r->pcs[number]) = number;
-  r->of_pc.count = (uint32_t)r->pc_count - HWI_PC_FIRST;
-  return true;
-}
-
-/* --- definitions --- */
-
-/* Its number, made where there is none; 0: no memory. */
-static uint32_t put_pc(struct hwi_recoder *r, const struct hwi_pc *pc)
-{
-  const struct hwi_pc *last = &r->pcs[r->last_pc];
-  uint32_t *slot = find_pc(r, pc), number = *slot;
-  if (number) {
-    bool is_expected = last->expected == number;
-    hwi_columns_put(r->out, HWI_COLUMN_TREE_PCS, is_expected ? (uint64_t)HWI_PC_EXPECTED : number);
-    return number;
-  }
-  bool has_entry = pc->entry != HW_ENTRY_NONE;
-  hwi_columns_put_byte(r->out, HWI_COLUMN_TREE_PCS, HWI_PC_NEW);
-  hwi_columns_put(r->out, HWI_COLUMN_NEW_PCS, hwi_zigzag((int64_t)(pc->address - last->address)));
-  hwi_columns_put(r->out, HWI_COLUMN_NEW_PCS, (uint64_t)pc->module << 1 | has_entry);
-  if (has_entry)
-    hwi_columns_put_byte(r->out, HWI_COLUMN_NEW_PCS, pc->entry);
-  if (!hwi_grow((void **)&r->pcs, &r->pc_room, r->pc_count + 1, sizeof *r->pcs))
-    return 0;
-  number = *slot = (uint32_t)r->pc_count++;
-  r->pcs[number] = *pc;
-  r->of_pc.count++;
-  return is_full(&r->of_pc) && !grow_pcs(r) ? 0 : number;
-}
-
-static bool put_node(void *context, uint32_t number, const struct hwi_node *node)
-{
-  struct hwi_recoder *r = context;
-  hwi_columns_put(r->out, HWI_COLUMN_TREE_NUMBERS, hwi_zigzag((int64_t)number - r->last_number - 1));
-  hwi_columns_put(r->out, HWI_COLUMN_TREE_PARENTS, hwi_zigzag((int64_t)number - node->parent));
-  struct hwi_pc pc = {.address = node->address, .module = node->module};
-  pc.entry = node->cut ? HW_NODE_CUT : node->entry;
-  uint32_t pc_number = put_pc(r, &pc);
-  r->status = pc_number ? r->status : HW_ERR_MEMORY;
-  r->pcs[r->last_pc].expected = pc_number;
-  r->last_pc = pc_number;
-  r->last_number = number;
-  return true;
-}
-
-static bool put_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
-{
-  struct hwi_recoder *r = context;
-  struct hwi_thread ignored;
-  hwi_columns_put_byte(r->out, HWI_COLUMN_RECORDS, type);
-  hwi_columns_put(r->out, HWI_COLUMN_RECORDS, bytes);
-  hwi_columns_put_bytes(r->out, HWI_COLUMN_RECORDS, payload, bytes);
-  return type != HW_RECORD_THREAD || hwi_definitions_read_thread(payload, bytes, thread, &ignored);
-}
-
-/* --- events --- */
-
-static void put_thread(struct hwi_recoder *r, uint32_t thread)
-{
-  if (thread != r->thread && r->thread_op_count) {
-    hwi_columns_put(r->out, HWI_COLUMN_THREADS, r->thread_op_count);
-    hwi_columns_put(r->out, HWI_COLUMN_THREADS, r->thread);
-    r->thread_op_count = 0;
-  }
-  r->thread = thread;
-}
-
-static inline void put_time(struct hwi_recoder *r, uint64_t tick)
-{
-  uint64_t ticks = tick - r->tick;
-  r->tick = tick;
-  hwi_columns_put_byte(r->out, HWI_COLUMN_TIMES, ticks < HWI_TIME_LONG ? (uint8_t)ticks : (uint8_t)HWI_TIME_LONG);
-  if (ticks >= HWI_TIME_LONG)
-    hwi_columns_put(r->out, HWI_COLUMN_LONG_TIMES, ticks);
-}
-
-static void put_address(struct hwi_recoder *r, enum hwi_column column, uint64_t address, uint64_t *last)
+static __attribute__((noinline)) void put_address(struct hwi_recoder *r, enum hwi_column column, uint64_t address,
+                                                  uint64_t *last)
 {
   uint64_t varint;
   if (!hwi_address_varint(address, *last, &varint))
@@ -264,73 +249,18 @@ static inline uint8_t put_end(struct hwi_recoder *r, const struct hwi_event *eve
   return HWI_OP_DISTANCE;
 }
 
-static void put_free(struct hwi_recoder *r, const struct hwi_event *event)
-{
-  hwi_columns_put_byte(r->out, HWI_COLUMN_OPS, put_end(r, event, true));
-  hwi_columns_put_byte(r->out, HWI_COLUMN_ENTRIES, event->entry);
-}
-
-static inline struct hwi_habit *put_node_number(struct hwi_recoder *r, uint32_t node)
-{
-  uint32_t *slot = find_node(r, node);
-  if (*slot) {
-    hwi_columns_put(r->out, HWI_COLUMN_NODES, *slot - 1 + HWI_NODE_FIRST);
-    return &r->habits[*slot];
-  }
-  hwi_columns_put_byte(r->out, HWI_COLUMN_NODES, HWI_NODE_NEW);
-  hwi_columns_put(r->out, HWI_COLUMN_NEW_NODES, hwi_zigzag((int32_t)(node - r->last_node)));
-  r->last_node = node;
-  if (!hwi_grow((void **)&r->habits, &r->habit_room, r->habit_count + 1, sizeof *r->habits)) {
-    r->status = HW_ERR_MEMORY;
-    return &r->habits[0];
-  }
-  size_t number = r->habit_count++;
-  *slot = (uint32_t)number;
-  r->habits[number] = (struct hwi_habit){.node = node};
-  r->of_node.count++;
-  if (is_full(&r->of_node) && !grow_nodes(r))
-    r->status = HW_ERR_MEMORY;
-  return &r->habits[number];
-}
-
-/* The op's bit. */
-static inline uint8_t put_sizes(struct hwi_recoder *r, struct hwi_habit *habit, const struct hwi_event *event)
-{
-  if (event->size == habit->size && event->usable == habit->usable)
-    return 0;
-  habit->size = event->size;
-  habit->usable = event->usable;
-  if (!r->has_usable) {
-    hwi_columns_put(r->out, HWI_COLUMN_SIZES, event->size);
-    return HWI_OP_SIZED;
-  }
-  int64_t unusual = (int64_t)(event->usable - hw_usual_usable(event->size));
-  hwi_columns_put(r->out, HWI_COLUMN_SIZES, event->size << 1 | (unusual != 0));
-  if (unusual)
-    hwi_columns_put(r->out, HWI_COLUMN_USABLE, hwi_zigzag(unusual));
-  return HWI_OP_SIZED;
-}
-
 static inline void add_block(struct hwi_recoder *r, uint64_t address, uint8_t class)
 {
-  if (!hwi_grow((void **)&r->addresses, &r->block_room, r->block_count + 1, sizeof *r->addresses) ||
-      !hwi_grow((void **)&r->classes, &r->class_room, r->block_count + 1, 1)) {
-    r->status = HW_ERR_MEMORY;
-    return;
-  }
-  uint32_t *slot = find_address(r, address);
+  uint32_t *slot = find_address(r, address), block = (uint32_t)r->block_count++;
   r->at_address.count += !*slot;
-  r->addresses[r->block_count] = address;
-  r->classes[r->block_count] = class;
-  *slot = (uint32_t)r->block_count++;
-  if (is_full(&r->at_address) && !grow_addresses(r))
-    r->status = HW_ERR_MEMORY;
+  *slot = block;
+  r->addresses[block] = address;
+  r->classes[block] = class;
 }
 
-/* The op. `old`: the address of the block that it replaces, or 0. */
+/* The place. `old`: the address of the block that it replaces, or 0. */
 static inline uint8_t put_birth(struct hwi_recoder *r, const struct hwi_event *event, uint64_t old)
 {
-  uint8_t op = put_sizes(r, put_node_number(r, event->node), event);
   uint64_t address = event->address, granules = hwi_granules(event->size, event->usable);
   uint8_t class = hwi_class_of(granules);
   unsigned place = address == old ? HWI_PLACE_SAME : hwi_places_find(&r->places, class, address);
@@ -342,64 +272,73 @@ static inline uint8_t put_birth(struct hwi_recoder *r, const struct hwi_event *e
     hwi_places_move_top(&r->places, address, granules);
   }
   add_block(r, address, class);
-  return (uint8_t)(op | place);
-}
-
-static void put_alloc(struct hwi_recoder *r, const struct hwi_event *event)
-{
-  uint8_t op = put_birth(r, event, 0);
-  if (event->alignment_log2) {
-    op |= HWI_OP_ALIGNED;
-    hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->alignment_log2);
-  }
-  hwi_columns_put_byte(r->out, HWI_COLUMN_OPS, op);
-}
-
-static void put_realloc(struct hwi_recoder *r, const struct hwi_event *end, const struct hwi_event *birth)
-{
-  uint8_t end_op = put_end(r, end, end->address != birth->address);
-  hwi_columns_put(r->out, HWI_COLUMN_REALLOC_TIMES, birth->tick - end->tick);
-  hwi_columns_put_byte(r->out, HWI_COLUMN_OPS, HWI_OP_REALLOC | put_birth(r, birth, end->address));
-  hwi_columns_put_byte(r->out, HWI_COLUMN_OPS, end_op);
-  r->tick = birth->tick;
+  return (uint8_t)place;
 }
 
 static void put_failed(struct hwi_recoder *r, const struct hwi_event *event)
 {
-  hwi_columns_put_byte(r->out, HWI_COLUMN_OPS, HWI_OP_FAILED);
   hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->alignment_log2);
   hwi_columns_put(r->out, HWI_COLUMN_RARE, event->node);
   hwi_columns_put(r->out, HWI_COLUMN_RARE, event->size);
 }
 
-static void put_events(struct hwi_recoder *r, int count)
+/* Of an allocation that is no realloc's. */
+static inline uint8_t put_alloc(struct hwi_recoder *r, const struct hwi_event *event)
 {
+  uint8_t place = put_birth(r, event, 0);
+  if (!event->alignment_log2)
+    return place;
+  hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->alignment_log2);
+  return HWI_OP_ALIGNED | place;
+}
+
+/* The halves of a realloc follow each other, and so do their ops, the birth first. */
+static void put_blocks(struct hwi_recoder *r, int count)
+{
+  uint8_t *ops = hwi_columns_begin(r->out, HWI_COLUMN_OPS, (size_t)count);
+  uint8_t *entries = hwi_columns_begin(r->out, HWI_COLUMN_ENTRIES, (size_t)count);
+  if (!ops || !entries)
+    return;
   for (int i = 0; i < count; i++) {
     const struct hwi_event *event = &r->events[i];
     if (i + LOOK_AHEAD < count)
       __builtin_prefetch(&r->at_address.slots[home_of_address(&r->at_address, event[LOOK_AHEAD].address)]);
-    put_thread(r, event->thread);
-    put_time(r, event->tick);
-    if (event->kind == HWI_EVENT_ALLOC) {
-      put_alloc(r, event);
-    } else if (event->kind == HWI_EVENT_FAILED) {
+    if (event->kind == HWI_EVENT_FAILED) {
       put_failed(r, event);
-    } else if (event->moved) {
-      put_realloc(r, event, event + 1);
-      i++;
+      *ops++ = HWI_OP_FAILED;
+    } else if (event->kind == HWI_EVENT_ALLOC) {
+      *ops++ = r->sized[i] | put_alloc(r, event);
+    } else if (!event->moved) {
+      *ops++ = put_end(r, event, true);
+      *entries++ = event->entry;
     } else {
-      put_free(r, event);
+      const struct hwi_event *birth = &r->events[++i];
+      ops[1] = put_end(r, event, event->address != birth->address);
+      ops[0] = HWI_OP_REALLOC | r->sized[i] | put_birth(r, birth, event->address);
+      ops += 2;
     }
-    r->op_count++;
-    r->thread_op_count++;
   }
+  hwi_columns_end(r->out, HWI_COLUMN_OPS, ops);
+  hwi_columns_end(r->out, HWI_COLUMN_ENTRIES, entries);
 }
 
 /* --- chunks --- */
 
+static void put_events(struct hwi_recoder *r, int count)
+{
+  if (!grow_nodes(r) || !grow_blocks(r)) {
+    r->status = HW_ERR_MEMORY;
+    return;
+  }
+  put_times(r, count);
+  put_threads(r, count);
+  put_nodes(r, count);
+  put_blocks(r, count);
+}
+
 static int put_chunk(struct hwi_recoder *r, const struct hw_chunk_header *chunk, const uint8_t *events)
 {
-  struct hwi_definition_sink sink = {r, put_node, put_record};
+  struct hwi_definition_sink sink = hwi_tree_out_sink(&r->tree);
   struct hwi_cursor cursor;
   uint64_t before = r->op_count;
   int count;
@@ -411,9 +350,10 @@ static int put_chunk(struct hwi_recoder *r, const struct hw_chunk_header *chunk,
     return HW_ERR_DAMAGED;
   hwi_columns_put(r->out, HWI_COLUMN_CHUNKS, r->op_count - before);
   hwi_columns_put(r->out, HWI_COLUMN_CHUNKS, chunk->valid_bytes);
-  return r->out->failed ? HW_ERR_MEMORY : r->status;
+  return r->out->failed || r->tree.failed ? HW_ERR_MEMORY : r->status;
 }
 
+/* The tables begin as large as the section before needed them. */
 static bool reset(struct hwi_recoder *r, struct hwi_columns_out *out, const struct hw_chunk_header *first)
 {
   hwi_columns_out_clear(out);
@@ -424,24 +364,15 @@ static bool reset(struct hwi_recoder *r, struct hwi_columns_out *out, const stru
   r->op_count = r->thread_op_count = 0;
   r->places = (struct hwi_places){0};
   r->block_count = r->habit_count = 1;
-  r->pc_count = HWI_PC_FIRST;
   r->last_ended = r->last_far = 0;
-  r->last_node = r->last_number = r->last_pc = 0;
-  bool ok = hwi_grow((void **)&r->habits, &r->habit_room, 1, sizeof *r->habits) &&
-            hwi_grow((void **)&r->pcs, &r->pc_room, HWI_PC_FIRST, sizeof *r->pcs) &&
-            reset_table(&r->at_address, TABLE_LOG2_MIN) && reset_table(&r->of_node, TABLE_LOG2_MIN) &&
-            reset_table(&r->of_pc, TABLE_LOG2_MIN);
-  if (ok)
-    memset(r->pcs, 0, HWI_PC_FIRST * sizeof *r->pcs);
-  return ok;
+  r->last_node = 0;
+  return hwi_slots_reset(&r->at_address, r->at_address.count + BATCH_EVENTS) &&
+         hwi_slots_reset(&r->of_node, r->of_node.count + BATCH_EVENTS) && hwi_tree_out_begin(&r->tree, out);
 }
 
 static void put_end_of_section(struct hwi_recoder *r)
 {
-  if (r->thread_op_count) {
-    hwi_columns_put(r->out, HWI_COLUMN_THREADS, r->thread_op_count);
-    hwi_columns_put(r->out, HWI_COLUMN_THREADS, r->thread);
-  }
+  end_thread(r);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->has_usable ? HW_FIELD_USABLE : 0);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->block_count - 1);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->habit_count - 1);

@@ -70,6 +70,21 @@ static inline void hwi_columns_put(struct hwi_columns_out *out, enum hwi_column 
   to->count = (size_t)(hwi_put_varint(to->bytes + to->count, value) - to->bytes);
 }
 
+/* For many values in a row: where the column's next byte goes, with room for `bytes` of them. NULL: no memory. */
+static inline uint8_t *hwi_columns_begin(struct hwi_columns_out *out, enum hwi_column column, size_t bytes)
+{
+  struct hwi_column_out *to = &out->columns[column];
+  if (to->room - to->count < bytes && !hwi_columns_out_grow(out, column, bytes))
+    return NULL;
+  return to->bytes + to->count;
+}
+
+/* They are there, and end at `end`. */
+static inline void hwi_columns_end(struct hwi_columns_out *out, enum hwi_column column, const uint8_t *end)
+{
+  out->columns[column].count = (size_t)(end - out->columns[column].bytes);
+}
+
 void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_column column, const void *bytes, size_t count);
 
 /* An upper bound for hwi_columns_pack. */

@@ -1,0 +1,55 @@
+/* recode_slots.h - hash tables of the packer: where, among things numbered from 1 in an array of their own, is one of that kind?
+ *
+ * Open addressing with linear probing at no more than half full; nothing is removed. 0 in a slot: empty.
+ */
+#ifndef HWI_TRACE_RECODE_SLOTS_H
+#define HWI_TRACE_RECODE_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HWI_SLOTS_LOG2_MIN = 10, HWI_SLOTS_LOG2_MAX = 30 };
+
+struct hwi_slots {
+  uint32_t *slots;
+  uint32_t log2, count;
+};
+
+/* Empties the table, with room for `expected` things. False: no memory. */
+static inline bool hwi_slots_reset(struct hwi_slots *table, size_t expected)
+{
+  uint32_t log2 = HWI_SLOTS_LOG2_MIN;
+  while (expected >> (log2 - 1) && log2 < HWI_SLOTS_LOG2_MAX)
+    log2++;
+  if (log2 != table->log2) {
+    free(table->slots);
+    table->slots = malloc(sizeof *table->slots << log2);
+    table->log2 = table->slots ? log2 : 0;
+  }
+  table->count = 0;
+  if (table->slots)
+    memset(table->slots, 0, sizeof *table->slots << log2);
+  return table->slots;
+}
+
+static inline void hwi_slots_release(struct hwi_slots *table)
+{
+  free(table->slots);
+  *table = (struct hwi_slots){0};
+}
+
+/* Whether it must grow before `more` things come in. */
+static inline bool hwi_slots_are_full(const struct hwi_slots *table, size_t more)
+{
+  return (table->count + more) >> (table->log2 - 1);
+}
+
+static inline uint32_t hwi_slots_mix(uint64_t key)
+{
+  return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+#endif
