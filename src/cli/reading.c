@@ -31,7 +31,7 @@ int hwi_reading_check(const struct hwi_reading *reading)
 
 /* --- progress, for work longer than a second --- */
 
-enum { NO_PERCENT = -1 };
+enum { NO_PERCENT = -1, SUMMARY_LEAST_NS = 300000000 };
 
 struct progress {
   struct timespec began;
@@ -95,6 +95,8 @@ static int read_recording(const struct hwi_reading *reading, const char *path, c
       .pid = (uint32_t)reading->pid,
       .span = reading->span,
       .sink = sink,
+      .summaries = true,
+      .summary_least_ns = SUMMARY_LEAST_NS,
       .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,
       .progress_context = &progress,
   };

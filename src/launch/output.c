@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "launch/process.h"
+#include "profile/summary.h"
 #include "trace/format.h"
 
 static const char FOLDER_SUFFIX[] = ".children", ASIDE_SUFFIX[] = ".earlier";
@@ -173,8 +174,10 @@ static void remove_children(const char *folder)
     char *path = NULL;
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
         asprintf(&path, "%s/%s", folder, entry->d_name) >= 0) {
-      if (judge(path, &ignored) == 1)
+      if (judge(path, &ignored) == 1) {
+        hwi_summary_remove(path);
         unlink(path);
+      }
       free(path);
     }
   }
@@ -197,6 +200,8 @@ static int move_run(const char *from, const char *to)
 {
   char *from_folder = with_suffix(from, FOLDER_SUFFIX), *to_folder = with_suffix(to, FOLDER_SUFFIX);
   int status = from_folder && to_folder && rename(from, to) == 0 ? 0 : HW_ERR_IO;
+  if (status == 0)
+    hwi_summary_remove(from);
   if (status == 0)
     (void)!rename(from_folder, to_folder); /* most runs have none */
   free(from_folder);

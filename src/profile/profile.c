@@ -9,6 +9,7 @@
 
 #include "profile/block_events.h"
 #include "profile/result.h"
+#include "profile/summary.h"
 #include "trace/grow.h"
 #include "trace/run.h"
 
@@ -375,12 +376,18 @@ static void add_totals(struct hwi_totals *sum, const struct hwi_totals *part)
   sum->inherited_frees += part->inherited_frees;
 }
 
+static void collect_infos(struct session *s)
+{
+  for (size_t i = 0; i < s->run.count; i++)
+    s->images[i].info = s->result->traces[i] ? hwi_trace_info(s->result->traces[i]) : NULL;
+}
+
+/* Images have their infos. */
 static int fill_profile(struct session *s)
 {
   struct hwi_profile *profile = &s->result->profile;
   const struct hwi_level *level = &s->result->replay.level;
   for (size_t i = 0; i < s->run.count; i++) {
-    s->images[i].info = s->result->traces[i] ? hwi_trace_info(s->result->traces[i]) : NULL;
     profile->unreadable_images += s->images[i].unreadable;
     if (s->images[i].counted)
       add_totals(&profile->totals, &s->images[i].totals);
@@ -413,14 +420,8 @@ static uint64_t find_time_span(struct session *s)
   return end_ns > s->base_ns ? end_ns - s->base_ns : 0;
 }
 
-static int make_profile(struct session *s)
+static int replay_run(struct session *s)
 {
-  s->result->traces = calloc(s->run.count, sizeof *s->result->traces);
-  s->images = calloc(s->run.count, sizeof *s->images);
-  s->result->profile.images = s->images;
-  if (!s->result->traces || !s->images)
-    return no_memory(s);
-  s->result->trace_count = s->result->profile.image_count = (uint32_t)s->run.count;
   int status = choose_images(s);
   if (status < 0)
     return status;
@@ -432,7 +433,29 @@ static int make_profile(struct session *s)
     status = pass_phases(s, UINT64_MAX);
   if (status == 0)
     status = describe_others(s);
-  return status < 0 ? status : fill_profile(s);
+  if (status < 0)
+    return status;
+  collect_infos(s);
+  return hwi_result_describe_threads(s->result) ? 0 : no_memory(s);
+}
+
+static int make_profile(struct session *s, const struct hwi_summary *summary)
+{
+  bool whole = s->options->span.kind == HWI_SPAN_RUN;
+  s->result->traces = calloc(s->run.count, sizeof *s->result->traces);
+  s->images = calloc(s->run.count, sizeof *s->images);
+  s->result->profile.images = s->images;
+  if (!s->result->traces || !s->images)
+    return no_memory(s);
+  s->result->trace_count = s->result->profile.image_count = (uint32_t)s->run.count;
+  if (whole && hwi_summary_load(summary, s->result, s->images))
+    return fill_profile(s);
+  int status = replay_run(s);
+  if (status < 0)
+    return status;
+  if (whole)
+    hwi_summary_keep(summary, s->options->summary_least_ns, s->result, s->images);
+  return fill_profile(s);
 }
 
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
@@ -440,14 +463,17 @@ int hwi_profile_create(struct hwi_profile **profile, const char *path, const str
 {
   *profile = NULL;
   struct session s = {.options = options, .error = error};
+  struct hwi_summary summary;
   int status = hwi_run_find(&s.run, path, false, error);
   if (status < 0)
     return status;
+  hwi_summary_init(&summary, path, &s.run, options);
   s.result = calloc(1, sizeof *s.result);
-  status = s.result ? make_profile(&s) : no_memory(&s);
+  status = s.result ? make_profile(&s, &summary) : no_memory(&s);
   while (s.active_count)
     drop_active(&s, s.active[0]);
   free(s.active);
+  hwi_summary_release(&summary);
   hwi_run_release(&s.run);
   if (status == 0)
     *profile = &s.result->profile;

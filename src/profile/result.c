@@ -324,13 +324,16 @@ static bool fill_cells(struct hwi_result *result)
 
 /* --- threads --- */
 
-static void describe_thread(struct hwi_profile_thread *thread, const struct hwi_trace *trace)
+bool hwi_result_describe_threads(struct hwi_result *result)
 {
-  struct hwi_thread known = hwi_trace_thread(trace, thread->number);
-  thread->tid = known.tid;
-  thread->policy = known.policy;
-  thread->priority = known.priority;
-  memcpy(thread->name, known.name, sizeof thread->name);
+  const struct hwi_tally *tally = &result->replay.tally;
+  result->described = calloc(tally->thread_count + 1, sizeof *result->described);
+  if (!result->described)
+    return false;
+  for (size_t i = 0; i < tally->thread_count; i++)
+    result->described[i] = hwi_trace_thread(result->traces[tally->threads[i].image], tally->threads[i].number);
+  result->described_count = tally->thread_count;
+  return true;
 }
 
 static bool fill_threads(struct hwi_result *result)
@@ -342,9 +345,13 @@ static bool fill_threads(struct hwi_result *result)
     return false;
   for (size_t i = 0; i < tally->thread_count; i++) {
     const struct hwi_thread_tally *from = &tally->threads[i];
+    const struct hwi_thread *described = &result->described[i];
     threads[i] = (struct hwi_profile_thread){
         .image = from->image,
         .number = from->number,
+        .tid = described->tid,
+        .policy = described->policy,
+        .priority = described->priority,
         .free_calls = from->free_calls,
         .failed_calls = from->failed_calls,
         .foreign_frees = from->foreign_frees,
@@ -352,7 +359,7 @@ static bool fill_threads(struct hwi_result *result)
         .late_free_calls = from->late_free_calls,
         .own_peak_bytes = from->own_peak_bytes,
     };
-    describe_thread(&threads[i], result->traces[from->image]);
+    memcpy(threads[i].name, described->name, sizeof threads[i].name);
   }
   for (uint32_t i = 1; i < tally->cell_count; i++) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, i);
@@ -415,5 +422,7 @@ void hwi_result_release(struct hwi_result *result)
   for (uint32_t i = 0; i < result->trace_count; i++)
     hwi_trace_close(result->traces[i]);
   free(result->traces);
+  free(result->described);
+  hwi_summary_images_release(&result->kept);
   hwi_replay_release(&result->replay);
 }

@@ -3,6 +3,7 @@
 #define HWI_PROFILE_RESULT_H
 
 #include "profile/replay.h"
+#include "profile/summary_images.h"
 
 /* A profile with the arrays that it owns. */
 struct hwi_result {
@@ -10,7 +11,13 @@ struct hwi_result {
   struct hwi_replay replay;   /* owns the frames, modules and points */
   struct hwi_trace **traces;  /* of profile.images; NULL: not opened */
   uint32_t trace_count;
+  struct hwi_thread *described; /* of the tally's threads: what their traces say of them */
+  size_t described_count;
+  struct hwi_summary_images kept; /* where the replay was restored from a summary */
 };
+
+/* Asks the traces about the threads. False: no memory. */
+bool hwi_result_describe_threads(struct hwi_result *result);
 
 /* Sums the cells up. The replay has seen its last event. False: no memory. */
 bool hwi_result_fill(struct hwi_result *result);

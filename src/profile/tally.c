@@ -139,6 +139,15 @@ static bool add_cell_block(struct hwi_tally *tally)
   return true;
 }
 
+bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count)
+{
+  while ((uint64_t)tally->block_count << HWI_CELL_BLOCK_BITS < count)
+    if (!add_cell_block(tally))
+      return false;
+  tally->cell_count = count;
+  return true;
+}
+
 static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
 {
   uint32_t size_number = find_size(tally, cell.size);

@@ -99,6 +99,9 @@ static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uin
 /* The cell's number, made where there is none; 0: no memory. */
 uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable);
 
+/* In a tally without cells: the cells [1, count), all zero. False: no memory. */
+bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count);
+
 uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame); /* 0: no memory */
 
 /* A number for frees that follow each other. */

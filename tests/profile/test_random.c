@@ -1,7 +1,7 @@
 /* test_random.c - the profile of random recordings, held against the naive model
  *
  * What would break: any figure of a stack, size, thread or pair; steps of growth, deaths together, handovers; the merge of streams; the halves of a realloc that lie apart;
- * ties; the replay for the totals alone, or that tells of its events; intervals and moments; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
+ * ties; the replay for the totals alone, or that tells of its events; what a summary keeps; intervals and moments; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
  * alone.
  */
 #include <setjmp.h>
@@ -21,6 +21,7 @@
 #include "same_counts.c"
 #include "same_events.c"
 #include "same_lists.c"
+#include "same_restored.c"
 
 enum {
   CASES = 700,
@@ -32,6 +33,7 @@ enum {
   INNER_NODES = 6,
   LEAF_NODES = 7,
   CHUNK_EVENTS = 40,
+  REPORTED_EACH = 5, /* reports take long */
 };
 static const uint64_t START = 1000000, MODULE_START = 0x400000, FIRST_ADDRESS = 0x100000;
 
@@ -542,6 +544,8 @@ static void run_case(uint64_t seed)
   }
   assert_same_counts(profile);
   assert_same_events(profile, path, options);
+  if (seed % REPORTED_EACH == 0)
+    assert_same_restored(profile, path, options);
   if (heap.coarse == 1)
     check_parts(profile->duration_ns, profile->totals.peak_time_ns, profile->totals.peak_bytes);
   hwi_profile_destroy(profile);
@@ -574,6 +578,8 @@ static void check_run(const char *name)
       fail_msg("seed %llu: %s", (unsigned long long)current_seed, error.text);
     assert_same_counts(profile);
     assert_same_events(profile, name, options);
+    if (current_seed % REPORTED_EACH == 0)
+      assert_same_restored(profile, name, options);
     uint64_t a = below((uint32_t)profile->duration_ns + 20), b = below((uint32_t)profile->duration_ns + 20);
     hwi_profile_destroy(profile);
     options.span = (struct hwi_span){.kind = HWI_SPAN_INTERVAL, .from_ns = a < b ? a : b, .to_ns = a < b ? b : a};

@@ -88,6 +88,16 @@ void *calloc(size_t items, size_t size)
   return refuse() ? NULL : count(next_calloc()(items, size));
 }
 
+extern void *__interceptor_aligned_alloc(size_t, size_t) __attribute__((weak));
+extern void *__libc_memalign(size_t, size_t);
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+  if (refuse())
+    return NULL;
+  return count((__interceptor_aligned_alloc ? __interceptor_aligned_alloc : __libc_memalign)(alignment, size));
+}
+
 void *realloc(void *block, size_t size)
 {
   if (refuse())

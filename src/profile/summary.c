@@ -1,0 +1,205 @@
+/* summary.c - a replay's outcome, kept in a file beside the trace
+ *
+ * What makes a summary valid stands in its header, and is compared before a byte of the rest is looked at.
+ */
+#include "profile/summary.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "profile/lifetimes.h"
+#include "profile/summary_replay.h"
+#include "trace/fingerprint.h"
+
+#define MAGIC "\x89HWS\r\n\x1a\n"
+enum {
+  MAGIC_BYTES = 8,
+  VERSION = 1, /* another one also where a figure has another meaning, in the same program version */
+  PROGRAM_BYTES = 24,
+};
+
+static const char SUFFIX[] = ".sum", ALL_SUFFIX[] = ".all.sum", FOLDER_SUFFIX[] = ".children";
+
+struct header {
+  uint8_t magic[MAGIC_BYTES];
+  uint32_t version;
+  uint32_t image_count;
+  char program[PROGRAM_BYTES]; /* the version of the program, zeros behind it */
+  uint64_t fingerprint;        /* hwi_run_fingerprint */
+  uint64_t packed_bytes;       /* behind the header; nothing follows */
+};
+_Static_assert(sizeof(struct header) == 56, "without a gap");
+
+static uint64_t clock_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * HWI_NS_A_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* NULL: such a profile has none, or no memory. */
+static char *path_of(const char *path, const struct hwi_run *run, const struct hwi_profile_options *options)
+{
+  bool single = options->images == HWI_IMAGES_LARGEST || run->count == 1;
+  size_t bytes = strlen(path), folder_bytes = sizeof FOLDER_SUFFIX - 1;
+  char *made = NULL;
+  if (!options->summaries || options->sink || (options->images == HWI_IMAGES_PID && !single))
+    return NULL;
+  while (bytes > 1 && path[bytes - 1] == '/')
+    bytes--;
+  if (bytes > folder_bytes && !memcmp(path + bytes - folder_bytes, FOLDER_SUFFIX, folder_bytes))
+    bytes -= folder_bytes;
+  return asprintf(&made, "%.*s%s", (int)bytes, path, single ? SUFFIX : ALL_SUFFIX) < 0 ? NULL : made;
+}
+
+void hwi_summary_init(struct hwi_summary *summary, const char *path, const struct hwi_run *run,
+                      const struct hwi_profile_options *options)
+{
+  *summary = (struct hwi_summary){.path = path_of(path, run, options), .run = run, .began_ns = clock_ns()};
+  if (summary->path && !hwi_run_fingerprint(run, &summary->fingerprint))
+    hwi_summary_release(summary);
+}
+
+void hwi_summary_release(struct hwi_summary *summary)
+{
+  free(summary->path);
+  summary->path = NULL;
+}
+
+/* But for what is inside. */
+static struct header header_of(const struct hwi_summary *summary)
+{
+  struct header header = {.version = VERSION,
+                          .image_count = (uint32_t)summary->run->count,
+                          .program = HWI_VERSION,
+                          .fingerprint = summary->fingerprint};
+  memcpy(header.magic, MAGIC, MAGIC_BYTES);
+  return header;
+}
+
+/* All that a summary is made of. */
+static void pass_all(struct hwi_pass *pass, const struct hwi_run *run, struct hwi_result *result,
+                     struct hwi_image *images)
+{
+  hwi_pass_number(pass, &result->profile.duration_ns);
+  hwi_summary_pass_images(pass, &result->kept, run, images);
+  hwi_summary_pass_replay(pass, result);
+}
+
+/* --- load --- */
+
+/* The header is that of this run's summary, and the file has the length that it says. */
+static bool header_fits(int fd, const struct hwi_summary *summary, struct header *header)
+{
+  struct stat about;
+  if (read(fd, header, sizeof *header) != (ssize_t)sizeof *header || fstat(fd, &about) < 0)
+    return false;
+  struct header expected = header_of(summary);
+  expected.packed_bytes = (uint64_t)about.st_size - sizeof expected;
+  return memcmp(header, &expected, sizeof expected) == 0;
+}
+
+static void forget(struct hwi_result *result, struct hwi_image *images)
+{
+  hwi_replay_release(&result->replay);
+  memset(&result->replay, 0, sizeof result->replay);
+  hwi_summary_images_release(&result->kept);
+  free(result->described);
+  result->described = NULL;
+  result->described_count = 0;
+  result->profile.duration_ns = 0;
+  memset(images, 0, result->profile.image_count * sizeof *images);
+}
+
+bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
+{
+  struct header header;
+  struct hwi_pass pass;
+  int fd = summary->path ? open(summary->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
+  if (fd < 0)
+    return false;
+  bool done = header_fits(fd, summary, &header);
+  if (done) {
+    hwi_pass_begin_read(&pass, fd, header.packed_bytes);
+    pass_all(&pass, summary->run, result, images);
+    done = hwi_pass_end(&pass) == 0 && result->profile.duration_ns <= HWI_TRACE_LATEST_NS;
+    if (!done)
+      forget(result, images);
+  }
+  close(fd);
+  return done;
+}
+
+/* --- keep --- */
+
+/* Nothing is at `path` (*exists is false), or what once was a summary. */
+static bool may_replace(const char *path, bool *exists)
+{
+  uint8_t magic[MAGIC_BYTES] = {0};
+  struct stat about;
+  *exists = lstat(path, &about) == 0;
+  if (!*exists)
+    return true;
+  int fd = S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+  if (fd < 0)
+    return false;
+  bool ours = read(fd, magic, sizeof magic) == (ssize_t)sizeof magic && memcmp(magic, MAGIC, MAGIC_BYTES) == 0;
+  close(fd);
+  return ours;
+}
+
+static bool write_file(int fd, const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
+{
+  struct hwi_pass pass;
+  if (lseek(fd, sizeof(struct header), SEEK_SET) < 0)
+    return false;
+  hwi_pass_begin_write(&pass, fd);
+  pass_all(&pass, summary->run, result, images);
+  if (hwi_pass_end(&pass) < 0)
+    return false;
+  struct header header = header_of(summary);
+  header.packed_bytes = pass.packed_bytes;
+  return pwrite(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+}
+
+void hwi_summary_keep(const struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
+                      struct hwi_image *images)
+{
+  char *temporary = NULL;
+  bool exists;
+  if (!summary->path || !may_replace(summary->path, &exists) ||
+      summary->run->relatives /* whose files are not looked at */ || clock_ns() - summary->began_ns < least_ns ||
+      asprintf(&temporary, "%s.XXXXXX", summary->path) < 0)
+    return;
+  int fd = mkostemp(temporary, O_CLOEXEC); /* 0600 */
+  if (fd >= 0) {
+    bool done = write_file(fd, summary, result, images);
+    done = close(fd) == 0 && done && rename(temporary, summary->path) == 0;
+    if (!done)
+      unlink(temporary);
+  }
+  free(temporary);
+}
+
+static void remove_one(const char *path, const char *suffix)
+{
+  char *summary = NULL;
+  bool exists;
+  if (asprintf(&summary, "%s%s", path, suffix) < 0)
+    return;
+  if (may_replace(summary, &exists) && exists)
+    unlink(summary);
+  free(summary);
+}
+
+void hwi_summary_remove(const char *path)
+{
+  remove_one(path, SUFFIX);
+  remove_one(path, ALL_SUFFIX);
+}

@@ -1,0 +1,374 @@
+/* test_summary.c - the summary that a report keeps beside a trace: when it is used, and that it never does harm
+ *
+ * What would break: a summary that is used although the trace, or which files belong to the run, has changed; one that is damaged
+ * or cut short, or of another version, and is believed; one that others may read; a file of the user's that has its name;
+ * a profile of a part of the run, or for a sink, that takes it for its own; files left behind. That what it restores is what a
+ * replay says is test_random.c's matter.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../trace/encoder.c"
+#include "profile/summary.h"
+#include "same_restored.c"
+
+static const uint64_t T = 1000000;
+
+static struct enc enc;
+static char dir[] = "/tmp/hw-test-summary-XXXXXX";
+static char trace[64], summary[80], children[80], child[96];
+
+static void write_trace(const char *to, uint8_t image, uint64_t size)
+{
+  enc_release(&enc);
+  enc_init(&enc, image);
+  enc_chunk(&enc, 0, 0, 0, T);
+  enc_module(&enc, 0, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
+  enc_node(&enc, 0, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
+  enc_node(&enc, 0, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  for (uint64_t i = 0; i < 100; i++)
+    enc_alloc(&enc, 0, T + i, 2, size + i % 3, 0x10000 + 64 * i);
+  for (uint64_t i = 0; i < 90; i++)
+    enc_free(&enc, 0, T + 200 + i, 0x10000 + 64 * i);
+  enc_write(&enc, to);
+}
+
+static struct hwi_profile *make(struct hwi_profile_options options)
+{
+  struct hwi_profile *profile;
+  struct hwi_error error;
+  options.summaries = true;
+  assert_int_equal(hwi_profile_create(&profile, trace, &options, &error), 0);
+  return profile;
+}
+
+/* Whether a report of the whole run is restored. */
+static bool restores(void)
+{
+  struct hwi_profile *profile = make((struct hwi_profile_options){0});
+  bool restored = is_restored(profile);
+  hwi_profile_destroy(profile);
+  return restored;
+}
+
+static int files_in_dir(void)
+{
+  char command[256];
+  snprintf(command, sizeof command, "find '%s' -type f | wc -l", dir);
+  FILE *out = popen(command, "r");
+  int count = -1;
+  assert_int_equal(fscanf(out, "%d", &count), 1);
+  pclose(out);
+  return count;
+}
+
+static int begin_test(void **state)
+{
+  (void)state;
+  char command[256];
+  snprintf(command, sizeof command, "rm -rf '%s'/*", dir);
+  if (system(command) != 0)
+    return -1;
+  write_trace(trace, 1, 100);
+  return 0;
+}
+
+static uint8_t *read_summary(size_t *bytes)
+{
+  struct stat about;
+  int fd = open(summary, O_RDONLY);
+  assert_true(fd >= 0);
+  assert_int_equal(fstat(fd, &about), 0);
+  *bytes = (size_t)about.st_size;
+  uint8_t *read_bytes = malloc(*bytes + 1);
+  assert_int_equal(read(fd, read_bytes, *bytes), (ssize_t)*bytes);
+  close(fd);
+  return read_bytes;
+}
+
+static void write_summary(const uint8_t *bytes, size_t count)
+{
+  int fd = open(summary, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, bytes, count), (ssize_t)count);
+  close(fd);
+}
+
+static void set_time(const char *path, time_t seconds)
+{
+  const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
+  assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* --- when there is one --- */
+
+static void test_second_report_is_restored(void **state)
+{
+  (void)state;
+  struct stat about;
+  assert_false(restores());
+  assert_int_equal(stat(summary, &about), 0);
+  assert_int_equal(about.st_mode & 0777, 0600);
+  assert_true(restores());
+  assert_int_equal(files_in_dir(), 2);
+}
+
+static void test_quick_replay_keeps_none(void **state)
+{
+  (void)state;
+  hwi_profile_destroy(make((struct hwi_profile_options){.summary_least_ns = UINT64_MAX}));
+  assert_int_equal(files_in_dir(), 1);
+}
+
+static bool take_all(void *context, const struct hwi_block_event *event)
+{
+  (void)event;
+  ++*(int *)context;
+  return true;
+}
+
+static void test_events_and_parts_are_replayed(void **state)
+{
+  (void)state;
+  int events = 0;
+  const struct hwi_block_sink sink = {take_all, &events};
+  const struct hwi_span span = {.kind = HWI_SPAN_INTERVAL, .from_ns = 50, .to_ns = 210};
+  struct hwi_profile *profile = make((struct hwi_profile_options){.span = span});
+  assert_int_equal(profile->totals.allocation_calls, 50);
+  hwi_profile_destroy(profile);
+  hwi_profile_destroy(make((struct hwi_profile_options){.sink = &sink}));
+  assert_int_equal(events, 190);
+  assert_int_equal(files_in_dir(), 1);
+  assert_false(restores());
+  profile = make((struct hwi_profile_options){.span = span});
+  assert_int_equal(profile->totals.allocation_calls, 50);
+  hwi_profile_destroy(profile);
+  hwi_profile_destroy(make((struct hwi_profile_options){.sink = &sink}));
+  assert_int_equal(events, 380);
+}
+
+static void test_folder_that_cannot_be_written(void **state)
+{
+  (void)state;
+  if (geteuid() == 0) /* whom no mode stops: something is in the way instead */
+    assert_int_equal(mkdir(summary, 0700), 0);
+  else
+    assert_int_equal(chmod(dir, 0500), 0);
+  assert_false(restores());
+  assert_false(restores());
+  rmdir(summary);
+  assert_int_equal(chmod(dir, 0700), 0);
+  assert_int_equal(files_in_dir(), 1);
+}
+
+/* --- when it is stale --- */
+
+static void test_changed_trace(void **state)
+{
+  (void)state;
+  assert_false(restores());
+  write_trace(trace, 1, 200);
+  struct hwi_profile *profile = make((struct hwi_profile_options){0});
+  assert_false(is_restored(profile));
+  assert_true(profile->totals.allocated_bytes >= 200 * 100);
+  hwi_profile_destroy(profile);
+  assert_true(restores());
+}
+
+static void test_other_time_or_length(void **state)
+{
+  (void)state;
+  set_time(trace, 1000);
+  assert_false(restores());
+  assert_true(restores());
+  set_time(trace, 1001);
+  assert_false(restores());
+  assert_true(restores());
+  struct stat about;
+  assert_int_equal(stat(trace, &about), 0);
+  assert_int_equal(truncate(trace, about.st_size + 1), 0);
+  set_time(trace, 1001);
+  assert_false(restores());
+}
+
+/* The target writes through a mapping, which changes no time of the file at once. */
+static void test_chunk_that_grew_unseen(void **state)
+{
+  (void)state;
+  set_time(trace, 1000);
+  assert_false(restores());
+  assert_true(restores());
+  enc_free(&enc, 0, T + 300, 0x10000 + 64 * 95);
+  struct stat before, after;
+  assert_int_equal(stat(trace, &before), 0);
+  enc_write(&enc, trace);
+  assert_int_equal(truncate(trace, before.st_size), 0);
+  set_time(trace, 1000);
+  assert_int_equal(stat(trace, &after), 0);
+  assert_int_equal(before.st_size, after.st_size);
+  assert_false(restores());
+}
+
+static void test_other_children(void **state)
+{
+  (void)state;
+  assert_false(restores());
+  assert_int_equal(mkdir(children, 0700), 0);
+  assert_true(restores());
+  write_trace(child, 2, 1000); /* the larger one now */
+  struct hwi_profile *profile = make((struct hwi_profile_options){0});
+  assert_false(is_restored(profile));
+  assert_true(profile->images[1].counted);
+  hwi_profile_destroy(profile);
+  assert_true(restores());
+  unlink(child);
+  assert_false(restores());
+}
+
+/* Each choice of images has its own. */
+static void test_all_images(void **state)
+{
+  (void)state;
+  assert_int_equal(mkdir(children, 0700), 0);
+  write_trace(child, 2, 1000);
+  assert_false(restores());
+  struct hwi_profile *profile = make((struct hwi_profile_options){.images = HWI_IMAGES_ALL});
+  assert_false(is_restored(profile));
+  hwi_profile_destroy(profile);
+  profile = make((struct hwi_profile_options){.images = HWI_IMAGES_ALL});
+  assert_true(is_restored(profile));
+  assert_int_equal(profile->totals.allocation_calls, 200);
+  hwi_profile_destroy(profile);
+  profile = make((struct hwi_profile_options){.images = HWI_IMAGES_PID, .pid = enc.header.pid});
+  assert_false(is_restored(profile));
+  hwi_profile_destroy(profile);
+  assert_true(restores());
+  assert_int_equal(files_in_dir(), 4);
+}
+
+/* --- when it is not what it was --- */
+
+/* With a summary that is damaged or, as zstd has bits without a meaning, as good as it was. */
+static void assert_same_text(const char *expected, size_t damaged_off)
+{
+  struct hwi_profile *profile = make((struct hwi_profile_options){.summary_least_ns = UINT64_MAX});
+  char *text = report_of(profile, true);
+  if (strcmp(text, expected) != 0)
+    fail_msg("byte %zu", damaged_off);
+  free(text);
+  hwi_profile_destroy(profile);
+}
+
+static void test_every_byte(void **state)
+{
+  (void)state;
+  size_t bytes;
+  struct hwi_profile *profile = make((struct hwi_profile_options){0});
+  char *expected = report_of(profile, true);
+  uint8_t *good = read_summary(&bytes), *bad = malloc(bytes + 1);
+  for (size_t i = 0; i < bytes; i++) {
+    memcpy(bad, good, bytes);
+    bad[i] ^= 1u << i % 8;
+    write_summary(bad, bytes);
+    assert_same_text(expected, i);
+  }
+  hwi_profile_destroy(profile);
+  free(expected);
+  free(good);
+  free(bad);
+}
+
+static void test_every_length(void **state)
+{
+  (void)state;
+  size_t bytes;
+  assert_false(restores());
+  uint8_t *good = read_summary(&bytes);
+  for (size_t count = 0; count < bytes; count++) {
+    write_summary(good, count);
+    assert_false(restores());
+  }
+  good[bytes] = 0;
+  write_summary(good, bytes + 1);
+  assert_false(restores());
+  free(good);
+}
+
+/* Whatever else has the name, such as a list of checksums: it is not ours to use or replace. */
+static void test_other_files_stay(void **state)
+{
+  (void)state;
+  struct stat about;
+  char other[80], text[8];
+  snprintf(other, sizeof other, "%s/other", dir);
+  write_summary((const uint8_t *)"d41d8cd", 8);
+  assert_false(restores());
+  assert_false(restores());
+  hwi_summary_remove(trace);
+  int fd = open(summary, O_RDONLY);
+  assert_int_equal(read(fd, text, sizeof text), 8);
+  assert_memory_equal(text, "d41d8cd", 8);
+  close(fd);
+  unlink(summary);
+  assert_false(restores());
+  assert_int_equal(rename(summary, other), 0);
+  assert_int_equal(symlink(other, summary), 0);
+  assert_false(restores());
+  hwi_summary_remove(trace);
+  assert_int_equal(lstat(summary, &about), 0);
+  assert_true(S_ISLNK(about.st_mode));
+  unlink(summary);
+  assert_int_equal(mkfifo(summary, 0600), 0);
+  assert_false(restores());
+  assert_false(restores());
+}
+
+static void test_remove(void **state)
+{
+  (void)state;
+  assert_false(restores());
+  hwi_profile_destroy(make((struct hwi_profile_options){.images = HWI_IMAGES_ALL}));
+  hwi_summary_remove(trace);
+  assert_int_equal(files_in_dir(), 1);
+  hwi_summary_remove(trace);
+  assert_int_equal(files_in_dir(), 1);
+}
+
+int main(void)
+{
+  assert_non_null(mkdtemp(dir));
+  snprintf(trace, sizeof trace, "%s/a.hwt", dir);
+  snprintf(summary, sizeof summary, "%s.sum", trace);
+  snprintf(children, sizeof children, "%s.children", trace);
+  snprintf(child, sizeof child, "%s/b.hwt", children);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(test_second_report_is_restored, begin_test),
+      cmocka_unit_test_setup(test_quick_replay_keeps_none, begin_test),
+      cmocka_unit_test_setup(test_events_and_parts_are_replayed, begin_test),
+      cmocka_unit_test_setup(test_folder_that_cannot_be_written, begin_test),
+      cmocka_unit_test_setup(test_changed_trace, begin_test),
+      cmocka_unit_test_setup(test_other_time_or_length, begin_test),
+      cmocka_unit_test_setup(test_chunk_that_grew_unseen, begin_test),
+      cmocka_unit_test_setup(test_other_children, begin_test),
+      cmocka_unit_test_setup(test_all_images, begin_test),
+      cmocka_unit_test_setup(test_every_byte, begin_test),
+      cmocka_unit_test_setup(test_every_length, begin_test),
+      cmocka_unit_test_setup(test_other_files_stay, begin_test),
+      cmocka_unit_test_setup(test_remove, begin_test),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  enc_release(&enc);
+  char command[256];
+  snprintf(command, sizeof command, "rm -rf '%s'", dir);
+  return failed | system(command);
+}

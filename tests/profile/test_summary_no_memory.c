@@ -1,0 +1,129 @@
+/* test_summary_no_memory.c - a report whose memory ends while it reads or writes a summary is right or says so
+ *
+ * What would break: a result of malloc that is not checked; a summary that is taken for read and is not; a part of a summary left
+ * behind, or a temporary file; what is not freed on the way out.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../trace/encoder.c"
+#include "../trace/failing_malloc.h"
+#include "same_restored.c"
+
+enum { CALLS_MOST = 3000 };
+static const uint64_t T = 1000000;
+static struct enc enc;
+static char dir[] = "/tmp/hw-test-summary-memory-XXXXXX";
+static const char trace[] = "a.hwt", summary[] = "a.hwt.sum";
+static char *expected;
+
+static int make(struct hwi_profile **profile, struct hwi_error *error)
+{
+  const struct hwi_profile_options options = {.summaries = true};
+  return hwi_profile_create(profile, trace, &options, error);
+}
+
+/* False: no call failed. */
+static bool check_failing(uint64_t calls, uint64_t failures)
+{
+  struct hwi_error error = {.text = ""};
+  struct hwi_profile *profile = NULL;
+  failing_malloc_arm(calls, failures);
+  int status = make(&profile, &error);
+  failing.failures = 0;
+  bool has_failed = failing.failed;
+  if (status == 0) {
+    failing_malloc_disarm();
+    char *text = report_of(profile, true);
+    assert_string_equal(text, expected);
+    free(text);
+    failing.armed = true;
+  }
+  hwi_profile_destroy(profile);
+  failing_malloc_disarm();
+  if (failing_malloc_leaks())
+    fail_msg("call %llu: %ld blocks are left", (unsigned long long)calls, failing_malloc_leaks());
+  if (status < 0 && (!has_failed || !error.text[0]))
+    fail_msg("call %llu: status %d, %s", (unsigned long long)calls, status, error.text);
+  return has_failed;
+}
+
+static void remove_summary(void)
+{
+  unlink(summary);
+  assert_int_equal(system("test -z \"$(ls | grep sum)\""), 0);
+}
+
+static void test_while_it_is_kept(void **state)
+{
+  (void)state;
+  uint64_t calls = 0;
+  for (bool failed = true; failed; calls++) {
+    failed = check_failing(calls, 1);
+    remove_summary();
+    check_failing(calls, UINT64_MAX);
+    remove_summary();
+    assert_true(calls < CALLS_MOST);
+  }
+  assert_true(calls > 1);
+}
+
+static void test_while_it_is_read(void **state)
+{
+  (void)state;
+  assert_false(check_failing(UINT64_MAX, 1));
+  uint64_t calls = 0;
+  for (; check_failing(calls, 1); calls++) {
+    check_failing(calls, UINT64_MAX);
+    assert_int_equal(access(summary, F_OK), 0);
+    assert_true(calls < CALLS_MOST);
+  }
+  assert_true(calls > 1);
+  remove_summary();
+}
+
+static int make_trace(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  enc_chunk(&enc, 0, 0, 0, T);
+  enc_thread(&enc, 0, 0, 500, "main");
+  enc_module(&enc, 0, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
+  enc_node(&enc, 0, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
+  enc_node(&enc, 0, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  enc_tool(&enc, HW_TOOL_MARK, enc.header.start.monotonic_ns + 50, "half", 4);
+  for (uint64_t i = 0; i < 100; i++)
+    enc_alloc(&enc, 0, T + i, 2, 100 + i % 3, 0x10000 + 64 * i);
+  for (uint64_t i = 0; i < 90; i++)
+    enc_free(&enc, 0, T + 200 + i, 0x10000 + 64 * i);
+  enc_write(&enc, trace);
+  enc_release(&enc);
+  struct hwi_profile *profile;
+  if (hwi_profile_create(&profile, trace, &(struct hwi_profile_options){0}, NULL) < 0)
+    return -1;
+  expected = report_of(profile, true);
+  hwi_profile_destroy(profile);
+  return 0;
+}
+
+int main(void)
+{
+  if (!mkdtemp(dir) || chdir(dir) < 0)
+    return 1;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_while_it_is_kept),
+      cmocka_unit_test(test_while_it_is_read),
+  };
+  int failed = cmocka_run_group_tests(tests, make_trace, NULL);
+  free(expected);
+  unlink(trace);
+  unlink(summary);
+  return failed | rmdir(dir);
+}
