@@ -6,7 +6,7 @@
 
 #include "cli/answer.h"
 #include "cli/ranking.h"
-#include "cli/reading.h"
+#include "cli/span.h"
 #include "export/compressed.h"
 #include "export/export.h"
 #include "export/tables.h"
@@ -18,6 +18,7 @@ struct values {
   const char *output, *format, *table;
   uint64_t event_stacks;
   struct hwi_reading reading;
+  struct hwi_span_words span;
 };
 
 static const struct values defaults = {.report = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
@@ -51,6 +52,7 @@ static const struct hwi_option options[] = {
      .value = "N",
      .help = "chrome: every allocation of the N costliest stacks, too (default: 0)"},
     HWI_CHOOSING_OPTIONS(report),
+    HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
     {0},
 };
@@ -105,6 +107,29 @@ static int check_options(const struct values *values, const struct hwi_export_fo
   int status = hwi_fail(HWI_EXIT_TROUBLE, "there is no table '%s', but %s", values->table, hwi_line_text(&names));
   hwi_line_release(&names);
   return status;
+}
+
+static int refuse_span(const struct hwi_export_format *format, enum hwi_export_span wanted, const char *why)
+{
+  struct hwi_line names = {0};
+  for (const struct hwi_export_format *const *at = hwi_export_formats; *at != NULL; at++) {
+    if ((*at)->spans <= wanted)
+      hwi_line_printf(&names, "%s%s", names.bytes > 0 ? ", " : "", (*at)->name);
+  }
+  int status = hwi_fail(HWI_EXIT_TROUBLE, "%s %s; these formats can: %s", format->name, why, hwi_line_text(&names));
+  hwi_line_release(&names);
+  return status;
+}
+
+/* Formats that hold what happened cannot begin with blocks that are there already, or hold a moment in which nothing does. */
+static int check_span(const struct hwi_span_words *span, const struct hwi_export_format *format)
+{
+  if (span->at != NULL && format->spans != HWI_EXPORT_ANY_SPAN)
+    return refuse_span(format, HWI_EXPORT_ANY_SPAN, "goes along the time of a run and cannot hold one moment (--at)");
+  if (span->from != NULL && format->spans == HWI_EXPORT_BEGINNINGS)
+    return refuse_span(format, HWI_EXPORT_INTERVALS,
+                       "holds each block from its allocation on, so that it cannot begin later (--from; --to it can)");
+  return 0;
 }
 
 /* What the format cannot do. */
@@ -165,13 +190,20 @@ static int write_file(const struct values *values, const struct hwi_export_forma
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
+static void warn_of(struct hwi_line *remarks)
+{
+  for (const char *at = hwi_line_text(remarks); *at != '\0'; at += strcspn(at, "\n") + 1)
+    hwi_warn("%.*s", (int)strcspn(at, "\n"), at);
+  hwi_line_release(remarks);
+}
+
 static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path,
                        const struct hwi_answer_file *to)
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
   struct source source = {&values->reading, path};
-  int status = hwi_reading_profile(&values->reading, path, &profile);
+  int status = hwi_span_profile(&values->span, &values->reading, path, &profile);
   if (status != 0)
     return status;
   status = hwi_reading_symbols(&values->reading, &symbols);
@@ -183,6 +215,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
         .event_stacks = values->event_stacks,
     };
     status = write_file(values, format, &request, to);
+    warn_of(&request.remarks);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);
@@ -201,6 +234,10 @@ static int run(const void *given, int word_count, char **words)
     status = check_options(values, format);
   if (status == 0)
     status = hwi_choosing_check(&values->report);
+  if (status == 0)
+    status = hwi_span_check(&values->span, values->report.cost);
+  if (status == 0)
+    status = check_span(&values->span, format);
   if (status == 0)
     status = hwi_reading_check(&values->reading);
   if (status == 0)
@@ -230,7 +267,9 @@ const struct hwi_command hwi_command_export = {
                "examples:\n"
                "  heapwright export app.hwt -o app.pb.gz     then: go tool pprof app.pb.gz\n"
                "  heapwright export app.hwt -o app.folded --cost calls\n"
-               "                                             then: flamegraph.pl app.folded\n",
+               "                                             then: flamegraph.pl app.folded\n"
+               "  heapwright export app.hwt -o app.pb.gz --from 5s --only 'func=parse_*'\n"
+               "                                             a part of it\n",
     .print_more = print_formats,
     .options = options,
     .defaults = &defaults,

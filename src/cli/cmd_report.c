@@ -65,16 +65,6 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   return status;
 }
 
-/* A moment has nothing but what is live. */
-static int check_span(const struct values *values)
-{
-  int cost = values->ranking.report.cost;
-  if (values->span.at != NULL && cost != HWI_COST_DEFAULT && cost != HWI_COST_PEAK && cost != HWI_COST_LIVE)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--at shows what was live: leave --cost out, or ask for an interval with --from "
-                                      "and --to");
-  return hwi_span_check(&values->span);
-}
-
 static int run(const void *given, int word_count, char **words)
 {
   struct values values = *(const struct values *)given;
@@ -86,7 +76,7 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = hwi_reading_check(&values.reading);
   if (status == 0)
-    status = check_span(&values);
+    status = hwi_span_check(&values.span, values.ranking.report.cost);
   if (status == 0)
     status = hwi_answer_check(&values.answer);
   if (status != 0)

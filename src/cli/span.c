@@ -16,8 +16,12 @@ static bool is_given(const struct hwi_span_words *words)
   return words->from != NULL || words->to != NULL || words->at != NULL;
 }
 
-int hwi_span_check(const struct hwi_span_words *words)
+int hwi_span_check(const struct hwi_span_words *words, int cost)
 {
+  bool is_live = cost == HWI_COST_DEFAULT || cost == HWI_COST_PEAK || cost == HWI_COST_LIVE;
+  if (words->at != NULL && !is_live) /* a moment has nothing but what is live */
+    return hwi_fail(HWI_EXIT_TROUBLE, "--at shows what was live: leave --cost out, or ask for an interval with --from "
+                                      "and --to");
   if (words->at != NULL && (words->from != NULL || words->to != NULL))
     return hwi_fail(HWI_EXIT_TROUBLE, "--at shows a moment, --from and --to an interval: leave one of them out");
   return 0;

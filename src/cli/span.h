@@ -32,8 +32,8 @@ struct hwi_span_words {
    .help = "what was live at T, instead of at the peak"}
 /* clang-format on */
 
-/* What the options cannot mean together. */
-int hwi_span_check(const struct hwi_span_words *words);
+/* What the options cannot mean together, or with what is ranked (enum hwi_cost). */
+int hwi_span_check(const struct hwi_span_words *words, int cost);
 
 /* hwi_reading_profile for the part of the run that the words choose. */
 int hwi_span_profile(const struct hwi_span_words *words, const struct hwi_reading *reading, const char *path,

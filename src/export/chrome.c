@@ -27,6 +27,7 @@ struct chrome {
   struct hwi_sites sites;
   struct counted_size sizes[SIZES_MAX + 1]; /* ascending; then all others as one */
   uint32_t size_count, slice;
+  bool begun;                          /* the span has */
   uint64_t bytes, most_bytes, most_ns; /* live, and the most since the last slice ended */
   uint64_t told_bytes;
   bool *is_shown; /* by stack: its allocations are written */
@@ -95,14 +96,23 @@ static void put_names(struct chrome *to)
   }
 }
 
+static bool is_within(const struct chrome *to, uint64_t ns)
+{
+  return ns >= hwi_export_from_ns(to->export) && ns <= hwi_export_end_ns(to->export);
+}
+
 static void put_marks(struct chrome *to)
 {
   const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
   const struct hwi_trace_info *info = image != NULL ? image->info : NULL;
-  for (uint32_t i = 0; info != NULL && i < info->rss_count; i++)
-    put_counter(to, "RSS(bytes)", "bytes", info->rss[i].ns, info->rss[i].sample.rss);
+  for (uint32_t i = 0; info != NULL && i < info->rss_count; i++) {
+    if (is_within(to, info->rss[i].ns))
+      put_counter(to, "RSS(bytes)", "bytes", info->rss[i].ns, info->rss[i].sample.rss);
+  }
   for (uint32_t i = 0; info != NULL && i < info->mark_count; i++) {
     const struct hwi_mark *mark = &info->marks[i];
+    if (!is_within(to, mark->ns))
+      continue;
     const char *kind = mark->type == HW_TOOL_PAUSED ? "recording paused" : "recording resumed";
     begin(to, "i", mark->type == HW_TOOL_MARK ? mark->text : kind, mark->ns);
     hwi_json_text(&to->json, "s", "p");
@@ -115,7 +125,7 @@ static void put_marks(struct chrome *to)
 static void put_leak_marker(struct chrome *to, const struct hwi_keys *sizes, const uint64_t *blocks)
 {
   char text[32];
-  begin(to, "i", "Memory Leaks (block size, count)", to->export->profile->duration_ns);
+  begin(to, "i", "Memory Leaks (block size, count)", hwi_export_end_ns(to->export));
   hwi_json_text(&to->json, "s", "p");
   hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
   hwi_json_begin_object(&to->json, "args");
@@ -185,10 +195,24 @@ static void put_bytes(struct chrome *to, uint64_t ns, uint64_t bytes)
   to->told_bytes = bytes;
 }
 
+/* What is live when the span begins. */
+static void begin_span(struct chrome *to)
+{
+  uint64_t from_ns = hwi_export_from_ns(to->export);
+  put_bytes(to, from_ns, to->bytes);
+  for (uint32_t i = 0; i <= to->size_count; i++)
+    put_size(to, &to->sizes[i], from_ns);
+  to->most_bytes = to->bytes;
+  to->most_ns = from_ns;
+  to->begun = true;
+}
+
 /* The slices that end before `ns`. */
 static void pass_time(struct chrome *to, uint64_t ns)
 {
   const struct hwi_profile *profile = to->export->profile;
+  if (!to->begun && ns >= hwi_export_from_ns(to->export))
+    begin_span(to);
   for (; to->slice < profile->timeline_count && profile->timeline[to->slice].ns < ns; to->slice++) {
     uint64_t end_ns = profile->timeline[to->slice].ns;
     if (to->most_bytes > to->bytes)
@@ -295,7 +319,7 @@ static bool take(void *context, const struct hwi_block_event *event)
       to->most_ns = event->ns;
     }
     counting->failed |= !count_size(counting, event->size, 1);
-    if (to->is_shown[event->stack])
+    if (to->is_shown[event->stack] && to->begun)
       put_allocation(to, event);
   } else if (event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT) {
     counted(to, event->size)->live--;
@@ -355,5 +379,6 @@ const struct hwi_export_format hwi_export_chrome = {
     .name = "chrome",
     .suffixes = (const char *const[]){".trace.json", ".chrome.json", ".perfetto.json", NULL},
     .summary = "Chrome's trace events, for ui.perfetto.dev and chrome://tracing",
+    .spans = HWI_EXPORT_INTERVALS,
     .write = write_chrome,
 };

@@ -57,7 +57,7 @@ static int write_csv(struct hwi_export *export, struct hwi_error *error)
     for (; table->columns[to.columns].name != NULL; to.columns++)
       fprintf(to.out, "%s%s", to.columns > 0 ? "," : "", table->columns[to.columns].name);
     fputc('\n', to.out);
-    table->fill(&tables, &sink);
+    to.text.failed |= !table->fill(&tables, &sink);
   }
   if (status == HW_OK && to.text.failed)
     status = hwi_export_no_memory(error);

@@ -23,10 +23,24 @@ struct dhat {
   struct hwi_sites sites;
   uint32_t *first_frame; /* by site, in the table of frames */
   struct point *points;  /* by stack */
+  bool begun;            /* the span has */
   bool failed;           /* no memory */
 };
 
 /* --- events --- */
+
+/* Blocks from before the span count as born when it begins. */
+static void begin_span(struct dhat *to)
+{
+  uint64_t from_us = hwi_export_from_ns(to->export) / NS_PER_US;
+  for (uint32_t stack = 0; stack < to->export->profile->stack_count; stack++) {
+    struct point *point = &to->points[stack];
+    point->lifetimes_us = 0 - point->live_blocks * from_us;
+    point->most_bytes = point->live_bytes;
+    point->most_blocks = point->live_blocks;
+  }
+  to->begun = true;
+}
 
 /* The lifetimes of a stack's blocks are the sum of their ends less the sum of their births, whichever is whose; that it is
  * less than 0 on the way does not matter. */
@@ -34,6 +48,8 @@ static bool take(void *context, const struct hwi_block_event *event)
 {
   struct dhat *to = context;
   struct point *point = &to->points[event->stack];
+  if (!to->begun && event->ns >= hwi_export_from_ns(to->export))
+    begin_span(to);
   if (event->kind == HWI_BLOCK_ALLOC) {
     point->lifetimes_us -= event->ns / NS_PER_US;
     point->live_bytes += event->size;
@@ -89,7 +105,7 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   struct hwi_json *json = &to->json;
   const struct hwi_amount *amount = &to->export->selection.amounts[stack];
   const struct point *point = &to->points[stack];
-  uint64_t end_us = to->export->profile->duration_ns / NS_PER_US; /* what is never freed lives until then */
+  uint64_t end_us = hwi_export_end_ns(to->export) / NS_PER_US; /* what is never freed lives until then */
   int status = hwi_sites_load(&to->sites, stack, error);
   hwi_json_begin_object(json, NULL);
   hwi_json_number(json, "tb", amount->bytes);
@@ -131,7 +147,7 @@ static int write_document(struct dhat *to, struct hwi_error *error)
   hwi_json_number(json, "tuth", SHORT_LIVED_US);
   hwi_json_text(json, "cmd", hwi_export_command(to->export));
   hwi_json_number(json, "pid", hwi_export_pid(to->export));
-  hwi_json_number(json, "te", profile->duration_ns / NS_PER_US);
+  hwi_json_number(json, "te", hwi_export_end_ns(to->export) / NS_PER_US);
   hwi_json_number(json, "tg", profile->totals.peak_time_ns / NS_PER_US);
   write_frames(to);
   hwi_json_begin_array(json, "pps");
@@ -143,6 +159,19 @@ static int write_document(struct dhat *to, struct hwi_error *error)
   return status == HW_OK && (to->failed || json->failed) ? hwi_export_no_memory(error) : status;
 }
 
+/* At a moment, nothing happens: what is live is all there is. */
+static void take_moment(struct dhat *to)
+{
+  const struct hwi_selection *selection = &to->export->selection;
+  for (uint32_t i = 0; i < selection->stack_count; i++) {
+    const struct hwi_amount *amount = &selection->amounts[selection->stacks[i]];
+    struct point *point = &to->points[selection->stacks[i]];
+    point->live_bytes = amount->live_bytes;
+    point->live_blocks = amount->live_blocks;
+  }
+  begin_span(to);
+}
+
 static int count_events(struct dhat *to, struct hwi_error *error)
 {
   struct hwi_block_sink sink = {take, to};
@@ -150,7 +179,14 @@ static int count_events(struct dhat *to, struct hwi_error *error)
   to->points = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->points);
   if (to->first_frame == NULL || to->points == NULL)
     return hwi_export_no_memory(error);
-  return hwi_export_events(to->export, &sink, error);
+  if (to->export->profile->span.kind == HWI_SPAN_MOMENT) {
+    take_moment(to);
+    return HW_OK;
+  }
+  int status = hwi_export_events(to->export, &sink, error);
+  if (!to->begun)
+    begin_span(to);
+  return status;
 }
 
 static int write_dhat(struct hwi_export *export, struct hwi_error *error)

@@ -33,7 +33,8 @@ uint32_t hwi_export_pid(const struct hwi_export *export)
 struct events {
   struct hwi_export *export;
   const struct hwi_block_sink *sink;
-  uint64_t calls_left; /* that the profile counted, too */
+  uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */
+  uint64_t calls_left;     /* that the profile counted, too */
   bool filtered;
 };
 
@@ -57,7 +58,9 @@ static bool is_chosen(const struct events *events, const struct hwi_block_event 
 static bool take(void *context, const struct hwi_block_event *event)
 {
   struct events *events = context;
-  if (is_call(event) && events->calls_left-- == 0) {
+  if (event->ns >= events->to_ns)
+    return false;
+  if (event->ns >= events->from_ns && is_call(event) && events->calls_left-- == 0) {
     events->calls_left = 0;
     return false;
   }
@@ -71,6 +74,8 @@ int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *si
   struct events events = {
       .export = export,
       .sink = sink,
+      .from_ns = hwi_export_from_ns(export),
+      .to_ns = hwi_export_end_ns(export) < export->profile->duration_ns ? hwi_export_end_ns(export) : UINT64_MAX,
       .calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls,
       .filtered = export->selection.narrowing.rule_count > 0 || options->leaks || options->min_calls > 1,
   };
@@ -80,6 +85,18 @@ int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *si
 }
 
 /* --- the whole --- */
+
+static void remark(struct hwi_line *remarks, const struct hwi_selection *selection)
+{
+  for (uint32_t i = 0; i < selection->narrowing.rule_count; i++) {
+    if (selection->narrowing.rules[i].name.matched)
+      continue;
+    hwi_narrowing_explain(remarks, &selection->narrowing.rules[i]);
+    hwi_line_puts(remarks, "\n");
+  }
+  if (selection->narrowing.rule_count > 0 && hwi_amount_is_nothing(&selection->selected))
+    hwi_line_puts(remarks, "the choice leaves nothing of the run\n");
+}
 
 static int choose(struct hwi_export *export, struct hwi_error *error)
 {
@@ -94,10 +111,11 @@ static int choose(struct hwi_export *export, struct hwi_error *error)
     return hwi_export_no_memory(error);
   for (uint32_t i = 0; i < export->selection.stack_count; i++)
     export->is_chosen[export->selection.stacks[i]] = true;
+  remark(&export->request->remarks, &export->selection);
   return HW_OK;
 }
 
-int hwi_export_write(const struct hwi_export_format *format, const struct hwi_export_request *request,
+int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_request *request,
                      struct hwi_error *error)
 {
   struct hwi_export export = {.request = request,

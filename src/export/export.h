@@ -2,6 +2,7 @@
  *
  * format     one of the table in formats.c: a name, how its files end, and the function that writes it. Each is one file.
  * choice     the stacks that are written: a format writes those of `selection`, with the amounts found there.
+ * span       the part of the run that is written, as the profile's; a format may know no moments, or no intervals that begin late.
  * The events of a recording are not kept in memory: a format that needs them in order has them replayed.
  */
 #ifndef HWI_EXPORT_EXPORT_H
@@ -28,17 +29,25 @@ struct hwi_export_request {
   const char *name;      /* what the user calls the file */
   const char *path;      /* of the file behind `out`, which is empty so far */
   FILE *out;
+  struct hwi_line remarks; /* filled: lines that say what of the choice matched nothing. To be released by the caller */
 };
 
 /* A request with what most formats need for it. */
 struct hwi_export {
-  const struct hwi_export_request *request;
+  struct hwi_export_request *request;
   const struct hwi_profile *profile;
   enum hwi_cost cost;
   struct hwi_selection selection; /* the choice */
   bool *is_chosen;                /* by stack */
   struct hwi_named_frames frames;
   FILE *out;
+};
+
+/* Which spans a format can hold. */
+enum hwi_export_span {
+  HWI_EXPORT_ANY_SPAN = 0,   /* it holds what is live, and sums */
+  HWI_EXPORT_INTERVALS = 1,  /* it goes along time */
+  HWI_EXPORT_BEGINNINGS = 2, /* it holds each block from its allocation on */
 };
 
 struct hwi_export_format {
@@ -49,6 +58,7 @@ struct hwi_export_format {
   bool needs_file;             /* writes to request->path, not to `out` */
   bool one_process;            /* cannot hold the processes of a run together */
   bool compresses;             /* what it writes is compressed already */
+  enum hwi_export_span spans;
   /* 0 or a negative status. Whether writing worked is for the caller to ask of the stream. */
   int (*write)(struct hwi_export *export, struct hwi_error *error);
 };
@@ -61,14 +71,29 @@ const struct hwi_export_format *hwi_export_format_named(const char *name);
 /* By how `path` ends, a compression's suffix set aside; NULL: none ends so. */
 const struct hwi_export_format *hwi_export_format_of(const char *path);
 
-int hwi_export_write(const struct hwi_export_format *format, const struct hwi_export_request *request,
+int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_request *request,
                      struct hwi_error *error);
 
 /* --- for the formats --- */
 
-/* Hands on the events of the chosen stacks and threads, and, where nothing is left out by the choice, all others too. Ends
- * where the profile's own reading did, should the recording have grown since. */
+/* Hands on the events of the chosen stacks and threads, and, where nothing is left out by the choice, all others too: from
+ * the run's beginning to the span's end, of which those before hwi_export_from_ns only tell what is live then. Ends where the
+ * profile's own reading did, should the recording have grown since. Not for moments. */
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error);
+
+/* Where the span begins and ends, since the run's start. Of a moment both are the moment. */
+static inline uint64_t hwi_export_from_ns(const struct hwi_export *export)
+{
+  return export->profile->span.kind == HWI_SPAN_RUN ? 0 : export->profile->span.from_ns;
+}
+
+static inline uint64_t hwi_export_end_ns(const struct hwi_export *export)
+{
+  const struct hwi_span *span = &export->profile->span;
+  return span->kind == HWI_SPAN_RUN      ? export->profile->duration_ns
+         : span->kind == HWI_SPAN_MOMENT ? span->from_ns
+                                         : span->to_ns;
+}
 
 /* Of the image that stands for the run. */
 const char *hwi_export_command(const struct hwi_export *export);

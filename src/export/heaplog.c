@@ -96,5 +96,6 @@ const struct hwi_export_format hwi_export_heaplog = {
     .suffixes = (const char *const[]){".heaplog", ".log", NULL},
     .summary = "heaphook's heap log, a line a call",
     .one_process = true,
+    .spans = HWI_EXPORT_BEGINNINGS,
     .write = write_heaplog,
 };

@@ -146,7 +146,7 @@ static int write_all(struct heaptrack *to, struct hwi_error *error)
   int status = put_stacks(to, error);
   if (status == HW_OK)
     status = hwi_export_events(to->export, &sink, error);
-  pass_time(to, to->export->profile->duration_ns);
+  pass_time(to, hwi_export_end_ns(to->export));
   return status == HW_OK && to->failed ? hwi_export_no_memory(error) : status;
 }
 
@@ -168,5 +168,6 @@ const struct hwi_export_format hwi_export_heaptrack = {
     .suffixes = (const char *const[]){".heaptrack", NULL},
     .summary = "heaptrack's recording, for heaptrack_print and heaptrack_gui",
     .one_process = true,
+    .spans = HWI_EXPORT_BEGINNINGS,
     .write = write_heaptrack,
 };

@@ -223,7 +223,8 @@ static void put_peak(struct massif *to)
 static uint64_t snapshot_ns(const struct massif *to, uint64_t number)
 {
   double share = (double)number / (double)(to->snapshot_count - 1);
-  return (uint64_t)(share * (double)to->export->profile->duration_ns);
+  uint64_t from_ns = hwi_export_from_ns(to->export);
+  return from_ns + (uint64_t)(share * (double)(hwi_export_end_ns(to->export) - from_ns));
 }
 
 /* Those before `ns`. */
@@ -260,7 +261,7 @@ static bool take(void *context, const struct hwi_block_event *event)
 
 static int write_all(struct massif *to, struct hwi_error *error)
 {
-  uint64_t duration_ms = to->export->profile->duration_ns / NS_PER_MS;
+  uint64_t duration_ms = (hwi_export_end_ns(to->export) - hwi_export_from_ns(to->export)) / NS_PER_MS;
   to->snapshot_count = duration_ms < SNAPSHOTS_MIN   ? SNAPSHOTS_MIN
                        : duration_ms > SNAPSHOTS_MAX ? SNAPSHOTS_MAX
                                                      : duration_ms;
@@ -295,5 +296,6 @@ const struct hwi_export_format hwi_export_massif = {
     .name = "massif",
     .suffixes = (const char *const[]){".massif", NULL},
     .summary = "massif's snapshots, for ms_print and massif-visualizer",
+    .spans = HWI_EXPORT_INTERVALS,
     .write = write_massif,
 };

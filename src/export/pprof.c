@@ -85,6 +85,24 @@ static const char *default_type(enum hwi_cost cost)
   return "inuse_space";
 }
 
+/* Which moment the inuse_ types are of. */
+static void put_in_use(struct pprof *to)
+{
+  const struct hwi_span *span = &to->export->profile->span;
+  struct hwi_line text = {0};
+  if (span->kind == HWI_SPAN_MOMENT)
+    hwi_line_printf(&text, "inuse_*: what was live at %s", hwi_time_text(span->from_ns).text);
+  else
+    hwi_line_printf(&text, "inuse_*: what %s of the %s",
+                    to->export->cost == HWI_COST_LIVE ? "is live at the end" : "was live at the peak",
+                    span->kind == HWI_SPAN_INTERVAL ? "interval" : "run");
+  if (span->kind == HWI_SPAN_INTERVAL)
+    hwi_line_printf(&text, " from %s to %s", hwi_time_text(span->from_ns).text, hwi_time_text(span->to_ns).text);
+  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, hwi_line_text(&text)));
+  to->failed |= text.failed;
+  hwi_line_release(&text);
+}
+
 static void put_run(struct pprof *to)
 {
   const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
@@ -95,12 +113,11 @@ static void put_run(struct pprof *to)
   put_type(to, PROFILE_PERIOD_TYPE, "space", "bytes");
   hwi_message_number(&to->whole, PROFILE_PERIOD, 1);
   hwi_message_number(&to->whole, PROFILE_DEFAULT_TYPE, string(to, default_type(to->export->cost)));
+  uint64_t from_ns = hwi_export_from_ns(to->export);
   if (image != NULL)
-    hwi_message_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns);
-  hwi_message_number(&to->whole, PROFILE_DURATION_NS, to->export->profile->duration_ns);
-  const char *in_use = to->export->cost == HWI_COST_LIVE ? "inuse_*: what is live at the end of the run"
-                                                         : "inuse_*: what was live at the peak of the run";
-  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, in_use));
+    hwi_message_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns + from_ns);
+  hwi_message_number(&to->whole, PROFILE_DURATION_NS, hwi_export_end_ns(to->export) - from_ns);
+  put_in_use(to);
   hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, "made by heapwright " HWI_VERSION));
   hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, hwi_export_command(to->export)));
   hwi_message_flush(&to->whole, to->out);

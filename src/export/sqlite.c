@@ -96,7 +96,7 @@ static void write_table(struct database *to, const struct hwi_tables *tables, co
   to->insert = NULL;
   create_table(to, table);
   if (to->status == SQLITE_OK)
-    table->fill(tables, &sink);
+    to->text.failed |= !table->fill(tables, &sink);
   sqlite3_finalize(to->insert);
   execute(to, table->indexes);
 }

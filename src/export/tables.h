@@ -20,6 +20,11 @@ static inline struct hwi_value hwi_value_number(uint64_t number)
   return (struct hwi_value){.kind = HWI_VALUE_NUMBER, .number = number};
 }
 
+static inline struct hwi_value hwi_value_if(bool known, uint64_t number)
+{
+  return known ? hwi_value_number(number) : (struct hwi_value){.kind = HWI_VALUE_NULL};
+}
+
 static inline struct hwi_value hwi_value_text(const char *text) /* NULL and "": the value is unknown */
 {
   return (struct hwi_value){.kind = text != NULL && text[0] != '\0' ? HWI_VALUE_TEXT : HWI_VALUE_NULL, .text = text};
@@ -46,10 +51,10 @@ struct hwi_tables {
 
 struct hwi_table {
   const char *name;
-  const struct hwi_table_column *columns; /* ended by one without a name */
-  const char *ending;                     /* in SQL, behind the columns */
-  const char *indexes;                    /* in SQL: statements; "" for none */
-  void (*fill)(const struct hwi_tables *tables, const struct hwi_row_sink *sink);
+  const struct hwi_table_column *columns;                                         /* ended by one without a name */
+  const char *ending;                                                             /* in SQL, behind the columns */
+  const char *indexes;                                                            /* in SQL: statements; "" for none */
+  bool (*fill)(const struct hwi_tables *tables, const struct hwi_row_sink *sink); /* false: no memory */
 };
 
 extern const struct hwi_table *const hwi_tables[]; /* a table comes behind those that it refers to; ended by NULL */

@@ -1,9 +1,11 @@
 /* tables_run.c - the tables of the run: itself, its processes, modules, sizes, threads, and what went along its time */
+#include <stdlib.h>
 #include <string.h>
 
 #include "export/tables.h"
 
 #define COUNT "INTEGER NOT NULL"
+#define PART "INTEGER" /* not known of a part of a size or thread */
 
 #define TOTALS_COLUMNS                                                                                     \
   {"allocation_calls", COUNT}, {"free_calls", COUNT}, {"failed_calls", COUNT}, {"temporary_calls", COUNT}, \
@@ -25,7 +27,7 @@ static void put_totals(struct hwi_value *values, const struct hwi_totals *totals
     values[i] = hwi_value_number(numbers[i]);
 }
 
-static void fill_run(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_run(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
   struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {
@@ -36,6 +38,7 @@ static void fill_run(const struct hwi_tables *tables, const struct hwi_row_sink 
   };
   put_totals(values + 4, &profile->totals);
   sink->take(sink->context, values);
+  return true;
 }
 
 const struct hwi_table hwi_table_run = {
@@ -48,7 +51,7 @@ const struct hwi_table hwi_table_run = {
     .fill = fill_run,
 };
 
-static void fill_images(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_images(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 0; i < profile->image_count; i++) {
@@ -68,8 +71,9 @@ static void fill_images(const struct hwi_tables *tables, const struct hwi_row_si
     };
     put_totals(values + 9, &profile->images[i].totals);
     if (!sink->take(sink->context, values))
-      return;
+      return true;
   }
+  return true;
 }
 
 const struct hwi_table hwi_table_images = {
@@ -90,7 +94,7 @@ const struct hwi_table hwi_table_images = {
     .fill = fill_images,
 };
 
-static void fill_modules(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_modules(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 1; i < profile->module_count; i++) {
@@ -102,8 +106,9 @@ static void fill_modules(const struct hwi_tables *tables, const struct hwi_row_s
         hwi_value_number(module->end), hwi_value_number(module->bias),
     };
     if (!sink->take(sink->context, values))
-      return;
+      return true;
   }
+  return true;
 }
 
 const struct hwi_table hwi_table_modules = {
@@ -120,22 +125,29 @@ const struct hwi_table hwi_table_modules = {
     .fill = fill_modules,
 };
 
-static void fill_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+/* Of what the choice keeps: what does not add up is not known of a part. */
+static bool fill_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
-  for (uint32_t i = 0; i < profile->size_count; i++) {
+  const struct hwi_narrowing *filter = &tables->export->selection.narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
+  bool wanted = amounts != NULL, whole = !hwi_narrowing_splits_sizes(filter), done = wanted;
+  for (uint32_t i = 0; i < profile->size_count && wanted; i++) {
     const struct hwi_size *size = &profile->sizes[i];
+    if (filter->rule_count > 0 && hwi_amount_is_nothing(&amounts[i]))
+      continue;
     struct hwi_value values[] = {
         hwi_value_number(size->size),
-        hwi_value_number(size->calls),
-        hwi_value_number(size->temporary_calls),
-        hwi_value_number(size->peak_blocks),
-        hwi_value_number(size->own_peak_blocks),
-        hwi_value_number(size->live_blocks),
+        hwi_value_number(amounts[i].calls),
+        hwi_value_number(amounts[i].temporary_calls),
+        hwi_value_number(amounts[i].peak_blocks),
+        hwi_value_if(whole, size->own_peak_blocks),
+        hwi_value_number(amounts[i].live_blocks),
     };
-    if (!sink->take(sink->context, values))
-      return;
+    wanted = sink->take(sink->context, values);
   }
+  free(amounts);
+  return done;
 }
 
 const struct hwi_table hwi_table_sizes = {
@@ -144,7 +156,7 @@ const struct hwi_table hwi_table_sizes = {
                                                  {"calls", COUNT},
                                                  {"temporary_calls", COUNT},
                                                  {"peak_blocks", COUNT},
-                                                 {"own_peak_blocks", COUNT},
+                                                 {"own_peak_blocks", PART},
                                                  {"live_blocks", COUNT},
                                                  {0}},
     .ending = ")",
@@ -152,34 +164,42 @@ const struct hwi_table hwi_table_sizes = {
     .fill = fill_sizes,
 };
 
-static void fill_threads(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool put_thread(const struct hwi_row_sink *sink, uint32_t number, const struct hwi_profile_thread *thread,
+                       const struct hwi_amount *amount, bool whole)
+{
+  char name[sizeof thread->name + 1] = "";
+  memcpy(name, thread->name, sizeof thread->name);
+  struct hwi_value values[] = {
+      hwi_value_number(number),
+      hwi_value_number(thread->image),
+      hwi_value_number(thread->tid),
+      hwi_value_text(name),
+      hwi_value_number(thread->policy),
+      hwi_value_number(thread->priority),
+      hwi_value_number(amount->calls),
+      hwi_value_if(whole, thread->free_calls),
+      hwi_value_if(whole, thread->failed_calls),
+      hwi_value_number(amount->temporary_calls),
+      hwi_value_number(amount->bytes),
+      hwi_value_number(amount->live_bytes),
+      hwi_value_number(amount->live_blocks),
+      hwi_value_number(amount->peak_bytes),
+      hwi_value_if(whole, thread->own_peak_bytes),
+      hwi_value_if(whole, thread->foreign_frees),
+  };
+  return sink->take(sink->context, values);
+}
+
+static bool fill_threads(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
-  for (uint32_t i = 0; i < profile->thread_count; i++) {
-    const struct hwi_profile_thread *thread = &profile->threads[i];
-    char name[sizeof thread->name + 1] = "";
-    memcpy(name, thread->name, sizeof thread->name);
-    struct hwi_value values[] = {
-        hwi_value_number(i),
-        hwi_value_number(thread->image),
-        hwi_value_number(thread->tid),
-        hwi_value_text(name),
-        hwi_value_number(thread->policy),
-        hwi_value_number(thread->priority),
-        hwi_value_number(thread->allocation_calls),
-        hwi_value_number(thread->free_calls),
-        hwi_value_number(thread->failed_calls),
-        hwi_value_number(thread->temporary_calls),
-        hwi_value_number(thread->allocated_bytes),
-        hwi_value_number(thread->live_bytes),
-        hwi_value_number(thread->live_blocks),
-        hwi_value_number(thread->peak_bytes),
-        hwi_value_number(thread->own_peak_bytes),
-        hwi_value_number(thread->foreign_frees),
-    };
-    if (!sink->take(sink->context, values))
-      return;
-  }
+  const struct hwi_narrowing *filter = &tables->export->selection.narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
+  bool wanted = amounts != NULL, whole = !hwi_narrowing_splits_threads(filter), done = wanted;
+  for (uint32_t i = 0; i < profile->thread_count && wanted; i++)
+    wanted = !hwi_narrowing_keeps_thread(filter, i) || put_thread(sink, i, &profile->threads[i], &amounts[i], whole);
+  free(amounts);
+  return done;
 }
 
 const struct hwi_table hwi_table_threads = {
@@ -191,22 +211,22 @@ const struct hwi_table hwi_table_threads = {
                                                  {"policy", COUNT},
                                                  {"priority", COUNT},
                                                  {"allocation_calls", COUNT},
-                                                 {"free_calls", COUNT},
-                                                 {"failed_calls", COUNT},
+                                                 {"free_calls", PART},
+                                                 {"failed_calls", PART},
                                                  {"temporary_calls", COUNT},
                                                  {"allocated_bytes", COUNT},
                                                  {"live_bytes", COUNT},
                                                  {"live_blocks", COUNT},
                                                  {"peak_bytes", COUNT},
-                                                 {"own_peak_bytes", COUNT},
-                                                 {"foreign_frees", COUNT},
+                                                 {"own_peak_bytes", PART},
+                                                 {"foreign_frees", PART},
                                                  {0}},
     .ending = ")",
     .indexes = "CREATE INDEX threads_by_name ON threads(name)",
     .fill = fill_threads,
 };
 
-static void fill_timeline(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_timeline(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 0; i < profile->timeline_count; i++) {
@@ -221,8 +241,9 @@ static void fill_timeline(const struct hwi_tables *tables, const struct hwi_row_
         hwi_value_number(slice->allocated_bytes),
     };
     if (!sink->take(sink->context, values))
-      return;
+      return true;
   }
+  return true;
 }
 
 const struct hwi_table hwi_table_timeline = {
@@ -240,7 +261,7 @@ const struct hwi_table hwi_table_timeline = {
     .fill = fill_timeline,
 };
 
-static void fill_marks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_marks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   static const char *const kinds[] = {
       [HW_TOOL_MARK] = "mark", [HW_TOOL_PAUSED] = "paused", [HW_TOOL_RESUMED] = "resumed"};
@@ -255,9 +276,10 @@ static void fill_marks(const struct hwi_tables *tables, const struct hwi_row_sin
           hwi_value_text(info->marks[k].text),
       };
       if (!sink->take(sink->context, values))
-        return;
+        return true;
     }
   }
+  return true;
 }
 
 const struct hwi_table hwi_table_marks = {
@@ -272,7 +294,7 @@ const struct hwi_table hwi_table_marks = {
     .fill = fill_marks,
 };
 
-static void fill_rss(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_rss(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 0; i < profile->image_count; i++) {
@@ -291,9 +313,10 @@ static void fill_rss(const struct hwi_tables *tables, const struct hwi_row_sink 
           hwi_value_number(sample->stacks),
       };
       if (!sink->take(sink->context, values))
-        return;
+        return true;
     }
   }
+  return true;
 }
 
 const struct hwi_table hwi_table_rss = {

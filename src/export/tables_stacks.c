@@ -1,10 +1,13 @@
 /* tables_stacks.c - the tables of the chosen stacks */
+#include <stdlib.h>
+
 #include "export/tables.h"
 
 #define COUNT "INTEGER NOT NULL"
+#define PART "INTEGER" /* not known of a part of a stack */
 #define STACK "INTEGER NOT NULL REFERENCES stacks(id)"
 
-static void fill_frames(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_frames(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   struct hwi_line name = {0};
   bool wanted = true;
@@ -30,7 +33,9 @@ static void fill_frames(const struct hwi_tables *tables, const struct hwi_row_si
       wanted = sink->take(sink->context, values);
     }
   }
+  bool done = !name.failed;
   hwi_line_release(&name);
+  return done;
 }
 
 const struct hwi_table hwi_table_frames = {
@@ -65,11 +70,11 @@ static void add_stack_text(const struct hwi_tables *tables, struct hwi_line *tex
   }
 }
 
-static void fill_stacks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_selection *selection = &tables->export->selection;
   struct hwi_line text = {0}, name = {0};
-  bool wanted = true;
+  bool wanted = true, whole = !hwi_narrowing_splits_stacks(&selection->narrowing);
   for (uint32_t i = 0; i < selection->stack_count && wanted; i++) {
     uint32_t number = selection->stacks[i];
     const struct hwi_amount *amount = &selection->amounts[number];
@@ -85,22 +90,24 @@ static void fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
         hwi_value_number(amount->peak_blocks),
         hwi_value_number(amount->live_bytes),
         hwi_value_number(amount->live_blocks),
-        hwi_value_number(stack->own_peak_bytes),
-        hwi_value_number(stack->free_calls),
-        hwi_value_number(stack->failed_calls),
-        hwi_value_number(stack->usable),
-        hwi_value_number(stack->smallest),
-        hwi_value_number(stack->largest),
-        hwi_value_number(stack->first_ns),
-        hwi_value_number(stack->last_ns),
+        hwi_value_if(whole, stack->own_peak_bytes),
+        hwi_value_if(whole, stack->free_calls),
+        hwi_value_if(whole, stack->failed_calls),
+        hwi_value_if(whole, stack->usable),
+        hwi_value_if(whole, stack->smallest),
+        hwi_value_if(whole, stack->largest),
+        hwi_value_if(whole, stack->first_ns),
+        hwi_value_if(whole, stack->last_ns),
         hwi_value_text(stack->entry != HW_ENTRY_NONE ? hwi_export_entry_name(stack->entry) : NULL),
         hwi_value_number(stack->depth),
         hwi_value_text(hwi_line_text(&text)),
     };
     wanted = sink->take(sink->context, values);
   }
+  bool done = !text.failed && !name.failed;
   hwi_line_release(&text);
   hwi_line_release(&name);
+  return done;
 }
 
 const struct hwi_table hwi_table_stacks = {
@@ -113,14 +120,14 @@ const struct hwi_table hwi_table_stacks = {
                                                  {"peak_blocks", COUNT},
                                                  {"live_bytes", COUNT},
                                                  {"live_blocks", COUNT},
-                                                 {"own_peak_bytes", COUNT},
-                                                 {"free_calls", COUNT},
-                                                 {"failed_calls", COUNT},
-                                                 {"usable_bytes", COUNT},
-                                                 {"smallest", COUNT},
-                                                 {"largest", COUNT},
-                                                 {"first_ns", COUNT},
-                                                 {"last_ns", COUNT},
+                                                 {"own_peak_bytes", PART},
+                                                 {"free_calls", PART},
+                                                 {"failed_calls", PART},
+                                                 {"usable_bytes", PART},
+                                                 {"smallest", PART},
+                                                 {"largest", PART},
+                                                 {"first_ns", PART},
+                                                 {"last_ns", PART},
                                                  {"entry", "TEXT"},
                                                  {"depth", COUNT},
                                                  {"stack", NULL},
@@ -131,7 +138,7 @@ const struct hwi_table hwi_table_stacks = {
 };
 
 /* Innermost first, as in JSON; inlined functions are frames of their own. */
-static void fill_stack_frames(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_stack_frames(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
   const struct hwi_selection *selection = &tables->export->selection;
@@ -146,10 +153,11 @@ static void fill_stack_frames(const struct hwi_tables *tables, const struct hwi_
             hwi_value_number(tables->first_frame[site] + k),
         };
         if (!sink->take(sink->context, values))
-          return;
+          return true;
       }
     }
   }
+  return true;
 }
 
 const struct hwi_table hwi_table_stack_frames = {
@@ -162,18 +170,81 @@ const struct hwi_table hwi_table_stack_frames = {
     .fill = fill_stack_frames,
 };
 
-static void fill_stack_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+/* --- a stack's parts: by size, by thread --- */
+
+enum part { BY_SIZE, BY_THREAD };
+
+/* Gives a row for each size, or each thread, that a chosen stack has anything of. */
+struct parts {
+  const struct hwi_tables *tables;
+  enum part part;
+  struct hwi_amount *sums; /* by size or thread: of the stack looked at */
+  const struct hwi_row_sink *sink;
+};
+
+static uint32_t part_of(const struct parts *parts, const struct hwi_profile_cell *cell)
+{
+  return parts->part == BY_SIZE ? cell->size : cell->thread;
+}
+
+static bool put_part(const struct parts *parts, uint32_t stack, uint32_t index, const struct hwi_amount *sum)
+{
+  const struct hwi_size *sizes = parts->tables->export->profile->sizes;
+  if (parts->part == BY_SIZE)
+    return parts->sink->take(parts->sink->context,
+                             (struct hwi_value[]){hwi_value_number(stack), hwi_value_number(sizes[index].size),
+                                                  hwi_value_number(sum->calls), hwi_value_number(sum->peak_blocks),
+                                                  hwi_value_number(sum->live_blocks)});
+  return parts->sink->take(parts->sink->context,
+                           (struct hwi_value[]){hwi_value_number(index), hwi_value_number(stack),
+                                                hwi_value_number(sum->calls), hwi_value_number(sum->bytes),
+                                                hwi_value_number(sum->temporary_calls),
+                                                hwi_value_number(sum->peak_bytes), hwi_value_number(sum->peak_blocks),
+                                                hwi_value_number(sum->live_bytes), hwi_value_number(sum->live_blocks)});
+}
+
+/* The cells [first, end) are those of one stack. */
+static bool put_parts_of(struct parts *parts, uint32_t first, uint32_t end)
+{
+  const struct hwi_export *export = parts->tables->export;
+  const struct hwi_profile_cell *cells = export->profile->cells;
+  bool wanted = export->is_chosen[cells[first].stack];
+  for (uint32_t i = first; i < end && wanted; i++) {
+    struct hwi_amount amount = hwi_amount_of_cell(export->profile, &cells[i]);
+    if (hwi_narrowing_keeps_cell(&export->selection.narrowing, &cells[i]))
+      hwi_amount_add(&parts->sums[part_of(parts, &cells[i])], &amount);
+  }
+  if (!wanted)
+    return true;
+  for (uint32_t i = first; i < end; i++) { /* the first cell of a part gives its row */
+    struct hwi_amount *sum = &parts->sums[part_of(parts, &cells[i])];
+    wanted = wanted && (hwi_amount_is_nothing(sum) || put_part(parts, cells[i].stack, part_of(parts, &cells[i]), sum));
+    *sum = (struct hwi_amount){0};
+  }
+  return wanted;
+}
+
+static bool fill_parts(const struct hwi_tables *tables, const struct hwi_row_sink *sink, enum part part)
 {
   const struct hwi_profile *profile = tables->export->profile;
-  for (uint32_t i = 0; i < profile->stack_size_count; i++) {
-    const struct hwi_stack_size *pair = &profile->stack_sizes[i];
-    struct hwi_value values[] = {
-        hwi_value_number(pair->stack),       hwi_value_number(pair->size),        hwi_value_number(pair->calls),
-        hwi_value_number(pair->peak_blocks), hwi_value_number(pair->live_blocks),
-    };
-    if (tables->export->is_chosen[pair->stack] && !sink->take(sink->context, values))
-      return;
+  size_t count = part == BY_SIZE ? profile->size_count : profile->thread_count;
+  struct parts parts = {.tables = tables, .part = part, .sink = sink};
+  parts.sums = calloc(count + 1, sizeof *parts.sums);
+  bool wanted = parts.sums != NULL;
+  for (uint32_t first = 0, end; first < profile->cell_count && wanted; first = end) {
+    end = first + 1;
+    while (end < profile->cell_count && profile->cells[end].stack == profile->cells[first].stack)
+      end++;
+    wanted = put_parts_of(&parts, first, end);
   }
+  bool done = parts.sums != NULL;
+  free(parts.sums);
+  return done;
+}
+
+static bool fill_stack_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  return fill_parts(tables, sink, BY_SIZE);
 }
 
 const struct hwi_table hwi_table_stack_sizes = {
@@ -189,21 +260,9 @@ const struct hwi_table hwi_table_stack_sizes = {
     .fill = fill_stack_sizes,
 };
 
-static void fill_thread_stacks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+static bool fill_thread_stacks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
-  const struct hwi_profile *profile = tables->export->profile;
-  for (uint32_t i = 0; i < profile->thread_stack_count; i++) {
-    const struct hwi_thread_stack *share = &profile->thread_stacks[i];
-    struct hwi_value values[] = {
-        hwi_value_number(share->thread),          hwi_value_number(share->stack),
-        hwi_value_number(share->calls),           hwi_value_number(share->bytes),
-        hwi_value_number(share->temporary_calls), hwi_value_number(share->peak_bytes),
-        hwi_value_number(share->peak_blocks),     hwi_value_number(share->live_bytes),
-        hwi_value_number(share->live_blocks),
-    };
-    if (tables->export->is_chosen[share->stack] && !sink->take(sink->context, values))
-      return;
-  }
+  return fill_parts(tables, sink, BY_THREAD);
 }
 
 const struct hwi_table hwi_table_thread_stacks = {

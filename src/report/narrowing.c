@@ -188,11 +188,34 @@ bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, ui
   return bits == (bits | filter->asked) && (bits & IGNORED) == 0;
 }
 
+bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell)
+{
+  return filter->rule_count == 0 ||
+         hwi_narrowing_keeps(filter, cell->thread, cell->stack, filter->profile->sizes[cell->size].size);
+}
+
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter, uint32_t thread)
 {
   uint8_t asked = filter->asked & 1U << HWI_NARROW_THREAD;
   return filter->rule_count == 0 ||
          ((filter->names.threads[thread] & asked) == asked && (filter->names.threads[thread] & IGNORED) == 0);
+}
+
+void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_rule *rule)
+{
+  hwi_line_printf(line, "%s=", hwi_narrowing_kind_names[rule->name.kind]);
+  hwi_line_clean(line, rule->name.text);
+}
+
+void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rule *rule)
+{
+  hwi_narrowing_rule_add(line, rule);
+  hwi_line_puts(line, " matches nothing in this recording");
+  if (rule->name.nearest.bytes == 0)
+    return;
+  hwi_line_printf(line, "; did you mean %s=", hwi_narrowing_kind_names[rule->name.kind]);
+  hwi_line_clean(line, hwi_line_text(&rule->name.nearest));
+  hwi_line_puts(line, "?");
 }
 
 bool hwi_narrowing_splits_stacks(const struct hwi_narrowing *filter)

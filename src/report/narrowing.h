@@ -49,8 +49,15 @@ int hwi_narrowing_init(struct hwi_narrowing *filter, const struct hwi_report *re
 void hwi_narrowing_release(struct hwi_narrowing *filter);
 
 bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes);
+bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell);
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter,
                                 uint32_t thread); /* as far as rules of threads go */
+
+/* "func=main": the rule as it was given. */
+void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_rule *rule);
+
+/* Of a rule that nothing matched: adds that, and the nearest that would. */
+void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rule *rule);
 
 /* Whether of a stack (a thread, a size) a part may be kept, so that what does not add up is not known of it. */
 bool hwi_narrowing_splits_stacks(const struct hwi_narrowing *filter);

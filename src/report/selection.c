@@ -99,7 +99,7 @@ static void amounts_of_all(struct hwi_selection *selection, const struct hwi_pro
   }
 }
 
-static struct hwi_amount amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell)
+struct hwi_amount hwi_amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell)
 {
   uint64_t size = profile->sizes[cell->size].size;
   return (struct hwi_amount){.calls = cell->calls,
@@ -120,9 +120,9 @@ static void sum_cells(struct hwi_amount *amounts, const struct hwi_profile *prof
 {
   for (uint32_t i = 0; i < profile->cell_count; i++) {
     const struct hwi_profile_cell *cell = &profile->cells[i];
-    if (!hwi_narrowing_keeps(filter, cell->thread, cell->stack, profile->sizes[cell->size].size))
+    if (!hwi_narrowing_keeps_cell(filter, cell))
       continue;
-    struct hwi_amount amount = amount_of_cell(profile, cell);
+    struct hwi_amount amount = hwi_amount_of_cell(profile, cell);
     uint32_t index = grain == BY_STACK ? cell->stack : grain == BY_THREAD ? cell->thread : cell->size;
     hwi_amount_add(&amounts[index], &amount);
   }

@@ -47,6 +47,8 @@ enum hwi_cost hwi_report_cost(const struct hwi_report_options *options); /* with
 bool hwi_cost_is_bytes(enum hwi_cost cost);                              /* else calls */
 struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost);
 
+struct hwi_amount hwi_amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell);
+
 /* What the filter keeps of each size and of each thread, by their indices in the profile. To be freed; NULL: no memory. */
 struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter);

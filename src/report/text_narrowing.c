@@ -1,12 +1,6 @@
 /* text_narrowing.c - what a text report is narrowed to, and what that leaves of the run */
 #include "report/text.h"
 
-static void add_rule(struct hwi_line *line, const struct hwi_narrowing_rule *rule)
-{
-  hwi_line_printf(line, "%s=", hwi_narrowing_kind_names[rule->name.kind]);
-  hwi_line_clean(line, rule->name.text);
-}
-
 /* Adds the rules that are as `like`; `before` is the one added last, or NULL. Returns the one then added last. */
 static const struct hwi_narrowing_rule *add_rules_of(struct hwi_line *line, const struct hwi_narrowing *filter,
                                                      const struct hwi_narrowing_rule *like,
@@ -20,7 +14,7 @@ static const struct hwi_narrowing_rule *add_rules_of(struct hwi_line *line, cons
       hwi_line_printf(line, "%s%s", before != NULL ? "; " : "", rule->ignores ? "not " : "only ");
     else
       hwi_line_puts(line, rule->name.kind == before->name.kind || rule->ignores ? " or " : ", ");
-    add_rule(line, rule);
+    hwi_narrowing_rule_add(line, rule);
     before = rule;
   }
   return before;
@@ -76,13 +70,7 @@ void hwi_text_filter(struct hwi_text *text, const struct hwi_selection *selectio
     if (rule->name.matched)
       continue;
     hwi_line_puts(&text->line, "  ");
-    add_rule(&text->line, rule);
-    hwi_line_puts(&text->line, " matches nothing in this recording");
-    if (rule->name.nearest.bytes > 0) {
-      hwi_line_printf(&text->line, "; did you mean %s=", hwi_narrowing_kind_names[rule->name.kind]);
-      hwi_line_clean(&text->line, hwi_line_text(&rule->name.nearest));
-      hwi_line_puts(&text->line, "?");
-    }
+    hwi_narrowing_explain(&text->line, rule);
     hwi_text_end_wrapped(text, 4, HWI_ALARM);
   }
 }

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from pprof_file import Pprof
 
 COSTS = {"peak": "peak_bytes", "live": "live_bytes_at_end", "calls": "allocation_calls", "bytes": "allocated_bytes",
          "temporary": "temporary_calls"}
@@ -104,66 +105,6 @@ def test_what_is_compressed_is_the_same(export, tracks):
 
 
 # --- pprof ---
-
-
-def fields(data):
-    """(field, value) of a protobuf message: a number, or bytes."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(data):
-        key = varint()
-        assert key & 7 in (0, 2)
-        if key & 7 == 0:
-            yield key >> 3, varint()
-        else:
-            count = varint()
-            at += count
-            yield key >> 3, data[at - count : at]
-
-
-def packed(data):
-    values, value, shift = [], 0, 0
-    for byte in data:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            values.append(value)
-            value = shift = 0
-    return values
-
-
-class Pprof:
-    def __init__(self, path):
-        whole = list(fields(gzip.decompress(path.read_bytes())))
-        self.strings = [value.decode("utf-8") for field, value in whole if field == 6]
-        assert self.strings[0] == ""
-        self.types = [self.strings[dict(fields(value))[1]] for field, value in whole if field == 1]
-        self.functions = {(f := dict(fields(value)))[1]: (self.strings[f[2]], self.strings[f.get(4, 0)]) for field, value in whole if field == 5}
-        self.mappings = {(m := dict(fields(value)))[1]: m for field, value in whole if field == 3}
-        self.first_mapping = next(dict(fields(value))[1] for field, value in whole if field == 3)
-        self.locations = {}
-        for field, value in whole:
-            if field == 4:
-                parts = list(fields(value))
-                head = dict(part for part in parts if part[0] != 4)
-                self.locations[head[1]] = (head, [dict(fields(line)) for number, line in parts if number == 4])
-        self.samples = [(packed(s[1]), packed(s[2])) for s in (dict(fields(value)) for field, value in whole if field == 2)]
-        self.default = self.strings[next(value for field, value in whole if field == 14)]
-        self.comments = [self.strings[value] for field, value in whole if field == 13]
-
-    def total(self, name):
-        return sum(values[self.types.index(name)] for _, values in self.samples)
 
 
 def test_pprof_has_the_four_sample_types(export, report, tracks):
