@@ -124,6 +124,11 @@ static void keep_changed(struct hwi_comparison *comparison)
     qsort_r(comparison->rows, kept, sizeof *comparison->rows, compare_rows, &comparison->cost);
 }
 
+bool hwi_comparison_is_narrowed(const struct hwi_comparison *comparison)
+{
+  return hwi_report_is_narrowed(&comparison->options->report);
+}
+
 bool hwi_comparison_grew(const struct hwi_comparison *comparison)
 {
   double threshold = threshold_of(comparison);
@@ -177,7 +182,7 @@ int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *con
   int status = HW_OK;
   for (int i = 0; i < HWI_SIDES && status == HW_OK; i++) {
     status = init_side(&comparison->sides[i], profiles[i], names, options, error);
-    comparison->all[i] = hwi_amount_of_run(&profiles[i]->totals);
+    comparison->all[i] = comparison->sides[i].selection.all;
   }
   if (status < 0)
     return status;

@@ -51,13 +51,15 @@ struct hwi_comparison {
   size_t row_count, row_room;
   size_t changed_count;                /* of rows */
   size_t few_calls_count, below_count; /* changed, but left out: by min_calls, and by the threshold */
-  struct hwi_amount all[HWI_SIDES];    /* the runs' */
+  struct hwi_amount all[HWI_SIDES];    /* the runs', as far as the report's filter keeps them */
 };
 
 /* Compares two runs. What is given is borrowed. To be released, even after a failure. */
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
                 const struct hwi_names *names, const struct hwi_compare_options *options, struct hwi_error *error);
 void hwi_comparison_release(struct hwi_comparison *comparison);
+
+bool hwi_comparison_is_narrowed(const struct hwi_comparison *comparison);
 
 /* NEW's figure less OLD's. */
 int64_t hwi_change(const struct hwi_amount amounts[HWI_SIDES], enum hwi_cost cost);

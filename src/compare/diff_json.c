@@ -133,6 +133,8 @@ static void write_comparison(struct writer *writer)
   hwi_json_text(json, "by", hwi_by_names[options->by]);
   for (int side = 0; side < HWI_SIDES; side++)
     write_run(json, side_keys[side], comparison->sides[side].report.profile);
+  if (hwi_comparison_is_narrowed(comparison))
+    write_amounts(json, "selected", comparison->all);
   write_change(json, "change", comparison->all);
   if (comparison->options->suppressions != NULL)
     hwi_json_suppressions(json, comparison->options->suppressions);

@@ -71,36 +71,54 @@ static void print_figure_line(struct printer *printer, const char *label, const 
   end(printer, HWI_PLAIN);
 }
 
+/* What the comparison is narrowed to, and which of its patterns match nothing in either run. */
+static void print_filter(struct printer *printer)
+{
+  const struct hwi_narrowing *old = &printer->comparison->sides[HWI_OLD].selection.narrowing;
+  const struct hwi_narrowing *new = &printer->comparison->sides[HWI_NEW].selection.narrowing;
+  if (new->rule_count == 0)
+    return;
+  hwi_line_puts(printer->line, "  ");
+  hwi_text_rules(printer->line, new);
+  end_wrapped(printer, HWI_PLAIN);
+  for (uint32_t i = 0; i < new->rule_count; i++) {
+    if (old->rules[i].name.matched || new->rules[i].name.matched)
+      continue;
+    hwi_line_puts(printer->line, "  ");
+    hwi_narrowing_explain(printer->line, &new->rules[i], "either recording");
+    end_wrapped(printer, HWI_ALARM);
+  }
+}
+
+static void print_figure(struct printer *printer, const char *label, uint64_t old, uint64_t new, enum hwi_cost unit)
+{
+  const struct hwi_number texts[3] = {hwi_cost_text(old, unit), hwi_cost_text(new, unit),
+                                      hwi_change_text((int64_t)(new - old), unit)};
+  print_figure_line(printer, label, texts, hwi_change_share_text(old, new));
+}
+
+/* The runs' figures, as far as the filter keeps them; frees and failures are not known of a part. */
 static void print_figures(struct printer *printer)
 {
   const struct hwi_profile *old = printer->texts[HWI_OLD].profile, *new = printer->texts[HWI_NEW].profile;
-  const struct hwi_totals *a = &old->totals, *b = &new->totals;
-  const struct {
-    const char *label;
-    uint64_t old, new;
-    enum hwi_cost unit;
-  } figures[] = {
-      {"peak", a->peak_bytes, b->peak_bytes, HWI_COST_BYTES},
-      {"at the end", a->live_bytes_at_end, b->live_bytes_at_end, HWI_COST_BYTES},
-      {"  blocks", a->live_blocks_at_end, b->live_blocks_at_end, HWI_COST_CALLS},
-      {"allocated", a->allocated_bytes, b->allocated_bytes, HWI_COST_BYTES},
-      {"allocations", a->allocation_calls, b->allocation_calls, HWI_COST_CALLS},
-      {"frees", a->free_calls, b->free_calls, HWI_COST_CALLS},
-      {"temporary", a->temporary_calls, b->temporary_calls, HWI_COST_CALLS},
-      {"failed", a->failed_calls, b->failed_calls, HWI_COST_CALLS},
-  };
+  const struct hwi_amount *a = &printer->comparison->all[HWI_OLD], *b = &printer->comparison->all[HWI_NEW];
   hwi_text_blank(&printer->texts[HWI_NEW]);
+  print_filter(printer);
   hwi_line_repeat(printer->line, " ", 2 + LABEL_CELLS);
   hwi_line_right(printer->line, "old", FIGURE_CELLS);
   hwi_line_right(printer->line, "new", FIGURE_CELLS);
   hwi_line_right(printer->line, "change", FIGURE_CELLS);
   end(printer, HWI_DIM);
-  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-    const struct hwi_number texts[3] = {hwi_cost_text(figures[i].old, figures[i].unit),
-                                        hwi_cost_text(figures[i].new, figures[i].unit),
-                                        hwi_change_text((int64_t)(figures[i].new - figures[i].old), figures[i].unit)};
-    print_figure_line(printer, figures[i].label, texts, hwi_change_share_text(figures[i].old, figures[i].new));
-  }
+  print_figure(printer, "peak", a->peak_bytes, b->peak_bytes, HWI_COST_BYTES);
+  print_figure(printer, "at the end", a->live_bytes, b->live_bytes, HWI_COST_BYTES);
+  print_figure(printer, "  blocks", a->live_blocks, b->live_blocks, HWI_COST_CALLS);
+  print_figure(printer, "allocated", a->bytes, b->bytes, HWI_COST_BYTES);
+  print_figure(printer, "allocations", a->calls, b->calls, HWI_COST_CALLS);
+  if (!hwi_comparison_is_narrowed(printer->comparison))
+    print_figure(printer, "frees", old->totals.free_calls, new->totals.free_calls, HWI_COST_CALLS);
+  print_figure(printer, "temporary", a->temporary_calls, b->temporary_calls, HWI_COST_CALLS);
+  if (!hwi_comparison_is_narrowed(printer->comparison))
+    print_figure(printer, "failed", old->totals.failed_calls, new->totals.failed_calls, HWI_COST_CALLS);
   const struct hwi_number times[3] = {hwi_time_text(old->duration_ns), hwi_time_text(new->duration_ns),
                                       hwi_change_time_text(old->duration_ns, new->duration_ns)};
   print_figure_line(printer, "duration", times, hwi_change_share_text(old->duration_ns, new->duration_ns));

@@ -91,7 +91,7 @@ static void remark(struct hwi_line *remarks, const struct hwi_selection *selecti
   for (uint32_t i = 0; i < selection->narrowing.rule_count; i++) {
     if (selection->narrowing.rules[i].name.matched)
       continue;
-    hwi_narrowing_explain(remarks, &selection->narrowing.rules[i]);
+    hwi_narrowing_explain(remarks, &selection->narrowing.rules[i], "this recording");
     hwi_line_puts(remarks, "\n");
   }
   if (selection->narrowing.rule_count > 0 && hwi_amount_is_nothing(&selection->selected))

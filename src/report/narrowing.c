@@ -207,10 +207,10 @@ void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_ru
   hwi_line_clean(line, rule->name.text);
 }
 
-void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rule *rule)
+void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rule *rule, const char *where)
 {
   hwi_narrowing_rule_add(line, rule);
-  hwi_line_puts(line, " matches nothing in this recording");
+  hwi_line_printf(line, " matches nothing in %s", where);
   if (rule->name.nearest.bytes == 0)
     return;
   hwi_line_printf(line, "; did you mean %s=", hwi_narrowing_kind_names[rule->name.kind]);

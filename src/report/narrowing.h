@@ -56,8 +56,8 @@ bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter,
 /* "func=main": the rule as it was given. */
 void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_rule *rule);
 
-/* Of a rule that nothing matched: adds that, and the nearest that would. */
-void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rule *rule);
+/* Of a rule that nothing `where` ("this recording") matched: adds that, and the nearest that would. */
+void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rule *rule, const char *where);
 
 /* Whether of a stack (a thread, a size) a part may be kept, so that what does not add up is not known of it. */
 bool hwi_narrowing_splits_stacks(const struct hwi_narrowing *filter);

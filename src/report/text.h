@@ -84,6 +84,9 @@ void hwi_text_few_calls(struct hwi_text *text, const struct hwi_selection *selec
 /* Below a heading: what the ranking is narrowed to, and what was left out of it. */
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection);
 
+/* Adds "only func=a or func=b, thread=c; not module=d". */
+void hwi_text_rules(struct hwi_line *line, const struct hwi_narrowing *filter);
+
 /* The part of it that is about the filter; which of its patterns match nothing. */
 void hwi_text_filter(struct hwi_text *text, const struct hwi_selection *selection);
 

@@ -20,8 +20,7 @@ static const struct hwi_narrowing_rule *add_rules_of(struct hwi_line *line, cons
   return before;
 }
 
-/* "only func=a or func=b, thread=c; not module=d" */
-static void add_rules(struct hwi_line *line, const struct hwi_narrowing *filter)
+void hwi_text_rules(struct hwi_line *line, const struct hwi_narrowing *filter)
 {
   const struct hwi_narrowing_rule *before = NULL;
   for (uint8_t kind = 0; kind < HWI_NARROW_KINDS; kind++)
@@ -45,7 +44,7 @@ static void print_left(struct hwi_text *text, const struct hwi_selection *select
   const struct hwi_amount *left = &selection->all;
   struct hwi_line *line = &text->line;
   hwi_line_puts(line, "  ");
-  add_rules(line, &selection->narrowing);
+  hwi_text_rules(line, &selection->narrowing);
   if (hwi_amount_is_nothing(left)) {
     hwi_line_puts(line, ": nothing is left of the run");
     hwi_text_end_wrapped(text, 4, HWI_PLAIN);
@@ -70,7 +69,7 @@ void hwi_text_filter(struct hwi_text *text, const struct hwi_selection *selectio
     if (rule->name.matched)
       continue;
     hwi_line_puts(&text->line, "  ");
-    hwi_narrowing_explain(&text->line, rule);
+    hwi_narrowing_explain(&text->line, rule, "this recording");
     hwi_text_end_wrapped(text, 4, HWI_ALARM);
   }
 }

@@ -292,6 +292,23 @@ def test_what_is_left_out_is_said(ledger, hw):
     assert "1 stack with fewer calls (--min-calls)" in hw("diff", "--min-calls", "10", old.trace, new.trace).stdout
 
 
+def test_a_filter_narrows_the_whole(ledger, hw, diff):
+    """What grew elsewhere says nothing, and a percentage is of what is left: 500 bytes of parse, 1,000 then."""
+    old, new = ledger("a"), ledger("b", TRACKS=15, TEXT=1000)
+    found = diff(old, new, "--only", "func=parse")
+    assert (found["selected"]["old"]["peak_bytes"], found["selected"]["new"]["peak_bytes"]) == (500, 1000)
+    assert found["change"]["peak_bytes"] == 500 and found["change"]["calls"] == 0
+    exits = lambda *options: hw("diff", "--exit-code", *options, old.trace, new.trace).returncode
+    assert exits("--only", "func=parse", "--threshold", "99%") == 1
+    assert exits("--only", "func=parse", "--threshold", "100%") == 0
+    assert exits("--ignore", "func=parse", "--ignore", "func=add_tracks") == 0
+    text = hw("diff", "--only", "func=parse", old.trace, new.trace).stdout
+    assert re.search(r"^  only func=parse$", text, re.M) and re.search(r"^  peak +500 B +1,000 B +\+500 B +\+100 %$", text, re.M)
+    assert not re.search(r"^  (frees|failed) ", text, re.M)
+    text = hw("diff", "--only", "func=prase", old.trace, new.trace).stdout
+    assert "func=prase matches nothing in either recording; did you mean func=parse?" in text
+
+
 @pytest.mark.parametrize("columns", [40, 80, 100, 200])
 def test_fits_the_width(ledger, hw, columns):
     old, new = ledger("a"), ledger("b", TRACKS=15, PARSE="parse_everything_there_is_to_parse")
