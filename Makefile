@@ -1,6 +1,6 @@
 # A thin front for CMake: the build itself is in CMakeLists.txt and cmake/.
 .DEFAULT_GOAL := all
-.PHONY: all help build-it test-it demo test test-programs bench fuzz install format format-check clean
+.PHONY: all help build-it test-it demo test test-programs bench fuzz single-header install format format-check clean
 
 PRESET ?= default
 BUILD ?= build$(if $(filter-out default,$(PRESET)),/$(PRESET))
@@ -62,6 +62,11 @@ fuzz:
 	@$(SETUP) build fuzz
 	@$(MAKE) --no-print-directory build-it
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh $(BUILD)
+
+## make single-header     the pool of pool.h as one file, build/heapwright-pool.h
+single-header:
+	@$(SETUP) build
+	@$(MAKE) --no-print-directory build-it TARGETS=single-header
 
 ## make install           into PREFIX (/usr/local), below DESTDIR
 install: all

@@ -1,0 +1,13 @@
+# libheapwright-pool.a: the pool of pool.h. Freestanding: it needs no libc, and so none of the flags that bring its headers.
+hw_sources(HW_POOL_SOURCES allocators/tlsf/*.c)
+add_library(heapwright-pool STATIC ${HW_POOL_SOURCES})
+target_compile_options(heapwright-pool PRIVATE -ffreestanding -fPIC -fno-tree-slp-vectorize)
+target_link_libraries(heapwright-pool PRIVATE hw-flags PUBLIC hw-sanitize)
+install(TARGETS heapwright-pool ARCHIVE DESTINATION lib)
+
+# The same as one header (make single-header).
+set(HW_POOL_HEADER ${CMAKE_BINARY_DIR}/heapwright-pool.h)
+add_custom_command(OUTPUT ${HW_POOL_HEADER}
+  COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/single_header.py ${HW_POOL_HEADER}
+  DEPENDS ${CMAKE_SOURCE_DIR}/tools/single_header.py ${CMAKE_SOURCE_DIR}/include/heapwright/pool.h ${HW_POOL_SOURCES})
+add_custom_target(single-header DEPENDS ${HW_POOL_HEADER})

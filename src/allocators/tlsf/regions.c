@@ -1,0 +1,186 @@
+/* regions.c - the memory of a pool: where it begins, and how it grows
+ *
+ * A region's last word is a fence, the header of a block of no size, so that a block always has one behind it. Memory that is
+ * added behind makes the fence the header of a free block; of two regions that adjoin, so does the lower one's fence, whose
+ * block reaches over the struct region of the upper one to its first block.
+ *
+ * Of the regions in the list, the first is the one behind the pool's tables. It never becomes another's upper part, since the
+ * tables lie below it.
+ */
+#include "allocators/tlsf/bins.h"
+#include "allocators/tlsf/internal.h"
+#include "heapwright/pool.h"
+
+/* What a region takes beside its blocks, in whole ALIGNs. */
+enum { REGION_BYTES = (int)sizeof(struct region) + WORD };
+
+#ifdef __cplusplus
+static_assert(REGION_BYTES == 2 * ALIGN, "a fence and a struct region make a block");
+#else
+_Static_assert(REGION_BYTES == 2 * ALIGN, "a fence and a struct region make a block");
+#endif
+
+static inline uintptr_t align_up(uintptr_t at)
+{
+  return (at + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
+}
+
+static inline uintptr_t align_down(uintptr_t at)
+{
+  return at & ~(uintptr_t)(ALIGN - 1);
+}
+
+/* Makes the last word before `end`, which is aligned, a fence. */
+static struct block *make_fence(uintptr_t end)
+{
+  struct block *fence = (struct block *)(end - WORD);
+  block_set_word(fence, 0);
+  return fence;
+}
+
+/* Where a region ends now. */
+static void set_end(struct hw_pool *pool, struct region *region, struct block *fence, uintptr_t limit)
+{
+  region->fence = fence;
+  region->limit = limit;
+  if (region == pool->regions)
+    pool->main_units = ((uintptr_t)fence + WORD - (uintptr_t)pool) / ALIGN;
+}
+
+/* Makes what lies from `block` to `end`, a fence or the first block of another region, free memory of the pool. */
+static void give(struct hw_pool *pool, struct block *block, const struct block *end, size_t flags)
+{
+  block_set_word(block, ((uintptr_t)end - (uintptr_t)block) | flags);
+  hwi_pool_give(pool, block);
+}
+
+/* Whether memory from `start`, which is aligned, can be a region of its own. */
+static bool is_enough(uintptr_t start, uintptr_t limit)
+{
+  uintptr_t end = align_down(limit);
+  return end >= start && end - start >= REGION_BYTES + MIN_BLOCK;
+}
+
+/* A region of its own, at the list's end *link. */
+static struct region *make_region(struct hw_pool *pool, struct region **link, uintptr_t start, uintptr_t limit)
+{
+  struct region *region = (struct region *)start;
+  region->next = NULL;
+  *link = region;
+  set_end(pool, region, make_fence(align_down(limit)), limit);
+  give(pool, region_first(region), region->fence, 0);
+  return region;
+}
+
+/* Moves the region's end. False: that adds less than a block. */
+static bool extend(struct hw_pool *pool, struct region *region, uintptr_t limit)
+{
+  struct block *fence = region->fence;
+  uintptr_t end = align_down(limit);
+  if (end - WORD - (uintptr_t)fence < MIN_BLOCK)
+    return false;
+  size_t flags = block_word(fence) & BLOCK_AFTER_FREE;
+  set_end(pool, region, make_fence(end), limit);
+  give(pool, fence, region->fence, flags);
+  return true;
+}
+
+/* Makes one of two regions that adjoin; the upper one goes out of the list. */
+static void join(struct hw_pool *pool, struct region *lower, struct region *upper)
+{
+  struct region **link = &pool->regions;
+  while (*link != upper)
+    link = &(*link)->next;
+  *link = upper->next;
+  struct block *fence = lower->fence;
+  set_end(pool, lower, upper->fence, upper->limit);
+  give(pool, fence, region_first(upper), block_word(fence) & BLOCK_AFTER_FREE);
+}
+
+static bool fits_with(const struct hw_pool *pool, const struct region *region, size_t bytes)
+{
+  size_t have = region->limit - (uintptr_t)region;
+  return bytes <= pool->largest_region_bytes && have <= pool->largest_region_bytes - bytes;
+}
+
+/* What new memory from `start` to `limit` has to do with the regions there are. */
+struct neighbours {
+  struct region *lower, *upper; /* adjoining; NULL: none */
+  struct region **end;          /* of the list */
+  bool overlap;
+};
+
+static void find_neighbours(const struct hw_pool *pool, uintptr_t start, uintptr_t limit, struct neighbours *found)
+{
+  found->lower = found->upper = NULL;
+  found->end = NULL;
+  found->overlap = start < (uintptr_t)region_first(pool->regions) && limit > (uintptr_t)pool; /* the pool's tables */
+  for (struct region *region = pool->regions; region; region = region->next) {
+    found->overlap |= start < region->limit && limit > (uintptr_t)region;
+    if (region->limit == start)
+      found->lower = region;
+    if ((uintptr_t)region == limit)
+      found->upper = region;
+    found->end = &region->next;
+  }
+}
+
+bool hw_pool_add_region(struct hw_pool *pool, void *memory, size_t bytes)
+{
+  uintptr_t start = (uintptr_t)memory, limit = start + bytes;
+  struct neighbours found;
+  if (!start || limit < start || bytes > pool->largest_region_bytes)
+    return false;
+  find_neighbours(pool, start, limit, &found);
+  if (found.overlap)
+    return false;
+  struct region *region = found.lower;
+  if (region && fits_with(pool, region, bytes)) {
+    if (!extend(pool, region, limit))
+      return false;
+  } else {
+    if (!is_enough(align_up(start), limit))
+      return false;
+    region = make_region(pool, found.end, align_up(start), limit);
+  }
+  if (found.upper && fits_with(pool, region, found.upper->limit - limit))
+    join(pool, region, found.upper);
+  return true;
+}
+
+static void clear_words(void *at, const void *end)
+{
+  for (size_t *word = (size_t *)at; word < (const size_t *)end; word++) {
+    *word = 0;
+    __asm__ volatile("" : : : "memory"); /* no call of memset, which there may be none of */
+  }
+}
+
+struct hw_pool *hw_pool_init(void *memory, size_t bytes, size_t largest_bytes)
+{
+  uintptr_t start = align_up((uintptr_t)memory), limit = (uintptr_t)memory + bytes;
+  largest_bytes = largest_bytes > bytes ? largest_bytes : bytes;
+  largest_bytes = largest_bytes < LARGEST_SIZE ? largest_bytes : LARGEST_SIZE;
+  size_t bin_count = (bin_from(largest_bytes) + WORD_BITS) & ~(size_t)(WORD_BITS - 1); /* whole rows */
+  uintptr_t first = align_up(start + sizeof(struct hw_pool) + bin_count * sizeof(struct link));
+  if (!memory || limit < start || bytes > largest_bytes || !is_enough(first, limit))
+    return NULL;
+  struct hw_pool *pool = (struct hw_pool *)start;
+  clear_words(pool, pool_bins(pool) + bin_count);
+  pool->bin_count = bin_count;
+  pool->largest_region_bytes = largest_bytes;
+  pool->largest_request = largest_bytes - REGION_BYTES - WORD;
+  make_region(pool, &pool->regions, first, limit);
+  return pool;
+}
+
+void hw_pool_on_fault(struct hw_pool *pool, hw_pool_fault_fn *handler, void *context)
+{
+  pool->on_fault = handler;
+  pool->fault_context = context;
+}
+
+bool hw_pool_owns(const struct hw_pool *pool, const void *address)
+{
+  return pool_region(pool, address) != NULL;
+}

@@ -1,0 +1,63 @@
+"""The pool as one header compiles without a warning in C17 and C++17, needs nothing from anybody, and runs on bare metal.
+
+Breaks if the pool calls a function of libc (also one that the compiler puts in by itself), or if the parts do not fit into one file.
+"""
+import pathlib
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wpedantic", "-Werror"]
+LANGUAGES = {
+    "gcc": ["gcc", "-std=c17"],
+    "clang": ["clang", "-std=c17"],
+    "g++": ["g++", "-std=c++17", "-x", "c++"],
+    "clang++": ["clang++", "-std=c++17", "-x", "c++"],
+}
+
+
+@pytest.fixture(scope="module")
+def header(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("header")
+    subprocess.run(["/usr/bin/python3", "-B", ROOT / "tools/single_header.py", folder / "heapwright-pool.h"], check=True)
+    return folder
+
+
+def compiler(name):
+    if subprocess.run(["sh", "-c", f"command -v {LANGUAGES[name][0]}"], stdout=subprocess.DEVNULL, check=False).returncode:
+        pytest.skip(f"no {name}")
+    return LANGUAGES[name]
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Os"])
+def test_it_runs_without_libc(header, name, level):
+    program = header / f"bare-{name}{level}"
+    subprocess.run([*compiler(name), *WARNINGS, level, "-g", "-ffreestanding", "-fno-stack-protector", "-nostdlib", "-static",
+                    "-fno-exceptions", "-I", header, HERE / "programs/bare_pool.c", "-o", program], check=True)
+    assert subprocess.run([program], timeout=60, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_it_runs_on_32_bits(header, level):
+    program = header / f"bare-32{level}"
+    subprocess.run(["gcc", "-std=c17", *WARNINGS, "-m32", level, "-ffreestanding", "-fno-stack-protector", "-fno-pie", "-nostdlib",
+                    "-static", "-I", header, HERE / "programs/bare_pool.c", "-o", program], check=True)
+    try:
+        status = subprocess.run([program], timeout=60, check=False).returncode
+    except OSError:
+        pytest.skip("this kernel runs no 32-bit programs")
+    assert status == 0
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_the_declarations_stand_alone(header, name):
+    """Without the implementation, it is pool.h; it may be included twice."""
+    source = header / "user.c"
+    source.write_text('#include "heapwright-pool.h"\n#include "heapwright-pool.h"\n'
+                      "void *get(struct hw_pool *pool);\nvoid *get(struct hw_pool *pool) { return hw_pool_alloc(pool, 1); }\n")
+    subprocess.run([*compiler(name), *WARNINGS, "-I", header, "-c", source, "-o", header / "user.o"], check=True)
+    symbols = subprocess.run(["nm", header / "user.o"], capture_output=True, text=True, check=True).stdout
+    assert " U hw_pool_alloc" in symbols and " T hw_pool" not in symbols
