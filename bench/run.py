@@ -16,6 +16,7 @@ import tempfile
 import time
 import types
 
+import large
 import latency
 import measure
 import recorders
@@ -36,9 +37,11 @@ def options():
                         help="also what takes minutes and 20 GB: heaptrack's interpreter on cc1plus")
     parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops against the full one (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
-    parser.add_argument("--only", default="", help="workloads, comma-separated, or latency")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, or latency, or large")
     parser.add_argument("--recorders", default="", help="comma-separated; without it plain, record, raw, and heaptrack's")
     parser.add_argument("--folder", help="where inputs and traces go while it runs (the build tree)")
+    parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
+                        help="also a report on a trace of so many events; 2000000000 takes minutes and 0.5 GB")
     parser.add_argument("--latency-calls", type=int, default=LATENCY_CALLS)
     parser.add_argument("--add", action="store_true", help="keep what results.json has of the workloads not run now")
     parser.add_argument("--document", action="store_true", help="write docs/benchmarks.md from results.json")
@@ -111,13 +114,16 @@ def run_all(given, settings, results, work):
     tools = recorders.Recorders(os.path.abspath(given.build), recorders.find_heaptrack())
     names = choose_recorders(tools, given)
     only = [name for name in given.only.split(",") if name]
-    if only != ["latency"]:
+    named = [name for name in only if name not in ("latency", "large")]
+    if named or not only:
         suit = suite.Suite(tools, names, work, settings)
-        for workload in workloads.prepare(work, settings.scale, [name for name in only if name != "latency"]):
+        for workload in workloads.prepare(work, settings.scale, named):
             results["workloads"][workload.name] = suit.measure(workload)
     if "latency" in only or (not only and not given.quick):
         program = workloads.compile_c("latency.c", work)
         results["latency"] = latency.measure_latency(tools, names, program, settings, work)
+    if given.large:
+        results["large"] = large.measure_large(tools, given.large, settings, work)
 
 
 def load(path):
@@ -141,8 +147,8 @@ def command():
 def measured(given, path):
     settings = settings_of(given)
     results = load(path) if given.add else {"workloads": {}, "latency": {}}
-    results.update(command=command(), machine=machine(), scale=settings.scale, rounds=settings.rounds,
-                   date=datetime.date.today().isoformat())
+    conditions = dict(command=command(), machine=machine(), scale=settings.scale, rounds=settings.rounds,
+                      date=datetime.date.today().isoformat())
     folder = os.path.abspath(given.folder or os.path.join(given.build, "bench"))
     os.makedirs(folder, exist_ok=True)
     work = tempfile.mkdtemp(prefix="run.", dir=folder)
@@ -153,7 +159,11 @@ def measured(given, path):
         run_all(given, settings, results, work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    results.update(took_s=time.monotonic() - start, other_busy_cores=others.cores())
+    conditions.update(took_s=time.monotonic() - start, other_busy_cores=others.cores())
+    if given.large:
+        results["large"]["other_busy_cores"] = conditions["other_busy_cores"]
+    if not given.add or given.only != "large":  # else those of the figures that are kept stay
+        results.update(conditions)
     results["workloads"] = {name: results["workloads"][name] for name in workloads.NAMES if name in results["workloads"]}
     with open(path, "w", encoding="utf-8") as out:
         json.dump(results, out, indent=1)

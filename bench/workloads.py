@@ -40,7 +40,10 @@ class Workload:
 
 def compile_c(source, work):
     program = os.path.join(work, os.path.splitext(source)[0])
-    subprocess.run(["gcc", "-std=gnu17", "-O2", "-o", program, os.path.join(HERE, source), "-pthread"], check=True)
+    root = os.path.dirname(HERE)
+    folders = [f"-I{os.path.join(root, name)}" for name in ("src", "include")]
+    subprocess.run(["gcc", "-std=gnu17", "-O2", *folders, "-o", program, os.path.join(HERE, source), "-pthread"],
+                   check=True)
     return program
 
 

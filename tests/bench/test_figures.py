@@ -68,3 +68,16 @@ def test_cpu_time_of_a_child_left_behind_counts(tmp_path):
 def test_a_failed_command_is_no_figure(tmp_path):
     with pytest.raises(measure.Failed, match="sh ended with status 3: broken"):
         measure.run(["/bin/sh", "-c", "echo broken >&2; exit 3"], {}, str(tmp_path / "stderr"))
+
+
+def large():
+    first = {"wall_s": 9.0, "cpu_s": 8.0, "max_rss_bytes": 600e6}
+    return {"text": "a program", "rounds": 10, "events": 160_000_000, "bytes": 40e6, "other_busy_cores": 0.5,
+            "first": first, "again": {"wall_s": 0.2, "cpu_s": 0.1, "max_rss_bytes": 20e6}}
+
+
+def test_a_large_recording_is_told_by_cpu_time_and_memory():
+    table = tables.large({"large": large()})
+    assert table.rows[0] == ["the first", "9.0", "8.0", "20", "600!"]
+    assert table.rows[1][4] == "20"
+    assert "160,000,000" in table.text and "10 times" in table.text
