@@ -143,8 +143,9 @@ static int read_recording(struct recording *recording, const struct hwi_reading 
 static int check(const struct values *values, const struct hwi_budgets *budgets, struct recording recordings[2],
                  struct hwi_suppressions *suppressions)
 {
+  const char *const paths[] = {recordings[0].path, recordings[1].profile != NULL ? recordings[1].path : NULL, NULL};
   struct hwi_symbols *symbols;
-  int status = hwi_reading_symbols(&values->reading, &symbols);
+  int status = hwi_reading_symbols(&values->reading, paths, &symbols);
   if (status != 0)
     return status;
   const struct hwi_check_question question = {

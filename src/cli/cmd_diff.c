@@ -74,11 +74,12 @@ static int print_comparison(const struct values *values, struct hwi_comparison *
   return values->exit_code && hwi_comparison_grew(comparison) ? HWI_EXIT_NO : HWI_EXIT_OK;
 }
 
-static int compare(const struct values *values, const struct hwi_compare_options *wanted,
+static int compare(const struct values *values, const struct hwi_compare_options *wanted, char **words,
                    struct hwi_profile *const profiles[HWI_SIDES])
 {
   struct hwi_symbols *symbols;
-  int status = hwi_reading_symbols(&values->reading, &symbols);
+  int status =
+      hwi_reading_symbols(&values->reading, (const char *const[]){words[HWI_OLD], words[HWI_NEW], NULL}, &symbols);
   if (status != 0)
     return status;
   struct hwi_names names = hwi_reading_names(symbols);
@@ -101,7 +102,7 @@ static int read_and_compare(const struct values *values, const struct hwi_compar
   for (int side = 0; side < HWI_SIDES && status == 0; side++)
     status = hwi_reading_profile(&values->reading, words[side], &profiles[side]);
   if (status == 0)
-    status = compare(values, wanted, profiles);
+    status = compare(values, wanted, words, profiles);
   for (int side = 0; side < HWI_SIDES; side++) {
     if (profiles[side] != NULL)
       hwi_profile_destroy(profiles[side]);

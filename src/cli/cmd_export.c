@@ -206,7 +206,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
   int status = hwi_span_profile(&values->span, &values->reading, path, &profile);
   if (status != 0)
     return status;
-  status = hwi_reading_symbols(&values->reading, &symbols);
+  status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
   if (status == 0) {
     struct hwi_export_request request = {
         .report = {.profile = profile, .names = hwi_reading_names(symbols), .options = values->report},

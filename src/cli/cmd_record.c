@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/keeping.h"
 #include "launch/launch.h"
 #include "report/number.h"
 
 struct values {
   const char *output, *only_process;
-  bool children, paused, pack, quiet;
+  bool children, paused, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
   struct hwi_texts variables;
@@ -73,6 +74,11 @@ static const struct hwi_option options[] = {
      .kind = HWI_OPTION_OFF,
      .off = offsetof(struct values, pack),
      .help = "leave the trace as the program writes it: larger, at no cost;\n'heapwright import' packs it later"},
+    {.name = "keep-files",
+     .kind = HWI_OPTION_ON,
+     .off = offsetof(struct values, keep_files),
+     .help = "copy the programs and libraries that ran into FILE.files, so that reports have\n"
+             "names when they were rebuilt, and on other machines"},
     {.name = "quiet",
      .letter = 'q',
      .kind = HWI_OPTION_ON,
@@ -189,6 +195,8 @@ static int run(const void *given, int word_count, char **words)
     hwi_fail(0, "%s", launched.error.text);
   else
     say_troubles(&launched);
+  if (launched.started && launched.name != NULL && values->keep_files)
+    hwi_keep_files(launched.name, values->quiet);
   if (launched.started && !values->quiet)
     say_end(&launched);
   int status = launched.exit_status;

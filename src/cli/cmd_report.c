@@ -56,7 +56,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   int status = hwi_span_profile(&values->span, &values->reading, path, &profile);
   if (status != 0)
     return status;
-  status = hwi_reading_symbols(&values->reading, &symbols);
+  status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
   if (status == 0) {
     status = print_report(values, profile, symbols, suppressions, out);
     hwi_symbols_destroy(symbols);

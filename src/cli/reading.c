@@ -1,11 +1,13 @@
 /* reading.c - the options by which a command finds and reads a recording, and the reading itself */
 #include "cli/reading.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/keeping.h"
 #include "symbols/static_allocator.h"
 #include "symbols/symbols.h"
 
@@ -127,10 +129,28 @@ int hwi_reading_replay(const struct hwi_reading *reading, const char *path, cons
 
 /* --- names --- */
 
-int hwi_reading_symbols(const struct hwi_reading *reading, struct hwi_symbols **symbols)
+/* What `record --keep-files` left beside the recording. */
+static int add_kept_files(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
+{
+  char found[HWI_READING_PATH_BYTES];
+  if (hwi_reading_find(path, found, sizeof found) != 0)
+    return HW_OK;
+  char *folder = hwi_kept_files_folder(found);
+  int status = folder != NULL ? hwi_symbols_add_debug_dir(symbols, folder, error)
+                              : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  free(folder);
+  return status;
+}
+
+int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols)
 {
   struct hwi_error error = {0};
   int status = hwi_symbols_create(symbols, &error);
+  for (; *paths != NULL && status == HW_OK; paths++) {
+    status = add_kept_files(*symbols, *paths, &error);
+    if (status < 0)
+      hwi_symbols_destroy(*symbols);
+  }
   for (size_t i = reading->debug_dirs.count; i > 0 && status == HW_OK; i--) { /* the last added is looked at first */
     status = hwi_symbols_add_debug_dir(*symbols, reading->debug_dirs.items[i - 1], &error);
     if (status < 0)

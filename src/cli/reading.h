@@ -51,9 +51,10 @@ int hwi_reading_find(const char *path, char *found, size_t found_bytes);
 int hwi_reading_replay(const struct hwi_reading *reading, const char *path, const struct hwi_block_sink *sink,
                        struct hwi_error *error);
 
-/* The names of the files that ran. Several profiles may share them. */
+/* The names of the files that ran, those kept beside the recordings at `paths` (ended by NULL) included. Several profiles may
+ * share them. */
 struct hwi_symbols;
-int hwi_reading_symbols(const struct hwi_reading *reading, struct hwi_symbols **symbols);
+int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols);
 struct hwi_names hwi_reading_names(struct hwi_symbols *symbols);
 
 #endif

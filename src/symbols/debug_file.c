@@ -30,6 +30,16 @@ static char *build_id_name(const uint8_t *build_id, size_t bytes)
   return name;
 }
 
+char *hwi_debug_path_of_build_id(const char *dir, const uint8_t *build_id, size_t bytes)
+{
+  if (bytes < SHORTEST_BUILD_ID || bytes > LONGEST_BUILD_ID)
+    return NULL;
+  char *name = build_id_name(build_id, bytes);
+  char *path = name ? hwi_path_concat(dir, "/.build-id", name, NULL) : NULL;
+  free(name);
+  return path;
+}
+
 /* Opens `path` (freed here) if it is the file with that build-id. */
 static bool open_checked(struct hwi_elf_file *file, char *path, const uint8_t *build_id, size_t bytes)
 {
@@ -49,13 +59,9 @@ static bool open_checked(struct hwi_elf_file *file, char *path, const uint8_t *b
 bool hwi_debug_file_by_build_id(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, const uint8_t *build_id,
                                 size_t bytes)
 {
-  if (bytes < SHORTEST_BUILD_ID || bytes > LONGEST_BUILD_ID)
-    return false;
-  char *name = build_id_name(build_id, bytes);
   bool found = false;
-  for (size_t i = 0; name && !found && i < dirs->count; i++)
-    found = open_checked(file, hwi_path_concat(dirs->dirs[i], "/.build-id", name, NULL), build_id, bytes);
-  free(name);
+  for (size_t i = 0; !found && i < dirs->count; i++)
+    found = open_checked(file, hwi_debug_path_of_build_id(dirs->dirs[i], build_id, bytes), build_id, bytes);
   return found;
 }
 

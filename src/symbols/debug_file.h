@@ -13,10 +13,15 @@
 
 #include "symbols/elf_file.h"
 
+#define HWI_DEBUG_DIR "/usr/lib/debug" /* the distributions' own */
+
 struct hwi_debug_dirs {
   char **dirs;
   size_t count, capacity;
 };
+
+/* DIR/.build-id/12/3456....debug; to be freed. NULL: no memory, or no build-id is so long. */
+char *hwi_debug_path_of_build_id(const char *dir, const uint8_t *build_id, size_t bytes);
 
 /* Each opens `file` and returns true, or leaves it and returns false. */
 bool hwi_debug_file_by_build_id(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, const uint8_t *build_id,

@@ -9,8 +9,6 @@
 #include "symbols/paths.h"
 #include "trace/grow.h"
 
-static const char default_debug_dir[] = "/usr/lib/debug";
-
 enum { FIRST_SLOTS = 1024 };
 
 /* A module as it was named by the caller, and its files, opened at the first look-up in it. */
@@ -46,7 +44,7 @@ int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error)
   *symbols = calloc(1, sizeof **symbols);
   if (!*symbols)
     return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
-  int status = hwi_symbols_add_debug_dir(*symbols, default_debug_dir, error);
+  int status = hwi_symbols_add_debug_dir(*symbols, HWI_DEBUG_DIR, error);
   if (status < 0) {
     hwi_symbols_destroy(*symbols);
     *symbols = NULL;

@@ -233,7 +233,7 @@ def test_program_replaced_since(ledger, hw, tmp_path):
     done = hw("diff", old.trace, new.trace)
     assert done.returncode == 0
     assert "OLD has no names for ledger (file changed since)" in " ".join(done.stdout.split())
-    assert "--debug-dir" in done.stdout
+    assert "--debug-dir" in done.stdout and "--keep-files" in done.stdout
 
 
 def test_threads_and_sizes(record, compile_c, diff):

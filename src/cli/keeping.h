@@ -1,0 +1,14 @@
+/* keeping.h - the files that ran, kept beside a recording: a rebuild takes the names of an older one otherwise */
+#ifndef HWI_CLI_KEEPING_H
+#define HWI_CLI_KEEPING_H
+
+#include <stdbool.h>
+
+/* The folder NAME.files that belongs to the recording at `path` (NAME, NAME.children or a file in it); to be freed. NULL: no
+ * memory. */
+char *hwi_kept_files_folder(const char *path);
+
+/* Copies the programs and libraries of all processes of the run there, and says how many. What cannot be kept is told, too. */
+void hwi_keep_files(const char *path, bool quiet);
+
+#endif

@@ -1,0 +1,131 @@
+/* keep.c - copies of the files that name a module's code
+ *
+ * Where the file system can, the copy shares the blocks of what it is a copy of (copy_file_range), and costs nothing.
+ */
+#define _GNU_SOURCE
+#include "symbols/keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/debug_file.h"
+#include "symbols/module_file.h"
+#include "symbols/paths.h"
+
+enum { MODE_DIR = 0777, MODE_FILE = 0444 };
+
+/* "DIR", "DIR/.build-id" and "DIR/.build-id/12" are made for "DIR/.build-id/12/3456.debug". */
+static int make_folders(const char *dir, const char *path)
+{
+  char *part = strdup(path);
+  int status = part != NULL ? 0 : HW_ERR_MEMORY;
+  for (char *slash = part != NULL ? part + strlen(dir) : NULL; slash != NULL && status == 0;) {
+    *slash = '\0';
+    if (mkdir(part, MODE_DIR) != 0 && errno != EEXIST)
+      status = HW_ERR_IO;
+    *slash = '/';
+    slash = strchr(slash + 1, '/');
+  }
+  free(part);
+  return status;
+}
+
+/* The rest of `from`, by the ways that its file system and `to` have. */
+static bool copy_bytes(int from, int to, uint64_t *copied)
+{
+  enum { PIECE = 1 << 16, RANGE = 1 << 30 };
+  static char buffer[PIECE];
+  for (ssize_t got; (got = copy_file_range(from, NULL, to, NULL, RANGE, 0)) != 0;) {
+    if (got < 0)
+      break;
+    *copied += (uint64_t)got;
+  }
+  for (ssize_t got; (got = read(from, buffer, sizeof buffer)) != 0;) { /* what is left, or all of it */
+    if (got < 0 && errno == EINTR)
+      continue;
+    for (ssize_t done = 0, put; done < got; done += put) {
+      put = write(to, buffer + done, (size_t)(got - done));
+      if (put < 0 && errno != EINTR)
+        return false;
+      put = put < 0 ? 0 : put;
+    }
+    if (got < 0)
+      return false;
+    *copied += (uint64_t)got;
+  }
+  return true;
+}
+
+static int copy(const char *source, const char *path, uint64_t *copied)
+{
+  char *part = hwi_path_concat(path, ".XXXXXX", NULL);
+  if (part == NULL)
+    return HW_ERR_MEMORY;
+  int from = open(source, O_RDONLY | O_CLOEXEC), to = from >= 0 ? mkostemp(part, O_CLOEXEC) : -1;
+  bool done = to >= 0 && copy_bytes(from, to, copied) && fchmod(to, MODE_FILE) == 0;
+  int os_error = errno;
+  if (to >= 0 && close(to) != 0 && done) {
+    done = false;
+    os_error = errno;
+  }
+  if (done && rename(part, path) != 0) {
+    done = false;
+    os_error = errno;
+  }
+  if (to >= 0 && !done)
+    unlink(part);
+  if (from >= 0)
+    close(from);
+  free(part);
+  errno = os_error;
+  return done ? 0 : HW_ERR_IO;
+}
+
+/* The file that has the module's names, its debug information first; to be freed. NULL: there is none. */
+static char *find_source(const struct hwi_symbol_module *module)
+{
+  char *default_dirs[] = {(char *)HWI_DEBUG_DIR};
+  const struct hwi_debug_dirs dirs = {.dirs = default_dirs, .count = 1};
+  struct hwi_module_file file;
+  hwi_module_file_open(&file, module, &dirs);
+  const struct hwi_elf_file *source = hwi_module_file_with_dwarf(&file);
+  if (source == NULL)
+    source = file.debug.elf != NULL ? &file.debug : &file.own;
+  char *path = source->elf != NULL && source->path != NULL ? strdup(source->path) : NULL;
+  hwi_module_file_close(&file);
+  return path;
+}
+
+int hwi_symbols_keep(struct hwi_kept_files *files, const char *dir, const struct hwi_symbol_module *module,
+                     struct hwi_error *error)
+{
+  if (module->build_id_bytes == 0) {
+    files->nameless++;
+    return HW_OK;
+  }
+  char *path = hwi_debug_path_of_build_id(dir, module->build_id, module->build_id_bytes);
+  if (path == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to keep %s", module->path);
+  int status = HW_OK;
+  if (access(path, F_OK) != 0) {
+    char *source = find_source(module);
+    files->not_found += source == NULL;
+    if (source != NULL)
+      status = make_folders(dir, path);
+    if (source != NULL && status == 0)
+      status = copy(source, path, &files->copied_bytes);
+    files->kept += source != NULL && status == 0;
+    free(source);
+  } else {
+    files->kept++;
+  }
+  if (status < 0)
+    hwi_error_set(error, status, "cannot keep %s in %s: %s", module->path, dir,
+                  status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
+  free(path);
+  return status;
+}

@@ -1,0 +1,20 @@
+/* keep.h - copies of the files that name a module's code, for when the module is replaced or on another machine */
+#ifndef HWI_SYMBOLS_KEEP_H
+#define HWI_SYMBOLS_KEEP_H
+
+#include "symbols/symbols.h"
+
+struct hwi_kept_files {
+  uint32_t kept;      /* copied now, or there already */
+  uint32_t nameless;  /* modules without a build-id: no copy could be told to be theirs */
+  uint32_t not_found; /* files that are gone, or are others by now */
+  uint64_t copied_bytes;
+};
+
+/* Copies the file of `module` that has its names into `dir`, which is made, as .build-id/12/3456....debug: so debug directories
+ * are laid out (debug_file.h). It appears whole or not at all. The separate debug file is copied where that has the names.
+ * 0, or HW_ERR_IO or HW_ERR_MEMORY, worded; what was not copied for want of a file is counted. */
+int hwi_symbols_keep(struct hwi_kept_files *files, const char *dir, const struct hwi_symbol_module *module,
+                     struct hwi_error *error);
+
+#endif
