@@ -17,3 +17,19 @@ endif()
 
 file(GLOB HW_MAN_PAGES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.1)
 install(FILES ${HW_MAN_PAGES} DESTINATION share/man/man1)
+
+# What `heapwright test` starts with a malloc in its place: each rule is a run of it. No sanitizer, which brings a malloc of its own,
+# and no built-in functions, whose calls the compiler may leave out.
+hw_sources(HW_CONFORM_SOURCES conform/main.c conform/rules_*.c)
+add_executable(heapwright-conform ${HW_CONFORM_SOURCES})
+target_compile_options(heapwright-conform PRIVATE -fno-builtin -fexceptions -Wno-deprecated-declarations)
+target_link_libraries(heapwright-conform PRIVATE hw-flags hw-banned Threads::Threads ${CMAKE_DL_LIBS})
+hw_sources(HW_CONFORM_USER_SOURCES conform/user.c)
+add_library(heapwright-conform-user MODULE ${HW_CONFORM_USER_SOURCES})
+target_compile_options(heapwright-conform-user PRIVATE -fno-builtin)
+target_link_libraries(heapwright-conform-user PRIVATE hw-flags hw-banned)
+set_target_properties(heapwright-conform-user PROPERTIES PREFIX "")
+set_target_properties(heapwright-conform heapwright-conform-user PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/heapwright LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/heapwright)
+install(TARGETS heapwright-conform heapwright-conform-user
+  RUNTIME DESTINATION libexec/heapwright LIBRARY DESTINATION libexec/heapwright)

@@ -1,4 +1,4 @@
-/* preload.c - where the recorder library is */
+/* preload.c - where what belongs to heapwright is installed, and libraries as LD_PRELOAD can name them */
 #include "launch/preload.h"
 
 #include <errno.h>
@@ -47,12 +47,11 @@ static uint64_t hash(const char *text)
 }
 
 /* A link whose name hangs on what it points to stays right for ever: children that start later still need it. */
-static int link_to(const char *library, char **path, struct hwi_error *error)
+static int link_to(const char *library, const char *name, char **path, struct hwi_error *error)
 {
   char *folder = NULL, *link = NULL, *target = NULL;
   int status = private_folder(&folder);
-  if (status == 0 &&
-      (asprintf(&link, "%s/%016llx-%s", folder, (unsigned long long)hash(library), HWI_RECORDER_NAME) < 0))
+  if (status == 0 && (asprintf(&link, "%s/%016llx-%s", folder, (unsigned long long)hash(library), name) < 0))
     status = HW_ERR_MEMORY;
   if (status == 0 && symlink(library, link) < 0 && errno != EEXIST)
     status = HW_ERR_IO;
@@ -78,31 +77,40 @@ static int link_to(const char *library, char **path, struct hwi_error *error)
   return status;
 }
 
-int hwi_preload_find(char **path, struct hwi_error *error)
+int hwi_installed_find(char **path, const char *name, struct hwi_error *error)
 {
-  static const char *const places[] = {"../lib/" HWI_RECORDER_NAME, "../lib/heapwright/" HWI_RECORDER_NAME,
-                                       "../lib64/" HWI_RECORDER_NAME};
+  static const char *const places[] = {"../lib", "../lib/heapwright", "../lib64", "../libexec/heapwright"};
   char self[PATH_MAX];
   ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
   *path = NULL;
   if (bytes < 0)
-    return hwi_error_set(error, HW_ERR_IO, "cannot find %s: /proc/self/exe: %s", HWI_RECORDER_NAME, strerror(errno));
+    return hwi_error_set(error, HW_ERR_IO, "cannot find %s: /proc/self/exe: %s", name, strerror(errno));
   self[bytes] = 0;
   *strrchr(self, '/') = 0;
   for (size_t i = 0; i < sizeof places / sizeof *places && !*path; i++) {
     char *candidate = NULL;
-    if (asprintf(&candidate, "%s/%s", self, places[i]) < 0)
+    if (asprintf(&candidate, "%s/%s/%s", self, places[i], name) < 0)
       return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
     *path = realpath(candidate, NULL);
     free(candidate);
   }
   if (!*path)
-    return hwi_error_set(error, HW_ERR_IO, "cannot find %s near %s; build or install heapwright whole",
-                         HWI_RECORDER_NAME, self);
+    return hwi_error_set(error, HW_ERR_IO, "cannot find %s near %s; build or install heapwright whole", name, self);
+  return 0;
+}
+
+int hwi_preload_name(char **path, const char *name, struct hwi_error *error)
+{
   if (can_be_preloaded(*path))
     return 0;
   char *library = *path;
-  int status = link_to(library, path, error);
+  int status = link_to(library, name, path, error);
   free(library);
   return status;
+}
+
+int hwi_preload_find(char **path, struct hwi_error *error)
+{
+  int status = hwi_installed_find(path, HWI_RECORDER_NAME, error);
+  return status < 0 ? status : hwi_preload_name(path, HWI_RECORDER_NAME, error);
 }

@@ -1,4 +1,4 @@
-/* preload.h - where the recorder library is */
+/* preload.h - where what belongs to heapwright is installed, and libraries as LD_PRELOAD can name them */
 #ifndef HWI_LAUNCH_PRELOAD_H
 #define HWI_LAUNCH_PRELOAD_H
 
@@ -8,9 +8,16 @@
 
 #define HWI_RECORDER_NAME "libheapwright-record.so"
 
-/* The absolute path of the recorder: beside this executable's folder, as the build tree and an installation have it. It can
- * stand in LD_PRELOAD as it is: where its own path has a blank, a colon or a dollar sign, which the dynamic loader would
- * split at or expand, *path is that of a symbolic link to it in a folder of the user's. *path is malloc'd. */
+/* The absolute path of a library or program of ours by its file name: beside this executable's folder, as the build tree and
+ * an installation have it. *path is malloc'd; NULL where it fails. */
+int hwi_installed_find(char **path, const char *name, struct hwi_error *error);
+
+/* Makes *path, the malloc'd absolute path of a library, one that can stand in LD_PRELOAD as it is: where it has a blank, a colon
+ * or a dollar sign, which the dynamic loader would split at or expand, it becomes that of a symbolic link to it in a
+ * folder of the user's, whose name ends in `name`. Where that fails, *path is NULL. */
+int hwi_preload_name(char **path, const char *name, struct hwi_error *error);
+
+/* The recorder, fit for LD_PRELOAD. *path is malloc'd. */
 int hwi_preload_find(char **path, struct hwi_error *error);
 
 #endif

@@ -1,0 +1,172 @@
+/* main.c - heapwright-conform RULE SECONDS: tries one promise of the malloc that it was started with
+ *
+ * `heapwright test` runs it once for each rule, with the library preloaded, so that a crash or a hang has a name. Messages go
+ * to stdout; the exit status is an enum hwi_verdict. `heapwright-conform --where` prints the library that malloc is in.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conform/conform.h"
+
+struct rule {
+  const char *name;
+  void (*try)(void);
+};
+
+#define RULE(id, name, kind, promise) {name, hwi_rule_##id},
+static const struct rule rules[] = {HWI_RULE_LIST(RULE)};
+
+static const char *volatile now = "";
+static pid_t main_pid;
+unsigned hwi_conform_seconds;
+
+/* --- messages --- */
+
+static void say(const char *text, size_t bytes)
+{
+  if (write(STDOUT_FILENO, text, bytes) < 0)
+    return; /* the tool has gone */
+}
+
+static _Noreturn void end_with(enum hwi_verdict verdict, const char *format, va_list arguments)
+{
+  char text[512];
+  int bytes = vsnprintf(text, sizeof text, format, arguments);
+  say(text, bytes < (int)sizeof text ? (size_t)bytes : sizeof text - 1);
+  _exit(verdict);
+}
+
+void hwi_conform_broken(const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  end_with(HWI_RULE_BROKEN, format, arguments);
+}
+
+void hwi_conform_untried(const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  end_with(HWI_RULE_UNTRIED, format, arguments);
+}
+
+void hwi_conform_now(const char *text)
+{
+  now = text;
+}
+
+void hwi_conform_wait(pid_t child, const char *what)
+{
+  int status = 0;
+  EXPECT(child > 0 && waitpid(child, &status, 0) == child, "%s: fork failed", what);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == HWI_RULE_BROKEN)
+    _exit(HWI_RULE_BROKEN); /* it said why */
+  EXPECT(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM, "%s: the child hangs", what);
+  EXPECT(!WIFSIGNALED(status), "%s: the child died of SIG%s", what, sigabbrev_np(WTERMSIG(status)));
+  EXPECT(WEXITSTATUS(status) == HWI_RULE_KEPT, "%s: the child ended with %d", what, WEXITSTATUS(status));
+}
+
+/* --- the process dies, or hangs --- */
+
+/* A child's end is told by its parent. */
+static void on_death(int signal_number)
+{
+  if (getpid() == main_pid)
+    say(now, strlen(now));
+  signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+static void watch_for_death(unsigned seconds)
+{
+  static const int deadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGALRM};
+  static char stack[16384];
+  main_pid = getpid();
+  stack_t place = {.ss_sp = stack, .ss_size = sizeof stack};
+  sigaltstack(&place, NULL);
+  struct sigaction action = {.sa_handler = on_death, .sa_flags = SA_ONSTACK | SA_NODEFER};
+  for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+    sigaction(deadly[i], &action, NULL);
+  alarm(seconds);
+}
+
+/* --- patterns and numbers --- */
+
+static unsigned char pattern_byte(size_t index, uint32_t seed)
+{
+  return (unsigned char)(seed * 131 + index * 7 + (index >> 8) + 1);
+}
+
+void hwi_pattern_fill(void *block, size_t bytes, uint32_t seed)
+{
+  unsigned char *to = block;
+  for (size_t i = 0; i < bytes; i++)
+    to[i] = pattern_byte(i, seed);
+}
+
+size_t hwi_pattern_check(const void *block, size_t bytes, uint32_t seed)
+{
+  const unsigned char *from = block;
+  size_t i = 0;
+  while (i < bytes && from[i] == pattern_byte(i, seed))
+    i++;
+  return i;
+}
+
+size_t hwi_zero_check(const void *block, size_t bytes)
+{
+  const unsigned char *from = block;
+  size_t i = 0;
+  while (i < bytes && !from[i])
+    i++;
+  return i;
+}
+
+uint32_t hwi_random(uint32_t *state)
+{
+  *state ^= *state << 13;
+  *state ^= *state >> 17;
+  *state ^= *state << 5;
+  return *state;
+}
+
+size_t hwi_random_size(uint32_t *state, size_t max)
+{
+  uint32_t kind = hwi_random(state) % 16;
+  size_t limit = kind < 10 ? 256 : kind < 15 ? 4096 : max;
+  return 1 + hwi_random(state) % (limit < max ? limit : max);
+}
+
+/* --- the program --- */
+
+static int say_where(void)
+{
+  Dl_info info;
+  if (!dladdr((void *)malloc, &info) || !info.dli_fname)
+    return HWI_RULE_UNTRIED;
+  say(info.dli_fname, strlen(info.dli_fname));
+  return 0;
+}
+
+int main(int argc, char **argv)
+{
+  if (argc == 2 && !strcmp(argv[1], "--where"))
+    return say_where();
+  if (argc != 3)
+    return HWI_RULE_UNKNOWN;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (!strcmp(rules[i].name, argv[1])) {
+      hwi_conform_seconds = (unsigned)strtoul(argv[2], NULL, 10);
+      watch_for_death(hwi_conform_seconds);
+      rules[i].try();
+      return HWI_RULE_KEPT;
+    }
+  return HWI_RULE_UNKNOWN;
+}

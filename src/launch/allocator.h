@@ -1,0 +1,16 @@
+/* allocator.h - the library that a user names as an allocator */
+#ifndef HWI_LAUNCH_ALLOCATOR_H
+#define HWI_LAUNCH_ALLOCATOR_H
+
+#include "base/error.h"
+
+/* Finds the library that `name` means and makes it fit for LD_PRELOAD: a path (anything with a slash, or a file in this
+ * folder); one of heapwright's own, `tlsf` for libheapwright-tlsf.so; `jemalloc`, `tcmalloc`, `mimalloc` or `tbb` as Linux
+ * distributions have them; or a file name that the dynamic loader finds. *preload is malloc'd, NULL where it fails. */
+int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error);
+
+/* The library that malloc comes from where `preload` (NULL: nothing) is preloaded. *library is malloc'd; NULL, without an
+ * error, where the program dies of it. */
+int hwi_allocator_provider(char **library, const char *preload, struct hwi_error *error);
+
+#endif
