@@ -146,6 +146,8 @@ static int parse(struct hwi_tool_area *area, const struct hw_trace_header *heade
       return HW_ERR_MEMORY;
     if (ns > area->last_ns)
       area->last_ns = ns;
+    if (ns > area->last_sign_ns && record.type != HW_TOOL_ANCHOR)
+      area->last_sign_ns = ns;
     at += (record.bytes + (size_t)RECORD_ALIGNMENT - 1) & ~(size_t)(RECORD_ALIGNMENT - 1);
   }
   return 0;

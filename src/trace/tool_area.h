@@ -23,6 +23,8 @@ struct hwi_tool_area {
   bool has_exit;
   uint32_t children_unseen;
   uint64_t last_ns; /* of the latest record */
+  uint64_t
+      last_sign_ns; /* ... that tells of the process; an anchor is about clocks, and is put when all of a run is over, too */
 };
 
 /* 0, HW_ERR_IO or HW_ERR_MEMORY. Records end at the first that makes no sense. */
