@@ -24,41 +24,48 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, ranking.report.lifetimes),
      .help = "how long blocks live, stack by stack: freed at once, in less than 1 ms, 1 s,\n"
              "1 min, later, or never"},
+    {.name = "resizes",
+     .kind = HWI_OPTION_ON,
+     .off = offsetof(struct values, ranking.report.resizes),
+     .help = "how blocks grow, stack by stack: by realloc, and containers (an estimate): steps,\n"
+             "bytes copied, sizes in the end"},
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
     HWI_ANSWER_OPTIONS(answer),
     {0},
 };
 
-static int print_report(const struct values *values, const struct hwi_profile *profile, struct hwi_symbols *symbols,
-                        struct hwi_suppressions *suppressions, FILE *out)
+static int print_report(const struct values *values, const struct hwi_report *report, FILE *out)
 {
-  struct hwi_report report = {.profile = profile,
-                              .names = hwi_reading_names(symbols),
-                              .options = hwi_ranking_options(&values->ranking),
-                              .suppressions = suppressions->path != NULL ? suppressions : NULL};
   struct hwi_error error = {0};
   int status;
   if (values->answer.format == HWI_FORMAT_JSON) {
-    status = hwi_report_json(&report, out, &error);
+    status = hwi_report_json(report, out, &error);
   } else {
     struct hwi_style style;
     hwi_style_init(&style, out);
-    status = hwi_report_text(&report, &style, &error);
+    status = hwi_report_text(report, &style, &error);
   }
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
+/* `path`: as the user named the recording; NULL: not at all. */
 static int report_on(const struct values *values, const char *path, struct hwi_suppressions *suppressions, FILE *out)
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
-  int status = hwi_span_profile(&values->span, &values->reading, path, &profile);
+  int status = hwi_span_profile(&values->span, &values->reading, path != NULL ? path : ".", &profile);
   if (status != 0)
     return status;
   status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
   if (status == 0) {
-    status = print_report(values, profile, symbols, suppressions, out);
+    struct hwi_report report = {.profile = profile,
+                                .names = hwi_reading_names(symbols),
+                                .options = hwi_ranking_options(&values->ranking),
+                                .trace = path,
+                                .pid = (uint32_t)values->reading.pid,
+                                .suppressions = suppressions->path != NULL ? suppressions : NULL};
+    status = print_report(values, &report, out);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);
@@ -89,7 +96,7 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = hwi_answer_open(&to, values.answer.path);
   if (status == 0) {
-    status = report_on(&values, word_count == 1 ? words[0] : ".", &suppressions, to.out);
+    status = report_on(&values, word_count == 1 ? words[0] : NULL, &suppressions, to.out);
     status = hwi_answer_close(&to, status);
   }
   hwi_suppressing_end(&suppressions, status == 0);

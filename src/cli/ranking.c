@@ -24,18 +24,21 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   if (report->leaks && !by_stack)
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks needs stacks: group by stack, function, file, line or module; or use "
                                       "--cost live");
-  if (report->lifetimes && report->by != HWI_BY_STACK)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--lifetimes shows stacks: leave --by out");
   if (report->tree != HWI_TREE_NONE && !by_stack)
     return hwi_fail(HWI_EXIT_TROUBLE, "--tree needs stacks: its nodes are functions, files, lines or modules (--by)");
-  if (report->tree != HWI_TREE_NONE && report->lifetimes)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--lifetimes lists stacks: leave --tree out");
+  const char *of_stacks = report->lifetimes ? "--lifetimes" : report->resizes ? "--resizes" : NULL;
+  if (report->lifetimes && report->resizes)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--lifetimes and --resizes are two tables: ask for one of them");
+  if (of_stacks && report->by != HWI_BY_STACK)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s shows stacks: leave --by out", of_stacks);
+  if (of_stacks && report->tree != HWI_TREE_NONE)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s lists stacks: leave --tree out", of_stacks);
   int status = hwi_choosing_check(report);
-  if (status == 0 && report->lifetimes && hwi_report_splits_stacks(report))
-    return hwi_fail(
-        HWI_EXIT_TROUBLE,
-        "--lifetimes is known of whole stacks, whichever thread allocated and in whichever size: leave --thread out, "
-        "and --only or --ignore of threads and sizes");
+  if (status == 0 && of_stacks && hwi_report_splits_stacks(report))
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "%s is known of whole stacks, whichever thread allocated and in whichever size: leave --thread "
+                    "out, and --only or --ignore of threads and sizes",
+                    of_stacks);
   return status;
 }
 

@@ -6,7 +6,8 @@
  * giant          one block is a fifth of the peak.
  * churn          most allocations are freed at once, and many they are.
  * foreign frees  a thread frees much of what others allocate.
- * inline buffer  a stack's many small blocks hardly live: the object that holds them could have room for them.
+ * What memory is taken beyond what was asked for is looked at in findings_memory.c, what could be changed in
+ * findings_advice.c.
  * The limits below keep programs that just start, work and end from being accused.
  */
 #include "report/findings.h"
@@ -26,19 +27,16 @@ enum {
   CHURN_PERCENT = 50,
   MANY_CALLS = 10000,
   FOREIGN_PERCENT = 10,
-  INLINE_BYTES_MAX = 64,
-  INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
-  INLINE_CALLS_PERCENT = 5,  /* of the run's calls */
 };
 static const uint64_t NS_AN_HOUR = UINT64_C(3600000000000), GROWTH_NS_MIN = UINT64_C(1000000000);
 
-static void add(struct hwi_findings *findings, struct hwi_finding finding)
+void hwi_findings_add(struct hwi_findings *findings, struct hwi_finding finding)
 {
   if (findings->count < HWI_FINDINGS_MAX)
     findings->items[findings->count++] = finding;
 }
 
-static bool is_share(uint64_t part, uint64_t whole, unsigned percent)
+bool hwi_is_share(uint64_t part, uint64_t whole, unsigned percent)
 {
   return (double)part * 100 >= (double)whole * percent;
 }
@@ -66,9 +64,9 @@ static void find_growth(struct hwi_findings *findings, const struct hwi_profile 
         growing->to_bytes - growing->from_bytes < profile->totals.peak_bytes / GROWTH_PEAK_SHARE)
       continue;
     uint64_t from_ns = growing->from_ns > stack->first_ns ? growing->from_ns : stack->first_ns;
-    add(findings, (struct hwi_finding){.kind = HWI_FINDING_GROWTH,
-                                       .stack = growing->stack,
-                                       .figures = {bytes_an_hour(growing), from_ns, stack->live_bytes}});
+    hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_GROWTH,
+                                                    .stack = growing->stack,
+                                                    .figures = {bytes_an_hour(growing), from_ns, stack->live_bytes}});
     added++;
   }
 }
@@ -95,9 +93,10 @@ static void find_real_time(struct hwi_findings *findings, const struct hwi_profi
     const struct hwi_profile_thread *thread = &profile->threads[i];
     if (hwi_real_time_policy(thread->policy) == NULL || thread->late_allocation_calls + thread->late_free_calls == 0)
       continue;
-    add(findings, (struct hwi_finding){.kind = HWI_FINDING_REAL_TIME,
-                                       .thread = i,
-                                       .figures = {thread->late_allocation_calls, thread->late_free_calls}});
+    hwi_findings_add(findings,
+                     (struct hwi_finding){.kind = HWI_FINDING_REAL_TIME,
+                                          .thread = i,
+                                          .figures = {thread->late_allocation_calls, thread->late_free_calls}});
     added++;
   }
 }
@@ -119,15 +118,7 @@ static uint64_t giant_of(const struct hwi_stack *stack)
   return stack->peak_blocks == 1 ? stack->peak_bytes : 0;
 }
 
-/* Calls that an inline buffer would save. */
-static uint64_t inline_of(const struct hwi_stack *stack)
-{
-  uint64_t short_lived = stack->lifetimes[HWI_LIFETIME_TEMPORARY] + stack->lifetimes[HWI_LIFETIME_BELOW_1MS];
-  bool fits = stack->largest <= INLINE_BYTES_MAX && is_share(short_lived, stack->calls, INLINE_SHORT_PERCENT);
-  return fits ? stack->calls : 0;
-}
-
-static uint32_t most(const struct hwi_profile *profile, uint64_t (*figure_of)(const struct hwi_stack *stack))
+uint32_t hwi_findings_most(const struct hwi_profile *profile, uint64_t (*figure_of)(const struct hwi_stack *stack))
 {
   uint32_t best = 0;
   uint64_t best_figure = 0;
@@ -144,38 +135,29 @@ static uint32_t most(const struct hwi_profile *profile, uint64_t (*figure_of)(co
 static void find_failed(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
   if (profile->totals.failed_calls > 0)
-    add(findings, (struct hwi_finding){.kind = HWI_FINDING_FAILED,
-                                       .stack = most(profile, failed_of),
-                                       .figures = {profile->totals.failed_calls}});
+    hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_FAILED,
+                                                    .stack = hwi_findings_most(profile, failed_of),
+                                                    .figures = {profile->totals.failed_calls}});
 }
 
 static void find_giant(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
-  uint32_t stack = most(profile, giant_of);
+  uint32_t stack = hwi_findings_most(profile, giant_of);
   uint64_t bytes = stack ? profile->stacks[stack].peak_bytes : 0;
-  if (bytes >= GIANT_BYTES_MIN && is_share(bytes, profile->totals.peak_bytes, GIANT_PEAK_PERCENT))
-    add(findings, (struct hwi_finding){.kind = HWI_FINDING_GIANT, .stack = stack, .figures = {bytes}});
+  if (bytes >= GIANT_BYTES_MIN && hwi_is_share(bytes, profile->totals.peak_bytes, GIANT_PEAK_PERCENT))
+    hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_GIANT, .stack = stack, .figures = {bytes}});
 }
 
 static void find_churn(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
   const struct hwi_totals *totals = &profile->totals;
-  uint32_t stack = most(profile, temporary_of);
+  uint32_t stack = hwi_findings_most(profile, temporary_of);
   if (stack != 0 && totals->temporary_calls >= MANY_CALLS &&
-      is_share(totals->temporary_calls, totals->allocation_calls, CHURN_PERCENT))
-    add(findings, (struct hwi_finding){.kind = HWI_FINDING_CHURN,
+      hwi_is_share(totals->temporary_calls, totals->allocation_calls, CHURN_PERCENT))
+    hwi_findings_add(
+        findings, (struct hwi_finding){.kind = HWI_FINDING_CHURN,
                                        .stack = stack,
                                        .figures = {totals->temporary_calls, profile->stacks[stack].temporary_calls}});
-}
-
-static void find_inline_buffer(struct hwi_findings *findings, const struct hwi_profile *profile)
-{
-  uint32_t number = most(profile, inline_of);
-  const struct hwi_stack *stack = number ? &profile->stacks[number] : NULL;
-  if (stack && stack->calls >= MANY_CALLS &&
-      is_share(stack->calls, profile->totals.allocation_calls, INLINE_CALLS_PERCENT))
-    add(findings, (struct hwi_finding){
-                      .kind = HWI_FINDING_INLINE_BUFFER, .stack = number, .figures = {stack->calls, stack->largest}});
 }
 
 /* --- foreign frees --- */
@@ -189,10 +171,10 @@ static void find_foreign_frees(struct hwi_findings *findings, const struct hwi_p
     if (profile->threads[i].foreign_frees > profile->threads[best].foreign_frees)
       best = i;
   }
-  if (all >= MANY_CALLS && is_share(all, profile->totals.free_calls, FOREIGN_PERCENT))
-    add(findings, (struct hwi_finding){.kind = HWI_FINDING_FOREIGN_FREES,
-                                       .thread = best,
-                                       .figures = {profile->threads[best].foreign_frees, all}});
+  if (all >= MANY_CALLS && hwi_is_share(all, profile->totals.free_calls, FOREIGN_PERCENT))
+    hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_FOREIGN_FREES,
+                                                    .thread = best,
+                                                    .figures = {profile->threads[best].foreign_frees, all}});
 }
 
 void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *profile)
@@ -204,9 +186,10 @@ void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *
   find_real_time(findings, profile);
   find_failed(findings, profile);
   find_giant(findings, profile);
+  hwi_findings_look_at_memory(findings, profile);
   find_churn(findings, profile);
   find_foreign_frees(findings, profile);
-  find_inline_buffer(findings, profile);
+  hwi_findings_advise(findings, profile);
 }
 
 /* --- JSON --- */
@@ -220,8 +203,15 @@ static const struct {
     [HWI_FINDING_REAL_TIME] = {"real_time", {"late_allocation_calls", "late_free_calls"}, true},
     [HWI_FINDING_FAILED] = {"failed", {"failed_calls"}, false},
     [HWI_FINDING_GIANT] = {"giant", {"bytes"}, false},
+    [HWI_FINDING_RSS_GAP] = {"rss_gap", {"gap_bytes", "rss_bytes", "part_bytes"}, false},
+    [HWI_FINDING_SLACK] = {"slack", {"slack_bytes", "size", "usable_size", "blocks"}, false},
     [HWI_FINDING_CHURN] = {"churn", {"temporary_calls", "stack_temporary_calls"}, false},
     [HWI_FINDING_FOREIGN_FREES] = {"foreign_frees", {"foreign_frees", "all_foreign_frees"}, true},
+    [HWI_FINDING_RESERVE] = {"reserve", {"saved_calls", "saved_bytes", "median_size", "largest_size"}, false},
+    [HWI_FINDING_CONTAINER] = {"container_growth",
+                               {"saved_calls", "saved_bytes", "median_size", "largest_size"},
+                               false},
+    [HWI_FINDING_ARENA] = {"arena", {"saved_calls", "blocks", "generations", "largest_bytes"}, false},
     [HWI_FINDING_INLINE_BUFFER] = {"inline_buffer", {"saved_calls", "largest"}, false},
 };
 
@@ -232,6 +222,8 @@ static void write_finding(struct hwi_json *json, const struct hwi_profile *profi
   hwi_json_text(json, "kind", names[finding->kind].kind);
   for (int i = 0; i < HWI_FINDING_FIGURES && names[finding->kind].figures[i] != NULL; i++)
     hwi_json_number(json, names[finding->kind].figures[i], finding->figures[i]);
+  if (finding->part != NULL)
+    hwi_json_text(json, "part", finding->part);
   if (names[finding->kind].of_thread) {
     const struct hwi_profile_thread *thread = &profile->threads[finding->thread];
     char name[sizeof thread->name + 1] = "";

@@ -14,19 +14,25 @@ enum hwi_finding_kind {                         /* figures: */
                         HWI_FINDING_REAL_TIME,  /* allocations and frees of the thread after its first second */
                         HWI_FINDING_FAILED,     /* calls of the run */
                         HWI_FINDING_GIANT,      /* bytes of the one block */
-                        HWI_FINDING_CHURN,      /* temporary calls of the run, and of the stack */
+                        HWI_FINDING_RSS_GAP, /* resident bytes beyond what was asked for, all, and of its largest part */
+                        HWI_FINDING_SLACK, /* bytes of rounding at the peak, and of the size with most of it: it, its usable size, blocks */
+                        HWI_FINDING_CHURN, /* temporary calls of the run, and of the stack */
                         HWI_FINDING_FOREIGN_FREES, /* frees by the thread of what others allocated, frees of others' blocks in the run */
+                        HWI_FINDING_RESERVE, /* advice: reallocs and copied bytes that would go, sizes in the end: median, largest */
+                        HWI_FINDING_CONTAINER, /* the same of containers; an estimate */
+                        HWI_FINDING_ARENA, /* advice: allocations (and as many frees) that would go, blocks, generations, bytes of the largest */
                         HWI_FINDING_INLINE_BUFFER, /* advice: calls that would go, the largest block */
                         HWI_FINDING_KINDS
 };
 
-enum { HWI_FINDING_FIGURES = 3, HWI_FINDINGS_MAX = 8 };
+enum { HWI_FINDING_FIGURES = 4, HWI_FINDINGS_MAX = 8 };
 
 struct hwi_finding {
   enum hwi_finding_kind kind;
   uint32_t stack;  /* of the profile; 0: it is about none */
   uint32_t thread; /* of the profile, where the kind is about one */
   uint64_t figures[HWI_FINDING_FIGURES];
+  const char *part; /* of an RSS gap: what it is called in JSON (free_bytes, ...); else NULL */
 };
 
 struct hwi_findings {
@@ -35,6 +41,14 @@ struct hwi_findings {
 };
 
 void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *profile);
+
+/* For the files that find: adds one while there is room; whether `part` is that share at least; the stack of which a figure is
+ * largest, 0: it is 0 of all. */
+void hwi_findings_add(struct hwi_findings *findings, struct hwi_finding finding);
+bool hwi_is_share(uint64_t part, uint64_t whole, unsigned percent);
+uint32_t hwi_findings_most(const struct hwi_profile *profile, uint64_t (*figure_of)(const struct hwi_stack *stack));
+void hwi_findings_look_at_memory(struct hwi_findings *findings, const struct hwi_profile *profile);
+void hwi_findings_advise(struct hwi_findings *findings, const struct hwi_profile *profile);
 
 /* "FIFO", or NULL where the policy is not a real-time one. */
 const char *hwi_real_time_policy(uint8_t policy);

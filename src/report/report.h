@@ -53,6 +53,7 @@ struct hwi_report_options {
   struct hwi_texts only, ignore; /* "KIND=PATTERN": see narrowing.h */
   bool leaks;                    /* what is live at the end, without the runtime's own blocks */
   bool lifetimes;                /* how long blocks live instead of the ranking's figures */
+  bool resizes;                  /* how they grow, instead */
   bool all_frames;               /* do not fold */
 };
 
@@ -69,6 +70,9 @@ struct hwi_report {
   const struct hwi_profile *profile;
   struct hwi_names names;
   struct hwi_report_options options;
+  const char
+      *trace;   /* as the user named the recording; NULL: not at all. It and `pid` are for commands that are proposed */
+  uint32_t pid; /* of the one process that was asked for; 0: none was */
   struct hwi_suppressions *suppressions; /* with `leaks`: what a user's list leaves out; gets the counts. NULL: none */
 };
 

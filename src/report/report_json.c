@@ -4,18 +4,22 @@
 
 #include "report/evidence.h"
 #include "report/findings.h"
+#include "report/handover_matrix.h"
 #include "report/json.h"
 #include "report/json_figures.h"
 #include "report/json_frames.h"
 #include "report/json_groups.h"
 #include "report/json_growing.h"
+#include "report/json_steps.h"
 #include "report/json_tree.h"
 #include "report/lifetimes.h"
 #include "report/linked_in.h"
+#include "report/processes.h"
 #include "report/report.h"
 #include "report/rss_parts.h"
 #include "report/runtime_blocks.h"
 #include "report/selection.h"
+#include "report/size_classes.h"
 
 #define SCHEMA "heapwright-report/1"
 
@@ -201,6 +205,7 @@ static void write_run(struct writer *writer)
   for (uint32_t i = 0; i < profile->image_count; i++)
     write_image(json, profile, &profile->images[i], writer->linked_in.texts[i]);
   hwi_json_end_array(json);
+  hwi_json_processes(json, profile);
 }
 
 /* --- lists --- */
@@ -339,8 +344,10 @@ static void write_stack(struct writer *writer, struct hwi_json_frames *frames, u
   const struct hwi_stack *stack = &writer->profile->stacks[number];
   hwi_json_begin_object(json, NULL);
   hwi_json_amount(json, &writer->selection.amounts[number]);
-  if (!hwi_narrowing_splits_stacks(&writer->selection.narrowing))
+  if (!hwi_narrowing_splits_stacks(&writer->selection.narrowing)) {
     write_whole_stack(json, writer->profile, stack);
+    hwi_json_steps(json, writer->profile, number);
+  }
   hwi_json_text(json, "entry", stack->entry < HW_ENTRY_COUNT ? entry_names[stack->entry] : "");
   hwi_json_begin_array(json, "stack");
   hwi_json_frames_write(frames, json, number);
@@ -420,6 +427,10 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   write_sizes(writer);
   write_timeline(json, writer->profile);
   write_threads(writer);
+  if (writer->selection.narrowing.rule_count == 0) { /* these are known of the whole only */
+    hwi_json_size_classes(json, writer->profile);
+    hwi_json_handovers(json, writer->profile);
+  }
   write_modules(json, writer->profile);
   int status = writer->report->options.tree != HWI_TREE_NONE
                    ? hwi_json_tree(json, writer->report, &writer->selection, &writer->frames, error)

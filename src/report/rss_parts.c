@@ -53,3 +53,22 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
   parts.other = sample->mapped > named ? sample->mapped - named : 0;
   return parts;
 }
+
+const struct hwi_rss_point *hwi_rss_point_at(const struct hwi_trace_info *info, uint64_t moment_ns)
+{
+  enum { NEAR_MS = 1500 };
+  const uint64_t near_ns = UINT64_C(1000000) * NEAR_MS;
+  const struct hwi_rss_point *best = NULL;
+  uint64_t best_ns = near_ns;
+  for (uint32_t i = 0; i < info->rss_count; i++) {
+    const struct hwi_rss_point *point = &info->rss[i];
+    uint64_t ns = point->ns > moment_ns ? point->ns - moment_ns : moment_ns - point->ns;
+    bool tells_more = best == NULL || (best->sample.mapped == 0 && point->sample.mapped > 0);
+    bool tells_less = best != NULL && best->sample.mapped > 0 && point->sample.mapped == 0;
+    if (ns < near_ns && !tells_less && (tells_more || ns < best_ns)) {
+      best = point;
+      best_ns = ns;
+    }
+  }
+  return best;
+}

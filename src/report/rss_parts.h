@@ -17,4 +17,8 @@ struct hwi_rss_parts {
 /* Of a sample whose `mapped` is not 0, of a profile of one process. */
 struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 
+/* The sample nearest to the moment, one with a look at the mappings if there is any, or NULL where none is near enough to be
+ * compared with it. */
+const struct hwi_rss_point *hwi_rss_point_at(const struct hwi_trace_info *info, uint64_t moment_ns);
+
 #endif

@@ -217,6 +217,10 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
     hwi_text_lifetimes(text, selection, frames);
     return HW_OK;
   }
+  if (text->report->options.resizes) {
+    hwi_text_resizes(text, selection, frames);
+    return HW_OK;
+  }
   if (text->report->options.tree != HWI_TREE_NONE)
     return hwi_text_tree(text, selection, frames, error);
   switch ((enum hwi_by)text->report->options.by) {
@@ -259,21 +263,11 @@ static int print_ranking(struct hwi_text *text, struct hwi_error *error)
   return status;
 }
 
-/* What to ask for next; only for somebody who sits there. */
-static void print_next(struct hwi_text *text)
+bool hwi_text_is_first_screen(const struct hwi_text *text)
 {
   const struct hwi_report_options *options = &text->report->options;
-  if (!text->style->terminal)
-    return;
-  hwi_text_blank(text);
-  hwi_line_puts(&text->line, "Next:");
-  if (!options->leaks)
-    hwi_line_puts(&text->line, " report --leaks  ");
-  hwi_line_puts(&text->line, options->by == HWI_BY_FUNCTION ? " report --by line  " : " report --by function  ");
-  if (text->cost != HWI_COST_TEMPORARY)
-    hwi_line_puts(&text->line, " report --cost temporary  ");
-  hwi_line_puts(&text->line, " report --json");
-  hwi_text_end_wrapped(text, 6, HWI_DIM);
+  return text->profile->span.kind == HWI_SPAN_RUN && options->by == HWI_BY_STACK && !options->leaks &&
+         !options->lifetimes && !options->resizes && options->tree == HWI_TREE_NONE && !hwi_report_is_narrowed(options);
 }
 
 int hwi_report_text(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error)
@@ -287,10 +281,7 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   hwi_text_head(&text);
   hwi_text_notes(&text);
   hwi_text_chart(&text);
-  const struct hwi_report_options *options = &report->options;
-  bool is_run = report->profile->span.kind == HWI_SPAN_RUN; /* what stands out is about a whole run */
-  if (is_run && options->by == HWI_BY_STACK && !options->leaks && !hwi_report_is_narrowed(options) &&
-      !options->lifetimes)
+  if (hwi_text_is_first_screen(&text)) /* what stands out is about a whole run */
     status = hwi_text_findings(&text, error);
   hwi_text_rss(&text);
   if (text.counted > 1)
@@ -299,7 +290,7 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
     status = print_ranking(&text, error);
   hwi_text_blank(&text);
   hwi_text_evidence(&text);
-  print_next(&text);
+  hwi_text_next(&text);
   hwi_line_release(&text.line);
   hwi_linked_in_release(&text.linked_in);
   return status;

@@ -57,10 +57,17 @@ void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, c
 /* What each line of the user's list matched. */
 void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions);
 void hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames);
+void hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames);
 void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection);
+void hwi_text_handovers(struct hwi_text *text); /* below the threads: the matrix of who frees whose blocks */
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
+void hwi_text_size_classes(struct hwi_text *text); /* below the sizes */
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
+void hwi_text_next(struct hwi_text *text); /* only for somebody who sits there */
+
+/* The whole run by stack, with nothing else asked. */
+bool hwi_text_is_first_screen(const struct hwi_text *text);
 
 /* Adds "TrackStore::add (tracks.cpp:88)": the frame that wanted a stack's memory, in at most `cells`. */
 void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, uint32_t stack, size_t cells);

@@ -200,15 +200,16 @@ void hwi_text_evidence(struct hwi_text *text)
   const struct hwi_profile *profile = text->profile;
   const struct hwi_totals *totals = &profile->totals;
   struct hwi_evidence sum = hwi_evidence_of(profile);
-  bool is_run = profile->span.kind == HWI_SPAN_RUN;
+  bool is_run = profile->span.kind == HWI_SPAN_RUN, is_moment = profile->span.kind == HWI_SPAN_MOMENT;
   const struct {
     const char *before;
     uint64_t count;
     const char *one, *many;
     bool always;
   } items[] = {
-      {"Evidence: ", sum.events, is_run ? "event" : "event within", is_run ? "events" : "events within", true},
-      {", ", sum.lost_events, "lost", "lost", true},
+      {"", sum.events, is_run ? "event" : "event within", is_run ? "events" : "events within", !is_moment},
+      {is_moment ? "" : ", ", sum.lost_events, is_moment ? "event lost" : "lost", is_moment ? "events lost" : "lost",
+       true},
       {"; ", sum.audited_stacks, "spliced stack audited", "spliced stacks audited", true},
       {", ", sum.audit_differences, "differs", "differ", true},
       {"; ", sum.truncated_stacks, "stack cut", "stacks cut", true},
@@ -225,6 +226,7 @@ void hwi_text_evidence(struct hwi_text *text)
       {"; ", totals->inherited_frees, "free of an inherited block", "frees of inherited blocks", false},
       {"; ", totals->missed_frees, "free not seen", "frees not seen", false},
   };
+  hwi_line_puts(&text->line, "Evidence: ");
   for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
     if (items[i].always || items[i].count > 0)
       hwi_line_printf(&text->line, "%s%s %s", items[i].before, hwi_count_text(items[i].count).text,

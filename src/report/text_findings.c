@@ -77,6 +77,68 @@ static void word_foreign_frees(struct context *context, const struct hwi_finding
   hwi_line_printf(&context->text->line, " (%s; --by thread)", hwi_count_text(finding->figures[0]).text);
 }
 
+/* What an RSS gap's largest part is, in words. */
+static const char *part_words(const char *part)
+{
+  static const char *const words[][2] = {{"free_bytes", "free inside the allocator"},
+                                         {"rounding_bytes", "rounding of block sizes"},
+                                         {"code_bytes", "code and files"},
+                                         {"stack_bytes", "thread stacks"}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(words[i][0], part) == 0)
+      return words[i][1];
+  }
+  return "outside the heap";
+}
+
+static void word_rss_gap(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "%s of the %s resident at the peak is in no block; %s is %s",
+                  hwi_bytes_text(finding->figures[0]).text, hwi_bytes_text(finding->figures[1]).text,
+                  hwi_bytes_text(finding->figures[2]).text, part_words(finding->part));
+}
+
+static void word_slack(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "rounding adds %s (%s) to the peak; most by ",
+                  hwi_bytes_text(finding->figures[0]).text,
+                  hwi_share_text(finding->figures[0], context->text->profile->totals.peak_bytes).text);
+  hwi_line_counted(&context->text->line, finding->figures[3], "block");
+  hwi_line_printf(&context->text->line, " of %s bytes, which %s %s", hwi_count_text(finding->figures[1]).text,
+                  finding->figures[3] == 1 ? "takes" : "take", hwi_count_text(finding->figures[2]).text);
+}
+
+static void add_saved(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, " saves %s calls and %s copied in ", hwi_count_text(finding->figures[0]).text,
+                  hwi_bytes_text(finding->figures[1]).text);
+  add_who(context, finding->stack);
+  if (finding->figures[2] != finding->figures[3])
+    hwi_line_printf(&context->text->line, ", where half end at %s or less", hwi_bytes_text(finding->figures[2]).text);
+}
+
+static void word_reserve(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "asking for %s at once", hwi_bytes_text(finding->figures[3]).text);
+  add_saved(context, finding);
+}
+
+static void word_container(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "reserve(), %s large, probably", hwi_bytes_text(finding->figures[3]).text);
+  add_saved(context, finding);
+}
+
+static void word_arena(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "an arena saves %s allocations and as many frees in ",
+                  hwi_count_text(finding->figures[0]).text);
+  add_who(context, finding->stack);
+  hwi_line_printf(&context->text->line, ": its blocks die together, %s at a time, at most %s",
+                  hwi_count_text(finding->figures[1] / finding->figures[2]).text,
+                  hwi_bytes_text(finding->figures[3]).text);
+}
+
 static void word_inline_buffer(struct context *context, const struct hwi_finding *finding)
 {
   hwi_line_printf(&context->text->line, "room for %s in place of a block saves %s calls (%s) in ",
@@ -89,13 +151,12 @@ static const struct {
   const char *label;
   void (*word)(struct context *context, const struct hwi_finding *finding);
 } kinds[HWI_FINDING_KINDS] = {
-    [HWI_FINDING_GROWTH] = {"grows", word_growth},
-    [HWI_FINDING_REAL_TIME] = {"real time", word_real_time},
-    [HWI_FINDING_FAILED] = {"failed", word_failed},
-    [HWI_FINDING_GIANT] = {"giant", word_giant},
-    [HWI_FINDING_CHURN] = {"churn", word_churn},
-    [HWI_FINDING_FOREIGN_FREES] = {"handed on", word_foreign_frees},
-    [HWI_FINDING_INLINE_BUFFER] = {"advice", word_inline_buffer},
+    [HWI_FINDING_GROWTH] = {"grows", word_growth},     [HWI_FINDING_REAL_TIME] = {"real time", word_real_time},
+    [HWI_FINDING_FAILED] = {"failed", word_failed},    [HWI_FINDING_GIANT] = {"giant", word_giant},
+    [HWI_FINDING_RSS_GAP] = {"RSS gap", word_rss_gap}, [HWI_FINDING_SLACK] = {"slack", word_slack},
+    [HWI_FINDING_CHURN] = {"churn", word_churn},       [HWI_FINDING_FOREIGN_FREES] = {"handed on", word_foreign_frees},
+    [HWI_FINDING_RESERVE] = {"advice", word_reserve},  [HWI_FINDING_CONTAINER] = {"advice", word_container},
+    [HWI_FINDING_ARENA] = {"advice", word_arena},      [HWI_FINDING_INLINE_BUFFER] = {"advice", word_inline_buffer},
 };
 
 static void print(struct context *context, const struct hwi_findings *findings)

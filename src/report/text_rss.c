@@ -2,27 +2,6 @@
 #include "report/rss_parts.h"
 #include "report/text.h"
 
-/* The sample nearest to the peak, one with a look at the mappings if there is any, or NULL where none is near enough to be
- * compared with it. */
-static const struct hwi_rss_point *sample_at_peak(const struct hwi_trace_info *info, uint64_t peak_ns)
-{
-  enum { NEAR_MS = 1500 };
-  const uint64_t near_ns = UINT64_C(1000000) * NEAR_MS;
-  const struct hwi_rss_point *best = NULL;
-  uint64_t best_ns = near_ns;
-  for (uint32_t i = 0; i < info->rss_count; i++) {
-    const struct hwi_rss_point *point = &info->rss[i];
-    uint64_t ns = point->ns > peak_ns ? point->ns - peak_ns : peak_ns - point->ns;
-    bool tells_more = best == NULL || (best->sample.mapped == 0 && point->sample.mapped > 0);
-    bool tells_less = best != NULL && best->sample.mapped > 0 && point->sample.mapped == 0;
-    if (ns < near_ns && !tells_less && (tells_more || ns < best_ns)) {
-      best = point;
-      best_ns = ns;
-    }
-  }
-  return best;
-}
-
 static void add_part(struct hwi_text *text, uint64_t bytes, const char *name)
 {
   if (bytes > 0)
@@ -57,7 +36,7 @@ void hwi_text_rss(struct hwi_text *text)
   if (text->image == NULL || text->counted != 1)
     return;
   const struct hwi_trace_info *info = text->image->info;
-  const struct hwi_rss_point *point = sample_at_peak(info, text->profile->totals.peak_time_ns);
+  const struct hwi_rss_point *point = hwi_rss_point_at(info, text->profile->totals.peak_time_ns);
   if (point != NULL) {
     bool has_maps = point->sample.mapped > 0;
     hwi_line_printf(&text->line, "RSS at %s: %s", hwi_text_peak_name(text).text,

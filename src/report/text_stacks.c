@@ -40,6 +40,18 @@ static const struct hwi_stack_size *next_size(const struct hwi_stack_size *first
   return best;
 }
 
+/* "rounding +41.2 %": what usable sizes add to a stack's bytes at the peak, where that is much of them and not little at
+ * all. */
+static void word_rounding(struct hwi_line *line, const struct hwi_text *text, uint32_t number)
+{
+  enum { SLACK_PART = 10, PEAK_PART = 1000 };
+  const struct hwi_stack *stack = &text->profile->stacks[number];
+  uint64_t slack = stack->peak_usable > stack->peak_bytes ? stack->peak_usable - stack->peak_bytes : 0;
+  if (text->cost == HWI_COST_PEAK && slack >= stack->peak_bytes / SLACK_PART &&
+      slack > text->profile->totals.peak_bytes / PEAK_PART)
+    hwi_line_printf(line, "; rounding +%s", hwi_share_text(slack, stack->peak_bytes).text);
+}
+
 static void add_sizes(struct hwi_text *text, uint32_t stack)
 {
   const struct hwi_profile *profile = text->profile;
@@ -52,7 +64,10 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
   const struct hwi_stack_size *last = first;
   while (last < end && last->stack == stack)
     last++;
-  size_t room = text->style->columns - hwi_cells(hwi_line_text(&text->line));
+  struct hwi_line rounding = {0};
+  word_rounding(&rounding, text, stack);
+  size_t used = hwi_cells(hwi_line_text(&text->line)) + rounding.bytes;
+  size_t room = text->style->columns > used ? text->style->columns - used : 0;
   const char *separator = "   ";
   for (const struct hwi_stack_size *size = NULL; (size = next_size(first, last, size, text->cost)) != NULL;) {
     struct hwi_line item = {0};
@@ -68,6 +83,9 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
     room -= cells;
     separator = ", ";
   }
+  if (*separator == ',') /* a size stands before it */
+    hwi_line_puts(&text->line, hwi_line_text(&rounding));
+  hwi_line_release(&rounding);
 }
 
 /* --- the ranking --- */

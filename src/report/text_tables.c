@@ -22,6 +22,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 }
 
 typedef void finish_row(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index);
+static finish_row finish_thread, finish_size;
 
 /* `finish` adds what a row is called. `rows` is sorted. */
 static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, const struct hwi_selection *selection,
@@ -31,7 +32,7 @@ static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, 
   qsort_r(rows, count, sizeof *rows, compare_rows, &cost);
   struct hwi_amount rest = {0};
   uint64_t all = hwi_amount_cost(&selection->all, cost);
-  uint32_t worth = 0;
+  uint32_t worth = finish == finish_thread ? count : 0; /* a thread that costs nothing may free what others allocate */
   while (worth < count && hwi_amount_cost(&rows[worth].amount, cost) > 0)
     worth++;
   uint64_t shown = hwi_text_rows(text, worth);
@@ -80,12 +81,20 @@ static const char *policy_name(uint8_t policy)
   }
 }
 
+static bool has_room_for_own_peak(const struct hwi_text *text)
+{
+  return text->style->columns >= HWI_NARROW_COLUMNS && text->profile->span.kind != HWI_SPAN_MOMENT;
+}
+
 static void finish_thread(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
 {
   const struct hwi_profile_thread *thread = &text->profile->threads[index];
   char name[sizeof thread->name + 1] = "";
   memcpy(name, thread->name, sizeof thread->name);
-  if (!hwi_narrowing_splits_threads(filter))
+  bool is_whole = !hwi_narrowing_splits_threads(filter);
+  if (is_whole && has_room_for_own_peak(text))
+    hwi_line_right(&text->line, hwi_bytes_text(thread->own_peak_bytes).text, HWI_AMOUNT_CELLS);
+  if (is_whole)
     hwi_line_right(&text->line, hwi_count_text(thread->foreign_frees).text, HWI_AMOUNT_CELLS);
   hwi_line_puts(&text->line, "   ");
   hwi_line_clean(&text->line, name[0] != '\0' ? name : "?");
@@ -108,7 +117,10 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
   hwi_text_heading(text, "Threads, by what they allocated", "[--by stack|function|file|line|module|thread|size]");
   hwi_text_filter(text, selection);
   hwi_text_amount_titles(text);
-  if (!hwi_narrowing_splits_threads(&selection->narrowing))
+  bool is_whole = !hwi_narrowing_splits_threads(&selection->narrowing);
+  if (is_whole && has_room_for_own_peak(text))
+    hwi_line_right(&text->line, "own peak", HWI_AMOUNT_CELLS);
+  if (is_whole)
     hwi_line_right(&text->line, "freed others'", HWI_AMOUNT_CELLS + 2);
   hwi_line_puts(&text->line, "   name (id)");
   hwi_text_end(text, HWI_DIM);
@@ -118,9 +130,17 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
     text->line.failed = true;
   free(amounts);
   free(rows);
+  if (selection->narrowing.rule_count == 0)
+    hwi_text_handovers(text);
 }
 
 /* --- sizes --- */
+
+/* What rounding adds at the peak, where usable sizes are known. */
+static bool has_slack(const struct hwi_text *text)
+{
+  return text->style->columns >= HWI_NARROW_COLUMNS && text->profile->totals.peak_usable_bytes > 0;
+}
 
 static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
 {
@@ -128,6 +148,10 @@ static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filte
   hwi_line_right(&text->line, hwi_count_text(size->size).text, HWI_AMOUNT_CELLS);
   if (!hwi_narrowing_splits_sizes(filter))
     hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
+  uint64_t asked = size->peak_blocks * size->size;
+  if (!hwi_narrowing_splits_sizes(filter) && has_slack(text))
+    hwi_line_right(&text->line, hwi_bytes_text(size->peak_usable > asked ? size->peak_usable - asked : 0).text,
+                   HWI_AMOUNT_CELLS);
 }
 
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection)
@@ -143,6 +167,8 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
   hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS);
   if (!hwi_narrowing_splits_sizes(&selection->narrowing))
     hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
+  if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_slack(text))
+    hwi_line_right(&text->line, "slack", HWI_AMOUNT_CELLS - 2);
   hwi_text_end(text, HWI_DIM);
   if (rows != NULL && amounts != NULL)
     print_rows(text, rows, profile->size_count, selection, finish_size);
@@ -150,4 +176,6 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
     text->line.failed = true;
   free(amounts);
   free(rows);
+  if (selection->narrowing.rule_count == 0)
+    hwi_text_size_classes(text);
 }

@@ -21,6 +21,7 @@ struct sample {
   struct hwi_frame frames[SAMPLE_FRAMES_MAX];
   struct hwi_profile_thread threads[3];
   struct hwi_time_point timeline[SAMPLE_SLICES];
+  struct hwi_class_point class_points[SAMPLE_SLICES];
   struct hw_exit_status exit;
 };
 
@@ -241,7 +242,8 @@ static const struct hwi_profile_thread sample_threads[] = {
      .allocated_bytes = 96072704,
      .live_bytes = 96072704,
      .live_blocks = 2,
-     .peak_bytes = 96072704},
+     .peak_bytes = 96072704,
+     .own_peak_bytes = 96072704},
     {.image = 0,
      .number = 2,
      .tid = 81240,
@@ -252,6 +254,7 @@ static const struct hwi_profile_thread sample_threads[] = {
      .free_calls = 1204,
      .allocated_bytes = 1400000000,
      .peak_bytes = 4000000,
+     .own_peak_bytes = 6000000,
      .late_allocation_calls = 1200,
      .late_free_calls = 1201,
      .foreign_frees = 12},
@@ -267,8 +270,11 @@ static const struct hwi_profile_thread sample_threads[] = {
      .live_bytes = 91227296,
      .live_blocks = 61130,
      .peak_bytes = 312527296,
-     .foreign_frees = 0},
+     .own_peak_bytes = 312527296,
+     .foreign_frees = 30000},
 };
+
+static const struct hwi_handover sample_handovers[] = {{0, 2, 29000, 33408000}, {1, 2, 1000, 1152000}, {2, 1, 12, 240}};
 
 /* Thread 1, "control", has a share of stack 1; the executor has the rest of it, and all of most others. */
 static const struct hwi_profile_cell sample_cells[] = {
@@ -298,6 +304,12 @@ static void sample_timeline(struct sample *sample)
       bytes = 187300000;
     sample->timeline[i] = (struct hwi_time_point){
         .ns = span_ns * (i + 1) / SAMPLE_SLICES, .live_bytes = bytes, .max_bytes = bytes, .allocation_calls = 62409};
+    struct hwi_class_point *point = &sample->class_points[i];
+    point->ns = sample->timeline[i].ns;
+    point->live_bytes[hwi_size_class(96000000)] = i < 3 ? 0 : 96000000;
+    point->live_bytes[hwi_size_class(1152)] = i * 300000;
+    point->live_bytes[hwi_size_class(1200000)] = bytes > 96000000 ? (bytes - 96000000) / 2 : 0;
+    point->live_bytes[hwi_size_class(16)] = i % 50 == 20 ? 4800 : 16;
   }
   sample->profile.duration_ns = span_ns;
 }
@@ -351,6 +363,9 @@ static void sample_init(struct sample *sample)
   profile->stack_sizes = sample_stack_sizes;
   profile->stack_size_count = sizeof sample_stack_sizes / sizeof *sample_stack_sizes;
   profile->timeline = sample->timeline, profile->timeline_count = SAMPLE_SLICES;
+  profile->class_points = sample->class_points, profile->class_point_count = SAMPLE_SLICES;
+  profile->handovers = sample_handovers;
+  profile->handover_count = sizeof sample_handovers / sizeof *sample_handovers;
 }
 
 static const char *sample_allocator(const struct hwi_symbol_module *program)

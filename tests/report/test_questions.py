@@ -176,7 +176,7 @@ int main(void)
 def test_what_stands_out(record, compile_c, hw):
     recording = record([compile_c(STANDS_OUT, "-pthread")])
     findings = {finding["kind"]: finding for finding in recording.report["findings"]}
-    assert sorted(findings) == ["churn", "foreign_frees", "giant", "inline_buffer"]
+    assert sorted(findings) == ["arena", "churn", "foreign_frees", "giant", "inline_buffer"]
     assert findings["giant"]["bytes"] == 50000000
     assert findings["giant"]["stack"][0]["function"] == "giant"
     assert findings["churn"]["stack_temporary_calls"] == 40000
@@ -184,6 +184,7 @@ def test_what_stands_out(record, compile_c, hw):
     assert findings["foreign_frees"]["thread"] == "consumer"
     assert findings["inline_buffer"]["saved_calls"] == 40000
     assert findings["inline_buffer"]["largest"] == 24
+    assert (findings["arena"]["blocks"], findings["arena"]["generations"]) == (30000, 1)
     text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
     assert "advice     room for 24 B in place of a block saves 40,000 calls" in text, text
 

@@ -1,0 +1,107 @@
+/* findings_advice.c - findings that name a change, with what it would have saved in this run
+ *
+ * reserve        blocks grow by realloc, step by step, to sizes that could have been asked for at once.
+ * container      the same of what seems to be the growth of containers: see resizes.h.
+ * arena          blocks of one stack die together: see sweeps.h. One chunk a generation would do.
+ * inline buffer  a stack's many small blocks hardly live: the object that holds them could have room for them.
+ */
+#include "report/findings.h"
+
+enum {
+  MANY_CALLS = 10000,
+  CALLS_PERCENT = 5, /* of the run's calls, below which no advice is worth a line */
+  INLINE_BYTES_MAX = 64,
+  INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
+  COPIED_BYTES_MIN = 1000000,
+  COPIED_PERCENT = 5, /* of all bytes allocated */
+  ARENA_PERCENT = 90, /* of the stack's blocks */
+  ARENA_GENERATION_MIN = 100,
+};
+
+/* --- growth that could have been reserved --- */
+
+static bool is_worth_reserving(const struct hwi_profile *profile, const struct hwi_resizes *steps)
+{
+  bool copies = steps->grown_copied_bytes >= COPIED_BYTES_MIN &&
+                hwi_is_share(steps->grown_copied_bytes, profile->totals.allocated_bytes, COPIED_PERCENT);
+  bool calls =
+      steps->grown >= MANY_CALLS && hwi_is_share(steps->grown, profile->totals.allocation_calls, CALLS_PERCENT);
+  return copies || calls;
+}
+
+static void find_growth(struct hwi_findings *findings, const struct hwi_profile *profile, bool estimated)
+{
+  const struct hwi_stack_resizes *best = NULL;
+  for (uint32_t i = 0; i < profile->resize_count; i++) {
+    const struct hwi_stack_resizes *item = &profile->resizes[i];
+    if (item->estimated != estimated || !is_worth_reserving(profile, &item->steps))
+      continue;
+    if (best == NULL || item->steps.grown_copied_bytes > best->steps.grown_copied_bytes)
+      best = item;
+  }
+  if (best == NULL)
+    return;
+  hwi_findings_add(findings, (struct hwi_finding){.kind = estimated ? HWI_FINDING_CONTAINER : HWI_FINDING_RESERVE,
+                                                  .stack = best->stack,
+                                                  .figures = {best->steps.grown, best->steps.grown_copied_bytes,
+                                                              best->final_median, best->final_largest}});
+}
+
+/* --- arenas --- */
+
+static void find_arena(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  const struct hwi_together *best = NULL;
+  for (uint32_t i = 0; i < profile->together_count; i++) {
+    const struct hwi_together *item = &profile->together[i];
+    if (item->blocks >= MANY_CALLS && item->blocks / item->generations >= ARENA_GENERATION_MIN &&
+        hwi_is_share(item->blocks, profile->stacks[item->stack].calls, ARENA_PERCENT) &&
+        (best == NULL || item->blocks > best->blocks))
+      best = item;
+  }
+  if (best == NULL || !hwi_is_share(best->blocks, profile->totals.allocation_calls, CALLS_PERCENT))
+    return;
+  hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_ARENA,
+                                                  .stack = best->stack,
+                                                  .figures = {best->blocks - best->generations, best->blocks,
+                                                              best->generations, best->largest_bytes}});
+}
+
+/* --- inline buffers --- */
+
+/* Calls that an inline buffer would save. */
+static uint64_t inline_of(const struct hwi_stack *stack)
+{
+  uint64_t short_lived = stack->lifetimes[HWI_LIFETIME_TEMPORARY] + stack->lifetimes[HWI_LIFETIME_BELOW_1MS];
+  bool fits = stack->largest <= INLINE_BYTES_MAX && hwi_is_share(short_lived, stack->calls, INLINE_SHORT_PERCENT);
+  return fits ? stack->calls : 0;
+}
+
+/* What dies by the hundred is live by the hundred: no object has room for that. */
+static bool has_arena(const struct hwi_findings *findings, uint32_t stack)
+{
+  for (uint32_t i = 0; i < findings->count; i++) {
+    if (findings->items[i].kind == HWI_FINDING_ARENA && findings->items[i].stack == stack)
+      return true;
+  }
+  return false;
+}
+
+static void find_inline_buffer(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  uint32_t number = hwi_findings_most(profile, inline_of);
+  const struct hwi_stack *stack = number ? &profile->stacks[number] : NULL;
+  if (stack && !has_arena(findings, number) && stack->calls >= MANY_CALLS &&
+      hwi_is_share(stack->calls, profile->totals.allocation_calls, CALLS_PERCENT))
+    hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_INLINE_BUFFER,
+                                                    .stack = number,
+                                                    .figures = {stack->calls, stack->largest}});
+}
+
+void hwi_findings_advise(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  find_growth(findings, profile, false);
+  find_growth(findings, profile, true);
+  find_arena(findings, profile);
+  find_inline_buffer(findings, profile);
+}

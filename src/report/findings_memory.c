@@ -1,0 +1,78 @@
+/* findings_memory.c - findings about memory that nobody asked for
+ *
+ * RSS gap   much of what is resident at the peak, and not the recorder's, is in no block; its largest part is named.
+ * slack     usable sizes are much larger than what was asked for; the block size with most of that is named.
+ */
+#include "report/evidence.h"
+#include "report/findings.h"
+#include "report/rss_parts.h"
+
+enum {
+  GAP_PERCENT = 25, /* of what is resident */
+  GAP_BYTES_MIN = 32000000,
+  SLACK_PERCENT = 20, /* of what was asked for */
+  SLACK_BYTES_MIN = 1000000,
+};
+
+static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  uint32_t counted;
+  const struct hwi_image *image = hwi_largest_image(profile, &counted);
+  const struct hwi_rss_point *point = counted == 1 ? hwi_rss_point_at(image->info, profile->totals.peak_time_ns) : NULL;
+  if (point == NULL || point->sample.mapped == 0)
+    return;
+  struct hwi_rss_parts parts = hwi_rss_parts_of(profile, point);
+  const struct {
+    const char *name;
+    uint64_t bytes;
+  } items[] = {{"free_bytes", parts.free},
+               {"rounding_bytes", parts.rounding},
+               {"code_bytes", parts.files},
+               {"stack_bytes", parts.stacks},
+               {"other_bytes", parts.other}};
+  size_t largest = 0;
+  uint64_t gap = 0;
+  for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+    largest = items[i].bytes > items[largest].bytes ? i : largest;
+    gap += items[i].bytes;
+  }
+  uint64_t resident = point->sample.mapped - parts.recorder;
+  if (gap >= GAP_BYTES_MIN && hwi_is_share(gap, resident, GAP_PERCENT))
+    hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_RSS_GAP,
+                                                    .figures = {gap, resident, items[largest].bytes},
+                                                    .part = items[largest].name});
+}
+
+static uint64_t slack_of(const struct hwi_size *size)
+{
+  uint64_t asked = size->peak_blocks * size->size;
+  return size->peak_usable > asked ? size->peak_usable - asked : 0;
+}
+
+static uint64_t slack_of_stack(const struct hwi_stack *stack)
+{
+  return stack->peak_usable > stack->peak_bytes ? stack->peak_usable - stack->peak_bytes : 0;
+}
+
+static void find_slack(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  const struct hwi_totals *totals = &profile->totals;
+  const struct hwi_size *most = NULL;
+  for (uint32_t i = 0; i < profile->size_count; i++) {
+    if (slack_of(&profile->sizes[i]) > (most != NULL ? slack_of(most) : 0))
+      most = &profile->sizes[i];
+  }
+  uint64_t slack = totals->peak_usable_bytes > totals->peak_bytes ? totals->peak_usable_bytes - totals->peak_bytes : 0;
+  if (most == NULL || slack < SLACK_BYTES_MIN || !hwi_is_share(slack, totals->peak_bytes, SLACK_PERCENT))
+    return;
+  hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_SLACK,
+                                                  .stack = hwi_findings_most(profile, slack_of_stack),
+                                                  .figures = {slack, most->size, most->peak_usable / most->peak_blocks,
+                                                              most->peak_blocks}});
+}
+
+void hwi_findings_look_at_memory(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  find_rss_gap(findings, profile);
+  find_slack(findings, profile);
+}

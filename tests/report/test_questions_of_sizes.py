@@ -1,0 +1,145 @@
+"""test_questions_of_sizes.py - block sizes along time, what rounding adds, and memory in no block, where the answers are known
+
+What would break: slack of a size or a stack, or a finding where there is none; a class of sizes, or a moment of it; the
+part of a gap that is named.
+"""
+
+import re
+
+import pytest
+
+# docs/questions.md shows these programs: what changes here changes there.
+
+SLACK = """
+#include <stdlib.h>
+
+static void *volatile kept;
+
+__attribute__((noinline)) void *tiny(void) { return malloc(9); }
+__attribute__((noinline)) void *page_and_one(void) { return malloc(1048577); }
+__attribute__((noinline)) void *fitting(void) { return malloc(1048576 - 24); }
+
+int main(void)
+{
+  for (int i = 0; i < 100000; i++)
+    kept = tiny();
+  kept = page_and_one();
+  kept = fitting();
+}
+"""
+
+PHASES = """
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *blocks[100], *volatile kept;
+
+int main(void)
+{
+  for (int i = 0; i < 100; i++)
+    blocks[i] = malloc(1000);
+  usleep(100000);
+  for (int i = 0; i < 50; i++)
+    free(blocks[i]);
+  kept = malloc(40);
+  usleep(100000);
+}
+"""
+
+GAP = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCKS = 60000, BYTES = 1000 };
+static char *blocks[BLOCKS], *volatile table;
+
+int main(void)
+{
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = malloc(BYTES), 1, BYTES);
+  for (int i = 0; i < BLOCKS; i++)  // every fifth stays, so that no page becomes empty
+    if (i % 5)
+      free(blocks[i]);
+  usleep(1200000);                  // the resident set is sampled about every second
+  table = calloc(80000000, 1);      // never touched: the most is asked for now, and not resident
+  usleep(1500000);
+  return blocks[0][0] != 1;
+}
+"""
+
+
+def test_slack(record, compile_c, hw):
+    recording = record([compile_c(SLACK)])
+    report = recording.report
+    sizes = {size["size"]: size for size in report["sizes"]}
+    assert sizes[9]["peak_usable_bytes"] == 100000 * 24
+    assert sizes[1048577]["peak_usable_bytes"] == 1052672 - 16
+    assert sizes[1048552]["peak_usable_bytes"] == 1048576 - 16  # with what glibc needs it fills its pages
+    stacks = {stack["stack"][0]["function"]: stack for stack in report["top"]}
+    assert stacks["tiny"]["peak_usable_bytes"] == 100000 * 24
+    assert sum(stack["peak_usable_bytes"] for stack in report["top"]) == report["peak_usable_bytes"]
+    slack = [finding for finding in report["findings"] if finding["kind"] == "slack"]
+    assert len(slack) == 1
+    assert (slack[0]["size"], slack[0]["usable_size"], slack[0]["blocks"]) == (9, 24, 100000)
+    assert slack[0]["slack_bytes"] == report["peak_usable_bytes"] - report["peak_bytes"] == 100000 * 15 + 4079 + 8
+    assert slack[0]["stack"][0]["function"] == "tiny"
+    text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
+    assert "most by 100,000 blocks of 9 bytes, which take 24" in text, text
+    assert re.search(r"9 B \(100,000\); rounding \+166.7 %", text), text
+    assert text.count("rounding +") == 1
+    table = hw("report", "--by", "size", recording.trace).stdout
+    assert next(line for line in table.splitlines() if " 9  " in line).split()[-2:] == ["1.5", "MB"]
+
+
+def test_little_slack_is_no_finding(record, compile_c):
+    report = record([compile_c(SLACK.replace("malloc(9)", "malloc(24)"))]).report
+    assert report["findings"] == [] or "slack" not in {finding["kind"] for finding in report["findings"]}
+
+
+def test_no_slack_where_usable_sizes_are_unknown(record, compile_c, hw):
+    recording = record([compile_c(SLACK)], "--no-usable")
+    assert recording.report["peak_usable_bytes"] == 0
+    assert "slack" not in {finding["kind"] for finding in recording.report["findings"]}
+    assert not re.search(r"slack$", hw("report", "--by", "size", recording.trace).stdout, re.M)
+
+
+def test_sizes_along_time(record, compile_c, hw):
+    recording = record([compile_c(PHASES)])
+    report = recording.report
+    series = report["size_classes"]
+    assert 2 <= len(series["times_ns"]) <= 200
+    assert series["times_ns"] == sorted(set(series["times_ns"]))
+    assert series["times_ns"][-1] == report["duration_ns"]
+    classes = {item["to_size"]: item for item in series["classes"]}
+    thousands = classes[1024]
+    assert (thousands["from_size"], thousands["calls"], thousands["live_bytes"]) == (513, 100, 50000)
+    along = thousands["live_bytes_along_time"]
+    assert len(along) == len(series["times_ns"])
+    assert along.count(100000) > 10 and along.count(50000) > 10  # half of the time each, but for what begins and ends it
+    assert along.index(50000) > max(i for i, value in enumerate(along) if value == 100000)
+    assert along[-1] == 50000
+    assert classes[64]["live_bytes_along_time"][-1] == 40
+    assert sum(item["live_bytes_along_time"][-1] for item in series["classes"]) == report["live_bytes_at_end"]
+    text = hw("report", "--by", "size", recording.trace, env={"COLUMNS": "160", "LC_ALL": "C.UTF-8", "PATH": "/bin"}).stdout
+    bars = next(line for line in text.splitlines() if "513 to 1,024" in line)
+    assert "██" in bars and bars.endswith("▄▄")
+
+
+def test_sizes_along_an_interval(record, compile_c):
+    report = record([compile_c(PHASES)]).report_with("--from", "75%")
+    thousands = next(item for item in report["size_classes"]["classes"] if item["to_size"] == 1024)
+    assert set(thousands["live_bytes_along_time"]) == {50000}
+    assert report["size_classes"]["times_ns"][0] > report["interval"]["from_ns"]
+
+
+def test_rss_gap(record, compile_c, hw):
+    recording = record([compile_c(GAP)])
+    gaps = [finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap"]
+    assert len(gaps) == 1
+    assert gaps[0]["part"] == "free_bytes"
+    assert gaps[0]["part_bytes"] == pytest.approx(48000 * 1008, rel=0.1)
+    assert gaps[0]["part_bytes"] <= gaps[0]["gap_bytes"] < gaps[0]["rss_bytes"]
+    text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
+    assert re.search(r"RSS gap +[0-9.]+ MB of the [0-9.]+ MB resident at the peak is in no block", text), text
+    assert "free inside the allocator" in text

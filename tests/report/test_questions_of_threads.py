@@ -1,0 +1,170 @@
+"""test_questions_of_threads.py - who frees whose blocks, and which process took what, in programs whose answers are known
+
+What would break: a block counted to the wrong owner or freer, a thread's own peak, the threads behind the tenth; who
+began which process; shares.
+"""
+
+import json
+
+import pytest
+
+# docs/questions.md shows this program: what changes here changes there.
+
+HANDED_ON = """
+#include <pthread.h>
+#include <stdlib.h>
+
+static void *blocks[300], *small[50];
+
+static void *first(void *unused)
+{
+  pthread_setname_np(pthread_self(), "first");
+  for (int i = 0; i < 100; i++)
+    free(blocks[i]);
+  for (int i = 0; i < 50; i++)
+    small[i] = malloc(10);
+  return unused;
+}
+
+static void *second(void *unused)
+{
+  pthread_setname_np(pthread_self(), "second");
+  for (int i = 100; i < 300; i++)
+    free(blocks[i]);
+  for (int i = 0; i < 50; i++)
+    free(small[i]);
+  return unused;
+}
+
+int main(void)
+{
+  pthread_t thread;
+  pthread_setname_np(pthread_self(), "main");
+  for (int i = 0; i < 300; i++)
+    blocks[i] = malloc(100);
+  pthread_create(&thread, NULL, first, NULL);
+  pthread_join(thread, NULL);
+  pthread_create(&thread, NULL, second, NULL);
+  pthread_join(thread, NULL);
+}
+"""
+
+POOL = """
+#include <pthread.h>
+#include <stdlib.h>
+
+static void *blocks[14][100];
+
+static void *work(void *number)
+{
+  long i = (long)number;
+  for (int k = 0; k < 100; k++)
+    blocks[i][k] = malloc(16);
+  for (int k = 0; k < 100; k++)
+    free(blocks[i ? i - 1 : 13][k]);  /* the neighbour's */
+  return NULL;
+}
+
+int main(void)
+{
+  for (int k = 0; k < 100; k++)
+    blocks[13][k] = malloc(16);
+  for (long i = 0; i < 13; i++) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, (void *)i);
+    pthread_join(thread, NULL);
+  }
+}
+"""
+
+PROCESSES = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile kept;
+
+static void work(int blocks, size_t bytes)
+{
+  for (int i = 0; i < blocks; i++)
+    kept = malloc(bytes);
+}
+
+int main(void)
+{
+  work(10, 1000);
+  for (int i = 0; i < 2; i++) {
+    if (fork() == 0) {
+      work(20 + i * 30, 1000);
+      exit(0);
+    }
+    wait(NULL);
+  }
+}
+"""
+
+
+def test_who_frees_whose(record, compile_c, hw):
+    recording = record([compile_c(HANDED_ON, "-pthread")])
+    report = recording.report
+    pairs = {(pair["owner"], pair["freer"]): (pair["blocks"], pair["bytes"]) for pair in report["handovers"]}
+    assert pairs == {("main", "first"): (100, 10000), ("main", "second"): (200, 20000), ("first", "second"): (50, 500)}
+    threads = {thread["name"]: thread for thread in report["by_thread"]}
+    tids = {pair["owner_tid"] for pair in report["handovers"]}
+    assert tids == {threads["main"]["tid"], threads["first"]["tid"]}
+    assert threads["first"]["own_peak_bytes"] == 500
+    assert threads["first"]["peak_bytes"] == 0  # the run's peak is before it
+    text = hw("report", "--by", "thread", recording.trace).stdout
+    assert [line.split()[-2] for line in text.splitlines() if line.startswith(("  1 ", "  2 ", "  3 "))] == ["main", "first", "second"]
+    rows = [line.split() for line in text[text.index("Blocks that another thread freed"):].splitlines()]
+    assert rows[1][:4] == ["allocated", "by", "second", "first"]
+    assert rows[3][2:] == ["200", "100", "300", "30.0", "kB"], text
+    assert rows[4][2:] == ["50", "50", "500", "B"], text
+
+
+def test_one_pair_needs_no_matrix(record, compile_c, hw):
+    program = HANDED_ON.replace("free(small[i]);", "").replace("int i = 100", "int i = 300")
+    recording = record([compile_c(program, "-pthread")])
+    assert len(recording.report["handovers"]) == 1
+    assert "Blocks that another thread freed" not in hw("report", "--by", "thread", recording.trace).stdout
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_a_large_matrix_is_cut(record, compile_c, hw, columns):
+    trace = record([compile_c(POOL, "-pthread")]).trace
+    text = hw("report", "--by", "thread", trace, env={"COLUMNS": str(columns), "PATH": "/bin"}).stdout
+    matrix = text[text.index("Blocks that another thread freed"):text.index("Evidence")].strip().splitlines()
+    assert max(map(len, matrix)) <= columns
+    assert len(matrix) == 3 + 10 + 1
+    assert matrix[-1].split()[:2] == ["3", "others"]
+    shown = sum(1 for word in matrix[2].split() if word.startswith("("))
+    assert f"{13 - shown} others" in matrix[1]
+    assert sum(int(line.split()[-3]) for line in matrix[3:]) == 1300
+
+
+def test_narrowed_there_is_no_matrix(record, compile_c, hw):
+    trace = record([compile_c(HANDED_ON, "-pthread")]).trace
+    done = hw("report", "--json", "--thread", "main", trace)
+    assert "handovers" not in json.loads(done.stdout)
+    assert "Blocks that another" not in hw("report", "--by", "thread", "--thread", "main", trace).stdout
+
+
+def test_processes(record, compile_c):
+    report = record([compile_c(PROCESSES)]).report_with("--children")
+    processes = report["processes"]
+    assert [process["allocated_bytes"] for process in processes] == [10000, 20000, 50000]
+    assert [process["allocation_calls"] for process in processes] == [10, 20, 50]
+    assert [process["peak_bytes"] for process in processes] == [10000, 20000, 50000]
+    assert [process["share_ppm"] for process in processes] == [125000, 250000, 625000]
+    assert "parent" not in processes[0]
+    for process in processes[1:]:
+        assert process["parent"] == 0
+        assert process["ppid"] == processes[0]["pid"]
+        assert processes[0]["from_ns"] == 0 < process["from_ns"] < process["to_ns"]
+    assert report["peak_bytes"] == 60000  # of the sum along time: the first child ends before the second begins
+
+
+def test_processes_that_are_not_counted(record, compile_c):
+    processes = record([compile_c(PROCESSES)]).report["processes"]
+    assert [process["allocated_bytes"] for process in processes] == [10000, 20000, 50000]
+    assert ["peak_bytes" in process for process in processes] == [False, False, True]
