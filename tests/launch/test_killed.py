@@ -1,0 +1,106 @@
+"""test_killed.py - what was counted while the program ran is what its trace says, however the program ended
+
+Breaks if the summary counts events that are not kept, if what was read ahead of the kill is counted or packed twice, or if what
+the launcher had in work when it was killed hides events from a report.
+"""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent.parent / "faults/programs/until_killed.c"
+SUMMARY = re.compile(r"([\d,]+) allocations, (.+) at the peak, (.+) in ([\d,]+) blocks still allocated")
+
+
+@pytest.fixture
+def until_killed(compile_c):
+    return compile_c(PROGRAM, "-pthread", name="until_killed")
+
+
+@pytest.fixture
+def report(hw):
+    def run(trace):
+        done = hw("report", "--json", trace)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def wait_for(condition):
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not come to that")
+
+
+def target_of(launcher):
+    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    wait_for(lambda: children.read_text().split())
+    return int(children.read_text().split()[0])
+
+
+def has_ended(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return ") Z" in stat.read_text()
+    except FileNotFoundError:
+        return True
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def start(build, until_killed, folder, threads):
+    """The launcher and its target, when that has done something."""
+    counts = folder / "counts"
+    launcher = subprocess.Popen([build / "bin/heapwright", "record", "-o", folder / "trace.hwt", "--", until_killed, counts, "forever", str(threads)],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    target = target_of(launcher)
+    wait_for(lambda: counts.exists() and any(counts.read_bytes()))
+    return launcher, target
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_target(build, until_killed, report, tmp_path, threads, seed):
+    launcher, target = start(build, until_killed, tmp_path, threads)
+    time.sleep(random.Random(seed).uniform(0, 0.8))
+    subprocess.run(["kill", "-9", str(target)], check=True)
+    _, said = launcher.communicate(timeout=120)
+    assert launcher.returncode == 128 + signal.SIGKILL
+    shown = report(tmp_path / "trace.hwt")
+    calls, peak, live, blocks = SUMMARY.search(said).groups()
+    assert (number(calls), number(blocks)) == (shown["allocation_calls"], shown["live_blocks_at_end"])
+    for text, name in ((peak, "peak_bytes"), (live, "live_bytes_at_end")):
+        value, unit = text.split()
+        scale = {"B": 1, "kB": 1000, "MB": 1000000}[unit]
+        assert float(value.replace(",", "")) * scale == pytest.approx(shown[name], abs=scale * 0.051)
+    assert (shown["unmatched_frees"], shown["missed_frees"], shown["lost_events"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_launcher(build, hw, until_killed, report, tmp_path, threads, seed):
+    """What it leaves says the same before and after it is packed by somebody else."""
+    launcher, target = start(build, until_killed, tmp_path, threads)
+    time.sleep(random.Random(seed).uniform(0, 0.8))
+    launcher.kill()
+    launcher.stderr.close()
+    launcher.wait(timeout=60)
+    subprocess.run(["kill", "-9", str(target)], check=True)
+    wait_for(lambda: has_ended(target))
+    names = ["allocation_calls", "free_calls", "peak_bytes", "live_blocks_at_end", "unmatched_frees", "missed_frees"]
+    left = report(tmp_path / "trace.hwt")
+    assert hw("import", tmp_path / "trace.hwt", "-o", tmp_path / "packed.hwt").returncode == 0
+    packed = report(tmp_path / "packed.hwt")
+    assert [packed[name] for name in names] == [left[name] for name in names]
+    assert (left["unmatched_frees"], left["missed_frees"], left["lost_events"]) == (0, 0, 0)
