@@ -16,7 +16,7 @@
 #include "launch/watch.h"
 
 enum {
-  POLL_NS = 250000000,
+  POLL_NS = 100000000, /* what waits when the command ends is what the user waits for */
   POLL_FIRST_NS = 20000000,
   GLANCE_NS = 25000000,
   OWN_NICENESS = 5,
