@@ -152,7 +152,7 @@ static int compare_chunks(const void *left, const void *right)
 
 void hwi_drain_count(struct hwi_drain *drain)
 {
-  drain->follow = hwi_follow_create(drain->fd, &drain->header);
+  drain->follow = hwi_follow_create(drain->fd, &drain->header, hwi_section_target(1));
 }
 
 static void tell_of_chunks(const struct hwi_drain *drain)
@@ -170,6 +170,11 @@ static void count_chunks(const struct hwi_drain *drain)
   do {
     tell_of_chunks(drain);
   } while (hwi_follow_work(drain->follow));
+}
+
+static bool is_sole(const struct hwi_drain *drain)
+{
+  return drain->follow && hwi_follow_is_sole(drain->follow);
 }
 
 static bool is_counted(const struct hwi_drain *drain, const struct hwi_backlog_chunk *chunk)
@@ -268,6 +273,39 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
   return status == HW_ERR_DAMAGED ? 0 : status;
 }
 
+/* Drops the chunks [0, count). */
+static void drop_first(struct hwi_drain *drain, size_t count)
+{
+  drain->backlog_count -= count;
+  memmove(drain->backlog, drain->backlog + count, drain->backlog_count * sizeof *drain->backlog);
+}
+
+/* Packs the section that was made while counting; its chunks are the first of the backlog. */
+static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
+{
+  uint64_t start = drain->append_off;
+  struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
+  struct hw_section_header section;
+  const uint8_t *packed;
+  int status = hwi_follow_pack(drain->follow, packer, &section, &packed);
+  if (status == 0)
+    status = hwi_section_write(&file, &section, packed);
+  if (status == HW_ERR_IO) {
+    stop(drain);
+    (void)!ftruncate(drain->fd, (off_t)start);
+    return 0;
+  }
+  if (status < 0)
+    return status;
+  size_t count = 0;
+  while (count < drain->backlog_count && drain->backlog[count].sequence <= section.last_sequence)
+    count++;
+  drain->append_off = file.off;
+  give_back(drain, start, 0, count);
+  drop_first(drain, count);
+  return 0;
+}
+
 /* Bytes of chunks that could be packed now. */
 static uint64_t waiting_bytes(const struct hwi_drain *drain)
 {
@@ -303,23 +341,36 @@ static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
   return true;
 }
 
-void hwi_drain_count_rest(struct hwi_drain *drain)
+void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
 {
-  if (drain->follow && !look_for_chunks(drain, true))
+  if (!drain->follow)
+    return;
+  if (!look_for_chunks(drain, true))
     hwi_follow_give_up(drain->follow);
-  count_chunks(drain);
+  hwi_packer_set_effort(packer, hwi_effort_for(waiting_bytes(drain)));
+  int status = 0;
+  do {
+    count_chunks(drain);
+  } while (hwi_follow_has_section(drain->follow) && (status = pack_counted(drain, packer)) == 0 && !drain->stopped);
+  if (status == 0 && !drain->stopped && hwi_follow_end(drain->follow))
+    (void)!pack_counted(drain, packer); /* what it could not do is done when the file is compacted */
 }
 
-int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
+/* Packs what fills sections, of the only stream. */
+static int pack_sole(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
 {
-  *worked = false;
-  if (drain->stopped)
-    return 0;
-  if (!look_for_chunks(drain, false))
-    return HW_ERR_MEMORY;
-  count_chunks(drain);
-  check_unread(drain);
-  hwi_packer_set_effort(packer, hwi_effort_for(waiting_bytes(drain)));
+  int status = 0;
+  while (status == 0 && !drain->stopped && hwi_follow_has_section(drain->follow) && !(*worked && interrupted())) {
+    *worked = true;
+    status = pack_counted(drain, packer);
+    count_chunks(drain);
+  }
+  return status;
+}
+
+/* The same, of any number of streams. */
+static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
+{
   int status = 0;
   size_t kept = 0, i = 0;
   while (i < drain->backlog_count && status == 0) {
@@ -336,4 +387,18 @@ int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*in
     drain->backlog[kept++] = drain->backlog[i++];
   drain->backlog_count = kept;
   return status;
+}
+
+int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
+{
+  *worked = false;
+  if (drain->stopped)
+    return 0;
+  if (!look_for_chunks(drain, false))
+    return HW_ERR_MEMORY;
+  count_chunks(drain);
+  check_unread(drain);
+  hwi_packer_set_effort(packer, hwi_effort_for(waiting_bytes(drain)));
+  return is_sole(drain) ? pack_sole(drain, packer, interrupted, worked)
+                        : pack_streams(drain, packer, interrupted, worked);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/sole.h"
 #include "trace/definitions.h"
 #include "trace/grow.h"
 #include "trace/merge.h"
@@ -36,10 +37,13 @@ struct hwi_follow {
   struct hwi_source source;
   struct hwi_merge merge;
   struct hwi_counter counter;
+  struct followed *only; /* the stream that is still alone; NULL: there is none yet, or there are others */
+  struct hwi_sole sole;
   struct hwi_event events[BATCH_EVENTS];
   uint64_t busy_tick, silent_tick; /* see hwi_follow_begin */
   uint64_t last_tick;              /* of the events counted */
   bool has_counted;
+  uint32_t section_bytes; /* plain bytes that make a section */
 };
 
 /* --- definitions do not count --- */
@@ -61,13 +65,14 @@ static bool take_record(void *context, uint8_t type, const uint8_t *payload, siz
 
 /* --- the whole --- */
 
-struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *header)
+struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *header, uint32_t section_bytes)
 {
   struct hwi_follow *follow = calloc(1, sizeof *follow);
   if (!follow)
     return NULL;
   follow->fd = fd;
   follow->header = header;
+  follow->section_bytes = section_bytes;
   follow->source = (struct hwi_source){
       .fd = fd, .header = header, .index = &follow->index, .definitions = {NULL, skip_node, take_record}};
   if (!hwi_counter_init(&follow->counter, header->origin == HW_ORIGIN_FORK)) {
@@ -97,6 +102,8 @@ void hwi_follow_give_up(struct hwi_follow *follow)
 {
   follow->failed = true;
   release_streams(follow);
+  follow->only = NULL;
+  hwi_sole_release(&follow->sole);
   hwi_merge_release(&follow->merge);
   hwi_counter_release(&follow->counter);
 }
@@ -127,8 +134,27 @@ const struct hwi_counts *hwi_follow_counts(const struct hwi_follow *follow)
 
 /* --- chunks --- */
 
+/* A second stream is there: from here on they are merged. Whoever packs takes the chunks of the unfinished section again. */
+static bool leave_sole(struct hwi_follow *follow)
+{
+  struct hwi_stream *stream = &follow->only->stream;
+  const struct hwi_recoded_batch *batch = &follow->sole.batch;
+  int waiting = hwi_sole_waiting(&follow->sole);
+  if (waiting) {
+    stream->ready = malloc(HWI_STREAM_BATCH * sizeof *stream->ready);
+    if (!stream->ready)
+      return false;
+    memcpy(stream->ready, batch->events + follow->sole.counted, (size_t)waiting * sizeof *stream->ready);
+    stream->ready_count = waiting;
+  }
+  follow->only = NULL;
+  hwi_merge_resume(&follow->merge, stream);
+  return hwi_sole_leave(&follow->sole, &follow->counter);
+}
+
 static bool add_stream(struct hwi_follow *follow, uint32_t number)
 {
+  bool is_first = !follow->stream_count;
   if (number >= STREAMS_MAX ||
       !hwi_grow((void **)&follow->streams, &follow->stream_capacity, (size_t)number + 1, sizeof *follow->streams))
     return false;
@@ -140,7 +166,11 @@ static bool add_stream(struct hwi_follow *follow, uint32_t number)
     return false;
   made->stream.number = number;
   made->stream.followed = true;
-  return hwi_merge_make_room(&follow->merge, follow->stream_count) == 0;
+  if (hwi_merge_make_room(&follow->merge, follow->stream_count) < 0)
+    return false;
+  if (is_first)
+    follow->only = made;
+  return !follow->only || is_first || leave_sole(follow);
 }
 
 void hwi_follow_chunk(struct hwi_follow *follow, const struct hwi_seen_chunk *chunk)
@@ -157,6 +187,11 @@ void hwi_follow_chunk(struct hwi_follow *follow, const struct hwi_seen_chunk *ch
     return;
   followed->is_known = true;
   followed->off = chunk->off;
+}
+
+bool hwi_follow_is_sole(const struct hwi_follow *follow)
+{
+  return follow->only;
 }
 
 bool hwi_follow_has_read(const struct hwi_follow *follow, uint32_t stream, uint32_t sequence)
@@ -176,7 +211,8 @@ static bool read_on(struct hwi_follow *follow, struct followed *followed)
       chunk.stream != followed->stream.number || chunk.sequence != followed->sequence ||
       chunk.valid_bytes < followed->read_bytes)
     return false;
-  if (!followed->has_chunk && !hwi_cursor_init(cursor, &chunk, NULL, followed->stream.last_tick))
+  if (!followed->has_chunk && (!hwi_cursor_init(cursor, &chunk, NULL, followed->stream.last_tick) ||
+                               (follow->only && !hwi_sole_begin_chunk(&follow->sole, &chunk))))
     return false;
   followed->has_chunk = true;
   followed->is_known = false;
@@ -198,8 +234,10 @@ static bool read_on(struct hwi_follow *follow, struct followed *followed)
 }
 
 /* The chunk was read to its end: the next one's turn. */
-static void end_chunk(struct followed *followed)
+static void end_chunk(struct hwi_follow *follow, struct followed *followed)
 {
+  if (follow->only)
+    hwi_sole_end_chunk(&follow->sole, followed->sequence, followed->read_bytes);
   free(followed->bytes);
   followed->bytes = NULL;
   followed->stream.cursor.at = followed->stream.cursor.end = NULL;
@@ -212,10 +250,11 @@ static void end_chunk(struct followed *followed)
 static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *more)
 {
   struct hwi_stream *stream = &followed->stream;
-  if (stream->cursor.at != stream->cursor.end)
+  if (stream->cursor.at != stream->cursor.end || hwi_sole_waiting(&follow->sole) ||
+      (!followed->has_chunk && hwi_sole_bytes(&follow->sole) >= follow->section_bytes))
     return true;
   if (followed->has_chunk && followed->is_retired) {
-    end_chunk(followed);
+    end_chunk(follow, followed);
     stream->not_before = 0; /* the next one may be known to whoever looks for chunks */
     *more = true;
     return true;
@@ -229,7 +268,8 @@ static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *
   /* Behind a retired chunk comes another, or will; behind an open one only what is written from now on. */
   stream->not_before = followed->is_retired ? 0 : follow->silent_tick;
   *more |= followed->is_retired || followed->bytes;
-  hwi_merge_resume(&follow->merge, stream);
+  if (!follow->only)
+    hwi_merge_resume(&follow->merge, stream);
   return true;
 }
 
@@ -252,6 +292,27 @@ static bool count_certain(struct hwi_follow *follow, bool *more)
   return !follow->source.status && !follow->index.damaged;
 }
 
+/* The same for the only stream, whose events are in order. */
+static bool count_sole(struct hwi_follow *follow, bool *more)
+{
+  struct hwi_stream *stream = &follow->only->stream;
+  struct hwi_sole *sole = &follow->sole;
+  for (;;) {
+    int before = sole->counted;
+    if (!hwi_sole_count(sole, &follow->counter, follow->busy_tick))
+      return false;
+    if (sole->counted > before) {
+      follow->has_counted = *more = true;
+      follow->last_tick = sole->batch.events[sole->counted - 1].tick;
+    }
+    if (hwi_sole_waiting(sole) || stream->cursor.at == stream->cursor.end)
+      return true;
+    if (!hwi_sole_read(sole, &stream->cursor))
+      return false;
+    stream->last_tick = stream->cursor.tick;
+  }
+}
+
 void hwi_follow_begin(struct hwi_follow *follow, uint64_t busy_tick, uint64_t silent_tick)
 {
   follow->busy_tick = busy_tick;
@@ -271,7 +332,7 @@ static bool work(struct hwi_follow *follow, bool *more)
     if (horizon < follow->merge.until)
       follow->merge.until = horizon;
   }
-  return count_certain(follow, more);
+  return follow->only ? count_sole(follow, more) : count_certain(follow, more);
 }
 
 bool hwi_follow_work(struct hwi_follow *follow)
@@ -280,4 +341,31 @@ bool hwi_follow_work(struct hwi_follow *follow)
   if (!follow->failed && !work(follow, &more))
     hwi_follow_give_up(follow);
   return more && !follow->failed;
+}
+
+/* --- sections of the only stream --- */
+
+bool hwi_follow_has_section(const struct hwi_follow *follow)
+{
+  return follow->only && !follow->only->has_chunk && hwi_sole_bytes(&follow->sole) >= follow->section_bytes;
+}
+
+bool hwi_follow_end(struct hwi_follow *follow)
+{
+  struct followed *only = follow->only;
+  if (!only)
+    return false;
+  bool is_read = only->stream.cursor.at == only->stream.cursor.end && !hwi_sole_waiting(&follow->sole);
+  if (only->has_chunk && is_read)
+    end_chunk(follow, only);
+  return !only->has_chunk && hwi_sole_bytes(&follow->sole) >= HWI_RECODE_MIN_BYTES;
+}
+
+int hwi_follow_pack(struct hwi_follow *follow, struct hwi_packer *packer, struct hw_section_header *section,
+                    const uint8_t **packed)
+{
+  int status = hwi_sole_end_section(&follow->sole, &follow->counter, packer, section, packed);
+  if (status < 0)
+    hwi_follow_give_up(follow);
+  return status;
 }

@@ -14,6 +14,7 @@
 
 #include "profile/count.h"
 #include "trace/format.h"
+#include "trace/pack.h"
 
 /* What whoever looks for chunks knows of one. */
 struct hwi_seen_chunk {
@@ -23,8 +24,8 @@ struct hwi_seen_chunk {
 
 struct hwi_follow;
 
-/* NULL: no memory. `header` must outlive it. */
-struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *header);
+/* NULL: no memory. `header` must outlive it. `section_bytes` of chunks make a section of the only stream. */
+struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *header, uint32_t section_bytes);
 void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
 
 /* Somebody looks for chunks now. What is not found then, in a stream that has been read to its end, is no older than
@@ -37,6 +38,19 @@ void hwi_follow_chunk(struct hwi_follow *follow, const struct hwi_seen_chunk *ch
 
 /* Reads what is new and counts what is certain. True: there may be more to do, with the chunks that are left. */
 bool hwi_follow_work(struct hwi_follow *follow);
+
+/* There is one stream only so far: its sections are made on the way, and nobody else should pack its chunks. */
+bool hwi_follow_is_sole(const struct hwi_follow *follow);
+
+/* A section of it is full. Nothing behind it is read before it is packed. */
+bool hwi_follow_has_section(const struct hwi_follow *follow);
+
+/* Nobody writes any more, and all that can be was read. True: what is left makes a section. */
+bool hwi_follow_end(struct hwi_follow *follow);
+
+/* Packs that section: see hwi_pack_columns. On failure the follow has failed, and the chunks are anybody's. */
+int hwi_follow_pack(struct hwi_follow *follow, struct hwi_packer *packer, struct hw_section_header *section,
+                    const uint8_t **packed);
 
 /* All events of the chunk were read. Chunks must stay where they are until then, unless the follow failed. */
 bool hwi_follow_has_read(const struct hwi_follow *follow, uint32_t stream, uint32_t sequence);

@@ -171,7 +171,7 @@ static void end_trace(struct hwi_watch *watch, size_t i)
     fail(watch, &error);
   } else if (watch->packer) {
     struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, true};
-    hwi_drain_count_rest(drain);
+    hwi_drain_count_rest(drain, watch->packer);
     if (hwi_compact(&compaction, &compacted, &error) < 0) {
       fail(watch, &error);
     } else {

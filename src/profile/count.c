@@ -17,6 +17,7 @@ void hwi_counter_release(struct hwi_counter *counter)
 {
   hwi_blocks_release(&counter->blocks);
   hwi_live_release(&counter->freed_inherited);
+  free(counter->births);
   free(counter->last_addresses);
   hwi_numbers_release(&counter->threads);
   *counter = (struct hwi_counter){0};
@@ -64,41 +65,61 @@ static bool add_unknown_free(struct hwi_counter *c, uint64_t address)
   return true;
 }
 
+/* The block at `address` ended. */
+static void end_block(struct hwi_counter *c, const struct hwi_block *block, uint64_t address)
+{
+  c->counts.temporary_calls += c->last_addresses[block->thread] == address;
+  c->counts.live_bytes -= block->size;
+}
+
 static bool add_free(struct hwi_counter *c, const struct hwi_event *event)
 {
   c->counts.free_calls++;
   const struct hwi_block *block = hwi_blocks_take(&c->blocks, event->address);
   if (!block)
     return add_unknown_free(c, event->address);
-  c->counts.temporary_calls += c->last_addresses[block->thread] == event->address;
-  c->counts.live_bytes -= block->size;
+  end_block(c, block, event->address);
   return true;
 }
 
-static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
+/* Its free was missed. */
+static void end_missed(struct hwi_counter *c, const struct hwi_block *block)
 {
-  bool is_known = c->last_thread.index && c->last_thread.number == event->thread;
-  if (!is_known && !find_thread(c, event->thread))
-    return false;
-  uint32_t thread = c->last_thread.index - 1;
-  const struct hwi_block *replaced, block = {event->size, thread};
-  if (!hwi_blocks_put(&c->blocks, event->address, &block, &replaced))
-    return false;
+  c->counts.missed_frees++;
+  c->counts.live_bytes -= block->size;
+}
+
+/* A block is there, and live already. */
+static inline void count_birth(struct hwi_counter *c, const struct hwi_event *event)
+{
   struct hwi_counts *counts = &c->counts;
-  if (replaced) { /* its free was missed */
-    counts->missed_frees++;
-    counts->live_bytes -= replaced->size;
-  }
-  c->last_addresses[thread] = event->address;
+  c->last_addresses[c->last_thread.index - 1] = event->address;
   counts->allocation_calls++;
   counts->realloc_calls += event->moved;
   counts->allocated_bytes += event->size;
   counts->live_bytes += event->size;
   if (counts->live_bytes > counts->peak_bytes) {
     counts->peak_bytes = counts->live_bytes;
-    counts->peak_blocks = c->blocks.count;
+    counts->peak_blocks = c->blocks.count + c->live_births;
     counts->peak_tick = event->tick;
   }
+}
+
+static inline bool know_thread(struct hwi_counter *c, uint32_t number)
+{
+  return (c->last_thread.index && c->last_thread.number == number) || find_thread(c, number);
+}
+
+static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
+{
+  if (!know_thread(c, event->thread))
+    return false;
+  const struct hwi_block *replaced, block = {event->size, c->last_thread.index - 1};
+  if (!hwi_blocks_put(&c->blocks, event->address, &block, &replaced))
+    return false;
+  if (replaced)
+    end_missed(c, replaced);
+  count_birth(c, event);
   return true;
 }
 
@@ -114,6 +135,83 @@ bool hwi_counter_add(struct hwi_counter *c, const struct hwi_event *events, int 
       c->counts.failed_calls++;
   }
   c->counts.live_blocks = c->blocks.count;
+  return done;
+}
+
+/* --- events of a section --- */
+
+/* The birth's block, if it lives. */
+static inline struct hwi_block *live_birth(const struct hwi_counter *c, uint32_t birth)
+{
+  return birth && c->births[birth].thread != HWI_BIRTH_ENDED ? &c->births[birth] : NULL;
+}
+
+static inline void end_birth(struct hwi_counter *c, struct hwi_block *block)
+{
+  block->thread = HWI_BIRTH_ENDED;
+  c->live_births--;
+}
+
+/* What was there before the section is looked for at an address's first event in it alone. */
+static inline bool add_paired_free(struct hwi_counter *c, const struct hwi_event *event, uint32_t birth)
+{
+  if (!birth)
+    return add_free(c, event);
+  c->counts.free_calls++;
+  struct hwi_block *block = live_birth(c, birth);
+  if (!block)
+    return add_unknown_free(c, event->address);
+  end_block(c, block, event->address);
+  end_birth(c, block);
+  return true;
+}
+
+static inline bool add_paired_alloc(struct hwi_counter *c, const struct hwi_event *event, uint32_t birth)
+{
+  if (!know_thread(c, event->thread))
+    return false;
+  struct hwi_block *before = live_birth(c, birth);
+  const struct hwi_block *older = birth ? NULL : hwi_blocks_take(&c->blocks, event->address);
+  if (before || older)
+    end_missed(c, before ? before : older);
+  if (before)
+    end_birth(c, before);
+  c->births[c->birth_count++] = (struct hwi_block){event->size, c->last_thread.index - 1};
+  c->live_births++;
+  count_birth(c, event);
+  return true;
+}
+
+/* Births count from 1. */
+static bool make_room_for_births(struct hwi_counter *c, int more)
+{
+  c->birth_count += !c->birth_count;
+  return hwi_grow((void **)&c->births, &c->birth_room, c->birth_count + (size_t)more, sizeof *c->births);
+}
+
+bool hwi_counter_add_paired(struct hwi_counter *c, const struct hwi_event *events, const uint32_t *births, int count)
+{
+  bool done = make_room_for_births(c, count);
+  for (int i = 0; i < count && done; i++) {
+    if (events[i].kind == HWI_EVENT_FREE)
+      done = add_paired_free(c, &events[i], births[i]);
+    else if (events[i].kind == HWI_EVENT_ALLOC)
+      done = add_paired_alloc(c, &events[i], births[i]);
+    else
+      c->counts.failed_calls++;
+  }
+  c->counts.live_blocks = c->blocks.count + c->live_births;
+  return done;
+}
+
+bool hwi_counter_end_section(struct hwi_counter *c, const uint64_t *addresses)
+{
+  const struct hwi_block *replaced;
+  bool done = true;
+  for (size_t i = 1; i < c->birth_count && done; i++)
+    if (c->births[i].thread != HWI_BIRTH_ENDED)
+      done = hwi_blocks_put(&c->blocks, addresses[i], &c->births[i], &replaced);
+  c->birth_count = c->live_births = 0;
   return done;
 }
 

@@ -21,9 +21,13 @@ struct hwi_counts {
   uint64_t realloc_calls; /* each is one of the allocations and one of the frees */
 };
 
+enum { HWI_BIRTH_ENDED = UINT32_MAX };
+
 struct hwi_counter {
   struct hwi_counts counts;
-  struct hwi_blocks blocks;
+  struct hwi_blocks blocks; /* the live ones, but for those of `births` */
+  struct hwi_block *births; /* of the section, from [1]; `thread` is HWI_BIRTH_ENDED where the block is gone */
+  size_t birth_count, birth_room, live_births;
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked;
   uint64_t *last_addresses; /* of each thread's latest block, by index */
@@ -39,7 +43,15 @@ void hwi_counter_release(struct hwi_counter *counter);
 /* Events in order, as hwi_trace_next has them. */
 bool hwi_counter_add(struct hwi_counter *counter, const struct hwi_event *events, int count);
 
-/* For hwi_trace_set_liveness; `counter` is a struct hwi_counter. */
+/* The same where somebody knows already which events of a section are about one block: `births` as in struct hwi_recoded_batch.
+ * Within a section these are all events. */
+bool hwi_counter_add_paired(struct hwi_counter *counter, const struct hwi_event *events, const uint32_t *births,
+                            int count);
+
+/* The section ends, and births count from 1 again. `addresses` of its births, from [1]. */
+bool hwi_counter_end_section(struct hwi_counter *counter, const uint64_t *addresses);
+
+/* For hwi_trace_set_liveness, between sections; `counter` is a struct hwi_counter. */
 bool hwi_counter_is_live(void *counter, uint64_t address);
 
 /* Counts a trace from its file. */

@@ -13,7 +13,6 @@
 enum {
   PLAIN_LEVEL = 3,
   COUNTED_EVENTS = 256,
-  WORTH_RECODING_BYTES = 8 << 10, /* below, the columns' own sizes are more than what they save */
   BUSY_BYTES = 16 << 20,
 };
 
@@ -153,29 +152,31 @@ static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t by
   return 0;
 }
 
-/* HW_ERR_DAMAGED and HW_ERR_LIMIT: these events cannot be packed so. */
-static int pack_columns(struct hwi_packer *packer, const uint8_t *plain, size_t bytes,
-                        struct hw_section_header *section)
+int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *columns,
+                     struct hw_section_header *section, const uint8_t **packed)
 {
-  if (bytes < WORTH_RECODING_BYTES)
+  if (!make_room(packer, hwi_columns_bound(columns)))
+    return HW_ERR_MEMORY;
+  size_t got = hwi_columns_pack(columns, packer->zstd, levels[packer->effort], packer->packed, packer->packed_room);
+  if (!got)
+    return HW_ERR_MEMORY;
+  *packed = packer->packed;
+  section->packed_bytes = got;
+  section->codec = HWI_CODEC_COLUMNS;
+  return 0;
+}
+
+/* HW_ERR_DAMAGED and HW_ERR_LIMIT: these events cannot be packed so. */
+static int recode(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section)
+{
+  if (bytes < HWI_RECODE_MIN_BYTES)
     return HW_ERR_LIMIT;
   if (!packer->recoder)
     packer->recoder = hwi_recoder_create();
   if (!packer->recoder)
     return HW_ERR_MEMORY;
-  int status = hwi_recode(packer->recoder, plain, bytes, &packer->columns, section);
-  if (status < 0)
-    return status;
-  if (!make_room(packer, hwi_columns_bound(&packer->columns)))
-    return HW_ERR_MEMORY;
-  size_t got =
-      hwi_columns_pack(&packer->columns, packer->zstd, levels[packer->effort], packer->packed, packer->packed_room);
-  if (!got)
-    return HW_ERR_MEMORY;
-  section->packed_bytes = got;
   section->plain_bytes = bytes;
-  section->codec = HWI_CODEC_COLUMNS;
-  return 0;
+  return hwi_recode(packer->recoder, plain, bytes, &packer->columns, section);
 }
 
 int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
@@ -185,7 +186,9 @@ int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t byte
   int status = describe_chunks(plain, bytes, section);
   if (status < 0)
     return status;
-  status = pack_columns(packer, plain, bytes, section);
+  status = recode(packer, plain, bytes, section);
+  if (status == 0)
+    return hwi_pack_columns(packer, &packer->columns, section, packed);
   if (status == HW_ERR_LIMIT || status == HW_ERR_DAMAGED) { /* damaged chunks are kept as they are: some can be read */
     count_all_events(plain, bytes, section);
     status = pack_plain(packer, plain, bytes, section);

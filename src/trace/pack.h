@@ -30,6 +30,13 @@ void hwi_packer_destroy(struct hwi_packer *packer);
 int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
                     const uint8_t **packed);
 
+struct hwi_columns_out;
+
+/* The same for the columns of a recoder that has ended: *section says already whose chunks they are, their ticks, plain bytes and
+ * count of events. */
+int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *columns,
+                     struct hw_section_header *section, const uint8_t **packed);
+
 /* What the following calls take; at first HWI_EFFORT_SMALL. */
 void hwi_packer_set_effort(struct hwi_packer *packer, enum hwi_effort effort);
 

@@ -20,11 +20,13 @@ enum { BATCH_EVENTS = 256, LOOK_AHEAD = 16 };
 struct hwi_recoder {
   struct hwi_columns_out *out;
   struct hwi_event events[BATCH_EVENTS];
-  uint8_t sized[BATCH_EVENTS]; /* of each: the op's bit that says whether sizes follow */
+  uint8_t sized[BATCH_EVENTS];   /* of each: the op's bit that says whether sizes follow */
+  uint32_t births[BATCH_EVENTS]; /* of each: the birth at its address before, 0: none */
   bool has_usable;
   int status; /* 0, or why the section cannot be re-coded */
   uint64_t tick;
   uint64_t op_count;        /* of the section */
+  uint64_t chunk_op;        /* op_count when the chunk began */
   uint64_t thread_op_count; /* of the thread, so far */
   uint32_t thread;
   struct hwi_places places;
@@ -230,9 +232,10 @@ static __attribute__((noinline)) void put_address(struct hwi_recoder *r, enum hw
 }
 
 /* The op. `reusable`: the block's memory may be given out again. */
-static inline uint8_t put_end(struct hwi_recoder *r, const struct hwi_event *event, bool reusable)
+static inline uint8_t put_end(struct hwi_recoder *r, int i, bool reusable)
 {
-  size_t block = *find_address(r, event->address);
+  const struct hwi_event *event = &r->events[i];
+  size_t block = r->births[i] = *find_address(r, event->address);
   if (!block) {
     put_address(r, HWI_COLUMN_FAR, event->address, &r->last_far);
     return HWI_OP_FAR;
@@ -249,18 +252,21 @@ static inline uint8_t put_end(struct hwi_recoder *r, const struct hwi_event *eve
   return HWI_OP_DISTANCE;
 }
 
-static inline void add_block(struct hwi_recoder *r, uint64_t address, uint8_t class)
+/* The birth that was there before, 0: none. */
+static inline uint32_t add_block(struct hwi_recoder *r, uint64_t address, uint8_t class)
 {
-  uint32_t *slot = find_address(r, address), block = (uint32_t)r->block_count++;
-  r->at_address.count += !*slot;
+  uint32_t *slot = find_address(r, address), block = (uint32_t)r->block_count++, before = *slot;
+  r->at_address.count += !before;
   *slot = block;
   r->addresses[block] = address;
   r->classes[block] = class;
+  return before;
 }
 
 /* The place. `old`: the address of the block that it replaces, or 0. */
-static inline uint8_t put_birth(struct hwi_recoder *r, const struct hwi_event *event, uint64_t old)
+static inline uint8_t put_birth(struct hwi_recoder *r, int i, uint64_t old)
 {
+  const struct hwi_event *event = &r->events[i];
   uint64_t address = event->address, granules = hwi_granules(event->size, event->usable);
   uint8_t class = hwi_class_of(granules);
   unsigned place = address == old ? HWI_PLACE_SAME : hwi_places_find(&r->places, class, address);
@@ -271,7 +277,7 @@ static inline uint8_t put_birth(struct hwi_recoder *r, const struct hwi_event *e
       put_address(r, HWI_COLUMN_ADDRESSES, address, &r->places.last);
     hwi_places_move_top(&r->places, address, granules);
   }
-  add_block(r, address, class);
+  r->births[i] = add_block(r, address, class);
   return (uint8_t)place;
 }
 
@@ -283,12 +289,12 @@ static void put_failed(struct hwi_recoder *r, const struct hwi_event *event)
 }
 
 /* Of an allocation that is no realloc's. */
-static inline uint8_t put_alloc(struct hwi_recoder *r, const struct hwi_event *event)
+static inline uint8_t put_alloc(struct hwi_recoder *r, int i)
 {
-  uint8_t place = put_birth(r, event, 0);
-  if (!event->alignment_log2)
+  uint8_t place = put_birth(r, i, 0);
+  if (!r->events[i].alignment_log2)
     return place;
-  hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->alignment_log2);
+  hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, r->events[i].alignment_log2);
   return HWI_OP_ALIGNED | place;
 }
 
@@ -305,16 +311,17 @@ static void put_blocks(struct hwi_recoder *r, int count)
       __builtin_prefetch(&r->at_address.slots[home_of_address(&r->at_address, event[LOOK_AHEAD].address)]);
     if (event->kind == HWI_EVENT_FAILED) {
       put_failed(r, event);
+      r->births[i] = 0;
       *ops++ = HWI_OP_FAILED;
     } else if (event->kind == HWI_EVENT_ALLOC) {
-      *ops++ = r->sized[i] | put_alloc(r, event);
+      *ops++ = r->sized[i] | put_alloc(r, i);
     } else if (!event->moved) {
-      *ops++ = put_end(r, event, true);
+      *ops++ = put_end(r, i, true);
       *entries++ = event->entry;
     } else {
-      const struct hwi_event *birth = &r->events[++i];
-      ops[1] = put_end(r, event, event->address != birth->address);
-      ops[0] = HWI_OP_REALLOC | r->sized[i] | put_birth(r, birth, event->address);
+      ops[1] = put_end(r, i, event->address != event[1].address);
+      i++;
+      ops[0] = HWI_OP_REALLOC | r->sized[i] | put_birth(r, i, event->address);
       ops += 2;
     }
   }
@@ -336,32 +343,44 @@ static void put_events(struct hwi_recoder *r, int count)
   put_blocks(r, count);
 }
 
-static int put_chunk(struct hwi_recoder *r, const struct hw_chunk_header *chunk, const uint8_t *events)
+int hwi_recoder_take(struct hwi_recoder *r, struct hwi_cursor *cursor, struct hwi_recoded_batch *batch)
 {
   struct hwi_definition_sink sink = hwi_tree_out_sink(&r->tree);
-  struct hwi_cursor cursor;
-  uint64_t before = r->op_count;
-  int count;
-  if (!hwi_cursor_init(&cursor, chunk, events, r->tick))
+  int count = hwi_decode(cursor, &sink, r->events, BATCH_EVENTS);
+  *batch = (struct hwi_recoded_batch){r->events, r->births, count};
+  put_events(r, count);
+  if (cursor->damaged)
     return HW_ERR_DAMAGED;
-  while ((count = hwi_decode(&cursor, &sink, r->events, BATCH_EVENTS)) > 0 && !r->status)
-    put_events(r, count);
-  if (cursor.damaged)
-    return HW_ERR_DAMAGED;
-  hwi_columns_put(r->out, HWI_COLUMN_CHUNKS, r->op_count - before);
-  hwi_columns_put(r->out, HWI_COLUMN_CHUNKS, chunk->valid_bytes);
   return r->out->failed || r->tree.failed ? HW_ERR_MEMORY : r->status;
 }
 
+void hwi_recoder_end_chunk(struct hwi_recoder *r, uint32_t valid_bytes)
+{
+  hwi_columns_put(r->out, HWI_COLUMN_CHUNKS, r->op_count - r->chunk_op);
+  hwi_columns_put(r->out, HWI_COLUMN_CHUNKS, valid_bytes);
+  r->chunk_op = r->op_count;
+}
+
+static int put_chunk(struct hwi_recoder *r, const struct hw_chunk_header *chunk, const uint8_t *events)
+{
+  struct hwi_cursor cursor;
+  struct hwi_recoded_batch batch = {.count = 1};
+  int status = hwi_cursor_init(&cursor, chunk, events, r->tick) ? 0 : HW_ERR_DAMAGED;
+  while (status == 0 && batch.count)
+    status = hwi_recoder_take(r, &cursor, &batch);
+  hwi_recoder_end_chunk(r, chunk->valid_bytes);
+  return status;
+}
+
 /* The tables begin as large as the section before needed them. */
-static bool reset(struct hwi_recoder *r, struct hwi_columns_out *out, const struct hw_chunk_header *first)
+bool hwi_recoder_begin(struct hwi_recoder *r, struct hwi_columns_out *out, const struct hw_chunk_header *first)
 {
   hwi_columns_out_clear(out);
   r->out = out;
   r->has_usable = first->fields & HW_FIELD_USABLE;
   r->status = 0;
   r->tick = first->base_tick;
-  r->op_count = r->thread_op_count = 0;
+  r->op_count = r->chunk_op = r->thread_op_count = 0;
   r->places = (struct hwi_places){0};
   r->block_count = r->habit_count = 1;
   r->last_ended = r->last_far = 0;
@@ -370,12 +389,20 @@ static bool reset(struct hwi_recoder *r, struct hwi_columns_out *out, const stru
          hwi_slots_reset(&r->of_node, r->of_node.count + BATCH_EVENTS) && hwi_tree_out_begin(&r->tree, out);
 }
 
-static void put_end_of_section(struct hwi_recoder *r)
+const uint64_t *hwi_recoder_births(const struct hwi_recoder *r)
+{
+  return r->addresses;
+}
+
+int hwi_recoder_end(struct hwi_recoder *r, struct hw_section_header *section)
 {
   end_thread(r);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->has_usable ? HW_FIELD_USABLE : 0);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->block_count - 1);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->habit_count - 1);
+  section->last_tick = r->tick;
+  section->event_count = r->op_count;
+  return r->out->failed ? HW_ERR_MEMORY : 0;
 }
 
 int hwi_recode(struct hwi_recoder *r, const uint8_t *plain, size_t bytes, struct hwi_columns_out *out,
@@ -385,7 +412,7 @@ int hwi_recode(struct hwi_recoder *r, const uint8_t *plain, size_t bytes, struct
   if (bytes > HWI_RECODE_MAX_BYTES || bytes < sizeof first)
     return bytes < sizeof first ? HW_ERR_DAMAGED : HW_ERR_LIMIT;
   memcpy(&first, plain, sizeof first);
-  if (!reset(r, out, &first))
+  if (!hwi_recoder_begin(r, out, &first))
     return HW_ERR_MEMORY;
   for (size_t at = 0; at < bytes; at += sizeof chunk + chunk.valid_bytes) {
     memcpy(&chunk, plain + at, sizeof chunk);
@@ -395,8 +422,5 @@ int hwi_recode(struct hwi_recoder *r, const uint8_t *plain, size_t bytes, struct
     if (status < 0)
       return status;
   }
-  put_end_of_section(r);
-  section->last_tick = r->tick;
-  section->event_count = r->op_count;
-  return out->failed ? HW_ERR_MEMORY : 0;
+  return hwi_recoder_end(r, section);
 }

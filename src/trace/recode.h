@@ -19,15 +19,40 @@
 #include "trace/decode.h"
 #include "trace/recode_columns.h"
 
-enum { HWI_RECODE_MAX_BYTES = 4 << 20 }; /* of plain chunks: bounds what unpacking needs */
+enum {
+  HWI_RECODE_MAX_BYTES = 4 << 20, /* of plain chunks: bounds what unpacking needs */
+  HWI_RECODE_MIN_BYTES = 8 << 10, /* below, the columns' own sizes are more than what they save */
+};
 
 struct hwi_recoder;
 
-/* NULL: no memory. Keeps its tables between calls. */
+/* NULL: no memory. Keeps its tables between sections. */
 struct hwi_recoder *hwi_recoder_create(void);
 void hwi_recoder_destroy(struct hwi_recoder *recoder);
 
-/* Fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks, and HWI_DECODE_PADDING readable
+/* A section step by step: it begins with its first chunk's header; the events of each chunk are taken from a cursor, a batch at a
+ * time, as they come; then the chunk ends. *out must outlive it. False: no memory. */
+bool hwi_recoder_begin(struct hwi_recoder *recoder, struct hwi_columns_out *out, const struct hw_chunk_header *first);
+
+struct hwi_recoded_batch {
+  const struct hwi_event *events;
+  /* Of each event, which birth of the section (from 1) its address had last before it, 0: none. Events are valid until the next
+   * batch. */
+  const uint32_t *births;
+  int count; /* 0: the cursor is at its end */
+};
+
+/* 0, or why the section cannot be re-coded, as hwi_recode; then it is not to be ended. */
+int hwi_recoder_take(struct hwi_recoder *recoder, struct hwi_cursor *cursor, struct hwi_recoded_batch *batch);
+void hwi_recoder_end_chunk(struct hwi_recoder *recoder, uint32_t valid_bytes);
+
+/* The addresses of the births so far, from [1]. */
+const uint64_t *hwi_recoder_births(const struct hwi_recoder *recoder);
+
+/* The columns are whole; fills *section's last tick and count of events. 0 or HW_ERR_MEMORY. */
+int hwi_recoder_end(struct hwi_recoder *recoder, struct hw_section_header *section);
+
+/* All of that: fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks, and HWI_DECODE_PADDING readable
  * bytes behind), and *section's ticks and count of events. HW_ERR_DAMAGED: there is damage, which the columns cannot tell;
  * HW_ERR_LIMIT: too large, or of mixed fields; HW_ERR_MEMORY. */
 int hwi_recode(struct hwi_recoder *recoder, const uint8_t *plain, size_t bytes, struct hwi_columns_out *out,

@@ -1,7 +1,8 @@
 /* test_follow.c - what is counted while a trace is written is what its file says at the end
  *
  * What would break: events counted before others that come late; ties between streams that are cut; chunks that are taken to
- * be read before they are; a thread that was stopped in the middle of an event and makes the counts wrong unnoticed.
+ * be read before they are; a thread that was stopped in the middle of an event and makes the counts wrong unnoticed; a section
+ * of the only stream that has not all of its events; the moment at which a second stream begins.
  */
 #include "launch/follow.h"
 
@@ -17,13 +18,18 @@
 #include <cmocka.h>
 
 #include "../trace/encoder.c"
+#include "trace/recode.h"
 
+enum { SECTION_BYTES = 10000 };
 enum { STREAMS = 4, SLOT_BYTES = 16 << 10, FULL_BYTES = 3000, ADDRESSES = 60, START = 1000000, HELD_STREAM = 2 };
 
 static struct enc enc;
 static char path[64];
 static int fd;
 static struct hwi_follow *follow;
+static struct hwi_packer *packer;
+static uint64_t packed_events; /* in sections */
+static uint32_t packed_chunks;
 static int chunk_of[STREAMS]; /* the open one of each stream; -1: none yet */
 static uint32_t held_bytes;   /* of the open chunk of HELD_STREAM, where `holds`: what lies behind is not written yet */
 static bool holds, skips;     /* skips: one chunk is never written */
@@ -74,6 +80,17 @@ static void publish(void)
   }
 }
 
+static bool pack(void)
+{
+  struct hw_section_header section;
+  const uint8_t *packed;
+  assert_int_equal(hwi_follow_pack(follow, packer, &section, &packed), 0);
+  assert_int_equal(section.first_sequence, packed_chunks);
+  packed_chunks = section.last_sequence + 1;
+  packed_events += section.event_count;
+  return true;
+}
+
 /* Looks for chunks and counts, as a drain does. */
 static void look(uint64_t busy_tick, uint64_t silent_tick)
 {
@@ -84,7 +101,7 @@ static void look(uint64_t busy_tick, uint64_t silent_tick)
       if (!is_skipped(i))
         hwi_follow_chunk(follow, &(struct hwi_seen_chunk){off_of(i), header->stream, header->sequence});
     }
-  } while (hwi_follow_work(follow));
+  } while (hwi_follow_work(follow) || (hwi_follow_has_section(follow) && pack()));
 }
 
 static void open_chunk(int stream)
@@ -105,6 +122,13 @@ static void step(int streams)
   if (chunk_of[stream] < 0 || enc.chunks[chunk_of[stream]].count > FULL_BYTES)
     open_chunk(stream);
   now += below(3);
+  if (streams == 1 && below(20) == 0) { /* a free that was missed, or of what is gone */
+    if (is_live[slot])
+      enc_alloc(&enc, chunk_of[stream], now, 0, below(1000), address);
+    else
+      enc_free(&enc, chunk_of[stream], now, address);
+    return;
+  }
   if (is_live[slot] && below(5) == 0) {
     enc_realloc(&enc, chunk_of[stream], now, 0, 0, address, below(2000), address);
     return;
@@ -123,13 +147,15 @@ static int set_up(void **state)
   snprintf(path, sizeof path, "/tmp/heapwright-test-follow-%d.hwt", (int)getpid());
   fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   enc.header.window_bytes = enc.header.used_bytes = off_of(ENC_MAX_CHUNKS);
-  follow = hwi_follow_create(fd, &enc.header);
+  follow = hwi_follow_create(fd, &enc.header, SECTION_BYTES);
+  packer = hwi_packer_create();
+  packed_events = packed_chunks = 0;
   for (int s = 0; s < STREAMS; s++)
     chunk_of[s] = -1;
   memset(is_live, 0, sizeof is_live);
   holds = skips = false;
   now = START;
-  return fd < 0 || !follow || pwrite(fd, &enc.header, sizeof enc.header, 0) < 0 ||
+  return fd < 0 || !follow || !packer || pwrite(fd, &enc.header, sizeof enc.header, 0) < 0 ||
                  ftruncate(fd, (off_t)enc.header.window_bytes) < 0
              ? -1
              : 0;
@@ -139,6 +165,7 @@ static int tear_down(void **state)
 {
   (void)state;
   hwi_follow_destroy(follow);
+  hwi_packer_destroy(packer);
   enc_release(&enc);
   close(fd);
   return unlink(path);
@@ -159,9 +186,9 @@ static void assert_counted_as_the_file(void)
 
 /* --- tests --- */
 
-static void run(int streams, uint64_t silence)
+static void run_steps(uint32_t steps, int streams, uint64_t silence)
 {
-  for (int i = 0; i < 30000 && enc.chunk_count < ENC_MAX_CHUNKS - STREAMS; i++) {
+  for (uint32_t i = 0; i < steps && enc.chunk_count < ENC_MAX_CHUNKS - STREAMS; i++) {
     step(streams);
     if (below(100) == 0) {
       publish();
@@ -170,12 +197,50 @@ static void run(int streams, uint64_t silence)
   }
 }
 
+static void run(int streams, uint64_t silence)
+{
+  run_steps(30000, streams, silence);
+}
+
+static size_t unpacked_bytes(void)
+{
+  size_t bytes = 0;
+  for (int i = (int)packed_chunks; i < enc.chunk_count; i++)
+    bytes += sizeof enc.chunks[i].header + enc.chunks[i].count;
+  return bytes;
+}
+
 static void one_stream_is_counted(void **state)
 {
   (void)state;
   random_state = 1;
   run(1, 1000);
+  assert_true(packed_chunks > 10);
   assert_counted_as_the_file();
+  assert_true(hwi_follow_is_sole(follow));
+  while (unpacked_bytes() < HWI_RECODE_MIN_BYTES) /* so that there is enough for a last section */
+    step(1);
+  assert_counted_as_the_file();
+  assert_true(hwi_follow_end(follow));
+  pack();
+  assert_int_equal(packed_chunks, enc.chunk_count);
+  assert_int_equal(packed_events, hwi_follow_event_count(follow));
+}
+
+/* What the first one had in work is neither lost nor counted twice. */
+static void a_second_stream_may_come(void **state)
+{
+  (void)state;
+  for (uint64_t seed = 70; seed < 90; seed++) {
+    random_state = seed;
+    run_steps(below(12000), 1, 1000);
+    assert_true(!enc.chunk_count || hwi_follow_is_sole(follow));
+    run_steps(12000, STREAMS, START);
+    assert_false(hwi_follow_is_sole(follow) || hwi_follow_has_section(follow) || hwi_follow_end(follow));
+    assert_counted_as_the_file();
+    tear_down(state);
+    set_up(state);
+  }
 }
 
 static void streams_are_counted_in_one_order(void **state)
@@ -264,6 +329,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(one_stream_is_counted, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_second_stream_may_come, set_up, tear_down),
       cmocka_unit_test_setup_teardown(streams_are_counted_in_one_order, set_up, tear_down),
       cmocka_unit_test_setup_teardown(silence_is_passed_over, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_event_that_comes_too_late_is_noticed, set_up, tear_down),
