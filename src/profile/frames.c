@@ -4,16 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/table.h"
 #include "trace/grow.h"
-
-enum { FIRST_SLOTS = 1024 };
 
 bool hwi_frames_init(struct hwi_frames *frames)
 {
-  *frames = (struct hwi_frames){.count = 1, .module_count = 1, .slot_mask = FIRST_SLOTS - 1};
-  frames->slots = calloc(FIRST_SLOTS, sizeof *frames->slots);
-  return frames->slots && hwi_grow((void **)&frames->frames, &frames->capacity, 1, sizeof *frames->frames) &&
+  *frames = (struct hwi_frames){.count = 1, .module_count = 1};
+  return hwi_tagged_init(&frames->numbers) &&
+         hwi_grow((void **)&frames->frames, &frames->capacity, 1, sizeof *frames->frames) &&
          hwi_grow((void **)&frames->stacks, &frames->stacks_capacity, 1, sizeof *frames->stacks) &&
          hwi_grow((void **)&frames->modules, &frames->module_capacity, 1, sizeof *frames->modules);
 }
@@ -21,8 +18,8 @@ bool hwi_frames_init(struct hwi_frames *frames)
 void hwi_frames_freeze(struct hwi_frames *frames)
 {
   free(frames->stacks);
-  free(frames->slots);
-  frames->stacks = frames->slots = NULL;
+  frames->stacks = NULL;
+  hwi_tagged_release(&frames->numbers);
 }
 
 void hwi_frames_release(struct hwi_frames *frames)
@@ -32,16 +29,16 @@ void hwi_frames_release(struct hwi_frames *frames)
   free(frames->modules);
   free(frames->frames);
   free(frames->stacks);
-  free(frames->slots);
+  hwi_tagged_release(&frames->numbers);
   *frames = (struct hwi_frames){0};
 }
 
-static size_t hash(const struct hwi_frame *frame)
+static uint32_t hash(const struct hwi_frame *frame)
 {
   uint64_t key = frame->address ^ ((uint64_t)frame->caller << 32 | (uint64_t)frame->module << 9 |
                                    (uint64_t)frame->entry << 1 | frame->cut);
   key = (key ^ key >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
-  return (size_t)(key ^ key >> 32);
+  return (uint32_t)(key ^ key >> 32);
 }
 
 static bool same(const struct hwi_frame *a, const struct hwi_frame *b)
@@ -50,43 +47,23 @@ static bool same(const struct hwi_frame *a, const struct hwi_frame *b)
          a->cut == b->cut;
 }
 
-static bool grow_slots(struct hwi_frames *frames)
-{
-  size_t mask = frames->slot_mask * 2 + 1;
-  uint32_t *slots = hwi_table_create((mask + 1) * sizeof *slots);
-  if (!slots)
-    return false;
-  for (uint32_t number = 1; number < frames->count; number++) {
-    size_t at = hash(&frames->frames[number]) & mask;
-    while (slots[at])
-      at = (at + 1) & mask;
-    slots[at] = number;
-  }
-  free(frames->slots);
-  frames->slots = slots;
-  frames->slot_mask = mask;
-  return true;
-}
-
 uint32_t hwi_frames_intern(struct hwi_frames *frames, const struct hwi_frame *wanted)
 {
   struct hwi_frame frame = *wanted;
   if (frame.module && !frame.cut)
     frame.address += frames->modules[frame.module].bias;
-  size_t at = hash(&frame) & frames->slot_mask;
-  for (; frames->slots[at]; at = (at + 1) & frames->slot_mask)
-    if (same(&frames->frames[frames->slots[at]], &frame))
-      return frames->slots[at];
+  const struct hwi_tagged *numbers = &frames->numbers;
+  uint32_t tag = hash(&frame);
+  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
+    if (at->tag == tag && same(&frames->frames[at->number], &frame))
+      return at->number;
   if (frames->count >= UINT32_MAX - 1 ||
       !hwi_grow((void **)&frames->frames, &frames->capacity, frames->count + 1, sizeof *frames->frames) ||
       !hwi_grow((void **)&frames->stacks, &frames->stacks_capacity, frames->count + 1, sizeof *frames->stacks))
     return 0;
   uint32_t number = (uint32_t)frames->count++;
   frames->frames[number] = frame;
-  frames->slots[at] = number;
-  if (frames->count * 2 > frames->slot_mask && !grow_slots(frames))
-    return 0;
-  return number;
+  return hwi_tagged_add(&frames->numbers, tag, number) ? number : 0;
 }
 
 uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module)

@@ -7,13 +7,13 @@
 #define HWI_PROFILE_FRAMES_H
 
 #include "profile/profile.h"
+#include "profile/tagged.h"
 
 struct hwi_frames {
   struct hwi_frame *frames; /* [1, count) */
   uint32_t *stacks;         /* of each frame: the stack that it is the innermost frame of; 0: none yet */
   size_t count, capacity, stacks_capacity;
-  uint32_t *slots; /* hash table of frame numbers; 0: empty */
-  size_t slot_mask;
+  struct hwi_tagged numbers;
   struct hwi_profile_module *modules; /* [1, module_count) */
   size_t module_count, module_capacity;
 };

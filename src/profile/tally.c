@@ -7,21 +7,14 @@
 #include "profile/table.h"
 #include "trace/grow.h"
 
-enum { FIRST_SLOTS = 1024, CELL_ALIGNMENT = 64 };
+enum { CELL_ALIGNMENT = 64 };
 
 _Static_assert(sizeof(struct hwi_cell) == CELL_ALIGNMENT, "one cache line a cell");
 
 bool hwi_tally_init(struct hwi_tally *tally)
 {
-  *tally = (struct hwi_tally){.cell_count = 1,
-                              .stack_count = 1,
-                              .size_count = 1,
-                              .generation = 1,
-                              .cell_mask = FIRST_SLOTS - 1,
-                              .size_mask = FIRST_SLOTS - 1};
-  tally->cell_slots = calloc(FIRST_SLOTS, sizeof *tally->cell_slots);
-  tally->size_slots = calloc(FIRST_SLOTS, sizeof *tally->size_slots);
-  return tally->cell_slots && tally->size_slots &&
+  *tally = (struct hwi_tally){.cell_count = 1, .stack_count = 1, .size_count = 1, .generation = 1};
+  return hwi_tagged_init(&tally->cell_numbers) && hwi_tagged_init(&tally->size_numbers) &&
          hwi_grow((void **)&tally->stacks, &tally->stack_capacity, 1, sizeof *tally->stacks) &&
          hwi_grow((void **)&tally->sizes, &tally->size_capacity, 1, sizeof *tally->sizes);
 }
@@ -33,10 +26,10 @@ void hwi_tally_release(struct hwi_tally *tally)
   free(tally->blocks);
   free(tally->ended);
   free(tally->before);
-  free(tally->cell_slots);
+  hwi_tagged_release(&tally->cell_numbers);
   free(tally->stacks);
   free(tally->sizes);
-  free(tally->size_slots);
+  hwi_tagged_release(&tally->size_numbers);
   free(tally->threads);
   hwi_resizes_release(&tally->resizes);
   hwi_handovers_release(&tally->handovers);
@@ -45,9 +38,8 @@ void hwi_tally_release(struct hwi_tally *tally)
 
 void hwi_tally_freeze(struct hwi_tally *tally)
 {
-  free(tally->cell_slots);
-  free(tally->size_slots);
-  tally->cell_slots = tally->size_slots = NULL;
+  hwi_tagged_release(&tally->cell_numbers);
+  hwi_tagged_release(&tally->size_numbers);
 }
 
 void hwi_tally_drop_stacks(struct hwi_tally *tally)
@@ -56,13 +48,13 @@ void hwi_tally_drop_stacks(struct hwi_tally *tally)
   tally->stacks = NULL;
 }
 
-static size_t mix(uint64_t key)
+static uint32_t mix(uint64_t key)
 {
   key = (key ^ key >> 31) * UINT64_C(0x9E3779B97F4A7C15);
-  return (size_t)(key ^ key >> 32);
+  return (uint32_t)(key ^ key >> 32);
 }
 
-static size_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
+static uint32_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
 {
   return mix(((uint64_t)stack << 32 | thread) + size * UINT64_C(0xBF58476D1CE4E5B9) +
              usable * UINT64_C(0x94D049BB133111EB));
@@ -70,61 +62,22 @@ static size_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size, uint64_t
 
 /* --- sizes --- */
 
-static bool grow_size_slots(struct hwi_tally *tally)
-{
-  size_t mask = tally->size_mask * 2 + 1;
-  uint32_t *slots = hwi_table_create((mask + 1) * sizeof *slots);
-  if (!slots)
-    return false;
-  for (uint32_t number = 1; number < tally->size_count; number++) {
-    size_t at = mix(tally->sizes[number].size) & mask;
-    while (slots[at])
-      at = (at + 1) & mask;
-    slots[at] = number;
-  }
-  free(tally->size_slots);
-  tally->size_slots = slots;
-  tally->size_mask = mask;
-  return true;
-}
-
 static uint32_t find_size(struct hwi_tally *tally, uint64_t size)
 {
-  size_t at = mix(size) & tally->size_mask;
-  for (; tally->size_slots[at]; at = (at + 1) & tally->size_mask)
-    if (tally->sizes[tally->size_slots[at]].size == size)
-      return tally->size_slots[at];
+  const struct hwi_tagged *numbers = &tally->size_numbers;
+  uint32_t tag = mix(size);
+  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
+    if (at->tag == tag && tally->sizes[at->number].size == size)
+      return at->number;
   if (tally->size_count >= UINT32_MAX ||
       !hwi_grow((void **)&tally->sizes, &tally->size_capacity, tally->size_count + 1, sizeof *tally->sizes))
     return 0;
   uint32_t number = (uint32_t)tally->size_count++;
   tally->sizes[number].size = size;
-  tally->size_slots[at] = number;
-  if (tally->size_count * 2 > tally->size_mask && !grow_size_slots(tally))
-    return 0;
-  return number;
+  return hwi_tagged_add(&tally->size_numbers, tag, number) ? number : 0;
 }
 
 /* --- cells --- */
-
-static bool grow_cell_slots(struct hwi_tally *tally)
-{
-  size_t mask = tally->cell_mask * 2 + 1;
-  uint32_t *slots = hwi_table_create((mask + 1) * sizeof *slots);
-  if (!slots)
-    return false;
-  for (uint32_t number = 1; number < tally->cell_count; number++) {
-    const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-    size_t at = cell_hash(cell->thread, cell->stack, cell->size, cell->usable) & mask;
-    while (slots[at])
-      at = (at + 1) & mask;
-    slots[at] = number;
-  }
-  free(tally->cell_slots);
-  tally->cell_slots = slots;
-  tally->cell_mask = mask;
-  return true;
-}
 
 static bool add_cell_block(struct hwi_tally *tally)
 {
@@ -163,6 +116,22 @@ static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
   return number;
 }
 
+/* 0: there is none. */
+static uint32_t find_known(const struct hwi_tally *tally, uint32_t tag, const struct hwi_cell *wanted)
+{
+  const struct hwi_tagged *numbers = &tally->cell_numbers;
+  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number;
+       at = hwi_tagged_next(numbers, at)) {
+    if (at->tag != tag)
+      continue;
+    const struct hwi_cell *cell = hwi_tally_cell(tally, at->number);
+    if (cell->size == wanted->size && cell->thread == wanted->thread && cell->stack == wanted->stack &&
+        cell->usable == wanted->usable)
+      return at->number;
+  }
+  return 0;
+}
+
 uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
 {
   uint32_t last = tally->stacks[stack].last_cell;
@@ -171,19 +140,11 @@ uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t 
     if (cell->size == size && cell->thread == thread && cell->usable == usable)
       return last;
   }
-  size_t at = cell_hash(thread, stack, size, usable) & tally->cell_mask;
-  uint32_t number = tally->cell_slots[at];
-  for (; number; at = (at + 1) & tally->cell_mask, number = tally->cell_slots[at]) {
-    const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-    if (cell->size == size && cell->thread == thread && cell->stack == stack && cell->usable == usable)
-      break;
-  }
+  const struct hwi_cell wanted = {.size = size, .usable = usable, .thread = thread, .stack = stack};
+  uint32_t tag = cell_hash(thread, stack, size, usable), number = find_known(tally, tag, &wanted);
   if (!number) {
-    number = add_cell(tally, (struct hwi_cell){.size = size, .usable = usable, .thread = thread, .stack = stack});
-    if (!number)
-      return 0;
-    tally->cell_slots[at] = number;
-    if ((size_t)tally->cell_count * 2 > tally->cell_mask && !grow_cell_slots(tally))
+    number = add_cell(tally, wanted);
+    if (!number || !hwi_tagged_add(&tally->cell_numbers, tag, number))
       return 0;
   }
   tally->stacks[stack].last_cell = number;

@@ -15,6 +15,7 @@
 #include "profile/handovers.h"
 #include "profile/resizes.h"
 #include "profile/sweeps.h"
+#include "profile/tagged.h"
 
 struct hwi_cell {
   uint64_t size, usable; /* of each block; usable: 0 where not recorded */
@@ -66,14 +67,12 @@ struct hwi_tally {
   size_t ended_capacity;
   uint64_t *before; /* of each cell: blocks that were live when counting began anew */
   size_t before_capacity;
-  uint32_t *cell_slots; /* hash table of cell numbers */
-  size_t cell_mask;
+  struct hwi_tagged cell_numbers;
   struct hwi_stack_tally *stacks;
   size_t stack_count, stack_capacity;
   struct hwi_size_tally *sizes;
   size_t size_count, size_capacity;
-  uint32_t *size_slots;
-  size_t size_mask;
+  struct hwi_tagged size_numbers;
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
   uint32_t generation; /* grows with every new peak of the run */
