@@ -149,7 +149,8 @@ static bool name_frame(struct hwi_identities *identities, int number, const stru
   identity->vague = symbol == NULL || symbol->function == NULL;
   add_part(&line, identity->vague ? "unnamed" : symbol->function);
   if (identity->vague && symbol != NULL && side->same_build[frame->module]) {
-    hwi_line_printf(&line, "%" PRIx64, frame->address - side->frames->modules[frame->module].bias);
+    hwi_line_printf(&line, "%" PRIx64,
+                    symbol->start != 0 ? symbol->start : frame->address - side->frames->modules[frame->module].bias);
     identity->vague = false;
   } else if (!identity->vague) {
     add_part(&line, symbol->file != NULL ? hwi_base_name(symbol->file) : "");

@@ -40,7 +40,7 @@ static bool same_content(enum hwi_by by, const struct hwi_group_member *a, const
   const struct hwi_symbol *left = a->symbol, *right = b->symbol;
   switch (by) {
   case HWI_BY_FUNCTION:
-    return a->module == b->module && same_text(left->function, right->function);
+    return a->module == b->module && same_text(left->function, right->function) && left->start == right->start;
   case HWI_BY_FILE:
     return same_text(left->file, right->file) && (left->file != NULL || a->module == b->module);
   case HWI_BY_LINE:
@@ -55,7 +55,7 @@ static uint64_t hash_content(enum hwi_by by, const struct hwi_group_member *memb
 {
   const char *name = by == HWI_BY_FUNCTION ? member->symbol->function : member->symbol->file;
   if (by == HWI_BY_MODULE || name == NULL)
-    return mix(member->module);
+    return mix(member->module + (by == HWI_BY_FUNCTION ? member->symbol->start : 0));
   uint64_t hash = hash_text(name);
   if (by == HWI_BY_FUNCTION)
     hash += member->module;
@@ -152,6 +152,7 @@ uint32_t hwi_group_table_find(struct hwi_group_table *table, const struct hwi_sy
   wanted.group = *alike != 0 ? table->members[*alike].group : table->group_count++;
   wanted.wraps = symbol->function != NULL && hwi_patterns_match(hwi_rules_wrappers, symbol->function);
   wanted.unnamed = symbol->function == NULL && module != 0;
+  wanted.vague = wanted.unnamed && (table->by != HWI_BY_FUNCTION || symbol->start == 0);
   table->members[table->member_count++] = wanted;
   fill_slot(&table->by_address, slot, number);
   if (*alike == 0)

@@ -1,7 +1,7 @@
 /* group_table.h - which functions, source files, source lines or modules are one group
  *
  * group      a number for what is the same: by content, so that a function inlined in many places, or whose debug information
- *            several files hold, is one. Where a name is missing, the module stands for it.
+ *            several files hold, is one. Where a name is missing, it is where the function begins, and else the module.
  */
 #ifndef HWI_REPORT_GROUP_TABLE_H
 #define HWI_REPORT_GROUP_TABLE_H
@@ -15,6 +15,7 @@ struct hwi_group_member {
   uint32_t group;
   bool wraps;   /* the function only passes an allocation on */
   bool unnamed; /* it has no name, but a module */
+  bool vague;   /* ... and stands for many functions */
 };
 
 /* Groups that are no symbol's, and the numbers of their members: stacks not known; frames that the recorder left out. */

@@ -58,6 +58,8 @@ static bool render_symbol(struct hwi_line *line, const struct hwi_symbol *symbol
     hwi_line_printf(line, "\"line\":%" PRIu32 ",", symbol->line);
   else
     hwi_line_puts(line, "\"line\":null,");
+  if (symbol->start != 0)
+    hwi_line_printf(line, "\"function_start\":%" PRIu64 ",", symbol->start);
   if (!add_member(line, "module", frame->module != 0 ? module : NULL))
     return false;
   if (symbol->inlined)

@@ -36,6 +36,13 @@ static void add_file(struct hwi_line *line, const struct hwi_text *text, const s
     hwi_line_path(line, symbol->file, symbol->line, cells < LINE_CELLS_WIDE ? cells : LINE_CELLS_WIDE, ellipsis);
 }
 
+/* Why the group has the module's name: it has none of its own, or no source file. */
+static const char *reason_of(const struct hwi_symbol *symbol, enum hwi_by by)
+{
+  bool unnamed = by == HWI_BY_FUNCTION || symbol->function == NULL;
+  return hwi_symbol_reason_text(unnamed ? (enum hwi_symbol_reason)symbol->reason : HWI_SYMBOL_NO_LINES);
+}
+
 void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
                          size_t cells)
 {
@@ -54,10 +61,10 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
   } else {
     hwi_line_puts(&name, by == HWI_BY_FUNCTION ? "?? " : "");
     add_module_name(&name, text, group->module);
-    hwi_line_printf(&name, " (%s)",
-                    by == HWI_BY_FUNCTION || symbol->function == NULL
-                        ? hwi_symbol_reason_text((enum hwi_symbol_reason)symbol->reason)
-                        : hwi_symbol_reason_text(HWI_SYMBOL_NO_LINES));
+    if (by == HWI_BY_FUNCTION && symbol->start != 0)
+      hwi_line_printf(&name, "+0x%" PRIx64, symbol->start);
+    else
+      hwi_line_printf(&name, " (%s)", reason_of(symbol, by));
   }
   hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);
   hwi_line_release(&name);
@@ -72,6 +79,8 @@ void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, c
   struct hwi_line name = {0};
   if (text->report->options.by == HWI_BY_FUNCTION && symbol->function != NULL)
     add_module_name(&name, text, group->module);
+  else if (text->report->options.by == HWI_BY_FUNCTION && symbol->start != 0)
+    hwi_line_printf(&name, "(%s)", reason_of(symbol, HWI_BY_FUNCTION));
   else if (text->report->options.by == HWI_BY_LINE && symbol->file != NULL && symbol->function != NULL)
     hwi_cxx_name_add(&name, symbol->function, cells, hwi_style_ellipsis(text->style));
   hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(text->style));

@@ -1,6 +1,20 @@
 /* text_who.c - a stack in a few words: the frame that wanted the memory */
+#include <inttypes.h>
+
 #include "report/cxx_name.h"
 #include "report/text.h"
+
+/* A function without a name. */
+static void add_start(struct hwi_line *line, const struct hwi_text *text, const struct hwi_shown_frame *frame,
+                      size_t cells)
+{
+  struct hwi_line name = {0};
+  hwi_line_puts(&name, "?? ");
+  hwi_line_clean(&name, hwi_base_name(hwi_module_path(text->profile, frame->module)));
+  hwi_line_printf(&name, "+0x%" PRIx64, frame->symbol->start);
+  hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(text->style));
+  hwi_line_release(&name);
+}
 
 void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, uint32_t stack, size_t cells)
 {
@@ -15,6 +29,10 @@ void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, uint32
     return;
   }
   const struct hwi_shown_frame *frame = &frames->items[first];
+  if (frame->symbol->start != 0) {
+    add_start(line, text, frame, cells);
+    return;
+  }
   struct hwi_line place = {0};
   const char *module = hwi_base_name(hwi_module_path(text->profile, frame->module));
   if (frame->symbol->file != NULL)

@@ -49,18 +49,18 @@ static bool add_step(struct hwi_tree *tree, uint32_t step)
   return true;
 }
 
-/* Whether the way from step `first` on goes back to where it met the group of `member` before. Then it does. What has no name
- * stands for many functions, which are no loop, but one step where they follow one another. */
+/* Whether the way from step `first` on goes back to where it met the group of `member` before. Then it does. What
+ * stands for many functions is no loop, but one step where they follow one another. */
 static bool closes_loop(struct hwi_tree *tree, size_t first, uint32_t member)
 {
   const struct hwi_group_member *members = tree->table.members;
   for (size_t i = tree->step_count; i-- > first;) {
     if (members[tree->steps[i] & ~LOOP_BIT].group != members[member].group) {
-      if (members[member].unnamed)
+      if (members[member].vague)
         return false;
       continue;
     }
-    if (members[member].unnamed)
+    if (members[member].vague)
       return true;
     tree->steps[i] |= LOOP_BIT;
     tree->step_count = i + 1;

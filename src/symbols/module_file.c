@@ -141,8 +141,19 @@ const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_fi
   return dwarf_getelf(file->dwarf) == file->own.elf ? &file->own : &file->debug;
 }
 
+uint64_t hwi_module_file_function_start(struct hwi_module_file *file, uint64_t address)
+{
+  if (!file->own.elf)
+    return 0;
+  if (!file->has_starts)
+    hwi_unwind_starts_open(&file->starts, file->own.elf);
+  file->has_starts = true;
+  return hwi_unwind_starts_find(&file->starts, address);
+}
+
 void hwi_module_file_close(struct hwi_module_file *file)
 {
+  hwi_unwind_starts_close(&file->starts);
   hwi_elf_names_release(&file->names);
   file->dwarf = end_dwarf(file->dwarf);
   file->alternate_dwarf = end_dwarf(file->alternate_dwarf);

@@ -4,12 +4,15 @@
 
 #include "symbols/debug_file.h"
 #include "symbols/elf_names.h"
+#include "symbols/unwind_starts.h"
 
 struct hwi_module_file {
   struct hwi_elf_file own, debug, packed, alternate; /* each open or not */
   Dwarf *dwarf;                                      /* of own or debug; NULL: no debug information */
   Dwarf *alternate_dwarf;
   struct hwi_elf_names names;
+  struct hwi_unwind_starts starts; /* opened when first asked for */
+  bool has_starts;
   enum hwi_symbol_reason reason; /* why nothing is known about addresses that have no symbol */
 };
 
@@ -19,6 +22,9 @@ void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_
 
 /* The file that holds the debug information, or NULL. */
 const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_file *file);
+
+/* Where the function begins that covers `address`, both in the file; 0: unknown. */
+uint64_t hwi_module_file_function_start(struct hwi_module_file *file, uint64_t address);
 
 void hwi_module_file_close(struct hwi_module_file *file);
 

@@ -189,7 +189,17 @@ static void use_public_name(struct hwi_symbols *symbols, struct module *module, 
     frame->function = shown;
 }
 
-/* Asks the debug information, and the symbol tables for what it does not know: code without any, or a unit without. */
+/* Asks the symbol tables for what debug information does not know: code without any, or a unit without. What they do not
+ * know either is told from others by where its function begins. */
+static void name_from_tables(struct hwi_symbols *symbols, struct module *module, uint64_t address,
+                             struct hwi_symbol *frame)
+{
+  struct hwi_elf_name *name = hwi_elf_names_find(&module->file.names, address);
+  frame->function = name ? hwi_elf_name_shown(name, &symbols->store) : NULL;
+  if (!frame->function)
+    frame->start = hwi_module_file_function_start(&module->file, address);
+}
+
 static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t address, struct hwi_frame_list *frames)
 {
   if (module->file.dwarf)
@@ -199,17 +209,17 @@ static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t
     use_public_name(symbols, module, address, last);
     return;
   }
-  struct hwi_elf_name *name = hwi_elf_names_find(&module->file.names, address);
-  const char *shown = name ? hwi_elf_name_shown(name, &symbols->store) : NULL;
   if (last) {
-    last->function = shown;
-    last->reason = !shown ? HWI_SYMBOL_STRIPPED : last->file ? HWI_SYMBOL_OK : HWI_SYMBOL_NO_LINES;
+    name_from_tables(symbols, module, address, last);
+    last->reason = !last->function ? HWI_SYMBOL_STRIPPED : last->file ? HWI_SYMBOL_OK : HWI_SYMBOL_NO_LINES;
     return;
   }
   if (!hwi_grow((void **)&frames->list, &frames->capacity, 1, sizeof *frames->list))
     return;
-  frames->list[frames->count++] =
-      (struct hwi_symbol){.function = shown, .reason = shown ? HWI_SYMBOL_NO_LINES : module->file.reason};
+  struct hwi_symbol *only = &frames->list[frames->count++];
+  *only = (struct hwi_symbol){0};
+  name_from_tables(symbols, module, address, only);
+  only->reason = only->function ? HWI_SYMBOL_NO_LINES : module->file.reason;
 }
 
 /* Copies the frames to where they stay. False: no memory. */

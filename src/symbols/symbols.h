@@ -29,9 +29,11 @@ struct hwi_symbol {
   const char *function; /* demangled; NULL: unknown. Owned by the symbolizer, valid until it is destroyed, and interned:
                            equal strings have equal pointers */
   const char
-      *file;     /* source file as the compiler was given it, made absolute with the compilation directory; or NULL */
-  uint32_t line; /* 0: unknown */
-  bool inlined;  /* the frame was inlined into the one that follows it */
+      *file;      /* source file as the compiler was given it, made absolute with the compilation directory; or NULL */
+  uint64_t start; /* of a function without a name: where it begins, an address in the file, by the unwind tables that a
+                     stripped file still has; 0: unknown */
+  uint32_t line;  /* 0: unknown */
+  bool inlined;   /* the frame was inlined into the one that follows it */
   enum hwi_symbol_reason reason;
 };
 

@@ -158,6 +158,18 @@ static void bytes_overwritten_are_survived(void **state)
   }
 }
 
+/* What a stripped file still has. */
+static void damaged_unwind_tables_are_survived(void **state)
+{
+  (void)state;
+  write_source("prog.cpp", source);
+  shell("g++ -O1 -std=c++17 -no-pie -o prog prog.cpp && strip prog");
+  run_program("prog");
+  read_whole("prog");
+  flip_in(".eh_frame_hdr", FLIPPED_FILES / 8);
+  flip_in(".eh_frame", FLIPPED_FILES / 8);
+}
+
 /* The header and the section table, where a byte moves everything. */
 static void a_damaged_header_is_survived(void **state)
 {
@@ -194,9 +206,8 @@ static int release(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_file_cut_short_is_survived),
-      cmocka_unit_test(bytes_overwritten_are_survived),
-      cmocka_unit_test(a_damaged_header_is_survived),
+      cmocka_unit_test(a_file_cut_short_is_survived),           cmocka_unit_test(bytes_overwritten_are_survived),
+      cmocka_unit_test(damaged_unwind_tables_are_survived),     cmocka_unit_test(a_damaged_header_is_survived),
       cmocka_unit_test(a_bomb_of_packed_symbols_is_left_alone),
   };
   return cmocka_run_group_tests(tests, make_program_dir, release);

@@ -1,0 +1,92 @@
+"""test_stripped.py - functions of a stripped program are told from one another by its unwind tables
+
+Without it all of them are one row, "?? program (stripped)", and a tree of the program is one line.
+"""
+import json
+import shutil
+import subprocess
+
+import pytest
+
+PROGRAM = """
+#include <stdlib.h>
+#define CALLED __attribute__((noipa))
+static void *volatile keep[64];
+static int kept;
+CALLED void *grab(int size) { void *block = malloc(size); keep[kept++] = block; return block; }
+CALLED void left(void) { grab(1000); grab(3000); }
+CALLED void right(void) { grab(500); keep[kept++] = malloc(7); }
+int main(void)
+{
+  left();
+  right();
+  return 0;
+}
+"""
+
+
+def starts_of(program):
+    listing = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    return {name: int(address, 16) for address, _kind, name in (line.split() for line in listing.splitlines() if line[0] != " ")}
+
+
+@pytest.fixture(scope="module", params=["-pie", "-no-pie"])
+def stripped(request, build, tmp_path_factory):
+    """(trace, where each function begins in the file)"""
+    folder = tmp_path_factory.mktemp("stripped")
+    (folder / "bare.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-std=gnu17", "-O1", request.param, "-fpie" if request.param == "-pie" else "-fno-pie",
+                    folder / "bare.c", "-o", folder / "bare"], check=True)
+    starts = starts_of(folder / "bare")
+    subprocess.run([shutil.which("strip"), folder / "bare"], check=True)
+    trace = folder / "bare.hwt"
+    subprocess.run([build / "bin" / "heapwright", "record", "-q", "-o", trace, "--", folder / "bare"], check=True)
+    return trace, starts
+
+
+def document(hw, trace, *options):
+    done = hw("report", "--json", *options, trace)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_by_function(hw, stripped):
+    trace, starts = stripped
+    rows = {row.get("function_start"): row for row in document(hw, trace, "--by", "function")["by_function"]}
+    assert {name: (rows[starts[name]]["self"]["peak_bytes"], rows[starts[name]]["total"]["peak_bytes"])
+            for name in ("grab", "left", "right", "main")} == {
+                "grab": (4500, 4500), "left": (0, 4000), "right": (7, 507), "main": (0, 4507)}
+    assert all(rows[starts[name]]["function"] is None for name in ("grab", "left"))
+    text = hw("report", "--by", "function", trace).stdout
+    assert f"?? bare+0x{starts['grab']:x}  " in text and "(stripped)" in text
+
+
+def test_tree(hw, stripped):
+    trace, starts = stripped
+    nodes = document(hw, trace, "--tree")["tree"]["nodes"]
+    path = []
+    node = next(node for node in nodes if node.get("function_start") == starts["grab"] and node["total"]["peak_bytes"] == 4000)
+    while node is not None:
+        path.append(node.get("function_start"))
+        node = nodes[node["parent"]] if node["parent"] is not None else None
+    assert path[:3] == [starts["grab"], starts["left"], starts["main"]]
+
+
+def test_frames_of_a_stack_keep_their_calls(hw, stripped):
+    """Two calls out of one function are two places, with one beginning."""
+    trace, starts = stripped
+    frames = [frame for stack in document(hw, trace)["top"] for frame in stack["stack"]
+              if frame.get("function_start") == starts["left"]]
+    assert len({frame["address"] for frame in frames}) == 2
+
+
+def test_exports_have_functions(hw, stripped):
+    trace, starts = stripped
+    folded = hw("export", trace, "--format", "folded", "-o", "-").stdout
+    way = ";".join(f"?? bare+0x{starts[name]:x}" for name in ("main", "left", "grab"))
+    assert sorted(line.rpartition(" ")[2] for line in folded.splitlines() if line.rpartition(" ")[0].endswith(way)) == ["1000", "3000"]
+
+
+def test_a_recording_of_the_same_build_does_not_differ(hw, stripped):
+    trace, _starts = stripped
+    assert hw("diff", "--exit-code", "--by", "function", trace, trace).returncode == 0
