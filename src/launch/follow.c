@@ -29,7 +29,7 @@ struct followed {
 
 struct hwi_follow {
   int fd;
-  const struct hw_trace_header *header;
+  struct hw_trace_header header; /* as it was at first: what is needed of it never changes */
   bool failed;
   struct followed **streams; /* by number; NULL: not seen */
   size_t stream_count, stream_capacity;
@@ -71,10 +71,10 @@ struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *heade
   if (!follow)
     return NULL;
   follow->fd = fd;
-  follow->header = header;
+  follow->header = *header;
   follow->section_bytes = section_bytes;
   follow->source = (struct hwi_source){
-      .fd = fd, .header = header, .index = &follow->index, .definitions = {NULL, skip_node, take_record}};
+      .fd = fd, .header = &follow->header, .index = &follow->index, .definitions = {NULL, skip_node, take_record}};
   if (!hwi_counter_init(&follow->counter, header->origin == HW_ORIGIN_FORK)) {
     hwi_follow_destroy(follow);
     return NULL;
@@ -207,7 +207,7 @@ static bool read_on(struct hwi_follow *follow, struct followed *followed)
 {
   struct hw_chunk_header chunk;
   struct hwi_cursor *cursor = &followed->stream.cursor;
-  if (!hwi_index_read_chunk(follow->fd, follow->header, followed->off, &chunk) ||
+  if (!hwi_index_read_chunk(follow->fd, &follow->header, followed->off, &chunk) ||
       chunk.stream != followed->stream.number || chunk.sequence != followed->sequence ||
       chunk.valid_bytes < followed->read_bytes)
     return false;

@@ -24,7 +24,7 @@ struct hwi_seen_chunk {
 
 struct hwi_follow;
 
-/* NULL: no memory. `header` must outlive it. `section_bytes` of chunks make a section of the only stream. */
+/* NULL: no memory. `section_bytes` of chunks make a section of the only stream. */
 struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *header, uint32_t section_bytes);
 void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
 

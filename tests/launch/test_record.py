@@ -622,3 +622,12 @@ def test_space_is_given_back_while_it_runs(start, allocate):
         time.sleep(0.02)
     assert process.wait() == 0
     assert 0 < largest < 12000000 * 2 * 4
+
+
+def test_many_processes_at_once(record):
+    """Traces that come and go while others are followed: what is kept of one must not hang on where it lies."""
+    done = record(["sh", "-c", "for i in $(seq 40); do sh -c 'sleep 0.3; :' & done; wait"])
+    assert done.process.returncode == 0, done.process.stderr
+    report = done.report_with("--children")
+    assert sum("sleep 0.3; :" in process["command"] for process in report["processes"]) >= 40
+    assert report["lost_events"] == report["damaged_chunks"] == 0
