@@ -11,3 +11,16 @@ add_custom_command(OUTPUT ${HW_POOL_HEADER}
   COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/single_header.py ${HW_POOL_HEADER}
   DEPENDS ${CMAKE_SOURCE_DIR}/tools/single_header.py ${CMAKE_SOURCE_DIR}/include/heapwright/pool.h ${HW_POOL_SOURCES})
 add_custom_target(single-header DEPENDS ${HW_POOL_HEADER})
+
+# libheapwright-tlsf.so: the heap of a whole process on such a pool, to be preloaded. It needs libc alone: libgcc's unwinder, for
+# the stacks of its reports, is linked in.
+hw_sources(HW_PROCESS_SOURCES allocators/process/*.c)
+add_library(heapwright-tlsf SHARED
+  ${HW_PROCESS_SOURCES} ${HW_POOL_SOURCES} ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+target_link_libraries(heapwright-tlsf PRIVATE hw-flags hw-banned)
+target_compile_options(heapwright-tlsf PRIVATE
+  -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto -fexceptions -ftls-model=initial-exec
+  -fno-tree-slp-vectorize -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free)
+target_link_options(heapwright-tlsf PRIVATE
+  -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)

@@ -105,15 +105,16 @@ size_t hw_pool_usable_bytes(struct hw_pool *pool, void *block);
 bool hw_pool_owns(const struct hw_pool *pool, const void *address);
 
 struct hw_pool_stats {
-  size_t capacity_bytes;     /* of all regions, what blocks and their headers can take */
-  size_t used_bytes;         /* by blocks that are given out, headers and rounding included */
-  size_t peak_bytes;         /* the most that used_bytes ever was */
-  size_t free_bytes;         /* capacity_bytes less used_bytes */
-  size_t largest_free_bytes; /* a request of this many bytes is sure to be met; the largest of all such in most cases, and never
+  size_t capacity_bytes; /* of all regions, what blocks and their headers can take */
+  size_t used_bytes;     /* by blocks that are given out, headers and rounding included */
+  size_t peak_bytes;     /* the most that used_bytes ever was */
+  size_t free_bytes;     /* capacity_bytes less used_bytes */
+  size_t
+      largest_free_bytes; /* a request of this many bytes is sure to be met; the largest of all such in most cases, and never
                                 more than a 64th (32-bit: a 32nd) below it */
-  size_t block_count;        /* blocks that are given out */
-  size_t region_count;       /* joined neighbours are one */
-  size_t fault_count;        /* faults found so far */
+  size_t block_count;              /* blocks that are given out */
+  size_t region_count;             /* joined neighbours are one */
+  size_t fault_count;              /* faults found so far */
   unsigned fragmentation_permille; /* of the free bytes, how many are not in the largest free block */
 };
 

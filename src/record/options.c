@@ -7,33 +7,10 @@
 
 #include <string.h>
 
+#include "base/size_text.h"
 #include "platform/os.h"
 
 enum { DEFAULT_DEPTH = 1024, SMALLEST_DEPTH = 64, LARGEST_DEPTH = 65536, LARGEST_ENVIRONMENT = 4 << 20 };
-
-bool hwi_options_parse_size(const char *text, uint64_t *bytes)
-{
-  static const char units[] = "KMGT";
-  uint64_t value = 0;
-  const char *at = text;
-  for (; *at >= '0' && *at <= '9'; at++)
-    if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (unsigned)(*at - '0'), &value))
-      return false;
-  if (at == text)
-    return false;
-  const char *unit = *at == 'k' ? units : *at ? strchr(units, *at) : NULL;
-  if (unit) {
-    bool decimal = at[1] == 'B' && !at[2];
-    for (long power = unit - units + 1; power > 0; power--)
-      if (__builtin_mul_overflow(value, decimal ? 1000u : 1024u, &value))
-        return false;
-    at += at[1] == 'i' && at[2] == 'B' ? 3 : at[1] == 'B' ? 2 : 1;
-  } else if (*at == 'B') {
-    at++;
-  }
-  *bytes = value;
-  return !*at;
-}
 
 bool hwi_options_match(const char *pattern, const char *text)
 {
@@ -93,7 +70,7 @@ static bool parse_id(const char *text, uint8_t id[HW_ID_BYTES])
 static void take_depth(struct hwi_options *options, const char *value)
 {
   uint64_t depth;
-  if (hwi_options_parse_size(value, &depth) && depth > 0)
+  if (hwi_size_parse(value, &depth) && depth > 0)
     options->depth = depth < SMALLEST_DEPTH ? SMALLEST_DEPTH : depth > LARGEST_DEPTH ? LARGEST_DEPTH : (uint32_t)depth;
 }
 
@@ -148,7 +125,7 @@ static void take(void *context, const char *text)
   else if ((value = value_of(text, "HEAPWRIGHT_DEPTH")))
     take_depth(options, value);
   else if ((value = value_of(text, "HEAPWRIGHT_MAX_SIZE")))
-    (void)hwi_options_parse_size(value, &options->max_size);
+    (void)hwi_size_parse(value, &options->max_size);
   else if ((value = value_of(text, "XDG_STATE_HOME")) && value[0] == '/')
     copy_text(options->state_home, sizeof options->state_home, value);
   else if ((value = value_of(text, "HOME")) && value[0] == '/')

@@ -30,9 +30,6 @@ void hwi_options_read(struct hwi_options *options);
 /* Calls `each` with every NAME=VALUE of that environment that bears on memory. */
 void hwi_options_each_relevant(void (*each)(void *context, const char *text), void *context);
 
-/* A size as coreutils reads it: "64M" is 64 MiB, "64MB" 64 * 10^6, "64" bytes. False: it is none. */
-bool hwi_options_parse_size(const char *text, uint64_t *bytes);
-
 /* Does `text` match the shell pattern, of which only * and ? are special? */
 bool hwi_options_match(const char *pattern, const char *text);
 

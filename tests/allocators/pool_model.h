@@ -28,12 +28,12 @@ struct model {
   unsigned char next_pattern;
 };
 
-#define MODEL_EXPECT(condition)                                                                      \
-  do {                                                                                               \
-    if (!(condition)) {                                                                              \
-      fprintf(stderr, "pool_model.h:%d: not true after a step: %s\n", __LINE__, #condition);         \
-      abort();                                                                                       \
-    }                                                                                                \
+#define MODEL_EXPECT(condition)                                                              \
+  do {                                                                                       \
+    if (!(condition)) {                                                                      \
+      fprintf(stderr, "pool_model.h:%d: not true after a step: %s\n", __LINE__, #condition); \
+      abort();                                                                               \
+    }                                                                                        \
   } while (0)
 
 static inline size_t model_filled(size_t bytes)

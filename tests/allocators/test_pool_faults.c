@@ -107,7 +107,7 @@ static void wild_pointers(void **state)
   expect_fault((void *)(UINTPTR_MAX - 15), HW_POOL_FOREIGN);
   expect_fault((void *)0x7ffffffffff0, HW_POOL_FOREIGN);
   expect_fault(memory + MEMORY_BYTES, HW_POOL_FOREIGN); /* the fence */
-  expect_fault(memory, HW_POOL_FOREIGN);                 /* the pool itself */
+  expect_fault(memory, HW_POOL_FOREIGN);                /* the pool itself */
   for (int off = 1; off < 16; off++)
     expect_fault(block + off, HW_POOL_FOREIGN);
   assert_int_equal(hw_pool_free(pool, NULL), HW_POOL_OK);
@@ -259,7 +259,8 @@ static void every_fault_has_words(void **state)
   (void)state;
   for (int fault = HW_POOL_OK; fault <= HW_POOL_MISCOUNTED; fault++)
     for (int other = fault + 1; other <= HW_POOL_MISCOUNTED + 1; other++)
-      assert_string_not_equal(hw_pool_fault_text((enum hw_pool_fault)fault), hw_pool_fault_text((enum hw_pool_fault)other));
+      assert_string_not_equal(hw_pool_fault_text((enum hw_pool_fault)fault),
+                              hw_pool_fault_text((enum hw_pool_fault)other));
 }
 
 /* Always at the same address: what damage goes unseen, one in 65,536, hangs on it. */

@@ -8,10 +8,12 @@
 
 #include <cmocka.h>
 
+#include "base/size_text.h"
+
 static uint64_t size_of(const char *text)
 {
   uint64_t bytes = 0;
-  return hwi_options_parse_size(text, &bytes) ? bytes : UINT64_MAX;
+  return hwi_size_parse(text, &bytes) ? bytes : UINT64_MAX;
 }
 
 static void test_sizes(void **state)

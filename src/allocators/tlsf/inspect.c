@@ -42,7 +42,9 @@ void hw_pool_get_stats(const struct hw_pool *pool, struct hw_pool_stats *stats)
   for (const struct region *region = pool->regions; region; region = region->next)
     stats->region_count++;
   size_t unit = free_bytes / 1000; /* first divided, so that it cannot overflow */
-  size_t permille = unit ? (free_bytes - largest_bytes) / unit : free_bytes ? (free_bytes - largest_bytes) * 1000 / free_bytes : 0;
+  size_t permille = unit         ? (free_bytes - largest_bytes) / unit
+                    : free_bytes ? (free_bytes - largest_bytes) * 1000 / free_bytes
+                                 : 0;
   stats->fragmentation_permille = permille < 1000 ? (unsigned)permille : 1000;
 }
 

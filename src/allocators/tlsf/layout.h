@@ -84,7 +84,7 @@ struct hw_pool {
   struct region *regions; /* the first is the one behind the pool's tables */
   hw_pool_fault_fn *on_fault;
   void *fault_context;
-  size_t rows_filled;       /* bit n: row n has a bin that is not empty */
+  size_t rows_filled;      /* bit n: row n has a bin that is not empty */
   size_t filled[ROWS_MAX]; /* of each row; bit n: bin n is not empty */
 };
 

@@ -94,7 +94,8 @@ static __attribute__((noinline, cold)) enum hw_pool_fault used_block_fault(const
 HWI_HOT struct block *used_block(const struct hw_pool *pool, const void *payload)
 {
   struct block *block = block_of_payload(payload);
-  const void *unit_of_head = block_at(block, (size_t)WORD - ALIGN); /* not the pool's first, before which there may be nothing */
+  const void *unit_of_head =
+      block_at(block, (size_t)WORD - ALIGN); /* not the pool's first, before which there may be nothing */
   if (UNLIKELY(!pool_has_near(pool, unit_of_head, ALIGN_LOG2)) &&
       ((uintptr_t)payload % ALIGN != 0 || !pool_region(pool, block)))
     return NULL;
@@ -188,7 +189,8 @@ void *hw_pool_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
   size_t size = block_size_for(bytes);
   struct block *block = bin_find(pool, size); /* it may happen to be aligned, or to have room to spare */
   if (block && aligned_off(block, align) > block_size(block) - size) {
-    size_t at_most = size + ALIGN; /* in front, less than `align`, or ALIGN more where that is too little for a free block */
+    size_t at_most =
+        size + ALIGN; /* in front, less than `align`, or ALIGN more where that is too little for a free block */
     bool is_possible = align <= pool->largest_request && at_most <= pool->largest_request - align;
     block = is_possible ? bin_find(pool, at_most + align) : NULL;
   }

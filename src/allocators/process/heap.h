@@ -1,0 +1,75 @@
+/* heap.h - the heap of a process: one pool, its lock, and how it grows
+ *
+ * The pool's memory is mapped, touched and, where that is allowed, locked before the first block is given out, so that nothing
+ * after that asks the kernel for anything. Growth maps and touches outside of the pool's lock: the threads whose requests can be
+ * met are not kept waiting, and those whose cannot wait for the one that grows.
+ */
+#ifndef HWI_ALLOCATORS_PROCESS_HEAP_H
+#define HWI_ALLOCATORS_PROCESS_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "allocators/process/lock.h"
+#include "allocators/process/settings.h"
+#include "heapwright/pool.h"
+
+struct hwi_heap {
+  struct hw_pool *pool;
+  struct hwi_lock lock;        /* of the pool */
+  bool has_distant;            /* some region is not in [start, linked_end) */
+  uintptr_t start, linked_end; /* what of the main mapping belongs to the pool */
+};
+
+extern struct hwi_heap hwi_heap __attribute__((visibility("hidden")));
+
+/* Before all others. `settings` are kept. */
+void hwi_heap_begin(const struct hwi_settings *settings);
+
+/* What to do when the pool has no block: grows it, or does as the policy says. NULL: no memory. */
+void *hwi_heap_alloc_otherwise(size_t bytes, size_t align);
+
+/* Reports a fault of the address, and does as HEAPWRIGHT_CHECK says. */
+void hwi_heap_report(enum hw_pool_fault fault, void *address);
+
+bool hwi_heap_owns_distant(const void *address);
+
+void hwi_heap_before_fork(void);
+void hwi_heap_after_fork(bool is_child);
+
+/* The figures of HEAPWRIGHT_POOL_STATS. */
+void hwi_heap_say_stats(void);
+
+static inline void *hwi_heap_from_pool(size_t bytes, size_t align)
+{
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  void *block =
+      align <= HW_POOL_ALIGN ? hw_pool_alloc(hwi_heap.pool, bytes) : hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  return block;
+}
+
+static inline void *hwi_heap_alloc(size_t bytes, size_t align)
+{
+  void *block = hwi_heap_from_pool(bytes, align);
+  return __builtin_expect(block != NULL, 1) ? block : hwi_heap_alloc_otherwise(bytes, align);
+}
+
+static inline void hwi_heap_free(void *block)
+{
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hw_pool_fault fault = hw_pool_free(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  if (__builtin_expect(fault != HW_POOL_OK, 0))
+    hwi_heap_report(fault, block);
+}
+
+/* Any address, at any time. */
+static inline bool hwi_heap_owns(const void *address)
+{
+  uintptr_t start = __atomic_load_n(&hwi_heap.start, __ATOMIC_RELAXED);
+  uintptr_t end = __atomic_load_n(&hwi_heap.linked_end, __ATOMIC_RELAXED);
+  return __builtin_expect((uintptr_t)address - start < end - start, 1) || hwi_heap_owns_distant(address);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* lock.h - a lock with priority inheritance: who holds it runs at the priority of the most urgent thread that waits
+ *
+ * The word is 0, or the tid of the holder, with the kernel's mark if others wait. Taking a free lock and giving it back when nobody
+ * waits is one atomic instruction each, without a system call; while a process has one thread, not even that.
+ *
+ * A thread that ends while it holds the lock cannot have left by itself: nothing inside the lock can throw, be cancelled or run a
+ * signal's handler that leaves by longjmp without breaking malloc's own rules. Where it happens all the same, or where a signal's
+ * handler allocates while its own thread holds the lock, waiting would never end: the process is ended with a report instead.
+ */
+#ifndef HWI_ALLOCATORS_PROCESS_LOCK_H
+#define HWI_ALLOCATORS_PROCESS_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/os_inline.h"
+
+struct hwi_lock {
+  uint32_t word;
+};
+
+/* The calling thread's tid; 0: not asked for yet. */
+extern __thread uint32_t hwi_lock_tid __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+void hwi_lock_wait(struct hwi_lock *lock);
+void hwi_lock_hand_on(struct hwi_lock *lock);
+
+/* Takes the lock whether there are other threads or not. */
+static inline void hwi_lock_take_always(struct hwi_lock *lock)
+{
+  uint32_t free = 0, tid = hwi_lock_tid;
+  if (__builtin_expect(!tid, 0) ||
+      __builtin_expect(!__atomic_compare_exchange_n(&lock->word, &free, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
+                       0))
+    hwi_lock_wait(lock);
+}
+
+static inline void hwi_lock_give(struct hwi_lock *lock)
+{
+  uint32_t mine = hwi_lock_tid;
+  if (__builtin_expect(!__atomic_compare_exchange_n(&lock->word, &mine, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED),
+                       0))
+    hwi_lock_hand_on(lock);
+}
+
+/* Takes the lock if there are other threads, which is what is returned, for hwi_lock_leave. */
+static inline bool hwi_lock_enter(struct hwi_lock *lock)
+{
+  if (hwi_os_is_single_threaded())
+    return false;
+  hwi_lock_take_always(lock);
+  return true;
+}
+
+static inline void hwi_lock_leave(struct hwi_lock *lock, bool is_taken)
+{
+  if (is_taken)
+    hwi_lock_give(lock);
+}
+
+/* In the child of a fork, whose one thread has a tid of its own: nobody holds the lock. */
+static inline void hwi_lock_reset(struct hwi_lock *lock)
+{
+  hwi_lock_tid = 0;
+  lock->word = 0;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* settings.c - what the environment asks of the heap of a process */
+#include "allocators/process/settings.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "allocators/process/say.h"
+#include "base/size_text.h"
+
+enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_POOL_BYTES = 64 << 10, LEAST_GROWTH_BYTES = 64 };
+
+/* No address space has room for more. */
+static const uint64_t MOST_BYTES = (uint64_t)1 << 46;
+
+typedef const char *value_fn(const char *name);
+
+/* The value of the first of the two names that has one; *name becomes that one. */
+static const char *value_of_either(value_fn *value_of, const char **name, const char *alias)
+{
+  const char *value = value_of(*name);
+  if (value)
+    return value;
+  *name = alias;
+  return value_of(alias);
+}
+
+static void say_bad(const char *name, const char *value, const char *what, size_t default_bytes)
+{
+  struct hwi_line line;
+  hwi_line_begin(&line);
+  hwi_line_text(&line, name);
+  hwi_line_text(&line, "=");
+  hwi_line_text(&line, value);
+  hwi_line_text(&line, what);
+  if (default_bytes) {
+    hwi_line_text(&line, "; ");
+    hwi_line_number(&line, default_bytes);
+    hwi_line_text(&line, " bytes it is");
+  }
+  hwi_line_print(&line);
+}
+
+static size_t read_size(value_fn *value_of, const char *name, const char *alias, size_t least)
+{
+  const char *value = value_of_either(value_of, &name, alias);
+  uint64_t bytes;
+  if (!value)
+    return DEFAULT_BYTES;
+  if (!hwi_size_parse(value, &bytes))
+    say_bad(name, value, " is no size (try 64M or 100MB)", DEFAULT_BYTES);
+  else if (bytes < least)
+    say_bad(name, value, " is too small", DEFAULT_BYTES);
+  else if (bytes > MOST_BYTES)
+    say_bad(name, value, " is too large", DEFAULT_BYTES);
+  else
+    return (size_t)bytes;
+  return DEFAULT_BYTES;
+}
+
+/* Whether the flag is 1, or 0; not given, or neither: `otherwise`. */
+static int read_flag(value_fn *value_of, const char *name, int otherwise)
+{
+  const char *value = value_of(name);
+  if (!value || !*value)
+    return otherwise;
+  if ((*value == '0' || *value == '1') && !value[1])
+    return *value - '0';
+  say_bad(name, value, " is neither 0 nor 1", 0);
+  return otherwise;
+}
+
+static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
+{
+  const char *value = value_of(name);
+  if (!value || !strcmp(value, "grow"))
+    return HWI_EXHAUSTED_GROW;
+  if (!strcmp(value, "fail"))
+    return HWI_EXHAUSTED_FAIL;
+  if (!strcmp(value, "abort"))
+    return HWI_EXHAUSTED_ABORT;
+  say_bad(name, value, " is none of grow, fail and abort; it is grow", 0);
+  return HWI_EXHAUSTED_GROW;
+}
+
+void hwi_settings_read(struct hwi_settings *settings, value_fn *value_of)
+{
+  settings->pool_bytes = read_size(value_of, "HEAPWRIGHT_POOL_SIZE", "INITIAL_MEMPOOL_SIZE", LEAST_POOL_BYTES);
+  settings->growth_bytes = read_size(value_of, "HEAPWRIGHT_POOL_GROWTH", "ADDITIONAL_MEMPOOL_SIZE", LEAST_GROWTH_BYTES);
+  settings->exhausted = read_policy(value_of, "HEAPWRIGHT_POOL_POLICY");
+  settings->locking = (enum hwi_locking)read_flag(value_of, "HEAPWRIGHT_POOL_LOCK", HWI_LOCKING_TRY);
+  settings->huge_pages = read_flag(value_of, "HEAPWRIGHT_POOL_HUGE_PAGES", false);
+  settings->stats = read_flag(value_of, "HEAPWRIGHT_POOL_STATS", false);
+  settings->abort_on_fault = read_flag(value_of, "HEAPWRIGHT_CHECK", false);
+}

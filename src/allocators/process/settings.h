@@ -1,0 +1,24 @@
+/* settings.h - what the environment asks of the heap of a process */
+#ifndef HWI_ALLOCATORS_PROCESS_SETTINGS_H
+#define HWI_ALLOCATORS_PROCESS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum hwi_exhausted { HWI_EXHAUSTED_GROW, HWI_EXHAUSTED_FAIL, HWI_EXHAUSTED_ABORT };
+enum hwi_locking { HWI_LOCKING_OFF = 0, HWI_LOCKING_ON = 1, HWI_LOCKING_TRY };
+
+struct hwi_settings {
+  size_t pool_bytes;            /* HEAPWRIGHT_POOL_SIZE, INITIAL_MEMPOOL_SIZE */
+  size_t growth_bytes;          /* HEAPWRIGHT_POOL_GROWTH, ADDITIONAL_MEMPOOL_SIZE */
+  enum hwi_exhausted exhausted; /* HEAPWRIGHT_POOL_POLICY: grow, fail, abort */
+  enum hwi_locking locking;     /* HEAPWRIGHT_POOL_LOCK: 1 (failure is said), 0; without it, tried */
+  bool huge_pages;              /* HEAPWRIGHT_POOL_HUGE_PAGES */
+  bool stats;                   /* HEAPWRIGHT_POOL_STATS: figures on stderr at exit */
+  bool abort_on_fault;          /* HEAPWRIGHT_CHECK */
+};
+
+/* Reads them by `value_of` (NULL: not given). A value that makes no sense is reported on stderr, and the default taken. */
+void hwi_settings_read(struct hwi_settings *settings, const char *(*value_of)(const char *name));
+
+#endif

@@ -1,0 +1,58 @@
+/* tlsf.c - libheapwright-tlsf.so: malloc for a whole process from a real-time pool */
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "allocators/process/heap.h"
+#include "heapwright/allocator.h"
+
+static void tlsf_init(void)
+{
+  struct hwi_settings settings;
+  hwi_settings_read(&settings, hw_allocator_getenv);
+  hwi_heap_begin(&settings);
+}
+
+static size_t tlsf_usable_size(void *block)
+{
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  size_t bytes = hw_pool_usable_bytes(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  return bytes;
+}
+
+static void *tlsf_realloc(void *block, size_t bytes)
+{
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  bool is_resized = hw_pool_resize(hwi_heap.pool, block, bytes);
+  size_t usable = is_resized ? 0 : hw_pool_usable_bytes(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  if (is_resized)
+    return block;
+  void *moved = usable ? hwi_heap_alloc(bytes, HW_POOL_ALIGN) : NULL;
+  if (moved)
+    memcpy(moved, block, usable < bytes ? usable : bytes);
+  if (moved || !usable) /* what is no block is reported by the attempt to free it */
+    hwi_heap_free(block);
+  return moved;
+}
+
+static void tlsf_stats(struct hw_allocator_stats *stats)
+{
+  struct hw_pool_stats pool;
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  hw_pool_get_stats(hwi_heap.pool, &pool);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  stats->used_bytes = pool.used_bytes;
+  stats->system_bytes = stats->system_peak_bytes = pool.capacity_bytes;
+}
+
+static __attribute__((destructor)) void tlsf_ends(void)
+{
+  hwi_heap_say_stats();
+}
+
+HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = hwi_heap_free, .usable_size = tlsf_usable_size,
+                     .realloc = tlsf_realloc, .owns = hwi_heap_owns, .init = tlsf_init,
+                     .before_fork = hwi_heap_before_fork, .after_fork = hwi_heap_after_fork, .stats = tlsf_stats,
+                     .keeps_errno = true);

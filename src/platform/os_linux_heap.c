@@ -1,0 +1,150 @@
+/* os_linux_heap.c - the heap of a process on Linux: memory that can grow where it stands, a lock with priority inheritance */
+#define _GNU_SOURCE
+#include "platform/os_heap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unwind.h>
+
+#include "platform/arch.h"
+#include "platform/os.h"
+
+#define CALL(number, a, b, c, d, e, f) \
+  hwi_arch_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+enum { STDERR = 2, LEAST_KEPT_DESCRIPTOR = 700, HUGE_PAGE_BYTES = 2 << 20 };
+
+/* The address space between the program and the libraries is nearly all free; the kernel fills it downward from these. This far
+ * below them a mapping can grow upward. */
+static const uintptr_t ROOM_BYTES = (uintptr_t)1 << 43;
+
+static bool is_error(long result)
+{
+  return (unsigned long)result > -4096UL;
+}
+
+static long map(const void *start, size_t bytes, int flags)
+{
+  return CALL(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+int hwi_os_map_with_room(size_t bytes, void **start)
+{
+  uintptr_t here = (uintptr_t)&hwi_os_map_with_room;
+  uintptr_t wanted = here > 2 * ROOM_BYTES ? (here - ROOM_BYTES) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1) : 0;
+  long at = map((const void *)wanted, bytes, 0);
+  if (is_error(at))
+    return (int)at;
+  *start = (void *)at;
+  return 0;
+}
+
+int hwi_os_map_at(void *start, size_t bytes)
+{
+  long at = map(start, bytes, MAP_FIXED_NOREPLACE);
+  if (is_error(at) || (void *)at == start)
+    return is_error(at) ? (int)at : 0;
+  hwi_os_unmap((void *)at, bytes); /* before Linux 4.17 the flag says nothing */
+  return -EEXIST;
+}
+
+int hwi_os_use_huge_pages(void *start, size_t bytes)
+{
+  return (int)CALL(SYS_madvise, start, bytes, MADV_HUGEPAGE, 0, 0, 0);
+}
+
+int hwi_os_lock_memory(void *start, size_t bytes)
+{
+  return (int)CALL(SYS_mlock, start, bytes, 0, 0, 0, 0);
+}
+
+uint64_t hwi_os_available_bytes(void)
+{
+  static const char name[] = "MemAvailable:";
+  char text[1024];
+  long n = hwi_os_read_file("/proc/meminfo", text, sizeof text - 1);
+  if (n <= 0)
+    return UINT64_MAX;
+  text[n] = 0;
+  const char *at = strstr(text, name);
+  if (!at)
+    return UINT64_MAX;
+  for (at += sizeof name - 1; *at == ' ';)
+    at++;
+  uint64_t kib = 0;
+  for (; *at >= '0' && *at <= '9'; at++)
+    kib = kib * 10 + (uint64_t)(*at - '0');
+  return kib * 1024;
+}
+
+int hwi_os_wait_for_lock(uint32_t *word)
+{
+  long result;
+  do
+    result = CALL(SYS_futex, word, FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0);
+  while (result == -EAGAIN || result == -EINTR);
+  return (int)result;
+}
+
+int hwi_os_hand_lock_on(uint32_t *word)
+{
+  return (int)CALL(SYS_futex, word, FUTEX_UNLOCK_PI_PRIVATE, 0, 0, 0, 0);
+}
+
+static int error_output = STDERR;
+
+void hwi_os_keep_error_output(void)
+{
+  long kept = CALL(SYS_fcntl, STDERR, F_DUPFD_CLOEXEC, LEAST_KEPT_DESCRIPTOR, 0, 0, 0);
+  if (!is_error(kept))
+    error_output = (int)kept;
+}
+
+void hwi_os_print_error(const char *text, size_t bytes)
+{
+  while (bytes) {
+    long written = CALL(SYS_write, error_output, text, bytes, 0, 0, 0);
+    if (written <= 0 && written != -EINTR)
+      return;
+    text += written > 0 ? written : 0;
+    bytes -= written > 0 ? (size_t)written : 0;
+  }
+}
+
+const char *hwi_os_function_name(uintptr_t address, uintptr_t *start)
+{
+  Dl_info info;
+  if (!dladdr((void *)address, &info) || !info.dli_sname)
+    return NULL;
+  *start = (uintptr_t)info.dli_saddr;
+  return info.dli_sname;
+}
+
+struct frames {
+  bool (*each)(void *context, uintptr_t pc);
+  void *context;
+};
+
+static _Unwind_Reason_Code see_frame(struct _Unwind_Context *frame, void *context)
+{
+  struct frames *frames = context;
+  uintptr_t pc = (uintptr_t)_Unwind_GetIP(frame);
+  return pc && frames->each(frames->context, pc) ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+void hwi_os_each_frame(bool (*each)(void *context, uintptr_t pc), void *context)
+{
+  struct frames frames = {each, context};
+  _Unwind_Backtrace(see_frame, &frames);
+}
+
+void hwi_os_abort(void)
+{
+  abort();
+}

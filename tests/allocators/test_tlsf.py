@@ -1,0 +1,220 @@
+"""libheapwright-tlsf.so: malloc's contract, growth as heaphook's users know it, no system call and no fault in steady state, forks,
+faults and bad settings."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from allocators_library import PROGRAMS, ROOT, run
+
+LIBRARY = ROOT / "build/lib/libheapwright-tlsf.so" if "HW_BUILD" not in os.environ else f"{os.environ['HW_BUILD']}/lib/libheapwright-tlsf.so"
+RECORD_PROGRAMS = ROOT / "tests/record/programs"
+GROWN = re.compile(r"pool exhausted: (\d+) bytes additionally mmaped")
+
+
+@pytest.fixture(scope="session")
+def user(programs):
+    """user(*arguments, **environment): the finished process of tlsf_user.c on the pool."""
+    program = programs(PROGRAMS / "tlsf_user.c", "-pthread")
+
+    def start(*arguments, before=(), **environment):
+        env = {**os.environ, "LD_PRELOAD": str(LIBRARY), **environment}
+        return subprocess.run([*before, program, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=120,
+                              check=False)
+
+    return start
+
+
+def expect_done(process):
+    assert (process.returncode, process.stdout, process.stderr) == (0, "done\n", "")
+
+
+# --- the contract ---
+
+def test_c_contract(programs):
+    contract = programs(RECORD_PROGRAMS / "contract.c")
+    assert run([contract], LIBRARY) == run([contract])
+
+
+def test_cxx_contract(programs):
+    """But for the handler that frees a reserve: what the pool has is not given back to the system, and serves at once."""
+    contract = programs(RECORD_PROGRAMS / "contract_cxx.cc", "-faligned-new")
+    ours, plain = (run([contract], *library).splitlines() for library in ((LIBRARY,), ()))
+    assert len(ours) == len(plain)
+    assert all("reserve" in line for line, other in zip(plain, ours) if line != other)
+
+
+@pytest.mark.parametrize("what", ["churn", "threads", "fork"])
+def test_use(user, what):
+    expect_done(user(what))
+
+
+def test_it_needs_libc_alone():
+    dynamic = subprocess.run(["objdump", "-p", LIBRARY], capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"NEEDED\s+(\S+)", dynamic) == ["libc.so.6"]
+
+
+@pytest.mark.parametrize("command", [
+    ["bash", "-c", "for i in $(seq 300); do x=$x$i; done; echo ${#x}"],
+    ["/usr/bin/python3", "-c", "import json, threading; print(len(json.dumps(list(range(50000)))))"],
+    ["perl", "-e", "my %h; $h{$_ % 1000} .= $_ for 1..100000; print length(join '', values %h), \"\\n\""],
+    ["git", "log", "-n", "3", "--oneline"],
+    ["ls", "-lR", "/usr/share/doc/git"],
+], ids=lambda command: command[0].rsplit("/", 1)[-1])
+def test_programs(command):
+    if not shutil.which(command[0]):
+        pytest.skip(f"no {command[0]}")
+    plain, pooled = (subprocess.run(command, env={**os.environ, **env}, capture_output=True, cwd=ROOT, timeout=120, check=False)
+                     for env in ({}, {"LD_PRELOAD": str(LIBRARY)}))
+    assert (pooled.returncode, pooled.stdout, pooled.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+
+
+# --- growth ---
+
+def growths(process):
+    """Up to the answer: what follows is the program's own, which finds the pool full."""
+    return [int(number) for number in GROWN.findall(process.stderr.partition("malloc(")[0])]
+
+
+@pytest.mark.parametrize("names", [("HEAPWRIGHT_POOL_SIZE", "HEAPWRIGHT_POOL_GROWTH"),
+                                   ("INITIAL_MEMPOOL_SIZE", "ADDITIONAL_MEMPOOL_SIZE")])
+def test_growth_doubles_until_it_fits(user, names):
+    process = user("exhaust", 1000, **dict(zip(names, ("1000000", "100"))))
+    assert growths(process) == [100, 200, 400, 800]
+    assert "malloc(1000): a block, errno 0" in process.stderr
+
+
+def test_one_growth_is_enough(user):
+    process = user("exhaust", 1000, HEAPWRIGHT_POOL_SIZE="1MiB", HEAPWRIGHT_POOL_GROWTH="64K")
+    assert growths(process) == [64 << 10]
+
+
+def test_growth_is_joined(user):
+    """Larger than any one piece but the last, which comes behind the others."""
+    process = user("exhaust", 10_000_000, HEAPWRIGHT_POOL_SIZE="1M", HEAPWRIGHT_POOL_GROWTH="1MB")
+    assert growths(process) == [1_000_000, 2_000_000, 4_000_000, 8_000_000]
+
+
+def test_growth_elsewhere(user):
+    """Where something lies behind the pool: the pieces adjoin one another, and blocks of both regions are freed."""
+    process = user("exhaust-apart", 1000, HEAPWRIGHT_POOL_SIZE="1M", HEAPWRIGHT_POOL_GROWTH="100")
+    assert growths(process) == [100, 200, 400, 800]
+    assert process.stdout == "done\n" and "block 0x" not in process.stderr
+
+
+@pytest.mark.parametrize("what", ["threads", "fork"])
+def test_growth_while_others_allocate(user, what):
+    process = user(what, HEAPWRIGHT_POOL_SIZE="64K", HEAPWRIGHT_POOL_GROWTH="64K")
+    assert process.stdout == "done\n" and growths(process)
+    assert set(re.sub(r"\d+", "N", process.stderr).splitlines()) == {
+        "heapwright: TLSF memory pool exhausted: N bytes additionally mmaped."}
+
+
+def test_policy_fail(user):
+    process = user("exhaust", 1000, HEAPWRIGHT_POOL_SIZE="1M", HEAPWRIGHT_POOL_POLICY="fail")
+    assert process.stderr == "malloc(1000): NULL, errno 12\n" and process.returncode == 0
+
+
+def test_policy_abort(user):
+    process = user("exhaust", 1000, HEAPWRIGHT_POOL_SIZE="1M", HEAPWRIGHT_POOL_POLICY="abort")
+    assert process.returncode == -signal.SIGABRT
+    assert "no room for 1000 bytes" in process.stderr and "malloc(1000)" not in process.stderr
+    assert re.search(r"\n.*#0 0x[0-9a-f]+ .*/tlsf_user\+0x", process.stderr)
+
+
+@pytest.mark.parametrize("bytes_asked", [1 << 45, 1 << 62])
+def test_growth_refused(user, bytes_asked):
+    process = user("exhaust", bytes_asked, HEAPWRIGHT_POOL_SIZE="1M")
+    assert f"malloc({bytes_asked}): NULL, errno 12" in process.stderr
+    assert not growths(process)
+
+
+def test_no_room_for_the_pool(user):
+    """Said, and the program goes on with what growth can get."""
+    process = user("churn", before=["prlimit", "--as=200000000"], HEAPWRIGHT_POOL_SIZE="1G", HEAPWRIGHT_POOL_GROWTH="8M")
+    assert "cannot map 1073741824 bytes" in process.stderr
+    assert process.stdout == "done\n"
+
+
+# --- in steady state ---
+
+@pytest.mark.parametrize("what", ["steady", "steady-threads"])
+def test_no_fault(user, what):
+    process = user(what)
+    assert process.stdout == "faults in fresh memory: few\nfaults in a window: 0\ndone\n"
+
+
+def test_no_system_call(user, tmp_path):
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    log = tmp_path / "strace"
+    process = user("steady", before=["strace", "-f", "-o", log])
+    assert process.returncode == 0
+    calls = [line.split(None, 1)[1] for line in log.read_text().splitlines()]
+    begin = next(i for i, call in enumerate(calls) if '"begin"' in call)
+    assert '"end"' in calls[begin + 1]
+
+
+# --- faults ---
+
+@pytest.mark.parametrize("what, text", [
+    ("double-free", "the block is free already"),
+    ("interior", "no block begins there"),
+    ("overrun", "wrote past the end"),
+    ("realloc", "the block is free already"),
+])
+def test_faults(user, what, text):
+    process = user("wrong", what)
+    assert (process.returncode, process.stdout) == (0, "done\n")
+    assert re.match(rf"heapwright: block 0x[0-9a-f]+: .*{text}.*; it stays as it is\n", process.stderr)
+    assert re.search(r"\n.*#0 0x[0-9a-f]+ .*/tlsf_user\+0x", process.stderr)
+    checked = user("wrong", what, HEAPWRIGHT_CHECK="1")
+    assert checked.returncode == -signal.SIGABRT and text in checked.stderr
+
+
+def test_malloc_in_a_handler_is_reported(user):
+    process = user("interrupt")
+    assert process.returncode == -signal.SIGABRT
+    assert "a signal's handler" in process.stderr
+
+
+# --- settings ---
+
+@pytest.mark.parametrize("name, value", [
+    ("HEAPWRIGHT_POOL_SIZE", "0"), ("HEAPWRIGHT_POOL_SIZE", "lots"), ("HEAPWRIGHT_POOL_SIZE", "-1"),
+    ("HEAPWRIGHT_POOL_SIZE", "99999999T"), ("HEAPWRIGHT_POOL_SIZE", "9000T"), ("INITIAL_MEMPOOL_SIZE", ""),
+    ("HEAPWRIGHT_POOL_GROWTH", "0"), ("ADDITIONAL_MEMPOOL_SIZE", "1x"), ("HEAPWRIGHT_POOL_POLICY", "shrink"),
+    ("HEAPWRIGHT_POOL_LOCK", "yes"), ("HEAPWRIGHT_CHECK", "2")])
+def test_bad_values_are_said(user, name, value):
+    process = user("churn", **{name: value})
+    assert process.stdout == "done\n"
+    assert process.stderr.startswith(f"heapwright: {name}={value} ") and process.stderr.count("\n") == 1
+
+
+def test_ours_goes_before_the_alias(user):
+    process = user("churn", HEAPWRIGHT_POOL_SIZE="50MB", INITIAL_MEMPOOL_SIZE="1M", HEAPWRIGHT_POOL_STATS="1")
+    assert re.search(r" of 49[0-9]{6}; grown 0 times by 0", process.stderr)
+
+
+def test_locking_beyond_the_limit_is_said(user):
+    unprivileged = ["setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock", "prlimit", "--memlock=65536"]
+    if os.geteuid():
+        unprivileged = unprivileged[3:]
+    expect_done(user("churn", before=unprivileged))
+    process = user("churn", before=unprivileged, HEAPWRIGHT_POOL_LOCK="1")
+    assert process.stdout == "done\n" and "cannot lock 100003840 bytes" in process.stderr
+
+
+def test_stats_come_after_a_program_closed_stderr(user):
+    process = subprocess.run(["ls", "/"], env={**os.environ, "LD_PRELOAD": str(LIBRARY), "HEAPWRIGHT_POOL_STATS": "1"},
+                             capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"heapwright: pool: used \d+ bytes, peak \d+, of \d+; grown 0 times by 0; fragmentation \d+\.\d %; "
+                        r"largest free block \d+\n", process.stderr)
+
+
+def test_huge_pages(user):
+    expect_done(user("churn", HEAPWRIGHT_POOL_HUGE_PAGES="1"))
