@@ -187,6 +187,32 @@ bool hwi_process_each_file(uint32_t pid, bool (*each)(void *context, const char 
   return true;
 }
 
+void hwi_process_each_library(uint32_t pid, bool (*each)(void *context, uint64_t start, const char *path),
+                              void *context)
+{
+  char line[LINE_BYTES], path[LINE_BYTES] = "";
+  struct mapping mapping;
+  uint64_t start = 0;
+  FILE *file = open_maps(pid, "maps");
+  if (!file)
+    return;
+  bool is_done = false, is_told = false;
+  while (!is_done && fgets(line, sizeof line, file)) {
+    if (!parse_mapping(line, &mapping))
+      continue;
+    if (strcmp(mapping.name, path) != 0) { /* another file begins */
+      memcpy(path, mapping.name, strlen(mapping.name) + 1);
+      start = mapping.start;
+      is_told = false;
+    }
+    if (is_told || *path != '/' || mapping.rights[2] != 'x')
+      continue;
+    is_told = true;
+    is_done = each(context, start, path);
+  }
+  fclose(file);
+}
+
 /* --- memory --- */
 
 bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *peak_bytes)

@@ -44,4 +44,8 @@ bool hwi_process_each_file(uint32_t pid, bool (*each)(void *context, const char 
 /* The children of a process. How many, at most `max`. */
 size_t hwi_process_children(uint32_t pid, uint32_t *children, size_t max);
 
+/* Calls `each` with where every mapped file with code begins, and its path, until that returns true. */
+void hwi_process_each_library(uint32_t pid, bool (*each)(void *context, uint64_t start, const char *path),
+                              void *context);
+
 #endif

@@ -33,6 +33,7 @@ static void close_trace(struct hwi_watched *trace)
 {
   hwi_drain_close(&trace->drain);
   hwi_threads_release(&trace->threads);
+  hwi_files_release(&trace->files);
 }
 
 void hwi_watch_release(struct hwi_watch *watch)
@@ -228,6 +229,7 @@ bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
     if (!trace->is_over) {
       hwi_rss_sample(&trace->rss, &trace->drain, now);
       hwi_threads_look(&trace->threads, &trace->drain, now);
+      hwi_files_look(&trace->files, &trace->drain, now);
     }
     if (now >= trace->next_anchor_ns && !trace->is_over) {
       put_anchor(trace);
@@ -254,8 +256,10 @@ void hwi_watch_glance(struct hwi_watch *watch)
 {
   uint64_t now = hwi_monotonic_ns();
   for (size_t i = 0; i < watch->count && i < GLANCED_MAX; i++)
-    if (!watch->traces[i].is_over)
+    if (!watch->traces[i].is_over) {
       hwi_threads_look(&watch->traces[i].threads, &watch->traces[i].drain, now);
+      hwi_files_look(&watch->traces[i].files, &watch->traces[i].drain, now);
+    }
 }
 
 /* What is known of the command itself goes into all of its images. What it ever had resident is said of the last, which was

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "launch/drain.h"
+#include "launch/files.h"
 #include "launch/names.h"
 #include "launch/rss.h"
 #include "launch/threads.h"
@@ -27,6 +28,7 @@ struct hwi_watched {
   struct hwi_drain drain;
   struct hwi_rss rss;
   struct hwi_threads threads;
+  struct hwi_files files;
   uint64_t next_anchor_ns;
   bool is_over; /* its image is gone, maybe by an exec in place */
 };
@@ -62,7 +64,7 @@ void hwi_watch_release(struct hwi_watch *watch);
 /* One round; `interrupted` is asked between pieces of work, and true ends it early. True: there may be more to do at once. */
 bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void));
 
-/* Between rounds: looks for threads, of which some do not last until the next. */
+/* Between rounds: looks for threads and libraries, of which some do not last until the next. */
 void hwi_watch_glance(struct hwi_watch *watch);
 
 struct hwi_watch_end {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trace/grow.h"
+#include "trace/tool_area.h"
 
 struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t first_module, uint64_t limit)
 {
@@ -147,6 +148,18 @@ static char *copy_text(struct hwi_definitions *d, const uint8_t *from, size_t by
   return made;
 }
 
+/* The recorder takes relative paths to be of the folder in which the program began, which it may have left before. */
+static char *path_of(struct hwi_definitions *d, uint64_t start, const struct payload *p)
+{
+  char *path = copy_text(d, p->at, (size_t)(p->end - p->at));
+  bool is_guess = path && d->tool && d->cwd.count && !strncmp(path, d->cwd.bytes, d->cwd.count);
+  const char *seen = is_guess ? hwi_tool_area_file(d->tool, start, path) : NULL;
+  if (!seen)
+    return path;
+  free(path);
+  return copy_text(d, (const uint8_t *)seen, strlen(seen));
+}
+
 static bool add_module(struct hwi_definitions *d, struct payload *p)
 {
   uint64_t number = take_varint(p);
@@ -171,7 +184,7 @@ static bool add_module(struct hwi_definitions *d, struct payload *p)
     d->module_count = index + 1;
   if (d->modules[index].known)
     return true;
-  module.path = copy_text(d, p->at, (size_t)(p->end - p->at));
+  module.path = path_of(d, module.start, p);
   if (module.path)
     d->modules[index] = module;
   return true;

@@ -11,6 +11,8 @@
 #include "trace/decode.h"
 #include "trace/numbers.h"
 
+struct hwi_tool_area;
+
 /* One text or list of texts: bytes that end in NUL, whatever is inside. */
 struct hwi_text {
   char *bytes;
@@ -30,7 +32,8 @@ struct hwi_definitions {
   struct hwi_numbers thread_indices; /* plus 1 */
   struct hwi_thread *threads;
   size_t thread_count, thread_capacity;
-  uint32_t thread_end; /* one more than the largest number */
+  uint32_t thread_end;              /* one more than the largest number */
+  const struct hwi_tool_area *tool; /* what was seen of the program from outside; NULL: nothing */
   struct hwi_note *notes;
   size_t note_count, note_capacity;
   struct hwi_text command, exe, cwd, environment;

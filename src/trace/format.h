@@ -255,6 +255,7 @@ enum hw_tool_type {
   HW_TOOL_ANCHOR = 6, /* uint64_t clock units: the same moment as monotonic_ns */
   HW_TOOL_UNSEEN = 7, /* uint32_t: children seen so far that run without the recorder */
   HW_TOOL_THREAD = 8, /* struct hw_thread_state; the latest of a thread counts, also over THREAD records */
+  HW_TOOL_FILE = 9,   /* uint64_t start of a mapping, text: the path of its file */
 };
 struct hw_thread_state {
   uint32_t number;

@@ -86,6 +86,17 @@ static bool add_thread(struct hwi_tool_area *area, const uint8_t *payload)
   return true;
 }
 
+static bool add_file(struct hwi_tool_area *area, const uint8_t *payload, size_t bytes)
+{
+  if (!hwi_grow((void **)&area->files, &area->file_capacity, area->file_count + 1, sizeof *area->files))
+    return false;
+  struct hwi_seen_file *file = &area->files[area->file_count];
+  memcpy(&file->start, payload, sizeof file->start);
+  file->path = strndup((const char *)payload + sizeof file->start, bytes - sizeof file->start);
+  area->file_count += file->path != NULL;
+  return file->path;
+}
+
 /* False: no memory. A payload too short for its type is left out. */
 static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *record, uint64_t ns,
                        const uint8_t *payload)
@@ -101,6 +112,8 @@ static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *
     return record->bytes < sizeof(uint64_t) || add_anchor(area, record->monotonic_ns, payload);
   case HW_TOOL_THREAD:
     return record->bytes < sizeof(struct hw_thread_state) || add_thread(area, payload);
+  case HW_TOOL_FILE:
+    return record->bytes <= sizeof(uint64_t) || add_file(area, payload, record->bytes);
   case HW_TOOL_EXIT:
     if (record->bytes >= sizeof area->exit) {
       memcpy(&area->exit, payload, sizeof area->exit);
@@ -201,11 +214,28 @@ const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *a
   return low < area->thread_count && area->threads[low].state.number == number ? &area->threads[low].state : NULL;
 }
 
+static const char *name_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+const char *hwi_tool_area_file(const struct hwi_tool_area *area, uint64_t start, const char *path)
+{
+  for (size_t i = 0; i < area->file_count; i++)
+    if (area->files[i].start == start && strcmp(name_of(area->files[i].path), name_of(path)) == 0)
+      return area->files[i].path;
+  return NULL;
+}
+
 void hwi_tool_area_release(struct hwi_tool_area *area)
 {
   for (size_t i = 0; i < area->mark_count; i++)
     free((char *)area->marks[i].text);
   free(area->marks);
+  for (size_t i = 0; i < area->file_count; i++)
+    free(area->files[i].path);
+  free(area->files);
   free(area->rss);
   free(area->anchors);
   free(area->threads);

@@ -10,6 +10,12 @@ struct hwi_thread_state {
   size_t order; /* of the record among those of all threads */
 };
 
+/* A file with code that was seen mapped. */
+struct hwi_seen_file {
+  uint64_t start;
+  char *path;
+};
+
 struct hwi_tool_area {
   struct hwi_mark *marks; /* ns is since the start of the image, as in the points */
   size_t mark_count, mark_capacity;
@@ -19,6 +25,8 @@ struct hwi_tool_area {
   size_t anchor_count, anchor_capacity;
   struct hwi_thread_state *threads; /* as the launcher saw them, by number, each once */
   size_t thread_count, thread_capacity;
+  struct hwi_seen_file *files;
+  size_t file_count, file_capacity;
   struct hw_exit_status exit;
   bool has_exit;
   uint32_t children_unseen;
@@ -32,6 +40,8 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
                        const struct hwi_index *index);
 /* The latest state of a thread; NULL: none was noted. */
 const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *area, uint32_t number);
+/* Where a module that was taken to have `path` lies, by what was seen mapped at its start; NULL: nothing better is known. */
+const char *hwi_tool_area_file(const struct hwi_tool_area *area, uint64_t start, const char *path);
 void hwi_tool_area_release(struct hwi_tool_area *area);
 
 #endif

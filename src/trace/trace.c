@@ -60,6 +60,7 @@ static int prepare(struct hwi_trace *trace, uint64_t file_bytes)
                                               forked ? header->inherited_modules : 0, definition_limit(&trace->index));
   if (!trace->definitions)
     return HW_ERR_MEMORY;
+  trace->definitions->tool = &trace->tool;
   trace->source.header = header;
   trace->source.index = &trace->index;
   trace->source.definitions = hwi_definitions_sink(trace->definitions);
@@ -123,6 +124,8 @@ void hwi_trace_close(struct hwi_trace *trace)
   if (!trace)
     return;
   hwi_merge_release(&trace->merge);
+  if (trace->definitions)
+    trace->definitions->tool = NULL; /* others may share them, and define no more */
   hwi_definitions_destroy(trace->definitions);
   hwi_tool_area_release(&trace->tool);
   hwi_index_release(&trace->index);

@@ -1,0 +1,51 @@
+"""test_files.py - a library that was loaded by a relative path is found where the program was then
+
+Breaks if its frames stay addresses, or are looked for in a file of that name in the folder in which the program started.
+"""
+
+import pytest
+
+PLUGIN = """
+#include <stdlib.h>
+void *NAME(void)
+{
+  return malloc(4321);
+}
+"""
+PROGRAM = """
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+  if (argc < 3 || chdir(argv[1]))
+    return 1;
+  void *library = dlopen("./plugin.so", RTLD_NOW);
+  void *(*allocate)(void) = library ? (void *(*)(void))dlsym(library, argv[2]) : NULL;
+  if (!allocate)
+    return fputs(dlerror(), stderr), 2;
+  if (!allocate())
+    return 3;
+  usleep(600000);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-q"]])
+@pytest.mark.parametrize("is_decoy", [False, True])
+def test_relative_after_chdir(compile_c, record, tmp_path, is_decoy, options):
+    program = compile_c(PROGRAM, name="program")
+    elsewhere = tmp_path / "elsewhere"
+    start = tmp_path / "start"
+    elsewhere.mkdir()
+    start.mkdir()
+    compile_c(PLUGIN.replace("NAME", "allocate_elsewhere"), "-shared", "-fPIC", name="plugin.so").rename(elsewhere / "plugin.so")
+    if is_decoy:
+        compile_c(PLUGIN.replace("NAME", "decoy"), "-shared", "-fPIC", name="plugin.so").rename(start / "plugin.so")
+    recording = record([program, elsewhere, "allocate_elsewhere"], *options, cwd=start)
+    assert recording.process.returncode == 0, recording.process.stderr
+    stack = next(top["stack"] for top in recording.report["top"] if top["bytes"] == 4321)
+    frame = next(frame for frame in stack if frame["module"].endswith("plugin.so"))
+    assert (frame["function"], frame["module"]) == ("allocate_elsewhere", str(elsewhere / "plugin.so"))
