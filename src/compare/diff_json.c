@@ -48,9 +48,7 @@ static void write_amounts(struct hwi_json *json, const char *key, const struct h
   if (key != NULL)
     hwi_json_begin_object(json, key);
   for (int side = 0; side < HWI_SIDES; side++) {
-    hwi_json_begin_object(json, side_keys[side]);
-    hwi_json_amount(json, &amounts[side]);
-    hwi_json_end_object(json);
+    hwi_json_amount_of(json, side_keys[side], &amounts[side]);
   }
   write_change(json, "change", amounts);
   if (key != NULL)

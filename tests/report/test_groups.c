@@ -1,42 +1,20 @@
 /* test_groups.c - self and total of groups: a recursion counted twice makes a function larger than the program */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "report/groups.h"
-#include "sample_profile.h"
+#include "sample_selection.h"
 
-static struct sample sample;
-static struct hwi_report report;
-static struct hwi_named_frames frames;
-static struct hwi_selection selection;
 static struct hwi_groups groups;
-
-static int begin(void **state)
-{
-  (void)state;
-  sample_init(&sample);
-  report = sample_report(&sample);
-  return 0;
-}
 
 static int end(void **state)
 {
   (void)state;
   hwi_groups_release(&groups);
-  hwi_selection_release(&selection);
-  hwi_named_frames_release(&frames);
-  return 0;
+  return release_selection(NULL);
 }
 
 static void build(int by)
 {
   report.options.by = by;
-  assert_int_equal(hwi_named_frames_init(&frames, &report, NULL), 0);
-  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL), 0);
+  select_stacks();
   assert_int_equal(hwi_groups_init(&groups, &report, &selection, &frames, NULL), 0);
 }
 

@@ -1,26 +1,10 @@
 /* test_json.c - the JSON report: its fields are an interface that scripts and CI hang on */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "sample_profile.h"
+#include "sample_selection.h"
 
-static struct sample sample;
-static struct hwi_report report;
 static json_t *document;
-
-static int begin(void **state)
-{
-  (void)state;
-  sample_init(&sample);
-  report = sample_report(&sample);
-  return 0;
-}
 
 static int end(void **state)
 {

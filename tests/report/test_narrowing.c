@@ -1,32 +1,5 @@
 /* test_narrowing.c - --only and --ignore: a cell too many or too few makes every figure of a narrowed report wrong */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "report/selection.h"
-#include "sample_profile.h"
-
-static struct sample sample;
-static struct hwi_report report;
-static struct hwi_selection selection;
-
-static int begin(void **state)
-{
-  (void)state;
-  sample_init(&sample);
-  report = sample_report(&sample);
-  return 0;
-}
-
-static int end(void **state)
-{
-  (void)state;
-  hwi_selection_release(&selection);
-  return 0;
-}
+#include "sample_selection.h"
 
 static void only(const char *rule)
 {
@@ -41,8 +14,7 @@ static void ignore(const char *rule)
 /* Selects anew, by the rules given so far, which it forgets; returns the calls that are left. */
 static uint64_t calls_left(void)
 {
-  hwi_selection_release(&selection);
-  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL), 0);
+  select_stacks();
   report.options.only.count = report.options.ignore.count = 0;
   report.options.thread = NULL;
   assert_int_equal(selection.all.calls, selection.selected.calls);
@@ -180,13 +152,13 @@ static void wrong_rules_are_worded(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(any_frame_s_function_counts, begin, end),
-      cmocka_unit_test_setup_teardown(files_and_modules_go_by_path_or_name, begin, end),
-      cmocka_unit_test_setup_teardown(threads_go_by_name_or_id, begin, end),
-      cmocka_unit_test_setup_teardown(sizes_take_ranges_and_units, begin, end),
-      cmocka_unit_test_setup_teardown(kinds_must_all_hold_and_ignored_goes, begin, end),
-      cmocka_unit_test_setup_teardown(what_matches_nothing_is_told_the_nearest, begin, end),
-      cmocka_unit_test_setup_teardown(wrong_rules_are_worded, begin, end),
+      cmocka_unit_test_setup_teardown(any_frame_s_function_counts, begin, release_selection),
+      cmocka_unit_test_setup_teardown(files_and_modules_go_by_path_or_name, begin, release_selection),
+      cmocka_unit_test_setup_teardown(threads_go_by_name_or_id, begin, release_selection),
+      cmocka_unit_test_setup_teardown(sizes_take_ranges_and_units, begin, release_selection),
+      cmocka_unit_test_setup_teardown(kinds_must_all_hold_and_ignored_goes, begin, release_selection),
+      cmocka_unit_test_setup_teardown(what_matches_nothing_is_told_the_nearest, begin, release_selection),
+      cmocka_unit_test_setup_teardown(wrong_rules_are_worded, begin, release_selection),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,29 +1,16 @@
 /* test_tree.c - the tree of the stacks: a stack counted twice, or in the wrong branch, makes every figure above it wrong */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "report/tree.h"
-#include "sample_profile.h"
+#include "sample_selection.h"
 
 enum { NODES_MAX = 256 };
 
-static struct sample sample;
-static struct hwi_report report;
-static struct hwi_named_frames frames;
-static struct hwi_selection selection;
 static struct hwi_tree tree;
 static struct hwi_tree_node nodes[NODES_MAX], whole;
 static uint32_t count;
 
-static int begin(void **state)
+static int begin_tree(void **state)
 {
-  (void)state;
-  sample_init(&sample);
-  report = sample_report(&sample);
+  begin(state);
   report.options.tree = HWI_TREE_CALLERS;
   report.options.by = HWI_BY_FUNCTION;
   return 0;
@@ -33,9 +20,7 @@ static int end(void **state)
 {
   (void)state;
   hwi_tree_release(&tree);
-  hwi_selection_release(&selection);
-  hwi_named_frames_release(&frames);
-  return 0;
+  return release_selection(NULL);
 }
 
 static void keep(void *context, const struct hwi_tree_node *node)
@@ -55,9 +40,8 @@ static void walk(const struct hwi_tree_cut *cut)
 
 static void build(const struct hwi_tree_cut *cut)
 {
-  end(NULL);
-  assert_int_equal(hwi_named_frames_init(&frames, &report, NULL), 0);
-  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL), 0);
+  hwi_tree_release(&tree);
+  select_stacks();
   assert_int_equal(hwi_tree_init(&tree, &report, &selection, &frames, NULL), 0);
   walk(cut);
 }
@@ -244,15 +228,15 @@ static void unknown_and_cut_stacks_have_nodes(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(figures_add_up_in_every_shape, begin, end),
-      cmocka_unit_test_setup_teardown(callers_come_first, begin, end),
-      cmocka_unit_test_setup_teardown(callees_come_first, begin, end),
-      cmocka_unit_test_setup_teardown(a_recursion_is_one_node_unless_all_frames_are_wanted, begin, end),
-      cmocka_unit_test_setup_teardown(nameless_functions_make_no_loop, begin, end),
-      cmocka_unit_test_setup_teardown(what_is_cut_is_counted, begin, end),
-      cmocka_unit_test_setup_teardown(shares_become_figures, begin, end),
-      cmocka_unit_test_setup_teardown(an_empty_tree_is_one, begin, end),
-      cmocka_unit_test_setup_teardown(unknown_and_cut_stacks_have_nodes, begin, end),
+      cmocka_unit_test_setup_teardown(figures_add_up_in_every_shape, begin_tree, end),
+      cmocka_unit_test_setup_teardown(callers_come_first, begin_tree, end),
+      cmocka_unit_test_setup_teardown(callees_come_first, begin_tree, end),
+      cmocka_unit_test_setup_teardown(a_recursion_is_one_node_unless_all_frames_are_wanted, begin_tree, end),
+      cmocka_unit_test_setup_teardown(nameless_functions_make_no_loop, begin_tree, end),
+      cmocka_unit_test_setup_teardown(what_is_cut_is_counted, begin_tree, end),
+      cmocka_unit_test_setup_teardown(shares_become_figures, begin_tree, end),
+      cmocka_unit_test_setup_teardown(an_empty_tree_is_one, begin_tree, end),
+      cmocka_unit_test_setup_teardown(unknown_and_cut_stacks_have_nodes, begin_tree, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,46 @@
+/* sample_selection.h - the sample's report and what it selects, for the tests of what is made of stacks: cmocka's set-up and
+ * tear-down, which each test includes once */
+#ifndef TESTS_REPORT_SAMPLE_SELECTION_H
+#define TESTS_REPORT_SAMPLE_SELECTION_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/named_frames.h"
+#include "report/selection.h"
+#include "sample_profile.h"
+
+static struct sample sample;
+static struct hwi_report report;
+static struct hwi_named_frames frames;
+static struct hwi_selection selection;
+
+static inline int begin(void **state)
+{
+  (void)state;
+  sample_init(&sample);
+  report = sample_report(&sample);
+  return 0;
+}
+
+static inline int release_selection(void **state)
+{
+  (void)state;
+  hwi_selection_release(&selection);
+  hwi_named_frames_release(&frames);
+  return 0;
+}
+
+/* Anew, by the report's options. */
+static inline void select_stacks(void)
+{
+  release_selection(NULL);
+  assert_int_equal(hwi_named_frames_init(&frames, &report, NULL), 0);
+  assert_int_equal(hwi_selection_init(&selection, &report, NULL, NULL), 0);
+}
+
+#endif
