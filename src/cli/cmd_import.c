@@ -65,7 +65,7 @@ const struct hwi_command hwi_command_import = {
     .details =
         "A program that was started with LD_PRELOAD alone, or whose launcher was killed, leaves a trace that is\n"
         "complete, but several times larger than it need be. Every command reads it just the same.\n"
-        "RAW may also be a raw recording of heaptrack (heaptrack --raw) or a heap log of heaphook.\n"
+        "RAW may also be a recording of heaptrack, raw or interpreted, or a heap log of heaphook.\n"
         "\n"
         "example:\n"
         "  heapwright import heapwright.app.4711.hwt -o app.hwt\n",

@@ -1,5 +1,4 @@
 /* keeping.c - the files that ran, kept beside a recording */
-#define _GNU_SOURCE
 #include "cli/keeping.h"
 
 #include <stdbool.h>
@@ -11,19 +10,6 @@
 #include "profile/profile.h"
 #include "report/number.h"
 #include "symbols/keep.h"
-
-char *hwi_kept_files_folder(const char *path)
-{
-  static const char children[] = ".children";
-  size_t bytes = strlen(path);
-  for (const char *at = path; (at = strstr(at, children)) != NULL; at += sizeof children - 1) {
-    const char *end = at + sizeof children - 1;
-    if (*end == '/' || *end == '\0')
-      bytes = (size_t)(at - path);
-  }
-  char *folder;
-  return asprintf(&folder, "%.*s.files", (int)bytes, path) >= 0 ? folder : NULL;
-}
 
 /* [vdso] and their like are no files. */
 static bool is_file(const struct hwi_profile_module *module)

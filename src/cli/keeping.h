@@ -4,10 +4,6 @@
 
 #include <stdbool.h>
 
-/* The folder NAME.files that belongs to the recording at `path` (NAME, NAME.children or a file in it); to be freed. NULL: no
- * memory. */
-char *hwi_kept_files_folder(const char *path);
-
 /* Copies the programs and libraries of all processes of the run there, and says how many. What cannot be kept is told, too. */
 void hwi_keep_files(const char *path, bool quiet);
 

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/keeping.h"
+#include "symbols/keep.h"
 #include "symbols/static_allocator.h"
 #include "symbols/symbols.h"
 

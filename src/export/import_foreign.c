@@ -10,10 +10,11 @@
 #include "export/decompressed.h"
 #include "launch/output.h"
 #include "launch/unfinished.h"
+#include "symbols/keep.h"
 
-static const struct hwi_foreign_format *const formats[] = {&hwi_foreign_heaptrack, &hwi_foreign_heaphook,
-                                                           &hwi_foreign_heaphook_old};
-enum { FORMATS = sizeof formats / sizeof *formats };
+static const struct hwi_foreign_format *const formats[] = {&hwi_foreign_heaptrack, &hwi_foreign_interpreted,
+                                                           &hwi_foreign_heaphook, &hwi_foreign_heaphook_old};
+enum { FORMATS = sizeof formats / sizeof *formats, KINDS_MAX = 16 };
 
 const struct hwi_foreign_format *hwi_foreign_format_of(const char *path)
 {
@@ -22,9 +23,12 @@ const struct hwi_foreign_format *hwi_foreign_format_of(const char *path)
   FILE *file = hwi_decompressed_open(path);
   if (file == NULL)
     return NULL;
-  if (fgets(line, sizeof line, file) != NULL)
-    for (int i = 0; i < FORMATS && found == NULL; i++)
-      found = formats[i]->recognizes(line) ? formats[i] : NULL;
+  char kinds[KINDS_MAX + 1] = "", behind[HWI_FOREIGN_LINE_BYTES];
+  bool begun = fgets(line, sizeof line, file) != NULL;
+  for (int i = 0; i < KINDS_MAX && begun && fgets(behind, sizeof behind, file) != NULL; i++)
+    kinds[i] = behind[0] != '\0' ? behind[0] : ' ';
+  for (int i = 0; i < FORMATS && begun && found == NULL; i++)
+    found = formats[i]->recognizes(line, kinds) ? formats[i] : NULL;
   fclose(file);
   return found;
 }
@@ -46,12 +50,17 @@ static int read_lines(const struct hwi_foreign_format *format, FILE *file, struc
     in_line = !whole;
     number += !continued;
     line[bytes] = '\0';
-    if (continued || (whole && (bytes == 0 || format->take(reader, trace, line))))
+    bool taken = !continued && (whole || format->takes_cut_lines);
+    if (continued || (taken && (bytes == 0 || format->take(reader, trace, line))))
       continue;
     if (result->bad_lines++ == 0)
       result->first_bad_line = number;
   }
+  if (trace->status == 0 && !ferror(file) && format->finish != NULL && result->files_folder != NULL)
+    trace->status = format->finish(reader, result->files_folder);
+  int os_error = errno;
   format->destroy(reader);
+  errno = os_error;
   return ferror(file) ? HW_ERR_IO : trace->status;
 }
 
@@ -119,19 +128,22 @@ static int write_file(const struct hwi_foreign_format *format, FILE *file, const
 int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from, const char *to,
                        struct hwi_foreign *result, struct hwi_error *error)
 {
-  *result = (struct hwi_foreign){.tool = format->tool, .missing = format->missing};
+  char *folder = hwi_kept_files_folder(to);
+  *result = (struct hwi_foreign){.tool = format->tool, .missing = format->missing, .files_folder = folder};
   FILE *file = hwi_decompressed_open(from);
-  if (file == NULL)
+  if (file == NULL) {
+    free(folder);
     return hwi_error_set(error, HW_ERR_IO, "%s cannot be read: %s", from, strerror(errno));
+  }
   struct hwi_error reason = {0};
-  int status = write_file(format, file, to, result, &reason), os_error = errno;
+  int status = folder != NULL ? write_file(format, file, to, result, &reason) : HW_ERR_MEMORY, os_error = errno;
   fclose(file);
+  free(folder);
+  result->files_folder = NULL;
   if (reason.status < 0) {
     *error = reason;
     return status;
   }
-  if (status == HW_ERR_USAGE)
-    return hwi_error_set(error, status, "%s %s", from, format->refusal);
   errno = os_error;
   return status == 0 ? 0
                      : hwi_error_set(error, status, "%s cannot be imported into %s: %s", from, to,

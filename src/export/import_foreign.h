@@ -13,23 +13,25 @@ struct hwi_foreign {
   const char *missing; /* what its recordings do not have */
   uint64_t event_count, packed_bytes;
   uint64_t bad_lines, first_bad_line; /* that make no sense and were left out */
+  const char *files_folder;           /* for what is kept beside the trace; NULL: it is not kept */
 };
 
-enum { HWI_FOREIGN_LINE_BYTES = 1 << 14 }; /* no line of any of these formats is longer */
+enum { HWI_FOREIGN_LINE_BYTES = 1 << 16 }; /* no line of any of these formats is longer */
 
 /* A tool's format. */
 struct hwi_foreign_format {
   const char *tool, *missing;
-  const char *refusal; /* NULL: there is no such kind */
-  bool (*recognizes)(const char *first_line);
+  bool takes_cut_lines; /* those that are too long, too, without their ends */
+  bool (*recognizes)(const char *first_line, const char *kinds /* the first bytes of a few lines behind it */);
   void *(*create)(void); /* what the lines are read with; NULL: no memory */
   void (*destroy)(void *reader);
-  /* Takes a line without its end. False: it makes no sense. trace->status becomes HW_ERR_USAGE where the recording is of a
-   * kind that cannot be imported: then `refusal` says why. */
+  /* Takes a line without its end. False: it makes no sense. */
   bool (*take)(void *reader, struct hwi_synthetic *trace, char *line);
+  int (*finish)(void *reader, const char *files_folder); /* writes what is kept beside the trace; NULL: nothing is */
 };
 
-extern const struct hwi_foreign_format hwi_foreign_heaptrack, hwi_foreign_heaphook, hwi_foreign_heaphook_old;
+extern const struct hwi_foreign_format hwi_foreign_heaptrack, hwi_foreign_interpreted, hwi_foreign_heaphook,
+    hwi_foreign_heaphook_old;
 
 /* The format of the file at `path`; NULL: none that is known, or the file cannot be read. */
 const struct hwi_foreign_format *hwi_foreign_format_of(const char *path);

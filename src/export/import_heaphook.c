@@ -92,8 +92,9 @@ static bool take_line(void *reader, struct hwi_synthetic *trace, char *line)
   return true;
 }
 
-static bool recognizes(const char *line)
+static bool recognizes(const char *line, const char *kinds)
 {
+  (void)kinds;
   static const char *const calls[] = {"alloc, ", "alloc_zeroed, ", "dealloc, ", "realloc, ", "get_block_size, "};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
     if (strncmp(line, calls[i], strlen(calls[i])) == 0)
@@ -148,8 +149,9 @@ static bool take_old_line(void *reader, struct hwi_synthetic *trace, char *line)
   return true;
 }
 
-static bool recognizes_old(const char *line)
+static bool recognizes_old(const char *line, const char *kinds)
 {
+  (void)kinds;
   char hook[32] = "";
   size_t bytes = strcspn(line, " ");
   if (line[bytes] != ' ' || bytes >= sizeof hook)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/import_foreign.h"
+#include "export/import_heaptrack.h"
 #include "trace/grow.h"
 
 enum { HEXADECIMAL = 16, NS_PER_MS = 1000000 };
@@ -45,7 +45,7 @@ static void destroy(void *reader)
 }
 
 /* The next number of a line; *at moves behind it. */
-static bool next_number(char **at, uint64_t *value)
+bool hwi_heaptrack_number(char **at, uint64_t *value)
 {
   while (**at == ' ')
     ++*at;
@@ -61,7 +61,7 @@ static bool next_number(char **at, uint64_t *value)
 static char *next_text(char **at)
 {
   uint64_t bytes;
-  if (!next_number(at, &bytes) || **at != ' ' || bytes > strlen(*at + 1))
+  if (!hwi_heaptrack_number(at, &bytes) || **at != ' ' || bytes > strlen(*at + 1))
     return NULL;
   char *text = strndup(*at + 1, (size_t)bytes);
   *at += 1 + bytes;
@@ -134,10 +134,10 @@ static bool take_module(struct heaptrack *from, struct hwi_synthetic *trace, cha
     free(module.path);
     module.path = strdup(from->exe);
   }
-  bool known = module.path != NULL && next_number(&at, &module.place.bias);
+  bool known = module.path != NULL && hwi_heaptrack_number(&at, &module.place.bias);
   struct hwi_synthetic_module *place = &module.place;
   place->path = module.path;
-  for (uint64_t offset, bytes; known && next_number(&at, &offset) && next_number(&at, &bytes);) {
+  for (uint64_t offset, bytes; known && hwi_heaptrack_number(&at, &offset) && hwi_heaptrack_number(&at, &bytes);) {
     uint64_t start = place->bias + offset;
     place->start = start < place->start ? start : place->start;
     place->end = start + bytes > place->end ? start + bytes : place->end;
@@ -158,12 +158,12 @@ static uint32_t module_at(const struct heaptrack *from, uint64_t address)
   return before > 0 && address < loaded_place(from, before - 1)->end ? from->loaded[before - 1] : 0;
 }
 
-/* --- the rest --- */
+/* --- stacks and blocks --- */
 
 static bool take_node(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
 {
   uint64_t address, parent;
-  if (!next_number(&at, &address) || !next_number(&at, &parent) || parent > from->node_count ||
+  if (!hwi_heaptrack_number(&at, &address) || !hwi_heaptrack_number(&at, &parent) || parent > from->node_count ||
       from->node_count == UINT32_MAX - 1)
     return false;
   hwi_synthetic_node(trace, ++from->node_count, (uint32_t)parent, module_at(from, address), address + 1);
@@ -173,19 +173,11 @@ static bool take_node(struct heaptrack *from, struct hwi_synthetic *trace, char 
 static bool take_allocation(const struct heaptrack *from, struct hwi_synthetic *trace, char *at)
 {
   uint64_t size, node, address;
-  if (!next_number(&at, &size) || !next_number(&at, &node) || !next_number(&at, &address) || node > from->node_count)
+  if (!hwi_heaptrack_number(&at, &size) || !hwi_heaptrack_number(&at, &node) || !hwi_heaptrack_number(&at, &address) ||
+      node > from->node_count)
     return false;
   hwi_synthetic_alloc(trace, (uint32_t)node, size, address);
   return true;
-}
-
-/* The words of a command have lost their quotes. */
-static void take_command(struct hwi_synthetic *trace, char *line)
-{
-  size_t bytes = strlen(line) + 1;
-  for (char *at = line; *at != '\0'; at++)
-    *at = *at == ' ' ? '\0' : *at;
-  hwi_synthetic_record(trace, HW_RECORD_COMMAND, line, bytes);
 }
 
 static bool take_exe(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
@@ -200,15 +192,57 @@ static bool take_exe(struct heaptrack *from, struct hwi_synthetic *trace, char *
   return true;
 }
 
-static bool take_rss(const struct heaptrack *from, struct hwi_synthetic *trace, char *at)
+/* --- what interpreted recordings have, too --- */
+
+/* The words of a command have lost their quotes. */
+static void take_command(struct hwi_synthetic *trace, char *line)
+{
+  size_t bytes = strlen(line) + 1;
+  for (char *at = line; *at != '\0'; at++)
+    *at = *at == ' ' ? '\0' : *at;
+  hwi_synthetic_record(trace, HW_RECORD_COMMAND, line, bytes);
+}
+
+static bool take_rss(uint64_t page_bytes, struct hwi_synthetic *trace, char *at)
 {
   uint64_t pages;
-  if (!next_number(&at, &pages) || from->page_bytes == 0)
+  if (!hwi_heaptrack_number(&at, &pages) || page_bytes == 0)
     return false;
-  if (pages * from->page_bytes > trace->header.rss_peak_bytes)
-    trace->header.rss_peak_bytes = pages * from->page_bytes;
+  if (pages * page_bytes > trace->header.rss_peak_bytes)
+    trace->header.rss_peak_bytes = pages * page_bytes;
   return true;
 }
+
+bool hwi_heaptrack_take_common(uint64_t *page_bytes, struct hwi_synthetic *trace, char *line)
+{
+  uint64_t number;
+  char *at = line + 1;
+  switch (line[0]) {
+  case 'c':
+    if (!hwi_heaptrack_number(&at, &number) || number > UINT32_MAX)
+      return false;
+    hwi_synthetic_time(trace, number * NS_PER_MS);
+    return true;
+  case 'R':
+    return take_rss(*page_bytes, trace, at);
+  case 'I':
+    return hwi_heaptrack_number(&at, page_bytes);
+  case 'X':
+    if (*at == ' ')
+      take_command(trace, at + 1);
+    return true;
+  default:
+    return strchr("v#ASs", line[0]) != NULL; /* version, comments, attaching, suppressions: nothing to keep */
+  }
+}
+
+bool hwi_heaptrack_is_interpreted(const char *first_line, const char *kinds)
+{
+  size_t before = strcspn(kinds, "simxt+-");
+  return strncmp(first_line, "v ", 2) == 0 && (kinds[before] == 's' || kinds[before] == 'i');
+}
+
+/* --- the whole --- */
 
 static bool take(void *reader, struct hwi_synthetic *trace, char *line)
 {
@@ -219,7 +253,7 @@ static bool take(void *reader, struct hwi_synthetic *trace, char *line)
   case '+':
     return take_allocation(from, trace, at);
   case '-':
-    if (!next_number(&at, &number))
+    if (!hwi_heaptrack_number(&at, &number))
       return false;
     hwi_synthetic_free(trace, number);
     return true;
@@ -227,40 +261,21 @@ static bool take(void *reader, struct hwi_synthetic *trace, char *line)
     return take_node(from, trace, at);
   case 'm':
     return take_module(from, trace, at);
-  case 'c':
-    if (!next_number(&at, &number) || number > UINT32_MAX)
-      return false;
-    hwi_synthetic_time(trace, number * NS_PER_MS);
-    return true;
-  case 'R':
-    return take_rss(from, trace, at);
-  case 'I':
-    return next_number(&at, &from->page_bytes);
   case 'x':
     return take_exe(from, trace, at);
-  case 'X':
-    if (*at == ' ')
-      take_command(trace, at + 1);
-    return true;
-  case 'a':
-  case 'i':
-    trace->status = HW_ERR_USAGE; /* interpreted: it has names, but neither pointers nor where modules were */
-    return false;
   default:
-    return strchr("v#ASs", line[0]) != NULL; /* version, comments, attaching, suppressions: nothing to keep */
+    return hwi_heaptrack_take_common(&from->page_bytes, trace, line);
   }
 }
 
-static bool recognizes(const char *line)
+static bool recognizes(const char *line, const char *kinds)
 {
-  return strncmp(line, "v ", 2) == 0;
+  return strncmp(line, "v ", 2) == 0 && !hwi_heaptrack_is_interpreted(line, kinds);
 }
 
 const struct hwi_foreign_format hwi_foreign_heaptrack = {
     .tool = "heaptrack",
     .missing = "threads, times finer than its clock's 10 ms, and which calls were reallocations",
-    .refusal = "is interpreted by heaptrack already and no longer has the addresses of blocks and libraries; record "
-               "with 'heaptrack --raw' and import that",
     .recognizes = recognizes,
     .create = create,
     .destroy = destroy,

@@ -18,7 +18,7 @@ enum {
   THREAD = 1,
   PAGE_BYTES = 4096,
   PATH_BYTES_MAX = 4096,
-  MODULE_HEAD_BYTES = 4 * HWI_VARINT_MAX_BYTES + 1, /* four numbers and the length of the build-id */
+  MODULE_HEAD_BYTES = 4 * HWI_VARINT_MAX_BYTES + 1 + UINT8_MAX, /* four numbers and the build-id with its length */
   NOTE_BYTES_MAX = 512,
   ALIGNMENT = 16, /* addresses that differ by a multiple of this have the shorter form */
 };
@@ -140,7 +140,9 @@ void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const st
   at = hwi_put_varint(at, module->start);
   at = hwi_put_varint(at, module->end - module->start);
   at = hwi_put_varint(at, module->bias);
-  *at++ = 0; /* no build-id */
+  *at++ = module->build_id_bytes;
+  memcpy(at, module->build_id, module->build_id_bytes);
+  at += module->build_id_bytes;
   memcpy(at, module->path, path_bytes);
   hwi_synthetic_record(trace, HW_RECORD_MODULE, payload, (size_t)(at - payload) + path_bytes);
 }

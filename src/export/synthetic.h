@@ -32,6 +32,8 @@ void hwi_synthetic_note(struct hwi_synthetic *trace, enum hw_note note, const ch
 struct hwi_synthetic_module {
   const char *path;
   uint64_t start, end, bias;
+  const uint8_t *build_id;
+  uint8_t build_id_bytes; /* 0: none */
 };
 void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const struct hwi_synthetic_module *module);
 /* Numbers rise from 1; `parent` is a smaller one, or 0; `address` as that of struct hwi_node. */

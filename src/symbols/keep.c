@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,19 @@
 #include "symbols/paths.h"
 
 enum { MODE_DIR = 0777, MODE_FILE = 0444 };
+
+char *hwi_kept_files_folder(const char *path)
+{
+  static const char children[] = ".children";
+  size_t bytes = strlen(path);
+  for (const char *at = path; (at = strstr(at, children)) != NULL; at += sizeof children - 1) {
+    const char *end = at + sizeof children - 1;
+    if (*end == '/' || *end == '\0')
+      bytes = (size_t)(at - path);
+  }
+  char *folder;
+  return asprintf(&folder, "%.*s.files", (int)bytes, path) >= 0 ? folder : NULL;
+}
 
 /* "DIR", "DIR/.build-id" and "DIR/.build-id/12" are made for "DIR/.build-id/12/3456.debug". */
 static int make_folders(const char *dir, const char *path)
@@ -32,6 +46,15 @@ static int make_folders(const char *dir, const char *path)
   }
   free(part);
   return status;
+}
+
+char *hwi_kept_file_place(const char *folder, const uint8_t *build_id, size_t bytes)
+{
+  char *path = hwi_debug_path_of_build_id(folder, build_id, bytes);
+  if (path != NULL && make_folders(folder, path) == 0)
+    return path;
+  free(path);
+  return NULL;
 }
 
 /* The rest of `from`, by the ways that its file system and `to` have. */

@@ -2,7 +2,17 @@
 #ifndef HWI_SYMBOLS_KEEP_H
 #define HWI_SYMBOLS_KEEP_H
 
+#include <stddef.h>
+
 #include "symbols/symbols.h"
+
+/* The folder NAME.files that belongs to the recording at `path` (NAME, NAME.children or a file in it); to be freed. NULL: no
+ * memory. */
+char *hwi_kept_files_folder(const char *path);
+
+/* Where the file with that build-id goes in `folder`, in folders that are made; to be freed. NULL: no memory, or errno says why the
+ * folders cannot be made. */
+char *hwi_kept_file_place(const char *folder, const uint8_t *build_id, size_t bytes);
 
 struct hwi_kept_files {
   uint32_t kept;      /* copied now, or there already */

@@ -55,8 +55,8 @@ static void import(const struct hwi_foreign_format *format, const char *path)
   fclose(from);
   if (status == HW_OK)
     read_trace(to.path, &made);
-  else if (status != HW_ERR_IO && (status != HW_ERR_USAGE || format->refusal == NULL))
-    abort(); /* only what is cut short, or of a kind that is refused, has no trace */
+  else if (status != HW_ERR_IO)
+    abort(); /* only what is cut short has no trace */
   close(to.fd);
 }
 

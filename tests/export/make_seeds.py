@@ -26,6 +26,25 @@ t 7000 0
 + 8 3 3000
 A
 """
+INTERPRETED = """v 10400 3
+X /no/such a b
+I 1000 100
+s 6 /no/so
+s 4 main
+s 3 a.c
+i 400100 1 2 3 5 2 3 9
+i 500 0
+t 1 0
+t 2 1
+a 10 1
+a 20 2
++ 0
++ 1
+c a
+R 5
+- 1
++ 1
+"""
 OLD_LOG = """malloc 0x0 100 0x1000
 calloc 0x0 200 0x2000
 realloc 0x1000 300 0x3000
@@ -39,7 +58,7 @@ def main():
     build, folder = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     (folder / "heaptrack").write_text(HEAPTRACK)
     (folder / "heaptrack.gz").write_bytes(gzip.compress(HEAPTRACK.encode()))
-    (folder / "interpreted").write_text(HEAPTRACK + "s 4 main\na 10 1\n")
+    (folder / "interpreted").write_text(INTERPRETED)
     (folder / "old.log").write_text(OLD_LOG)
     tool, trace, log = build / "bin/heapwright", folder / "true.hwt", folder / "true.heaplog"
     subprocess.run([tool, "record", "--quiet", "--no-children", "-o", trace, "--", "/usr/bin/sort", "/dev/null"], check=True)

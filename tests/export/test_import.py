@@ -1,7 +1,9 @@
 """test_import.py - recordings of heaptrack and heaphook become traces with the same figures"""
 
 import gzip
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -37,7 +39,7 @@ def imported(hw, report, tmp_path):
         trace = tmp_path / "imported.hwt"
         done = hw("import", path, "-o", trace)
         assert done.returncode == 0, done.stderr
-        assert not [name for name in os.listdir(tmp_path) if name.startswith("imported.hwt.")]
+        assert not [name for name in os.listdir(tmp_path) if name.startswith("imported.hwt.") and name != "imported.hwt.files"]
         return report(trace), done.stderr
 
     return run
@@ -150,10 +152,109 @@ def test_heaptrack_by_hand(imported, tmp_path):
     assert shown["command"] == "/no/such a b" and "left out: 6 lines" in said and "line 16" in said
 
 
+SAME = ["allocation_calls", "allocated_bytes", "peak_bytes", "peak_blocks", "live_bytes_at_end", "live_blocks_at_end"]
+
+
+def named(shown):
+    """Figures by stack, as far as both sides know of them."""
+    stacks = {}
+    for stack in shown["top"]:
+        key = tuple((frame["function"], frame["file"], frame["line"], frame["module"]) for frame in stack["stack"])
+        figures = stacks.setdefault(key, [0, 0, 0, 0])
+        for i, name in enumerate(["calls", "bytes", "peak_bytes", "live_bytes"]):
+            figures[i] += stack[name]
+    return stacks
+
+
+def test_interpreted_there_and_back(export, imported, report, tracks):
+    """Ours in heaptrack's format: the same figures, and of every stack with names the same names, files and lines."""
+    shown = report(tracks)
+    found, said = imported(export(tracks, "x.heaptrack.zst"))
+    assert [found[name] for name in SAME] == [shown[name] for name in SAME]
+    assert "which block a free is of (the latest of its stack and size is taken)" in said
+    stacks, known = named(found), {key: value for key, value in named(shown).items() if all(frame[0] for frame in key)}
+    assert len(known) >= 3 and all(stacks[key] == value for key, value in known.items())
+    assert found["images"][0]["executable"] == str(tracks.parent / "program")
+
+
+@needs_heaptrack
+def test_interpreted_by_heaptrack_itself(hw, imported, tracks, tmp_path):
+    """The totals are those that heaptrack_print has for the file."""
+    subprocess.run(["heaptrack", "-o", tmp_path / "ht", tracks.parent / "program"], capture_output=True, timeout=60)
+    path = next(path for path in tmp_path.iterdir() if path.name.startswith("ht."))
+    shown, _ = imported(path)
+    for kind, name in [("allocations", "allocation_calls"), ("leaked", "live_bytes_at_end"), ("peak", "peak_bytes")]:
+        subprocess.run(["heaptrack_print", path, "-F", tmp_path / "stacks", "--flamegraph-cost-type", kind], capture_output=True, check=True)
+        total = sum(int(line.rsplit(" ", 1)[1]) for line in (tmp_path / "stacks").read_text().splitlines())
+        assert total == shown[name], kind
+    top = max(shown["top"], key=lambda stack: stack["calls"])
+    assert [(frame["function"], frame["line"]) for frame in top["stack"]][:2] == [("inlined", 8), ("churn", 14)]
+    done = hw("diff", tmp_path / "imported.hwt", tracks, "--by", "function", "--cost", "calls", "--json", "--only", "func=churn")
+    found = json.loads(done.stdout)  # names meet those of a recording of ours
+    assert found["changed"] == 0 and found["selected"]["old"]["calls"] == found["selected"]["new"]["calls"] == 1000
+
+
+INTERPRETED = """v 10400 3
+X /no/such a b
+I 1000 100
+s 7 /no/such
+s 4 main
+s 3 a.c
+s 4 load
+i 400100 1 4 3 5 2 3 9
+i 500 0
+i 400200 1
+t 1 0
+t 2 1
+t 3 1
+a 10 1
+a 20 2
+a 30 3
++ 0
++ 0
++ 1
++ 2
+c a
+R 5
+- 0
+- 1
+"""
+
+
+def test_interpreted_by_hand(imported, tmp_path):
+    shown, said = imported(write(tmp_path / "x", INTERPRETED))
+    assert [shown[name] for name in SAME] == [4, 0x70, 0x70, 4, 0x40, 2] and "left out" not in said
+    assert shown["command"] == "/no/such a b" and shown["duration_ns"] == 10000000
+    by_calls = {stack["calls"]: stack for stack in shown["top"]}
+    assert [(frame["function"], frame["line"]) for frame in by_calls[2]["stack"]] == [("load", 5), ("main", 9)]
+
+
+def test_interpreted_in_the_older_formats(imported, tmp_path):
+    """Strings without a length."""
+    text = INTERPRETED.replace("v 10400 3", "v 10000 1")
+    for string in ["/no/such", "main", "a.c", "load"]:
+        text = re.sub(rf"^s . {string}$", f"s {string}", text, flags=re.M)
+    shown, said = imported(write(tmp_path / "x", text))
+    assert [shown[name] for name in SAME] == [4, 0x70, 0x70, 4, 0x40, 2] and "left out" not in said
+    assert "load" in [frame["function"] for stack in shown["top"] for frame in stack["stack"]]
+
+
+def test_interpreted_lines_that_make_no_sense(imported, tmp_path):
+    bad = ["+ 99", "- 99", "- 1", "t 99 0", "t 1 99", "t 0 0", "a 1 99", "i x", "i 1 99", "s", "+", "a 5"]
+    shown, said = imported(write(tmp_path / "x", INTERPRETED + "\n".join(bad) + "\n" + "s 9999 " + "x" * 200000 + "\n+ 0\n"))
+    assert shown["allocation_calls"] == 5 and f"left out: {len(bad)} lines, the first one is line 25" in said
+
+
+def test_what_is_cut_short_leaves_nothing(hw, tmp_path):
+    """Neither a trace nor names."""
+    packed = gzip.compress(INTERPRETED.encode() + bytes(INTERPRETED.encode()[-20:]) * 20000)
+    (tmp_path / "cut.gz").write_bytes(packed[: len(packed) // 2])
+    done = hw("import", tmp_path / "cut.gz", "-o", tmp_path / "y.hwt")
+    assert done.returncode == 2 and sorted(os.listdir(tmp_path)) == ["cut.gz"]
+
+
 def test_what_cannot_be_imported(hw, export, tracks, tmp_path):
     trace = tmp_path / "y.hwt"
-    done = hw("import", export(tracks, "x.heaptrack.zst"), "-o", trace)
-    assert done.returncode == 2 and "is interpreted by heaptrack already" in done.stderr and "--raw" in done.stderr
     done = hw("import", write(tmp_path / "x.txt", "hello\n"), "-o", trace)
     assert done.returncode == 2 and "x.txt" in done.stderr
     done = hw("import", write(tmp_path / "empty", ""), "-o", trace)
