@@ -33,3 +33,10 @@ set_target_properties(heapwright-conform heapwright-conform-user PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/heapwright LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/heapwright)
 install(TARGETS heapwright-conform heapwright-conform-user
   RUNTIME DESTINATION libexec/heapwright LIBRARY DESTINATION libexec/heapwright)
+
+# What `heapwright run` preloads beside an allocator, so that it serves one process alone.
+hw_sources(HW_RUN_SOURCES run/*.c)
+add_library(heapwright-alone SHARED ${HW_RUN_SOURCES})
+target_compile_options(heapwright-alone PRIVATE -fvisibility=hidden)
+target_link_libraries(heapwright-alone PRIVATE hw-flags hw-banned)
+install(TARGETS heapwright-alone LIBRARY DESTINATION lib)

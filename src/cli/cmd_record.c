@@ -10,7 +10,7 @@
 #include "report/number.h"
 
 struct values {
-  const char *output, *only_process;
+  const char *output, *only_process, *allocator;
   bool children, paused, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
@@ -65,6 +65,12 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, duration_ns),
      .value = "T",
      .help = "record for so long, then pause"},
+    {.name = "allocator",
+     .letter = 'a',
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, allocator),
+     .value = "NAME|FILE",
+     .help = "record the command on this allocator: tlsf, jemalloc, tcmalloc,\nmimalloc, tbb, or a library's file"},
     {.name = "env",
      .kind = HWI_OPTION_TEXTS,
      .off = offsetof(struct values, variables),
@@ -183,6 +189,7 @@ static int run(const void *given, int word_count, char **words)
       .usable = values->usable,
       .paused = values->paused,
       .duration_ns = values->duration_ns,
+      .allocator = values->allocator,
       .variables = values->variables.items,
       .variable_count = values->variables.count,
       .pack = values->pack,

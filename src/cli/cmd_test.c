@@ -192,6 +192,8 @@ static int run(const void *given, int word_count, char **names)
   if ((word_count == 1 && hwi_allocator_find(&preload, names[0], &error) < 0) ||
       hwi_allocator_provider(&library, preload, &error) < 0)
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  else if (preload && !hwi_allocator_is_loaded(preload, &error))
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", names[0], *error.text ? error.text : "the loader does not take it");
   else
     status = test(&values, preload, library);
   free(preload);

@@ -10,6 +10,7 @@
 
 #include "launch/helper.h"
 #include "launch/preload.h"
+#include "symbols/static_allocator.h"
 
 /* What the allocators that people know are called where they are installed, newest first. */
 static const struct {
@@ -34,60 +35,57 @@ int hwi_allocator_provider(char **library, const char *preload, struct hwi_error
   return *library ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
 }
 
-/* With the library preloaded, malloc is no longer libc's: it can be loaded, and defines malloc. True also where the program
- * dies: that is for its user to see. */
-static bool provides_malloc(const char *preload, struct hwi_error *error)
+bool hwi_allocator_is_loaded(const char *preload, struct hwi_error *error)
 {
   char *plain = NULL, *replaced = NULL;
-  bool provides = hwi_allocator_provider(&plain, NULL, error) == 0 &&
-                  hwi_allocator_provider(&replaced, preload, error) == 0 &&
-                  (!plain || !replaced || strcmp(plain, replaced) != 0);
+  bool is_loaded = hwi_allocator_provider(&plain, NULL, error) == 0 &&
+                   hwi_allocator_provider(&replaced, preload, error) == 0 &&
+                   (!plain || !replaced || strcmp(plain, replaced) != 0);
   free(plain);
   free(replaced);
-  return provides;
+  return is_loaded;
 }
 
-static int use(char **preload, char *found, const char *name, struct hwi_error *error)
+static int refuse(const char *name, struct hwi_error *error)
 {
-  *preload = found;
-  int status = hwi_preload_name(preload, "allocator.so", error);
-  if (status < 0)
-    return status;
-  error->status = HW_OK;
-  if (provides_malloc(*preload, error))
-    return 0;
-  status = error->status;
-  if (status == HW_OK)
-    status =
-        hwi_error_set(error, HW_ERR_USAGE, "%s: no library that the loader can preload and that defines malloc", name);
-  free(*preload);
-  *preload = NULL;
-  return status;
+  return hwi_error_set(error, HW_ERR_USAGE, "%s: no library that the loader can preload and that defines malloc", name);
 }
 
 static int use_path(char **preload, const char *path, struct hwi_error *error)
 {
-  char *found = realpath(path, NULL);
-  if (!found)
+  *preload = realpath(path, NULL);
+  if (!*preload)
     return hwi_error_set(error, HW_ERR_IO, "%s: %s", path, strerror(errno));
-  return use(preload, found, path, error);
+  if (hwi_exports_malloc(*preload))
+    return hwi_preload_name(preload, "allocator.so", error);
+  free(*preload);
+  *preload = NULL;
+  return refuse(path, error);
 }
 
 static int use_own(char **preload, const char *name, struct hwi_error *error)
 {
-  char *file = NULL, *found = NULL;
+  char *file = NULL;
   if (asprintf(&file, "libheapwright-%s.so", name) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  int status = hwi_installed_find(&found, file, error);
+  int status = hwi_installed_find(preload, file, error);
   free(file);
-  return status < 0 ? status : use(preload, found, name, error);
+  if (status == 0 && !hwi_exports_malloc(*preload)) {
+    free(*preload);
+    *preload = NULL;
+    return refuse(name, error);
+  }
+  return status < 0 ? status : hwi_preload_name(preload, "allocator.so", error);
 }
 
-/* A name that the dynamic loader looks up in its own places. */
+/* A name that the dynamic loader looks up in its own places: it is found by loading it. */
 static int use_loaders(char **preload, const char *file, struct hwi_error *error)
 {
-  char *copy = strdup(file);
-  return copy ? use(preload, copy, file, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  error->status = HW_OK;
+  if (!hwi_allocator_is_loaded(file, error))
+    return error->status != HW_OK ? error->status : refuse(file, error);
+  *preload = strdup(file);
+  return *preload ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
 }
 
 int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error)

@@ -2,12 +2,14 @@
 #include "launch/launch.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "launch/allocator.h"
 #include "launch/output.h"
 #include "launch/preload.h"
 #include "launch/signals.h"
@@ -32,7 +34,7 @@ struct launch {
   struct hwi_spawned spawned;
   struct hwi_output output;
   struct hwi_watch watch;
-  char *library; /* NULL: the command is not recorded */
+  char *library; /* for LD_PRELOAD: the recorder, and the allocator behind it. NULL: the command is not recorded */
   uint8_t run_id[HW_ID_BYTES];
 };
 
@@ -58,6 +60,23 @@ static int find_program(struct launch *launch, const char *command)
   return fail(launch, is_missing ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
 }
 
+/* The recorder ahead of the allocator records the allocator. */
+static int add_allocator(struct launch *launch)
+{
+  char *recorder = launch->library, *allocator = NULL;
+  if (!launch->options->allocator)
+    return 0;
+  if (hwi_allocator_find(&allocator, launch->options->allocator, &launch->result->error) < 0)
+    return -1;
+  if (asprintf(&launch->library, "%s:%s", recorder, allocator) < 0) {
+    launch->library = NULL;
+    hwi_error_set(&launch->result->error, HW_ERR_MEMORY, "no memory");
+  }
+  free(recorder);
+  free(allocator);
+  return launch->library ? 0 : -1;
+}
+
 /* Static programs may start others that can be recorded; for all other obstacles the loader would complain, or ignore us. */
 static int find_recorder(struct launch *launch, const char *command)
 {
@@ -70,7 +89,7 @@ static int find_recorder(struct launch *launch, const char *command)
   if (launch->program.allocator && !launch->options->quiet)
     launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder", command,
                           launch->program.allocator);
-  if (hwi_preload_find(&launch->library, &launch->result->error) < 0)
+  if (hwi_preload_find(&launch->library, &launch->result->error) < 0 || add_allocator(launch) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);
   if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {
     hwi_error_set(&launch->result->error, HW_ERR_IO, "cannot make a name for the run: %s", strerror(errno));

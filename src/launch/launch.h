@@ -19,6 +19,7 @@ struct hwi_launch_options {
   int usable;        /* 1, 0, or -1: the recorder's default */
   bool paused;
   uint64_t duration_ns;         /* 0: to the end */
+  const char *allocator;        /* to be preloaded behind the recorder, as hwi_allocator_find has it; NULL: none */
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;
   bool pack;

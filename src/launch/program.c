@@ -211,11 +211,11 @@ const char *hwi_obstacle_text(enum hwi_obstacle obstacle)
   case HWI_OBSTACLE_STATIC:
     return "is statically linked, so that nothing can be preloaded into it";
   case HWI_OBSTACLE_32_BIT:
-    return "is a 32-bit program, and the recorder is a 64-bit library";
+    return "is a 32-bit program, and the library to preload a 64-bit one";
   case HWI_OBSTACLE_MACHINE:
-    return "is made for another CPU than the recorder";
+    return "is made for another CPU than the library to preload";
   case HWI_OBSTACLE_MUSL:
-    return "uses musl, and the recorder needs glibc";
+    return "uses musl, and the library to preload needs glibc";
   case HWI_OBSTACLE_PRIVILEGED:
     return "gains privileges (setuid, setgid or capabilities), and the loader then ignores LD_PRELOAD";
   }

@@ -55,20 +55,32 @@ static void look_through(struct found *found, Elf *elf, Elf_Scn *table, const GE
   }
 }
 
-const char *hwi_static_allocator(const struct hwi_symbol_module *program)
+/* All symbol tables of a file that is the one that is meant. */
+static struct found look_into(const struct hwi_symbol_module *module)
 {
   struct hwi_elf_file file;
   struct found found = {0};
-  if (hwi_elf_file_open(&file, program->path) != HWI_SYMBOL_OK)
-    return NULL;
+  if (hwi_elf_file_open(&file, module->path) != HWI_SYMBOL_OK)
+    return found;
   bool is_same =
-      program->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, program->build_id, program->build_id_bytes);
+      module->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, module->build_id, module->build_id_bytes);
   for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
       look_through(&found, file.elf, section, &header);
   }
   hwi_elf_file_close(&file);
+  return found;
+}
+
+bool hwi_exports_malloc(const char *path)
+{
+  return look_into(&(struct hwi_symbol_module){.path = path}).exports_malloc;
+}
+
+const char *hwi_static_allocator(const struct hwi_symbol_module *program)
+{
+  struct found found = look_into(program);
   for (size_t i = 0; i < MARK_COUNT && !found.exports_malloc; i++) {
     if (found.defined[i])
       return marks[i].text;

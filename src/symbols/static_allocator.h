@@ -10,4 +10,7 @@
  * or whose symbols were stripped. `bias` is not used. The text is static. Thread-safe. */
 const char *hwi_static_allocator(const struct hwi_symbol_module *program);
 
+/* The file at `path` (absolute) is ELF and exports a malloc, as a library that replaces it does. Thread-safe. */
+bool hwi_exports_malloc(const char *path);
+
 #endif

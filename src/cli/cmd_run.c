@@ -1,0 +1,72 @@
+/* cmd_run.c - heapwright run: runs a command on another allocator */
+#include <string.h>
+
+#include "cli/command.h"
+#include "launch/run.h"
+
+struct values {
+  const char *allocator;
+  bool children;
+  struct hwi_texts variables;
+};
+
+static const struct values defaults = {.allocator = "tlsf"};
+
+static const struct hwi_option options[] = {
+    {.name = "allocator",
+     .letter = 'a',
+     .kind = HWI_OPTION_TEXT,
+     .off = offsetof(struct values, allocator),
+     .value = "NAME|FILE",
+     .help = "tlsf (the default), jemalloc, tcmalloc, mimalloc, tbb, or a library's file"},
+    {.name = "children",
+     .kind = HWI_OPTION_ON,
+     .off = offsetof(struct values, children),
+     .help = "programs that the command starts have it, too"},
+    {.name = "env",
+     .kind = HWI_OPTION_TEXTS,
+     .off = offsetof(struct values, variables),
+     .value = "NAME=VALUE",
+     .help = "set a variable for the command; may be given again"},
+    {.name = NULL},
+};
+
+static int run(const void *given, int word_count, char **words)
+{
+  const struct values *values = given;
+  for (size_t i = 0; i < values->variables.count; i++)
+    if (strchr(values->variables.items[i], '=') == NULL || values->variables.items[i][0] == '=')
+      return hwi_fail(HWI_EXIT_LAUNCHER, "--env takes NAME=VALUE");
+  if (word_count == 0)
+    return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright run [options] [--] COMMAND [ARG...]");
+  struct hwi_run_options wanted = {
+      .allocator = values->allocator,
+      .children = values->children,
+      .variables = values->variables.items,
+      .variable_count = values->variables.count,
+      .warn = hwi_warn,
+  };
+  struct hwi_error error = {0};
+  int status = hwi_run(&wanted, words, &error);
+  return hwi_fail(status, "%s", error.text);
+}
+
+const struct hwi_command hwi_command_run = {
+    .name = "run",
+    .summary = "run a program on another allocator",
+    .usage = "[options] [--] COMMAND [ARG...]",
+    .details =
+        "COMMAND takes heapwright's place, and so exits as it does by itself; 125 when the allocator cannot be used,\n"
+        "126 when COMMAND cannot be executed, 127 when there is none. What COMMAND executes in its own place, and\n"
+        "the programs that it starts, have their usual malloc again, unless --children is given.\n"
+        "\n"
+        "examples:\n"
+        "  heapwright run -a ./libmine.so -- ./app -v   on an allocator of your own\n"
+        "  heapwright run -a jemalloc --children make   the whole build\n",
+    .options = options,
+    .defaults = &defaults,
+    .values_bytes = sizeof(struct values),
+    .words_end_options = true,
+    .usage_status = HWI_EXIT_LAUNCHER,
+    .run = run,
+};

@@ -1,0 +1,107 @@
+"""`heapwright run` and `record --allocator`: a command on another allocator, and everything else as it is without."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from allocators_library import EXAMPLES, build_allocator
+
+
+@pytest.fixture(scope="module")
+def bump(tmp_path_factory):
+    return build_allocator(tmp_path_factory.mktemp("bump"), EXAMPLES / "bump.c")
+
+
+@pytest.fixture(scope="module")
+def counting(tmp_path_factory):
+    return build_allocator(tmp_path_factory.mktemp("counting"), EXAMPLES / "counting.cc")
+
+
+def mapped(library):
+    """A shell command that prints whether the process that runs it has the library."""
+    return f"while read -r line; do case $line in *{library.name}*) echo yes; exit;; esac; done </proc/$$/maps; echo no"
+
+
+def test_command_alone(bump, hw):
+    done = hw("run", "--allocator", bump, "--", "sh", "-c", mapped(bump))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "yes\n", "")
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])  # bash has a setenv of its own
+def test_children_have_their_usual_malloc(shell, bump, hw):
+    script = f"{shell} -c '{mapped(bump)}'; echo [$LD_PRELOAD$HEAPWRIGHT_ALONE]"
+    assert hw("run", "-a", bump, shell, "-c", script).stdout == "no\n[]\n"
+    assert hw("run", "-a", bump, "--children", shell, "-c", script).stdout.startswith("yes\n")
+
+
+def test_what_was_preloaded_stays(bump, counting, build, tmp_path):
+    environment = {**os.environ, "LD_PRELOAD": str(counting), "COUNTING_OUTPUT": str(tmp_path / "counts")}
+    done = subprocess.run([build / "bin/heapwright", "run", "-a", bump, "sh", "-c", "echo $LD_PRELOAD; exec true"],
+                          capture_output=True, text=True, env=environment)
+    assert done.stdout == f"{counting}\n" and done.returncode == 0
+
+
+def test_variables(bump, hw):
+    done = hw("run", "-a", bump, "--env", "ONE=1", "--env", "TWO=two words", "sh", "-c", "echo $ONE $TWO")
+    assert done.stdout == "1 two words\n"
+    assert hw("run", "-a", bump, "--env", "ONE", "true").returncode == 125
+
+
+def test_exit_status_and_signal(bump, hw):
+    assert hw("run", "-a", bump, "sh", "-c", "exit 77").returncode == 77
+    assert hw("run", "-a", bump, "sh", "-c", "kill -TERM $$").returncode == -signal.SIGTERM
+
+
+def test_a_script_without_a_first_line(bump, hw, tmp_path):
+    script = tmp_path / "script"
+    script.write_text("echo $1\n")
+    script.chmod(0o755)
+    assert hw("run", "-a", bump, script, "word").stdout == "word\n"
+
+
+@pytest.mark.parametrize("command, status, error", [
+    (["nosuchcommand"], 127, "cannot run 'nosuchcommand': no such command"),
+    (["/etc/passwd"], 126, "cannot run '/etc/passwd': Permission denied"), ([], 125, "which command?")], ids=lambda value: str(value)[:20])
+def test_commands_that_cannot_be_run(command, status, error, bump, hw):
+    done = hw("run", "-a", bump, *command)
+    assert done.returncode == status and error in done.stderr and done.stdout == ""
+
+
+def test_an_allocator_that_is_none(hw):
+    for command in (["run", "-a"], ["record", "-o", "/nowhere/x.hwt", "--allocator"]):
+        done = hw(*command, "nosuch", "--", "echo", "hello")
+        assert done.returncode == 125 and "there is no allocator 'nosuch'" in done.stderr and done.stdout == ""
+
+
+def test_a_static_program_is_told(bump, hw, tmp_path):
+    source, program = tmp_path / "static.c", tmp_path / "static"
+    source.write_text("int main(void) { return 6; }\n")
+    subprocess.run(["gcc", "-static", source, "-o", program], check=True)
+    done = hw("run", "-a", bump, program)
+    assert done.returncode == 6 and "it runs on its own malloc" in done.stderr
+
+
+def test_record_on_an_allocator(counting, record, tmp_path, compile_c):
+    """Both see the same calls: the recorder comes first, and calls on."""
+    program = compile_c("""#include <stdlib.h>
+int main(void) { for (int i = 0; i < 1000; i++) free(malloc(100)); return calloc(3, 5) == NULL; }
+""", "-O0", "-fno-builtin")
+    output = tmp_path / "counts"
+    recording = record([program], "--allocator", str(counting), env={"COUNTING_OUTPUT": str(output)})
+    assert recording.process.returncode == 0
+    counted = [int(word) for word in output.read_text().split() if word.isdigit()]
+    report = recording.report
+    assert report["allocation_calls"] >= 1001 and report["lost_events"] == 0
+    assert counted[0] >= report["allocation_calls"] - 5 and counted[0] >= 1001
+
+
+def test_record_on_an_allocator_of_which_the_path_has_a_blank(record, tmp_path):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    library = build_allocator(folder, EXAMPLES / "bump.c")
+    recording = record(["sh", "-c", f"grep -c {library.name} /proc/$$/maps"], "-a", str(library))
+    assert recording.process.returncode == 0 and int(recording.process.stdout) > 0
+    assert json.loads(json.dumps(recording.report))["allocation_calls"] > 0
