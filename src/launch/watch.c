@@ -14,6 +14,7 @@
 #include "launch/process.h"
 #include "launch/switch.h"
 #include "platform/arch.h"
+#include "trace/anchor.h"
 #include "trace/grow.h"
 
 static const uint64_t second_ns = 1000000000u;
@@ -116,9 +117,12 @@ static void find_traces(struct hwi_watch *watch)
 
 static void put_anchor(struct hwi_watched *trace)
 {
-  uint64_t now = hwi_monotonic_ns();
-  uint64_t clock = trace->drain.header.clock == HW_CLOCK_TSC ? hwi_arch_clock() : now;
-  (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_ANCHOR, now, &clock, sizeof clock);
+  struct hwi_moment moment = {0, 0};
+  if (trace->drain.header.clock == HW_CLOCK_TSC)
+    moment = hwi_moment_of(hwi_arch_clock_after_loads, hwi_monotonic_ns);
+  else
+    moment.outer = moment.inner = hwi_monotonic_ns();
+  (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_ANCHOR, moment.inner, &moment.outer, sizeof moment.outer);
 }
 
 static void fail(struct hwi_watch *watch, const struct hwi_error *error)

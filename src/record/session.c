@@ -9,6 +9,7 @@
 #include "record/nodes.h"
 #include "record/place.h"
 #include "record/stream.h"
+#include "trace/anchor.h"
 
 enum { MOST_WAITS = 100000 }; /* yields: seconds, far more than a start takes */
 
@@ -33,7 +34,19 @@ uint64_t hwi_session_clock_after_loads(void)
 
 static struct hw_anchor anchor_now(void)
 {
-  return (struct hw_anchor){.clock = hwi_session_clock(), .monotonic_ns = hwi_os_monotonic_ns()};
+  if (hwi_session.clock != HW_CLOCK_TSC) {
+    uint64_t now = hwi_os_monotonic_ns();
+    return (struct hw_anchor){.clock = now, .monotonic_ns = now};
+  }
+  struct hwi_moment moment = hwi_moment_of(hwi_arch_clock_after_loads, hwi_os_monotonic_ns);
+  return (struct hw_anchor){.clock = moment.outer, .monotonic_ns = moment.inner};
+}
+
+/* What the clock of the wall said at that moment, which was just now. */
+static uint64_t realtime_at(uint64_t monotonic_ns)
+{
+  struct hwi_moment now = hwi_moment_of(hwi_os_monotonic_ns, hwi_os_realtime_ns);
+  return now.inner - (now.outer - monotonic_ns);
 }
 
 void hwi_session_note_time(void)
@@ -58,13 +71,13 @@ static struct hw_trace_header describe_process(void)
       .pid = hwi_os_pid(),
       .ppid = hwi_os_ppid(),
       .start = anchor_now(),
-      .start_realtime_ns = hwi_os_realtime_ns(),
       .clock_hz_hint = hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_hz_hint() : 1000000000u,
       .fields = hwi_session.keep_usable ? HW_FIELD_USABLE : 0,
       .started_paused = hwi_session.options.paused,
       .control = hwi_session.options.paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD,
   };
   hwi_session.pid = header.pid;
+  header.start_realtime_ns = realtime_at(header.start.monotonic_ns);
   header.process_start = hwi_os_process_start(header.pid);
   header.last = header.start;
   hwi_os_random(header.image_id, HW_ID_BYTES);
