@@ -93,6 +93,17 @@ def test_a_block_that_is_freed_is_the_next_one(compile_c, on_allocator):
     assert report["missed_frees"] == report["unmatched_frees"] == report["lost_events"] == 0
 
 
+def test_a_realloc_has_two_moments(compile_c, on_allocator):
+    """While a realloc is at work, the old block's place becomes another's, and the new block's was another's until then: with one
+    moment for both, whichever it is, a block would be born where one still lives."""
+    recording = on_allocator("swap", [compile_c(PROGRAMS / "swap.c", "-pthread", name="swap")])
+    assert recording.process.returncode == 0
+    report = recording.report
+    size = next(size for size in report["sizes"] if size["size"] == 4000)
+    assert size["calls"] == 2 + 2 * 50 and size["live_blocks"] == 0
+    assert report["missed_frees"] == report["unmatched_frees"] == report["lost_events"] == 0
+
+
 def test_all_cheap_keys_are_taken(compile_c, check_counts_preload, tmp_path):
     """libc callocs room for the values of keys from the 33rd on, so a value of the recorder's would add to the program's heap."""
     source, library = tmp_path / "keys.c", tmp_path / "keys.so"
