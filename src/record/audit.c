@@ -20,7 +20,8 @@ static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *call
 {
   struct hwi_walk full;
   const struct hwi_kept *kept = &lane->kept;
-  enum hwi_walk_end end = hwi_walk_outward(lane, caller, false, &full);
+  full.met = 0;
+  enum hwi_walk_end end = hwi_walk_outward(lane, caller, &full);
   uint32_t depth = spliced->met + spliced->fresh_count, left_out = full.fresh_count - depth;
   if (end == HWI_WALK_TOO_DEEP)
     return true; /* nothing to compare with */
@@ -30,7 +31,8 @@ static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *call
   for (uint32_t i = 0; i < spliced->met; i++) {
     uint32_t from_outermost = i < kept->gap_at ? i : i + left_out;
     const struct hwi_frame *walked = &lane->fresh[full.fresh_count - 1 - from_outermost];
-    if (!is_at(&kept->frames[i], walked->pc, walked->sp) || walked->bp != kept->frames[i].bp)
+    if (!is_at(&kept->frames[i], walked->pc, walked->sp) ||
+        (walked->bp != kept->frames[i].bp && !kept->frames[i].bp_is_free))
       return false;
   }
   return true;

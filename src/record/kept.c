@@ -44,16 +44,16 @@ static bool is_same_word(const struct hwi_word *word)
   return *(const volatile uintptr_t *)word->address == word->value;
 }
 
-bool hwi_kept_is_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
+uint32_t hwi_kept_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
 {
   for (uint32_t i = 0; i < kept->odd.count && kept->odd.items[i].frame < end; i++)
     if (kept->odd.items[i].frame >= first && !is_same_word(&kept->odd.items[i]))
-      return false;
-  return true;
+      return kept->odd.items[i].frame;
+  return end;
 }
 
 /* Behind the gap no frame lies beside its caller: that step is vouched for by nothing, and nothing that is told hangs on it. */
-void hwi_kept_check(const struct hwi_kept *kept, struct hwi_walk *walk)
+static void check_with_gap(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   uint32_t unchanged = 1;
   while (unchanged < walk->met && (unchanged == kept->gap_at || !hwi_kept_difference(&kept->frames[unchanged])))
@@ -73,16 +73,18 @@ bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk)
     return false;                             /* the node would name frames that were left out: walk on */
   uint32_t inner = walk->met - HWI_INNER + 1; /* whose step leads to the last frame that the node names */
   walk->verify_count += outer + walk->met - inner;
-  if (walk->is_checked || (hwi_kept_is_unchanged(kept, 0, outer) && hwi_kept_is_unchanged(kept, inner, walk->met)))
+  if (walk->is_checked ||
+      (hwi_kept_unchanged(kept, 0, outer) == outer && hwi_kept_unchanged(kept, inner, walk->met) == walk->met))
     return true;
-  hwi_kept_check(kept, walk);
+  check_with_gap(kept, walk);
   return false;
 }
 
 uint32_t hwi_kept_outer_of(const struct hwi_kept *kept, uintptr_t sp)
 {
   uint32_t outer = kept->gap_at != HWI_NO_GAP ? kept->gap_at : hwi_kept_outer_count();
-  if (!outer || kept->frame_count < outer || kept->frames[outer - 1].sp <= sp || !hwi_kept_is_unchanged(kept, 0, outer))
+  if (!outer || kept->frame_count < outer || kept->frames[outer - 1].sp <= sp ||
+      hwi_kept_unchanged(kept, 0, outer) != outer)
     return 0;
   return outer;
 }
@@ -122,10 +124,16 @@ bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bo
     add_odd(lane, base, fresh_count);
   }
   uint32_t parent = base ? kept->frames[base - 1].node : 0;
+  bool is_bp_free = base ? kept->frames[base - 1].bp_is_free : true; /* in the caller */
+  if (base == kept->gap_at)
+    is_bp_free = false;
   struct hwi_frame *to = kept->frames + base;
   for (uint32_t i = fresh_count; i-- > 0; to++) {
     *to = lane->fresh[i];
     to->node = 0;
+    if (is_bp_free)
+      to->bp_slot = HWI_NO_BP_SLOT;
+    is_bp_free = to->bp_is_free |= is_bp_free & to->bp_passes;
     if (with_nodes && i)
       to->node = parent = hwi_rows_node(lane, parent, to->pc, HW_ENTRY_NONE);
   }

@@ -42,44 +42,63 @@ void hwi_kept_close_gap(struct hwi_kept *kept);
 
 /* --- the comparison, in full: it is on the hot path --- */
 
-/* 0 where the words that the step outward from `frame` loaded are unchanged. The frame before it in the list is its caller. */
+/* 0 where the word from which the step outward from `frame` loaded its caller's pc is unchanged. The frame before it in the list
+ * is its caller. */
+static inline uintptr_t hwi_kept_pc_difference(const struct hwi_frame *frame)
+{
+  const struct hwi_frame *caller = frame - 1;
+  return ((const volatile uintptr_t *)caller->sp)[HWI_NO_BP_SLOT] ^ caller->pc;
+}
+
+/* The same for all words that it loaded and that something hangs on. */
 static inline uintptr_t hwi_kept_difference(const struct hwi_frame *frame)
 {
   const struct hwi_frame *caller = frame - 1;
-  const volatile uintptr_t *words = (const volatile uintptr_t *)caller->sp;
-  uintptr_t other_bp = words[frame->bp_slot] ^ caller->bp;
-  return (words[HWI_NO_BP_SLOT] ^ caller->pc) | (frame->bp_slot == HWI_NO_BP_SLOT ? 0 : other_bp);
+  uintptr_t other = hwi_kept_pc_difference(frame);
+  if (frame->bp_slot != HWI_NO_BP_SLOT)
+    other |= ((const volatile uintptr_t *)caller->sp)[frame->bp_slot] ^ caller->bp;
+  return other;
 }
 
-bool hwi_kept_is_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
+/* Four frames: the loads need not wait for one another's comparisons. */
+static inline bool hwi_kept_do_four_differ(const struct hwi_frame *frame)
+{
+  uintptr_t other = hwi_kept_pc_difference(&frame[0]) | hwi_kept_pc_difference(&frame[1]) |
+                    hwi_kept_pc_difference(&frame[2]) | hwi_kept_pc_difference(&frame[3]);
+  if ((frame[0].bp_slot & frame[1].bp_slot & frame[2].bp_slot & frame[3].bp_slot) != HWI_NO_BP_SLOT)
+    other |= hwi_kept_difference(&frame[0]) | hwi_kept_difference(&frame[1]) | hwi_kept_difference(&frame[2]) |
+             hwi_kept_difference(&frame[3]);
+  return other != 0;
+}
 
-/* Are the steps outward from the kept frames [first, end) what they were? Four at a time, so that the loads need not wait for
- * one another's comparisons. */
-static inline bool hwi_kept_is_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
+uint32_t hwi_kept_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
+
+/* The first of the kept frames [first, end) whose step outward is not what it was; `end`: there is none. */
+static inline uint32_t hwi_kept_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
 {
   const struct hwi_frame *frame = kept->frames + (first ? first : 1), *stop = kept->frames + end;
-  for (; stop - frame >= 4; frame += 4)
-    if (hwi_kept_difference(&frame[0]) | hwi_kept_difference(&frame[1]) | hwi_kept_difference(&frame[2]) |
-        hwi_kept_difference(&frame[3]))
-      return false;
-  for (; frame < stop; frame++)
-    if (hwi_kept_difference(frame))
-      return false;
-  return __builtin_expect(!kept->odd.count, 1) || hwi_kept_is_odd_unchanged(kept, first, end);
+  while (stop - frame >= 4 && !hwi_kept_do_four_differ(frame))
+    frame += 4;
+  while (frame < stop && !hwi_kept_difference(frame))
+    frame++;
+  uint32_t unchanged = frame < stop ? (uint32_t)(frame - kept->frames) : end;
+  return __builtin_expect(!kept->odd.count, 1) ? unchanged : hwi_kept_odd_unchanged(kept, first, unchanged);
 }
 
 bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk);
-void hwi_kept_check(const struct hwi_kept *kept, struct hwi_walk *walk);
 
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   if (__builtin_expect(walk->met > kept->exact_count, 0))
     return hwi_kept_is_met_deep(kept, walk);
   walk->verify_count += walk->met;
-  if (walk->is_checked || hwi_kept_is_unchanged(kept, 0, walk->met))
+  if (walk->is_checked)
     return true;
-  hwi_kept_check(kept, walk);
-  return false;
+  uint32_t unchanged = hwi_kept_unchanged(kept, 0, walk->met);
+  bool is_met = unchanged == walk->met;
+  walk->is_checked = true;
+  walk->met = unchanged;
+  return is_met;
 }
 
 #endif

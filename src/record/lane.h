@@ -28,8 +28,11 @@ struct hwi_frame {
   uintptr_t sp;  /* its stack pointer at that moment */
   uintptr_t bp;  /* its frame pointer register */
   uint32_t node; /* the node of the stack from the outermost frame to this one; 0: not looked up */
-  int8_t bp_slot;  /* words from the caller's sp to where its bp was saved; HWI_NO_BP_SLOT: the step did not load it */
-  bool bp_is_free; /* the step does not hang on bp: the frame saved its caller's, and uses it for other things */
+  int8_t
+      bp_slot; /* words from the caller's sp to where its bp was saved; HWI_NO_BP_SLOT: the step did not load it, or, in a
+                      kept frame, nothing hangs on what it loaded */
+  bool bp_is_free; /* no step from here on hangs on bp: the frame saved its caller's, and uses it for other things */
+  bool bp_passes;  /* nor does this step, but the caller's bp is the same one */
 };
 static_assert(sizeof(struct hwi_frame) == 32, "two frames a cache line");
 

@@ -134,7 +134,9 @@ static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_row_of row, s
     return HWI_WALK_LOST;
   if (!hwi_step_is_code(pc))
     return pc ? HWI_WALK_LOST : HWI_WALK_OUTERMOST;
-  frame->bp_is_free = row.bp_slot != HWI_NO_BP_SLOT && (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF);
+  bool by_sp = row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF;
+  frame->bp_is_free = by_sp && row.bp_slot != HWI_NO_BP_SLOT;
+  frame->bp_passes = by_sp && row.bp_slot == HWI_NO_BP_SLOT;
   if (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_BP) {
     frame->bp_slot = row.bp_slot;
     walk->odd_count = 0; /* plain */
@@ -150,7 +152,7 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row,
   base += (uintptr_t)(intptr_t)row.offset;
   walk->odd_count = 0;
   frame->bp_slot = HWI_NO_BP_SLOT;
-  frame->bp_is_free = false;
+  frame->bp_is_free = frame->bp_passes = false;
   switch (row.kind) {
   case HWI_ROW_SP:
   case HWI_ROW_BP:
@@ -161,6 +163,7 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row,
   case HWI_ROW_SIGNAL:
     return step_signal(walk, base, at);
   case HWI_ROW_OUTERMOST:
+    frame->bp_is_free = true;
     return HWI_WALK_OUTERMOST;
   case HWI_ROW_FULL:
     return step_in_full(walk, frame, at);

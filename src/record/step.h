@@ -35,16 +35,17 @@ struct hwi_walk {
   struct hwi_range *range; /* of the stack that the walk is on */
   struct hwi_range other;  /* of a second stack, when it crossed to one */
   bool keepable;
+  bool is_audited;       /* what is spliced is compared with full walks */
   bool is_checked;       /* the kept frames below `met` are known to have all their steps unchanged */
-  uint32_t met;          /* kept frames that are part of the stack, where it ended MET */
+  uint32_t met;          /* kept frames that may be part of the stack; where it ended MET, those that are */
   uint32_t verify_count; /* kept steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
   uint32_t odd_count;    /* odd words of the last step */
   struct hwi_word odd[HWI_STEP_MOST_WORDS];
 };
 
-/* Replaces *at, the place that `frame` was filled from, by its caller's; sets the frame's bp_slot and bp_is_free, and the
- * walk's odd words. */
+/* Replaces *at, the place that `frame` was filled from, by its caller's; sets what the frame says of bp, and the walk's odd
+ * words. */
 enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_frame *frame,
                                    struct hwi_place *at);
 
@@ -61,9 +62,9 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
  * outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no lane. */
 bool hwi_step_is_uninterrupted(uintptr_t *outermost);
 
-/* The walk itself (walk.c), without any effect on the kept stack. */
-enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, bool may_splice,
-                                   struct hwi_walk *walk);
+/* The walk itself (walk.c), without any effect on the kept stack. walk->met and walk->is_checked are the caller's: how many kept
+ * frames may be met (0: none), and whether these are known to be unchanged. */
+enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);
 
 /* --- the plain step, in full: it is the hot path --- */
 
@@ -88,6 +89,7 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struc
     return false;
   frame->bp_slot = row.bp_slot;
   frame->bp_is_free = by_sp & (row.bp_slot != HWI_NO_BP_SLOT);
+  frame->bp_passes = by_sp & (row.bp_slot == HWI_NO_BP_SLOT);
   *at = (struct hwi_place){pc, cfa, row.bp_slot == HWI_NO_BP_SLOT ? at->bp : saved, false};
   return true;
 }

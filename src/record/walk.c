@@ -1,20 +1,21 @@
 /* walk.c - from the frame that called an entry point to the node of its whole stack
  *
  * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word that
- * its walk loaded: most follow from two frames beside each other (see struct hwi_frame). A new walk goes outward from the caller only until it meets a kept frame (same pc, sp and bp); the rest is
- * not walked again but verified.
+ * its walk loaded: most follow from two frames beside each other (see struct hwi_frame). A new walk goes outward from the
+ * caller only until it meets a kept frame (same pc, sp and bp); the rest is not walked again but verified.
  *
  * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the return
  * address into its caller is not. Then the frames inward of that word are walked, and what is outward of it is met.
  *
  * Why that is right: the step from a frame to its caller is a function of (pc, sp, bp) and of the words that it loads, as
  * the CFI of loaded code is constant; and where a frame finds its CFA by sp and its caller's bp in memory, not even of bp,
- * which such code is free to use for anything. So if the frames are equal and every word that the kept walk loaded from there on is
- * unchanged, a walk would go the same way, to the last frame. The lane forgets the kept stack when anything else could
- * matter: a module was unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to
- * another stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
+ * which such code is free to use for anything. Nor does a bp matter that no step further out uses before another loads it: what
+ * was loaded for it need not be verified. So if the frames are equal and every word that matters and that the kept walk
+ * loaded from there on is unchanged, a walk would go the same way, to the last frame. The lane forgets the kept stack when
+ * anything else could matter: a module was unloaded, or the stack pointer left the range. A walk that crossed a signal frame,
+ * changed to another stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
  *
- * Cost: a frame walked is a row look-up and two loads; a frame verified is two loads and two compares.
+ * Cost: a frame walked is a row look-up and two loads; a frame verified is one load and one compare, two where its bp matters.
  *
  * Depth: up to the limit a stack is a plain chain of nodes; what becomes of a deeper one is in deep.c, and how little of it
  * need be verified in kept.c. A walk that meets nothing within FRESH_FACTOR * limit frames gives up.
@@ -126,15 +127,12 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
   return HWI_WALK_GOES_ON;
 }
 
-enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, bool may_splice,
-                                   struct hwi_walk *walk)
+enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
 {
   struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
   enum hwi_walk_end end;
   walk->range = &lane->range;
   walk->keepable = true;
-  walk->is_checked = false;
-  walk->met = may_splice ? lane->kept.frame_count : 0;
   walk->verify_count = walk->fresh_count = walk->odd_count = 0;
   lane->fresh_odd.count = 0;
   do {
@@ -233,53 +231,60 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
 }
 
 /* A stack that is not the one before. */
-static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, bool audited)
+static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, struct hwi_walk *walk)
 {
-  struct hwi_walk walk;
-  walk.end = hwi_walk_outward(lane, caller, lane->kept.frame_count > 0, &walk);
-  if (walk.end == HWI_WALK_MET && audited && !hwi_audit_is_same(lane, caller, &walk)) {
-    hwi_walk_forget(lane); /* and believe the full walk */
-    walk.end = hwi_walk_outward(lane, caller, false, &walk);
-  }
   struct hwi_kept *kept = &lane->kept;
-  if (walk.end == HWI_WALK_TOO_DEEP && walk.fresh_count < HWI_INNER)
+  bool audited = walk->is_audited;
+  walk->end = hwi_walk_outward(lane, caller, walk);
+  if (walk->end == HWI_WALK_MET && audited && !hwi_audit_is_same(lane, caller, walk)) {
+    hwi_walk_forget(lane); /* and believe the full walk */
+    walk->met = 0;
+    walk->end = hwi_walk_outward(lane, caller, walk);
+  }
+  if (walk->end == HWI_WALK_TOO_DEEP && walk->fresh_count < HWI_INNER)
     return HWI_NODE_UNKNOWN; /* there was no memory for its frames */
-  uint32_t base = base_of(lane, &walk);
-  drop_leaf(kept, base, walk.fresh_count);
-  if (__builtin_expect(!walk.keepable || base > kept->gap_at || walk.end == HWI_WALK_TOO_DEEP ||
-                           base + walk.fresh_count > hwi_session.options.depth,
+  uint32_t base = base_of(lane, walk);
+  drop_leaf(kept, base, walk->fresh_count);
+  if (__builtin_expect(!walk->keepable || base > kept->gap_at || walk->end == HWI_WALK_TOO_DEEP ||
+                           base + walk->fresh_count > hwi_session.options.depth,
                        0))
-    return walk_unusual(lane, &walk, base, entry);
+    return walk_unusual(lane, walk, base, entry);
   if (__builtin_expect(kept->gap_at != HWI_NO_GAP, 0))
     hwi_kept_close_gap(kept);
   if (base)
-    complete_nodes(lane, walk.fresh_count ? base : base - 1);
+    complete_nodes(lane, walk->fresh_count ? base : base - 1);
   kept->frame_count = base;
-  if (walk.fresh_count && !hwi_kept_add(lane, base, walk.fresh_count, true))
-    return walk_unusual(lane, &walk, base, entry);
+  if (walk->fresh_count && !hwi_kept_add(lane, base, walk->fresh_count, true))
+    return walk_unusual(lane, walk, base, entry);
   return node_of_kept(lane, entry);
 }
 
-/* The very same stack as before: a loop that allocates. */
-static inline bool is_same_stack(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
+/* The very same stack as before: a loop that allocates. Else the walk is told what was found out. */
+static inline bool is_same_stack(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry,
+                                 struct hwi_walk *walk)
 {
   struct hwi_kept *kept = &lane->kept;
   if (kept->leaf == HWI_NO_LEAF)
     return false;
   struct hwi_frame *last = &kept->frames[kept->leaf];
   if (kept->leaf + 1 != kept->frame_count || kept->leaf_entry != entry ||
-      !is_at(last, caller->pc, caller->sp, caller->bp) || !hwi_kept_is_unchanged(kept, 0, kept->frame_count))
+      !is_at(last, caller->pc, caller->sp, caller->bp))
     return false;
+  walk->met = hwi_kept_unchanged(kept, 0, kept->frame_count);
+  walk->is_checked = true;
   last->bp = caller->bp;
-  return true;
+  return walk->met == kept->frame_count;
 }
 
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
 {
-  bool audited = is_audited(lane);
+  struct hwi_walk walk;
+  walk.is_audited = is_audited(lane);
+  walk.is_checked = false;
   if (!hwi_range_enter(&lane->range, caller->sp))
     hwi_walk_forget(lane);
-  else if (!audited && is_same_stack(lane, caller, entry))
+  walk.met = lane->kept.frame_count;
+  if (is_same_stack(lane, caller, entry, &walk) && !walk.is_audited)
     return lane->kept.frames[lane->kept.leaf].node;
-  return walk_anew(lane, caller, entry, audited);
+  return walk_anew(lane, caller, entry, &walk);
 }

@@ -33,6 +33,7 @@ static int begin(void **state)
   unlink(path);
   hwi_nodes_init();
   assert_true(hwi_modules_init());
+  atomic_store(&hwi_session.unload_epoch, 1);
   hwi_session.clock = HW_CLOCK_TSC;
   hwi_session.options.depth = DEPTH_LIMIT;
   assert_int_equal(hwi_writer_open(&hwi_session.writer, path, 64 << 20, &header), 0);
@@ -55,8 +56,8 @@ struct walked { /* what one walk did */
 
 static uint32_t depth_of_full_walk(const struct hwi_caller *caller)
 {
-  struct hwi_walk walk;
-  assert_int_equal(hwi_walk_outward(&lane, caller, false, &walk), HWI_WALK_OUTERMOST);
+  struct hwi_walk walk = {.met = 0};
+  assert_int_equal(hwi_walk_outward(&lane, caller, &walk), HWI_WALK_OUTERMOST);
   return walk.fresh_count;
 }
 
@@ -64,10 +65,11 @@ static uint32_t depth_of_full_walk(const struct hwi_caller *caller)
 static SEPARATE struct walked probe(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  struct hwi_walk walk;
+  struct hwi_walk walk = {.met = 0};
   if (!hwi_range_enter(&lane.range, caller.sp))
     hwi_walk_forget(&lane);
-  enum hwi_walk_end how = hwi_walk_outward(&lane, &caller, true, &walk);
+  walk.met = lane.kept.frame_count;
+  enum hwi_walk_end how = hwi_walk_outward(&lane, &caller, &walk);
   struct walked walked = {walk.fresh_count, hwi_walk(&lane, &caller, HW_ENTRY_MALLOC)};
   uint32_t depth = depth_of_full_walk(&caller);
   assert_int_equal(walk.fresh_count + (how == HWI_WALK_MET ? walk.met : 0), depth);
@@ -126,10 +128,11 @@ static struct {
 static SEPARATE void record_in_recursion(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  struct hwi_walk walk;
+  struct hwi_walk walk = {.met = 0};
   if (!hwi_range_enter(&lane.range, caller.sp))
     hwi_walk_forget(&lane);
-  hwi_walk_outward(&lane, &caller, true, &walk);
+  walk.met = lane.kept.frame_count;
+  hwi_walk_outward(&lane, &caller, &walk);
   recursion.node = hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
   assert_true(recursion.node && recursion.node != HWI_NODE_UNKNOWN);
   uint64_t work = walk.fresh_count + walk.verify_count;
