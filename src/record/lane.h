@@ -115,6 +115,7 @@ struct hwi_lane {
   struct hwi_kept kept;
   struct hwi_range range;
   struct hwi_rows rows;
+  struct hwi_tip *tips;    /* see tips.c; NULL: none yet */
   struct hwi_frame *fresh; /* scratch of a walk: the frames that it walked, innermost first */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */

@@ -14,6 +14,7 @@
 #include "record/rows.h"
 #include "record/session.h"
 #include "record/step.h"
+#include "record/tips.h"
 #include "record/walk.h"
 
 __thread struct hwi_stream *hwi_stream_self __attribute__((tls_model("initial-exec")));
@@ -41,6 +42,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
   lane->is_new_chunk = false;
   hwi_walk_forget(lane);
   hwi_rows_drop(&lane->rows);
+  hwi_tips_drop(lane);
   atomic_signal_fence(memory_order_seq_cst);
   lane->busy = 0;
 }
@@ -50,6 +52,7 @@ static void recover_lane(struct hwi_lane *lane)
 {
   hwi_walk_forget(lane);
   hwi_rows_drop(&lane->rows);
+  hwi_tips_drop(lane);
   lane->range = (struct hwi_range){0};
   hwi_lane_recover(lane);
   lane->busy = 0;
@@ -81,6 +84,7 @@ static struct hwi_lane *take_lane(struct hwi_stream *self, uintptr_t frame)
   if (lane->unload_epoch != epoch) {
     lane->unload_epoch = epoch;
     hwi_rows_drop(&lane->rows);
+    hwi_tips_drop(lane);
     hwi_walk_forget(lane);
   }
   return lane;

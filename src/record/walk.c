@@ -6,6 +6,7 @@
  *
  * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the return
  * address into its caller is not. Then the frames inward of that word are walked, and what is outward of it is met.
+ * And often a stack is one of a few that take turns: those are in tips.c.
  *
  * Why that is right: the step from a frame to its caller is a function of (pc, sp, bp) and of the words that it loads, as
  * the CFI of loaded code is constant; and where a frame finds its CFA by sp and its caller's bp in memory, not even of bp,
@@ -28,6 +29,7 @@
 #include "record/nodes.h"
 #include "record/rows.h"
 #include "record/step.h"
+#include "record/tips.h"
 
 enum {
   FRESH_FACTOR = 4, /* times the limit: frames walked at most for one event */
@@ -230,7 +232,7 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
   }
 }
 
-/* A stack that is not the one before. */
+/* A stack that is neither the one before nor a tip's. */
 static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, struct hwi_walk *walk)
 {
   struct hwi_kept *kept = &lane->kept;
@@ -256,7 +258,10 @@ static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller
   kept->frame_count = base;
   if (walk->fresh_count && !hwi_kept_add(lane, base, walk->fresh_count, true))
     return walk_unusual(lane, walk, base, entry);
-  return node_of_kept(lane, entry);
+  uint32_t node = node_of_kept(lane, entry);
+  if (base && walk->fresh_count && !lane->fresh_odd.count)
+    hwi_tips_add(lane, base);
+  return node;
 }
 
 /* The very same stack as before: a loop that allocates. Else the walk is told what was found out. */
@@ -284,7 +289,7 @@ uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_
   if (!hwi_range_enter(&lane->range, caller->sp))
     hwi_walk_forget(lane);
   walk.met = lane->kept.frame_count;
-  if (is_same_stack(lane, caller, entry, &walk) && !walk.is_audited)
+  if ((is_same_stack(lane, caller, entry, &walk) || hwi_tips_take(lane, caller, entry, &walk)) && !walk.is_audited)
     return lane->kept.frames[lane->kept.leaf].node;
   return walk_anew(lane, caller, entry, &walk);
 }

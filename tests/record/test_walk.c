@@ -1,7 +1,7 @@
 /* test_walk.c - a walk takes no more steps than the stack has changed, and says the same as a full one
  *
- * Breaks if a stack of which only a return address in the middle is another is walked to its end, or if the work of an event
- * grows with the depth of a recursion. Work is counted in frames walked and verified, never in time.
+ * Breaks if a stack of which only a return address in the middle is another is walked to its end, if one that was there before
+ * is walked again or taken for another, or if the work of an event grows with the depth of a recursion. Work is counted in frames walked and verified, never in time.
  */
 #include "record/walk.h"
 
@@ -17,6 +17,7 @@
 #include "record/modules.h"
 #include "record/nodes.h"
 #include "record/step.h"
+#include "record/tips.h"
 
 enum { DEPTH_LIMIT = 256, LEVELS = 100, DEEP_LEVELS = 40000, DEEP_NODES = 3 * DEPTH_LIMIT * 40 };
 
@@ -118,6 +119,123 @@ static void test_another_line_of_the_same_caller(void **state)
   descend(LEVELS, two_lines);
 }
 
+/* --- stacks that take turns --- */
+
+/* Is the stack a tip's, and the same as a walk finds that may meet nothing? It is recorded in any case. */
+static SEPARATE bool is_taken_from_a_tip(void)
+{
+  struct hwi_caller caller = HWI_CALLER();
+  struct hwi_walk walk = {.met = lane.kept.frame_count};
+  if (!hwi_tips_take(&lane, &caller, HW_ENTRY_MALLOC, &walk)) {
+    hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
+    return false;
+  }
+  uint32_t count = lane.kept.frame_count, node = lane.kept.frames[count - 1].node;
+  assert_int_equal(depth_of_full_walk(&caller), count);
+  for (uint32_t i = 0; i < count; i++) {
+    assert_int_equal(lane.kept.frames[i].pc, lane.fresh[count - 1 - i].pc);
+    assert_int_equal(lane.kept.frames[i].sp, lane.fresh[count - 1 - i].sp);
+  }
+  hwi_walk_forget(&lane);
+  assert_int_equal(hwi_walk(&lane, &caller, HW_ENTRY_MALLOC), node);
+  return true;
+}
+
+static SEPARATE bool on_level(int levels)
+{
+  bool is_taken = levels ? on_level(levels - 1) : is_taken_from_a_tip();
+  __asm__ volatile("" : : : "memory");
+  return is_taken;
+}
+
+/* The same frames in the same places, but for one return address in the middle of them. */
+static SEPARATE bool on_another_line(int levels)
+{
+  bool is_taken = on_level(levels);
+  __asm__ volatile("" : : : "memory");
+  if (levels & 1)
+    is_taken = on_level(levels);
+  __asm__ volatile("" : : : "memory");
+  return is_taken;
+}
+
+enum { TURNS = 6, PLACES = 16, FEW_LEVELS = 3, MORE_LEVELS = 6, MANY_LEVELS = 40 };
+
+static struct {
+  uint32_t taken, all; /* of stacks that were there before */
+} turns;
+
+static SEPARATE void take_turns(void)
+{
+  volatile int count = TURNS; /* an unrolled loop would call from other lines */
+  for (int i = 0; i < count; i++) {
+    bool few = on_level(FEW_LEVELS), more = on_level(MORE_LEVELS);
+    if (i >= 2) {
+      turns.taken += few + more;
+      turns.all += 2;
+    }
+    on_level(MANY_LEVELS); /* more than is remembered */
+  }
+}
+
+static void test_stacks_that_take_turns(void **state)
+{
+  (void)state;
+  hwi_walk_forget(&lane);
+  for (int i = 0; i < PLACES; i++)
+    descend(LEVELS + i, take_turns);
+  assert_in_range(turns.taken, turns.all * 3 / 4,
+                  turns.all); /* two may have one place in the table: not all the time */
+}
+
+static SEPARATE void some_turns(void)
+{
+  take_turns();
+  __asm__ volatile("" : : : "memory");
+}
+
+/* What changes is outward of the tips' stems. */
+static SEPARATE void turns_on_two_lines(void)
+{
+  some_turns();
+  __asm__ volatile("" : : : "memory");
+  some_turns(); /* whatever is taken is compared with a walk */
+  __asm__ volatile("" : : : "memory");
+}
+
+static void test_no_tip_on_another_stem(void **state)
+{
+  (void)state;
+  descend(LEVELS, turns_on_two_lines);
+}
+
+static void forget_tips(void)
+{
+  on_level(FEW_LEVELS);
+  on_level(MORE_LEVELS);
+  hwi_tips_drop(&lane);
+  assert_false(on_level(FEW_LEVELS));
+}
+
+static void test_no_tip_that_was_dropped(void **state)
+{
+  (void)state;
+  descend(LEVELS, forget_tips);
+}
+
+static void lines_take_turns(void)
+{
+  volatile int count = TURNS;
+  for (int i = 0; i < count; i++)
+    on_another_line(FEW_LEVELS | 1); /* whatever is taken is compared with a walk */
+}
+
+static void test_tips_with_another_line(void **state)
+{
+  (void)state;
+  descend(LEVELS, lines_take_turns);
+}
+
 /* --- a recursion that records at each of its levels, on the way down and up --- */
 
 static struct {
@@ -184,6 +302,10 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_another_line_of_the_same_caller),
+      cmocka_unit_test(test_stacks_that_take_turns),
+      cmocka_unit_test(test_no_tip_on_another_stem),
+      cmocka_unit_test(test_no_tip_that_was_dropped),
+      cmocka_unit_test(test_tips_with_another_line),
       cmocka_unit_test(test_recursion_down),
       cmocka_unit_test(test_recursion_up),
   };
