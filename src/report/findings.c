@@ -28,7 +28,7 @@ enum {
   MANY_CALLS = 10000,
   FOREIGN_PERCENT = 10,
 };
-static const uint64_t NS_AN_HOUR = UINT64_C(3600000000000), GROWTH_NS_MIN = UINT64_C(1000000000);
+static const uint64_t NS_AN_HOUR = UINT64_C(3600000000000), GROWTH_NS_MIN = UINT64_C(10000000000);
 
 void hwi_findings_add(struct hwi_findings *findings, struct hwi_finding finding)
 {

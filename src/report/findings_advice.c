@@ -9,7 +9,7 @@
 
 enum {
   MANY_CALLS = 10000,
-  CALLS_PERCENT = 5, /* of the run's calls, below which no advice is worth a line */
+  CALLS_PERCENT = 10, /* of the run's calls, below which no advice is worth a line */
   INLINE_BYTES_MAX = 64,
   INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
   COPIED_BYTES_MIN = 1000000,

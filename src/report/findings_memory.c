@@ -9,7 +9,7 @@
 
 enum {
   GAP_PERCENT = 25, /* of what is resident */
-  GAP_BYTES_MIN = 32000000,
+  GAP_BYTES_MIN = 64000000,
   SLACK_PERCENT = 20, /* of what was asked for */
   SLACK_BYTES_MIN = 1000000,
 };

@@ -44,7 +44,7 @@ static const struct hwi_stack_size *next_size(const struct hwi_stack_size *first
  * all. */
 static void word_rounding(struct hwi_line *line, const struct hwi_text *text, uint32_t number)
 {
-  enum { SLACK_PART = 10, PEAK_PART = 1000 };
+  enum { SLACK_PART = 10, PEAK_PART = 100 };
   const struct hwi_stack *stack = &text->profile->stacks[number];
   uint64_t slack = stack->peak_usable > stack->peak_bytes ? stack->peak_usable - stack->peak_bytes : 0;
   if (text->cost == HWI_COST_PEAK && slack >= stack->peak_bytes / SLACK_PART &&

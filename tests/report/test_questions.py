@@ -47,7 +47,7 @@ __attribute__((noinline)) void *cache(void) { return malloc(1000); }
 int main(void)
 {
   static void *teeth[25], *volatile kept;
-  for (int i = 0; i < 500; i++) {  // 2 s: 25 kB leak, 250 kB come and go every 0.1 s
+  for (int i = 0; i < 500; i++) {  // 12 s: 25 kB leak, 250 kB come and go every 0.6 s
     kept = leak();
     teeth[i % 25] = sawtooth();
     if (i % 25 == 24)
@@ -55,7 +55,7 @@ int main(void)
         free(teeth[k]);
     if (i < 200)
       kept = cache();
-    usleep(4000);
+    usleep(24000);
   }
 }
 """
@@ -105,8 +105,14 @@ def test_growth(record, compile_c, hw):
     assert leak["bytes_per_hour"] == pytest.approx(gained / took * 3600e9, rel=1e-6)
     assert leak["first_ns"] < leak["from_ns"] + took / 6 < leak["last_ns"]
     text = hw("report", recording.trace).stdout
-    assert re.search(r"grows +leak \(program.c:5\), \+[0-9.]+ kB/s from .* on, 25.0 kB never freed", text), text
+    assert re.search(r"grows +leak \(program.c:5\), \+[0-9,.]+ k?B/s from .* on, 25.0 kB never freed", text), text
     assert text.count("grows ") == 1
+
+
+def test_a_short_run_is_all_start(record, compile_c, hw):
+    recording = record([compile_c(GROWTH.replace("usleep(24000)", "usleep(4000)"))])
+    assert [stack["stack"][0]["function"] for stack in recording.report["growing"]] == ["leak"]
+    assert "grows " not in hw("report", recording.trace).stdout
 
 
 STANDS_OUT = """

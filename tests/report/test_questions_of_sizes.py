@@ -51,7 +51,7 @@ GAP = """
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCKS = 60000, BYTES = 1000 };
+enum { BLOCKS = 100000, BYTES = 1000 };
 static char *blocks[BLOCKS], *volatile table;
 
 int main(void)
@@ -62,7 +62,7 @@ int main(void)
     if (i % 5)
       free(blocks[i]);
   usleep(1200000);                  // the resident set is sampled about every second
-  table = calloc(80000000, 1);      // never touched: the most is asked for now, and not resident
+  table = calloc(120000000, 1);      // never touched: the most is asked for now, and not resident
   usleep(1500000);
   return blocks[0][0] != 1;
 }
@@ -138,7 +138,7 @@ def test_rss_gap(record, compile_c, hw):
     gaps = [finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap"]
     assert len(gaps) == 1
     assert gaps[0]["part"] == "free_bytes"
-    assert gaps[0]["part_bytes"] == pytest.approx(48000 * 1008, rel=0.1)
+    assert gaps[0]["part_bytes"] == pytest.approx(80000 * 1008, rel=0.1)
     assert gaps[0]["part_bytes"] <= gaps[0]["gap_bytes"] < gaps[0]["rss_bytes"]
     text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
     assert re.search(r"RSS gap +[0-9.]+ MB of the [0-9.]+ MB resident at the peak is in no block", text), text
