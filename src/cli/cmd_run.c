@@ -6,7 +6,8 @@
 
 struct values {
   const char *allocator;
-  bool children;
+  bool children, stats;
+  uint64_t pool_bytes;
   struct hwi_texts variables;
 };
 
@@ -19,6 +20,16 @@ static const struct hwi_option options[] = {
      .off = offsetof(struct values, allocator),
      .value = "NAME|FILE",
      .help = "tlsf (the default), jemalloc, tcmalloc, mimalloc, tbb, or a library's file"},
+    {.name = "pool-size",
+     .letter = 'S',
+     .kind = HWI_OPTION_SIZE,
+     .off = offsetof(struct values, pool_bytes),
+     .value = "SIZE",
+     .help = "of the pool of tlsf at the start (default: 100 MB)"},
+    {.name = "stats",
+     .kind = HWI_OPTION_ON,
+     .off = offsetof(struct values, stats),
+     .help = "tlsf prints its figures on stderr when the command ends"},
     {.name = "children",
      .kind = HWI_OPTION_ON,
      .off = offsetof(struct values, children),
@@ -42,6 +53,8 @@ static int run(const void *given, int word_count, char **words)
   struct hwi_run_options wanted = {
       .allocator = values->allocator,
       .children = values->children,
+      .pool_bytes = values->pool_bytes,
+      .pool_stats = values->stats,
       .variables = values->variables.items,
       .variable_count = values->variables.count,
       .warn = hwi_warn,
@@ -61,6 +74,7 @@ const struct hwi_command hwi_command_run = {
         "the programs that it starts, have their usual malloc again, unless --children is given.\n"
         "\n"
         "examples:\n"
+        "  heapwright run -S 200M --stats -- ./app      on a real-time pool\n"
         "  heapwright run -a ./libmine.so -- ./app -v   on an allocator of your own\n"
         "  heapwright run -a jemalloc --children make   the whole build\n",
     .options = options,

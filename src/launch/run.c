@@ -39,6 +39,11 @@ static int set_preload(const char *allocator, bool children, struct hwi_error *e
 
 static int set_variables(const struct hwi_run_options *options, struct hwi_error *error)
 {
+  char size[32];
+  snprintf(size, sizeof size, "%llu", (unsigned long long)options->pool_bytes);
+  if ((options->pool_bytes && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
+      (options->pool_stats && setenv("HEAPWRIGHT_POOL_STATS", "1", 1) != 0))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   for (size_t i = 0; i < options->variable_count; i++) {
     char *copy = strdup(options->variables[i]); /* is part of the environment from here on */
     if (!copy || putenv(copy) != 0)

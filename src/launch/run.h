@@ -4,12 +4,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
 struct hwi_run_options {
   const char *allocator;        /* as hwi_allocator_find has it */
   bool children;                /* what the command starts has it, too */
+  uint64_t pool_bytes;          /* of the pool of tlsf at the start; 0: its default */
+  bool pool_stats;              /* tlsf prints its figures when the command ends */
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;
   /* Told before the command starts. */

@@ -99,6 +99,11 @@ def test_examples_conform(example, hw, tmp_path):
     assert {name for name, rule in results(done).items() if rule["result"] != "kept"} <= allowed, done.stdout
 
 
+def test_pool(hw):
+    done = hw("test", "--json", "--timeout", "60s", "tlsf", timeout=400)
+    assert done.returncode == 0 and {rule["result"] for rule in results(done).values()} <= {"kept", "differs"}, done.stdout
+
+
 PEERS = {  # what Debian 12's do otherwise, which is so; whatever more a rule finds is to be looked at
     "jemalloc": {"family"}, "tcmalloc": {"calloc-overflow"},
     "mimalloc": {"calloc-overflow", "huge-sizes", "new-bad-alloc", "new-handler"}, "tbb": {"new-handler"},

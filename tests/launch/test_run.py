@@ -105,3 +105,17 @@ def test_record_on_an_allocator_of_which_the_path_has_a_blank(record, tmp_path):
     recording = record(["sh", "-c", f"grep -c {library.name} /proc/$$/maps"], "-a", str(library))
     assert recording.process.returncode == 0 and int(recording.process.stdout) > 0
     assert json.loads(json.dumps(recording.report))["allocation_calls"] > 0
+
+
+def test_pool(hw):
+    """tlsf is the default; its size and figures are options."""
+    done = hw("run", "-S", "32M", "--stats", "printenv", "HEAPWRIGHT_POOL_SIZE")
+    assert done.returncode == 0 and done.stdout == f"{32 << 20}\n"
+    assert "largest free block" in done.stderr
+    done = hw("run", "sh", "-c", "grep -c libheapwright-tlsf /proc/$$/maps; echo $HEAPWRIGHT_POOL_SIZE")
+    assert int(done.stdout.split()[0]) > 0 and len(done.stdout.split()) == 1
+
+
+def test_variables_of_the_pool_are_known(hw, bump):
+    done = hw("run", "-a", bump, "true", env={**os.environ, "HEAPWRIGHT_POOL_SIZE": "1000000", "HEAPWRIGHT_POOL_POLICY": "fail"})
+    assert done.returncode == 0 and done.stderr == ""
