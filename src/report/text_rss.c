@@ -2,24 +2,25 @@
 #include "report/rss_parts.h"
 #include "report/text.h"
 
-static void add_part(struct hwi_text *text, uint64_t bytes, const char *name)
-{
-  if (bytes > 0)
-    hwi_line_printf(&text->line, " + %s %s", hwi_bytes_text(bytes).text, name);
-}
-
 static void add_account(struct hwi_text *text, const struct hwi_rss_point *point)
 {
+  enum { WORTH_PART = 1000 }; /* less of the whole is in JSON alone */
   struct hwi_rss_parts parts = hwi_rss_parts_of(text->profile, point);
+  const struct {
+    const char *sign, *name;
+    uint64_t bytes;
+  } items[] = {{"+", "rounding", parts.rounding},
+               {"-", "never touched", parts.untouched},
+               {"+", "free in the allocator", parts.free},
+               {"+", "code and files", parts.files},
+               {"+", "thread stacks", parts.stacks},
+               {"+", "recorder", parts.recorder},
+               {"+", "other", parts.other}};
   hwi_line_printf(&text->line, " = %s asked for", hwi_bytes_text(parts.asked).text);
-  add_part(text, parts.rounding, "rounding");
-  if (parts.untouched > 0)
-    hwi_line_printf(&text->line, " - %s never touched", hwi_bytes_text(parts.untouched).text);
-  add_part(text, parts.free, "free in the allocator");
-  add_part(text, parts.files, "code and files");
-  add_part(text, parts.stacks, "thread stacks");
-  add_part(text, parts.recorder, "recorder");
-  add_part(text, parts.other, "other");
+  for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+    if (items[i].bytes > point->sample.mapped / WORTH_PART)
+      hwi_line_printf(&text->line, " %s %s %s", items[i].sign, hwi_bytes_text(items[i].bytes).text, items[i].name);
+  }
 }
 
 /* Without a look at the mappings. */
