@@ -208,12 +208,25 @@ struct column {
   size_t item_bytes, count;
 };
 
+/* How a column is told. */
+enum { COLUMN_EACH = 0, COLUMN_ALL_ALIKE = 1 };
+
+static inline bool all_are_alike(unsigned bytes, struct column column)
+{
+  for (size_t i = 1; i < column.count; i++)
+    if (memcmp(column.at, column.at + i * column.item_bytes, bytes) != 0)
+      return false;
+  return true;
+}
+
 /* The item before the first one counts as 0. */
 static inline void write_column(struct hwi_pass *pass, const struct hwi_field *field, unsigned bytes,
                                 struct column column)
 {
   uint64_t last = 0;
-  for (size_t i = 0; i < column.count; i++, column.at += column.item_bytes) {
+  bool alike = all_are_alike(bytes, column);
+  put(pass, alike ? COLUMN_ALL_ALIKE : COLUMN_EACH);
+  for (size_t i = 0; i < (alike ? 1 : column.count); i++, column.at += column.item_bytes) {
     uint64_t value = load(column.at, bytes);
     put(pass, field->order == HWI_FIELD_NEAR ? hwi_zigzag((int64_t)(value - last)) : value);
     last = value;
@@ -224,8 +237,9 @@ static inline void read_column(struct hwi_pass *pass, const struct hwi_field *fi
                                struct column column)
 {
   const unsigned bits = 8 * bytes;
-  uint64_t last = 0, excess = 0;
-  for (size_t i = 0; i < column.count; i++, column.at += column.item_bytes) {
+  uint64_t last = 0, way = get(pass), excess = way > COLUMN_ALL_ALIKE;
+  size_t told = way == COLUMN_ALL_ALIKE ? 1 : column.count;
+  for (size_t i = 0; i < told; i++, column.at += column.item_bytes) {
     uint64_t value = get(pass);
     if (field->order == HWI_FIELD_NEAR)
       value = last + ((value >> 1) ^ -(value & 1));
@@ -235,6 +249,8 @@ static inline void read_column(struct hwi_pass *pass, const struct hwi_field *fi
     memcpy(column.at, &value, bytes);
     last = value;
   }
+  for (size_t i = told; i < column.count; i++, column.at += column.item_bytes)
+    memcpy(column.at, column.at - column.item_bytes, bytes);
   if (excess)
     hwi_pass_fail(pass, HW_ERR_DAMAGED);
 }

@@ -144,19 +144,39 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
   return amounts;
 }
 
+/* What a stack is ranked by, side by side: there can be a million of them, all over the amounts. */
+struct rank {
+  uint64_t cost, bytes;
+  uint32_t stack;
+};
+
 /* The largest cost first; then what was allocated in all, then the number, so that a report comes out the same each time. */
-static int compare_stacks(const void *left, const void *right, void *context)
+static int compare_ranks(const void *left, const void *right)
 {
-  const struct hwi_selection *selection = context;
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  uint64_t cost_a = hwi_amount_cost(&selection->amounts[a], selection->cost);
-  uint64_t cost_b = hwi_amount_cost(&selection->amounts[b], selection->cost);
-  if (cost_a != cost_b)
-    return cost_a > cost_b ? -1 : 1;
-  uint64_t bytes_a = selection->amounts[a].bytes, bytes_b = selection->amounts[b].bytes;
-  if (bytes_a != bytes_b)
-    return bytes_a > bytes_b ? -1 : 1;
-  return a < b ? -1 : a > b;
+  const struct rank *a = left, *b = right;
+  if (a->cost != b->cost)
+    return a->cost > b->cost ? -1 : 1;
+  if (a->bytes != b->bytes)
+    return a->bytes > b->bytes ? -1 : 1;
+  return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+/* False: no memory. */
+static bool sort_stacks(struct hwi_selection *selection)
+{
+  struct rank *ranks = malloc(((size_t)selection->stack_count + 1) * sizeof *ranks);
+  if (ranks == NULL)
+    return false;
+  for (uint32_t i = 0; i < selection->stack_count; i++) {
+    uint32_t stack = selection->stacks[i];
+    const struct hwi_amount *amount = &selection->amounts[stack];
+    ranks[i] = (struct rank){hwi_amount_cost(amount, selection->cost), amount->bytes, stack};
+  }
+  qsort(ranks, selection->stack_count, sizeof *ranks, compare_ranks);
+  for (uint32_t i = 0; i < selection->stack_count; i++)
+    selection->stacks[i] = ranks[i].stack;
+  free(ranks);
+  return true;
 }
 
 static void choose(struct hwi_selection *selection, const struct hwi_report *report,
@@ -202,8 +222,10 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
     selection->all = hwi_amount_of_run(&profile->totals);
   }
   choose(selection, report, filter);
-  qsort_r(selection->stacks, selection->stack_count, sizeof *selection->stacks, compare_stacks, selection);
-  return HW_OK;
+  if (sort_stacks(selection))
+    return HW_OK;
+  hwi_selection_release(selection);
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to sort %u stacks", profile->stack_count);
 }
 
 void hwi_selection_release(struct hwi_selection *selection)
