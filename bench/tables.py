@@ -137,7 +137,7 @@ def large(results):
                      _goal(cost["max_rss_bytes"] / MEGA, figures.GOAL_LARGE_MB, ".0f")])
     text = (f"A report on {found['events']:,} events: those of {found['text']}, {found['rounds']:,} times over, in a packed "
             f"trace of {found['bytes'] / MEGA:,.0f} MB; other programs kept {found['other_busy_cores']:.1f} cores busy meanwhile. Goal: at "
-            f"most {figures.GOAL_LARGE_MB} MB of memory.")
+            f"most {figures.GOAL_LARGE_MB} MB of memory. `--large EVENTS` adds this to the figures.")
     return Table("A large recording", text, ["report", "wall s", "CPU s", "million events a CPU second", "MB"], rows)
 
 
