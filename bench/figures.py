@@ -27,6 +27,14 @@ def ratio(result, name, peer, clock):
     return ours / theirs if ours is not None and theirs else None
 
 
+def added_count(result, name, figure):
+    """Of a case of instructions.py: what an event adds. None: not measured."""
+    ways = result["ways"]
+    if name not in ways:
+        return None
+    return (ways[name][figure] - ways[recorders.PLAIN][figure]) / result["events"]
+
+
 def spread(result, name, clock):
     """(slowest - fastest) / fastest."""
     times = result["runs"][name][clock]

@@ -16,6 +16,7 @@ import tempfile
 import time
 import types
 
+import instructions
 import large
 import latency
 import measure
@@ -26,18 +27,19 @@ import workloads
 
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
+APART = ("instructions", "latency", "large")  # what --only names beside the workloads
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="build tree to measure (build)")
-    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no latency")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency")
     parser.add_argument("--full", action="store_true",
                         help="also what takes minutes and 20 GB: heaptrack's interpreter on cc1plus")
     parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops against the full one (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
-    parser.add_argument("--only", default="", help="workloads, comma-separated, or latency, or large")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency or large")
     parser.add_argument("--recorders", default="", help="comma-separated; without it plain, record, raw, and heaptrack's")
     parser.add_argument("--folder", help="where inputs and traces go while it runs (the build tree)")
     parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
@@ -114,11 +116,13 @@ def run_all(given, settings, results, work):
     tools = recorders.Recorders(os.path.abspath(given.build), recorders.find_heaptrack())
     names = choose_recorders(tools, given)
     only = [name for name in given.only.split(",") if name]
-    named = [name for name in only if name not in ("latency", "large")]
-    if named or not only:
+    chosen = [name for name in only if name not in APART]
+    if chosen or not only:
         suit = suite.Suite(tools, names, work, settings)
-        for workload in workloads.prepare(work, settings.scale, named):
+        for workload in workloads.prepare(work, settings.scale, chosen):
             results["workloads"][workload.name] = suit.measure(workload)
+    if "instructions" in only or (not only and not given.quick):
+        results["instructions"] = instructions.measure_instructions(tools, settings, work)
     if "latency" in only or (not only and not given.quick):
         program = workloads.compile_c("latency.c", work)
         results["latency"] = latency.measure_latency(tools, names, program, settings, work)
@@ -146,7 +150,7 @@ def command():
 
 def measured(given, path):
     settings = settings_of(given)
-    results = load(path) if given.add else {"workloads": {}, "latency": {}}
+    results = load(path) if given.add else {"workloads": {}, "instructions": {}, "latency": {}}
     conditions = dict(command=command(), machine=machine(), scale=settings.scale, rounds=settings.rounds,
                       date=datetime.date.today().isoformat())
     folder = os.path.abspath(given.folder or os.path.join(given.build, "bench"))

@@ -150,6 +150,22 @@ def counts(results):
     return Table("What was seen", text, head, rows)
 
 
+def instructions(results):
+    names = (RAW, HEAPTRACK_RAW)
+    rows = []
+    for each in results["instructions"].values():
+        cells = []
+        for figure, form in (("instructions", ",.0f"), ("d1_misses", ".2f"), ("ll_misses", ".2f")):
+            cells += [_number(figures.added_count(each, name, figure), form) for name in names]
+        ours, theirs = (figures.added_count(each, name, "instructions") for name in names)
+        rows.append([each["text"], f"{each['events']:,}", *cells, _number(theirs and ours / theirs, ".2f")])
+    head = ["program", "events between", "instructions", "heaptrack -r", "D1 misses", "heaptrack -r", "LL misses", "heaptrack -r",
+            "instructions: share"]
+    text = ("Added to the target per event, counted by cachegrind (with its own model of the caches) between two sizes of a run: the "
+            "same on any machine, however busy. What waits for a lock, a system call or memory is not in instructions.")
+    return Table("Instructions added", text, head, rows)
+
+
 def latencies(results):
     rows = []
     for place, found in results.get("latency", {}).items():
@@ -178,6 +194,8 @@ def _all(results):
         yield analysis(results)
         yield counts(results)
         yield spreads(results)
+    if results.get("instructions"):
+        yield instructions(results)
     if results.get("latency"):
         yield latencies(results)
     if results.get("large"):

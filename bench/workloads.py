@@ -65,16 +65,19 @@ def _python(_work, scale):
                     env={"PYTHONMALLOC": "malloc"})
 
 
-def _cc1plus(work, _scale):
+def compiler_command():
     """The compiler proper, as g++ would call it: no driver, no assembler beside it."""
-    source = os.path.join(HERE, "all_of_std.cc")
     compiler = _output_of("g++", "-print-prog-name=cc1plus")
     flags = ["-quiet", "-O2", "-std=c++20", "-D_GNU_SOURCE"]
     multiarch = _output_of("g++", "-print-multiarch")
-    if multiarch:
-        flags += ["-imultiarch", multiarch]
+    return [compiler, *flags, *(["-imultiarch", multiarch] if multiarch else [])]
+
+
+def _cc1plus(work, _scale):
+    source = os.path.join(HERE, "all_of_std.cc")
     return Workload("cc1plus", "cc1plus -O2 on a C++20 file that includes all of the standard library",
-                    [compiler, *flags, source, "-o", os.path.join(work, "all_of_std.s")], 1 / 2, heaptrack_is_huge=True)
+                    [*compiler_command(), source, "-o", os.path.join(work, "all_of_std.s")], 1 / 2,
+                    heaptrack_is_huge=True)
 
 
 def _loop(depth, threads):

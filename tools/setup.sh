@@ -11,7 +11,7 @@ packages_of() {
     test) echo g++ valgrind libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ;;
     fuzz) echo clang libclang-rt-14-dev ;;
     format) echo clang-format-14 ;;
-    bench) echo g++ python3 sqlite3 heaptrack zstd ;;
+    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;
   esac
 }

@@ -81,3 +81,10 @@ def test_a_large_recording_is_told_by_cpu_time_and_memory():
     assert table.rows[0] == ["the first", "9.0", "8.0", "20", "600!"]
     assert table.rows[1][4] == "20"
     assert "160,000,000" in table.text and "10 times" in table.text
+
+
+def test_added_instructions_are_per_event_between_two_sizes():
+    case = {"text": "a program", "events": 200,
+            "ways": {"plain": {"instructions": 1000}, "raw": {"instructions": 7000}}}
+    assert figures.added_count(case, "raw", "instructions") == pytest.approx(30)
+    assert figures.added_count(case, "heaptrack-r", "instructions") is None
