@@ -8,7 +8,7 @@ packages_of() {
   case $1 in
     build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev ;;
     demo) echo g++ ;;
-    test) echo g++ valgrind libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ;;
+    test) echo g++ valgrind libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ament-cmake python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl ;;
     fuzz) echo clang libclang-rt-14-dev ;;
     format) echo clang-format-14 ;;
     bench) echo g++ python3 sqlite3 heaptrack zstd valgrind ;;

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -56,3 +57,27 @@ def test_cmake(installed, tmp_path):
         check_serves(tmp_path / "built" / Path(name).parent / f"lib{Path(name).name}.so")
     listed = run(["ctest", "--test-dir", "built", "-N"], cwd=tmp_path)
     assert "bump.conformance" in listed and "guard.conformance" in listed and "counting.conformance" in listed
+
+
+@pytest.mark.skipif(not shutil.which("colcon"), reason="colcon is not installed")
+def test_colcon(installed, tmp_path):
+    """A workspace with the example package: its setup.bash lets the loader find the libraries by their bare names."""
+    shutil.copytree(EXAMPLES.parent / "colcon", tmp_path / "src/my_allocator")
+    run(["colcon", "--log-base", "log", "build", "--cmake-args", f"-DCMAKE_PREFIX_PATH={installed}"], cwd=tmp_path,
+        env={**os.environ, "PATH": "/usr/bin:/bin"})  # ament needs Debian's python3
+
+    def preloaded(names, command):
+        return run(["bash", "-c", f". install/setup.bash; LD_PRELOAD={names} {command}"], cwd=tmp_path)
+
+    maps = "sh -c 'while read -r line; do case $line in */lib*.so) echo ${line##*/};; esac; done </proc/$$/maps'"
+    assert "libmy_allocator.so" in preloaded("libmy_allocator.so", maps)
+    assert "libheapwright-tlsf.so" in preloaded("libheapwright-tlsf.so", maps)
+    both = preloaded("libheapwright-record.so:libmy_allocator.so", f"HEAPWRIGHT_OUTPUT={tmp_path}/run.hwt {maps}")
+    assert "libmy_allocator.so" in both and "libheapwright-record.so" in both
+    assert "allocations" in run([installed / "bin/heapwright", "report", tmp_path / "run.hwt"])
+
+
+def test_launch_files_are_well_formed():
+    ElementTree.parse(EXAMPLES.parent / "colcon/launch/pool.launch.xml")
+    ElementTree.parse(EXAMPLES.parent / "colcon/package.xml")
+    compile((EXAMPLES.parent / "colcon/launch/pool.launch.py").read_text(), "pool.launch.py", "exec")
