@@ -15,13 +15,14 @@
 #include "trace/recode_slots.h"
 #include "trace/recode_tree.h"
 
-enum { BATCH_EVENTS = 256, LOOK_AHEAD = 16 };
+enum { BATCH_EVENTS = 256 };
 
 struct hwi_recoder {
   struct hwi_columns_out *out;
   struct hwi_event events[BATCH_EVENTS];
   uint8_t sized[BATCH_EVENTS];   /* of each: the op's bit that says whether sizes follow */
   uint32_t births[BATCH_EVENTS]; /* of each: the birth at its address before, 0: none */
+  uint32_t homes[BATCH_EVENTS];  /* of each: where in `at_address` its address is looked for first */
   bool has_usable;
   int status; /* 0, or why the section cannot be re-coded */
   uint64_t tick;
@@ -194,10 +195,19 @@ static inline uint32_t home_of_address(const struct hwi_slots *table, uint64_t a
   return at & ((1u << table->log2) - 1);
 }
 
-static inline uint32_t *find_address(const struct hwi_recoder *r, uint64_t address)
+/* Computed before they are needed, so that the slots are on their way. */
+static void find_homes(struct hwi_recoder *r, int count)
+{
+  for (int i = 0; i < count; i++) {
+    r->homes[i] = home_of_address(&r->at_address, r->events[i].address);
+    __builtin_prefetch(&r->at_address.slots[r->homes[i]]);
+  }
+}
+
+static inline uint32_t *find_address(const struct hwi_recoder *r, uint64_t address, uint32_t at)
 {
   const struct hwi_slots *table = &r->at_address;
-  uint32_t mask = (1u << table->log2) - 1, at = home_of_address(table, address);
+  uint32_t mask = (1u << table->log2) - 1;
   while (table->slots[at] && r->addresses[table->slots[at]] != address)
     at = (at + 1) & mask;
   return &table->slots[at];
@@ -214,7 +224,8 @@ static bool grow_blocks(struct hwi_recoder *r)
   if (!hwi_slots_reset(&r->at_address, (size_t)r->at_address.count * 2 + BATCH_EVENTS))
     return false;
   for (uint32_t block = 1; block < r->block_count; block++) {
-    uint32_t *slot = find_address(r, r->addresses[block]);
+    uint64_t address = r->addresses[block];
+    uint32_t *slot = find_address(r, address, home_of_address(&r->at_address, address));
     r->at_address.count += !*slot;
     *slot = block;
   }
@@ -235,7 +246,7 @@ static __attribute__((noinline)) void put_address(struct hwi_recoder *r, enum hw
 static inline uint8_t put_end(struct hwi_recoder *r, int i, bool reusable)
 {
   const struct hwi_event *event = &r->events[i];
-  size_t block = r->births[i] = *find_address(r, event->address);
+  size_t block = r->births[i] = *find_address(r, event->address, r->homes[i]);
   if (!block) {
     put_address(r, HWI_COLUMN_FAR, event->address, &r->last_far);
     return HWI_OP_FAR;
@@ -253,9 +264,10 @@ static inline uint8_t put_end(struct hwi_recoder *r, int i, bool reusable)
 }
 
 /* The birth that was there before, 0: none. */
-static inline uint32_t add_block(struct hwi_recoder *r, uint64_t address, uint8_t class)
+static inline uint32_t add_block(struct hwi_recoder *r, int i, uint8_t class)
 {
-  uint32_t *slot = find_address(r, address), block = (uint32_t)r->block_count++, before = *slot;
+  uint64_t address = r->events[i].address;
+  uint32_t *slot = find_address(r, address, r->homes[i]), block = (uint32_t)r->block_count++, before = *slot;
   r->at_address.count += !before;
   *slot = block;
   r->addresses[block] = address;
@@ -277,7 +289,7 @@ static inline uint8_t put_birth(struct hwi_recoder *r, int i, uint64_t old)
       put_address(r, HWI_COLUMN_ADDRESSES, address, &r->places.last);
     hwi_places_move_top(&r->places, address, granules);
   }
-  r->births[i] = add_block(r, address, class);
+  r->births[i] = add_block(r, i, class);
   return (uint8_t)place;
 }
 
@@ -307,8 +319,6 @@ static void put_blocks(struct hwi_recoder *r, int count)
     return;
   for (int i = 0; i < count; i++) {
     const struct hwi_event *event = &r->events[i];
-    if (i + LOOK_AHEAD < count)
-      __builtin_prefetch(&r->at_address.slots[home_of_address(&r->at_address, event[LOOK_AHEAD].address)]);
     if (event->kind == HWI_EVENT_FAILED) {
       put_failed(r, event);
       r->births[i] = 0;
@@ -339,6 +349,7 @@ static void put_events(struct hwi_recoder *r, int count)
   }
   put_times(r, count);
   put_threads(r, count);
+  find_homes(r, count);
   put_nodes(r, count);
   put_blocks(r, count);
 }
