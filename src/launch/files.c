@@ -63,7 +63,8 @@ static bool note(void *context, uint64_t start, const char *path)
     return true;
   memcpy(payload, &start, sizeof start);
   memcpy(payload + sizeof start, path, bytes);
-  if (hwi_tool_log_append(&look->drain->log, HW_TOOL_FILE, look->now_ns, payload, (uint32_t)(sizeof start + bytes)) == 0)
+  if (hwi_tool_log_append(&look->drain->log, HW_TOOL_FILE, look->now_ns, payload, (uint32_t)(sizeof start + bytes)) ==
+      0)
     files->noted[files->count++] = file;
   return false;
 }
