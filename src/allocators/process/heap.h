@@ -55,13 +55,12 @@ static inline void *hwi_heap_alloc(size_t bytes, size_t align)
   return __builtin_expect(block != NULL, 1) ? block : hwi_heap_alloc_otherwise(bytes, align);
 }
 
-static inline void hwi_heap_free(void *block)
+static inline enum hw_pool_fault hwi_heap_free(void *block)
 {
   bool is_taken = hwi_lock_enter(&hwi_heap.lock);
   enum hw_pool_fault fault = hw_pool_free(hwi_heap.pool, block);
   hwi_lock_leave(&hwi_heap.lock, is_taken);
-  if (__builtin_expect(fault != HW_POOL_OK, 0))
-    hwi_heap_report(fault, block);
+  return fault;
 }
 
 /* Any address, at any time. */

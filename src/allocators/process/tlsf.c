@@ -13,12 +13,38 @@ static void tlsf_init(void)
   hwi_heap_begin(&settings);
 }
 
+/* The pool looks at each address anyway: what lies outside of it is another malloc's. No `owns`, then, which would be asked first. */
+
+static __attribute__((noinline, cold)) void tlsf_free_otherwise(enum hw_pool_fault fault, void *block)
+{
+  if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block))
+    hw_next_free(block);
+  else
+    hwi_heap_report(fault, block);
+}
+
+static inline void tlsf_free(void *block)
+{
+  enum hw_pool_fault fault = hwi_heap_free(block);
+  if (__builtin_expect(fault != HW_POOL_OK, 0))
+    tlsf_free_otherwise(fault, block);
+}
+
 static size_t tlsf_usable_size(void *block)
 {
   bool is_taken = hwi_lock_enter(&hwi_heap.lock);
   size_t bytes = hw_pool_usable_bytes(hwi_heap.pool, block);
   hwi_lock_leave(&hwi_heap.lock, is_taken);
-  return bytes;
+  return bytes || hwi_heap_owns(block) ? bytes : hw_next_usable_size(block);
+}
+
+/* A block that is none: another malloc's, or a fault, which the attempt to free it reports. */
+static __attribute__((noinline, cold)) void *tlsf_realloc_otherwise(void *block, size_t bytes)
+{
+  if (!hwi_heap_owns(block))
+    return hw_next_realloc(block, bytes);
+  tlsf_free(block);
+  return NULL;
 }
 
 static void *tlsf_realloc(void *block, size_t bytes)
@@ -29,11 +55,13 @@ static void *tlsf_realloc(void *block, size_t bytes)
   hwi_lock_leave(&hwi_heap.lock, is_taken);
   if (is_resized)
     return block;
-  void *moved = usable ? hwi_heap_alloc(bytes, HW_POOL_ALIGN) : NULL;
-  if (moved)
+  if (!usable)
+    return tlsf_realloc_otherwise(block, bytes);
+  void *moved = hwi_heap_alloc(bytes, HW_POOL_ALIGN);
+  if (moved) {
     memcpy(moved, block, usable < bytes ? usable : bytes);
-  if (moved || !usable) /* what is no block is reported by the attempt to free it */
-    hwi_heap_free(block);
+    tlsf_free(block);
+  }
   return moved;
 }
 
@@ -52,7 +80,6 @@ static __attribute__((destructor)) void tlsf_ends(void)
   hwi_heap_say_stats();
 }
 
-HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = hwi_heap_free, .usable_size = tlsf_usable_size,
-                     .realloc = tlsf_realloc, .owns = hwi_heap_owns, .init = tlsf_init,
-                     .before_fork = hwi_heap_before_fork, .after_fork = hwi_heap_after_fork, .stats = tlsf_stats,
-                     .keeps_errno = true);
+HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = tlsf_free, .usable_size = tlsf_usable_size,
+                     .realloc = tlsf_realloc, .init = tlsf_init, .before_fork = hwi_heap_before_fork,
+                     .after_fork = hwi_heap_after_fork, .stats = tlsf_stats, .keeps_errno = true);

@@ -70,23 +70,30 @@ static inline void bin_insert(struct hw_pool *pool, struct block *block, size_t 
     next->from = &block->next;
 }
 
-/* Takes a block, whose links are sound, out of its bin. */
-static inline void bin_remove(struct hw_pool *pool, struct block *block)
+/* Takes a free block out of its bin. False, and nothing is changed: its links do not lead to what leads back. A pointer that was
+ * written there is followed, though: whoever writes to freed memory may crash here rather than be told. */
+static inline bool bin_remove(struct hw_pool *pool, struct block *block)
 {
   struct link *from = block->from;
   struct block *next = block->next.to;
-  from->to = next;
+  if (__builtin_expect(from->to != block, 0))
+    return false;
   if (next) {
+    if (__builtin_expect(next->from != &block->next, 0))
+      return false;
     next->from = from;
-    return;
+    from->to = next;
+    return true;
   }
+  from->to = NULL;
   size_t bin = (size_t)((uintptr_t)from - (uintptr_t)pool_bins(pool)) / sizeof(struct link);
   if (bin >= pool->bin_count) /* the last of several */
-    return;
+    return true;
   size_t row = bin >> WORD_BITS_LOG2;
   pool->filled[row] &= ~(FIRST_BIT << (bin & (WORD_BITS - 1)));
   if (!pool->filled[row])
     pool->rows_filled &= ~(FIRST_BIT << row);
+  return true;
 }
 
 /* A free block of at least `size`, which stays in its bin; or NULL. */

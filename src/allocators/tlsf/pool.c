@@ -35,22 +35,12 @@ static inline bool is_inside(const struct hw_pool *pool, const void *at)
   return LIKELY(pool_has_near(pool, at, WORD_LOG2)) || ((uintptr_t)at % WORD == 0 && pool_region(pool, at));
 }
 
-/* The links of a free block lead to what leads back. A pointer that was written there is followed, though: whoever writes to
- * freed memory may crash here rather than be told. */
-static inline bool links_are_sound(const struct block *block)
-{
-  const struct block *next = block->next.to;
-  return LIKELY(block->from->to == block) && (!next || LIKELY(next->from == &block->next));
-}
-
-/* The block, in its bin until now, is free, and what its header and links lead to is there. */
-static inline bool free_block_is_sound(const struct hw_pool *pool, const struct block *block)
+/* The block, in its bin until now, has the header of a free one. */
+static inline bool has_free_head(const struct hw_pool *pool, const struct block *block)
 {
   if (UNLIKELY(!block_is_free(block) || !block_is_sealed(block)))
     return false;
-  if (!IS_SEALED && (block_size(block) < MIN_BLOCK || !is_inside(pool, block_at(block, block_size(block)))))
-    return false;
-  return links_are_sound(block);
+  return IS_SEALED || (block_size(block) >= MIN_BLOCK && is_inside(pool, block_at(block, block_size(block))));
 }
 
 /* Of what `have` bytes from `block` on leave over when `size` are taken, enough to be a free block; or the header behind, which
@@ -60,14 +50,11 @@ static inline bool end_is_sound(const struct block *block, size_t have, size_t s
   return have - size >= MIN_BLOCK || block_is_sealed(block_at(block, have));
 }
 
-/* Of the used block, the footer in front, if AFTER_FREE says that there is one, leads to a free block that ends here. */
+/* The footer in front of a block, which has AFTER_FREE, leads to the header of a free block of just that size: no seal is needed. */
 static inline bool front_is_sound(const struct hw_pool *pool, const struct block *block)
 {
-  if (!block_is_after_free(block))
-    return true;
   const struct block *front = block_in_front(block);
-  return is_inside(pool, front) && block_word(front) == (((uintptr_t)block - (uintptr_t)front) | BLOCK_FREE) &&
-         block_is_sealed(front) && links_are_sound(front);
+  return is_inside(pool, front) && block_word(front) == (((uintptr_t)block - (uintptr_t)front) | BLOCK_FREE);
 }
 
 /* What is wrong with a block that is not as used_block says. */
@@ -149,11 +136,10 @@ HWI_HOT void *use_free(struct hw_pool *pool, struct block *block, size_t off, si
 {
   struct block *used = block_at(block, off);
   size_t have = block_size(block) - off;
-  if (UNLIKELY(!free_block_is_sound(pool, block) || !end_is_sound(used, have, size))) {
+  if (UNLIKELY(!has_free_head(pool, block) || !end_is_sound(used, have, size) || !bin_remove(pool, block))) {
     pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
     return NULL;
   }
-  bin_remove(pool, block);
   count_used(pool, carve(pool, used, have, size, off ? BLOCK_AFTER_FREE : 0));
   if (off)
     put_free(pool, block, off);
@@ -199,31 +185,30 @@ void *hw_pool_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
 
 /* --- giving back --- */
 
-/* Makes a used block, whose neighbours are sound, part of the free memory. */
-HWI_HOT void give_back(struct hw_pool *pool, struct block *block)
+/* Makes a used block, with a sound header behind it, part of the free memory. False, and nothing is changed: a neighbour that is
+ * free was written to. */
+HWI_HOT bool give_back(struct hw_pool *pool, struct block *block, size_t size)
 {
-  size_t size = block_size(block);
-  struct block *behind = block_at(block, size);
+  struct block *behind = block_at(block, size), *start = block;
   if (block_is_after_free(block)) {
-    struct block *front = block_in_front(block);
-    bin_remove(pool, front);
-    size += block_size(front);
-    block->head = FREED_MARK;
-    block = front;
+    start = block_in_front(block);
+    if (UNLIKELY(!front_is_sound(pool, block) || !bin_remove(pool, start)))
+      return false;
+    size += (uintptr_t)block - (uintptr_t)start;
   }
   if (block_is_free(behind)) {
-    bin_remove(pool, behind);
-    size += block_size(behind);
+    if (UNLIKELY(!bin_remove(pool, behind))) {
+      if (start != block)
+        bin_insert(pool, start, (uintptr_t)block - (uintptr_t)start);
+      return false;
+    }
+    size += block_word(behind) - BLOCK_FREE;
   } else {
     set_after_free(behind, BLOCK_AFTER_FREE);
   }
-  put_free(pool, block, size);
-}
-
-/* The block behind is used, or free and sound. That its header is, used_block has found. */
-static inline bool behind_is_sound(const struct block *behind)
-{
-  return !block_is_free(behind) || links_are_sound(behind);
+  block->head = FREED_MARK;
+  put_free(pool, start, size);
+  return true;
 }
 
 enum hw_pool_fault hw_pool_free(struct hw_pool *pool, void *payload)
@@ -233,18 +218,23 @@ enum hw_pool_fault hw_pool_free(struct hw_pool *pool, void *payload)
   struct block *block = used_block(pool, payload);
   if (UNLIKELY(!block))
     return pool_fault(pool, used_block_fault(pool, payload), payload);
-  if (UNLIKELY(!front_is_sound(pool, block) || !behind_is_sound(block_at(block, block_size(block)))))
+  size_t size = block_size(block);
+  if (UNLIKELY(!give_back(pool, block, size)))
     return pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, payload);
-  pool->used_bytes -= block_size(block);
+  pool->used_bytes -= size;
   pool->used_count--;
-  give_back(pool, block);
   return HW_POOL_OK;
 }
 
 void hwi_pool_give(struct hw_pool *pool, struct block *block)
 {
-  pool->capacity_bytes += block_size(block);
-  give_back(pool, block);
+  size_t size = block_size(block);
+  pool->capacity_bytes += size;
+  if (LIKELY(give_back(pool, block, size)))
+    return;
+  pool->used_count++; /* a block that nobody has */
+  count_used(pool, size);
+  pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
 }
 
 /* --- changing the size --- */
@@ -260,32 +250,33 @@ size_t hw_pool_usable_bytes(struct hw_pool *pool, void *payload)
   return 0;
 }
 
-/* Splits off what a used block has beyond `size`; what is behind is sound. */
-static void shrink(struct hw_pool *pool, struct block *block, size_t size)
+/* Splits off what a used block has beyond `size`; the header behind it is sound. False, as in give_back. */
+static bool shrink(struct hw_pool *pool, struct block *block, size_t size)
 {
-  size_t have = block_size(block);
-  if (have - size < MIN_BLOCK)
-    return;
+  size_t have = block_size(block), rest_size = have - size, flags = block_word(block) & BLOCK_AFTER_FREE;
+  if (rest_size < MIN_BLOCK)
+    return true;
   struct block *rest = block_at(block, size);
-  block_set_word(block, size | (block_word(block) & BLOCK_AFTER_FREE));
-  block_set_word(rest, have - size);
-  pool->used_bytes -= have - size;
-  give_back(pool, rest);
+  size_t kept = rest->head; /* of the payload */
+  block_set_word(block, size | flags);
+  block_set_word(rest, rest_size);
+  if (LIKELY(give_back(pool, rest, rest_size))) {
+    pool->used_bytes -= rest_size;
+    return true;
+  }
+  block_set_word(block, have | flags);
+  rest->head = kept;
+  return false;
 }
 
-/* Adds to a used block of what is free behind it, and sound. False: that is not enough. */
+/* Adds to a used block what it needs of the free one behind it, which is large enough. False: that one was written to. */
 static bool grow(struct hw_pool *pool, struct block *block, size_t size)
 {
   size_t have = block_size(block);
   struct block *behind = block_at(block, have);
-  if (!block_is_free(behind) || size - have > block_size(behind))
-    return false;
   size_t both = have + block_size(behind);
-  if (UNLIKELY(!end_is_sound(block, both, size))) {
-    pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
+  if (UNLIKELY(!end_is_sound(block, both, size) || !bin_remove(pool, behind)))
     return false;
-  }
-  bin_remove(pool, behind);
   count_used(pool, carve(pool, block, both, size, block_word(block) & BLOCK_AFTER_FREE) - have);
   return true;
 }
@@ -299,23 +290,21 @@ bool hw_pool_resize(struct hw_pool *pool, void *payload, size_t bytes)
   }
   if (bytes > pool->largest_request)
     return false;
-  struct block *behind = block_at(block, block_size(block));
-  if (UNLIKELY(!behind_is_sound(behind))) {
-    pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
+  size_t size = block_size_for(bytes), have = block_size(block);
+  struct block *behind = block_at(block, have);
+  if (size > have && (!block_is_free(behind) || size - have > block_size(behind)))
     return false;
-  }
-  size_t size = block_size_for(bytes);
-  if (size > block_size(block))
-    return grow(pool, block, size);
-  shrink(pool, block, size);
-  return true;
+  if (LIKELY(size > have ? grow(pool, block, size) : shrink(pool, block, size)))
+    return true;
+  pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
+  return false;
 }
 
-/* By words, as payloads are whole words; the barrier keeps the compiler from calling memcpy, which there may be none of. */
 struct HWI_REUSED word {
   size_t bits;
 };
 
+/* By words, as payloads are whole words; the barrier keeps the compiler from calling memcpy, which there may be none of. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
   struct word *out = (struct word *)to;
