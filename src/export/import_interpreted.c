@@ -44,7 +44,7 @@ struct pair {
 
 struct interpreted {
   uint64_t version, page_bytes;
-  char *program; /* the first word of the command; NULL: none, or its module was met */
+  char *program;  /* the first word of the command; NULL: none, or its module was met */
   char **strings; /* [1, string_count] */
   size_t string_count, string_capacity;
   struct module *modules; /* [0, module_count): number i + 1 in the trace */
@@ -86,9 +86,9 @@ static void destroy(void *reader)
 }
 
 /* Room for one item more. False: no memory, which the trace's status says. */
-#define GROW(from, trace, items, count, capacity)                                                          \
+#define GROW(from, trace, items, count, capacity)                                                         \
   (hwi_grow((void **)&(from)->items, &(from)->capacity, (size_t)(from)->count + 2, sizeof *(from)->items) \
-       ? true                                                                                              \
+       ? true                                                                                             \
        : ((trace)->status = HW_ERR_MEMORY, false))
 
 /* --- names --- */
@@ -169,8 +169,8 @@ static bool take_places(struct interpreted *from, struct hwi_synthetic *trace, s
   uint64_t function = 0, file = 0, line = 0;
   pointer->first = module->count;
   do {
-    bool given = hwi_heaptrack_number(&at, &function) && hwi_heaptrack_number(&at, &file) &&
-                 hwi_heaptrack_number(&at, &line);
+    bool given =
+        hwi_heaptrack_number(&at, &function) && hwi_heaptrack_number(&at, &file) && hwi_heaptrack_number(&at, &line);
     if (!given && pointer->count > 0)
       break;
     const struct hwi_named_place place = {.function = given ? string(from, function) : NULL,
@@ -315,8 +315,9 @@ static bool recognizes(const char *line, const char *kinds)
 
 const struct hwi_foreign_format hwi_foreign_interpreted = {
     .tool = "heaptrack",
-    .missing = "threads, times finer than its clock's 10 ms, which calls were reallocations and, in interpreted recordings, "
-               "which block a free is of (the latest of its stack and size is taken)",
+    .missing =
+        "threads, times finer than its clock's 10 ms, which calls were reallocations and, in interpreted recordings, "
+        "which block a free is of (the latest of its stack and size is taken)",
     .takes_cut_lines = true,
     .recognizes = recognizes,
     .create = create,

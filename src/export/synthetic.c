@@ -141,7 +141,8 @@ void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const st
   at = hwi_put_varint(at, module->end - module->start);
   at = hwi_put_varint(at, module->bias);
   *at++ = module->build_id_bytes;
-  memcpy(at, module->build_id, module->build_id_bytes);
+  if (module->build_id_bytes > 0)
+    memcpy(at, module->build_id, module->build_id_bytes);
   at += module->build_id_bytes;
   memcpy(at, module->path, path_bytes);
   hwi_synthetic_record(trace, HW_RECORD_MODULE, payload, (size_t)(at - payload) + path_bytes);

@@ -90,7 +90,7 @@ static void end_line(struct printer *printer, const char *name, const char *plac
 {
   struct hwi_line *line = &printer->text->line;
   if (printer->measures) {
-    size_t cells = hwi_cells(name), place_cells = hwi_cells(place);
+    size_t place_cells = hwi_cells(place), cells = place_cells > 0 ? hwi_cells(name) : 0; /* alone it may be wider */
     printer->name_cells = cells > printer->name_cells ? cells : printer->name_cells;
     printer->place_cells = place_cells > printer->place_cells ? place_cells : printer->place_cells;
     printer->deepest = printer->open_count > printer->deepest ? printer->open_count : printer->deepest;
@@ -122,12 +122,14 @@ static void add_figures(struct printer *printer, const struct hwi_amount *total,
 
 /* --- what a node is called --- */
 
-static void add_name(struct printer *printer, struct hwi_line *line, const struct hwi_shown_frame *frame, bool recurs)
+static void add_name(struct printer *printer, struct hwi_line *line, const struct hwi_shown_frame *frame, bool recurs,
+                     bool has_place)
 {
   struct hwi_text *text = printer->text;
   const char *mark = !recurs ? "" : text->style->utf8 ? " ↻" : " (recursive)";
   size_t used = hwi_cells(hwi_line_text(line)) + hwi_cells(mark);
-  size_t most = printer->measures || printer->name_cells == 0 ? printer->room : printer->name_cells;
+  bool is_alone = !has_place || printer->place_cells == 0;
+  size_t most = printer->measures || is_alone ? printer->room : printer->name_cells;
   size_t cells = most > used ? most - used : 0;
   struct hwi_line name = {0};
   if (frame->symbol != NULL) {
@@ -177,8 +179,8 @@ static void print_link(struct printer *printer, const struct hwi_fold_line *show
     printer->hint_given = true;
   } else {
     const struct link *link = &printer->links[shown->first];
-    add_name(printer, &name, &printer->chain.items[shown->first], link->recurs);
     add_place(printer, &place, &printer->chain.items[shown->first], link->several_lines);
+    add_name(printer, &name, &printer->chain.items[shown->first], link->recurs, place.bytes > 0);
   }
   end_line(printer, hwi_line_text(&name), hwi_line_text(&place), shown->folded ? HWI_DIM : HWI_PLAIN);
   printer->text->line.failed |= name.failed || place.failed;

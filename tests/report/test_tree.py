@@ -2,6 +2,8 @@
 
 import json
 import os
+import pathlib
+import re
 import subprocess
 
 import pytest
@@ -152,6 +154,21 @@ def test_every_line_fits(hw, trace, columns, order):
         done = hw("report", f"--tree={order}", "--by", by, "--frames", "all", trace, env={**os.environ, "COLUMNS": str(columns), "LC_ALL": "C"})
         assert done.returncode == 0
         assert max(map(len, done.stdout.splitlines())) <= columns
+
+
+def test_the_example_of_the_docs(record, compile_c, hw):
+    """docs/questions.md shows this program and this tree."""
+    page = (pathlib.Path(__file__).parents[2] / "docs/questions.md").read_text()
+    section = page[page.index("## Through whom does the memory come?") :]
+    source, shown = re.findall(r"^```(?:c)?\n(.*?)^```$", section, re.M | re.S)[:2]
+    source = re.sub(r"^void (?=.*[{;])", "__attribute__((noipa)) void ", source, flags=re.M)
+    trace = record([compile_c("#include <stdlib.h>\n" + source.replace("\n\n", "\n", 1))]).trace
+    text = hw("report", "--tree", trace, env={**os.environ, "LC_ALL": "C.UTF-8", "COLUMNS": "100"}).stdout
+    without_lines = lambda text: [re.sub(r" +program\.c(:\d+)?$", "", line) for line in text.splitlines()]
+    lines = without_lines(text)
+    begin = next(i for i, line in enumerate(lines) if line.startswith("Functions at the peak"))
+    expected = without_lines(shown)[1:]
+    assert lines[begin : begin + len(expected)] == expected
 
 
 def test_a_deep_recursion_needs_no_stack_of_ours(record, compile_c, hw):
