@@ -1,4 +1,8 @@
-/* live.c - the table of live blocks */
+/* live.c - the table of live blocks
+ *
+ * It grows front to back in both tables, since a block's home is the upper bits of a product: what is moved is given back to the
+ * system at once, and the larger table takes memory only as it fills, so that no moment has two of them.
+ */
 #include "profile/live.h"
 
 #include <stdlib.h>
@@ -28,9 +32,13 @@ bool hwi_live_grow(struct hwi_live *live)
   larger.slots = hwi_table_create((larger.mask + 1) * sizeof *larger.slots);
   if (!larger.slots)
     return false;
-  for (size_t i = 0; i <= live->mask; i++)
+  const size_t bytes = (live->mask + 1) * sizeof *live->slots;
+  size_t given_back = 0;
+  for (size_t i = 0; i <= live->mask; i++) {
     if (live->slots[i].address)
       *hwi_live_slot(&larger, live->slots[i].address) = live->slots[i];
+    given_back = hwi_table_give_back(live->slots, bytes, given_back, i * sizeof *live->slots);
+  }
   free(live->slots);
   *live = larger;
   return true;

@@ -17,8 +17,22 @@ static inline void *hwi_table_create(size_t bytes)
   void *table = aligned_alloc(huge_page_bytes, bytes);
   if (!table)
     return NULL;
+  if (madvise(table, bytes, MADV_DONTNEED) != 0) /* else it is zero, and takes no memory before it is used */
+    memset(table, 0, bytes);
   madvise(table, bytes, MADV_HUGEPAGE); /* as good as it goes */
-  return memset(table, 0, bytes);
+  return table;
+}
+
+/* Of such a table, `before` bytes are given back already; now those up to `end` are, as far as that is worth a call. Returns what
+ * is given back in all. The table is to be freed all the same. */
+static inline size_t hwi_table_give_back(void *table, size_t bytes, size_t before, size_t end)
+{
+  const size_t huge_page_bytes = (size_t)1 << 21;
+  if (bytes < huge_page_bytes || end - before < huge_page_bytes)
+    return before;
+  end &= ~(huge_page_bytes - 1);
+  madvise((char *)table + before, end - before, MADV_DONTNEED);
+  return end;
 }
 
 #endif
