@@ -96,7 +96,8 @@ struct hw_allocator {
 
   /* Runs once, before the first call of any other function, on the thread that makes that call. It may call malloc,
    * calloc, realloc and free, hence getenv, dlsym, fopen and the like: such calls get blocks from a buffer of 64 KiB,
-   * which are never reused. Where `environ` is not set yet, getenv finds nothing: hw_allocator_getenv does. */
+   * which are never reused. Where `environ` is not set yet, getenv finds nothing: hw_allocator_getenv does.
+   * Other threads that allocate wait for its end: it must not wait for them. */
   void (*init)(void) HW_UNLESS_GIVEN;
 
   /* Run on each thread: thread_init before its first call, thread_exit as late in its end as the system allows. Calls

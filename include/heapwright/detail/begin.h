@@ -69,6 +69,7 @@ static unsigned char hw_begin_state;
 HW_THREAD_LOCAL bool hw_is_in_init;      /* this thread runs `init` */
 HW_THREAD_LOCAL bool hw_thread_is_known; /* thread_init was called on it, or is running */
 static pthread_key_t hw_thread_key;
+static bool hw_has_thread_key; /* false: thread_exit is not given, or there are too many keys */
 
 static void *volatile hw_relocated = (void *)&hw_relocated; /* 0 or an offset before the loader has been here */
 
@@ -104,7 +105,7 @@ static void hw_begin_process(void)
   if (hw_given.init)
     hw_given.init();
   if (hw_given.thread_exit)
-    pthread_key_create(&hw_thread_key, hw_thread_ends);
+    hw_has_thread_key = pthread_key_create(&hw_thread_key, hw_thread_ends) == 0;
   if (hw_given.before_fork || hw_given.after_fork)
     pthread_atfork(hw_given.before_fork, hw_after_fork_in_parent, hw_after_fork_in_child);
 }
@@ -114,7 +115,7 @@ static void hw_begin_thread(void)
   hw_thread_is_known = true;
   if (hw_given.thread_init)
     hw_given.thread_init();
-  if (hw_given.thread_exit)
+  if (hw_has_thread_key)
     pthread_setspecific(hw_thread_key, (void *)1);
 }
 
