@@ -1,6 +1,6 @@
 /* test_live.c - the table of live blocks against a plain array
  *
- * What would break: removal, which moves other blocks; growth; addresses that all begin at one place.
+ * What would break: removal, which moves other blocks; growth, of large tables too; addresses that all begin at one place.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,8 +76,32 @@ static void test_against_an_array(void **state)
   hwi_live_release(&live);
 }
 
+/* While a large table grows, what is moved is given back to the system. */
+static void test_growth_of_a_large_table(void **state)
+{
+  (void)state;
+  enum { MANY_BLOCKS = 600000, APART = 48 };
+  assert_true(hwi_live_init(&live));
+  for (uint32_t i = 1; i <= MANY_BLOCKS; i++) {
+    uint64_t address = (uint64_t)i * APART;
+    assert_true(hwi_live_grow(&live));
+    *hwi_live_slot(&live, address) = (struct hwi_live_slot){address, i, i};
+    live.count++;
+  }
+  assert_true(is_valid());
+  for (uint32_t i = 1; i <= MANY_BLOCKS; i++) {
+    const struct hwi_live_slot *slot = hwi_live_slot(&live, (uint64_t)i * APART);
+    if (slot->address != (uint64_t)i * APART || slot->cell != i || slot->born_ns != i)
+      fail_msg("block %u", i);
+  }
+  hwi_live_release(&live);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_an_array)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_against_an_array),
+      cmocka_unit_test(test_growth_of_a_large_table),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
