@@ -277,7 +277,7 @@ struct hwi_profile_options {
   struct hwi_span span;
   const struct hwi_block_sink *sink;                            /* NULL: none. It gets the events of the whole run */
   bool summaries;                                               /* see summary.h: use it where it helps, and keep one */
-  uint64_t summary_least_ns;                                    /* ... of a replay that took longer than this */
+  uint64_t summary_least_ns;                                    /* ... of a replay that took more processor time */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
   void *progress_context;
 };

@@ -27,8 +27,8 @@ void hwi_summary_release(struct hwi_summary *summary);
  * *images are what they were, which is all zero but for the number of images in result->profile. */
 bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images);
 
-/* Keeps the outcome of a replay of the whole run, before hwi_result_fill, where it took more than `least_ns` since
- * hwi_summary_init. The file appears whole or not at all, for its owner alone; what goes wrong leaves none. A file of
+/* Keeps the outcome of a replay of the whole run, before hwi_result_fill, where it took more than `least_ns` of the
+ * processor since hwi_summary_init. The file appears whole or not at all, for its owner alone; what goes wrong leaves none. A file of
  * that name that is no summary stays. */
 void hwi_summary_keep(const struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
                       struct hwi_image *images);
