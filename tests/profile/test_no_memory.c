@@ -1,0 +1,83 @@
+/* test_no_memory.c - a replay that finds no memory says so, whichever call of malloc it is that fails
+ *
+ * What would break: stacks that are called unknown because their definitions, which lie further on in the file, could not be read.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../trace/encoder.c"
+#include "../trace/failing_malloc.h"
+#include "profile/profile.h"
+
+enum { CALLS_MOST = 2000 };
+
+static char path[64];
+
+/* An event of one stream names a node that another stream defines, behind its own first event. */
+static void make_trace(void)
+{
+  static struct enc enc;
+  const uint64_t start = 1000000;
+  enc_init(&enc, 1);
+  enc_chunk(&enc, 0, 0, 0, start);
+  enc_chunk(&enc, 1, 0, 1, start + 500);
+  enc_alloc(&enc, 0, start + 10, 2, 100, 0x10000);
+  enc_alloc(&enc, 1, start + 500, 0, 10, 0x20000);
+  enc_module(&enc, 1, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
+  enc_node(&enc, 1, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
+  enc_node(&enc, 1, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  enc_write(&enc, path);
+  enc_release(&enc);
+}
+
+/* Whether all went well. */
+static bool replay(uint64_t calls, uint64_t failures, bool *has_failed)
+{
+  const struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
+  struct hwi_profile *profile;
+  struct hwi_error error = {0};
+  failing_malloc_arm(calls, failures);
+  int status = hwi_profile_create(&profile, path, &options, &error);
+  *has_failed = failing_malloc_disarm();
+  assert_true(status == 0 || failing_malloc_leaks() == 0);
+  if (status < 0) {
+    assert_int_equal(status, HW_ERR_MEMORY);
+    assert_non_null(strstr(error.text, "memory"));
+    return false;
+  }
+  assert_int_equal(profile->totals.allocation_calls, 2);
+  assert_int_equal(profile->frame_count, 1 + 2); /* and not that of lost callers */
+  hwi_profile_destroy(profile);
+  return true;
+}
+
+static void every_call_may_fail(void **state)
+{
+  bool has_failed = true;
+  uint64_t calls = 0;
+  (void)state;
+  snprintf(path, sizeof path, "/tmp/hw-test-replay-no-memory-%d.hwt", (int)getpid());
+  make_trace();
+  assert_true(replay(0, 0, &has_failed));
+  has_failed = true;
+  for (; has_failed && calls < CALLS_MOST; calls++) {
+    replay(calls, 1, &has_failed);
+    if (has_failed)
+      replay(calls, UINT64_MAX, &has_failed);
+  }
+  assert_false(has_failed);
+  assert_true(calls > 20);
+  unlink(path);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
