@@ -51,11 +51,12 @@ test-programs:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
-## make bench             the figures of docs/benchmarks.md, beside heaptrack's
+## make bench             the figures of docs/benchmarks.md, beside heaptrack's, and of docs/pool.md
 bench:
 	@$(SETUP) build bench
 	@$(MAKE) --no-print-directory build-it
 	@bench/run.sh $(BUILD)
+	@$(PYTHON) -B bench/pool.py --build $(BUILD)
 
 ## make fuzz              the readers of files under libFuzzer, for FUZZ_SECONDS (600)
 fuzz:

@@ -11,7 +11,7 @@ packages_of() {
     test) echo g++ valgrind libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ament-cmake python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl ;;
     fuzz) echo clang libclang-rt-14-dev ;;
     format) echo clang-format-14 ;;
-    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind ;;
+    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;
   esac
 }

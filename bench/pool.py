@@ -1,0 +1,100 @@
+"""pool.py - what single calls of malloc and free cost in instructions, on the pool and on other allocators: pool.py --build BUILD
+
+Each call is counted by itself under callgrind (pool_calls.c), so that the figures do not hang on the machine's noise. An
+allocator that is not installed is left out. With --document the table is written into docs/pool.md.
+"""
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PAGE = os.path.join(os.path.dirname(HERE), "docs", "pool.md")
+BEGIN, END = "<!-- made by bench/pool.py --document -->\n", "<!-- end -->\n"
+SEQUENCES = ("random", "threads", "adversarial")
+CALLS = 2000
+PEERS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2*",
+         "tbb": "libtbbmalloc_proxy.so.2"}
+
+
+def find_libraries(build):
+    """Name and path of each allocator that is here; None is the program's own."""
+    found = {"pool": os.path.join(build, "lib", "libheapwright-tlsf.so")}
+    for name, pattern in PEERS.items():
+        paths = sorted(glob.glob(f"/usr/lib/*-linux-gnu/{pattern}")) if pattern else [None]
+        if paths:
+            found[name] = paths[0]
+    return found
+
+
+def parts(path):
+    """(what was called, instructions) of each part of callgrind's output."""
+    called = None
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith("desc: Trigger:"):
+                called = line.partition("Client Request:")[2].strip()
+            elif line.startswith("summary:") and called:
+                yield called, int(line.split()[1])
+                called = None
+
+
+def count(program, library, sequence, folder):
+    """Instructions of each malloc and of each free, sorted."""
+    out = os.path.join(folder, "callgrind")
+    env = {**os.environ, "HEAPWRIGHT_POOL_SIZE": "50M"}
+    if library:
+        env["LD_PRELOAD"] = library
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--combine-dumps=yes", f"--callgrind-out-file={out}", program,
+                    sequence, str(CALLS)], env=env, check=True, stderr=subprocess.DEVNULL)
+    found = {}
+    for called, instructions in parts(out):
+        found.setdefault(called, []).append(instructions)
+    os.remove(out)
+    nothing = found.pop("nothing")[0]
+    return {called: sorted(each - nothing for each in counts) for called, counts in found.items()}
+
+
+def row(name, sequence, called, counts):
+    at = lambda share: counts[min(len(counts) - 1, int(share * len(counts)))]
+    return f"| {name} | {sequence} | {called} | {sum(counts) / len(counts):.0f} | {at(0.5)} | {at(0.99)} | {counts[-1]:,} |\n"
+
+
+def measure(build):
+    table = "| allocator | calls | | mean | median | 99 % | most |\n|---|---|---|---:|---:|---:|---:|\n"
+    with tempfile.TemporaryDirectory(prefix="heapwright-pool-") as folder:
+        program = os.path.join(folder, "pool_calls")
+        subprocess.run(["gcc", "-O2", "-fno-builtin", "-pthread", "-Wl,-z,now", os.path.join(HERE, "pool_calls.c"), "-o", program], check=True)
+        for name, library in find_libraries(build).items():
+            for sequence in SEQUENCES:
+                for called, counts in sorted(count(program, library, sequence, folder).items(), reverse=True):
+                    table += row(name, sequence, called, counts)
+    return table
+
+
+def document(table):
+    with open(PAGE, encoding="utf-8") as page:
+        text = page.read()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise SystemExit(f"pool.py: {PAGE} has no place for the table")
+    text = re.sub(re.escape(BEGIN) + ".*" + re.escape(END), lambda _: BEGIN + table + END, text, flags=re.S)
+    with open(PAGE, "w", encoding="utf-8") as page:
+        page.write(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
+    parser.add_argument("--document", action="store_true", help="write the table into docs/pool.md")
+    given = parser.parse_args()
+    table = measure(os.path.abspath(given.build))
+    sys.stdout.write(table)
+    if given.document:
+        document(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+/* pool_calls.c - malloc and free one by one, each between two requests to callgrind, for what single calls cost in instructions
+ *
+ * pool_calls SEQUENCE CALLS: run under callgrind with --combine-dumps=yes, each call is a part of the output, named after what
+ * it is. Sequences: `random` of sizes as programs have them; `threads`, the same in a process that has another thread, so that
+ * locks are taken; `adversarial`, as `threads`, where a block is freed between two free ones and bins become empty.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <valgrind/callgrind.h>
+
+enum { BLOCKS = 2000, WARM_UP = 50000, A_WHILE_US = 100000 };
+
+static void *blocks[BLOCKS];
+
+static unsigned any(void)
+{
+  static unsigned seed = 1;
+  seed ^= seed << 13;
+  seed ^= seed >> 17;
+  return seed ^= seed << 5;
+}
+
+static __attribute__((noinline)) void *measured_malloc(size_t bytes)
+{
+  CALLGRIND_ZERO_STATS;
+  void *volatile block = malloc(bytes);
+  CALLGRIND_DUMP_STATS_AT("malloc");
+  return block;
+}
+
+static __attribute__((noinline)) void measured_free(void *block)
+{
+  CALLGRIND_ZERO_STATS;
+  free(block);
+  CALLGRIND_DUMP_STATS_AT("free");
+}
+
+/* What the requests themselves cost. */
+static __attribute__((noinline)) void measured_nothing(void)
+{
+  CALLGRIND_ZERO_STATS;
+  CALLGRIND_DUMP_STATS_AT("nothing");
+}
+
+static size_t any_size(void)
+{
+  unsigned kind = any() % 100;
+  return kind < 80 ? 1 + any() % 256 : kind < 97 ? 1 + any() % 4096 : 1 + any() % 65536;
+}
+
+static void random_calls(unsigned calls)
+{
+  for (unsigned i = 0; i < WARM_UP; i++) {
+    void **block = &blocks[any() % BLOCKS];
+    free(*block);
+    *block = any() % 2 ? malloc(any_size()) : NULL;
+  }
+  while (calls--) {
+    void **block = &blocks[any() % BLOCKS];
+    if (*block) {
+      measured_free(*block);
+      *block = NULL;
+    } else {
+      *block = measured_malloc(any_size());
+    }
+  }
+}
+
+/* Four blocks in a row of sizes that no other free block has: the third is freed between two that are free, then both sizes
+ * are asked for again. */
+static void adversarial_calls(unsigned calls)
+{
+  while (calls) {
+    size_t bytes = 40 + 16 * (any() % 3000);
+    void *fence = malloc(24), *front = malloc(bytes), *middle = malloc(bytes + 48), *behind = malloc(bytes + 1024);
+    void *end = malloc(24);
+    free(front);
+    free(behind);
+    measured_free(middle);
+    front = measured_malloc(bytes);
+    middle = measured_malloc(bytes + 24);
+    behind = measured_malloc(3 * bytes);
+    measured_free(front);
+    measured_free(behind);
+    measured_free(middle);
+    free(end);
+    free(fence);
+    calls = calls > 7 ? calls - 7 : 0;
+  }
+}
+
+static void *wait_for_end(void *unused)
+{
+  pause();
+  return unused;
+}
+
+static void start_thread(void)
+{
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, wait_for_end, NULL) != 0)
+    exit(1);
+  usleep(A_WHILE_US); /* until it waits: callgrind counts what all threads do */
+}
+
+int main(int argc, char **argv)
+{
+  unsigned calls = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+  const char *sequence = argc > 1 ? argv[1] : "";
+  measured_nothing();
+  if (strcmp(sequence, "random") != 0)
+    start_thread();
+  if (!strcmp(sequence, "random") || !strcmp(sequence, "threads"))
+    random_calls(calls);
+  else if (!strcmp(sequence, "adversarial"))
+    adversarial_calls(calls);
+  else
+    return 2;
+  return 0;
+}
