@@ -4,9 +4,13 @@
  * 256 small hash tables, chosen by the top bits of the hash, of 4-byte slots: 22 bits of node number and 10 bits of hash, so
  * that a slot of another node is nearly always told apart without a look at the node.
  *
- * Invariant: a node is in the index only after its definition is complete in the trace and in the array. A thread prepares
- * all of it privately and publishes it by one compare-and-swap of an empty slot; so a fork, a signal or a kill at any
- * instruction leaves the tree whole, and nobody ever waits.
+ * A new stack makes a chain of nodes, each the one after its parent. So the node after the parent is looked at first, and one
+ * that is found there is not in the index at all: where stacks are many, that is most of them.
+ *
+ * Invariant: a node is in the array, and after that in the index, only after its definition is complete in the trace. Its place
+ * in the array is written once, and zeros before are no node's (but the address 0 has none); so whoever finds all of a node
+ * there finds it whole. A thread publishes what is in the index by one compare-and-swap of an empty slot; so a fork, a signal
+ * or a kill at any instruction leaves the tree whole, and nobody ever waits.
  *
  * Why a node may have two numbers, and why that is right: two threads that insert the same node at once, or an insertion
  * into a table that is being replaced by a larger one, define it twice. The trace then has two nodes of one meaning, which
@@ -14,7 +18,7 @@
  * and swaps the pointer; what others insert into the old table meanwhile is only not found again. The old table's pages are
  * given back at once: who still reads it finds empty slots, that is, nothing.
  *
- * Cost: a look-up touches one cache line of the index and one of a block. Full at 4 M nodes (48 MB and 32 MB of index).
+ * Cost: a look-up touches one cache line of a block, or two and one of the index. Full at 4 M nodes (48 MB and 32 MB of index).
  */
 #include "record/nodes.h"
 
@@ -138,6 +142,21 @@ static void grow(struct table *table, uint64_t old)
     hwi_os_map_reset(slots_of(old), old_bytes);
 }
 
+static inline bool is_same(const volatile struct node *node, const struct node *wanted)
+{
+  return node->address == wanted->address && node->parent_entry == wanted->parent_entry &&
+         node->module_high == wanted->module_high;
+}
+
+/* Is it the node after its parent? */
+static inline bool is_next(const struct node *wanted, uint32_t parent)
+{
+  uint32_t number = parent + 1;
+  if (number >= NODE_LIMIT || !atomic_load_explicit(&tree.blocks[number >> BLOCK_LOG2], memory_order_acquire))
+    return false;
+  return is_same(node_at(number), wanted);
+}
+
 /* Writes the definition into the trace. */
 static bool define(struct hwi_lane *lane, uint32_t number, const struct node *node)
 {
@@ -159,14 +178,22 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
   return true;
 }
 
-static uint32_t insert(struct hwi_lane *lane, struct table *table, uint64_t hash, const struct node *node)
+/* Gives the node the next number. */
+static uint32_t add(struct hwi_lane *lane, const struct node *node)
 {
   if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= NODE_LIMIT)
     return HWI_NODE_UNKNOWN;
   uint32_t number = atomic_fetch_add_explicit(&tree.next, 1, memory_order_relaxed);
   if (number >= NODE_LIMIT || !reach(number) || !define(lane, number, node))
     return HWI_NODE_UNKNOWN;
-  *node_at(number) = *node;
+  atomic_thread_fence(memory_order_release);
+  *(volatile struct node *)node_at(number) = *node;
+  return number;
+}
+
+static void put_into_index(uint64_t hash, uint32_t number)
+{
+  struct table *table = &tree.tables[hash >> TABLE_SHIFT];
   uint64_t slots = atomic_load_explicit(&table->slots, memory_order_acquire);
   uint32_t mask = mask_of(slots), slot = (uint32_t)(hash >> TAG_SHIFT & 1023) << NUMBER_BITS | number;
   _Atomic uint32_t *to = slots_of(slots);
@@ -177,7 +204,21 @@ static uint32_t insert(struct hwi_lane *lane, struct table *table, uint64_t hash
   }
   if (atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed) > mask - mask / 4)
     grow(table, slots);
-  return number;
+}
+
+static uint32_t find_in_index(uint64_t hash, const struct node *wanted)
+{
+  uint64_t slots = atomic_load_explicit(&tree.tables[hash >> TABLE_SHIFT].slots, memory_order_acquire);
+  uint32_t mask = mask_of(slots), tag = (uint32_t)(hash >> TAG_SHIFT & 1023);
+  const _Atomic uint32_t *from = slots_of(slots);
+  for (uint32_t at = (uint32_t)hash & mask, tries = 0; tries <= mask; at = (at + 1) & mask, tries++) {
+    uint32_t slot = atomic_load_explicit(&from[at], memory_order_acquire);
+    if (!slot)
+      break;
+    if (slot >> NUMBER_BITS == tag && is_same(node_at(slot & NUMBER_MASK), wanted))
+      return slot & NUMBER_MASK;
+  }
+  return 0;
 }
 
 uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
@@ -186,21 +227,15 @@ uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t addres
     return parent;
   struct node wanted = {(uint32_t)address, parent | (uint32_t)entry << ENTRY_SHIFT,
                         module | (uint32_t)(address >> 32) << HIGH_SHIFT};
+  if (is_next(&wanted, parent))
+    return parent + 1;
   uint64_t hash = hash_of(&wanted);
-  struct table *table = &tree.tables[hash >> TABLE_SHIFT];
-  uint64_t slots = atomic_load_explicit(&table->slots, memory_order_acquire);
-  uint32_t mask = mask_of(slots), tag = (uint32_t)(hash >> TAG_SHIFT & 1023);
-  const _Atomic uint32_t *from = slots_of(slots);
-  for (uint32_t at = (uint32_t)hash & mask, tries = 0; tries <= mask; at = (at + 1) & mask, tries++) {
-    uint32_t slot = atomic_load_explicit(&from[at], memory_order_acquire);
-    if (!slot)
-      break;
-    if (slot >> NUMBER_BITS != tag)
-      continue;
-    const struct node *node = node_at(slot & NUMBER_MASK);
-    if (node->address == wanted.address && node->parent_entry == wanted.parent_entry &&
-        node->module_high == wanted.module_high)
-      return slot & NUMBER_MASK;
-  }
-  return insert(lane, table, hash, &wanted);
+  bool is_childless = atomic_load_explicit(&tree.next, memory_order_relaxed) == parent + 1; /* it was made last */
+  uint32_t number = is_childless ? 0 : find_in_index(hash, &wanted);
+  if (number)
+    return number;
+  number = add(lane, &wanted);
+  if (number != HWI_NODE_UNKNOWN && number != parent + 1)
+    put_into_index(hash, number);
+  return number;
 }

@@ -66,6 +66,30 @@ static void test_a_node_keeps_its_number(void **state)
   assert_int_equal(distinct, hwi_nodes_count() - 1);
 }
 
+/* A chain of nodes, each the one after its parent, and beside each a sibling, which is not. */
+static void test_chains_and_their_siblings(void **state)
+{
+  (void)state;
+  enum { LENGTH = 3000 };
+  static struct hwi_lane lane, other;
+  static uint32_t chain[LENGTH], siblings[LENGTH];
+  const uintptr_t first = 0x600000000000;
+  uint32_t before = hwi_nodes_count(), parent = 0;
+  for (uint32_t i = 0; i < LENGTH; i++)
+    parent = chain[i] = hwi_nodes_find(&lane, parent, first + i % 10, 1, HW_ENTRY_NONE);
+  for (uint32_t i = 0; i < LENGTH; i++)
+    siblings[i] = hwi_nodes_find(&lane, i ? chain[i - 1] : 0, first + i % 10, 1, HW_ENTRY_MALLOC);
+  assert_int_equal(hwi_nodes_count() - before, 2 * LENGTH);
+  for (uint32_t i = LENGTH; i-- > 0;) {
+    parent = i ? chain[i - 1] : 0;
+    assert_int_equal(hwi_nodes_find(&other, parent, first + i % 10, 1, HW_ENTRY_NONE), chain[i]);
+    assert_int_equal(hwi_nodes_find(&other, parent, first + i % 10, 1, HW_ENTRY_MALLOC), siblings[i]);
+    assert_int_not_equal(chain[i], siblings[i]);
+  }
+  assert_int_not_equal(hwi_nodes_find(&other, chain[0], first + 1, 2, HW_ENTRY_NONE), chain[1]); /* another module */
+  assert_int_equal(hwi_nodes_count() - before, 2 * LENGTH + 1);
+}
+
 struct finder {
   struct hwi_lane lane;
   uint32_t seed;
@@ -115,6 +139,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_node_keeps_its_number),
+      cmocka_unit_test(test_chains_and_their_siblings),
       cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, begin, end);
