@@ -92,11 +92,15 @@ struct hwi_memo { /* a node that was looked up */
   uint32_t parent, node;
 };
 
+enum { HWI_ROWS_FIRST = 256 };
+
 struct hwi_rows {
-  struct hwi_row_slot *slots;
+  struct hwi_row_slot *slots; /* NULL: none yet */
   struct hwi_memo *memos;
   uint32_t count, memo_count;   /* of slots and memos: powers of two */
   uint32_t misses, memo_misses; /* since the last growth */
+  struct hwi_row_slot
+      first[HWI_ROWS_FIRST]; /* the first slots: where no more memory can be had, frames need not be found anew */
 };
 
 struct hwi_new_chunk {

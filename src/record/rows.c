@@ -1,7 +1,7 @@
 /* rows.c - a lane's cache of rows
  *
  * A direct-mapped table of 16-byte slots, private to its lane, so that nothing is shared and dropping it is one call. It
- * starts at a page and doubles when it missed as often as it has slots. A key of 0 is an empty slot.
+ * starts with slots of the lane's own and doubles when it missed as often as it has slots. A key of 0 is an empty slot.
  *
  * A second table of that kind remembers nodes that were looked up. That saves most look-ups in the tree of nodes, whose cache
  * misses are the cost of an event in a program with many stacks. It forgets all when it grows. Both are void when a module was
@@ -17,7 +17,6 @@
 static_assert(sizeof(struct hwi_row_slot) == 16 && sizeof(struct hwi_memo) == 16, "four a cache line");
 
 enum {
-  FIRST_SLOTS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_row_slot),
   MOST_SLOTS = 1 << 16,
   FIRST_MEMOS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_memo),
   MOST_MEMOS = 1 << 14,
@@ -25,7 +24,9 @@ enum {
 
 void hwi_rows_drop(struct hwi_rows *rows)
 {
-  if (rows->slots)
+  if (rows->slots == rows->first)
+    memset(rows->first, 0, sizeof rows->first);
+  else if (rows->slots)
     hwi_os_map_reset(rows->slots, rows->count * sizeof *rows->slots);
   if (rows->memos)
     hwi_os_map_reset(rows->memos, rows->memo_count * sizeof *rows->memos);
@@ -34,21 +35,20 @@ void hwi_rows_drop(struct hwi_rows *rows)
 
 static void grow(struct hwi_rows *rows)
 {
-  struct hwi_rows new = {.count = rows->count ? 2 * rows->count : FIRST_SLOTS};
-  new.slots = hwi_os_map(new.count * sizeof *new.slots);
+  uint32_t count = rows->count, new_count = 2 * count;
+  struct hwi_row_slot *old = rows->slots, *new = hwi_os_map(new_count * sizeof *new);
   rows->misses = 0;
-  if (!new.slots)
+  if (!new)
     return;
-  for (uint32_t i = 0; i < rows->count; i++)
-    if (rows->slots[i].key)
-      new.slots[hwi_rows_place(rows->slots[i].key, new.count)] = rows->slots[i];
-  struct hwi_rows old = *rows;
-  rows->slots = new.slots; /* in this order: abandoned between the two, the mask is only too small */
+  for (uint32_t i = 0; i < count; i++)
+    if (old[i].key)
+      new[hwi_rows_place(old[i].key, new_count)] = old[i];
+  rows->slots = new; /* in this order: abandoned between the two, the mask is only too small */
   atomic_signal_fence(memory_order_seq_cst);
-  rows->count = new.count;
+  rows->count = new_count;
   atomic_signal_fence(memory_order_seq_cst);
-  if (old.slots)
-    hwi_os_unmap(old.slots, old.count * sizeof *old.slots);
+  if (old != rows->first)
+    hwi_os_unmap(old, count * sizeof *old);
 }
 
 /* As walks use it. What no sane CFI says is left to the interpreter: a bp saved where the return address is, or above the CFA. */
@@ -74,20 +74,23 @@ struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool e
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
     row = hwi_cfi_row(&cfi, exact ? pc : pc - 1);
   }
-  if (!rows->slots || (++rows->misses > rows->count && rows->count < MOST_SLOTS))
+  if (!rows->slots) {
+    rows->count = HWI_ROWS_FIRST;
+    atomic_signal_fence(memory_order_seq_cst);
+    rows->slots = rows->first;
+  } else if (++rows->misses > rows->count && rows->count < MOST_SLOTS) {
     grow(rows);
+  }
   struct hwi_row_of of = row_of(row, number);
   uint64_t key = hwi_rows_key(pc, exact);
-  if (rows->slots)
-    rows->slots[hwi_rows_place(key, rows->count)] = (struct hwi_row_slot){key, of};
+  rows->slots[hwi_rows_place(key, rows->count)] = (struct hwi_row_slot){key, of};
   return of;
 }
 
 static void grow_memos(struct hwi_rows *rows)
 {
-  uint32_t count = rows->memo_count ? 2 * rows->memo_count : FIRST_MEMOS;
-  struct hwi_memo *memos = hwi_os_map(count * sizeof *memos);
-  struct hwi_rows old = *rows;
+  uint32_t old_count = rows->memo_count, count = old_count ? 2 * old_count : FIRST_MEMOS;
+  struct hwi_memo *old = rows->memos, *memos = hwi_os_map(count * sizeof *memos);
   rows->memo_misses = 0;
   if (!memos)
     return;
@@ -95,8 +98,8 @@ static void grow_memos(struct hwi_rows *rows)
   atomic_signal_fence(memory_order_seq_cst);
   rows->memo_count = count;
   atomic_signal_fence(memory_order_seq_cst);
-  if (old.memos)
-    hwi_os_unmap(old.memos, old.memo_count * sizeof *old.memos);
+  if (old)
+    hwi_os_unmap(old, old_count * sizeof *old);
 }
 
 uint32_t hwi_rows_node_slow(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)

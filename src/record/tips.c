@@ -30,7 +30,9 @@ struct hwi_tip {
   uint8_t entry;       /* the last frame's node is for it */
   struct hwi_frame frames[TIP_FRAMES];
 };
-enum { TIPS_BYTES = (TIP_COUNT * sizeof(struct hwi_tip) + HWI_OS_PAGE_BYTES - 1) / HWI_OS_PAGE_BYTES * HWI_OS_PAGE_BYTES };
+enum {
+  TIPS_BYTES = (TIP_COUNT * sizeof(struct hwi_tip) + HWI_OS_PAGE_BYTES - 1) / HWI_OS_PAGE_BYTES * HWI_OS_PAGE_BYTES
+};
 
 static struct hwi_tip *tip_at(struct hwi_tip *tips, const struct hwi_frame *innermost, uint8_t entry)
 {

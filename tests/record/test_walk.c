@@ -10,12 +10,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "record/modules.h"
 #include "record/nodes.h"
+#include "record/rows.h"
 #include "record/step.h"
 #include "record/tips.h"
 
@@ -236,6 +238,35 @@ static void test_tips_with_another_line(void **state)
   descend(LEVELS, lines_take_turns);
 }
 
+/* --- no memory --- */
+
+/* A row that was found once is known, though not a page more can be had: else each frame of each event would be looked up in
+ * the module's tables again. */
+static void test_rows_without_memory(void **state)
+{
+  (void)state;
+  enum { ROWS = 20, OLD = 3 };
+  static struct hwi_lane poor;
+  struct rlimit before, none = {0, 0};
+  uintptr_t first = (uintptr_t)test_rows_without_memory;
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  none.rlim_max = before.rlim_max;
+  assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+  for (uintptr_t i = 0; i < ROWS; i++)
+    hwi_rows_find(&poor, first + i, false);
+  assert_non_null(poor.rows.slots);
+  uint32_t misses = poor.rows.misses, again = 0;
+  for (uintptr_t i = 0; i < ROWS; i++) {
+    hwi_rows_find(&poor, first + i, false);
+    again += poor.rows.misses - misses;
+    misses = poor.rows.misses;
+    hwi_rows_find(&poor, first + i, false); /* a place may be another's, but is its own now */
+    assert_int_equal(poor.rows.misses, misses);
+  }
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+  assert_in_range(again, 0, OLD);
+}
+
 /* --- a recursion that records at each of its levels, on the way down and up --- */
 
 static struct {
@@ -306,6 +337,7 @@ int main(void)
       cmocka_unit_test(test_no_tip_on_another_stem),
       cmocka_unit_test(test_no_tip_that_was_dropped),
       cmocka_unit_test(test_tips_with_another_line),
+      cmocka_unit_test(test_rows_without_memory),
       cmocka_unit_test(test_recursion_down),
       cmocka_unit_test(test_recursion_up),
   };
