@@ -41,8 +41,11 @@ static int make_folder(const struct job *job, struct hwi_error *error)
   if (asprintf(&folder, "%s.children", job->to) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   int status = 0;
+  struct stat about;
   if (mkdir(folder, 0700) < 0 && errno != EEXIST)
     status = hwi_error_set(error, HW_ERR_IO, "cannot make the folder %s: %s", folder, strerror(errno));
+  else if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode)) /* nothing is written through a symbolic link */
+    status = hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no folder; remove it, or name another file", folder);
   free(folder);
   return status;
 }

@@ -79,7 +79,7 @@ static bool take(struct hwi_watch *watch, char *path)
 static void find_children(struct hwi_watch *watch)
 {
   struct stat about;
-  if (watch->count == OPEN_MAX || stat(watch->folder, &about) < 0)
+  if (watch->count == OPEN_MAX || lstat(watch->folder, &about) < 0 || !S_ISDIR(about.st_mode))
     return;
   int64_t changed = (int64_t)about.st_mtim.tv_sec * (int64_t)second_ns + about.st_mtim.tv_nsec;
   if (changed == watch->folder_changed_ns)

@@ -60,7 +60,10 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes);
 
 /* Where the symbolic link points; no NUL is added. The length, or negative. */
 long hwi_os_read_link(const char *path, char *to, size_t bytes);
-int hwi_os_make_dir(const char *path); /* mode 0700; 0 where it exists already */
+
+/* Makes a folder of mode 0700. 0 where it exists already, but -ENOTDIR where that is anything else, a symbolic link to one
+ * included. */
+int hwi_os_make_dir(const char *path);
 
 /* The kernel's own clock source is the TSC, and the program may read it. To be asked before the clocks: where it may not, they
  * cost a system call. */

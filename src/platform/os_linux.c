@@ -184,7 +184,13 @@ long hwi_os_read_link(const char *path, char *to, size_t bytes)
 int hwi_os_make_dir(const char *path)
 {
   long result = CALL3(SYS_mkdirat, AT_FDCWD, path, 0700);
-  return result == -EEXIST ? 0 : (int)result;
+  if (result != -EEXIST)
+    return (int)result;
+  long fd = CALL4(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+  if (fd < 0)
+    return (int)fd;
+  CALL1(SYS_close, fd);
+  return 0;
 }
 
 bool hwi_os_file_is_mine(const char *path)

@@ -71,3 +71,47 @@ def test_children_without_a_place_are_counted(compile_c, preload, record, how, w
     assert sizes[1000] == 2  # the parent's own, and no child's
     assert report["damaged_chunks"] == 0
     assert "3 children unseen" in recording.hw("report", recording.trace).stdout
+
+
+FORKS = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile sink;
+int main(void)
+{
+  int status = 1;
+  free(sink = malloc(1000));
+  if (!fork()) {
+    free(sink = malloc(2000));
+    _exit(0);
+  }
+  wait(&status);
+  free(sink = malloc(1000));
+  return status;
+}
+"""
+
+
+@pytest.mark.parametrize("with_launcher", [True, False])
+def test_no_child_is_written_through_a_link(compile_c, preload, record, tmp_path, with_launcher):
+    """A folder of children that was a symbolic link was followed, whoever had laid it."""
+    elsewhere, trace = tmp_path / "elsewhere", tmp_path / "s.hwt"
+    elsewhere.mkdir()
+    Path(f"{trace}.children").symlink_to(elsewhere)
+    recording = (record if with_launcher else preload)([compile_c(FORKS)], trace=trace)
+    assert recording.process.returncode == 0, recording.process.stderr
+    assert list(elsewhere.iterdir()) == []
+    report = recording.report
+    assert report["children_unseen"] == 1
+    assert {entry["size"]: entry["calls"] for entry in report["sizes"]}[1000] == 2
+
+
+def test_import_writes_no_child_through_a_link(compile_c, preload, hw, tmp_path):
+    recording = preload([compile_c(FORKS)])
+    elsewhere, packed = tmp_path / "elsewhere", tmp_path / "packed.hwt"
+    elsewhere.mkdir()
+    Path(f"{packed}.children").symlink_to(elsewhere)
+    done = hw("import", recording.trace, "-o", packed)
+    assert (done.returncode != 0, "packed.hwt.children exists and is no folder" in done.stderr) == (True, True)
+    assert list(elsewhere.iterdir()) == []
