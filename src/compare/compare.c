@@ -178,7 +178,8 @@ static int make_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
                 const struct hwi_names *names, const struct hwi_compare_options *options, struct hwi_error *error)
 {
-  *comparison = (struct hwi_comparison){.options = options, .cost = hwi_report_cost(&options->report)};
+  *comparison =
+      (struct hwi_comparison){.options = options, .cost = hwi_report_cost(&options->report, profiles[HWI_NEW])};
   int status = HW_OK;
   for (int i = 0; i < HWI_SIDES && status == HW_OK; i++) {
     status = init_side(&comparison->sides[i], profiles[i], names, options, error);

@@ -120,7 +120,7 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
 {
   struct hwi_export export = {.request = request,
                               .profile = request->report.profile,
-                              .cost = hwi_report_cost(&request->report.options),
+                              .cost = hwi_report_cost(&request->report.options, request->report.profile),
                               .out = request->out};
   int status = hwi_named_frames_init(&export.frames, &request->report, error);
   if (status == HW_OK)

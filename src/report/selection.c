@@ -65,11 +65,13 @@ struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals)
   };
 }
 
-enum hwi_cost hwi_report_cost(const struct hwi_report_options *options)
+enum hwi_cost hwi_report_cost(const struct hwi_report_options *options, const struct hwi_profile *profile)
 {
   if (options->cost != HWI_COST_DEFAULT)
     return (enum hwi_cost)options->cost;
-  return options->leaks ? HWI_COST_LIVE : HWI_COST_PEAK;
+  if (options->leaks)
+    return HWI_COST_LIVE;
+  return profile->span.kind == HWI_SPAN_INTERVAL ? HWI_COST_CALLS : HWI_COST_PEAK;
 }
 
 bool hwi_cost_is_bytes(enum hwi_cost cost)
@@ -186,8 +188,12 @@ static void choose(struct hwi_selection *selection, const struct hwi_report *rep
     const struct hwi_amount *amount = &selection->amounts[i];
     if (selection->narrowing.rule_count > 0)
       hwi_amount_add(&selection->all, amount);
-    if (hwi_amount_is_nothing(amount) || (filter != NULL && !filter->keep(filter->context, i, amount)))
+    if (hwi_amount_is_nothing(amount))
       continue;
+    if (filter != NULL && !filter->keep(filter->context, i, amount)) {
+      hwi_amount_subtract(&selection->all, amount);
+      continue;
+    }
     if (report->options.min_calls > 1 &&
         amount->calls < report->options.min_calls) { /* 1: blocks from before an interval have no call */
       hwi_amount_add(&selection->few_calls, amount);
@@ -204,7 +210,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
 {
   const struct hwi_profile *profile = report->profile;
   *selection = (struct hwi_selection){
-      .cost = hwi_report_cost(&report->options),
+      .cost = hwi_report_cost(&report->options, profile),
       .amounts = calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
       .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
   };

@@ -21,7 +21,7 @@ struct hwi_selection {
   struct hwi_amount *amounts;    /* by stack number */
   uint32_t *stacks, stack_count; /* the largest cost first */
   struct hwi_narrowing narrowing;
-  struct hwi_amount all;       /* that the filter keeps, of the run where there is none: what shares are shares of */
+  struct hwi_amount all;       /* that the filters keep, of the run where there is none: what shares are shares of */
   struct hwi_amount selected;  /* the sum over `stacks` */
   struct hwi_amount few_calls; /* of stacks with fewer calls than asked for */
   uint32_t few_calls_count;
@@ -43,8 +43,9 @@ void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount);
 void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount);
 struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals);
 
-enum hwi_cost hwi_report_cost(const struct hwi_report_options *options); /* with the default replaced */
-bool hwi_cost_is_bytes(enum hwi_cost cost);                              /* else calls */
+/* With the default replaced: of an interval one wants to know who allocates in it; its peak is mostly of blocks from before. */
+enum hwi_cost hwi_report_cost(const struct hwi_report_options *options, const struct hwi_profile *profile);
+bool hwi_cost_is_bytes(enum hwi_cost cost); /* else calls */
 struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost);
 
 struct hwi_amount hwi_amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell);

@@ -272,8 +272,10 @@ bool hwi_text_is_first_screen(const struct hwi_text *text)
 
 int hwi_report_text(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error)
 {
-  struct hwi_text text = {
-      .report = report, .profile = report->profile, .style = style, .cost = hwi_report_cost(&report->options)};
+  struct hwi_text text = {.report = report,
+                          .profile = report->profile,
+                          .style = style,
+                          .cost = hwi_report_cost(&report->options, report->profile)};
   text.image = hwi_largest_image(report->profile, &text.counted);
   int status = hwi_linked_in_init(&text.linked_in, report, error);
   if (status < 0)

@@ -29,7 +29,28 @@ static void add_what_is_known(struct hwi_text *text, const struct hw_rss_sample 
   hwi_line_printf(&text->line, ", of which %s code and files", hwi_bytes_text(sample->file).text);
   if (sample->recorder > 0)
     hwi_line_printf(&text->line, ", %s recorder", hwi_bytes_text(sample->recorder).text);
-  hwi_line_printf(&text->line, " (%s asked for)", hwi_bytes_text(text->profile->totals.peak_bytes).text);
+  hwi_line_printf(&text->line, " (%s asked for at %s)", hwi_bytes_text(text->profile->totals.peak_bytes).text,
+                  hwi_text_peak_name(text).text);
+}
+
+/* Whether the sample may be taken for the peak: of its very time, or of a time when about as much was live. */
+static bool is_of_peak(const struct hwi_text *text, const struct hwi_rss_point *point)
+{
+  enum { SAME_MS = 10, SAME_PERCENT = 2 };
+  uint64_t peak_ns = text->profile->totals.peak_time_ns, peak = text->profile->totals.peak_bytes;
+  uint64_t ns = point->ns > peak_ns ? point->ns - peak_ns : peak_ns - point->ns;
+  if (ns <= UINT64_C(1000000) * SAME_MS)
+    return true;
+  return point->sample.mapped > 0 && hwi_rss_parts_of(text->profile, point).asked >= peak - peak * SAME_PERCENT / 100;
+}
+
+static void add_rss(struct hwi_text *text, const struct hwi_rss_point *point)
+{
+  bool is_at = is_of_peak(text, point), has_maps = point->sample.mapped > 0;
+  hwi_line_printf(&text->line, "RSS %s %s", is_at ? "at" : "near", hwi_text_peak_name(text).text);
+  if (!is_at)
+    hwi_line_printf(&text->line, ", at %s", hwi_time_text(point->ns).text);
+  hwi_line_printf(&text->line, ": %s", hwi_bytes_text(has_maps ? point->sample.mapped : point->sample.rss).text);
 }
 
 void hwi_text_rss(struct hwi_text *text)
@@ -39,10 +60,8 @@ void hwi_text_rss(struct hwi_text *text)
   const struct hwi_trace_info *info = text->image->info;
   const struct hwi_rss_point *point = hwi_rss_point_at(info, text->profile->totals.peak_time_ns);
   if (point != NULL) {
-    bool has_maps = point->sample.mapped > 0;
-    hwi_line_printf(&text->line, "RSS at %s: %s", hwi_text_peak_name(text).text,
-                    hwi_bytes_text(has_maps ? point->sample.mapped : point->sample.rss).text);
-    if (has_maps)
+    add_rss(text, point);
+    if (point->sample.mapped > 0)
       add_account(text, point);
     else
       add_what_is_known(text, &point->sample);

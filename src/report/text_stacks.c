@@ -132,6 +132,20 @@ static void print_rest(struct hwi_text *text, const struct rest *rest, const cha
   hwi_text_end(text, HWI_PLAIN);
 }
 
+/* Stacks that had nothing live at the peak, and so no row: behind the first `count`. */
+static void print_others(struct hwi_text *text, const struct hwi_selection *selection, uint32_t count)
+{
+  uint64_t others = 0;
+  for (uint32_t i = count; i < selection->stack_count; i++)
+    others += selection->amounts[selection->stacks[i]].calls > 0;
+  if (others == 0 || text->cost != HWI_COST_PEAK)
+    return;
+  hwi_line_puts(&text->line, "      ");
+  hwi_line_counted(&text->line, others, count > 0 ? "other stack" : "stack");
+  hwi_line_printf(&text->line, " allocated, with nothing live at %s (--cost calls)", hwi_text_cost_name(text).text);
+  hwi_text_end(text, HWI_DIM);
+}
+
 void hwi_text_few_calls(struct hwi_text *text, const struct hwi_selection *selection)
 {
   print_rest(text, &(struct rest){&selection->few_calls, &selection->all, selection->few_calls_count}, "stack",
@@ -177,6 +191,7 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
     hwi_amount_add(&shown, &selection->amounts[selection->stacks[row]]);
   hwi_amount_subtract(&rest, &shown);
   print_rest(text, &(struct rest){&rest, &selection->all, count - rows}, "more stack", " (--top 0)");
+  print_others(text, selection, count);
   hwi_text_few_calls(text, selection);
   if (count == 0) {
     hwi_line_puts(&text->line, "      none");

@@ -101,7 +101,7 @@ def test_pprof(export, report, waves, part):
 
 @pytest.mark.skipif(not shutil.which("go"), reason="go is not installed (golang-go, 500 MB)")
 def test_go_reads_a_part_with_the_same_total(export, report, waves, tmp_path):
-    done = subprocess.run(["go", "tool", "pprof", "-top", "-unit", "B", export(waves, "x.pb.gz", *PARTS[0])], capture_output=True,
+    done = subprocess.run(["go", "tool", "pprof", "-top", "-sample_index=inuse_space", "-unit", "B", export(waves, "x.pb.gz", *PARTS[0])], capture_output=True,
                           text=True, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, timeout=60)
     assert done.returncode == 0, done.stderr
     assert f"of {report(waves, *PARTS[0])['selected']['peak_bytes']}B total" in done.stdout

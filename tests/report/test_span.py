@@ -75,6 +75,20 @@ def test_an_interval(recording):
     assert (after["load"]["free_calls"], after["load"]["live_blocks"]) == (40, 10) and "parse" not in after
 
 
+def test_who_allocates_within_comes_first(recording, hw):
+    """Ranked by the peak, blocks from before came first, and what was freed before it was left out."""
+    whole = by_function(recording.report)
+    start, end = whole["parse"]["first_ns"], whole["store"]["last_ns"] + 1
+    span = ("--from", f"{start}ns", "--to", f"{end}ns")
+    stacks = by_function(recording.report_with(*span))
+    assert list(stacks) == ["parse", "store", "load"]
+    text = hw("report", *span, recording.trace).stdout
+    assert "Top stacks by allocations" in text and " parse " in text and " store " in text and " load " not in text
+    text = hw("report", *span, "--cost", "peak", recording.trace).stdout
+    assert " load " in text and " parse " not in text
+    assert "allocated, with nothing live at the peak (--cost calls)" in text
+
+
 @pytest.mark.parametrize("cut", ["37%", "peak", "1us", "end"])
 def test_intervals_add_up(recording, cut):
     whole = recording.report
