@@ -57,12 +57,14 @@ static void follow_switch(struct hwi_watch *watch, struct hwi_watched *trace)
   (void)!hwi_switch_set(&trace->drain.log, wanted, NULL);
 }
 
-/* Takes `path` over. False: no trace of ours yet. */
+/* Takes `path` over. False: no trace of ours yet, or no memory to follow it. Room comes first: nothing may fail once the drain
+ * owns the path and has the file open. */
 static bool take(struct hwi_watch *watch, char *path)
 {
   struct hwi_watched trace = {0};
-  if (!path || watch->count == OPEN_MAX || hwi_drain_open(&trace.drain, path, watch->options.run_id) < 0 ||
-      !hwi_grow((void **)&watch->traces, &watch->capacity, watch->count + 1, sizeof *watch->traces)) {
+  if (!path || watch->count == OPEN_MAX ||
+      !hwi_grow((void **)&watch->traces, &watch->capacity, watch->count + 1, sizeof *watch->traces) ||
+      hwi_drain_open(&trace.drain, path, watch->options.run_id) < 0) {
     free(path);
     return false;
   }
