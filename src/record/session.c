@@ -150,6 +150,31 @@ static bool start_child(void)
   return has_place;
 }
 
+/* The trace has it once there is one: whichever comes later shows it, the start or the thread that lost an event. */
+static void show_early_losses(void)
+{
+  struct hwi_liveness *liveness = hwi_session.liveness;
+  uint64_t early = atomic_load(&liveness->live) ? atomic_exchange(&liveness->lost, 0) : 0;
+  if (early)
+    __atomic_store_n(&hwi_session.header->lost_events, atomic_fetch_add(&hwi_session.lost, early) + early,
+                     __ATOMIC_RELAXED);
+}
+
+/* True: there is a trace now. A thread of a higher priority may keep the starter from running: its event is then lost. */
+static bool wait_for_starter(void)
+{
+  struct hwi_liveness *liveness = hwi_session.liveness;
+  for (int i = 0; i < MOST_WAITS && atomic_load(&liveness->starter) && !atomic_load(&liveness->live); i++)
+    hwi_os_yield();
+  if (atomic_load(&liveness->live))
+    return true;
+  if (atomic_load(&hwi_session.phase) != HWI_PHASE_OFF) {
+    atomic_fetch_add(&liveness->lost, 1);
+    show_early_losses();
+  }
+  return false;
+}
+
 static bool start(void)
 {
   struct hwi_liveness *liveness = hwi_session.liveness;
@@ -162,15 +187,14 @@ static bool start(void)
       bool ok = phase == HWI_PHASE_NEW ? start_image() : start_child();
       atomic_store(&hwi_session.phase, ok ? HWI_PHASE_ON : HWI_PHASE_OFF);
       atomic_store(&liveness->live, ok);
+      show_early_losses();
     }
     atomic_store(&liveness->starter, 0);
     return atomic_load(&liveness->live);
   }
   if (starter == me) /* the start itself allocates: there is no such case, but it must not wait for itself */
     return false;
-  for (int i = 0; i < MOST_WAITS && atomic_load(&liveness->starter) && !atomic_load(&liveness->live); i++)
-    hwi_os_yield();
-  return atomic_load(&liveness->live);
+  return wait_for_starter();
 }
 
 /* No handler may leave the start by longjmp: nobody would end it. */

@@ -21,6 +21,7 @@ enum hwi_phase { HWI_PHASE_NEW, HWI_PHASE_ON, HWI_PHASE_OFF };
 struct hwi_liveness {
   _Atomic uint32_t live;
   _Atomic uint32_t starter; /* the thread that is making the trace, or 0 */
+  _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, which the trace does not show yet */
 };
 
 struct hwi_session {
@@ -45,8 +46,9 @@ struct hwi_session {
 };
 extern struct hwi_session hwi_session;
 
-/* Makes sure that this address space has its trace. False: events are not kept (the phase is OFF, or this very thread is in
- * the middle of making it). Slow; called where `live` is 0. */
+/* Makes sure that this address space has its trace. False: the event is not kept (the phase is OFF, or this very thread is in
+ * the middle of making it, or another one is and does not come to an end: then the event is counted as lost). Slow; called
+ * where `live` is 0. */
 bool hwi_session_start(void);
 
 /* Nothing more can be kept: the trace says so, and events become no-ops. */
