@@ -7,14 +7,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Zeroed; to be freed with free(). `bytes` is a power of two. Without huge pages most look-ups in a large table would miss the
- * TLB, too. */
+/* Zeroed; to be freed with free(). From 2 MiB on `bytes` is whole pages. Without huge pages most look-ups in a large table
+ * would miss the TLB, too. */
 static inline void *hwi_table_create(size_t bytes)
 {
   const size_t huge_page_bytes = (size_t)1 << 21;
   if (bytes < huge_page_bytes)
     return calloc(1, bytes);
-  void *table = aligned_alloc(huge_page_bytes, bytes);
+  size_t whole_bytes = (bytes + huge_page_bytes - 1) & ~(huge_page_bytes - 1); /* aligned_alloc wants a multiple */
+  void *table = aligned_alloc(huge_page_bytes, whole_bytes);
   if (!table)
     return NULL;
   if (madvise(table, bytes, MADV_DONTNEED) != 0) /* else it is zero, and takes no memory before it is used */
