@@ -69,8 +69,17 @@ void hwi_text_next(struct hwi_text *text); /* only for somebody who sits there *
 /* The whole run by stack, with nothing else asked. */
 bool hwi_text_is_first_screen(const struct hwi_text *text);
 
-/* Adds "TrackStore::add (tracks.cpp:88)": the frame that wanted a stack's memory, in at most `cells`. */
-void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, uint32_t stack, size_t cells);
+/* A stack in a few words: the frame that wanted its memory, and so many of its callers. */
+struct hwi_who {
+  uint32_t stack, callers;
+  size_t cells; /* at most */
+};
+
+/* Adds "TrackStore::add (tracks.cpp:88)", with callers "TrackStore::add (tracks.cpp:88) < main (main.cpp:12)". */
+void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who);
+
+/* Gives those of `whos` that would have the same words as many callers as it takes to tell them apart, three at most. */
+void hwi_text_tell_apart(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count);
 
 /* When the peak was, and the end: "the peak", "the end", or "5.0 s" where the report is about a moment or an interval. */
 struct hwi_number hwi_text_peak_name(const struct hwi_text *text);

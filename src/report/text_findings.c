@@ -9,11 +9,12 @@ enum { LABEL_CELLS = 13, WHO_CELLS = 83 };
 struct context {
   struct hwi_text *text;
   struct hwi_named_frames *frames;
+  struct hwi_who who; /* of the finding at hand */
 };
 
-static void add_who(struct context *context, uint32_t stack)
+static void add_who(struct context *context)
 {
-  hwi_text_who(context->text, context->frames, stack, WHO_CELLS);
+  hwi_text_who(context->text, context->frames, &context->who);
 }
 
 static void add_thread(struct context *context, const struct hwi_finding *finding)
@@ -29,7 +30,7 @@ static void add_thread(struct context *context, const struct hwi_finding *findin
 static void word_growth(struct context *context, const struct hwi_finding *finding)
 {
   const uint64_t ns_an_hour = UINT64_C(3600000000000);
-  add_who(context, finding->stack);
+  add_who(context);
   hwi_line_printf(&context->text->line, ", +%s from %s on, %s never freed",
                   hwi_byte_rate_text(finding->figures[0], ns_an_hour).text, hwi_time_text(finding->figures[1]).text,
                   hwi_bytes_text(finding->figures[2]).text);
@@ -51,7 +52,7 @@ static void word_failed(struct context *context, const struct hwi_finding *findi
   if (finding->stack == 0)
     return;
   hwi_line_puts(&context->text->line, ", most in ");
-  add_who(context, finding->stack);
+  add_who(context);
 }
 
 static void word_giant(struct context *context, const struct hwi_finding *finding)
@@ -59,14 +60,14 @@ static void word_giant(struct context *context, const struct hwi_finding *findin
   hwi_line_printf(&context->text->line, "%s of the peak is one block of %s, from ",
                   hwi_share_text(finding->figures[0], context->text->profile->totals.peak_bytes).text,
                   hwi_bytes_text(finding->figures[0]).text);
-  add_who(context, finding->stack);
+  add_who(context);
 }
 
 static void word_churn(struct context *context, const struct hwi_finding *finding)
 {
   hwi_line_printf(&context->text->line, "%s of allocations are freed at once, most in ",
                   hwi_share_text(finding->figures[0], context->text->profile->totals.allocation_calls).text);
-  add_who(context, finding->stack);
+  add_who(context);
 }
 
 static void word_foreign_frees(struct context *context, const struct hwi_finding *finding)
@@ -112,7 +113,7 @@ static void add_saved(struct context *context, const struct hwi_finding *finding
 {
   hwi_line_printf(&context->text->line, " saves %s calls and %s copied in ", hwi_count_text(finding->figures[0]).text,
                   hwi_bytes_text(finding->figures[1]).text);
-  add_who(context, finding->stack);
+  add_who(context);
   if (finding->figures[2] != finding->figures[3])
     hwi_line_printf(&context->text->line, ", where half end at %s or less", hwi_bytes_text(finding->figures[2]).text);
 }
@@ -133,7 +134,7 @@ static void word_arena(struct context *context, const struct hwi_finding *findin
 {
   hwi_line_printf(&context->text->line, "an arena saves %s allocations and as many frees in ",
                   hwi_count_text(finding->figures[0]).text);
-  add_who(context, finding->stack);
+  add_who(context);
   hwi_line_printf(&context->text->line, ": its blocks die together, %s at a time, at most %s",
                   hwi_count_text(finding->figures[1] / finding->figures[2]).text,
                   hwi_bytes_text(finding->figures[3]).text);
@@ -144,7 +145,7 @@ static void word_inline_buffer(struct context *context, const struct hwi_finding
   hwi_line_printf(&context->text->line, "room for %s in place of a block saves %s calls (%s) in ",
                   hwi_bytes_text(finding->figures[1]).text, hwi_count_text(finding->figures[0]).text,
                   hwi_share_text(finding->figures[0], context->text->profile->totals.allocation_calls).text);
-  add_who(context, finding->stack);
+  add_who(context);
 }
 
 static const struct {
@@ -159,15 +160,26 @@ static const struct {
     [HWI_FINDING_ARENA] = {"advice", word_arena},      [HWI_FINDING_INLINE_BUFFER] = {"advice", word_inline_buffer},
 };
 
+/* One for each finding; those of different stacks that name the same function say who called it. */
+static void find_whos(struct context *context, const struct hwi_findings *findings, struct hwi_who *whos)
+{
+  for (uint32_t i = 0; i < findings->count; i++)
+    whos[i] = (struct hwi_who){.stack = findings->items[i].stack, .cells = WHO_CELLS};
+  hwi_text_tell_apart(context->text, context->frames, whos, findings->count);
+}
+
 static void print(struct context *context, const struct hwi_findings *findings)
 {
   struct hwi_text *text = context->text;
+  struct hwi_who whos[HWI_FINDINGS_MAX];
+  find_whos(context, findings, whos);
   hwi_line_puts(&text->line, "What stands out");
   hwi_text_end(text, HWI_BOLD);
   for (uint32_t i = 0; i < findings->count; i++) {
     const struct hwi_finding *finding = &findings->items[i];
     hwi_line_puts(&text->line, "  ");
     hwi_line_left(&text->line, kinds[finding->kind].label, LABEL_CELLS - 2);
+    context->who = whos[i];
     kinds[finding->kind].word(context, finding);
     hwi_text_end_wrapped(text, LABEL_CELLS, HWI_PLAIN);
   }
@@ -184,7 +196,7 @@ int hwi_text_findings(struct hwi_text *text, struct hwi_error *error)
   int status = hwi_named_frames_init(&frames, text->report, error);
   if (status < 0)
     return status;
-  struct context context = {text, &frames};
+  struct context context = {.text = text, .frames = &frames};
   print(&context, &findings);
   hwi_named_frames_release(&frames);
   return HW_OK;

@@ -47,13 +47,27 @@ static void print_titles(struct hwi_text *text)
   hwi_text_end(text, HWI_DIM);
 }
 
-static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_stack_resizes *row,
-                      uint64_t rank)
+enum { FIGURE_CELLS = HWI_RANK_CELLS - 1 + 5 * COUNT_CELLS + BECAME_CELLS + 1 };
+static const char estimated_mark[] = " (estimate)";
+
+/* The cells for a row's name beside its figures. */
+static size_t room_beside(const struct hwi_text *text, const struct hwi_stack_resizes *row)
 {
-  enum { USED = HWI_RANK_CELLS - 1 + 5 * COUNT_CELLS + BECAME_CELLS + 1 + GAP_CELLS };
-  static const char mark[] = " (estimate)";
-  size_t reserved = row->estimated ? sizeof mark - 1 : 0;
-  size_t room = text->style->columns > USED + reserved ? text->style->columns - USED - reserved : 0;
+  size_t used = FIGURE_CELLS + GAP_CELLS + (row->estimated ? sizeof estimated_mark - 1 : 0);
+  return text->style->columns > used ? text->style->columns - used : 0;
+}
+
+static struct hwi_who who_of(const struct hwi_text *text, const struct hwi_stack_resizes *row)
+{
+  size_t room = room_beside(text, row), used = HWI_RANK_CELLS + GAP_CELLS;
+  if (row->estimated)
+    used += sizeof estimated_mark - 1;
+  return (struct hwi_who){.stack = row->stack, .cells = room < NAME_MIN ? text->style->columns - used : room};
+}
+
+static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_stack_resizes *row,
+                      const struct hwi_who *who, uint64_t rank)
+{
   hwi_line_right(&text->line, hwi_count_text(rank).text, HWI_RANK_CELLS - 1);
   hwi_line_right(&text->line, hwi_count_text(row->steps.steps).text, COUNT_CELLS);
   hwi_line_right(&text->line, hwi_count_text(row->steps.moved).text, COUNT_CELLS);
@@ -62,16 +76,30 @@ static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, co
   bool has_final = row->final_blocks > 0; /* else all of them became other stacks' */
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_median).text : "", BECAME_CELLS + 1);
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_largest).text : "", COUNT_CELLS);
-  if (room < NAME_MIN) { /* the name goes below its figures */
+  if (room_beside(text, row) < NAME_MIN) { /* the name goes below its figures */
     hwi_text_end(text, HWI_PLAIN);
     hwi_line_pad(&text->line, HWI_RANK_CELLS + GAP_CELLS);
-    room = text->style->columns - HWI_RANK_CELLS - GAP_CELLS - reserved;
   } else {
     hwi_line_repeat(&text->line, " ", GAP_CELLS);
   }
-  hwi_text_who(text, frames, row->stack, room);
-  hwi_line_puts(&text->line, row->estimated ? mark : "");
+  hwi_text_who(text, frames, who);
+  hwi_line_puts(&text->line, row->estimated ? estimated_mark : "");
   hwi_text_end(text, HWI_PLAIN);
+}
+
+static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows, uint64_t shown)
+{
+  struct hwi_who *whos = calloc((size_t)shown + 1, sizeof *whos);
+  if (whos == NULL) {
+    text->line.failed = true;
+    return;
+  }
+  for (uint64_t row = 0; row < shown; row++)
+    whos[row] = who_of(text, rows->items[row]);
+  hwi_text_tell_apart(text, frames, whos, (uint32_t)shown);
+  for (uint64_t row = 0; row < shown; row++)
+    print_row(text, frames, rows->items[row], &whos[row], row + 1);
+  free(whos);
 }
 
 static void print_rest(struct hwi_text *text, const struct rows *rows, uint64_t shown)
@@ -107,8 +135,7 @@ void hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selecti
     hwi_line_puts(&text->line, "      none");
   if (rows.count == 0)
     hwi_text_end(text, HWI_PLAIN);
-  for (uint64_t row = 0; row < shown; row++)
-    print_row(text, frames, rows.items[row], row + 1);
+  print_shown(text, frames, &rows, shown);
   print_rest(text, &rows, shown);
   free(rows.items);
 }
