@@ -34,6 +34,12 @@ static bool is_stdout(const char *path)
   return path == NULL || strcmp(path, "-") == 0;
 }
 
+bool hwi_answer_has_format(const struct hwi_answer *answer)
+{
+  return answer->format != HWI_FORMAT_UNKNOWN || is_stdout(answer->path) ||
+         format_of(answer->path) != HWI_FORMAT_UNKNOWN;
+}
+
 int hwi_answer_check(struct hwi_answer *answer)
 {
   if (answer->format == HWI_FORMAT_UNKNOWN)

@@ -48,6 +48,9 @@ extern const char *const hwi_format_names[]; /* the words of --format */
    .help = "short for --format json"}
 /* clang-format on */
 
+/* Whether hwi_answer_check finds one. */
+bool hwi_answer_has_format(const struct hwi_answer *answer);
+
 /* Settles `format`. 0, or the exit status where no format is known by the suffix, which is worded on stderr. */
 int hwi_answer_check(struct hwi_answer *answer);
 

@@ -3,6 +3,8 @@
 #include "cli/ranking.h"
 #include "cli/span.h"
 #include "cli/suppressing.h"
+#include "export/export.h"
+#include "report/shell_word.h"
 #include "symbols/symbols.h"
 
 struct values {
@@ -72,6 +74,28 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   return status;
 }
 
+/* Settles how the report is printed. A file for another tool is another command's work, which is named. */
+static int check_answer(struct hwi_answer *answer, const char *trace)
+{
+  if (hwi_answer_has_format(answer))
+    return hwi_answer_check(answer);
+  const struct hwi_export_format *format = hwi_export_format_of(answer->path);
+  if (format == NULL)
+    return hwi_answer_check(answer);
+  struct hwi_line command = {0};
+  hwi_line_puts(&command, "heapwright export ");
+  if (trace != NULL) {
+    hwi_line_shell_word(&command, trace);
+    hwi_line_puts(&command, " ");
+  }
+  hwi_line_puts(&command, "-o ");
+  hwi_line_shell_word(&command, answer->path);
+  int status = hwi_fail(HWI_EXIT_TROUBLE, "-o %s: report writes .txt and .json; for %s run: %s", answer->path,
+                        format->name, hwi_line_text(&command));
+  hwi_line_release(&command);
+  return status;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   struct values values = *(const struct values *)given;
@@ -85,7 +109,7 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = hwi_span_check(&values.span, values.ranking.report.cost);
   if (status == 0)
-    status = hwi_answer_check(&values.answer);
+    status = check_answer(&values.answer, word_count == 1 ? words[0] : NULL);
   if (status != 0)
     return status;
   if (word_count > 1)

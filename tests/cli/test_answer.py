@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shlex
 import signal
 import subprocess
 
@@ -38,6 +39,18 @@ def test_an_unknown_suffix_names_the_known_ones(hw, trace, tmp_path):
         assert done.returncode == 2
         assert done.stderr == f"heapwright: -o {name}: its suffix names no format; the known ones are .txt and .json, or say --format\n"
         assert not (tmp_path / name).exists()
+
+
+def test_the_suffix_of_an_export_names_its_command(hw, trace, tmp_path):
+    for name, format in [("x.pb.gz", "pprof"), ("a file.folded", "folded"), ("x.svg.sqlite", "sqlite")]:
+        done = hw("report", trace, "-o", name, cwd=tmp_path)
+        said, _, command = done.stderr.partition(" run: ")
+        assert (done.returncode, said) == (2, f"heapwright: -o {name}: report writes .txt and .json; for {format}")
+        assert shlex.split(command) == ["heapwright", "export", str(trace), "-o", name]
+        assert not (tmp_path / name).exists()
+        assert hw(*shlex.split(command)[1:], cwd=tmp_path).returncode == 0
+        assert (tmp_path / name).exists()
+    assert hw("report", "-o", "x.folded", cwd=tmp_path).stderr.endswith(" run: heapwright export -o x.folded\n")
 
 
 def files_in(folder):
