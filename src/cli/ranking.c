@@ -42,16 +42,23 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   return status;
 }
 
+/* "3%", and "3" as people type it. */
+static bool parse_share(const char *share, double *percent)
+{
+  enum { WORD_BYTES = 64 };
+  char with_sign[WORD_BYTES];
+  int bytes = snprintf(with_sign, sizeof with_sign, "%s%%", share);
+  return hwi_percent_parse(share, percent) || (bytes < WORD_BYTES && hwi_percent_parse(with_sign, percent));
+}
+
 int hwi_ranking_share(struct hwi_ranking *ranking, const char *share)
 {
   enum { PERCENT_MAX = 100 };
   if (share == NULL)
     return 0;
   double *percent = &ranking->report.min_share;
-  if ((!hwi_percent_parse(share, percent) && strcmp(share, "0") != 0) || *percent > PERCENT_MAX)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--min-share takes a percentage such as 5%% or 0.1%%, or 0, not '%s'", share);
-  if (strcmp(share, "0") == 0)
-    *percent = 0;
+  if (!parse_share(share, percent) || *percent > PERCENT_MAX)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--min-share takes a percentage such as 5%% or 0.1, not '%s'", share);
   if (ranking->report.tree == HWI_TREE_NONE)
     return hwi_fail(HWI_EXIT_TROUBLE, "--min-share is about a tree: say --tree, too");
   return 0;

@@ -133,6 +133,7 @@ def test_what_is_cut_is_summed_up(hw, trace):
     assert_adds_up({"tree": cut["tree"], "top": found["top"]})
     text = hw("report", "--tree", "--cost", "bytes", "--min-share", "20%", trace).stdout
     assert "more below 20 % (--min-share 0)" in text
+    assert hw("report", "--tree", "--cost", "bytes", "--min-share", "20", trace).stdout == text
     assert "more below" not in hw("report", "--tree", "--min-share", "0", trace).stdout
     assert "more below" not in hw("report", "--tree", "--top", "0", trace).stdout
 
@@ -192,8 +193,11 @@ def test_a_deep_recursion_needs_no_stack_of_ours(record, compile_c, hw):
     (["--tree", "--by", "thread"], "--tree needs stacks: its nodes are functions, files, lines or modules (--by)"),
     (["--tree", "--lifetimes"], "--lifetimes lists stacks: leave --tree out"),
     (["--min-share", "5%"], "--min-share is about a tree: say --tree, too"),
-    (["--tree", "--min-share", "lots"], "--min-share takes a percentage such as 5% or 0.1%, or 0, not 'lots'"),
-    (["--tree", "--min-share", "101%"], "--min-share takes a percentage such as 5% or 0.1%, or 0, not '101%'"),
+    (["--tree", "--min-share", "lots"], "--min-share takes a percentage such as 5% or 0.1, not 'lots'"),
+    (["--tree", "--min-share", "101"], "--min-share takes a percentage such as 5% or 0.1, not '101'"),
+    (["--tree", "--min-share", "5%%"], "--min-share takes a percentage such as 5% or 0.1, not '5%%'"),
+    (["--tree", "--min-share", ""], "--min-share takes a percentage such as 5% or 0.1, not ''"),
+    (["--tree", "--min-share", "101%"], "--min-share takes a percentage such as 5% or 0.1, not '101%'"),
     (["--tree=callres"], "--tree takes one of none, callers, callees, not 'callres'; did you mean 'callers'?"),
 ])
 def test_what_makes_no_sense_is_refused(hw, trace, options, complaint):
