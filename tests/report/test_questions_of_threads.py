@@ -1,10 +1,11 @@
 """test_questions_of_threads.py - who frees whose blocks, and which process took what, in programs whose answers are known
 
 What would break: a block counted to the wrong owner or freer, a thread's own peak, the threads behind the tenth; who
-began which process; shares.
+began which process; shares; what a thread allocates after its warm-up.
 """
 
 import json
+import re
 
 import pytest
 
@@ -74,6 +75,47 @@ int main(void)
     pthread_create(&thread, NULL, work, (void *)i);
     pthread_join(thread, NULL);
   }
+}
+"""
+
+CONTROL_LOOP = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *buffers[500], *volatile block;
+
+__attribute__((noinline)) void *prepare(void)  { return block = malloc(64); }
+__attribute__((noinline)) void *log_line(void) { return block = malloc(100); }
+__attribute__((noinline)) void *draw(void)     { return block = malloc(1000); }
+
+static void *control(void *unused)
+{
+  pthread_setname_np(pthread_self(), "control_loop");
+  for (int i = 0; i < 500; i++)     /* the warm-up */
+    buffers[i] = prepare();
+  usleep(1200000);
+  for (int tick = 0; tick < 3000; tick++)
+    if (tick % 100 == 99)           /* forgotten there: a line for the log */
+      free(log_line());
+  return unused;
+}
+
+static void *display(void *unused)
+{
+  usleep(1200000);
+  for (int frame = 0; frame < 1000; frame++)
+    free(draw());
+  return unused;
+}
+
+int main(void)
+{
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, control, NULL);
+  pthread_create(&threads[1], NULL, display, NULL);
+  for (int i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
 }
 """
 
@@ -168,3 +210,17 @@ def test_processes_that_are_not_counted(record, compile_c):
     processes = record([compile_c(PROCESSES)]).report["processes"]
     assert [process["allocated_bytes"] for process in processes] == [10000, 20000, 50000]
     assert ["peak_bytes" in process for process in processes] == [False, False, True]
+
+
+def test_a_control_loop_after_its_warm_up(record, compile_c, hw):
+    recording = record([compile_c(CONTROL_LOOP, "-pthread")])
+    options = ["--from", "1s", "--thread", "control*"]
+    found = {stack["stack"][0]["function"]: stack for stack in recording.report_with(*options)["top"] if stack["calls"]}
+    assert list(found) == ["log_line"]
+    assert found["log_line"]["calls"] == found["log_line"]["temporary_calls"] == 30
+    text = hw("report", *options, recording.trace).stdout
+    top = text[text.index("Top stacks by allocations"):]
+    assert re.search(r"\n  1 +30 +100.0 % +3,000 B\n +log_line ", top), text
+    assert "prepare" not in top and "draw" not in top
+    everybody = hw("report", "--from", "1s", recording.trace).stdout
+    assert re.search(r"\n  1 +1,000 +97.1 % .*\n +draw ", everybody), everybody
