@@ -15,6 +15,7 @@
 
 #include "launch/process.h"
 #include "launch/switch.h"
+#include "trace/alive.h"
 #include "trace/run.h"
 
 /* --- the trace of a process --- */
@@ -103,14 +104,12 @@ static int act_on(const struct hwi_control_request *request, const char *path, s
                   struct hwi_error *error)
 {
   struct hw_trace_header header;
-  struct stat about;
   bool changed = false;
   int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return hwi_error_set(error, HW_ERR_IO, "cannot write to the trace %s: %s", path, strerror(errno));
   int status = 0;
-  struct hwi_trace_file file = {path, fstat(fd, &about) == 0 ? about.st_ino : 0};
-  if (read_header(fd, &header) && hwi_process_is_writing(&header, &file)) {
+  if (read_header(fd, &header) && hwi_trace_is_being_written(fd, &header)) {
     struct hwi_tool_log log = {.fd = fd};
     controlled->process_count++;
     status = act(request, &log, &changed);

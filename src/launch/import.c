@@ -12,7 +12,7 @@
 
 #include "launch/compact.h"
 #include "launch/output.h"
-#include "launch/process.h"
+#include "trace/alive.h"
 #include "trace/run.h"
 #include "trace/trace.h"
 
@@ -54,13 +54,11 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
 {
   struct hw_trace_header header;
   struct hwi_compacted compacted;
-  struct stat about;
   int fd = hwi_trace_file_open(from, &header, error);
   if (fd < 0)
     return fd;
-  struct hwi_trace_file file = {from, fstat(fd, &about) == 0 ? about.st_ino : 0};
   int status;
-  if (hwi_process_is_writing(&header, &file))
+  if (hwi_trace_is_being_written(fd, &header))
     status = hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; wait until that has ended",
                            from, header.pid);
   else

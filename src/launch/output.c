@@ -13,8 +13,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "launch/process.h"
 #include "profile/summary.h"
+#include "trace/alive.h"
 #include "trace/format.h"
 
 static const char FOLDER_SUFFIX[] = ".children", ASIDE_SUFFIX[] = ".earlier";
@@ -126,12 +126,12 @@ static int judge(const char *path, struct hwi_error *error)
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   struct hw_trace_header header = {0};
   ssize_t got = fd < 0 ? -1 : pread(fd, &header, sizeof header, 0);
+  bool is_written = got == (ssize_t)sizeof header && hwi_trace_is_being_written(fd, &header);
   if (fd >= 0)
     close(fd);
   if (got < (ssize_t)sizeof header || memcmp(header.magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0)
     return hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no heapwright trace; name another file with -o", path);
-  struct hwi_trace_file file = {path, about.st_ino};
-  if (hwi_process_is_writing(&header, &file))
+  if (is_written)
     return hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; name another file with -o", path,
                          header.pid);
   return 1;

@@ -7,18 +7,7 @@
 #include <stdint.h>
 
 #include "trace/format.h"
-
-/* A trace as it may be found among mappings. */
-struct hwi_trace_file {
-  const char *path;
-  uint64_t inode;
-};
-
-/* Field 22 of /proc/PID/stat; 0: no such process. *is_over: it is a zombie without other threads. */
-uint64_t hwi_process_start(uint32_t pid, bool *is_over);
-
-/* The program that made this raw trace may still write to it: its process runs, and has it mapped. */
-bool hwi_process_is_writing(const struct hw_trace_header *header, const struct hwi_trace_file *trace);
+#include "trace/proc.h"
 
 /* Resident set, its parts and its peak so far from /proc/PID/status. False: no such process. */
 bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *peak_bytes);

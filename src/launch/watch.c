@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "launch/compact.h"
-#include "launch/process.h"
 #include "launch/switch.h"
 #include "platform/arch.h"
+#include "trace/alive.h"
 #include "trace/anchor.h"
 #include "trace/grow.h"
 
@@ -135,8 +135,7 @@ static void fail(struct hwi_watch *watch, const struct hwi_error *error)
 
 static bool is_written(const struct hwi_drain *drain)
 {
-  struct hwi_trace_file file = {drain->path, drain->inode};
-  return hwi_process_is_writing(&drain->header, &file);
+  return hwi_trace_is_being_written(drain->fd, &drain->header);
 }
 
 /* The first image of those that allocated most is the one that a report shows. */

@@ -1,61 +1,44 @@
 /* alive.c - whether a trace is still being written: its process runs, and has the file mapped */
 #include "trace/alive.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+#include <limits.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <unistd.h>
 
-enum { STAT_BYTES = 1024, LINE_BYTES = 8192, START_FIELD = 22, FIRST_FIELD_BEHIND_NAME = 3 };
+#include "trace/proc.h"
 
-/* Field 22 of /proc/PID/stat; 0: no such process, or it ended and waits for its parent. */
-static uint64_t process_start(uint32_t pid)
+/* False where nobody can tell that it is not. */
+static bool is_unmapped(uint32_t pid, const struct hwi_trace_file *trace)
 {
-  char path[64], text[STAT_BYTES] = "";
-  snprintf(path, sizeof path, "/proc/%u/stat", pid);
-  FILE *file = fopen(path, "re");
+  char line[HWI_MAPPING_LINE_BYTES];
+  struct hwi_mapping mapping;
+  FILE *file = hwi_proc_open_maps(pid);
   if (!file)
-    return 0;
-  size_t got = fread(text, 1, sizeof text - 1, file);
+    return false;
+  bool found = false;
+  while (!found && fgets(line, sizeof line, file))
+    found = hwi_mapping_parse(line, &mapping) && hwi_mapping_is_of(&mapping, trace);
   fclose(file);
-  text[got] = 0;
-  char *at = strrchr(text, ')'); /* the name may hold blanks and brackets */
-  if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
-    return 0;
-  at += 2;
-  for (int field = FIRST_FIELD_BEHIND_NAME; field < START_FIELD && at; field++) {
-    at = strchr(at, ' ');
-    at = at ? at + 1 : NULL;
-  }
-  uint64_t start = 0;
-  return at && sscanf(at, "%" SCNu64, &start) == 1 ? start : 0;
+  return !found;
 }
 
-/* 1: mapped, 0: not, -1: nobody can tell. */
-static int is_mapped(uint32_t pid, const struct stat *about)
+/* What the open file is called. */
+static void name_of(int fd, char name[PATH_MAX])
 {
-  char path[64], line[LINE_BYTES];
-  snprintf(path, sizeof path, "/proc/%u/maps", pid);
-  FILE *file = fopen(path, "re");
-  if (!file)
-    return -1;
-  int mapped = 0;
-  while (!mapped && fgets(line, sizeof line, file)) {
-    unsigned major_number, minor_number;
-    uint64_t inode;
-    mapped = sscanf(line, "%*s %*s %*s %x:%x %" SCNu64, &major_number, &minor_number, &inode) == 3 &&
-             inode == about->st_ino && makedev(major_number, minor_number) == about->st_dev;
-  }
-  fclose(file);
-  return mapped;
+  char link[32];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t bytes = readlink(link, name, PATH_MAX - 1);
+  name[bytes > 0 ? bytes : 0] = 0;
 }
 
 bool hwi_trace_is_being_written(int fd, const struct hw_trace_header *header)
 {
+  bool is_over;
   struct stat about;
-  if (header->kind != HW_TRACE_RAW || !header->pid || fstat(fd, &about) < 0)
+  if (header->kind != HW_TRACE_RAW || !header->pid || fstat(fd, &about) < 0 ||
+      hwi_process_start(header->pid, &is_over) != header->process_start || is_over)
     return false;
-  uint64_t start = process_start(header->pid);
-  return start && start == header->process_start && is_mapped(header->pid, &about) != 0;
+  char name[PATH_MAX];
+  name_of(fd, name);
+  return !is_unmapped(header->pid, &(struct hwi_trace_file){name, about.st_ino});
 }

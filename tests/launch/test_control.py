@@ -187,3 +187,43 @@ def test_import_refuses(preload, hw, tmp_path, running):
     assert done.returncode == 2
     assert "still being written" in done.stderr
     process.wait(60)
+
+
+WITHOUT_MAIN = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static pthread_t first;
+static void *go_on(void *argument)
+{
+  pthread_join(first, NULL);
+  free(malloc(1000));
+  puts("main is gone");
+  fflush(stdout);
+  getchar();
+  return argument;
+}
+int main(void)
+{
+  pthread_t second;
+  first = pthread_self();
+  pthread_create(&second, NULL, go_on, NULL);
+  pthread_exit(NULL);
+}
+"""
+
+
+def test_a_program_goes_on_without_its_main_thread(compile_c, recorder, hw, tmp_path):
+    """The report took it for ended where control said that it runs."""
+    program, trace = compile_c(WITHOUT_MAIN, "-pthread", "-fno-builtin"), tmp_path / "s.hwt"
+    environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
+    process = subprocess.Popen([program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "main is gone\n"
+    state = ""
+    while state != "Z":
+        state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+    while_running = [image["being_written"] for image in report_of(hw, trace)["images"]]
+    marked = hw("control", process.pid, "mark", "alone")
+    process.communicate("\n", timeout=60)
+    assert (while_running, marked.returncode, process.returncode) == ([True], 0, 0), marked.stderr
+    assert [image["being_written"] for image in report_of(hw, trace)["images"]] == [False]

@@ -1,0 +1,91 @@
+/* proc.c - what /proc says of a process: its stat file and its mappings */
+#include "trace/proc.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 96 };
+
+FILE *hwi_proc_open(uint32_t pid, const char *name)
+{
+  char path[PATH_BYTES];
+  snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
+  return fopen(path, "re");
+}
+
+char *hwi_proc_read_stat(FILE *file, char text[HWI_PROC_STAT_BYTES])
+{
+  if (!file)
+    return NULL;
+  size_t got = fread(text, 1, HWI_PROC_STAT_BYTES - 1, file);
+  fclose(file);
+  text[got] = 0;
+  return strrchr(text, ')'); /* the name may hold blanks and brackets */
+}
+
+const char *hwi_proc_stat_field(const char *name_end, enum hwi_stat_field field)
+{
+  const char *at = name_end;
+  for (int i = HWI_STAT_NAME; at && i < (int)field; i++)
+    at = strchr(at + 1, ' ');
+  return at ? at + 1 : "";
+}
+
+uint64_t hwi_process_start(uint32_t pid, bool *is_over)
+{
+  char text[HWI_PROC_STAT_BYTES];
+  const char *name_end = hwi_proc_read_stat(hwi_proc_open(pid, "stat"), text);
+  *is_over = true;
+  if (!name_end)
+    return 0;
+  char state = *hwi_proc_stat_field(name_end, HWI_STAT_STATE);
+  uint64_t threads = strtoull(hwi_proc_stat_field(name_end, HWI_STAT_THREADS), NULL, 10);
+  *is_over = state == 'X' || (state == 'Z' && threads <= 1); /* the main thread may end before others */
+  return strtoull(hwi_proc_stat_field(name_end, HWI_STAT_START), NULL, 10);
+}
+
+/* --- mappings --- */
+
+bool hwi_mapping_parse(char *line, struct hwi_mapping *mapping)
+{
+  int name_at = 0;
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*x:%*x %" SCNu64 " %n", &mapping->start, &mapping->end,
+             mapping->rights, &mapping->inode, &name_at) < 4)
+    return false;
+  line[strcspn(line, "\n")] = 0;
+  mapping->name = name_at ? line + name_at : "";
+  return true;
+}
+
+/* Stacked file systems show other device and inode numbers in maps than stat has: the name then decides. */
+bool hwi_mapping_is_of(const struct hwi_mapping *mapping, const struct hwi_trace_file *trace)
+{
+  const char *slash = strrchr(trace->path, '/');
+  const char *name = slash ? slash + 1 : trace->path, *mapped = strrchr(mapping->name, '/');
+  return (mapping->inode && mapping->inode == trace->inode) || (mapped && strcmp(mapped + 1, name) == 0);
+}
+
+FILE *hwi_proc_open_maps(uint32_t pid)
+{
+  bool is_over;
+  char path[PATH_BYTES], text[HWI_PROC_STAT_BYTES];
+  const char *name_end = hwi_proc_read_stat(hwi_proc_open(pid, "stat"), text);
+  if (!name_end || *hwi_proc_stat_field(name_end, HWI_STAT_STATE) != 'Z' || !hwi_process_start(pid, &is_over) || is_over)
+    return hwi_proc_open(pid, "maps");
+  snprintf(path, sizeof path, "/proc/%u/task", pid);
+  DIR *tasks = opendir(path);
+  FILE *file = NULL;
+  for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !file; task = readdir(tasks)) {
+    uint32_t tid = (uint32_t)strtoul(task->d_name, NULL, 10);
+    if (!tid || tid == pid)
+      continue;
+    snprintf(path, sizeof path, "/proc/%u/task/%u/maps", pid, tid);
+    file = fopen(path, "re");
+  }
+  if (tasks)
+    closedir(tasks);
+  return file;
+}
+
