@@ -72,7 +72,8 @@ FILE *hwi_proc_open_maps(uint32_t pid)
   bool is_over;
   char path[PATH_BYTES], text[HWI_PROC_STAT_BYTES];
   const char *name_end = hwi_proc_read_stat(hwi_proc_open(pid, "stat"), text);
-  if (!name_end || *hwi_proc_stat_field(name_end, HWI_STAT_STATE) != 'Z' || !hwi_process_start(pid, &is_over) || is_over)
+  if (!name_end || *hwi_proc_stat_field(name_end, HWI_STAT_STATE) != 'Z' || !hwi_process_start(pid, &is_over) ||
+      is_over)
     return hwi_proc_open(pid, "maps");
   snprintf(path, sizeof path, "/proc/%u/task", pid);
   DIR *tasks = opendir(path);
@@ -88,4 +89,3 @@ FILE *hwi_proc_open_maps(uint32_t pid)
     closedir(tasks);
   return file;
 }
-

@@ -8,7 +8,8 @@
 
 enum { HWI_PROC_STAT_BYTES = 2048, HWI_MAPPING_LINE_BYTES = 8192 };
 
-enum hwi_stat_field { /* of /proc/PID/stat, counted from 1 */
+/* Fields of /proc/PID/stat, counted from 1. */
+enum hwi_stat_field {
   HWI_STAT_NAME = 2,
   HWI_STAT_STATE = 3,
   HWI_STAT_THREADS = 20,
