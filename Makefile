@@ -1,6 +1,6 @@
 # A thin front for CMake: the build itself is in CMakeLists.txt and cmake/.
 .DEFAULT_GOAL := all
-.PHONY: all help build-it test-it demo test test-programs bench fuzz single-header install format format-check clean
+.PHONY: all help build-it test-it demo test test-programs bench fuzz single-header web install format format-check clean
 
 PRESET ?= default
 BUILD ?= build$(if $(filter-out default,$(PRESET)),/$(PRESET))
@@ -31,7 +31,8 @@ demo:
 
 ## make test              build and run every test (those of many programs: the ones that install in seconds)
 test:
-	@$(SETUP) build demo test fuzz
+	@$(SETUP) build demo test fuzz web
+	@tools/build_page.sh --install || echo "make test: web/node_modules is not there: the page is not tested" >&2
 	@$(SETUP) --packages $$($(PYTHON) tests/programs/programs.py --packages quick)
 	@$(MAKE) --no-print-directory build-it TARGETS="all unit-tests"
 	@$(MAKE) --no-print-directory test-it
@@ -51,12 +52,14 @@ test-programs:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
-## make bench             the figures of docs/benchmarks.md, beside heaptrack's, and of docs/pool.md
+## make bench             the figures of docs/benchmarks.md, beside heaptrack's, and of docs/pool.md (BENCH_FLAGS=--document writes both)
 bench:
-	@$(SETUP) build bench
+	@$(SETUP) build bench web
+	@tools/build_page.sh --install || echo "make bench: web/node_modules is not there: the page is not measured" >&2
 	@$(MAKE) --no-print-directory build-it
 	@bench/run.sh $(BUILD)
-	@$(PYTHON) -B bench/pool.py --build $(BUILD)
+	@$(PYTHON) -B bench/pool.py --build $(BUILD) $(filter --document,$(BENCH_FLAGS))
+	@$(PYTHON) -B bench/pool_mix.py --build $(BUILD) $(filter --document,$(BENCH_FLAGS))
 
 ## make fuzz              the readers of files under libFuzzer, for FUZZ_SECONDS (600)
 fuzz:
@@ -68,6 +71,11 @@ fuzz:
 single-header:
 	@$(SETUP) build
 	@$(MAKE) --no-print-directory build-it TARGETS=single-header
+
+## make web               the page of HTML reports, web/dist/page.html, from web/src
+web:
+	@$(SETUP) web
+	@tools/build_page.sh
 
 ## make install           into PREFIX (/usr/local), below DESTDIR
 install: all

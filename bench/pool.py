@@ -6,15 +6,14 @@ allocator that is not installed is left out. With --document the table is writte
 import argparse
 import glob
 import os
-import re
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(os.path.dirname(HERE), "docs", "pool.md")
-BEGIN, END = "<!-- made by bench/pool.py --document -->\n", "<!-- end -->\n"
-SEQUENCES = ("random", "threads", "adversarial")
+END = "<!-- end -->\n"
+SEQUENCES = ("random", "threads", "adversarial", "others")
 CALLS = 2000
 PEERS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2*",
          "tbb": "libtbbmalloc_proxy.so.2"}
@@ -31,14 +30,17 @@ def find_libraries(build):
 
 
 def parts(path):
-    """(what was called, instructions) of each part of callgrind's output."""
-    called = None
+    """(what was called, instructions) of each part of callgrind's output that is the first thread's: it makes the calls."""
+    called = thread = None
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            if line.startswith("desc: Trigger:"):
+            if line.startswith("thread:"):
+                thread = int(line.split()[1])
+            elif line.startswith("desc: Trigger:"):
                 called = line.partition("Client Request:")[2].strip()
             elif line.startswith("summary:") and called:
-                yield called, int(line.split()[1])
+                if thread == 1:
+                    yield called, int(line.split()[1])
                 called = None
 
 
@@ -48,13 +50,14 @@ def count(program, library, sequence, folder):
     env = {**os.environ, "HEAPWRIGHT_POOL_SIZE": "50M"}
     if library:
         env["LD_PRELOAD"] = library
-    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--combine-dumps=yes", f"--callgrind-out-file={out}", program,
-                    sequence, str(CALLS)], env=env, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--combine-dumps=yes", "--separate-threads=yes",
+                    f"--callgrind-out-file={out}", program, sequence, str(CALLS)], env=env, check=True, stderr=subprocess.DEVNULL)
     found = {}
     for called, instructions in parts(out):
         found.setdefault(called, []).append(instructions)
     os.remove(out)
     nothing = found.pop("nothing")[0]
+    found.pop("moved", None)
     return {called: sorted(each - nothing for each in counts) for called, counts in found.items()}
 
 
@@ -75,14 +78,16 @@ def measure(build):
     return table
 
 
-def document(table):
+def document(table, maker):
+    """Writes a table into the page, where it says that `maker` makes it."""
+    begin = f"<!-- made by bench/{maker} --document -->\n"
     with open(PAGE, encoding="utf-8") as page:
         text = page.read()
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise SystemExit(f"pool.py: {PAGE} has no place for the table")
-    text = re.sub(re.escape(BEGIN) + ".*" + re.escape(END), lambda _: BEGIN + table + END, text, flags=re.S)
+    if text.count(begin) != 1 or END not in text.partition(begin)[2]:
+        raise SystemExit(f"{maker}: {PAGE} has no place for the table")
+    before, _, behind = text.partition(begin)
     with open(PAGE, "w", encoding="utf-8") as page:
-        page.write(text)
+        page.write(before + begin + table + END + behind.partition(END)[2])
 
 
 def main():
@@ -93,7 +98,7 @@ def main():
     table = measure(os.path.abspath(given.build))
     sys.stdout.write(table)
     if given.document:
-        document(table)
+        document(table, "pool.py")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
  *
  * pool_calls SEQUENCE CALLS: run under callgrind with --combine-dumps=yes, each call is a part of the output, named after what
  * it is. Sequences: `random` of sizes as programs have them; `threads`, the same in a process that has another thread, so that
- * locks are taken; `adversarial`, as `threads`, where a block is freed between two free ones and bins become empty.
+ * locks are taken; `adversarial`, as `threads`, where a block is freed between two free ones and bins become empty; `others`, as
+ * `threads`: aligned blocks, blocks that realloc makes larger or smaller where they stand, and their usable sizes.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +94,48 @@ static void adversarial_calls(unsigned calls)
   }
 }
 
+/* Only where the block stays is it the same work whatever its size. */
+static __attribute__((noinline)) void *measured_realloc(void *old, size_t bytes)
+{
+  CALLGRIND_ZERO_STATS;
+  void *volatile block = realloc(old, bytes);
+  CALLGRIND_DUMP_STATS_AT(block == old ? "realloc in place" : "moved");
+  return block;
+}
+
+static __attribute__((noinline)) void *measured_memalign(size_t align, size_t bytes)
+{
+  CALLGRIND_ZERO_STATS;
+  void *volatile block = memalign(align, bytes);
+  CALLGRIND_DUMP_STATS_AT("memalign");
+  return block;
+}
+
+static __attribute__((noinline)) void measured_usable_size(void *block)
+{
+  CALLGRIND_ZERO_STATS;
+  volatile size_t bytes = malloc_usable_size(block);
+  CALLGRIND_DUMP_STATS_AT("usable size");
+  (void)bytes;
+}
+
+static void other_calls(unsigned calls)
+{
+  enum { SMALLEST_ALIGN = 32, ALIGNS = 8, CALLS_EACH = 4 };
+  for (; calls >= CALLS_EACH; calls -= CALLS_EACH) {
+    size_t bytes = 40 + 16 * (any() % 3000);
+    void *fence = malloc(24), *block = measured_memalign((size_t)SMALLEST_ALIGN << any() % ALIGNS, bytes);
+    void *behind = malloc(bytes), *end = malloc(24);
+    free(behind);
+    measured_usable_size(block);
+    block = measured_realloc(block, bytes + bytes / 2);
+    block = measured_realloc(block, bytes / 2);
+    free(end);
+    free(block);
+    free(fence);
+  }
+}
+
 static void *wait_for_end(void *unused)
 {
   pause();
@@ -117,6 +161,8 @@ int main(int argc, char **argv)
     random_calls(calls);
   else if (!strcmp(sequence, "adversarial"))
     adversarial_calls(calls);
+  else if (!strcmp(sequence, "others"))
+    other_calls(calls);
   else
     return 2;
   return 0;

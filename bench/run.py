@@ -16,10 +16,12 @@ import tempfile
 import time
 import types
 
+import debug_info
 import instructions
 import large
 import latency
 import measure
+import page
 import recorders
 import suite
 import tables
@@ -27,23 +29,26 @@ import workloads
 
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
-APART = ("instructions", "latency", "large")  # what --only names beside the workloads
+APART = ("instructions", "latency", "page", "large", "debug-info")  # what --only names beside the workloads
+ON_THEIR_OWN = ("large", "debug-info")  # measured only when asked for; results.json keeps them, with what they were measured under
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="build tree to measure (build)")
-    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency, no page")
     parser.add_argument("--full", action="store_true",
-                        help="also what takes minutes and 20 GB: heaptrack's interpreter on cc1plus")
+                        help="also what takes minutes and 20 GB: heaptrack's interpreter on cc1plus and with --debug-info")
     parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops against the full one (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
-    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency or large")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, page, large or debug-info")
     parser.add_argument("--recorders", default="", help="comma-separated; without it plain, record, raw, and heaptrack's")
     parser.add_argument("--folder", help="where inputs and traces go while it runs (the build tree)")
     parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
                         help="also a report on a trace of so many events; 2000000000 takes minutes and 0.5 GB")
+    parser.add_argument("--debug-info", type=int, metavar="BYTES", default=0,
+                        help="also a report on a program with so much of it; 1000000000 takes minutes and 4 GB")
     parser.add_argument("--latency-calls", type=int, default=LATENCY_CALLS)
     parser.add_argument("--add", action="store_true", help="keep what results.json has of the workloads not run now")
     parser.add_argument("--document", action="store_true", help="write docs/benchmarks.md from results.json")
@@ -126,8 +131,20 @@ def run_all(given, settings, results, work):
     if "latency" in only or (not only and not given.quick):
         program = workloads.compile_c("latency.c", work)
         results["latency"] = latency.measure_latency(tools, names, program, settings, work)
+    if "page" in only or (not only and not given.quick):
+        results["page"] = page.measure_page(tools, settings, work)
     if given.large:
-        results["large"] = large.measure_large(tools, given.large, settings, work)
+        results["large"] = on_its_own(lambda: large.measure_large(tools, given.large, settings, work))
+    if given.debug_info:
+        results["debug-info"] = on_its_own(lambda: debug_info.measure_debug_info(tools, given.debug_info, settings, work))
+
+
+def on_its_own(measure_it):
+    """What it returns, with what it was measured under."""
+    others = OtherLoad()
+    found = measure_it()
+    return {**found, "command": command(), "date": datetime.date.today().isoformat(), "machine": machine(),
+            "other_busy_cores": others.cores()}
 
 
 def load(path):
@@ -141,16 +158,27 @@ def load(path):
 def command():
     """What a user would type for the same figures."""
     words = sys.argv[1:]
-    if "--build" in words:
-        at = words.index("--build")
-        del words[at : at + 2]
+    for option in ("--build", "--folder"):
+        if option in words:
+            at = words.index(option)
+            del words[at : at + 2]
     flags = shlex.join(words)
     return "make bench" + (f" BENCH_FLAGS={shlex.quote(flags)}" if flags else "")
 
 
+def results_to_begin_with(given, path):
+    """What is not measured now, and stays."""
+    fresh = {"workloads": {}, "instructions": {}, "latency": {}}
+    if given.add:
+        return load(path)
+    if not os.path.exists(path):
+        return fresh
+    return {**fresh, **{name: found for name, found in load(path).items() if name in ON_THEIR_OWN}}
+
+
 def measured(given, path):
     settings = settings_of(given)
-    results = load(path) if given.add else {"workloads": {}, "instructions": {}, "latency": {}}
+    results = results_to_begin_with(given, path)
     conditions = dict(command=command(), machine=machine(), scale=settings.scale, rounds=settings.rounds,
                       date=datetime.date.today().isoformat())
     folder = os.path.abspath(given.folder or os.path.join(given.build, "bench"))
@@ -164,9 +192,7 @@ def measured(given, path):
     finally:
         shutil.rmtree(work, ignore_errors=True)
     conditions.update(took_s=time.monotonic() - start, other_busy_cores=others.cores())
-    if given.large:
-        results["large"]["other_busy_cores"] = conditions["other_busy_cores"]
-    if not given.add or given.only != "large":  # else those of the figures that are kept stay
+    if not given.add or not set(given.only.split(",")) <= set(ON_THEIR_OWN):  # else those of the figures that are kept stay
         results.update(conditions)
     results["workloads"] = {name: results["workloads"][name] for name in workloads.NAMES if name in results["workloads"]}
     with open(path, "w", encoding="utf-8") as out:

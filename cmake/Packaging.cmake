@@ -1,5 +1,9 @@
-# What a user's own build finds: the headers, heapwright.pc for pkg-config, and the CMake package.
+# What a user reads, and what a user's own build finds: the headers, heapwright.pc for pkg-config, and the CMake package.
 include(CMakePackageConfigHelpers)
+
+# The documents that the manual pages name, laid out as in the source, so that their links lead somewhere.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION share/doc/heapwright)
+install(DIRECTORY docs DESTINATION share/doc/heapwright PATTERN man EXCLUDE)
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heapwright DESTINATION include FILES_MATCHING PATTERN "*.h")
 

@@ -6,8 +6,15 @@ else()
   add_library(hw-common INTERFACE)
 endif()
 
-add_library(hw-tool STATIC ${HW_TOOL_SOURCES})
-target_link_libraries(hw-tool PRIVATE hw-flags hw-banned PUBLIC hw-sanitize hw-common hw-dependencies)
+# The page behind the HTML report is built elsewhere (web/) and kept; its bytes become a part of the tool.
+set(HW_PAGE_TEMPLATE ${CMAKE_SOURCE_DIR}/web/dist/page.html)
+set(HW_PAGE_SOURCE ${CMAKE_BINARY_DIR}/generated/page_template.c)
+add_custom_command(OUTPUT ${HW_PAGE_SOURCE}
+  COMMAND ${CMAKE_COMMAND} -DFROM=${HW_PAGE_TEMPLATE} -DTO=${HW_PAGE_SOURCE} -P ${CMAKE_SOURCE_DIR}/cmake/Page.cmake
+  DEPENDS ${HW_PAGE_TEMPLATE} ${CMAKE_SOURCE_DIR}/cmake/Page.cmake VERBATIM)
+
+add_library(hw-tool STATIC ${HW_TOOL_SOURCES} ${HW_PAGE_SOURCE})
+target_link_libraries(hw-tool PRIVATE hw-flags hw-banned heapwright-pool PUBLIC hw-sanitize hw-common hw-dependencies)
 
 if(HW_MAIN_SOURCES)
   add_executable(heapwright ${HW_MAIN_SOURCES})

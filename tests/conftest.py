@@ -83,6 +83,23 @@ def record(hw, tmp_path):
     return run
 
 
+@pytest.fixture(scope="session")
+def record_with_marks(build):
+    """record_with_marks(program, trace, "warm", "done"): records a program that writes a byte wherever a mark is to be set, and
+    reads one before it goes on. What lies between two marks does so however busy the machine is."""
+
+    def run(program, trace, *marks):
+        words = [build / "bin/heapwright", "record", "-q", "-o", trace, "--", program]
+        with subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+            for mark in marks:
+                assert process.stdout.read(1), "the program ended early"
+                subprocess.run([build / "bin/heapwright", "control", trace, "mark", mark], check=True, timeout=TIMEOUT)
+                process.stdin.write(b"\n")
+            process.wait(TIMEOUT)
+
+    return run
+
+
 @pytest.fixture
 def preload(recorder, hw, tmp_path):
     """preload([command...], env={...}): the same with LD_PRELOAD alone, without the launcher."""

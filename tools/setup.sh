@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh LIST...   installs the Debian packages of each LIST that are missing: build, demo, test, fuzz, programs, bench,
+# setup.sh LIST...   installs the Debian packages of each LIST that are missing: build, demo, test, fuzz, web, bench,
 # format, or `--packages NAME...` for packages by name. As root it installs them; otherwise it prints the one line to run
 # and fails. Quick where nothing is missing. On a system without dpkg it says what is needed and goes on.
 set -eu
@@ -8,8 +8,12 @@ packages_of() {
   case $1 in
     build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev ;;
     demo) echo g++ ;;
-    test) echo g++ valgrind libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ament-cmake python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl ;;
+    # Formats are tried with the tools that read them, pprof with go's (80 MB to fetch).
+    test) echo g++ valgrind libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd gnuplot-nox poppler-utils libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 groff-base ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
+      command -v go >/dev/null || echo golang-go ;;
     fuzz) echo clang libclang-rt-14-dev ;;
+    # A node from elsewhere brings its npm, and does not go together with Debian's.
+    web) echo chromium; command -v node >/dev/null || echo nodejs; command -v npm >/dev/null || echo npm ;;
     format) echo clang-format-14 ;;
     bench) echo g++ python3 sqlite3 heaptrack zstd valgrind libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;

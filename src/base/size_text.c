@@ -3,9 +3,19 @@
 
 #include <string.h>
 
+static const char powers[] = "KMGTPE"; /* the n-th is base^(n + 1) */
+
+/* The power that a suffix begins with: 1 for K or k; 0: none. */
+static unsigned power_of(char letter)
+{
+  if (letter >= 'a' && letter <= 'z')
+    letter = (char)(letter - 'a' + 'A');
+  const char *found = letter ? strchr(powers, letter) : NULL;
+  return found ? (unsigned)(found - powers) + 1 : 0;
+}
+
 bool hwi_size_parse(const char *text, uint64_t *bytes)
 {
-  static const char units[] = "KMGT";
   uint64_t value = 0;
   const char *at = text;
   for (; *at >= '0' && *at <= '9'; at++)
@@ -13,16 +23,14 @@ bool hwi_size_parse(const char *text, uint64_t *bytes)
       return false;
   if (at == text)
     return false;
-  const char *unit = *at == 'k' ? units : *at ? strchr(units, *at) : NULL;
-  if (unit) {
-    bool decimal = at[1] == 'B' && !at[2];
-    for (long power = unit - units + 1; power > 0; power--)
-      if (__builtin_mul_overflow(value, decimal ? 1000u : 1024u, &value))
-        return false;
-    at += at[1] == 'i' && at[2] == 'B' ? 3 : at[1] == 'B' ? 2 : 1;
-  } else if (*at == 'B') {
-    at++;
-  }
+  unsigned power = power_of(*at);
+  at += power > 0;
+  bool is_binary = power > 0 && (!*at || strcmp(at, "iB") == 0);
+  if (*at && !is_binary && strcmp(at, "B") != 0)
+    return false;
+  for (; power > 0; power--)
+    if (__builtin_mul_overflow(value, is_binary ? 1024u : 1000u, &value))
+      return false;
   *bytes = value;
-  return !*at;
+  return true;
 }

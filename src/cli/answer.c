@@ -8,25 +8,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/suffix.h"
 #include "launch/unfinished.h"
+#include "report/text/line.h"
 #include "trace/format.h"
 
 const char *const hwi_format_names[] = {"text", "json", NULL};
+static const char *const suffixes[] = {".txt", ".json"};
+const struct hwi_formats hwi_plain_formats = {hwi_format_names, suffixes};
 
-static const struct {
-  const char *suffix;
-  int format;
-} suffixes[] = {{".txt", HWI_FORMAT_TEXT}, {".json", HWI_FORMAT_JSON}};
+const char *const hwi_page_format_names[] = {"text", "json", "pdf", "svg", "png", "gp", "html", "page", NULL};
+static const char *const page_suffixes[] = {".txt", ".json", ".pdf", ".svg", ".png", ".gp", ".html", ".page.json"};
+const struct hwi_formats hwi_page_formats = {hwi_page_format_names, page_suffixes};
 
-static int format_of(const char *path)
+int hwi_format_of(const struct hwi_formats *formats, const char *path)
 {
-  size_t bytes = strlen(path);
-  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    size_t suffix_bytes = strlen(suffixes[i].suffix);
-    if (bytes > suffix_bytes && strcmp(path + bytes - suffix_bytes, suffixes[i].suffix) == 0)
-      return suffixes[i].format;
+  size_t bytes = strlen(path), longest = 0;
+  int found = HWI_FORMAT_UNKNOWN;
+  for (int i = 0; formats->names[i] != NULL; i++) {
+    size_t suffix_bytes = strlen(formats->suffixes[i]);
+    if (suffix_bytes > longest && hwi_has_suffix(path, bytes, formats->suffixes[i]))
+      found = i, longest = suffix_bytes;
   }
-  return HWI_FORMAT_UNKNOWN;
+  return found;
+}
+
+int hwi_format_refuse(const struct hwi_formats *formats, const char *path, const char *advice)
+{
+  struct hwi_line known = {0};
+  for (int i = 0; formats->names[i] != NULL; i++)
+    hwi_line_printf(&known, "%s%s", i == 0 ? "" : formats->names[i + 1] != NULL ? ", " : " and ", formats->suffixes[i]);
+  int status = hwi_fail(HWI_EXIT_TROUBLE, "-o %s: its suffix names no format; the known ones are %s%s", path,
+                        hwi_line_text(&known), advice);
+  hwi_line_release(&known);
+  return status;
 }
 
 static bool is_stdout(const char *path)
@@ -37,18 +52,20 @@ static bool is_stdout(const char *path)
 bool hwi_answer_has_format(const struct hwi_answer *answer)
 {
   return answer->format != HWI_FORMAT_UNKNOWN || is_stdout(answer->path) ||
-         format_of(answer->path) != HWI_FORMAT_UNKNOWN;
+         hwi_format_of(answer->formats, answer->path) != HWI_FORMAT_UNKNOWN;
+}
+
+bool hwi_answer_is_plot(const struct hwi_answer *answer)
+{
+  return answer->format >= HWI_FORMAT_PDF && answer->format <= HWI_FORMAT_SCRIPT;
 }
 
 int hwi_answer_check(struct hwi_answer *answer)
 {
   if (answer->format == HWI_FORMAT_UNKNOWN)
-    answer->format = is_stdout(answer->path) ? HWI_FORMAT_TEXT : format_of(answer->path);
-  if (answer->format != HWI_FORMAT_UNKNOWN)
-    return 0;
-  return hwi_fail(HWI_EXIT_TROUBLE,
-                  "-o %s: its suffix names no format; the known ones are .txt and .json, or say --format",
-                  answer->path);
+    answer->format = is_stdout(answer->path) ? HWI_FORMAT_TEXT : hwi_format_of(answer->formats, answer->path);
+  return answer->format != HWI_FORMAT_UNKNOWN ? 0
+                                              : hwi_format_refuse(answer->formats, answer->path, ", or say --format");
 }
 
 static int cannot_write(const char *path)

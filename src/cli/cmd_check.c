@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/answer.h"
+#include "cli/compared.h"
 #include "cli/ranking.h"
-#include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "compare/check.h"
 #include "symbols/symbols.h"
@@ -18,45 +18,43 @@ struct values {
   int frames, format;
 };
 
+enum { FORMAT_JUNIT = HWI_FORMAT_JSON + 1 };
+static const char *const format_names[] = {"text", "json", "junit", NULL};
+static const char *const suffixes[] = {".txt", ".json", ".xml"};
+static const struct hwi_formats formats = {format_names, suffixes};
+
 static const struct values defaults = {.top = BLAMED_DEFAULT};
 
 static const struct hwi_option options[] = {
     {.name = "max",
-     .kind = HWI_OPTION_TEXTS,
-     .off = offsetof(struct values, max),
+     HWI_VALUE(TEXTS, max),
      .value = "RULE",
      .help = "a figure and its limit: FIGURE[(FILTER,...)]=LIMIT; may be given again"},
     {.name = "rules",
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, rules),
+     HWI_VALUE(TEXT, rules),
      .value = "FILE",
      .help = "more of them, one a line; lines that begin with # are comments"},
     {.name = "baseline",
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, baseline),
+     HWI_VALUE(TEXT, baseline),
      .value = "OLD",
-     .help = "the recording that limits such as +5% or +1MB are changes against"},
+     .help = "the recording that limits such as +5% or +1MB are changes against, or a report of it\n"
+             "that was saved as JSON"},
     HWI_SUPPRESSING_OPTION(suppressions),
     {.name = "output",
      .letter = 'o',
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, output),
+     HWI_VALUE(TEXT, output),
      .value = "FILE",
-     .help = "write the verdicts to FILE, too: .xml is JUnit's format, .json ours"},
-    {.name = "json",
-     .kind = HWI_OPTION_SET,
-     .preset = HWI_FORMAT_JSON,
-     .off = offsetof(struct values, format),
-     .help = "print JSON"},
+     .help = "write the verdicts to FILE, beside what is printed for the log; its suffix names\n"
+             "the format: .txt, .json, or .xml for JUnit's"},
+    {.name = "format", HWI_VALUE(CHOICE, format), .choices = format_names, .help = "how to print them (default: text)"},
+    {.name = "json", HWI_VALUE(SET, format), .preset = HWI_FORMAT_JSON, .help = "short for --format json"},
     {.name = "top",
      .letter = 'n',
-     .kind = HWI_OPTION_COUNT,
-     .off = offsetof(struct values, top),
+     HWI_VALUE(COUNT, top),
      .value = "N",
      .help = "stacks to show for a rule that failed (default: 3)"},
     {.name = "frames",
-     .kind = HWI_OPTION_CHOICE,
-     .off = offsetof(struct values, frames),
+     HWI_VALUE(CHOICE, frames),
      .choices = hwi_frames_names,
      .help = "every frame of a stack, or without those that say little (default: folded)"},
     HWI_READING_OPTIONS(reading),
@@ -71,6 +69,8 @@ static int print_verdicts(struct hwi_check *check, int format, FILE *out)
   int status;
   if (format == HWI_FORMAT_JSON) {
     status = hwi_check_json(check, out, &error);
+  } else if (format == FORMAT_JUNIT) {
+    status = hwi_check_junit(check, out, &error);
   } else {
     struct hwi_style style;
     hwi_style_init(&style, out);
@@ -79,22 +79,16 @@ static int print_verdicts(struct hwi_check *check, int format, FILE *out)
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
 }
 
-static bool ends_with(const char *text, const char *suffix)
+static bool has_file(const struct values *values)
 {
-  size_t bytes = strlen(text), suffix_bytes = strlen(suffix);
-  return bytes > suffix_bytes && strcmp(text + bytes - suffix_bytes, suffix) == 0;
+  return values->output != NULL && strcmp(values->output, "-") != 0; /* it is printed in any case */
 }
 
 static int write_file(struct hwi_check *check, const char *path)
 {
   struct hwi_answer_file to;
   int status = hwi_answer_open(&to, path);
-  if (status != 0)
-    return status;
-  struct hwi_error error = {0};
-  int written =
-      ends_with(path, ".xml") ? hwi_check_junit(check, to.out, &error) : hwi_check_json(check, to.out, &error);
-  return hwi_answer_close(&to, written < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0);
+  return status != 0 ? status : hwi_answer_close(&to, print_verdicts(check, hwi_format_of(&formats, path), to.out));
 }
 
 static void warn_of_names(const struct hwi_check *check)
@@ -111,47 +105,37 @@ static int report_verdicts(const struct values *values, struct hwi_check *check)
   static const int statuses[] = {
       [HWI_VERDICT_OK] = HWI_EXIT_OK, [HWI_VERDICT_FAILED] = HWI_EXIT_NO, [HWI_VERDICT_UNKNOWN] = HWI_EXIT_TROUBLE};
   int status = print_verdicts(check, values->format, stdout);
-  if (status == 0 && values->output != NULL)
+  if (status == 0 && has_file(values))
     status = write_file(check, values->output);
-  if (values->format == HWI_FORMAT_JSON) /* the text says it beside the rule */
+  if (values->format != HWI_FORMAT_TEXT) /* the text says it beside the rule */
     warn_of_names(check);
   return status != 0 ? status : statuses[hwi_check_state(check)];
 }
 
 /* --- runs --- */
 
-struct recording {
-  const struct hwi_reading *reading;
-  char path[HWI_READING_PATH_BYTES];
-  struct hwi_profile *profile;
-};
-
-static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
+/* A report has no events, and what it leaves out is not known of its stacks. */
+static struct hwi_check_run run_of(struct hwi_compared *run)
 {
-  const struct recording *recording = context;
-  return hwi_reading_replay(recording->reading, recording->path, sink, error);
+  if (run->saved != NULL)
+    return (struct hwi_check_run){.profile = run->profile, .rest = run->saved->rest};
+  return (struct hwi_check_run){.profile = run->profile, .replayer = hwi_reading_replayer(&run->source)};
 }
 
-static int read_recording(struct recording *recording, const struct hwi_reading *reading, const char *path)
-{
-  recording->reading = reading;
-  int status = hwi_reading_find(path, recording->path, sizeof recording->path);
-  return status == 0 ? hwi_reading_profile(reading, recording->path, &recording->profile) : status;
-}
-
-/* recordings: the run and, where it has a profile, the baseline. */
-static int check(const struct values *values, const struct hwi_budgets *budgets, struct recording recordings[2],
+/* runs: the run and, where it has a profile, the baseline. */
+static int check(const struct values *values, const struct hwi_budgets *budgets, struct hwi_compared runs[2],
                  struct hwi_suppressions *suppressions)
 {
-  const char *const paths[] = {recordings[0].path, recordings[1].profile != NULL ? recordings[1].path : NULL, NULL};
+  const char *const traces[] = {runs[0].path, hwi_compared_trace(&runs[1]), NULL};
   struct hwi_symbols *symbols;
-  int status = hwi_reading_symbols(&values->reading, paths, &symbols);
+  int status = hwi_reading_symbols(&values->reading, traces, &symbols);
   if (status != 0)
     return status;
   const struct hwi_check_question question = {
-      .run = {recordings[0].profile, replay, &recordings[0]},
-      .baseline = {recordings[1].profile, replay, &recordings[1]},
+      .run = run_of(&runs[0]),
+      .baseline = run_of(&runs[1]),
       .names = hwi_reading_names(symbols),
+      .baseline_names = hwi_compared_names(&runs[1], symbols),
       .budgets = budgets,
       .suppressions = suppressions->path != NULL ? suppressions : NULL,
       .top = values->top,
@@ -168,23 +152,30 @@ static int check(const struct values *values, const struct hwi_budgets *budgets,
   return status;
 }
 
+static int read_runs(const struct values *values, const char *path, struct hwi_compared runs[2])
+{
+  int status = hwi_compared_open(&runs[0], &values->reading, path);
+  if (status == 0 && runs[0].saved != NULL)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report, which can be the --baseline; check takes a recording",
+                      runs[0].path);
+  if (status == 0 && values->baseline != NULL)
+    status = hwi_compared_open(&runs[1], &values->reading, values->baseline);
+  return status;
+}
+
 static int read_and_check(const struct values *values, const struct hwi_budgets *budgets, const char *path)
 {
-  struct recording recordings[2] = {{0}};
+  struct hwi_compared runs[2] = {0};
   struct hwi_suppressions suppressions;
   int status = hwi_suppressing_begin(&suppressions, values->suppressions);
   if (status == 0)
-    status = read_recording(&recordings[0], &values->reading, path);
-  if (status == 0 && values->baseline != NULL)
-    status = read_recording(&recordings[1], &values->reading, values->baseline);
+    status = read_runs(values, path, runs);
   bool read = status == 0;
   if (read)
-    status = check(values, budgets, recordings, &suppressions);
+    status = check(values, budgets, runs, &suppressions);
   hwi_suppressing_end(&suppressions, read);
-  for (int i = 0; i < 2; i++) {
-    if (recordings[i].profile != NULL)
-      hwi_profile_destroy(recordings[i].profile);
-  }
+  hwi_compared_close(&runs[0]);
+  hwi_compared_close(&runs[1]);
   return status;
 }
 
@@ -213,9 +204,8 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_TROUBLE, "check takes one recording, not %d", word_count);
   if (values->top > BLAMED_MAX)
     return hwi_fail(HWI_EXIT_TROUBLE, "--top: at most %d stacks can be shown", BLAMED_MAX);
-  if (values->output != NULL && !ends_with(values->output, ".xml") && !ends_with(values->output, ".json"))
-    return hwi_fail(HWI_EXIT_TROUBLE, "-o %s: its suffix names no format; the known ones are .xml and .json",
-                    values->output);
+  if (has_file(values) && hwi_format_of(&formats, values->output) == HWI_FORMAT_UNKNOWN)
+    return hwi_format_refuse(&formats, values->output, "");
   struct hwi_budgets budgets = {0};
   status = read_rules(values, &budgets);
   if (status == 0)

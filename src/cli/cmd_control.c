@@ -12,10 +12,7 @@ struct values {
 static const struct values defaults = {0};
 
 static const struct hwi_option options[] = {
-    {.name = "only-this",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, only_this),
-     .help = "this process alone, not all of its run"},
+    {.name = "only-this", HWI_VALUE(ON, only_this), .help = "this process alone, not all of its run"},
     {.name = NULL},
 };
 

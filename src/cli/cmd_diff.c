@@ -1,15 +1,20 @@
 /* cmd_diff.c - heapwright diff: what changed between two recordings */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size_text.h"
 #include "cli/answer.h"
+#include "cli/compared.h"
+#include "cli/paging.h"
+#include "cli/plotting.h"
 #include "cli/ranking.h"
-#include "cli/reading.h"
 #include "cli/suppressing.h"
 #include "compare/compare.h"
-#include "report/units.h"
+#include "report/input/units.h"
+#include "report/narrowing.h"
 #include "symbols/symbols.h"
 
 struct values {
@@ -20,22 +25,20 @@ struct values {
   bool exit_code;
 };
 
-static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_PAGE_ANSWER_DEFAULTS};
 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
     HWI_SUPPRESSING_OPTION(suppressions),
     {.name = "threshold",
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, threshold),
+     HWI_VALUE(TEXT, threshold),
      .value = "SIZE|PERCENT",
      .help = "leave out changes up to SIZE (or so many calls), or up to PERCENT% of OLD's whole"},
     {.name = "exit-code",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, exit_code),
+     HWI_VALUE(ON, exit_code),
      .help = "exit 1 where anything, or the whole, grew beyond the threshold"},
     HWI_READING_OPTIONS(reading),
-    HWI_ANSWER_OPTIONS(answer),
+    HWI_PAGE_ANSWER_OPTIONS(answer),
     {0},
 };
 
@@ -61,7 +64,9 @@ static int print_comparison(const struct values *values, struct hwi_comparison *
     return status;
   struct hwi_error error = {0};
   int printed;
-  if (values->answer.format == HWI_FORMAT_JSON) {
+  if (hwi_answer_is_plot(&values->answer)) {
+    printed = hwi_plot_write_diff(comparison, hwi_plotting_form(&values->answer), values->answer.path, to.out, &error);
+  } else if (values->answer.format == HWI_FORMAT_JSON) {
     printed = hwi_compare_json(comparison, to.out, &error);
   } else {
     struct hwi_style style;
@@ -74,19 +79,24 @@ static int print_comparison(const struct values *values, struct hwi_comparison *
   return values->exit_code && hwi_comparison_grew(comparison) ? HWI_EXIT_NO : HWI_EXIT_OK;
 }
 
-static int compare(const struct values *values, const struct hwi_compare_options *wanted, char **words,
-                   struct hwi_profile *const profiles[HWI_SIDES])
+static int compare(const struct values *values, const struct hwi_compare_options *wanted,
+                   const struct hwi_compared runs[HWI_SIDES])
 {
+  const char *traces[HWI_SIDES + 1] = {NULL};
+  for (int side = 0, count = 0; side < HWI_SIDES; side++) {
+    if (hwi_compared_trace(&runs[side]) != NULL)
+      traces[count++] = hwi_compared_trace(&runs[side]);
+  }
   struct hwi_symbols *symbols;
-  int status =
-      hwi_reading_symbols(&values->reading, (const char *const[]){words[HWI_OLD], words[HWI_NEW], NULL}, &symbols);
+  int status = hwi_reading_symbols(&values->reading, traces, &symbols);
   if (status != 0)
     return status;
-  struct hwi_names names = hwi_reading_names(symbols);
-  const struct hwi_profile *const both[HWI_SIDES] = {profiles[HWI_OLD], profiles[HWI_NEW]};
+  const struct hwi_names names[HWI_SIDES] = {hwi_compared_names(&runs[HWI_OLD], symbols),
+                                             hwi_compared_names(&runs[HWI_NEW], symbols)};
+  const struct hwi_profile *const profiles[HWI_SIDES] = {runs[HWI_OLD].profile, runs[HWI_NEW].profile};
   struct hwi_comparison comparison;
   struct hwi_error error = {0};
-  if (hwi_compare(&comparison, both, &names, wanted, &error) < 0)
+  if (hwi_compare(&comparison, profiles, names, wanted, &error) < 0)
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   else
     status = print_comparison(values, &comparison);
@@ -95,18 +105,81 @@ static int compare(const struct values *values, const struct hwi_compare_options
   return status;
 }
 
+/* --- as a page --- */
+
+static int write_page(const struct values *values, const struct hwi_report runs[HWI_SIDES])
+{
+  struct hwi_answer_file to;
+  struct hwi_error error = {0};
+  int status = hwi_answer_open(&to, values->answer.path);
+  if (status != 0)
+    return status;
+  if (hwi_page_write(runs, HWI_SIDES, hwi_page_form_of(values->answer.format), to.out, &error) < 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  return hwi_answer_close(&to, status);
+}
+
+static int compare_on_page(const struct values *values, struct hwi_compared runs[HWI_SIDES])
+{
+  struct hwi_symbols *symbols;
+  struct hwi_report shown[HWI_SIDES];
+  for (int side = 0; side < HWI_SIDES; side++)
+    if (runs[side].saved != NULL)
+      return hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report; a page needs the recording itself", runs[side].path);
+  int status = hwi_reading_symbols(&values->reading,
+                                   (const char *const[]){runs[HWI_OLD].path, runs[HWI_NEW].path, NULL}, &symbols);
+  if (status != 0)
+    return status;
+  for (int side = 0; side < HWI_SIDES; side++)
+    shown[side] = (struct hwi_report){.profile = runs[side].profile,
+                                      .names = hwi_reading_names(symbols),
+                                      .replayer = hwi_reading_replayer(&runs[side].source)};
+  status = write_page(values, shown);
+  hwi_symbols_destroy(symbols);
+  return status;
+}
+
+static int check_page(const struct values *values)
+{
+  if (!hwi_answer_is_page(&values->answer))
+    return 0;
+  const char *option = values->threshold != NULL      ? "--threshold"
+                       : values->suppressions != NULL ? "--suppressions"
+                       : values->exit_code            ? "--exit-code"
+                                                      : hwi_ranking_beside_picture(&values->ranking, false);
+  return option != NULL ? hwi_page_refuse(option) : 0;
+}
+
+/* --- the runs --- */
+
+/* What a saved report cannot tell. */
+static int check_saved(const struct hwi_compare_options *wanted, const struct hwi_compared *run)
+{
+  if (run->saved == NULL)
+    return 0;
+  if (run->saved->stacks_left_out > 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s: leaves out %" PRIu64 " stacks; save it without --top", run->path,
+                    run->saved->stacks_left_out);
+  int by = wanted->report.by;
+  if (by == HWI_BY_THREAD || by == HWI_BY_SIZE || hwi_report_splits_stacks(&wanted->report))
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report; for single threads and sizes give the recording itself",
+                    run->path);
+  return 0;
+}
+
 static int read_and_compare(const struct values *values, const struct hwi_compare_options *wanted, char **words)
 {
-  struct hwi_profile *profiles[HWI_SIDES] = {NULL, NULL};
+  struct hwi_compared runs[HWI_SIDES] = {0};
   int status = 0;
-  for (int side = 0; side < HWI_SIDES && status == 0; side++)
-    status = hwi_reading_profile(&values->reading, words[side], &profiles[side]);
-  if (status == 0)
-    status = compare(values, wanted, words, profiles);
-  for (int side = 0; side < HWI_SIDES; side++) {
-    if (profiles[side] != NULL)
-      hwi_profile_destroy(profiles[side]);
+  for (int side = 0; side < HWI_SIDES && status == 0; side++) {
+    status = hwi_compared_open(&runs[side], &values->reading, words[side]);
+    if (status == 0)
+      status = check_saved(wanted, &runs[side]);
   }
+  if (status == 0)
+    status = hwi_answer_is_page(&values->answer) ? compare_on_page(values, runs) : compare(values, wanted, runs);
+  for (int side = 0; side < HWI_SIDES; side++)
+    hwi_compared_close(&runs[side]);
   return status;
 }
 
@@ -121,6 +194,8 @@ static int run(const void *given, int word_count, char **words)
     status = hwi_reading_check(&values->reading);
   if (status == 0)
     status = hwi_answer_check(&chosen.answer);
+  if (status == 0)
+    status = check_page(values);
   if (status != 0)
     return status;
   if (word_count != HWI_SIDES)
@@ -146,6 +221,7 @@ const struct hwi_command hwi_command_diff = {
     .details =
         "Stacks are matched by the names of their functions, files and modules, so that neither addresses, nor lines\n"
         "that moved, nor the version of a library make a difference; a recursion is the same however deep it went.\n"
+        "Either may be a report that was saved by 'heapwright report --json -o FILE' in place of a recording.\n"
         "Rows say 'new' or 'gone' where one side has none, and 'similar' where inlining or a signature changed.\n"
         "\n"
         "examples:\n"
@@ -153,7 +229,9 @@ const struct hwi_command hwi_command_diff = {
         "  heapwright diff --cost calls --by function before.hwt after.hwt\n"
         "                                             who allocates more or less often\n"
         "  heapwright diff --exit-code --threshold 1% before.hwt after.hwt\n"
-        "                                             fail where anything grew by more than 1 %\n",
+        "                                             fail where anything grew by more than 1 %\n"
+        "  heapwright diff -o change.pdf before.hwt after.hwt\n"
+        "                                             both runs over each other, to print\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),

@@ -10,7 +10,7 @@
 #include "export/compressed.h"
 #include "export/export.h"
 #include "export/tables.h"
-#include "report/suggest.h"
+#include "report/input/suggest.h"
 #include "symbols/symbols.h"
 
 struct values {
@@ -26,29 +26,18 @@ static const struct values defaults = {.report = {.cost = HWI_COST_DEFAULT, .top
 static const struct hwi_option options[] = {
     {.name = "output",
      .letter = 'o',
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, output),
+     HWI_VALUE(TEXT, output),
      .value = "FILE",
      .help =
          "the file to write; how it ends names the format, and .gz or .zst behind\nthat compresses it. '-' is stdout"},
-    {.name = "format",
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, format),
-     .value = "NAME",
-     .help = "the format, whatever FILE is called"},
+    {.name = "format", HWI_VALUE(TEXT, format), .value = "NAME", .help = "the format, whatever FILE is called"},
     {.name = "cost",
-     .kind = HWI_OPTION_CHOICE,
-     .off = offsetof(struct values, report.cost),
+     HWI_VALUE(CHOICE, report.cost),
      .choices = hwi_cost_names,
      .help = "what formats with one figure show, and what others show first (default: peak)"},
-    {.name = "table",
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, table),
-     .value = "NAME",
-     .help = "csv: which table (default: stacks)"},
+    {.name = "table", HWI_VALUE(TEXT, table), .value = "NAME", .help = "csv: which table (default: stacks)"},
     {.name = "events",
-     .kind = HWI_OPTION_COUNT,
-     .off = offsetof(struct values, event_stacks),
+     HWI_VALUE(COUNT, event_stacks),
      .value = "N",
      .help = "chrome: every allocation of the N costliest stacks, too (default: 0)"},
     HWI_CHOOSING_OPTIONS(report),
@@ -150,17 +139,6 @@ static int check_format(const struct values *values, const struct hwi_export_for
 
 /* --- the work --- */
 
-struct source {
-  const struct hwi_reading *reading;
-  const char *path;
-};
-
-static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
-{
-  const struct source *source = context;
-  return hwi_reading_replay(source->reading, source->path, sink, error);
-}
-
 static int write_compressed(const struct hwi_export_format *format, struct hwi_export_request *request,
                             enum hwi_compression compression, struct hwi_error *error)
 {
@@ -202,15 +180,17 @@ static int export_from(const struct values *values, const struct hwi_export_form
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
-  struct source source = {&values->reading, path};
+  struct hwi_reading_source source = {&values->reading, path};
   int status = hwi_span_profile(&values->span, &values->reading, path, &profile);
   if (status != 0)
     return status;
   status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
   if (status == 0) {
     struct hwi_export_request request = {
-        .report = {.profile = profile, .names = hwi_reading_names(symbols), .options = values->report},
-        .replay = {replay, &source},
+        .report = {.profile = profile,
+                   .names = hwi_reading_names(symbols),
+                   .options = values->report,
+                   .replayer = hwi_reading_replayer(&source)},
         .table = values->table,
         .event_stacks = values->event_stacks,
     };

@@ -1,11 +1,12 @@
 /* cmd_import.c - heapwright import: packs a recording that was left raw, or makes one of another tool's */
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "cli/command.h"
 #include "export/import_foreign.h"
 #include "launch/import.h"
-#include "report/number.h"
+#include "report/text/number.h"
 
 struct values {
   const char *output;
@@ -16,8 +17,7 @@ static const struct values defaults = {0};
 static const struct hwi_option options[] = {
     {.name = "output",
      .letter = 'o',
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, output),
+     HWI_VALUE(TEXT, output),
      .value = "FILE",
      .help = "the packed trace; may be RAW itself"},
     {.name = NULL},
@@ -38,6 +38,13 @@ static int import_foreign(const struct hwi_foreign_format *format, const char *f
   return HWI_EXIT_OK;
 }
 
+/* What is empty or no regular file is told as that. */
+static bool has_contents(const char *path)
+{
+  struct stat about;
+  return stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
@@ -50,7 +57,11 @@ static int run(const void *given, int word_count, char **words)
     return import_foreign(foreign, words[0], values->output);
   struct hwi_imported imported;
   struct hwi_error error = {0};
-  if (hwi_import(words[0], values->output, &imported, &error) < 0)
+  int status = hwi_import(words[0], values->output, &imported, &error);
+  if (status == HW_ERR_NOT_A_TRACE && has_contents(words[0]))
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s is neither a heapwright trace nor a recording of heaptrack or heaphook",
+                    words[0]);
+  if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   hwi_warn("%s events in %s", hwi_count_text(imported.event_count).text, hwi_bytes_text(imported.packed_bytes).text);
   if (imported.unreadable > 0)

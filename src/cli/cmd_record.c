@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
 #include "cli/keeping.h"
+#include "cli/starting.h"
 #include "launch/launch.h"
-#include "report/number.h"
+#include "report/text/number.h"
+#include "report/text/shell_word.h"
 
 struct values {
   const char *output, *only_process, *allocator;
-  bool children, paused, pack, quiet, keep_files;
+  bool children, durations, paused, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
   struct hwi_texts variables;
@@ -22,74 +23,41 @@ static const struct values defaults = {.output = "heapwright.%c.%p.hwt", .childr
 static const struct hwi_option options[] = {
     {.name = "output",
      .letter = 'o',
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, output),
+     HWI_VALUE(TEXT, output),
      .value = "FILE",
      .help = "the trace; %p is the process number, %c the command\n(default: heapwright.%c.%p.hwt)"},
     {.name = "only-process",
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, only_process),
+     HWI_VALUE(TEXT, only_process),
      .value = "PATTERN",
      .help = "record only programs with such a name (with * and ?)"},
     {.name = "no-children",
-     .kind = HWI_OPTION_OFF,
-     .off = offsetof(struct values, children),
+     HWI_VALUE(OFF, children),
      .help = "record the command itself, not the processes that it starts"},
-    {.name = "depth",
-     .kind = HWI_OPTION_COUNT,
-     .off = offsetof(struct values, depth),
-     .value = "N",
-     .help = "frames to keep of a stack (default: 1024)"},
+    {.name = "depth", HWI_VALUE(COUNT, depth), .value = "N", .help = "frames to keep of a stack (default: 1024)"},
     {.name = "max-size",
-     .kind = HWI_OPTION_SIZE,
-     .off = offsetof(struct values, max_size),
+     HWI_VALUE(SIZE, max_size),
      .value = "SIZE",
      .help =
          "of each process' unpacked trace; recording stops there\n(default: 8 GiB, or half of the free space if that is less)"},
     {.name = "usable",
-     .kind = HWI_OPTION_SET,
+     HWI_VALUE(SET, usable),
      .preset = 1,
-     .off = offsetof(struct values, usable),
      .help = "keep what the allocator really gave for each block (the default)"},
-    {.name = "no-usable",
-     .kind = HWI_OPTION_SET,
-     .preset = 0,
-     .off = offsetof(struct values, usable),
-     .help = "do not keep it"},
-    {.name = "paused",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, paused),
-     .help = "begin silent; 'heapwright control' switches recording on"},
-    {.name = "duration",
-     .kind = HWI_OPTION_DURATION,
-     .off = offsetof(struct values, duration_ns),
-     .value = "T",
-     .help = "record for so long, then pause"},
-    {.name = "allocator",
-     .letter = 'a',
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, allocator),
-     .value = "NAME|FILE",
-     .help = "record the command on this allocator: tlsf, jemalloc, tcmalloc,\nmimalloc, tbb, or a library's file"},
-    {.name = "env",
-     .kind = HWI_OPTION_TEXTS,
-     .off = offsetof(struct values, variables),
-     .value = "NAME=VALUE",
-     .help = "set a variable for the command; may be given again"},
+    {.name = "no-usable", HWI_VALUE(SET, usable), .preset = 0, .help = "do not keep it"},
+    {.name = "durations",
+     HWI_VALUE(ON, durations),
+     .help = "keep how long each call took, for 'heapwright report --durations'"},
+    {.name = "paused", HWI_VALUE(ON, paused), .help = "begin silent; 'heapwright control' switches recording on"},
+    {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for so long, then pause"},
+    HWI_STARTING_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
-     .kind = HWI_OPTION_OFF,
-     .off = offsetof(struct values, pack),
+     HWI_VALUE(OFF, pack),
      .help = "leave the trace as the program writes it: larger, at no cost;\n'heapwright import' packs it later"},
     {.name = "keep-files",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, keep_files),
+     HWI_VALUE(ON, keep_files),
      .help = "copy the programs and libraries that ran into FILE.files, so that reports have\n"
              "names when they were rebuilt, and on other machines"},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, quiet),
-     .help = "say nothing but what went wrong"},
+    {.name = "quiet", .letter = 'q', HWI_VALUE(ON, quiet), .help = "say nothing but what went wrong"},
     {.name = NULL},
 };
 
@@ -97,19 +65,17 @@ static const struct hwi_option options[] = {
 
 static void say_totals(const struct hwi_launched *launched)
 {
-  const struct hwi_counts *counts = &launched->counts;
-  if (!launched->has_counts)
+  const struct hwi_counts *counts = &launched->outcome.counts;
+  if (!launched->outcome.has_counts)
     return;
-  hwi_warn("%s allocations, %s at the peak, %s in %s blocks still allocated at the end%s",
-           hwi_count_text(counts->allocation_calls).text, hwi_bytes_text(counts->peak_bytes).text,
-           hwi_bytes_text(counts->live_bytes).text, hwi_count_text(counts->live_blocks).text,
-           launched->trace_count > 1 ? " (of the process that allocated most)" : "");
-}
-
-static bool needs_quotes(const char *text)
-{
-  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-+,:=@%";
-  return *text == '\0' || text[strspn(text, plain)] != '\0';
+  struct hwi_line line = {0};
+  hwi_line_counted(&line, counts->allocation_calls, "allocation");
+  hwi_line_printf(&line, ", %s at the peak, %s in ", hwi_bytes_text(counts->peak_bytes).text,
+                  hwi_bytes_text(counts->live_bytes).text);
+  hwi_line_counted(&line, counts->live_blocks, "block");
+  hwi_warn("%s still allocated at the end%s", hwi_line_text(&line),
+           launched->outcome.trace_count > 1 ? " (of the process that allocated most)" : "");
+  hwi_line_release(&line);
 }
 
 /* The path as the user would type it here: without the current folder. */
@@ -122,36 +88,47 @@ static const char *shorten(const char *path)
   return is_below ? path + bytes + 1 : path;
 }
 
-static void say_troubles(const struct hwi_launched *launched)
+static void say_troubles(const struct hwi_watch_outcome *outcome)
 {
-  if (launched->not_packed > 0)
-    hwi_warn("%s; nothing is lost: the trace is left unpacked, and 'heapwright import' packs it", launched->error.text);
-  if (launched->still_written > 0)
+  if (outcome->was_interrupted)
+    hwi_warn(
+        "the process that follows the recording was killed before the command ended, maybe for want of memory: the heap "
+        "is recorded whole, but not the resident set and thread names since then");
+  if (outcome->not_packed > 0)
+    hwi_warn("%s; nothing is lost: the trace is left unpacked, and 'heapwright import' packs it", outcome->error.text);
+  if (outcome->still_written > 0)
     hwi_warn("%u process%s still being recorded; 'heapwright import' packs what %s when %s ended",
-             launched->still_written, launched->still_written > 1 ? "es run on and are" : " runs on and is",
-             launched->still_written > 1 ? "they wrote" : "it wrote",
-             launched->still_written > 1 ? "they have" : "it has");
-  if (launched->children_unseen > 0)
-    hwi_warn("%u process%s ran without the recorder (env -i, sudo, static or 32-bit programs): not in the trace",
-             launched->children_unseen, launched->children_unseen > 1 ? "es" : "");
+             outcome->still_written, outcome->still_written > 1 ? "es run on and are" : " runs on and is",
+             outcome->still_written > 1 ? "they wrote" : "it wrote",
+             outcome->still_written > 1 ? "they have" : "it has");
+  if (outcome->children_unseen > 0)
+    hwi_warn(
+        "%u process%s ran without being recorded (env -i, sudo, another user's, static or 32-bit programs): not in the "
+        "trace",
+        outcome->children_unseen, outcome->children_unseen > 1 ? "es" : "");
 }
 
 static void say_end(const struct hwi_launched *launched)
 {
   if (launched->name == NULL) {
     if (launched->obstacle == HWI_OBSTACLE_NONE)
-      hwi_warn("nothing was recorded: no process allocated memory through malloc or operator new, or none was chosen");
+      hwi_warn(
+          "nothing was recorded: no process allocated memory through malloc or operator new, or none was chosen, or a "
+          "trace could not be begun (a full disk, ulimit -f, another user)");
     return;
   }
   say_totals(launched);
-  const char *name = shorten(launched->name), *quote = needs_quotes(name) ? "'" : "";
-  const char *many = launched->trace_count > 1 ? " processes" : "";
-  struct hwi_number count = hwi_count_text(launched->trace_count);
-  hwi_warn("trace: %s%s%s%s%s%s%s", name, launched->packed_bytes > 0 || *many ? " (" : "",
-           launched->packed_bytes > 0 ? hwi_bytes_text(launched->packed_bytes).text : "",
-           launched->packed_bytes > 0 && *many ? ", " : "", *many ? count.text : "", many,
-           launched->packed_bytes > 0 || *many ? ")" : "");
-  hwi_warn("next: heapwright report %s%s%s", quote, name, quote);
+  const char *name = shorten(launched->name);
+  const char *many = launched->outcome.trace_count > 1 ? " processes" : "";
+  struct hwi_number count = hwi_count_text(launched->outcome.trace_count);
+  hwi_warn("trace: %s%s%s%s%s%s%s", name, launched->outcome.packed_bytes > 0 || *many ? " (" : "",
+           launched->outcome.packed_bytes > 0 ? hwi_bytes_text(launched->outcome.packed_bytes).text : "",
+           launched->outcome.packed_bytes > 0 && *many ? ", " : "", *many ? count.text : "", many,
+           launched->outcome.packed_bytes > 0 || *many ? ")" : "");
+  struct hwi_line word = {0};
+  hwi_line_shell_word(&word, name);
+  hwi_warn("next: heapwright report %s", hwi_line_text(&word));
+  hwi_line_release(&word);
 }
 
 /* --- the command --- */
@@ -166,10 +143,7 @@ static const char *wrong_value(const struct values *values)
     return "--max-size takes at least 4M";
   if (values->output[0] == '\0')
     return "-o takes the name of a file";
-  for (size_t i = 0; i < values->variables.count; i++)
-    if (strchr(values->variables.items[i], '=') == NULL || values->variables.items[i][0] == '=')
-      return "--env takes NAME=VALUE";
-  return NULL;
+  return hwi_variables_are_right(&values->variables) ? NULL : HWI_VARIABLES_WRONG;
 }
 
 static int run(const void *given, int word_count, char **words)
@@ -187,6 +161,7 @@ static int run(const void *given, int word_count, char **words)
       .depth = values->depth,
       .max_size = values->max_size,
       .usable = values->usable,
+      .durations = values->durations,
       .paused = values->paused,
       .duration_ns = values->duration_ns,
       .allocator = values->allocator,
@@ -201,7 +176,7 @@ static int run(const void *given, int word_count, char **words)
   if (!launched.started)
     hwi_fail(0, "%s", launched.error.text);
   else
-    say_troubles(&launched);
+    say_troubles(&launched.outcome);
   if (launched.started && launched.name != NULL && values->keep_files)
     hwi_keep_files(launched.name, values->quiet);
   if (launched.started && !values->quiet)

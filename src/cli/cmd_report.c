@@ -1,10 +1,13 @@
 /* cmd_report.c - heapwright report: explains a recording */
 #include "cli/answer.h"
+#include "cli/paging.h"
+#include "cli/plotting.h"
 #include "cli/ranking.h"
 #include "cli/span.h"
 #include "cli/suppressing.h"
 #include "export/export.h"
-#include "report/shell_word.h"
+#include "report/durations.h"
+#include "report/text/shell_word.h"
 #include "symbols/symbols.h"
 
 struct values {
@@ -13,29 +16,72 @@ struct values {
   struct hwi_answer answer;
   struct hwi_reading reading;
   struct hwi_span_words span;
+  struct hwi_plotting plotting;
 };
 
-static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_PAGE_ANSWER_DEFAULTS};
 
 static const struct hwi_option options[] = {
     HWI_RANKING_OPTIONS(ranking),
     HWI_TREE_OPTIONS(ranking, min_share),
     HWI_SUPPRESSING_OPTION(suppressions),
     {.name = "lifetimes",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, ranking.report.lifetimes),
+     HWI_VALUE(ON, ranking.report.lifetimes),
      .help = "how long blocks live, stack by stack: freed at once, in less than 1 ms, 1 s,\n"
              "1 min, later, or never"},
     {.name = "resizes",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, ranking.report.resizes),
+     HWI_VALUE(ON, ranking.report.resizes),
      .help = "how blocks grow, stack by stack: by realloc, and containers (an estimate): steps,\n"
              "bytes copied, sizes in the end"},
+    {.name = "rss",
+     HWI_VALUE(ON, ranking.report.rss),
+     .help = "resident memory along time: asked for, rounding, free in the allocator, code, ...;\n"
+             "with --children of all processes together"},
+    {.name = "durations",
+     HWI_VALUE(ON, ranking.report.durations),
+     .help = "how long calls took, by function, and the slowest calls with their stacks (of what\n"
+             "'heapwright record --durations' recorded)"},
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
-    HWI_ANSWER_OPTIONS(answer),
+    HWI_PAGE_ANSWER_OPTIONS(answer),
+    HWI_PLOTTING_OPTION(plotting),
     {0},
 };
+
+/* --- the page, and plots --- */
+
+static int print_page(const struct hwi_report *report, enum hwi_format format, FILE *out)
+{
+  struct hwi_error error = {0};
+  int status = hwi_page_write(report, 1, hwi_page_form_of(format), out, &error);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+static int draw_plot(const struct values *values, const struct hwi_report *report, FILE *out)
+{
+  struct hwi_error error = {0};
+  struct hwi_plot_request request = hwi_plotting_request(&values->plotting, &values->answer);
+  request.report = *report;
+  int status = hwi_plot_write(&request, out, &error);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+static int check_pictures(const struct values *values)
+{
+  bool is_plot = hwi_answer_is_plot(&values->answer), is_page = hwi_answer_is_page(&values->answer);
+  const struct hwi_span_words *span = &values->span;
+  const char *option = is_plot || is_page ? hwi_ranking_beside_picture(&values->ranking, is_plot) : NULL;
+  if (is_page && (span->from != NULL || span->to != NULL || span->at != NULL))
+    option = span->from != NULL ? "--from" : span->to != NULL ? "--to" : "--at";
+  if (option == NULL)
+    return 0;
+  if (is_plot)
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "%s is about tables, and plots have none: leave it out; --chart says what is drawn", option);
+  return hwi_page_refuse(option);
+}
+
+/* --- the report --- */
 
 static int print_report(const struct values *values, const struct hwi_report *report, FILE *out)
 {
@@ -51,23 +97,44 @@ static int print_report(const struct values *values, const struct hwi_report *re
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
+/* Durations that were not recorded cannot be shown. */
+static int require_durations(const struct values *values, const struct hwi_profile *profile, const char *path)
+{
+  if (!values->ranking.report.durations || hwi_profile_is_timed(profile))
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE,
+                  "%s does not say how long calls took; record them with: heapwright record --durations COMMAND", path);
+}
+
 /* `path`: as the user named the recording; NULL: not at all. */
 static int report_on(const struct values *values, const char *path, struct hwi_suppressions *suppressions, FILE *out)
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
-  int status = hwi_span_profile(&values->span, &values->reading, path != NULL ? path : ".", &profile);
+  char found[HWI_READING_PATH_BYTES];
+  int status = hwi_reading_find(path != NULL ? path : ".", found, sizeof found);
+  if (status == 0)
+    status = hwi_span_profile(&values->span, &values->reading, found, &profile);
   if (status != 0)
     return status;
-  status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
+  struct hwi_reading_source source = {&values->reading, found};
+  status = require_durations(values, profile, found);
+  if (status == 0)
+    status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
   if (status == 0) {
     struct hwi_report report = {.profile = profile,
                                 .names = hwi_reading_names(symbols),
                                 .options = hwi_ranking_options(&values->ranking),
+                                .replayer = hwi_reading_replayer(&source),
                                 .trace = path,
                                 .pid = (uint32_t)values->reading.pid,
                                 .suppressions = suppressions->path != NULL ? suppressions : NULL};
-    status = print_report(values, &report, out);
+    if (hwi_answer_is_plot(&values->answer))
+      status = draw_plot(values, &report, out);
+    else if (hwi_answer_is_page(&values->answer))
+      status = print_page(&report, (enum hwi_format)values->answer.format, out);
+    else
+      status = print_report(values, &report, out);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);
@@ -90,10 +157,47 @@ static int check_answer(struct hwi_answer *answer, const char *trace)
   }
   hwi_line_puts(&command, "-o ");
   hwi_line_shell_word(&command, answer->path);
-  int status = hwi_fail(HWI_EXIT_TROUBLE, "-o %s: report writes .txt and .json; for %s run: %s", answer->path,
-                        format->name, hwi_line_text(&command));
+  int status = hwi_fail(HWI_EXIT_TROUBLE, "-o %s: report writes .txt, .json, .html and plots; for %s run: %s",
+                        answer->path, format->name, hwi_line_text(&command));
   hwi_line_release(&command);
   return status;
+}
+
+/* It is of the process, and not of its stacks; along time, and not of a part of it. */
+static int check_rss(const struct values *values)
+{
+  const struct hwi_report_options *report = &values->ranking.report;
+  const struct hwi_span_words *span = &values->span;
+  if (!report->rss)
+    return 0;
+  if (report->lifetimes || report->resizes || report->leaks || report->tree != HWI_TREE_NONE ||
+      report->by != HWI_BY_STACK || hwi_report_is_narrowed(report))
+    return hwi_fail(HWI_EXIT_TROUBLE, "--rss is a table of the process's memory, not of stacks: leave --by, --tree, "
+                                      "--leaks, --lifetimes, --resizes and filters out");
+  if (span->from != NULL || span->to != NULL || span->at != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--rss is of the whole run: leave --from, --to and --at out");
+  return 0;
+}
+
+/* They are of calls, not of blocks. */
+static int check_durations(const struct values *values)
+{
+  const struct hwi_report_options *report = &values->ranking.report;
+  const char *other = report->lifetimes                  ? "--lifetimes"
+                      : report->resizes                  ? "--resizes"
+                      : report->rss                      ? "--rss"
+                      : report->leaks                    ? "--leaks"
+                      : report->by != HWI_BY_STACK       ? "--by"
+                      : report->tree != HWI_TREE_NONE    ? "--tree"
+                      : report->cost != HWI_COST_DEFAULT ? "--cost"
+                      : report->min_calls > 1            ? "--min-calls"
+                                                         : NULL;
+  if (report->durations && other != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of its own: leave %s out", other);
+  if (report->durations && values->span.at != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--at shows a moment, in which no call ends: ask for an interval with --from "
+                                      "and --to");
+  return 0;
 }
 
 static int run(const void *given, int word_count, char **words)
@@ -109,7 +213,15 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = hwi_span_check(&values.span, values.ranking.report.cost);
   if (status == 0)
+    status = check_rss(&values);
+  if (status == 0)
+    status = check_durations(&values);
+  if (status == 0)
     status = check_answer(&values.answer, word_count == 1 ? words[0] : NULL);
+  if (status == 0)
+    status = check_pictures(&values);
+  if (status == 0)
+    status = hwi_plotting_check(&values.plotting, &values.answer);
   if (status != 0)
     return status;
   if (word_count > 1)
@@ -136,6 +248,10 @@ const struct hwi_command hwi_command_report = {
                "examples:\n"
                "  heapwright report                          the newest recording here, at its peak\n"
                "  heapwright report --leaks app.hwt          what was not freed\n"
+               "  heapwright report -o app.html app.hwt      everything, to look at in a browser\n"
+               "  heapwright report -o app.pdf app.hwt       charts and top stacks, to print\n"
+               "  heapwright report -o fig.svg --chart live-by-stack app.hwt\n"
+               "                                             one chart, for a document\n"
                "  heapwright report -o app.json app.hwt      everything, for scripts\n"
                "  heapwright report --from 5s --to 90%       what happened between, and what was live meanwhile\n"
                "  heapwright report --at loaded              what was live when the mark 'loaded' was set\n"

@@ -1,7 +1,5 @@
 /* cmd_run.c - heapwright run: runs a command on another allocator */
-#include <string.h>
-
-#include "cli/command.h"
+#include "cli/starting.h"
 #include "launch/run.h"
 
 struct values {
@@ -14,40 +12,22 @@ struct values {
 static const struct values defaults = {.allocator = "tlsf"};
 
 static const struct hwi_option options[] = {
-    {.name = "allocator",
-     .letter = 'a',
-     .kind = HWI_OPTION_TEXT,
-     .off = offsetof(struct values, allocator),
-     .value = "NAME|FILE",
-     .help = "tlsf (the default), jemalloc, tcmalloc, mimalloc, tbb, or a library's file"},
+    HWI_STARTING_OPTIONS(allocator, variables, "run the command on this allocator (default: tlsf)"),
     {.name = "pool-size",
      .letter = 'S',
-     .kind = HWI_OPTION_SIZE,
-     .off = offsetof(struct values, pool_bytes),
+     HWI_VALUE(SIZE, pool_bytes),
      .value = "SIZE",
      .help = "of the pool of tlsf at the start (default: 100 MB)"},
-    {.name = "stats",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, stats),
-     .help = "tlsf prints its figures on stderr when the command ends"},
-    {.name = "children",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, children),
-     .help = "programs that the command starts have it, too"},
-    {.name = "env",
-     .kind = HWI_OPTION_TEXTS,
-     .off = offsetof(struct values, variables),
-     .value = "NAME=VALUE",
-     .help = "set a variable for the command; may be given again"},
+    {.name = "stats", HWI_VALUE(ON, stats), .help = "tlsf prints its figures on stderr when the command ends"},
+    {.name = "children", HWI_VALUE(ON, children), .help = "programs that the command starts have it, too"},
     {.name = NULL},
 };
 
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
-  for (size_t i = 0; i < values->variables.count; i++)
-    if (strchr(values->variables.items[i], '=') == NULL || values->variables.items[i][0] == '=')
-      return hwi_fail(HWI_EXIT_LAUNCHER, "--env takes NAME=VALUE");
+  if (!hwi_variables_are_right(&values->variables))
+    return hwi_fail(HWI_EXIT_LAUNCHER, "%s", HWI_VARIABLES_WRONG);
   if (word_count == 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright run [options] [--] COMMAND [ARG...]");
   struct hwi_run_options wanted = {
@@ -71,7 +51,8 @@ const struct hwi_command hwi_command_run = {
     .details =
         "COMMAND takes heapwright's place, and so exits as it does by itself; 125 when the allocator cannot be used,\n"
         "126 when COMMAND cannot be executed, 127 when there is none. What COMMAND executes in its own place, and\n"
-        "the programs that it starts, have their usual malloc again, unless --children is given.\n"
+        "the programs that it starts, have their usual malloc again, unless --children is given; but what env executes has\n"
+        "the allocator (scripts that begin with #!/usr/bin/env).\n"
         "\n"
         "examples:\n"
         "  heapwright run -S 200M --stats -- ./app      on a real-time pool\n"

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "launch/allocator.h"
 #include "launch/conform.h"
-#include "report/json.h"
+#include "report/json/json.h"
 
 #define SCHEMA "heapwright-test/1"
 
@@ -25,17 +25,12 @@ static const struct values defaults = {.answer = HWI_ANSWER_DEFAULTS};
 
 static const struct hwi_option options[] = {
     {.name = "rule",
-     .kind = HWI_OPTION_TEXTS,
-     .off = offsetof(struct values, rules),
+     HWI_VALUE(TEXTS, rules),
      .value = "PATTERN",
      .help = "only rules with such a name (with * and ?); may be given again"},
-    {.name = "list",
-     .kind = HWI_OPTION_ON,
-     .off = offsetof(struct values, list),
-     .help = "list the rules, and try none"},
+    {.name = "list", HWI_VALUE(ON, list), .help = "list the rules, and try none"},
     {.name = "timeout",
-     .kind = HWI_OPTION_DURATION,
-     .off = offsetof(struct values, timeout_ns),
+     HWI_VALUE(DURATION, timeout_ns),
      .value = "T",
      .help = "how long a rule may take (default: 20s)"},
     HWI_ANSWER_OPTIONS(answer),

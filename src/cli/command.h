@@ -40,6 +40,7 @@ extern const struct hwi_command hwi_command_check;
 extern const struct hwi_command hwi_command_control;
 extern const struct hwi_command hwi_command_export;
 extern const struct hwi_command hwi_command_import;
+extern const struct hwi_command hwi_command_tune;
 extern const struct hwi_command hwi_command_run;
 extern const struct hwi_command hwi_command_test;
 

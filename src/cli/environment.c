@@ -1,20 +1,19 @@
-/* environment.c - the HEAPWRIGHT_* variables: a misspelt one would be ignored in silence, so it is named */
+/* environment.c - heapwright's own variables: a misspelt one would be ignored in silence, so it is named */
 #include "cli/environment.h"
 
 #include <string.h>
 
-#include "cli/command.h"
-#include "report/suggest.h"
+#include "report/input/suggest.h"
 
 static const char prefix[] = "HEAPWRIGHT_";
 
 /* What the recorder and the pool read, and what `run` tells its library. */
 static const char *const known[] = {
-    "HEAPWRIGHT_OUTPUT",      "HEAPWRIGHT_RUN",       "HEAPWRIGHT_DEPTH",           "HEAPWRIGHT_MAX_SIZE",
-    "HEAPWRIGHT_USABLE",      "HEAPWRIGHT_PAUSED",    "HEAPWRIGHT_CHILDREN",        "HEAPWRIGHT_ONLY_PROCESS",
-    "HEAPWRIGHT_CHECK",       "HEAPWRIGHT_LAUNCHER",  "HEAPWRIGHT_POOL_SIZE",       "HEAPWRIGHT_POOL_GROWTH",
-    "HEAPWRIGHT_POOL_POLICY", "HEAPWRIGHT_POOL_LOCK", "HEAPWRIGHT_POOL_HUGE_PAGES", "HEAPWRIGHT_POOL_STATS",
-    "HEAPWRIGHT_ALONE",
+    "HEAPWRIGHT_OUTPUT",       "HEAPWRIGHT_RUN",         "HEAPWRIGHT_DEPTH",     "HEAPWRIGHT_MAX_SIZE",
+    "HEAPWRIGHT_USABLE",       "HEAPWRIGHT_DURATIONS",   "HEAPWRIGHT_PAUSED",    "HEAPWRIGHT_CHILDREN",
+    "HEAPWRIGHT_ONLY_PROCESS", "HEAPWRIGHT_CHECK",       "HEAPWRIGHT_LAUNCHER",  "HEAPWRIGHT_POOL_SIZE",
+    "HEAPWRIGHT_POOL_GROWTH",  "HEAPWRIGHT_POOL_POLICY", "HEAPWRIGHT_POOL_LOCK", "HEAPWRIGHT_POOL_HUGE_PAGES",
+    "HEAPWRIGHT_POOL_STATS",   "HEAPWRIGHT_ALONE",
 };
 
 int hwi_environment_check(char **environment)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "report/line.h"
+#include "report/text/line.h"
 
 enum { HELP_COLUMN = 30 }; /* where what an option does begins */
 
@@ -54,8 +54,9 @@ static void print_option(const struct hwi_option *option)
 
 void hwi_help_command(const struct hwi_command *command)
 {
-  printf("usage: heapwright %s %s\n\n%c%s.\n\noptions:\n", command->name, command->usage,
-         toupper((unsigned char)command->summary[0]), command->summary + 1);
+  bool asks = command->summary[strlen(command->summary) - 1] == '?';
+  printf("usage: heapwright %s %s\n\n%c%s%s\n\noptions:\n", command->name, command->usage,
+         toupper((unsigned char)command->summary[0]), command->summary + 1, asks ? "" : ".");
   for (const struct hwi_option *option = command->options; option->name != NULL; option++)
     print_option(option);
   printf("  -h, --%-*s%s\n", HELP_COLUMN - 8, "help", "this text");

@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "profile/profile.h"
-#include "report/number.h"
+#include "report/text/number.h"
 #include "symbols/keep.h"
 
 /* [vdso] and their like are no files. */

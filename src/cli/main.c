@@ -7,7 +7,7 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/environment.h"
-#include "report/suggest.h"
+#include "report/input/suggest.h"
 
 extern char **environ;
 

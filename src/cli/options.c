@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size_text.h"
 #include "cli/command.h"
-#include "report/line.h"
-#include "report/suggest.h"
-#include "report/units.h"
+#include "report/input/suggest.h"
+#include "report/input/units.h"
+#include "report/text/line.h"
 
 struct parser {
   const struct hwi_command *command;

@@ -20,18 +20,37 @@ enum hwi_option_kind {                          /* the field in the values: */
                        HWI_OPTION_TEXT = 4,     /* const char *, into argv */
                        HWI_OPTION_TEXTS = 5,    /* struct hwi_texts; into argv */
                        HWI_OPTION_COUNT = 6,    /* uint64_t, decimal */
-                       HWI_OPTION_SIZE = 7,     /* uint64_t, bytes; see units.h */
-                       HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see units.h */
+                       HWI_OPTION_SIZE = 7,     /* uint64_t, bytes; see base/size_text.h */
+                       HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see report/input/units.h */
                        HWI_OPTION_CHOICE = 9,   /* int, the index in `choices` */
                        HWI_OPTION_MAYBE = 10,   /* the same, or `preset` for the name alone */
 };
+
+/* What stands in a row for the kind, and for the field of `struct values` that the option sets: one of another type than the
+ * kind's does not compile. */
+#define HWI_VALUE(its_kind, field) .kind = HWI_OPTION_##its_kind, .off = HWI_OFF_OF(field, HWI_TYPE_OF_##its_kind)
+
+#define HWI_OFF_OF(field, type)    \
+  offsetof(struct values, field) + \
+      0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((struct values *)0)->field), type) ? 1 : -1])
+
+#define HWI_TYPE_OF_ON bool
+#define HWI_TYPE_OF_OFF bool
+#define HWI_TYPE_OF_SET int
+#define HWI_TYPE_OF_TEXT const char *
+#define HWI_TYPE_OF_TEXTS struct hwi_texts
+#define HWI_TYPE_OF_COUNT uint64_t
+#define HWI_TYPE_OF_SIZE uint64_t
+#define HWI_TYPE_OF_DURATION uint64_t
+#define HWI_TYPE_OF_CHOICE int
+#define HWI_TYPE_OF_MAYBE int
 
 struct hwi_option {
   const char *name; /* without the dashes */
   char letter;      /* 0: has none */
   uint8_t kind;     /* enum hwi_option_kind */
   int preset;
-  size_t off;                 /* offsetof(struct the_values, field) */
+  size_t off;                 /* of the field; kind and off come from HWI_VALUE */
   const char *value;          /* how help calls the value, e.g. "FILE"; NULL for flags and choices */
   const char *const *choices; /* ended by NULL */
   const char *help;           /* a phrase without a full stop; a newline breaks the line */

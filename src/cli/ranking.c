@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "report/input/units.h"
 #include "report/narrowing.h"
-#include "report/units.h"
 
 enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };
 const char *const hwi_frames_names[] = {"folded", "all", NULL};
@@ -18,7 +18,7 @@ int hwi_choosing_check(const struct hwi_report_options *options)
 int hwi_ranking_check(const struct hwi_ranking *ranking)
 {
   const struct hwi_report_options *report = &ranking->report;
-  bool by_stack = report->by != HWI_BY_THREAD && report->by != HWI_BY_SIZE;
+  bool by_stack = report->by != HWI_BY_THREAD && report->by != HWI_BY_SIZE && report->by != HWI_BY_ENTRY;
   if (report->leaks && report->cost != HWI_COST_DEFAULT && report->cost != HWI_COST_LIVE)
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks ranks what is live at the end: leave --cost out");
   if (report->leaks && !by_stack)

@@ -3,7 +3,7 @@
 #define HWI_CLI_RANKING_H
 
 #include "cli/command.h"
-#include "report/json_figures.h"
+#include "report/json/figures.h"
 #include "report/report.h"
 #include "report/tree.h"
 
@@ -24,32 +24,27 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
 /* Rows of a command's table of options for what is chosen of a recording, for `struct hwi_report_options field` in its
  * `struct values`. */
 /* clang-format off */
-#define HWI_CHOOSING_OPTIONS(field) \
+#define HWI_CHOOSING_OPTIONS(field)                                                                                    \
   {.name = "min-calls",                                                                                                \
-   .kind = HWI_OPTION_COUNT,                                                                                           \
-   .off = offsetof(struct values, field.min_calls),                                                                    \
+   HWI_VALUE(COUNT, field.min_calls),                                                                                  \
    .value = "N",                                                                                                       \
    .help = "leave out stacks with fewer calls (default: 1)"},                                                          \
   {.name = "thread",                                                                                                   \
-   .kind = HWI_OPTION_TEXT,                                                                                            \
-   .off = offsetof(struct values, field.thread),                                                                       \
+   HWI_VALUE(TEXT, field.thread),                                                                                      \
    .value = "PATTERN",                                                                                                 \
    .help = "short for --only thread=PATTERN; PATTERN may be a thread's id, too"},                                      \
   {.name = "only",                                                                                                     \
-   .kind = HWI_OPTION_TEXTS,                                                                                           \
-   .off = offsetof(struct values, field.only),                                                                         \
+   HWI_VALUE(TEXTS, field.only),                                                                                       \
    .value = "KIND=PATTERN",                                                                                            \
    .help = "only what was allocated below a func, file or module, by a thread, or in a size:\n"                        \
            "func=parse_*, file=*.cpp, module=libc.so*, thread=worker?, size=1K..4K; several of\n"                      \
            "one kind: any of them; of different kinds: all"},                                                          \
   {.name = "ignore",                                                                                                   \
-   .kind = HWI_OPTION_TEXTS,                                                                                           \
-   .off = offsetof(struct values, field.ignore),                                                                       \
+   HWI_VALUE(TEXTS, field.ignore),                                                                                     \
    .value = "KIND=PATTERN",                                                                                            \
    .help = "all but that; may be given again, as --only may"},                                                         \
   {.name = "leaks",                                                                                                    \
-   .kind = HWI_OPTION_ON,                                                                                              \
-   .off = offsetof(struct values, field.leaks),                                                                        \
+   HWI_VALUE(ON, field.leaks),                                                                                         \
    .help = "what is still allocated at the end, without the runtime's own blocks"}
 /* clang-format on */
 
@@ -57,26 +52,22 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
 /* clang-format off */
 #define HWI_RANKING_OPTIONS(field)                                                                                     \
   {.name = "cost",                                                                                                     \
-   .kind = HWI_OPTION_CHOICE,                                                                                          \
-   .off = offsetof(struct values, field.report.cost),                                                                  \
+   HWI_VALUE(CHOICE, field.report.cost),                                                                               \
    .choices = hwi_cost_names,                                                                                          \
    .help = "what is ranked: bytes held at the peak (the default), bytes live at the end,\n"                            \
            "calls, bytes allocated in all, or blocks freed at once"},                                                  \
   {.name = "by",                                                                                                       \
-   .kind = HWI_OPTION_CHOICE,                                                                                          \
-   .off = offsetof(struct values, field.report.by),                                                                    \
+   HWI_VALUE(CHOICE, field.report.by),                                                                                 \
    .choices = hwi_by_names,                                                                                            \
    .help = "what it is grouped by (default: stack)"},                                                                  \
   {.name = "top",                                                                                                      \
    .letter = 'n',                                                                                                      \
-   .kind = HWI_OPTION_COUNT,                                                                                           \
-   .off = offsetof(struct values, field.report.top),                                                                   \
+   HWI_VALUE(COUNT, field.report.top),                                                                                 \
    .value = "N",                                                                                                       \
    .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},                                                 \
   HWI_CHOOSING_OPTIONS(field.report),                                                                                  \
   {.name = "frames",                                                                                                   \
-   .kind = HWI_OPTION_CHOICE,                                                                                          \
-   .off = offsetof(struct values, field.frames),                                                                       \
+   HWI_VALUE(CHOICE, field.frames),                                                                                    \
    .choices = hwi_frames_names,                                                                                        \
    .help = "every frame of a stack, or without those that say little (default: folded)"}
 /* clang-format on */
@@ -89,15 +80,13 @@ int hwi_ranking_check(const struct hwi_ranking *ranking);
 /* clang-format off */
 #define HWI_TREE_OPTIONS(field, share)                                                                                 \
   {.name = "tree",                                                                                                     \
-   .kind = HWI_OPTION_MAYBE,                                                                                           \
-   .off = offsetof(struct values, field.report.tree),                                                                  \
+   HWI_VALUE(MAYBE, field.report.tree),                                                                                \
    .preset = HWI_TREE_CALLERS,                                                                                         \
    .choices = hwi_tree_names,                                                                                          \
    .help = "as a tree: callers first, from main inwards (the default), or callees first,\n"                            \
            "from what allocated outwards; --by says what its nodes are (default: function)"},                          \
   {.name = "min-share",                                                                                                \
-   .kind = HWI_OPTION_TEXT,                                                                                            \
-   .off = offsetof(struct values, share),                                                                              \
+   HWI_VALUE(TEXT, share),                                                                                             \
    .value = "PERCENT",                                                                                                 \
    .help = "of a tree: sum up branches below PERCENT (default: 1%; in JSON, and with\n"                                \
            "--top 0: none)"}
@@ -106,6 +95,7 @@ int hwi_ranking_check(const struct hwi_ranking *ranking);
 /* Reads the value of --min-share (NULL: not given). 0, or the exit status where it cannot be. */
 int hwi_ranking_share(struct hwi_ranking *ranking, const char *share);
 
+/* What a report is given: the options, with --frames in all_frames. */
 struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking);
 
 #endif

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "export/import_foreign.h"
 #include "symbols/keep.h"
 #include "symbols/static_allocator.h"
 #include "symbols/symbols.h"
@@ -85,26 +86,31 @@ int hwi_reading_find(const char *path, char *found, size_t found_bytes)
   return 0;
 }
 
-static int read_recording(const struct hwi_reading *reading, const char *path, const struct hwi_block_sink *sink,
-                          struct hwi_profile **profile, struct hwi_error *error)
+static struct hwi_profile_options begin_reading(const struct hwi_reading *reading, struct progress *progress)
 {
-  struct progress progress = {.percent = NO_PERCENT};
-  clock_gettime(CLOCK_MONOTONIC, &progress.began);
-  struct hwi_profile_options wanted = {
+  *progress = (struct progress){.percent = NO_PERCENT};
+  clock_gettime(CLOCK_MONOTONIC, &progress->began);
+  return (struct hwi_profile_options){
       .images = reading->children   ? HWI_IMAGES_ALL
                 : reading->pid != 0 ? HWI_IMAGES_PID
                                     : HWI_IMAGES_LARGEST,
       .pid = (uint32_t)reading->pid,
       .span = reading->span,
-      .sink = sink,
       .summaries = true,
       .summary_least_ns = SUMMARY_LEAST_NS,
       .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,
-      .progress_context = &progress,
+      .progress_context = progress,
   };
-  int status = hwi_profile_create(profile, path, &wanted, error);
-  end_progress(&progress);
-  return status;
+}
+
+/* Another tool's recording needs a step before. */
+static int fail_to_read(const char *path, const struct hwi_error *error)
+{
+  const struct hwi_foreign_format *foreign = error->status == HW_ERR_NOT_A_TRACE ? hwi_foreign_format_of(path) : NULL;
+  if (foreign != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s is a recording of %s; make a trace of it with: heapwright import %s -o FILE",
+                    path, foreign->tool, path);
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s", error->text);
 }
 
 int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile)
@@ -114,17 +120,26 @@ int hwi_reading_profile(const struct hwi_reading *reading, const char *path, str
   int status = hwi_reading_find(path, found, sizeof found);
   if (status != 0)
     return status;
-  return read_recording(reading, found, NULL, profile, &error) < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+  struct progress progress;
+  const struct hwi_profile_options wanted = begin_reading(reading, &progress);
+  status = hwi_profile_create(profile, found, &wanted, &error);
+  end_progress(&progress);
+  return status < 0 ? fail_to_read(found, &error) : 0;
 }
 
-int hwi_reading_replay(const struct hwi_reading *reading, const char *path, const struct hwi_block_sink *sink,
-                       struct hwi_error *error)
+static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
 {
-  struct hwi_profile *profile;
-  int status = read_recording(reading, path, sink, &profile, error);
-  if (status == 0)
-    hwi_profile_destroy(profile);
+  const struct hwi_reading_source *source = context;
+  struct progress progress;
+  const struct hwi_profile_options wanted = begin_reading(source->reading, &progress);
+  int status = hwi_profile_events(source->path, &wanted, sink, error);
+  end_progress(&progress);
   return status;
+}
+
+struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source)
+{
+  return (struct hwi_replayer){replay, source};
 }
 
 /* --- names --- */

@@ -20,21 +20,25 @@ struct hwi_reading {
   struct hwi_span span; /* what hwi_reading_profile is to tell of; see cli/span.h */
 };
 
-/* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`. */
-#define HWI_READING_OPTIONS(field)                                                                                   \
-  {.name = "children",                                                                                               \
-   .kind = HWI_OPTION_ON,                                                                                            \
-   .off = offsetof(struct values, field.children),                                                                   \
-   .help = "all processes of the run together"},                                                                     \
-      {.name = "pid",                                                                                                \
-       .kind = HWI_OPTION_COUNT,                                                                                     \
-       .off = offsetof(struct values, field.pid),                                                                    \
-       .value = "PID",                                                                                               \
-       .help = "this process of the run (default: the one that allocated most)"},                                    \
-  {                                                                                                                  \
-    .name = "debug-dir", .kind = HWI_OPTION_TEXTS, .off = offsetof(struct values, field.debug_dirs), .value = "DIR", \
-    .help = "look for debug files below DIR, too; may be given again"                                                \
-  }
+/* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`: which processes, and for
+ * commands that name functions, where debug files are. */
+/* clang-format off */
+#define HWI_READING_PROCESSES(field)                                                                                   \
+  {.name = "children",                                                                                                 \
+   HWI_VALUE(ON, field.children),                                                                                      \
+   .help = "all processes of the run together"},                                                                       \
+  {.name = "pid",                                                                                                      \
+   HWI_VALUE(COUNT, field.pid),                                                                                        \
+   .value = "PID",                                                                                                     \
+   .help = "this process of the run (default: the one that allocated most)"}
+
+#define HWI_READING_OPTIONS(field)                                                                                     \
+  HWI_READING_PROCESSES(field),                                                                                        \
+  {.name = "debug-dir",                                                                                                \
+   HWI_VALUE(TEXTS, field.debug_dirs),                                                                                 \
+   .value = "DIR",                                                                                                     \
+   .help = "look for debug files below DIR, too; may be given again"}
+/* clang-format on */
 
 /* What the options cannot mean, together or alone. */
 int hwi_reading_check(const struct hwi_reading *reading);
@@ -46,10 +50,14 @@ int hwi_reading_profile(const struct hwi_reading *reading, const char *path, str
 /* The newest recording where `path` is a folder of recordings, else `path` itself. */
 int hwi_reading_find(const char *path, char *found, size_t found_bytes);
 
-/* Reads it again for the events, which go to `sink`; errors are those of hwi_profile_create. `path` is what hwi_reading_find
- * has found. */
-int hwi_reading_replay(const struct hwi_reading *reading, const char *path, const struct hwi_block_sink *sink,
-                       struct hwi_error *error);
+/* A recording that can be read again for its events; `path` is what hwi_reading_find has found. */
+struct hwi_reading_source {
+  const struct hwi_reading *reading;
+  const char *path;
+};
+
+/* The source must outlive it. */
+struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source);
 
 /* The names of the files that ran, those kept beside the recordings at `paths` (ended by NULL) included. Several profiles may
  * share them. */

@@ -3,15 +3,21 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "report/text/line.h"
 
-/* One write for the line, so that lines of several processes do not mix. */
+/* One write for the line, so that lines of several processes do not mix. Names of files come from outside: they must neither drive
+ * the terminal nor look like lines of their own. */
 static void say(const char *format, va_list arguments)
 {
   char line[2048];
+  struct hwi_line clean = {0};
   int used = vsnprintf(line, sizeof line, format, arguments);
   if (used < 0)
     return;
-  fprintf(stderr, "heapwright: %s%s\n", line, (size_t)used >= sizeof line ? "..." : "");
+  hwi_line_clean(&clean, line);
+  fprintf(stderr, "heapwright: %s%s\n", clean.failed ? line : hwi_line_text(&clean),
+          (size_t)used >= sizeof line ? "..." : "");
+  hwi_line_release(&clean);
 }
 
 int hwi_fail(int status, const char *format, ...)

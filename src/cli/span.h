@@ -14,20 +14,17 @@ struct hwi_span_words {
 
 /* Rows of the command's table of options, for `struct hwi_span_words field` in its `struct values`. */
 /* clang-format off */
-#define HWI_SPAN_OPTIONS(field) \
+#define HWI_SPAN_OPTIONS(field)                                                                                        \
   {.name = "from",                                                                                                     \
-   .kind = HWI_OPTION_TEXT,                                                                                            \
-   .off = offsetof(struct values, field.from),                                                                         \
+   HWI_VALUE(TEXT, field.from),                                                                                        \
    .value = "T",                                                                                                       \
    .help = "what happened from T on: 5s, 250ms, 2min, 90%, peak, or a mark's text"},                                   \
   {.name = "to",                                                                                                       \
-   .kind = HWI_OPTION_TEXT,                                                                                            \
-   .off = offsetof(struct values, field.to),                                                                           \
+   HWI_VALUE(TEXT, field.to),                                                                                          \
    .value = "T",                                                                                                       \
    .help = "what happened before T (default: to the end)"},                                                            \
   {.name = "at",                                                                                                       \
-   .kind = HWI_OPTION_TEXT,                                                                                            \
-   .off = offsetof(struct values, field.at),                                                                           \
+   HWI_VALUE(TEXT, field.at),                                                                                          \
    .value = "T",                                                                                                       \
    .help = "what was live at T, instead of at the peak"}
 /* clang-format on */

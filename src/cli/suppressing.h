@@ -3,14 +3,13 @@
 #define HWI_CLI_SUPPRESSING_H
 
 #include "cli/command.h"
-#include "report/suppressions.h"
+#include "report/input/suppressions.h"
 
 /* Row of the command's table of options, for `const char *field` in its `struct values`. */
 /* clang-format off */
 #define HWI_SUPPRESSING_OPTION(field)                                                                                  \
   {.name = "suppressions",                                                                                             \
-   .kind = HWI_OPTION_TEXT,                                                                                            \
-   .off = offsetof(struct values, field),                                                                              \
+   HWI_VALUE(TEXT, field),                                                                                             \
    .value = "FILE",                                                                                                    \
    .help = "known leaks, which do not count: lines leak:PATTERN, as for LeakSanitizer"}
 /* clang-format on */

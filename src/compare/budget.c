@@ -7,34 +7,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/suggest.h"
-#include "report/text_file.h"
-#include "report/units.h"
+#include "base/size_text.h"
+#include "report/entries.h"
+#include "report/input/name_pattern.h"
+#include "report/input/suggest.h"
+#include "report/input/text_file.h"
+#include "report/input/units.h"
 #include "trace/grow.h"
 
-const char *const hwi_filter_names[HWI_FILTER_KINDS] = {"func", "file", "module", "thread", "size", "from", "to"};
+const char *const hwi_filter_names[HWI_FILTER_KINDS] = {"func", "file", "module", "thread",
+                                                        "size", "from", "to",     "entry"};
 
 static const struct {
   const char *name;
-  bool is_bytes, takes_filters;
+  enum hwi_unit unit;
+  bool takes_filters;
 } metrics[] = {
-    [HWI_METRIC_PEAK] = {"peak", true, true},
-    [HWI_METRIC_OWN_PEAK] = {"own_peak", true, true},
-    [HWI_METRIC_LIVE] = {"live", true, true},
-    [HWI_METRIC_LIVE_BLOCKS] = {"live_blocks", false, true},
-    [HWI_METRIC_UNFREED] = {"unfreed", true, true},
-    [HWI_METRIC_UNFREED_BLOCKS] = {"unfreed_blocks", false, true},
-    [HWI_METRIC_CALLS] = {"calls", false, true},
-    [HWI_METRIC_BYTES] = {"bytes", true, true},
-    [HWI_METRIC_TEMPORARY] = {"temporary", false, true},
-    [HWI_METRIC_FAILED] = {"failed", false, true},
-    [HWI_METRIC_LOST] = {"lost", false, false},
+    [HWI_METRIC_PEAK] = {"peak", HWI_UNIT_BYTES, true},
+    [HWI_METRIC_OWN_PEAK] = {"own_peak", HWI_UNIT_BYTES, true},
+    [HWI_METRIC_LIVE] = {"live", HWI_UNIT_BYTES, true},
+    [HWI_METRIC_LIVE_BLOCKS] = {"live_blocks", HWI_UNIT_COUNT, true},
+    [HWI_METRIC_UNFREED] = {"unfreed", HWI_UNIT_BYTES, true},
+    [HWI_METRIC_UNFREED_BLOCKS] = {"unfreed_blocks", HWI_UNIT_COUNT, true},
+    [HWI_METRIC_CALLS] = {"calls", HWI_UNIT_COUNT, true},
+    [HWI_METRIC_BYTES] = {"bytes", HWI_UNIT_BYTES, true},
+    [HWI_METRIC_TEMPORARY] = {"temporary", HWI_UNIT_COUNT, true},
+    [HWI_METRIC_FAILED] = {"failed", HWI_UNIT_COUNT, true},
+    [HWI_METRIC_LOST] = {"lost", HWI_UNIT_COUNT, false},
+    [HWI_METRIC_DURATION_MEAN] = {"duration_mean", HWI_UNIT_NS, true},
+    [HWI_METRIC_DURATION_P50] = {"duration_p50", HWI_UNIT_NS, true},
+    [HWI_METRIC_DURATION_P99] = {"duration_p99", HWI_UNIT_NS, true},
+    [HWI_METRIC_DURATION_P99_9] = {"duration_p99_9", HWI_UNIT_NS, true},
+    [HWI_METRIC_DURATION_P99_99] = {"duration_p99_99", HWI_UNIT_NS, true},
+    [HWI_METRIC_DURATION_MAX] = {"duration_max", HWI_UNIT_NS, true},
 };
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
-bool hwi_metric_is_bytes(enum hwi_metric metric)
+bool hwi_metric_is_unfreed(enum hwi_metric metric)
 {
-  return metrics[metric].is_bytes;
+  return metric == HWI_METRIC_UNFREED || metric == HWI_METRIC_UNFREED_BLOCKS;
+}
+
+enum hwi_unit hwi_metric_unit(enum hwi_metric metric)
+{
+  return metrics[metric].unit;
 }
 
 const char *hwi_metric_name(enum hwi_metric metric)
@@ -82,7 +98,8 @@ static int parse_metric(struct hwi_budget *budget, const char *name, struct hwi_
     }
   }
   return unknown(budget, "figure", &suggestion,
-                 "peak, own_peak, live, live_blocks, unfreed, unfreed_blocks, calls, bytes, temporary, failed, lost",
+                 "peak, own_peak, live, live_blocks, unfreed, unfreed_blocks, calls, bytes, temporary, failed, lost, "
+                 "duration_mean, _p50, _p99, _p99_9, _p99_99, _max",
                  error);
 }
 
@@ -91,6 +108,14 @@ static bool begins_filter(const char *text)
 {
   size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz");
   return letters > 0 && text[letters] == '=' && text[letters + 1] != '=';
+}
+
+static bool is_some_entry(const char *pattern)
+{
+  int entry = HW_ENTRY_NONE + 1;
+  while (entry < HW_ENTRY_COUNT && !hwi_function_matches(pattern, hwi_entry_name((uint32_t)entry)))
+    entry++;
+  return entry < HW_ENTRY_COUNT;
 }
 
 static int parse_filter(struct hwi_budget *budget, char *text, struct hwi_error *error)
@@ -113,12 +138,15 @@ static int parse_filter(struct hwi_budget *budget, char *text, struct hwi_error 
       return wrong(budget, "has no pattern for", text, error);
     if (kind == HWI_FILTER_SIZE && !hwi_size_range_parse(filter->pattern, &filter->smallest, &filter->largest))
       return wrong(budget, "size takes N, N..M, N.. or ..M, not", equals + 1, error);
-    if (kind >= HWI_FILTER_FROM && hwi_budget_has(budget, (enum hwi_filter_kind)kind))
+    if (kind == HWI_FILTER_ENTRY && !is_some_entry(equals + 1))
+      return wrong(budget, "entry takes what a report calls an entry point, such as malloc or 'operator new*', not",
+                   equals + 1, error);
+    if ((kind == HWI_FILTER_FROM || kind == HWI_FILTER_TO) && hwi_budget_has(budget, (enum hwi_filter_kind)kind))
       return wrong(budget, "has twice", text, error);
     budget->filter_count++;
     return HW_OK;
   }
-  return unknown(budget, "filter", &suggestion, "func, file, module, thread, size, from, to", error);
+  return unknown(budget, "filter", &suggestion, "func, file, module, thread, size, from, to, entry", error);
 }
 
 static int parse_filters(struct hwi_budget *budget, char *text, struct hwi_error *error)
@@ -153,6 +181,7 @@ static bool parse_figure(const char *text, uint64_t *figure)
 
 static int parse_limit(struct hwi_budget *budget, const char *text, struct hwi_error *error)
 {
+  bool is_time = hwi_metric_unit(budget->metric) == HWI_UNIT_NS;
   struct hwi_limit *limit = &budget->limit;
   bool relative = *text == '+' || *text == '-';
   limit->less = *text == '-';
@@ -162,8 +191,10 @@ static int parse_limit(struct hwi_budget *budget, const char *text, struct hwi_e
     return HW_OK;
   }
   limit->kind = relative ? HWI_LIMIT_CHANGE : HWI_LIMIT_FIGURE;
-  if (parse_figure(text + relative, &limit->figure))
+  if (is_time ? hwi_duration_parse(text + relative, &limit->figure) : parse_figure(text + relative, &limit->figure))
     return HW_OK;
+  if (is_time)
+    return wrong(budget, "a limit is a duration such as 10us, or against --baseline +5% or +1us, not", text, error);
   return wrong(budget, "a limit is a number such as 200MB or 1e6, or against --baseline +5% or +1MB, not", text, error);
 }
 
@@ -196,6 +227,9 @@ static int parse(struct hwi_budget *budget, struct hwi_error *error)
     status = parse_filters(budget, filters, error);
   if (status == HW_OK && budget->filter_count > 0 && !metrics[budget->metric].takes_filters)
     status = wrong(budget, "takes no filter:", metrics[budget->metric].name, error);
+  if (status == HW_OK && hwi_budget_has(budget, HWI_FILTER_ENTRY) && metrics[budget->metric].unit != HWI_UNIT_NS)
+    status =
+        wrong(budget, "only how long calls took can be narrowed by entry=, not", metrics[budget->metric].name, error);
   return status == HW_OK ? parse_limit(budget, equals + 1, error) : status;
 }
 

@@ -2,7 +2,7 @@
  *
  * metric     the figure that is limited, as a report has it.
  * filter     KIND=PATTERN narrows the figure: what has a frame in a function, file or module; what threads allocated; block
- *            sizes; a part of the run. Several of one kind: any of them. Several kinds: all of them.
+ *            sizes; a part of the run; of durations what was called. Several of one kind: any of them. Several kinds: all of them.
  * limit      a figure, or a change against a baseline: +5%, +1MB, -100.
  */
 #ifndef HWI_COMPARE_BUDGET_H
@@ -26,7 +26,16 @@ enum hwi_metric {
   HWI_METRIC_TEMPORARY,      /* blocks freed before the same thread's next allocation */
   HWI_METRIC_FAILED,         /* calls that returned NULL */
   HWI_METRIC_LOST,           /* events that could not be kept */
+  /* How long calls took: nanoseconds. */
+  HWI_METRIC_DURATION_MEAN,
+  HWI_METRIC_DURATION_P50,
+  HWI_METRIC_DURATION_P99,
+  HWI_METRIC_DURATION_P99_9,
+  HWI_METRIC_DURATION_P99_99,
+  HWI_METRIC_DURATION_MAX,
 };
+
+enum hwi_unit { HWI_UNIT_COUNT, HWI_UNIT_BYTES, HWI_UNIT_NS };
 
 enum hwi_filter_kind {
   HWI_FILTER_FUNC,
@@ -36,6 +45,7 @@ enum hwi_filter_kind {
   HWI_FILTER_SIZE,
   HWI_FILTER_FROM,
   HWI_FILTER_TO,
+  HWI_FILTER_ENTRY,
   HWI_FILTER_KINDS,
 };
 
@@ -82,7 +92,8 @@ int hwi_budgets_read(struct hwi_budgets *budgets, const char *path, struct hwi_e
 void hwi_budgets_release(struct hwi_budgets *budgets);
 
 bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind);
-bool hwi_metric_is_bytes(enum hwi_metric metric); /* else a number of calls or blocks */
+enum hwi_unit hwi_metric_unit(enum hwi_metric metric); /* COUNT: of calls or blocks */
+bool hwi_metric_is_unfreed(enum hwi_metric metric);    /* without the runtime's own blocks and known leaks */
 const char *hwi_metric_name(enum hwi_metric metric);
 
 #endif

@@ -6,13 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/line.h"
-#include "report/number.h"
 #include "report/runtime_blocks.h"
+#include "report/text/line.h"
+#include "report/text/number.h"
 
 static struct hwi_number figure_text(const struct hwi_verdict *verdict, uint64_t figure)
 {
-  return hwi_metric_is_bytes(verdict->budget->metric) ? hwi_bytes_text(figure) : hwi_count_text(figure);
+  switch (hwi_metric_unit(verdict->budget->metric)) {
+  case HWI_UNIT_BYTES:
+    return hwi_bytes_text(figure);
+  case HWI_UNIT_NS:
+    return hwi_short_time_text(figure);
+  case HWI_UNIT_COUNT:
+    break;
+  }
+  return hwi_count_text(figure);
 }
 
 /* --- limits --- */
@@ -112,8 +120,9 @@ static int measure_run(struct hwi_measure *measures, struct hwi_named_frames *fr
 {
   struct hwi_measured_run measured = {.profile = run->profile,
                                       .filtered = {.frames = frames, .suppressions = question->suppressions},
-                                      .replay = run->replay,
-                                      .context = run->context};
+                                      .replayer = run->replayer,
+                                      .rest = run->rest,
+                                      .is_baseline = run == &question->baseline};
   int status = hwi_missing_names_init(&measured.filtered.missing, frames, error);
   if (status == HW_OK)
     status = hwi_measure_all(measures, question->budgets, &measured, error);
@@ -134,7 +143,7 @@ static int count_suppressed(struct hwi_check *check, struct hwi_suppressions *su
 
 static int measure_baseline(struct hwi_check *check, const struct hwi_check_question *question, struct hwi_error *error)
 {
-  struct hwi_report report = {.profile = question->baseline.profile, .names = question->names};
+  struct hwi_report report = {.profile = question->baseline.profile, .names = question->baseline_names};
   struct hwi_named_frames frames;
   int status = hwi_named_frames_init(&frames, &report, error);
   if (status == HW_OK)
@@ -221,12 +230,14 @@ void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *ve
 {
   const struct hwi_limit *limit = &verdict->budget->limit;
   uint64_t figure = verdict->measure->figure;
+  const char *unit = ""; /* where the number does not have it */
   struct hwi_number shown = figure_text(verdict, figure), most = figure_text(verdict, verdict->limit);
   if (figure != verdict->limit && strcmp(shown.text, most.text) == 0) { /* rounded they would look equal */
     shown = hwi_count_text(figure);
     most = hwi_count_text(verdict->limit);
+    unit = hwi_metric_unit(verdict->budget->metric) == HWI_UNIT_NS ? " ns" : "";
   }
-  hwi_line_printf(line, "%s of %s", shown.text, most.text);
+  hwi_line_printf(line, "%s%s of %s%s", shown.text, unit, most.text, unit);
   struct hwi_number base = figure_text(verdict, verdict->baseline);
   if (limit->kind == HWI_LIMIT_PERCENT)
     hwi_line_printf(line, " (%+g %% on %s)", limit->percent, base.text);
@@ -250,7 +261,8 @@ size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict
       if (behind && parts[i] > (best != 0 ? parts[best] : 0))
         best = i;
     }
-    if (best == 0 || (count > 0 && parts[best] < verdict->measure->figure / CRUMB_SHARE))
+    bool is_within = verdict->budget->metric == HWI_METRIC_DURATION_MAX && parts[best] <= verdict->limit;
+    if (best == 0 || is_within || (count > 0 && parts[best] < verdict->measure->figure / CRUMB_SHARE))
       break;
     stacks[count] = best;
   }

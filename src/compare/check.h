@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "compare/measure.h"
-#include "report/style.h"
+#include "report/text/style.h"
 
 enum hwi_verdict_state { HWI_VERDICT_OK, HWI_VERDICT_FAILED, HWI_VERDICT_UNKNOWN };
 
@@ -35,16 +35,16 @@ struct hwi_check {
   uint64_t top;                 /* stacks to blame that are shown */
 };
 
-/* How a profile's run is replayed once more. */
+/* A profile, and its run's events. */
 struct hwi_check_run {
   const struct hwi_profile *profile;
-  int (*replay)(void *context, const struct hwi_block_sink *sink, struct hwi_error *error);
-  void *context;
+  struct hwi_replayer replayer; /* its `run` is NULL: it cannot be replayed */
+  uint32_t rest;                /* the stack of what is known of no stack; 0: none */
 };
 
 struct hwi_check_question {
   struct hwi_check_run run, baseline; /* baseline.profile is NULL: there is none */
-  struct hwi_names names;
+  struct hwi_names names, baseline_names;
   const struct hwi_budgets *budgets;
   struct hwi_suppressions *suppressions; /* NULL: none; gets the counts of what its lines match */
   uint64_t top;

@@ -3,7 +3,7 @@
 
 #include "compare/check.h"
 #include "report/evidence.h"
-#include "report/json_frames.h"
+#include "report/json/frames.h"
 
 #define SCHEMA "heapwright-check/1"
 

@@ -10,7 +10,7 @@
 
 #include "compare/check.h"
 #include "report/evidence.h"
-#include "report/line.h"
+#include "report/text/line.h"
 
 /* Text for an attribute or an element. What XML cannot hold at all (most control characters, bytes that are no UTF-8) is
  * replaced. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compare/check.h"
-#include "report/text_frames.h"
+#include "report/text/frames.h"
 
 enum { STATE_CELLS = 9, RULE_CELLS_MAX = 40, GAP_CELLS = 2 };
 
@@ -40,8 +40,12 @@ static int print_stack(struct printer *printer, const struct hwi_verdict *verdic
                        struct hwi_error *error)
 {
   uint64_t part = verdict->measure->by_stack[stack];
-  printer->text.cost = hwi_metric_is_bytes(verdict->budget->metric) ? HWI_COST_BYTES : HWI_COST_CALLS;
-  hwi_text_cost(&printer->text, rank, part, verdict->measure->figure);
+  enum hwi_unit unit = hwi_metric_unit(verdict->budget->metric);
+  printer->text.cost = unit == HWI_UNIT_BYTES ? HWI_COST_BYTES : HWI_COST_CALLS;
+  if (unit == HWI_UNIT_NS)
+    hwi_line_printf(&printer->text.line, "%3zu %11s   the slowest", rank, hwi_short_time_text(part).text);
+  else
+    hwi_text_cost(&printer->text, rank, part, verdict->measure->figure);
   hwi_text_end(&printer->text, HWI_BOLD);
   return hwi_text_frames_print(&printer->frames, stack, error);
 }

@@ -166,6 +166,8 @@ static int make_rows(struct hwi_comparison *comparison, struct hwi_error *error)
     return hwi_thread_rows(comparison, error);
   case HWI_BY_SIZE:
     return hwi_size_rows(comparison, error);
+  case HWI_BY_ENTRY:
+    return hwi_entry_rows(comparison, error);
   case HWI_BY_FUNCTION:
   case HWI_BY_FILE:
   case HWI_BY_LINE:
@@ -176,13 +178,14 @@ static int make_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 }
 
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
-                const struct hwi_names *names, const struct hwi_compare_options *options, struct hwi_error *error)
+                const struct hwi_names names[HWI_SIDES], const struct hwi_compare_options *options,
+                struct hwi_error *error)
 {
   *comparison =
       (struct hwi_comparison){.options = options, .cost = hwi_report_cost(&options->report, profiles[HWI_NEW])};
   int status = HW_OK;
   for (int i = 0; i < HWI_SIDES && status == HW_OK; i++) {
-    status = init_side(&comparison->sides[i], profiles[i], names, options, error);
+    status = init_side(&comparison->sides[i], profiles[i], &names[i], options, error);
     comparison->all[i] = comparison->sides[i].selection.all;
   }
   if (status < 0)

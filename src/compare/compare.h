@@ -34,7 +34,8 @@ struct hwi_compare_side {
 enum { HWI_NO_ITEM = UINT32_MAX };
 
 struct hwi_row {
-  uint32_t items[HWI_SIDES]; /* the largest of the row's: a stack's number, or an index into groups, threads or sizes;
+  uint32_t items
+      [HWI_SIDES]; /* the largest of the row's: a stack's number, or an index into groups, threads, sizes or entries;
                                 HWI_NO_ITEM: the side has none */
   uint32_t item_counts[HWI_SIDES];
   struct hwi_amount amounts[HWI_SIDES]; /* of groups: their own (self) */
@@ -56,7 +57,8 @@ struct hwi_comparison {
 
 /* Compares two runs. What is given is borrowed. To be released, even after a failure. */
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
-                const struct hwi_names *names, const struct hwi_compare_options *options, struct hwi_error *error);
+                const struct hwi_names names[HWI_SIDES], const struct hwi_compare_options *options,
+                struct hwi_error *error);
 void hwi_comparison_release(struct hwi_comparison *comparison);
 
 bool hwi_comparison_is_narrowed(const struct hwi_comparison *comparison);

@@ -1,10 +1,10 @@
 /* diff_json.c - a comparison for programs: both runs' figures, and every row that changed with both sides and the change */
-#include <string.h>
 
 #include "compare/compare.h"
+#include "report/entries.h"
 #include "report/evidence.h"
-#include "report/json_figures.h"
-#include "report/json_frames.h"
+#include "report/json/figures.h"
+#include "report/json/frames.h"
 
 #define SCHEMA "heapwright-diff/1"
 
@@ -89,12 +89,12 @@ static void write_item(struct writer *writer, const struct hwi_row *row)
     hwi_json_frames_write(&writer->frames[side], json, row->items[side]);
     hwi_json_end_array(json);
     break;
-  case HWI_BY_THREAD: {
-    char name[sizeof profile->threads->name + 1] = "";
-    memcpy(name, profile->threads[row->items[side]].name, sizeof profile->threads->name);
-    hwi_json_text(json, "name", name);
+  case HWI_BY_THREAD:
+    hwi_json_text(json, "name", profile->threads[row->items[side]].name);
     break;
-  }
+  case HWI_BY_ENTRY:
+    hwi_json_text(json, "entry", hwi_entry_name(row->items[side]));
+    break;
   case HWI_BY_SIZE:
     hwi_json_number(json, "size", profile->sizes[row->items[side]].size);
     break;

@@ -6,8 +6,9 @@
 #include "compare/change.h"
 #include "compare/compare.h"
 #include "compare/missing_names.h"
+#include "compare/row_name.h"
 #include "report/evidence.h"
-#include "report/text_frames.h"
+#include "report/text/frames.h"
 
 enum {
   TOP_DEFAULT = 10,
@@ -180,21 +181,10 @@ static const char *state_of(const struct hwi_row *row)
   return row->similar ? "similar" : "";
 }
 
-static int shown_side(const struct hwi_row *row)
-{
-  return row->items[HWI_NEW] != HWI_NO_ITEM ? HWI_NEW : HWI_OLD;
-}
-
 /* What stands behind old and new: how the calls changed; of a ranking of calls, the bytes. */
 static enum hwi_cost second_cost(const struct printer *printer)
 {
   return printer->comparison->cost == HWI_COST_CALLS ? HWI_COST_BYTES : HWI_COST_CALLS;
-}
-
-static bool is_grouped(const struct printer *printer)
-{
-  int by = printer->comparison->options->report.by;
-  return by == HWI_BY_FUNCTION || by == HWI_BY_FILE || by == HWI_BY_LINE || by == HWI_BY_MODULE;
 }
 
 /* A name behind the figures needs the room that the percentage takes. */
@@ -210,7 +200,7 @@ static void print_titles(struct printer *printer)
   hwi_line_right(printer->line, "old", CHANGE_CELLS);
   hwi_line_right(printer->line, "new", CHANGE_CELLS);
   const char *second = second_cost(printer) == HWI_COST_CALLS ? "calls" : "allocated";
-  hwi_line_right(printer->line, is_grouped(printer) ? "total" : second, CHANGE_CELLS);
+  hwi_line_right(printer->line, hwi_comparison_is_grouped(printer->comparison) ? "total" : second, CHANGE_CELLS);
   end(printer, HWI_DIM);
 }
 
@@ -235,44 +225,20 @@ static void add_figures(struct printer *printer, uint64_t rank, const struct hwi
   add_change(printer, rank, row->amounts);
   for (int side = 0; side < HWI_SIDES; side++)
     hwi_line_right(printer->line, hwi_cost_text(hwi_amount_cost(&row->amounts[side], cost), cost).text, CHANGE_CELLS);
-  struct hwi_number last = is_grouped(printer) ? hwi_change_text(hwi_change(row->totals, cost), cost)
-                                               : hwi_change_text(hwi_change(row->amounts, second), second);
+  struct hwi_number last = hwi_comparison_is_grouped(printer->comparison)
+                               ? hwi_change_text(hwi_change(row->totals, cost), cost)
+                               : hwi_change_text(hwi_change(row->amounts, second), second);
   hwi_line_right(printer->line, last.text, CHANGE_CELLS);
   hwi_line_repeat(printer->line, " ", GAP_CELLS);
 }
 
 static int print_stack_row(struct printer *printer, uint64_t rank, const struct hwi_row *row, struct hwi_error *error)
 {
-  int side = shown_side(row);
+  int side = hwi_row_side(row);
   add_figures(printer, rank, row);
   hwi_line_puts(printer->line, state_of(row));
   end(printer, HWI_BOLD);
   return hwi_text_frames_print(&printer->frames[side], row->items[side], error);
-}
-
-/* The name of a group, thread or size. */
-static void add_item(struct printer *printer, const struct hwi_row *row, size_t cells)
-{
-  int side = shown_side(row);
-  const struct hwi_profile *profile = printer->texts[side].profile;
-  uint32_t item = row->items[side];
-  struct hwi_line name = {0};
-  if (is_grouped(printer)) {
-    hwi_text_group_name(&name, &printer->texts[side], &printer->comparison->sides[side].groups.items[item], cells);
-  } else if (printer->comparison->options->report.by == HWI_BY_SIZE) {
-    hwi_line_puts(&name, hwi_bytes_text(profile->sizes[item].size).text);
-  } else {
-    char text[sizeof profile->threads->name + 1] = "";
-    memcpy(text, profile->threads[item].name, sizeof profile->threads->name);
-    hwi_line_clean(&name, text);
-    uint32_t old = row->item_counts[HWI_OLD], new = row->item_counts[HWI_NEW];
-    if (old == new &&new > 1)
-      hwi_line_printf(&name, " (%" PRIu32 " threads)", new);
-    else if (old + new > 1)
-      hwi_line_printf(&name, " (%" PRIu32 " threads, were %" PRIu32 ")", new, old);
-  }
-  hwi_line_shorten(printer->line, hwi_line_text(&name), cells, hwi_style_ellipsis(printer->style));
-  hwi_line_release(&name);
 }
 
 static void print_item_row(struct printer *printer, uint64_t rank, const struct hwi_row *row)
@@ -282,7 +248,7 @@ static void print_item_row(struct printer *printer, uint64_t rank, const struct 
   if (*state != '\0')
     hwi_line_printf(printer->line, "%s: ", state);
   size_t used = hwi_cells(hwi_line_text(printer->line)), columns = printer->style->columns;
-  add_item(printer, row, columns > used ? columns - used : 0);
+  hwi_row_name(printer->line, printer->comparison, row, columns > used ? columns - used : 0, printer->style);
   end(printer, HWI_PLAIN);
 }
 
@@ -293,7 +259,7 @@ static int measure(struct printer *printer, size_t rows, struct hwi_error *error
   int status = HW_OK;
   for (size_t i = 0; i < rows && i < MEASURED_ROWS && status == HW_OK; i++) {
     const struct hwi_row *row = &printer->comparison->rows[i];
-    int side = shown_side(row);
+    int side = hwi_row_side(row);
     status = hwi_text_frames_measure(&printer->frames[side], row->items[side], error);
     printer->frames[1 - side].columns = printer->frames[side].columns;
   }
@@ -305,9 +271,10 @@ static int measure(struct printer *printer, size_t rows, struct hwi_error *error
 static void print_rest(struct printer *printer, size_t rows)
 {
   const struct hwi_comparison *comparison = printer->comparison;
-  static const char *const nouns[][2] = {
-      {"more stack", "stack"},   {"more function", "function"}, {"more file", "file"}, {"more line", "line"},
-      {"more module", "module"}, {"more thread", "thread"},     {"more size", "size"}};
+  static const char *const nouns[][2] = {{"more stack", "stack"},   {"more function", "function"},
+                                         {"more file", "file"},     {"more line", "line"},
+                                         {"more module", "module"}, {"more thread", "thread"},
+                                         {"more size", "size"},     {"more entry point", "entry point"}};
   struct hwi_amount rest[HWI_SIDES] = {{0}};
   for (size_t i = rows; i < comparison->changed_count; i++) {
     for (int side = 0; side < HWI_SIDES; side++)
@@ -346,7 +313,7 @@ static size_t rows_of(const struct hwi_comparison *comparison)
 static void print_heading(struct printer *printer)
 {
   static const char *const whats[] = {"Stacks",  "Functions", "Source files", "Source lines",
-                                      "Modules", "Threads",   "Block sizes"};
+                                      "Modules", "Threads",   "Block sizes",  "Entry points"};
   static const char *const costs[] = {"at the peak", "at the end", "by allocations", "by bytes allocated",
                                       "by temporary allocations"};
   struct hwi_line heading = {0};
@@ -383,7 +350,7 @@ static int init_text(struct printer *printer, int side, struct hwi_error *error)
   struct hwi_text *text = &printer->texts[side];
   *text = (struct hwi_text){
       .report = &of->report, .profile = of->report.profile, .style = printer->style, .cost = printer->comparison->cost};
-  text->image = hwi_largest_image(text->profile, &text->counted);
+  text->image = hwi_head_image(text->profile, &text->counted);
   hwi_text_frames_init(&printer->frames[side], text, &of->frames);
   return hwi_linked_in_init(&text->linked_in, &of->report, error);
 }

@@ -60,7 +60,7 @@ static void choose(struct hwi_frame_filter *filter, const struct hwi_budget *bud
                    const uint8_t *bits /* by frame; NULL: none is asked for */, const bool *doubtful)
 {
   const struct hwi_profile *profile = run->frames->profile;
-  bool unfreed = budget->metric == HWI_METRIC_UNFREED || budget->metric == HWI_METRIC_UNFREED_BLOCKS;
+  bool unfreed = hwi_metric_is_unfreed(budget->metric);
   bool by_name = hwi_budget_has(budget, HWI_FILTER_FUNC) || hwi_budget_has(budget, HWI_FILTER_FILE);
   unsigned asked = 0;
   for (size_t i = 0; i < budget->filter_count; i++)

@@ -4,8 +4,8 @@
 
 #include "compare/budget.h"
 #include "compare/missing_names.h"
-#include "report/name_pattern.h"
-#include "report/suppressions.h"
+#include "report/input/name_pattern.h"
+#include "report/input/suppressions.h"
 
 struct hwi_frame_filter {
   bool *chosen;   /* by stack */

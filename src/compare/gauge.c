@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "report/name_pattern.h"
+#include "report/entries.h"
+#include "report/input/name_pattern.h"
 
 static bool thread_is_chosen(const struct hwi_budget *budget, const struct hwi_profile_thread *thread)
 {
@@ -15,6 +16,16 @@ static bool thread_is_chosen(const struct hwi_budget *budget, const struct hwi_p
   return !hwi_budget_has(budget, HWI_FILTER_THREAD);
 }
 
+static bool entry_is_chosen(const struct hwi_budget *budget, uint8_t entry)
+{
+  for (size_t i = 0; i < budget->filter_count; i++) {
+    const struct hwi_filter *filter = &budget->filters[i];
+    if (filter->kind == HWI_FILTER_ENTRY && hwi_function_matches(filter->pattern, hwi_entry_name(entry)))
+      return true;
+  }
+  return !hwi_budget_has(budget, HWI_FILTER_ENTRY);
+}
+
 int hwi_gauge_init(struct hwi_gauge *gauge, const struct hwi_budget *budget, const struct hwi_profile *profile,
                    const bool *stacks, struct hwi_error *error)
 {
@@ -24,11 +35,16 @@ int hwi_gauge_init(struct hwi_gauge *gauge, const struct hwi_budget *budget, con
                               .shares = calloc((size_t)profile->stack_count + 1, sizeof *gauge->shares),
                               .stack_count = profile->stack_count,
                               .thread_count = profile->thread_count,
-                              .to_ns = UINT64_MAX};
+                              .to_ns = UINT64_MAX,
+                              .all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) &&
+                                            !hwi_budget_has(budget, HWI_FILTER_FILE) &&
+                                            !hwi_budget_has(budget, HWI_FILTER_MODULE)};
   if (gauge->threads == NULL || gauge->shares == NULL)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->thread_count; i++)
     gauge->threads[i] = thread_is_chosen(budget, &profile->threads[i]);
+  for (int entry = 0; entry < HW_ENTRY_COUNT; entry++)
+    gauge->entries[entry] = entry_is_chosen(budget, (uint8_t)entry);
   return HW_OK;
 }
 
@@ -36,6 +52,7 @@ void hwi_gauge_release(struct hwi_gauge *gauge)
 {
   free(gauge->threads);
   free(gauge->shares);
+  hwi_durations_release(&gauge->durations);
   *gauge = (struct hwi_gauge){0};
 }
 
@@ -118,8 +135,25 @@ static void count(struct hwi_gauge *gauge, const struct hwi_block_event *event, 
   }
 }
 
+static void time_call(struct hwi_gauge *gauge, const struct hwi_block_event *event)
+{
+  if (event->ns < gauge->from_ns || event->ns >= gauge->to_ns || event->stack >= gauge->stack_count ||
+      event->thread >= gauge->thread_count || (!gauge->all_stacks && !gauge->stacks[event->stack]) ||
+      !gauge->threads[event->thread] || !gauge->entries[event->entry] || !size_is_chosen(gauge->budget, event->size))
+    return;
+  struct hwi_gauge_share *share = &gauge->shares[event->stack];
+  if (event->timed && event->took_ns > share->figure)
+    share->figure = event->took_ns;
+  if (!hwi_durations_add(&gauge->durations, event))
+    gauge->no_memory = true;
+}
+
 void hwi_gauge_take(struct hwi_gauge *gauge, const struct hwi_block_event *event, bool is_temporary, uint64_t born_ns)
 {
+  if (hwi_metric_unit(gauge->budget->metric) == HWI_UNIT_NS) {
+    time_call(gauge, event);
+    return;
+  }
   if (event->kind == HWI_BLOCK_FREE_UNKNOWN || event->ns >= gauge->to_ns)
     return;
   bool within = event->ns >= gauge->from_ns, chosen = is_chosen(gauge, event);
@@ -152,14 +186,39 @@ static uint64_t part_of(const struct hwi_gauge *gauge, struct hwi_gauge_share *s
   }
 }
 
-uint64_t hwi_gauge_end(struct hwi_gauge *gauge, uint64_t *by_stack)
+static uint64_t figure_of(const struct hwi_duration_tally *tally, enum hwi_metric metric)
+{
+  enum { HALF = 5000, P99 = 9900, P99_9 = 9990, P99_99 = 9999 };
+  switch (metric) {
+  case HWI_METRIC_DURATION_MEAN:
+    return tally->calls ? tally->sum_ns / tally->calls : 0;
+  case HWI_METRIC_DURATION_P50:
+    return hwi_duration_quantile(tally, HALF);
+  case HWI_METRIC_DURATION_P99:
+    return hwi_duration_quantile(tally, P99);
+  case HWI_METRIC_DURATION_P99_9:
+    return hwi_duration_quantile(tally, P99_9);
+  case HWI_METRIC_DURATION_P99_99:
+    return hwi_duration_quantile(tally, P99_99);
+  default:
+    return tally->max_ns;
+  }
+}
+
+bool hwi_gauge_end(struct hwi_gauge *gauge, uint64_t *by_stack, uint64_t *figure)
 {
   if (!gauge->begun)
     note_peak(gauge);
-  uint64_t sum = 0;
+  *figure = 0;
   for (uint32_t i = 0; i < gauge->stack_count; i++) {
     by_stack[i] = part_of(gauge, &gauge->shares[i]);
-    sum += by_stack[i];
+    *figure += by_stack[i];
   }
-  return sum;
+  if (hwi_metric_unit(gauge->budget->metric) != HWI_UNIT_NS)
+    return true;
+  struct hwi_duration_tally all;
+  bool is_summed = hwi_durations_sum(&gauge->durations, &all) && !gauge->no_memory;
+  *figure = figure_of(&all, gauge->budget->metric);
+  hwi_duration_tally_release(&all);
+  return is_summed;
 }

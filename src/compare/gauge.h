@@ -3,15 +3,17 @@
  * interval   [from, to): what is called within it counts as calls, bytes, temporary and failed; blocks of before are live in it.
  * level      bytes that are live. The peak is the moment within the interval when most are; what stacks had then is kept
  *            as in profile/tally.h: a stack is settled at its first change after a new peak.
+ * call       of durations: made within the interval, by a chosen thread, to a chosen entry point; a free belongs to the stack of
+ *            its block. A stack's share is its slowest one.
  */
 #ifndef HWI_COMPARE_GAUGE_H
 #define HWI_COMPARE_GAUGE_H
 
 #include "compare/budget.h"
-#include "profile/profile.h"
+#include "profile/durations.h"
 
 struct hwi_gauge_share { /* a stack's */
-  uint64_t figure;       /* calls, bytes, temporary or failed */
+  uint64_t figure;       /* calls, bytes, temporary or failed; of durations the longest */
   uint64_t live_bytes, live_blocks;
   uint64_t left_bytes, left_blocks; /* live when their image ended, before the run did */
   uint64_t peak_bytes, generation;
@@ -25,11 +27,17 @@ struct hwi_gauge {
   uint64_t from_ns, to_ns;
   struct hwi_gauge_share *shares; /* by stack */
   uint32_t stack_count, thread_count;
+  bool all_stacks;                /* chosen, what is of none included */
+  bool entries[HW_ENTRY_COUNT];   /* chosen, of durations */
+  struct hwi_durations durations; /* of the calls, where the rule is about them */
+  bool no_memory;
   uint64_t level_bytes; /* of what the peak is of: all blocks, or the chosen ones (own_peak) */
   uint64_t peak_bytes, generation;
   bool begun;
 };
 
+/* All that is given is borrowed; `stacks`: which ones the rule is about, by number. HW_ERR_MEMORY. To be released, even after a
+ * failure. */
 int hwi_gauge_init(struct hwi_gauge *gauge, const struct hwi_budget *budget, const struct hwi_profile *profile,
                    const bool *stacks, struct hwi_error *error);
 void hwi_gauge_release(struct hwi_gauge *gauge);
@@ -37,7 +45,7 @@ void hwi_gauge_release(struct hwi_gauge *gauge);
 /* `is_temporary`: the event frees the latest block of its owner, allocated at `born_ns`. */
 void hwi_gauge_take(struct hwi_gauge *gauge, const struct hwi_block_event *event, bool is_temporary, uint64_t born_ns);
 
-/* The figure, when all events were taken; by_stack[n] gets stack n's part. */
-uint64_t hwi_gauge_end(struct hwi_gauge *gauge, uint64_t *by_stack);
+/* *figure is the figure, when all events were taken; by_stack[n] gets stack n's part. False: no memory. */
+bool hwi_gauge_end(struct hwi_gauge *gauge, uint64_t *by_stack, uint64_t *figure);
 
 #endif

@@ -14,7 +14,7 @@
 #define HWI_COMPARE_IDENTITY_H
 
 #include "compare/intern.h"
-#include "report/named_frames.h"
+#include "report/names/named_frames.h"
 
 #define HWI_PROGRAM_NAME \
   "the program" /* of the module that is the program itself, and of the thread that has its name */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compare/gauge.h"
+#include "report/durations.h"
 #include "report/evidence.h"
 #include "report/moment.h"
 #include "report/selection.h"
@@ -13,9 +14,9 @@
 
 static bool is_in_profile(const struct hwi_budget *budget)
 {
-  return budget->metric != HWI_METRIC_OWN_PEAK && !hwi_budget_has(budget, HWI_FILTER_THREAD) &&
-         !hwi_budget_has(budget, HWI_FILTER_SIZE) && !hwi_budget_has(budget, HWI_FILTER_FROM) &&
-         !hwi_budget_has(budget, HWI_FILTER_TO);
+  return budget->metric != HWI_METRIC_OWN_PEAK && hwi_metric_unit(budget->metric) != HWI_UNIT_NS &&
+         !hwi_budget_has(budget, HWI_FILTER_THREAD) && !hwi_budget_has(budget, HWI_FILTER_SIZE) &&
+         !hwi_budget_has(budget, HWI_FILTER_FROM) && !hwi_budget_has(budget, HWI_FILTER_TO);
 }
 
 static uint64_t part_of(const struct hwi_stack *stack, enum hwi_metric metric)
@@ -37,15 +38,21 @@ static uint64_t part_of(const struct hwi_stack *stack, enum hwi_metric metric)
     return stack->temporary_calls;
   case HWI_METRIC_FAILED:
     return stack->failed_calls;
-  case HWI_METRIC_OWN_PEAK:
-  case HWI_METRIC_LOST:
-    break;
+  default: /* no stack of a profile has it */
+    return 0;
   }
-  return 0;
 }
 
-static void measure_stacks(struct hwi_measure *measure, enum hwi_metric metric, const struct hwi_profile *profile)
+/* `rest`, where it is not 0, is of all frames and of none: only a rule about all stacks has it. */
+static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget *budget,
+                           const struct hwi_profile *profile, uint32_t rest)
 {
+  enum hwi_metric metric = budget->metric;
+  if (rest != 0 && (budget->filter_count > 0 || hwi_metric_is_unfreed(metric))) {
+    measure->filter.chosen[rest] = false;
+    if (part_of(&profile->stacks[rest], metric) > 0)
+      measure->doubt = "a saved report leaves out stacks";
+  }
   for (uint32_t i = 1; i < profile->stack_count; i++) {
     uint64_t part = part_of(&profile->stacks[i], metric);
     measure->by_stack[i] = measure->filter.chosen[i] ? part : 0;
@@ -109,14 +116,18 @@ static int end_gauges(struct gauged *gauged, struct hwi_measure *measures, const
   uint64_t *unused = calloc((size_t)profile->stack_count + 1, sizeof *unused);
   if (unused == NULL)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
-  for (size_t i = 0; i < gauged->budgets->count; i++) {
+  bool done = true;
+  for (size_t i = 0; i < gauged->budgets->count && done; i++) {
+    struct hwi_measure *measure = &measures[i];
     if (gauged->gauges[i].shares != NULL)
-      measures[i].figure = hwi_gauge_end(&gauged->gauges[i], measures[i].by_stack);
-    if (gauged->doubts[i].shares != NULL)
-      measures[i].doubtful = hwi_gauge_end(&gauged->doubts[i], unused);
+      done = hwi_gauge_end(&gauged->gauges[i], measure->by_stack, &measure->figure);
+    if (done && gauged->doubts[i].shares != NULL)
+      done = hwi_gauge_end(&gauged->doubts[i], unused, &measure->doubtful);
+    if (hwi_metric_unit(gauged->budgets->items[i].metric) == HWI_UNIT_NS) /* times do not add up: what is more of it */
+      measure->doubtful = measure->doubtful > measure->figure ? measure->doubtful - measure->figure : 0;
   }
   free(unused);
-  return HW_OK;
+  return done ? HW_OK : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the durations of calls");
 }
 
 static int init_gauged(struct gauged *gauged, const struct hwi_budgets *budgets, const struct hwi_profile *profile,
@@ -186,11 +197,20 @@ static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *bud
   uint64_t doubt_ns = hwi_moment_of_doubt(profile, &why, &frees);
   if (budget->metric == HWI_METRIC_LOST)
     doubt_lost(measure, profile);
+  bool is_time = hwi_metric_unit(budget->metric) == HWI_UNIT_NS;
+  if (is_time && !hwi_profile_is_timed(profile)) {
+    measure->doubt = "the recording has no durations (record --durations)";
+    return;
+  }
   if (budget->metric == HWI_METRIC_LOST || doubt_ns >= measure->to_ns)
     return;
   bool held = budget->metric != HWI_METRIC_CALLS && budget->metric != HWI_METRIC_BYTES &&
               budget->metric != HWI_METRIC_TEMPORARY && budget->metric != HWI_METRIC_FAILED;
   measure->doubt = why;
+  if (is_time) {
+    measure->at_least = budget->metric == HWI_METRIC_DURATION_MAX;
+    return;
+  }
   measure->at_least = frees || !held || budget->metric == HWI_METRIC_PEAK || budget->metric == HWI_METRIC_OWN_PEAK;
 }
 
@@ -218,19 +238,25 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
   int status = init_gauged(&gauged, budgets, profile, error);
   for (size_t i = 0; i < budgets->count && status == HW_OK; i++) {
     const struct hwi_budget *budget = &budgets->items[i];
+    if (run->is_baseline && budget->limit.kind == HWI_LIMIT_FIGURE)
+      continue;
     status = prepare(&measures[i], budget, run, error);
     if (status < 0)
       break;
     if (budget->metric == HWI_METRIC_LOST)
       measures[i].figure = hwi_evidence_of(profile).lost_events;
     else if (is_in_profile(budget))
-      measure_stacks(&measures[i], budget->metric, profile);
+      measure_stacks(&measures[i], budget, profile, run->rest);
+    else if (run->replayer.run == NULL)
+      status = hwi_error_set(error, HW_ERR_USAGE,
+                             "rule '%.150s' is about more than a saved report knows: give the baseline's recording",
+                             budget->text);
     else
       status = begin_gauge(&gauged, i, &measures[i], profile, error);
   }
   if (status == HW_OK && gauged.any) {
     const struct hwi_block_sink sink = {take, &gauged};
-    status = run->replay(run->context, &sink, error);
+    status = run->replayer.run(run->replayer.context, &sink, error);
     if (status == HW_OK)
       status = end_gauges(&gauged, measures, profile, error);
   }

@@ -7,7 +7,7 @@
 #define HWI_COMPARE_MEASURE_H
 
 #include "compare/frame_filter.h"
-#include "report/suppressions.h"
+#include "report/input/suppressions.h"
 
 struct hwi_measure {
   uint64_t figure;
@@ -19,12 +19,13 @@ struct hwi_measure {
   struct hwi_frame_filter filter;
 };
 
-/* A run, and how to replay it once more. */
+/* A run, and its events. */
 struct hwi_measured_run {
   const struct hwi_profile *profile;
   struct hwi_filtered_run filtered;
-  int (*replay)(void *context, const struct hwi_block_sink *sink, struct hwi_error *error);
-  void *context;
+  struct hwi_replayer replayer; /* its `run` is NULL: it cannot be replayed */
+  uint32_t rest;                /* the stack of what is known of no stack; 0: none */
+  bool is_baseline;             /* only rules about changes ask for its figures */
 };
 
 /* Measures all rules of one run. `measures`: as many as there are rules; each to be released, even after a failure. */

@@ -2,7 +2,7 @@
 #ifndef HWI_COMPARE_MISSING_NAMES_H
 #define HWI_COMPARE_MISSING_NAMES_H
 
-#include "report/named_frames.h"
+#include "report/names/named_frames.h"
 
 struct hwi_missing_names {
   enum hwi_symbol_reason *reasons; /* by module; HWI_SYMBOL_OK: has names, or was not in any stack */

@@ -31,5 +31,6 @@ int hwi_stack_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_group_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error);
+int hwi_entry_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 
 #endif

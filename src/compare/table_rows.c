@@ -1,10 +1,11 @@
-/* table_rows.c - which threads and which block sizes of two runs are the same: those of equal names, and of equal sizes */
+/* table_rows.c - which threads, block sizes and entry points of two runs are the same: those of equal names or sizes */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compare/rows.h"
+#include "report/entries.h"
 
 static int finish(struct hwi_row_table *table, bool added, struct hwi_error *error)
 {
@@ -24,13 +25,13 @@ static bool add_item(struct hwi_row_table *table, const char *key, int side, uin
 }
 
 /* Whether the thread is called as its program is, as a process's first one is unless it chose another name. */
-static bool has_program_name(const struct hwi_profile *profile, const struct hwi_profile_thread *thread,
-                             const char *name)
+static bool has_program_name(const struct hwi_profile *profile, const struct hwi_profile_thread *thread)
 {
+  enum { KERNEL_NAME_BYTES = 15 }; /* what the kernel keeps of a name */
   if (thread->image >= profile->image_count || profile->images[thread->image].info == NULL)
     return false;
   const char *program = hwi_base_name(profile->images[thread->image].info->exe);
-  return strncmp(name, program, sizeof thread->name - 1) == 0;
+  return strncmp(thread->name, program, KERNEL_NAME_BYTES) == 0;
 }
 
 /* Numbers differ from run to run, names seldom: the threads of one name are one row. */
@@ -47,9 +48,7 @@ int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error)
       const struct hwi_profile_thread *thread = &profile->threads[i];
       if (!hwi_narrowing_keeps_thread(filter, i))
         continue;
-      char name[sizeof thread->name + 1] = "";
-      memcpy(name, thread->name, sizeof thread->name);
-      const char *key = has_program_name(profile, thread, name) ? HWI_PROGRAM_NAME : name;
+      const char *key = has_program_name(profile, thread) ? HWI_PROGRAM_NAME : thread->name;
       added = add_item(&table, key, side, i, &amounts[i]);
     }
     free(amounts);
@@ -78,6 +77,20 @@ int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error)
     struct hwi_amount *amounts = hwi_amounts_by_size(profile, &comparison->sides[side].selection.narrowing);
     added = amounts != NULL && add_sizes(&table, side, profile, amounts);
     free(amounts);
+  }
+  return finish(&table, added, error);
+}
+
+int hwi_entry_rows(struct hwi_comparison *comparison, struct hwi_error *error)
+{
+  struct hwi_row_table table = {.comparison = comparison};
+  bool added = true;
+  for (int side = 0; side < HWI_SIDES; side++) {
+    struct hwi_entries entries;
+    hwi_entries_of(&entries, comparison->sides[side].report.profile, &comparison->sides[side].selection);
+    for (uint32_t i = 0; i < HW_ENTRY_COUNT && added; i++)
+      added = hwi_amount_is_nothing(&entries.amounts[i]) ||
+              add_item(&table, hwi_entry_name(i), side, i, &entries.amounts[i]);
   }
   return finish(&table, added, error);
 }

@@ -62,6 +62,9 @@ void hwi_pattern_fill(void *block, size_t bytes, uint32_t seed);
 size_t hwi_pattern_check(const void *block, size_t bytes, uint32_t seed);
 size_t hwi_zero_check(const void *block, size_t bytes);
 
+/* Of this process. Ends it where that cannot be known. */
+size_t hwi_resident_bytes(void);
+
 /* A stream of numbers; *state is not 0 and the caller's. */
 uint32_t hwi_random(uint32_t *state);
 

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,6 +143,19 @@ size_t hwi_random_size(uint32_t *state, size_t max)
   uint32_t kind = hwi_random(state) % 16;
   size_t limit = kind < 10 ? 256 : kind < 15 ? 4096 : max;
   return 1 + hwi_random(state) % (limit < max ? limit : max);
+}
+
+/* --- memory --- */
+
+size_t hwi_resident_bytes(void)
+{
+  char text[64] = {0};
+  int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (statm < 0 || read(statm, text, sizeof text - 1) <= 0)
+    hwi_conform_untried("/proc/self/statm cannot be read");
+  close(statm);
+  const char *second = strchr(text, ' ');
+  return strtoul(second ? second : "0", NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* --- the program --- */

@@ -173,20 +173,30 @@ void hwi_rule_page_align(void)
   }
 }
 
+static void align_hugely(int shift)
+{
+  size_t align = (size_t)1 << shift;
+  void *block = NULL;
+  int error = posix_memalign(&block, align, 100);
+  EXPECT(error == 0 || error == ENOMEM || error == EINVAL, "posix_memalign(2^%d, 100) returned %d", shift, error);
+  EXPECT(error || (seen(block) && is_aligned(block, align)), "posix_memalign(2^%d, 100) gave %p", shift, block);
+  if (!error) {
+    memset(block, 1, 100);
+    free(block);
+  }
+}
+
+/* An allocator that makes present what it maps takes as much memory as the alignment: from what no machine has downwards, and
+ * from below until it has taken what is enough to see it. */
 void hwi_rule_huge_align(void)
 {
+  enum { SHIFT_MIN = 21, SHIFT_HUGE = 42, SHIFT_END = 64 };
+  static const size_t enough_bytes = (size_t)1 << 30;
   hwi_conform_now("with a huge alignment");
-  for (int shift = 21; shift < 64; shift++) {
-    size_t align = (size_t)1 << shift;
-    void *block = NULL;
-    int error = posix_memalign(&block, align, 100);
-    EXPECT(error == 0 || error == ENOMEM || error == EINVAL, "posix_memalign(2^%d, 100) returned %d", shift, error);
-    EXPECT(error || (seen(block) && is_aligned(block, align)), "posix_memalign(2^%d, 100) gave %p", shift, block);
-    if (!error) {
-      memset(block, 1, 100);
-      free(block);
-    }
-  }
+  for (int shift = SHIFT_END - 1; shift >= SHIFT_HUGE; shift--)
+    align_hugely(shift);
+  for (int shift = SHIFT_MIN; shift < SHIFT_HUGE && hwi_resident_bytes() < enough_bytes; shift++)
+    align_hugely(shift);
 }
 
 void hwi_rule_aligned_realloc(void)

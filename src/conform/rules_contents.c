@@ -1,10 +1,8 @@
 /* rules_contents.c - what is in the blocks: theirs alone, kept as long as they live, zero where that was asked for */
 #define _GNU_SOURCE
 #include <malloc.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "conform/conform.h"
 
@@ -211,29 +209,18 @@ void hwi_rule_million_blocks(void)
   }
 }
 
-static size_t resident_bytes(void)
-{
-  char text[64] = {0};
-  FILE *statm = fopen("/proc/self/statm", "r");
-  if (!statm || !fgets(text, sizeof text, statm))
-    hwi_conform_untried("/proc/self/statm cannot be read");
-  fclose(statm);
-  const char *second = strchr(text, ' ');
-  return strtoul(second ? second : "0", NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 void hwi_rule_reuse(void)
 {
-  enum { ROUNDS = 30, COUNT = 500, MOST = 150 << 20 };
+  enum { ROUNDS = 20, COUNT = 500, MOST = 100 << 20 };
   static struct block blocks[COUNT];
   uint32_t state = 21;
-  size_t before = resident_bytes();
+  size_t before = hwi_resident_bytes();
   for (uint32_t round = 0; round < ROUNDS; round++) {
     for (uint32_t i = 0; i < COUNT; i++)
       make_block(&blocks[i], hwi_random_size(&state, 500000), i);
     for (int i = 0; i < COUNT; i++)
       drop_block(&blocks[i]);
   }
-  size_t more = resident_bytes() - before;
+  size_t more = hwi_resident_bytes() - before;
   EXPECT(more < MOST, "%zu MB stay resident of blocks that were freed, 9 MB at a time", more / 1000000);
 }

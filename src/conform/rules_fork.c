@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,18 +68,58 @@ void hwi_rule_fork_child(void)
 
 /* --- with threads --- */
 
+/* The threads' work is handed out, so that an allocator which never uses memory again needs no more than the next. */
+enum {
+  THREAD_COUNT = 4,
+  TURNS_EACH_FORK = 20,
+  ROUNDS_EACH_TURN = 50,
+  AT_ONCE = 64,
+  SMALL_BYTES = 256,
+  LARGE_BYTES = 20000
+};
+
+static sem_t turns;
 static bool is_over;
+static uint32_t round_count;
+
+/*
+ * Little else than allocations, so that some thread is within the allocator at nearly every fork; and many blocks of one size at
+ * a time, so that they get past a cache of the thread's own to what is shared.
+ */
+static void churn_once(uint32_t *state)
+{
+  void *held[AT_ONCE];
+  size_t bytes = hwi_random_size(state, SMALL_BYTES);
+  for (int i = 0; i < AT_ONCE; i++)
+    held[i] = seen(malloc(bytes));
+  held[0] = seen(realloc(held[0], hwi_random_size(state, LARGE_BYTES)));
+  for (int i = 0; i < AT_ONCE; i++)
+    free(held[i]);
+}
 
 static void *churn(void *argument)
 {
   uint32_t state = (uint32_t)(uintptr_t)argument;
-  while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
-    void *block = seen(malloc(hwi_random_size(&state, 20000)));
-    free(seen(realloc(block, hwi_random_size(&state, 20000))));
-    if (state % 64 == 0)
-      sched_yield();
+  for (;;) {
+    if (sem_wait(&turns) != 0)
+      continue;
+    for (int i = 0; i < ROUNDS_EACH_TURN; i++) {
+      if (__atomic_load_n(&is_over, __ATOMIC_RELAXED))
+        return NULL;
+      churn_once(&state);
+      __atomic_fetch_add(&round_count, 1, __ATOMIC_RELAXED);
+    }
   }
-  return NULL;
+}
+
+/* Returns while the threads are at it, on a busy machine, too. */
+static void let_threads_go_on(void)
+{
+  uint32_t before = __atomic_load_n(&round_count, __ATOMIC_RELAXED);
+  for (int i = 0; i < TURNS_EACH_FORK; i++)
+    sem_post(&turns);
+  while (__atomic_load_n(&round_count, __ATOMIC_RELAXED) == before)
+    sched_yield();
 }
 
 static void *use_heap_on_thread(void *argument)
@@ -98,23 +139,30 @@ static void go_on_in_child(void)
   _exit(HWI_RULE_KEPT);
 }
 
+/* The parent allocates now and then: each time right before a fork, no thread could be within a heap with one lock. */
 static void fork_among_threads(int forks)
 {
-  enum { THREADS = 3 };
-  pthread_t threads[THREADS];
-  for (uintptr_t i = 0; i < THREADS; i++)
+  enum { FORKS_UNTIL_USE = 8 };
+  pthread_t threads[THREAD_COUNT];
+  if (sem_init(&turns, 0, 0) != 0)
+    hwi_conform_untried("there are no semaphores");
+  for (uintptr_t i = 0; i < THREAD_COUNT; i++)
     if (pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) != 0)
       hwi_conform_untried("threads cannot be made");
   hwi_conform_now("in fork, while threads allocate");
   for (int i = 0; i < forks; i++) {
+    if (i % FORKS_UNTIL_USE == FORKS_UNTIL_USE - 1)
+      use_heap();
+    let_threads_go_on();
     pid_t child = fork();
     if (child == 0)
       go_on_in_child();
     hwi_conform_wait(child, "fork with threads");
-    use_heap();
   }
   __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
-  for (int i = 0; i < THREADS; i++)
+  for (int i = 0; i < THREAD_COUNT; i++)
+    sem_post(&turns);
+  for (int i = 0; i < THREAD_COUNT; i++)
     pthread_join(threads[i], NULL);
 }
 

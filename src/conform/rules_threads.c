@@ -1,8 +1,10 @@
 /* rules_threads.c - threads: many at once, blocks that wander between them, threads that begin and end */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -84,9 +86,10 @@ void hwi_rule_threads_64(void)
     unpack(slots[i]);
 }
 
-/* --- as fast as they can: what is not locked, collides --- */
+/* --- as fast as they can, and stopped wherever they are: what is not locked, collides --- */
 
 static bool race_is_over;
+static uint32_t stop_count;
 
 /* Each block is marked at both ends while it is this thread's. */
 static void *race(void *argument)
@@ -108,15 +111,35 @@ static void *race(void *argument)
   return NULL;
 }
 
+static const struct timespec stop_time = {.tv_nsec = 100000};
+
+static void stop_here(int signal_number)
+{
+  int before = errno;
+  (void)signal_number;
+  __atomic_fetch_add(&stop_count, 1, __ATOMIC_RELAXED);
+  nanosleep(&stop_time, NULL);
+  errno = before;
+}
+
+/*
+ * A signal stops one thread after the other where it happens to be, and the others go on meanwhile: so threads meet within the
+ * allocator on a machine, too, that has one processor for them, or is busy. What counts is how often they were stopped, not how
+ * long it took.
+ */
 void hwi_rule_thread_race(void)
 {
-  enum { THREADS = 8, RACE_NS = 400000000 };
+  enum { THREADS = 4, STOPS = 200 };
   pthread_t threads[THREADS];
-  const struct timespec duration = {.tv_nsec = RACE_NS};
+  struct sigaction action = {.sa_handler = stop_here, .sa_flags = SA_RESTART};
+  sigaction(SIGUSR1, &action, NULL);
   hwi_conform_now("while threads allocate one size as fast as they can");
   for (uintptr_t i = 0; i < THREADS; i++)
     start(&threads[i], race, (void *)((i + 1) * 1000));
-  nanosleep(&duration, NULL);
+  for (uint32_t i = 0; __atomic_load_n(&stop_count, __ATOMIC_RELAXED) < STOPS; i++) {
+    pthread_kill(threads[i % THREADS], SIGUSR1);
+    nanosleep(&stop_time, NULL);
+  }
   __atomic_store_n(&race_is_over, true, __ATOMIC_RELAXED);
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);

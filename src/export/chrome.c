@@ -3,7 +3,7 @@
  * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all other sizes
  * together, and the RSS. They are given at the ends of the slices of the profile's timeline, the live bytes also where a slice
  * had most. Instants: marks, and a leak marker at the end with the count of live blocks by size. Where asked for, each
- * allocation of the costliest stacks is an instant of its thread, with its stack.
+ * allocation of the costliest stacks is an instant of its thread, with its stack; a slice, where it is known how long it took.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "export/sites.h"
 #include "report/evidence.h"
-#include "report/json.h"
+#include "report/json/json.h"
 #include "trace/grow.h"
 
 enum { SIZES_MAX = 20, NS_PER_US = 1000, NS_DIGITS = 3 };
@@ -36,14 +36,19 @@ struct chrome {
 
 /* --- the parts of events --- */
 
-static void begin(struct chrome *to, const char *phase, const char *name, uint64_t ns)
+static void put_time(struct chrome *to, const char *key, uint64_t ns)
 {
   char time[64];
+  snprintf(time, sizeof time, "\"%s\":%" PRIu64 ".%0*" PRIu64, key, ns / NS_PER_US, NS_DIGITS, ns % NS_PER_US);
+  hwi_json_raw(&to->json, time);
+}
+
+static void begin(struct chrome *to, const char *phase, const char *name, uint64_t ns)
+{
   hwi_json_begin_object(&to->json, NULL);
   hwi_json_text(&to->json, "ph", phase);
   hwi_json_text(&to->json, "name", name);
-  snprintf(time, sizeof time, "\"ts\":%" PRIu64 ".%0*" PRIu64, ns / NS_PER_US, NS_DIGITS, ns % NS_PER_US);
-  hwi_json_raw(&to->json, time);
+  put_time(to, "ts", ns);
 }
 
 static void end(struct chrome *to)
@@ -90,9 +95,7 @@ static void put_names(struct chrome *to)
       put_name(to, "process_name", pid_of(to, i), 0, profile->images[i].info->command);
   for (uint32_t i = 0; i < profile->thread_count; i++) {
     const struct hwi_profile_thread *thread = &profile->threads[i];
-    char name[sizeof thread->name + 1] = "";
-    memcpy(name, thread->name, sizeof thread->name);
-    put_name(to, "thread_name", pid_of(to, thread->image), thread->tid, name);
+    put_name(to, "thread_name", pid_of(to, thread->image), thread->tid, thread->name);
   }
 }
 
@@ -258,9 +261,15 @@ static void put_allocation(struct chrome *to, const struct hwi_block_event *even
   const struct hwi_profile *profile = to->export->profile;
   uint32_t frame = profile->stacks[event->stack].frame;
   char text[32];
-  begin(to, "i", frame != 0 ? hwi_site_function(&to->sites, hwi_site_of(&to->sites, frame), 0, &to->name) : "[unknown]",
-        event->ns);
-  hwi_json_text(&to->json, "s", "t");
+  const char *name =
+      frame != 0 ? hwi_site_function(&to->sites, hwi_site_of(&to->sites, frame), 0, &to->name) : "[unknown]";
+  if (event->timed) {
+    begin(to, "X", name, event->ns > event->took_ns ? event->ns - event->took_ns : 0);
+    put_time(to, "dur", event->took_ns);
+  } else {
+    begin(to, "i", name, event->ns);
+    hwi_json_text(&to->json, "s", "t");
+  }
   hwi_json_text(&to->json, "cat", "allocation");
   hwi_json_number(&to->json, "pid", pid_of(to, event->image));
   hwi_json_number(&to->json, "tid", profile->threads[event->thread].tid);
@@ -321,7 +330,7 @@ static bool take(void *context, const struct hwi_block_event *event)
     counting->failed |= !count_size(counting, event->size, 1);
     if (to->is_shown[event->stack] && to->begun)
       put_allocation(to, event);
-  } else if (event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT) {
+  } else if (hwi_block_is_end(event)) {
     counted(to, event->size)->live--;
     to->bytes -= event->size;
     if (event->kind != HWI_BLOCK_LEFT) /* what its process did not free is left, whenever that ended */

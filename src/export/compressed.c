@@ -10,6 +10,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/suffix.h"
+
 enum {
   BUFFER_BYTES = 1 << 16,
   GZIP_WINDOW_BITS = 15 + 16, /* the largest window, and a gzip header around it */
@@ -30,8 +32,7 @@ enum hwi_compression hwi_compression_of(const char *path)
 {
   size_t bytes = strlen(path);
   for (int i = HWI_COMPRESSION_GZIP; i <= HWI_COMPRESSION_ZSTD; i++) {
-    size_t suffix_bytes = strlen(suffixes[i]);
-    if (bytes > suffix_bytes && strcmp(path + bytes - suffix_bytes, suffixes[i]) == 0)
+    if (hwi_has_suffix(path, bytes, suffixes[i]))
       return (enum hwi_compression)i;
   }
   return HWI_COMPRESSION_NONE;

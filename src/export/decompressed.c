@@ -25,11 +25,13 @@ static ssize_t read_gzip(void *cookie, char *to, size_t bytes)
   int got = gzread(cookie, to, (unsigned)bytes), status = Z_OK; /* stdio's buffers are small */
   if (got == 0)
     gzerror(cookie, &status); /* a file that was cut short ends like a whole one, but for this */
-  if (got < 0 || status != Z_OK) {
-    errno = EIO;
-    return -1;
-  }
-  return got;
+  if (got < 0)
+    gzerror(cookie, &status);
+  if (got >= 0 && status == Z_OK)
+    return got;
+  if (status != Z_ERRNO)
+    errno = EBADMSG;
+  return -1;
 }
 
 static int close_gzip(void *cookie)
@@ -48,13 +50,13 @@ static ssize_t read_zstd(void *cookie, char *to, size_t bytes)
       if (input->in.size == 0 && input->left == 0)
         return 0;
       if (input->in.size == 0) {
-        errno = EIO; /* cut short */
+        errno = ferror(input->file) ? EIO : EBADMSG; /* cut short */
         return -1;
       }
     }
     input->left = ZSTD_decompressStream(input->context, &out, &input->in);
     if (ZSTD_isError(input->left)) {
-      errno = EIO;
+      errno = EBADMSG;
       return -1;
     }
   }

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Opens a file for reading: gzip and zstd by what is in it, anything else as it is. What is damaged reads as an error. NULL:
- * errno says why. */
+/* Opens a file for reading: gzip and zstd by what is in it, anything else as it is. What is damaged or cut short
+ * reads as an error, EBADMSG. NULL: errno says why. */
 FILE *hwi_decompressed_open(const char *path);
 
 #endif

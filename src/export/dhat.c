@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "export/sites.h"
-#include "report/json.h"
+#include "report/json/json.h"
 
 enum { NS_PER_US = 1000, SHORT_LIVED_US = 500 };
 
@@ -58,7 +58,7 @@ static bool take(void *context, const struct hwi_block_event *event)
       point->most_bytes = point->live_bytes;
       point->most_blocks = point->live_blocks;
     }
-  } else if (event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT) {
+  } else if (hwi_block_is_end(event)) {
     point->lifetimes_us += event->ns / NS_PER_US;
     point->live_bytes -= event->size;
     point->live_blocks--;

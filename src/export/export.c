@@ -3,17 +3,13 @@
 
 #include <stdlib.h>
 
+#include "report/entries.h"
 #include "report/evidence.h"
 #include "report/runtime_blocks.h"
 
 const char *hwi_export_entry_name(uint8_t entry)
 {
-  static const char *const names[] = {
-#define ENTRY_NAME(id, name) name,
-      HW_ENTRY_LIST(ENTRY_NAME)
-#undef ENTRY_NAME
-  };
-  return entry > HW_ENTRY_NONE && entry < HW_ENTRY_COUNT ? names[entry] : "?";
+  return entry > HW_ENTRY_NONE && entry < HW_ENTRY_COUNT ? hwi_entry_name(entry) : "?";
 }
 
 const char *hwi_export_command(const struct hwi_export *export)
@@ -33,21 +29,10 @@ uint32_t hwi_export_pid(const struct hwi_export *export)
 struct events {
   struct hwi_export *export;
   const struct hwi_block_sink *sink;
-  uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */
-  uint64_t calls_left;     /* that the profile counted, too */
-  bool filtered;
 };
 
-static bool is_call(const struct hwi_block_event *event)
+static bool is_chosen(const struct hwi_export *export, const struct hwi_block_event *event)
 {
-  return event->kind != HWI_BLOCK_FREE_MISSED && event->kind != HWI_BLOCK_LEFT;
-}
-
-static bool is_chosen(const struct events *events, const struct hwi_block_event *event)
-{
-  const struct hwi_export *export = events->export;
-  if (!events->filtered)
-    return true;
   if (event->stack == 0 || event->stack >= export->profile->stack_count ||
       event->owner >= export->profile->thread_count)
     return false;
@@ -58,30 +43,16 @@ static bool is_chosen(const struct events *events, const struct hwi_block_event 
 static bool take(void *context, const struct hwi_block_event *event)
 {
   struct events *events = context;
-  if (event->ns >= events->to_ns)
-    return false;
-  if (event->ns >= events->from_ns && is_call(event) && events->calls_left-- == 0) {
-    events->calls_left = 0;
-    return false;
-  }
-  return !is_chosen(events, event) || events->sink->take(events->sink->context, event);
+  return !is_chosen(events->export, event) || events->sink->take(events->sink->context, event);
 }
 
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error)
 {
-  const struct hwi_totals *totals = &export->profile->totals;
   const struct hwi_report_options *options = &export->request->report.options;
-  struct events events = {
-      .export = export,
-      .sink = sink,
-      .from_ns = hwi_export_from_ns(export),
-      .to_ns = hwi_export_end_ns(export) < export->profile->duration_ns ? hwi_export_end_ns(export) : UINT64_MAX,
-      .calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls,
-      .filtered = export->selection.narrowing.rule_count > 0 || options->leaks || options->min_calls > 1,
-  };
-  struct hwi_block_sink counting = {take, &events};
-  int status = export->request->replay.run(export->request->replay.context, &counting, error);
-  return status == HW_ERR_LIMIT ? HW_OK : status;
+  struct events events = {export, sink};
+  const struct hwi_block_sink choosing = {take, &events};
+  bool filtered = export->selection.narrowing.rule_count > 0 || options->leaks || options->min_calls > 1;
+  return hwi_replayer_run(&export->request->report.replayer, export->profile, filtered ? &choosing : sink, error);
 }
 
 /* --- the whole --- */

@@ -10,24 +10,17 @@
 
 #include <stdio.h>
 
-#include "report/named_frames.h"
+#include "report/names/named_frames.h"
 #include "report/report.h"
 #include "report/selection.h"
-
-/* Replays the recording that the report's profile was made from once more, for `sink`. */
-struct hwi_export_replay {
-  int (*run)(void *context, const struct hwi_block_sink *sink, struct hwi_error *error);
-  void *context;
-};
 
 /* What is asked for. All of it is borrowed. */
 struct hwi_export_request {
   struct hwi_report report; /* of its options: cost, min_calls, thread, leaks */
-  struct hwi_export_replay replay;
-  const char *table;     /* csv: which; NULL: stacks */
-  uint64_t event_stacks; /* chrome: of so many stacks, the costliest, allocations are written one by one */
-  const char *name;      /* what the user calls the file */
-  const char *path;      /* of the file behind `out`, which is empty so far */
+  const char *table;        /* csv: which; NULL: stacks */
+  uint64_t event_stacks;    /* chrome: of so many stacks, the costliest, allocations are written one by one */
+  const char *name;         /* what the user calls the file */
+  const char *path;         /* of the file behind `out`, which is empty so far */
   FILE *out;
   struct hwi_line remarks; /* filled: lines that say what of the choice matched nothing. To be released by the caller */
 };
@@ -84,15 +77,12 @@ int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *si
 /* Where the span begins and ends, since the run's start. Of a moment both are the moment. */
 static inline uint64_t hwi_export_from_ns(const struct hwi_export *export)
 {
-  return export->profile->span.kind == HWI_SPAN_RUN ? 0 : export->profile->span.from_ns;
+  return hwi_profile_from_ns(export->profile);
 }
 
 static inline uint64_t hwi_export_end_ns(const struct hwi_export *export)
 {
-  const struct hwi_span *span = &export->profile->span;
-  return span->kind == HWI_SPAN_RUN      ? export->profile->duration_ns
-         : span->kind == HWI_SPAN_MOMENT ? span->from_ns
-                                         : span->to_ns;
+  return hwi_profile_end_ns(export->profile);
 }
 
 /* Of the image that stands for the run. */

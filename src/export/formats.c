@@ -1,6 +1,7 @@
 /* formats.c - the table of formats */
 #include <string.h>
 
+#include "base/suffix.h"
 #include "export/compressed.h"
 #include "export/export.h"
 
@@ -19,18 +20,11 @@ const struct hwi_export_format *hwi_export_format_named(const char *name)
   return NULL;
 }
 
-/* Whether the first `bytes` of `path` end in `suffix`, with something before it. */
-static bool ends_in(const char *path, size_t bytes, const char *suffix)
-{
-  size_t suffix_bytes = strlen(suffix);
-  return bytes > suffix_bytes && memcmp(path + bytes - suffix_bytes, suffix, suffix_bytes) == 0;
-}
-
 static const struct hwi_export_format *format_ending(const char *path, size_t bytes)
 {
   for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++) {
     for (const char *const *suffix = (*format)->suffixes; *suffix != NULL; suffix++) {
-      if (ends_in(path, bytes, *suffix))
+      if (hwi_has_suffix(path, bytes, *suffix))
         return *format;
     }
   }

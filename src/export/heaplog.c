@@ -1,7 +1,7 @@
 /* heaplog.c - the lines of heaphook's heap log: a call each, with the pointers
  *
  * "alloc, SIZE, ALIGN, PTR, NS", "alloc_zeroed, SIZE, PTR, NS", "dealloc, PTR, NS", "realloc, OLD, SIZE, NEW, NS". NS is how
- * long the call took there, which is not recorded: it is 0 everywhere. The two halves of a realloc may lie apart, with calls
+ * long the call took, 0 where that is not recorded. The two halves of a realloc may lie apart, with calls
  * of other threads between: the line is written with the second half, unless the old address was given out again before.
  */
 #include <inttypes.h>
@@ -15,9 +15,9 @@ struct heaplog {
   uint32_t thread_count, moving_count;
 };
 
-static void put_dealloc(FILE *out, uint64_t address)
+static void put_dealloc(FILE *out, uint64_t address, uint64_t took_ns)
 {
-  fprintf(out, "dealloc, 0x%016" PRIx64 ", 0\n", address);
+  fprintf(out, "dealloc, 0x%016" PRIx64 ", %" PRIu64 "\n", address, took_ns);
 }
 
 /* The address is needed again: what moves away from it has left already. */
@@ -26,7 +26,7 @@ static void settle(struct heaplog *to, uint64_t address)
   for (uint32_t i = 0; i < to->thread_count && to->moving_count > 0; i++) {
     if (to->moving[i] != address)
       continue;
-    put_dealloc(to->out, address);
+    put_dealloc(to->out, address, 0);
     to->moving[i] = 0;
     to->moving_count--;
     return;
@@ -39,15 +39,17 @@ static void put_alloc(struct heaplog *to, const struct hwi_block_event *event)
   if (old != 0) {
     to->moving[event->thread] = 0;
     to->moving_count--;
-    fprintf(to->out, "realloc, 0x%016" PRIx64 ", %" PRIu64 ", 0x%016" PRIx64 ", 0\n", old, event->size, event->address);
+    fprintf(to->out, "realloc, 0x%016" PRIx64 ", %" PRIu64 ", 0x%016" PRIx64 ", %" PRIu64 "\n", old, event->size,
+            event->address, event->took_ns);
     return;
   }
   settle(to, event->address);
   if (event->entry == HW_ENTRY_CALLOC)
-    fprintf(to->out, "alloc_zeroed, %" PRIu64 ", 0x%016" PRIx64 ", 0\n", event->size, event->address);
+    fprintf(to->out, "alloc_zeroed, %" PRIu64 ", 0x%016" PRIx64 ", %" PRIu64 "\n", event->size, event->address,
+            event->took_ns);
   else
-    fprintf(to->out, "alloc, %" PRIu64 ", %" PRIu64 ", 0x%016" PRIx64 ", 0\n", event->size,
-            UINT64_C(1) << event->alignment_log2, event->address);
+    fprintf(to->out, "alloc, %" PRIu64 ", %" PRIu64 ", 0x%016" PRIx64 ", %" PRIu64 "\n", event->size,
+            UINT64_C(1) << event->alignment_log2, event->address, event->took_ns);
 }
 
 static bool take(void *context, const struct hwi_block_event *event)
@@ -63,11 +65,11 @@ static bool take(void *context, const struct hwi_block_event *event)
       to->moving[event->thread] = event->address;
       to->moving_count++;
     } else {
-      put_dealloc(to->out, event->address);
+      put_dealloc(to->out, event->address, event->took_ns);
     }
     break;
   case HWI_BLOCK_FREE_MISSED:
-    put_dealloc(to->out, event->address);
+    put_dealloc(to->out, event->address, 0);
     break;
   case HWI_BLOCK_FAILED: /* the log has no place for what is not there */
   case HWI_BLOCK_LEFT:
@@ -86,7 +88,7 @@ static int write_heaplog(struct hwi_export *export, struct hwi_error *error)
   int status = hwi_export_events(export, &sink, error);
   for (uint32_t i = 0; i < to.thread_count; i++)
     if (to.moving[i] != 0)
-      put_dealloc(to.out, to.moving[i]);
+      put_dealloc(to.out, to.moving[i], 0);
   free(to.moving);
   return status;
 }

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "export/decompressed.h"
+#include "launch/deferred.h"
 #include "launch/output.h"
 #include "launch/unfinished.h"
 #include "symbols/keep.h"
@@ -20,6 +22,9 @@ const struct hwi_foreign_format *hwi_foreign_format_of(const char *path)
 {
   const struct hwi_foreign_format *found = NULL;
   char line[HWI_FOREIGN_LINE_BYTES];
+  struct stat about;
+  if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
+    return NULL; /* a pipe would be waited for, and could not be read again */
   FILE *file = hwi_decompressed_open(path);
   if (file == NULL)
     return NULL;
@@ -67,7 +72,7 @@ static int read_lines(const struct hwi_foreign_format *format, FILE *file, struc
 int hwi_foreign_write(const struct hwi_foreign_format *format, FILE *file, int fd, struct hwi_foreign *result)
 {
   struct hwi_synthetic trace;
-  hwi_synthetic_begin(&trace, fd);
+  hwi_synthetic_begin(&trace, fd, format->is_timed);
   int status = trace.status == 0 ? read_lines(format, file, &trace, result) : trace.status;
   if (trace.status == 0)
     trace.status = status;
@@ -117,7 +122,9 @@ static int write_file(const struct hwi_foreign_format *format, FILE *file, const
     status = HW_ERR_MEMORY;
   if (status == 0) {
     status = write_part(format, file, part, result);
+    hwi_deferred_begin();
     status = status == 0 ? put_in_place(part, to, &output, error) : status;
+    hwi_deferred_end();
     hwi_unfinished_end();
   }
   free(part);
@@ -145,6 +152,8 @@ int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from
     return status;
   }
   errno = os_error;
+  if (status == HW_ERR_IO && os_error == EBADMSG)
+    return hwi_error_set(error, status, "%s is damaged or cut short: it cannot be decompressed to its end", from);
   return status == 0 ? 0
                      : hwi_error_set(error, status, "%s cannot be imported into %s: %s", from, to,
                                      status == HW_ERR_IO ? strerror(os_error) : hwi_status_text(status));

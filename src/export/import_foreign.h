@@ -5,6 +5,8 @@
 #ifndef HWI_EXPORT_IMPORT_FOREIGN_H
 #define HWI_EXPORT_IMPORT_FOREIGN_H
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "export/synthetic.h"
 
@@ -21,6 +23,7 @@ enum { HWI_FOREIGN_LINE_BYTES = 1 << 16 }; /* no line of any of these formats is
 /* A tool's format. */
 struct hwi_foreign_format {
   const char *tool, *missing;
+  bool is_timed;        /* it tells how long calls took */
   bool takes_cut_lines; /* those that are too long, too, without their ends */
   bool (*recognizes)(const char *first_line, const char *kinds /* the first bytes of a few lines behind it */);
   void *(*create)(void); /* what the lines are read with; NULL: no memory */
@@ -33,7 +36,7 @@ struct hwi_foreign_format {
 extern const struct hwi_foreign_format hwi_foreign_heaptrack, hwi_foreign_interpreted, hwi_foreign_heaphook,
     hwi_foreign_heaphook_old;
 
-/* The format of the file at `path`; NULL: none that is known, or the file cannot be read. */
+/* The format of the file at `path`; NULL: none that is known, or no regular file that can be read. */
 const struct hwi_foreign_format *hwi_foreign_format_of(const char *path);
 
 /* Makes a trace in `fd`, an empty file, from what `file` reads, and counts in *result. 0 or a negative status. */

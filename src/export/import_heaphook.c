@@ -1,7 +1,7 @@
 /* import_heaphook.c - heaphook's heap logs, of today and as they were before
  *
  * Today: "alloc, SIZE, ALIGN, PTR, NS", "alloc_zeroed, SIZE, PTR, NS", "dealloc, PTR, NS", "realloc, OLD, SIZE, NEW, NS",
- * "get_block_size, PTR, SIZE, NS". NS is how long a call took; the trace's time is their sum, the only time there is.
+ * "get_block_size, PTR, SIZE, NS". NS is how long a call took, 0: not known; the trace's time is their sum, the only time there is.
  * Before: "HOOK ADDRESS SIZE NEW_ADDRESS", the addresses in hexadecimal, with no times at all.
  */
 #include <stdlib.h>
@@ -13,7 +13,9 @@ enum { FIELDS_MAX = 6, DECIMAL = 10, HEXADECIMAL = 16 };
 static const uint64_t RUN_NS_MAX = UINT64_C(1) << 60; /* 36 years; no trace holds much more */
 
 struct log {
-  uint64_t ns; /* in calls, so far */
+  uint64_t ns;                          /* in calls, so far */
+  uint32_t entry_nodes[HW_ENTRY_COUNT]; /* 0: none yet */
+  uint32_t node_count;
 };
 
 static void *create_log(void)
@@ -44,7 +46,16 @@ static uint8_t log2_of(uint64_t value)
   return value > 1 ? (uint8_t)(63 - __builtin_clzll(value)) : 0;
 }
 
-static bool take_call(struct hwi_synthetic *trace, char **fields, int count)
+/* The stack of a call: what was called. */
+static uint32_t call_of(struct log *log, struct hwi_synthetic *trace, enum hw_entry entry)
+{
+  uint32_t *node = &log->entry_nodes[entry];
+  if (!*node)
+    hwi_synthetic_entry(trace, *node = ++log->node_count, entry);
+  return *node;
+}
+
+static bool take_call(struct log *log, struct hwi_synthetic *trace, char **fields, int count)
 {
   const char *call = fields[0];
   uint64_t size, address, other;
@@ -53,14 +64,14 @@ static bool take_call(struct hwi_synthetic *trace, char **fields, int count)
         !number(fields[3], HEXADECIMAL, &address))
       return false;
     if (address != 0 && other > 1)
-      hwi_synthetic_aligned(trace, log2_of(other), size, address);
+      hwi_synthetic_aligned(trace, call_of(log, trace, HW_ENTRY_ALIGNED_ALLOC), log2_of(other), size, address);
     else if (address != 0)
-      hwi_synthetic_alloc(trace, 0, size, address);
+      hwi_synthetic_alloc(trace, call_of(log, trace, HW_ENTRY_MALLOC), size, address);
   } else if (strcmp(call, "alloc_zeroed") == 0 && count == 4) {
     if (!number(fields[1], DECIMAL, &size) || !number(fields[2], HEXADECIMAL, &address))
       return false;
     if (address != 0)
-      hwi_synthetic_alloc(trace, 0, size, address);
+      hwi_synthetic_alloc(trace, call_of(log, trace, HW_ENTRY_CALLOC), size, address);
   } else if (strcmp(call, "dealloc") == 0 && count == 3) {
     if (!number(fields[1], HEXADECIMAL, &address))
       return false;
@@ -70,7 +81,7 @@ static bool take_call(struct hwi_synthetic *trace, char **fields, int count)
         !number(fields[3], HEXADECIMAL, &address))
       return false;
     if (address != 0)
-      hwi_synthetic_realloc(trace, other, size, address);
+      hwi_synthetic_realloc(trace, call_of(log, trace, HW_ENTRY_REALLOC), other, size, address);
   } else {
     return strcmp(call, "get_block_size") == 0 && count == 4; /* changes nothing */
   }
@@ -85,7 +96,10 @@ static bool take_line(void *reader, struct hwi_synthetic *trace, char *line)
   int count = split(line, ", \r", fields);
   if (count < 3 || count > FIELDS_MAX - 1 || !number(fields[count - 1], DECIMAL, &ns))
     return false;
-  if (ns > RUN_NS_MAX - log->ns || !take_call(trace, fields, count))
+  if (ns > RUN_NS_MAX - log->ns)
+    return false;
+  hwi_synthetic_took(trace, ns);
+  if (!take_call(log, trace, fields, count))
     return false;
   log->ns += ns;
   hwi_synthetic_time(trace, log->ns);
@@ -106,6 +120,7 @@ static bool recognizes(const char *line, const char *kinds)
 const struct hwi_foreign_format hwi_foreign_heaphook = {
     .tool = "heaphook",
     .missing = "stacks, threads, and times other than those spent in calls",
+    .is_timed = true,
     .recognizes = recognizes,
     .create = create_log,
     .destroy = free,
@@ -142,7 +157,7 @@ static bool take_old_line(void *reader, struct hwi_synthetic *trace, char *line)
       hwi_synthetic_free(trace, address);
   } else if (strcmp(fields[0], "realloc") == 0) {
     if (made != 0)
-      hwi_synthetic_realloc(trace, address, size, made);
+      hwi_synthetic_realloc(trace, 0, address, size, made);
   } else {
     return strcmp(fields[0], "malloc_usable_size") == 0; /* changes nothing */
   }

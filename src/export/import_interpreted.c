@@ -14,7 +14,7 @@
 
 #include "export/import_heaptrack.h"
 #include "export/names_file.h"
-#include "report/named_frames.h"
+#include "report/names/named_frames.h"
 #include "symbols/keep.h"
 #include "trace/grow.h"
 

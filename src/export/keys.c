@@ -10,8 +10,8 @@
 enum { FIRST_SLOTS = 1024 };
 
 /* Slots are at most half full. `hash_of` gives the hash of an item that is kept. */
-static bool grow_slots(struct hwi_slots *slots, uint32_t count, uint64_t (*hash_of)(const void *table, uint32_t number),
-                       const void *table)
+static bool grow_slots(struct hwi_key_slots *slots, uint32_t count,
+                       uint64_t (*hash_of)(const void *table, uint32_t number), const void *table)
 {
   if ((size_t)count * 2 < slots->count)
     return true;
@@ -26,7 +26,7 @@ static bool grow_slots(struct hwi_slots *slots, uint32_t count, uint64_t (*hash_
     made[at] = number;
   }
   free(slots->numbers);
-  *slots = (struct hwi_slots){made, made_count};
+  *slots = (struct hwi_key_slots){made, made_count};
   return true;
 }
 

@@ -1,6 +1,6 @@
 /* keys.h - numbers for what formats list once and refer to: pairs of numbers, and texts
  *
- * Numbers begin at 1, in the order of first use. 0 says that there is no memory.
+ * Numbers begin at 1, in the order of first use. 0 says that there is no memory. Texts are copied.
  */
 #ifndef HWI_EXPORT_KEYS_H
 #define HWI_EXPORT_KEYS_H
@@ -12,7 +12,7 @@ struct hwi_key {
   uint64_t a, b;
 };
 
-struct hwi_slots {
+struct hwi_key_slots {
   uint32_t *numbers; /* hash table; 0: empty */
   size_t count;      /* a power of two, or 0 */
 };
@@ -22,7 +22,7 @@ struct hwi_keys {
   struct hwi_key *items; /* [1, count] */
   uint32_t count;
   size_t capacity;
-  struct hwi_slots slots;
+  struct hwi_key_slots slots;
 };
 
 uint32_t hwi_keys_intern(struct hwi_keys *keys, uint64_t a, uint64_t b);
@@ -33,7 +33,7 @@ struct hwi_strings {
   char **items; /* [1, count] */
   uint32_t count;
   size_t capacity;
-  struct hwi_slots slots;
+  struct hwi_key_slots slots;
 };
 
 uint32_t hwi_strings_intern(struct hwi_strings *strings, const char *text);

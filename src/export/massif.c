@@ -249,7 +249,7 @@ static bool take(void *context, const struct hwi_block_event *event)
     to->live_bytes[event->stack] += event->size;
     to->bytes += event->size;
     to->usable += event->usable;
-  } else if (event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT) {
+  } else if (hwi_block_is_end(event)) {
     to->live_bytes[event->stack] -= event->size;
     to->bytes -= event->size;
     to->usable -= event->usable;

@@ -8,7 +8,7 @@
 
 #include "export/export.h"
 #include "export/keys.h"
-#include "report/line.h"
+#include "report/text/line.h"
 
 struct hwi_site {
   uint64_t address; /* at run time, behind the call; of a cut, the number of frames left out */

@@ -6,7 +6,7 @@
 
 #include "base/version.h"
 #include "export/sites.h"
-#include "report/json.h"
+#include "report/json/json.h"
 
 struct speedscope {
   struct hwi_json json;

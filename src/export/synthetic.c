@@ -112,6 +112,17 @@ void hwi_synthetic_time(struct hwi_synthetic *trace, uint64_t ns)
     trace->tick = START_NS + ns;
 }
 
+void hwi_synthetic_took(struct hwi_synthetic *trace, uint64_t ns)
+{
+  trace->took = ns ? ns + 1 : 0;
+}
+
+static void end_call(struct hwi_synthetic *trace)
+{
+  if (trace->chunk.fields & HW_FIELD_DURATION)
+    put_number(trace, trace->took);
+}
+
 void hwi_synthetic_record(struct hwi_synthetic *trace, enum hw_record_type type, const void *payload, size_t bytes)
 {
   if (!make_room(trace, RECORD_HEAD_BYTES + bytes))
@@ -148,18 +159,30 @@ void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const st
   hwi_synthetic_record(trace, HW_RECORD_MODULE, payload, (size_t)(at - payload) + path_bytes);
 }
 
-void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t parent, uint32_t module,
-                        uint64_t address)
+static void put_node(struct hwi_synthetic *trace, uint32_t number, const struct hwi_node *node)
 {
   if (!make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_NODE);
   put_number(trace, hwi_zigzag((int64_t)number - ((int64_t)trace->node + 1)));
-  put_number(trace, hwi_zigzag((int64_t)number - (int64_t)parent));
-  put_number(trace, (uint64_t)module << 1);
-  put_number(trace, hwi_zigzag((int64_t)(address - trace->node_address)));
+  put_number(trace, hwi_zigzag((int64_t)number - (int64_t)node->parent));
+  put_number(trace, (uint64_t)node->module << 1 | (node->entry != HW_ENTRY_NONE));
+  if (node->entry != HW_ENTRY_NONE)
+    *trace->at++ = node->entry;
+  put_number(trace, hwi_zigzag((int64_t)(node->address - trace->node_address)));
   trace->node = number;
-  trace->node_address = address;
+  trace->node_address = node->address;
+}
+
+void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t parent, uint32_t module,
+                        uint64_t address)
+{
+  put_node(trace, number, &(struct hwi_node){.parent = parent, .module = module, .address = address});
+}
+
+void hwi_synthetic_entry(struct hwi_synthetic *trace, uint32_t number, enum hw_entry entry)
+{
+  put_node(trace, number, &(struct hwi_node){.entry = (uint8_t)entry});
 }
 
 void hwi_synthetic_alloc(struct hwi_synthetic *trace, uint32_t node, uint64_t size, uint64_t address)
@@ -170,17 +193,20 @@ void hwi_synthetic_alloc(struct hwi_synthetic *trace, uint32_t node, uint64_t si
   put_number(trace, node);
   put_number(trace, size);
   put_address(trace, address);
+  end_call(trace);
 }
 
-void hwi_synthetic_aligned(struct hwi_synthetic *trace, uint8_t alignment_log2, uint64_t size, uint64_t address)
+void hwi_synthetic_aligned(struct hwi_synthetic *trace, uint32_t node, uint8_t alignment_log2, uint64_t size,
+                           uint64_t address)
 {
   if (address == 0 || !make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_ALLOC_ALIGNED);
   *trace->at++ = alignment_log2;
-  put_number(trace, 0);
+  put_number(trace, node);
   put_number(trace, size);
   put_address(trace, address);
+  end_call(trace);
 }
 
 void hwi_synthetic_free(struct hwi_synthetic *trace, uint64_t address)
@@ -189,22 +215,25 @@ void hwi_synthetic_free(struct hwi_synthetic *trace, uint64_t address)
     return;
   begin_event(trace, HW_OP_FREE);
   put_address(trace, address);
+  end_call(trace);
 }
 
-void hwi_synthetic_realloc(struct hwi_synthetic *trace, uint64_t old_address, uint64_t size, uint64_t address)
+void hwi_synthetic_realloc(struct hwi_synthetic *trace, uint32_t node, uint64_t old_address, uint64_t size,
+                           uint64_t address)
 {
   if (old_address == 0) {
-    hwi_synthetic_alloc(trace, 0, size, address);
+    hwi_synthetic_alloc(trace, node, size, address);
     return;
   }
   if (address == 0 || !make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_REALLOC);
-  put_number(trace, 0);
+  put_number(trace, node);
   put_number(trace, 0);
   put_address(trace, old_address);
   put_number(trace, size);
   put_address(trace, address);
+  end_call(trace);
 }
 
 /* --- the file --- */
@@ -228,7 +257,7 @@ static bool fill_header(struct hw_trace_header *header)
          getrandom(header->image_id, sizeof header->image_id, 0) == (ssize_t)sizeof header->image_id;
 }
 
-void hwi_synthetic_begin(struct hwi_synthetic *trace, int fd)
+void hwi_synthetic_begin(struct hwi_synthetic *trace, int fd, bool is_timed)
 {
   *trace = (struct hwi_synthetic){.file = {.fd = fd, .off = HW_TRACE_HEADER_BYTES}, .tick = START_NS};
   trace->event_tick = START_NS;
@@ -240,8 +269,12 @@ void hwi_synthetic_begin(struct hwi_synthetic *trace, int fd)
     fail(trace, HW_ERR_IO);
   if (trace->status != 0)
     return;
-  trace->chunk = (struct hw_chunk_header){
-      .magic = HW_CHUNK_MAGIC, .bytes = HWI_SYNTHETIC_CHUNK_BYTES, .thread = THREAD, .state = HW_CHUNK_RETIRED};
+  trace->header.fields = is_timed ? HW_FIELD_DURATION : 0;
+  trace->chunk = (struct hw_chunk_header){.magic = HW_CHUNK_MAGIC,
+                                          .bytes = HWI_SYNTHETIC_CHUNK_BYTES,
+                                          .thread = THREAD,
+                                          .fields = trace->header.fields,
+                                          .state = HW_CHUNK_RETIRED};
   memcpy(&trace->chunk.image_tag, trace->header.image_id, sizeof trace->chunk.image_tag);
   begin_chunk(trace);
 }

@@ -5,13 +5,10 @@
 #include <string.h>
 
 const struct hwi_table *const hwi_tables[] = {
-    &hwi_table_stacks,   &hwi_table_run,
-    &hwi_table_images,   &hwi_table_modules,
-    &hwi_table_frames,   &hwi_table_stack_frames,
-    &hwi_table_sizes,    &hwi_table_stack_sizes,
-    &hwi_table_threads,  &hwi_table_thread_stacks,
-    &hwi_table_timeline, &hwi_table_marks,
-    &hwi_table_rss,      NULL,
+    &hwi_table_stacks,  &hwi_table_run,           &hwi_table_images,     &hwi_table_modules,
+    &hwi_table_frames,  &hwi_table_stack_frames,  &hwi_table_sizes,      &hwi_table_stack_sizes,
+    &hwi_table_threads, &hwi_table_thread_stacks, &hwi_table_timeline,   &hwi_table_marks,
+    &hwi_table_rss,     &hwi_table_durations,     &hwi_table_slow_calls, NULL,
 };
 
 const struct hwi_table *hwi_table_named(const char *name)
@@ -30,7 +27,8 @@ int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct
   if (status < 0)
     return status;
   tables->first_frame = calloc((size_t)tables->sites.count + 1, sizeof *tables->first_frame);
-  if (tables->first_frame == NULL)
+  tables->durations = calloc(1, sizeof *tables->durations);
+  if (tables->first_frame == NULL || tables->durations == NULL)
     return hwi_export_no_memory(error);
   uint32_t next = 1;
   for (uint32_t i = 1; i <= tables->sites.count; i++) {
@@ -44,5 +42,8 @@ void hwi_tables_release(struct hwi_tables *tables)
 {
   hwi_sites_release(&tables->sites);
   free(tables->first_frame);
+  if (tables->durations != NULL)
+    hwi_report_durations_release(tables->durations);
+  free(tables->durations);
   *tables = (struct hwi_tables){0};
 }

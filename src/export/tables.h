@@ -6,6 +6,7 @@
 #define HWI_EXPORT_TABLES_H
 
 #include "export/sites.h"
+#include "report/durations.h"
 
 enum { HWI_TABLE_COLUMNS_MAX = 24 };
 
@@ -46,7 +47,8 @@ struct hwi_tables {
   struct hwi_export *export;
   bool wants_texts; /* of the columns that SQL leaves out */
   struct hwi_sites sites;
-  uint32_t *first_frame; /* by site: the id of its innermost function's frame; the others follow */
+  uint32_t *first_frame;                  /* by site: the id of its innermost function's frame; the others follow */
+  struct hwi_report_durations *durations; /* gathered when first asked for; see tables_durations.c */
 };
 
 struct hwi_table {
@@ -62,10 +64,14 @@ extern const struct hwi_table hwi_table_run, hwi_table_images, hwi_table_modules
     hwi_table_timeline, hwi_table_marks, hwi_table_rss;
 extern const struct hwi_table hwi_table_frames, hwi_table_stacks, hwi_table_stack_frames, hwi_table_stack_sizes,
     hwi_table_thread_stacks;
+extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls;
 
 /* To be released, even after a failure. */
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error);
 void hwi_tables_release(struct hwi_tables *tables);
+
+/* Where durations were recorded: how long the chosen calls took. NULL: no memory, or the recording cannot be read again. */
+const struct hwi_report_durations *hwi_tables_durations(const struct hwi_tables *tables);
 
 const struct hwi_table *hwi_table_named(const char *name); /* NULL: there is none */
 

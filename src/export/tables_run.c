@@ -1,6 +1,5 @@
 /* tables_run.c - the tables of the run: itself, its processes, modules, sizes, threads, and what went along its time */
 #include <stdlib.h>
-#include <string.h>
 
 #include "export/tables.h"
 
@@ -167,13 +166,11 @@ const struct hwi_table hwi_table_sizes = {
 static bool put_thread(const struct hwi_row_sink *sink, uint32_t number, const struct hwi_profile_thread *thread,
                        const struct hwi_amount *amount, bool whole)
 {
-  char name[sizeof thread->name + 1] = "";
-  memcpy(name, thread->name, sizeof thread->name);
   struct hwi_value values[] = {
       hwi_value_number(number),
       hwi_value_number(thread->image),
       hwi_value_number(thread->tid),
-      hwi_value_text(name),
+      hwi_value_text(thread->name),
       hwi_value_number(thread->policy),
       hwi_value_number(thread->priority),
       hwi_value_number(amount->calls),

@@ -6,6 +6,9 @@
 
 #include "base/error.h"
 
+/* The names that hwi_allocator_find knows, for help. */
+#define HWI_ALLOCATORS "tlsf, jemalloc, tcmalloc, mimalloc, tbb, or a library's file"
+
 /* Finds the library that `name` means and makes it fit for LD_PRELOAD: a path (anything with a slash, or a file in this
  * folder); one of heapwright's own, `tlsf` for libheapwright-tlsf.so; `jemalloc`, `tcmalloc`, `mimalloc` or `tbb` as Linux
  * distributions have them; or a file name that the dynamic loader finds. *preload is malloc'd, NULL where it fails. */

@@ -23,6 +23,7 @@ struct job {
   int from;
   struct hwi_section_file to;
   bool hurry;
+  bool (*interrupted)(void);
   struct hw_trace_header header;
   struct hwi_index index;
   uint32_t target; /* plain bytes of a section */
@@ -122,6 +123,10 @@ static int pack_pieces(struct job *job)
   uint64_t next_sequence = 0;
   for (size_t i = 0; i < job->index.count && status == 0; i++) {
     const struct hwi_piece *piece = &job->index.pieces[i], *after = piece + 1;
+    if (job->interrupted && job->interrupted()) {
+      errno = EINTR;
+      return HW_ERR_IO;
+    }
     if (piece->stream != stream) {
       stream = piece->stream;
       next_sequence = 0;
@@ -224,12 +229,11 @@ static int run_job(struct job *job)
   return status < 0 ? status : write_file(job);
 }
 
-/* A file of ours that an earlier packer left there is replaced. */
-static int open_temporary(const char *path)
+static int open_new(const char *path)
 {
   int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  int fd = open(path, flags, 0600);
   struct stat about;
+  int fd = open(path, flags, 0600);
   if (fd < 0 && errno == EEXIST && lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
       unlink(path) == 0)
     fd = open(path, flags, 0600);
@@ -241,12 +245,13 @@ int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *r
   const char *from = compaction->from, *to = compaction->to;
   struct job job = {.from = compaction->fd, .to = {.packer = compaction->packer, .fd = -1}, .result = result};
   job.hurry = compaction->hurry;
+  job.interrupted = compaction->interrupted;
   *result = (struct hwi_compacted){0};
   char *temporary = NULL;
   if (asprintf(&temporary, "%s.packing", to) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to pack %s", from);
   int status = HW_ERR_IO;
-  job.to.fd = open_temporary(temporary);
+  job.to.fd = open_new(temporary);
   if (job.to.fd >= 0) {
     status = run_job(&job);
     if (status == 0 && rename(temporary, to) < 0)

@@ -16,14 +16,16 @@ struct hwi_compacted {
 
 struct hwi_compaction {
   struct hwi_packer *packer;
-  int fd;           /* of the trace, for reading */
-  const char *from; /* where it was found */
-  const char *to;   /* may be `from` */
-  bool hurry;       /* somebody waits: packed quicker and a little larger */
+  int fd;                    /* of the trace, for reading */
+  const char *from;          /* where it was found */
+  const char *to;            /* may be `from` */
+  bool hurry;                /* somebody waits: packed quicker and a little larger */
+  bool (*interrupted)(void); /* asked between pieces of work; true ends it as a failure. NULL: nothing does */
 };
 
-/* Packs a trace into a file that is written under a temporary name beside `to`, and renamed when it is whole, so that `to` is
- * always either what it was or complete. Nobody may be writing the trace. On failure `from` and `to` are as they were. */
+/* Packs a trace into a file that is written under a temporary name beside `to`, in place of one that somebody left there who was
+ * killed, and renamed when it is whole, so that `to` is always either what it was or complete. Nobody may be writing the trace. On
+ * failure `from` and `to` are as they were. */
 int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error);
 
 #endif

@@ -26,8 +26,9 @@ int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_
   if (drain->fd < 0)
     return HW_ERR_IO;
   struct hw_trace_header *header = &drain->header;
-  struct stat about;
-  drain->inode = fstat(drain->fd, &about) == 0 ? about.st_ino : 0;
+  struct stat about = {0};
+  (void)!fstat(drain->fd, &about);
+  drain->inode = about.st_ino;
   ssize_t got = pread(drain->fd, header, sizeof *header, 0);
   if (got != (ssize_t)sizeof *header || memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0 ||
       header->version != HW_TRACE_VERSION || header->kind != HW_TRACE_RAW || header->window_bytes < HW_CHUNKS_OFF ||
@@ -37,6 +38,7 @@ int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_
   }
   drain->log.fd = drain->fd;
   drain->append_off = (header->window_bytes + 7) & ~UINT64_C(7);
+  drain->is_begun = (uint64_t)about.st_size > drain->append_off;
   return 0;
 }
 
@@ -152,7 +154,8 @@ static int compare_chunks(const void *left, const void *right)
 
 void hwi_drain_count(struct hwi_drain *drain)
 {
-  drain->follow = hwi_follow_create(drain->fd, &drain->header, hwi_section_target(1));
+  if (!drain->is_begun)
+    drain->follow = hwi_follow_create(drain->fd, &drain->header, hwi_section_target(1));
 }
 
 static void tell_of_chunks(const struct hwi_drain *drain)
@@ -392,7 +395,7 @@ static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, bool
 int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
 {
   *worked = false;
-  if (drain->stopped)
+  if (drain->stopped || drain->is_begun)
     return 0;
   if (!look_for_chunks(drain, false))
     return HW_ERR_MEMORY;

@@ -45,7 +45,8 @@ struct hwi_drain {
   struct hwi_follow *follow; /* NULL: nobody wants the counts */
   uint8_t *plain;            /* chunks on their way into a section */
   size_t plain_capacity;
-  bool stopped; /* nothing more is packed here: see `os_error` */
+  bool is_begun; /* somebody packed a part of it before: the rest waits until it is compacted, and is counted then */
+  bool stopped;  /* nothing more is packed here: see `os_error` */
   int os_error;
 };
 

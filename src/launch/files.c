@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fnv.h"
 #include "launch/process.h"
 #include "trace/grow.h"
 
@@ -16,14 +17,6 @@ static const uint64_t first_interval_ns = 50000000u, last_interval_ns = 50000000
 struct hwi_noted_file {
   uint64_t start, path_hash;
 };
-
-static uint64_t hash_path(const char *path)
-{
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (; *path; path++)
-    hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
-  return hash;
-}
 
 /* The command started in the launcher's folder. */
 static bool is_elsewhere(uint32_t pid)
@@ -53,7 +46,7 @@ static bool note(void *context, uint64_t start, const char *path)
 {
   struct look *look = context;
   struct hwi_files *files = look->files;
-  struct hwi_noted_file file = {start, hash_path(path)};
+  struct hwi_noted_file file = {start, hwi_fnv_text(path)};
   char payload[sizeof start + PATH_BYTES_MAX];
   size_t bytes = strlen(path);
   if (is_noted(files, &file) || bytes > PATH_BYTES_MAX)

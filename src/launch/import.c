@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "launch/compact.h"
+#include "launch/deferred.h"
 #include "launch/output.h"
 #include "trace/alive.h"
 #include "trace/run.h"
@@ -62,7 +63,8 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
     status = hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; wait until that has ended",
                            from, header.pid);
   else
-    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, false}, &compacted, error);
+    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, false, hwi_deferred_is_asked}, &compacted,
+                         error);
   close(fd);
   if (status == 0) {
     job->imported->trace_count++;
@@ -106,28 +108,38 @@ static bool is_same_file(const char *a, const char *b)
          about_a.st_dev == about_b.st_dev;
 }
 
+/* All that takes `to` out of its place, and puts it back where it comes to nothing. */
+static int replace(struct job *job, const struct hwi_run *run, struct hwi_error *error)
+{
+  struct hwi_output output = {0};
+  int status = job->in_place ? 0 : hwi_output_place(&output, job->to, error);
+  if (status == 0 && !job->in_place)
+    status = hwi_output_set_aside(&output, error);
+  bool has_place = status == 0;
+  job->packer = hwi_packer_create();
+  if (has_place)
+    status = job->packer ? import_run(job, run, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  if (status == 0)
+    hwi_output_discard_earlier(&output);
+  else if (has_place && !job->in_place)
+    hwi_output_remove_made(&output);
+  hwi_output_restore_earlier(&output);
+  hwi_output_release(&output);
+  hwi_packer_destroy(job->packer);
+  return status;
+}
+
 int hwi_import(const char *from, const char *to, struct hwi_imported *imported, struct hwi_error *error)
 {
   struct hwi_run run;
-  struct hwi_output output = {0};
   struct job job = {.to = to, .in_place = is_same_file(from, to), .imported = imported};
   *imported = (struct hwi_imported){0};
   int status = hwi_run_find(&run, from, false, error);
   if (status < 0)
     return status;
-  if (!job.in_place) {
-    status = hwi_output_place(&output, to, error);
-    if (status == 0)
-      status = hwi_output_set_aside(&output, error);
-  }
-  job.packer = hwi_packer_create();
-  if (status == 0)
-    status = job.packer ? import_run(&job, &run, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  if (status == 0)
-    hwi_output_discard_earlier(&output);
-  hwi_output_restore_earlier(&output);
-  hwi_output_release(&output);
-  hwi_packer_destroy(job.packer);
+  hwi_deferred_begin();
+  status = replace(&job, &run, error);
   hwi_run_release(&run);
+  hwi_deferred_end();
   return status;
 }

@@ -15,16 +15,10 @@
 #include "launch/signals.h"
 #include "launch/spawn.h"
 #include "launch/variables.h"
-#include "launch/watch.h"
+#include "launch/watcher.h"
 
-enum {
-  POLL_NS = 100000000, /* what waits when the command ends is what the user waits for */
-  POLL_FIRST_NS = 20000000,
-  GLANCE_NS = 25000000,
-  OWN_NICENESS = 5,
-  SIGNAL_STATUS = 128,
-  RUSAGE_UNIT_BYTES = 1024
-};
+static const uint64_t POLL_NS = 25000000, SLEEP_NS = UINT64_C(3600000000000);
+enum { SIGNAL_STATUS = 128, RUSAGE_UNIT_BYTES = 1024 };
 
 struct launch {
   const struct hwi_launch_options *options;
@@ -33,7 +27,6 @@ struct launch {
   struct hwi_signals signals;
   struct hwi_spawned spawned;
   struct hwi_output output;
-  struct hwi_watch watch;
   char *library; /* for LD_PRELOAD: the recorder, and the allocator behind it. NULL: the command is not recorded */
   uint8_t run_id[HW_ID_BYTES];
 };
@@ -106,7 +99,7 @@ static int prepare_output(struct launch *launch, const char *command)
     return -1;
   if (hwi_output_is_in_memory(&launch->output))
     launch->options->warn(
-        "the trace lies in memory (tmpfs): it takes from what the program has; -o names another place");
+        "the trace lies in memory (tmpfs, ramfs): it takes from what the program has; -o names another place");
   return 0;
 }
 
@@ -158,58 +151,26 @@ static bool has_ended(const struct launch *launch, struct hwi_watch_end *end)
   return true;
 }
 
-/* Follows the command to its end. */
-static struct hwi_watch_end follow(struct launch *launch)
+/* Waits for the command's end, with `watcher` (NULL: it is not recorded) beside it. Once there is a trace nothing but signals
+ * wakes us: where memory is short, whoever needs some while the command's is given back is killed for it. */
+static struct hwi_watch_end wait_for_end(struct launch *launch, const struct hwi_watcher *watcher)
 {
   struct hwi_watch_end end = {0};
-  uint64_t pause = POLL_FIRST_NS, next_ns = 0;
   while (!has_ended(launch, &end)) {
-    uint64_t now = hwi_monotonic_ns();
-    if (launch->library && now < next_ns) {
-      hwi_watch_glance(&launch->watch);
-    } else {
-      bool more = launch->library && hwi_watch_poll(&launch->watch, hwi_signals_are_pending);
-      if (launch->watch.trace_count)
-        hwi_output_discard_earlier(&launch->output);
-      now = hwi_monotonic_ns();
-      next_ns = now + (more ? 0 : pause);
-      pause = pause * 2 < POLL_NS ? pause * 2 : POLL_NS;
-    }
-    uint64_t wait_ns = next_ns > now ? next_ns - now : 0;
-    hwi_signals_wait(&launch->signals, launch->spawned.pid, wait_ns < GLANCE_NS ? wait_ns : GLANCE_NS);
+    bool may_sleep = !watcher || hwi_watcher_has_begun(watcher);
+    if (watcher && may_sleep)
+      hwi_output_discard_earlier(&launch->output);
+    hwi_signals_wait(&launch->signals, launch->spawned.pid, may_sleep ? SLEEP_NS : POLL_NS);
   }
   return end;
 }
 
-/* SIGINT, SIGTERM and their like end what is left to do: the traces then stay raw. */
-static bool is_asked_to_end(void)
-{
-  static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
-  sigset_t pending;
-  sigpending(&pending);
-  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-    if (sigismember(&pending, ending[i]) == 1)
-      return true;
-  return false;
-}
-
-static void finish(struct launch *launch, const struct hwi_watch_end *end)
+static void finish(struct launch *launch, struct hwi_watcher *watcher, const struct hwi_watch_end *end)
 {
   struct hwi_launched *result = launch->result;
-  struct hwi_watch *watch = &launch->watch;
-  hwi_signals_drop(&launch->signals);
-  hwi_watch_finish(watch, end, is_asked_to_end);
-  result->trace_count = watch->trace_count;
-  result->still_written = watch->still_written;
-  result->not_packed = watch->not_packed;
-  result->children_unseen = watch->unseen.unseen;
-  result->event_count = watch->event_count;
-  result->packed_bytes = watch->packed_bytes;
-  result->has_counts = watch->has_counts;
-  result->counts = watch->counts;
-  if (watch->not_packed)
-    result->error = watch->error;
-  if (watch->trace_count) {
+  hwi_signals_drop(&launch->signals, 0); /* the command has ended, maybe by the same ones */
+  hwi_watcher_finish(watcher, end, &result->outcome);
+  if (result->outcome.trace_count) {
     hwi_output_discard_earlier(&launch->output);
     result->name = strdup(launch->output.name);
   }
@@ -218,28 +179,24 @@ static void finish(struct launch *launch, const struct hwi_watch_end *end)
 /* Between the start of the command and its end. */
 static void run(struct launch *launch)
 {
-  struct hwi_watch_options watch = {
+  struct hwi_watch_options options = {
       .name = launch->output.name,
       .pid = (uint32_t)launch->spawned.pid,
       .duration_ns = launch->options->duration_ns,
+      .all_images = launch->options->children && !launch->options->only_process,
       .pack = launch->options->pack,
       .count = !launch->options->quiet,
   };
-  memcpy(watch.run_id, launch->run_id, HW_ID_BYTES);
-  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OWN_NICENESS); /* packing can wait, the program cannot */
-  bool is_watched = launch->library && hwi_watch_init(&launch->watch, &watch) == 0;
-  if (launch->library && !is_watched) {
+  struct hwi_watcher watcher;
+  memcpy(options.run_id, launch->run_id, HW_ID_BYTES);
+  bool is_watched = launch->library && hwi_watcher_start(&watcher, &options, &launch->signals) == 0;
+  if (launch->library && !is_watched)
     launch->options->warn("no memory to follow the recording: the trace stays raw");
-    free(launch->library);
-    launch->library = NULL;
-  }
-  struct hwi_watch_end end = follow(launch);
+  struct hwi_watch_end end = wait_for_end(launch, is_watched ? &watcher : NULL);
   launch->result->exit_status =
       WIFSIGNALED(end.wait_status) ? SIGNAL_STATUS + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
-  if (is_watched) {
-    finish(launch, &end);
-    hwi_watch_release(&launch->watch);
-  }
+  if (is_watched)
+    finish(launch, &watcher, &end);
 }
 
 void hwi_launch(const struct hwi_launch_options *options, char **command, struct hwi_launched *launched)

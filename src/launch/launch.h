@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "launch/program.h"
-#include "profile/count.h"
+#include "launch/watch.h"
 
 struct hwi_launch_options {
   const char *output;       /* pattern with %p and %c */
@@ -17,6 +17,7 @@ struct hwi_launch_options {
   uint64_t depth;    /* 0: the recorder's default */
   uint64_t max_size; /* bytes; 0: the recorder's default */
   int usable;        /* 1, 0, or -1: the recorder's default */
+  bool durations;    /* keep how long calls take */
   bool paused;
   uint64_t duration_ns;         /* 0: to the end */
   const char *allocator;        /* to be preloaded behind the recorder, as hwi_allocator_find has it; NULL: none */
@@ -35,13 +36,8 @@ struct hwi_launched {
   bool started;    /* false: `error` says why not */
   char *name;      /* of the trace; malloc'd. NULL: nothing was recorded */
   enum hwi_obstacle obstacle;
-  uint32_t trace_count; /* program images recorded */
-  uint32_t still_written, not_packed, children_unseen;
-  uint64_t event_count; /* in the packed traces */
-  uint64_t packed_bytes;
-  bool has_counts;          /* not where they are not wanted */
-  struct hwi_counts counts; /* of the image that allocated most */
-  struct hwi_error error;   /* why it did not start, or what went wrong with packing (not_packed > 0) */
+  struct hwi_watch_outcome outcome;
+  struct hwi_error error; /* why it did not start */
 };
 
 /* `command` is ended by NULL and has at least one word. Signals, dispositions and niceness of the caller are changed. */

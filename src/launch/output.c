@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/name_part.h"
 #include "profile/summary.h"
 #include "trace/alive.h"
 #include "trace/format.h"
@@ -24,16 +25,13 @@ static const char FOLDER_SUFFIX[] = ".children", ASIDE_SUFFIX[] = ".earlier";
 static int expand(FILE *to, const char *pattern, const char *command, pid_t pid)
 {
   const char *slash = strrchr(command, '/');
-  for (; *pattern; pattern++) {
-    if (*pattern != '%' || !pattern[1]) {
-      fputc(*pattern, to);
-    } else if (*++pattern == 'p') {
+  for (enum hwi_name_part part; (part = hwi_name_next(&pattern)) != HWI_NAME_END;) {
+    if (part == HWI_NAME_PROCESS)
       fprintf(to, "%ld", (long)pid);
-    } else if (*pattern == 'c') {
+    else if (part == HWI_NAME_COMMAND)
       fputs(slash ? slash + 1 : command, to);
-    } else {
-      fputc(*pattern, to);
-    }
+    else
+      fputc(pattern[-1], to);
   }
   return ferror(to) ? HW_ERR_MEMORY : 0;
 }
@@ -163,13 +161,18 @@ static char *with_suffix(const char *name, const char *suffix)
   return asprintf(&made, "%s%s", name, suffix) < 0 ? NULL : made;
 }
 
-/* Removes the traces in a folder NAME.children, and the folder if nothing else is in it. */
+/* Removes the traces in a folder NAME.children, and the folder if nothing else is in it. What a symbolic link of that name leads to
+ * is not ours. */
 static void remove_children(const char *folder)
 {
   struct hwi_error ignored;
-  DIR *dir = opendir(folder);
-  if (!dir)
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+  if (!dir) {
+    if (fd >= 0)
+      close(fd);
     return;
+  }
   for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
     char *path = NULL;
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
@@ -242,11 +245,16 @@ void hwi_output_restore_earlier(struct hwi_output *output)
   output->aside = NULL;
 }
 
+void hwi_output_remove_made(const struct hwi_output *output)
+{
+  remove_run(output->name);
+}
+
 bool hwi_output_is_in_memory(const struct hwi_output *output)
 {
   struct statfs system;
   char *folder = folder_of(output->name);
-  bool is_tmpfs = folder && statfs(folder, &system) == 0 && system.f_type == TMPFS_MAGIC;
+  bool is_known = folder && statfs(folder, &system) == 0;
   free(folder);
-  return is_tmpfs;
+  return is_known && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
 }

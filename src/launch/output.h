@@ -33,6 +33,9 @@ int hwi_output_set_aside(struct hwi_output *output, struct hwi_error *error);
 void hwi_output_discard_earlier(struct hwi_output *output);
 void hwi_output_restore_earlier(struct hwi_output *output);
 
+/* What was made at NAME comes to nothing: removes the trace and those of its children. */
+void hwi_output_remove_made(const struct hwi_output *output);
+
 /* The trace would lie in memory (tmpfs). */
 bool hwi_output_is_in_memory(const struct hwi_output *output);
 

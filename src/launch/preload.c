@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fnv.h"
+
 static bool can_be_preloaded(const char *path)
 {
   return !strpbrk(path, " :\t\n$");
@@ -38,20 +40,12 @@ static int private_folder(char **path)
   return 0;
 }
 
-static uint64_t hash(const char *text)
-{
-  uint64_t value = UINT64_C(0xcbf29ce484222325);
-  for (; *text; text++)
-    value = (value ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-  return value;
-}
-
 /* A link whose name hangs on what it points to stays right for ever: children that start later still need it. */
 static int link_to(const char *library, const char *name, char **path, struct hwi_error *error)
 {
   char *folder = NULL, *link = NULL, *target = NULL;
   int status = private_folder(&folder);
-  if (status == 0 && (asprintf(&link, "%s/%016llx-%s", folder, (unsigned long long)hash(library), name) < 0))
+  if (status == 0 && (asprintf(&link, "%s/%016llx-%s", folder, (unsigned long long)hwi_fnv_text(library), name) < 0))
     status = HW_ERR_MEMORY;
   if (status == 0 && symlink(library, link) < 0 && errno != EEXIST)
     status = HW_ERR_IO;

@@ -32,18 +32,31 @@ static bool is_called(const struct hwi_mapping *mapping, const char *library)
   return slash && strcmp(slash + 1, library) == 0;
 }
 
-int hwi_process_maps_library(uint32_t pid, const char *library)
+/* A mapping of a file that was removed has more behind its name. */
+static bool is_trace(const struct hwi_mapping *mapping, const char *trace)
+{
+  const char *slash = strrchr(mapping->name, '/');
+  return slash && strncmp(mapping->rights, "rw-s", 4) == 0 &&
+         (strncmp(slash + 1, trace, strlen(trace)) == 0 || strstr(slash, ".hwt"));
+}
+
+bool hwi_process_parts(uint32_t pid, const char *library, const char *trace, struct hwi_process_parts *parts)
 {
   char line[HWI_MAPPING_LINE_BYTES];
   struct hwi_mapping mapping;
+  *parts = (struct hwi_process_parts){0};
   FILE *file = hwi_proc_open_maps(pid);
   if (!file)
-    return -1;
-  int found = 0;
-  while (!found && fgets(line, sizeof line, file))
-    found = hwi_mapping_parse(line, &mapping) && is_called(&mapping, library);
+    return false;
+  while (fgets(line, sizeof line, file)) {
+    if (!hwi_mapping_parse(line, &mapping))
+      continue;
+    parts->has_library |= is_called(&mapping, library);
+    parts->has_trace |= is_trace(&mapping, trace);
+    parts->has_heap |= strcmp(mapping.name, "[heap]") == 0;
+  }
   fclose(file);
-  return found;
+  return true;
 }
 
 bool hwi_process_preloads(uint32_t pid, const char *library)

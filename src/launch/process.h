@@ -20,8 +20,15 @@ bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *stat
 bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
                         struct hw_rss_sample *sample);
 
-/* 1: a file of this name is mapped, 0: not, -1: nobody can tell. */
-int hwi_process_maps_library(uint32_t pid, const char *library);
+/* What a process has mapped. */
+struct hwi_process_parts {
+  bool has_library;
+  bool has_trace; /* some trace, shared for writing: one of a run whose first is `trace`, or of an earlier image */
+  bool has_heap;  /* that libc's malloc takes its blocks from: it was called */
+};
+
+/* `library` and `trace` are file names without folders. False: nobody can tell. */
+bool hwi_process_parts(uint32_t pid, const char *library, const char *trace, struct hwi_process_parts *parts);
 
 /* It was started with a file of this name in LD_PRELOAD. False where nobody can tell, too. */
 bool hwi_process_preloads(uint32_t pid, const char *library);

@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { SECOND_NS = 1000000000 };
+
 void hwi_signals_take(struct hwi_signals *signals)
 {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -26,12 +28,6 @@ void hwi_signals_give_back(const struct hwi_signals *signals)
   sigprocmask(SIG_SETMASK, &signals->original, NULL);
 }
 
-bool hwi_signals_are_pending(void)
-{
-  sigset_t pending;
-  return sigpending(&pending) == 0 && !sigisemptyset(&pending);
-}
-
 /* Whether the command did not get the signal together with us. */
 static bool is_for_us_alone(const siginfo_t *info, pid_t pid)
 {
@@ -50,22 +46,30 @@ static bool is_for_us_alone(const siginfo_t *info, pid_t pid)
   }
 }
 
+static struct timespec timespec_of(uint64_t ns)
+{
+  return (struct timespec){(time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS)};
+}
+
 void hwi_signals_wait(const struct hwi_signals *signals, pid_t pid, uint64_t timeout_ns)
 {
-  struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+  struct timespec timeout = timespec_of(timeout_ns);
   siginfo_t info;
   while (sigtimedwait(&signals->blocked, &info, &timeout) > 0) {
     if (is_for_us_alone(&info, pid) && info.si_pid != pid)
       kill(pid, info.si_signo);
-    timeout = (struct timespec){0}; /* the rest of what waits, too */
+    timeout = timespec_of(0); /* the rest of what waits, too */
   }
 }
 
-void hwi_signals_drop(const struct hwi_signals *signals)
+sigset_t hwi_signals_drop(const struct hwi_signals *signals, uint64_t timeout_ns)
 {
-  static const struct timespec at_once;
-  while (sigtimedwait(&signals->blocked, NULL, &at_once) > 0)
-    continue;
+  struct timespec timeout = timespec_of(timeout_ns);
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (int number; (number = sigtimedwait(&signals->blocked, NULL, &timeout)) > 0; timeout = timespec_of(0))
+    sigaddset(&taken, number);
+  return taken;
 }
 
 /* A command that stops itself with SIGSTOP is mirrored only where a shell with a terminal waits for us: elsewhere whoever

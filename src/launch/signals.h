@@ -23,14 +23,11 @@ void hwi_signals_take(struct hwi_signals *signals);
 /* In the command's process, before exec. */
 void hwi_signals_give_back(const struct hwi_signals *signals);
 
-/* Some signal waits to be handled. */
-bool hwi_signals_are_pending(void);
-
 /* Waits for a signal for at most `timeout_ns` and does what is to be done for the command `pid` (passes it on, or not). */
 void hwi_signals_wait(const struct hwi_signals *signals, pid_t pid, uint64_t timeout_ns);
 
-/* Takes what waits and does nothing about it: the command has ended, maybe by the same signals. */
-void hwi_signals_drop(const struct hwi_signals *signals);
+/* Waits for a signal for at most `timeout_ns`, takes all that wait, and does nothing about them. Returns them. */
+sigset_t hwi_signals_drop(const struct hwi_signals *signals, uint64_t timeout_ns);
 
 /* The command was stopped by `signal`: so are we, until we are continued. Does nothing where nobody would continue us. */
 void hwi_signals_stop_like(int signal);

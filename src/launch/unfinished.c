@@ -28,14 +28,21 @@ static void handle_signals(const sigset_t *signals)
   }
 }
 
-int hwi_unfinished_make(char *path)
+/* Between the file's making and its noting, no signal must come. */
+static void hold(sigset_t *before)
 {
-  sigset_t signals, before;
+  sigset_t signals;
   sigemptyset(&signals);
   for (int i = 0; i < ENDING_SIGNALS; i++)
     sigaddset(&signals, ending_signals[i]);
   handle_signals(&signals);
-  sigprocmask(SIG_BLOCK, &signals, &before); /* between the file's making and its noting, none must come */
+  sigprocmask(SIG_BLOCK, &signals, before);
+}
+
+int hwi_unfinished_make(char *path)
+{
+  sigset_t before;
+  hold(&before);
   int descriptor = mkostemp(path, O_CLOEXEC), os_error = errno;
   if (descriptor >= 0)
     unfinished = path;

@@ -1,4 +1,4 @@
-/* unseen.c - counts descendants that run without the recorder */
+/* unseen.c - counts processes that run without being recorded */
 #include "launch/unseen.h"
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct hwi_unseen_process {
   uint32_t pid;
   uint64_t start;
   uint32_t last_look; /* when it was last there */
-  bool was_without;   /* the recorder, at that look */
+  bool was_without;   /* at that look */
   bool is_counted;
 };
 
@@ -37,14 +37,24 @@ static bool will_have_recorder(uint32_t pid)
   return hwi_process_preloads(pid, HWI_RECORDER_NAME) && hwi_program_obstacle(exe) == HWI_OBSTACLE_NONE;
 }
 
-static void judge(struct hwi_unseen *unseen, uint32_t pid)
+static bool is_unrecorded(const struct hwi_unseen_run *run, uint32_t pid)
+{
+  struct hwi_process_parts parts;
+  if (!hwi_process_parts(pid, HWI_RECORDER_NAME, run->trace ? run->trace : "", &parts))
+    return false;
+  if (!parts.has_library) /* one that allocates is loaded: whatever its environment asks for, it could not be had */
+    return parts.has_heap || !will_have_recorder(pid);
+  return run->trace && parts.has_heap && !parts.has_trace;
+}
+
+static void judge(struct hwi_unseen *unseen, const struct hwi_unseen_run *run, uint32_t pid)
 {
   bool is_over;
   uint64_t start = hwi_process_start(pid, &is_over);
   if (!start || is_over)
     return;
   struct hwi_unseen_process *known = find(unseen, pid, start);
-  bool is_without = hwi_process_maps_library(pid, HWI_RECORDER_NAME) == 0 && !will_have_recorder(pid);
+  bool is_without = is_unrecorded(run, pid);
   if (known) {
     if (is_without && known->was_without && !known->is_counted) {
       known->is_counted = true;
@@ -67,17 +77,19 @@ static void forget_ended(struct hwi_unseen *unseen)
   unseen->count = kept;
 }
 
-void hwi_unseen_look(struct hwi_unseen *unseen, uint32_t pid)
+void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run)
 {
   uint32_t queue[DESCENDANTS_MAX];
   size_t count = 1, at = 0;
-  queue[0] = pid;
+  queue[0] = run->pid;
   unseen->look++;
+  if (run->has_begun)
+    judge(unseen, run, run->pid);
   while (at < count) {
     size_t room = DESCENDANTS_MAX - count;
     size_t found = hwi_process_children(queue[at++], queue + count, room < CHILDREN_MAX ? room : CHILDREN_MAX);
     for (size_t i = count; i < count + found; i++)
-      judge(unseen, queue[i]);
+      judge(unseen, run, queue[i]);
     count += found;
   }
   forget_ended(unseen);

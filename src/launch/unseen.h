@@ -1,12 +1,14 @@
-/* unseen.h - counts descendants that run without the recorder (env -i, sudo, static programs)
+/* unseen.h - counts processes that run without being recorded (env -i, sudo, static programs, another user's)
  *
  * A process counts when at two looks in a row it has no recorder and will not get one: its environment does not ask for it,
- * or its executable cannot have it. One look is not enough, since a process has neither environment nor libraries while it
+ * or its executable cannot have it. Or when it has one and has allocated, and there is no trace: where it may not write beside
+ * the run's first trace, since it became another user or sees other files, it has nothing to say so with. One look is not enough, since a process has neither environment nor libraries while it
  * execs or ends. One that ends sooner is not noticed.
  */
 #ifndef HWI_LAUNCH_UNSEEN_H
 #define HWI_LAUNCH_UNSEEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +21,14 @@ struct hwi_unseen {
   uint32_t look;   /* number of the present one */
 };
 
-/* Looks at the descendants of `pid`. */
-void hwi_unseen_look(struct hwi_unseen *unseen, uint32_t pid);
+struct hwi_unseen_run {
+  uint32_t pid;      /* of the command */
+  bool has_begun;    /* there is a trace: the command itself is looked at, too, which may have become another program */
+  const char *trace; /* file name of the run's first trace. NULL: not all images are to be recorded */
+};
+
+/* Looks at the run's processes. */
+void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run);
 void hwi_unseen_release(struct hwi_unseen *unseen);
 
 #endif

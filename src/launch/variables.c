@@ -46,6 +46,8 @@ static void add_options(struct hwi_variables *variables, const struct hwi_launch
     add(variables, "HEAPWRIGHT_MAX_SIZE=%llu", (unsigned long long)options->max_size);
   if (options->usable >= 0)
     add(variables, "HEAPWRIGHT_USABLE=%d", options->usable);
+  if (options->durations)
+    add(variables, "HEAPWRIGHT_DURATIONS=1");
   if (options->paused)
     add(variables, "HEAPWRIGHT_PAUSED=1");
   if (!options->children)

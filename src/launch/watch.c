@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/compact.h"
@@ -42,7 +43,7 @@ void hwi_watch_release(struct hwi_watch *watch)
   for (size_t i = 0; i < watch->count; i++)
     close_trace(&watch->traces[i]);
   free(watch->traces);
-  hwi_names_release(&watch->names);
+  hwi_name_set_release(&watch->names);
   free(watch->folder);
   hwi_packer_destroy(watch->packer);
   hwi_unseen_release(&watch->unseen);
@@ -73,9 +74,17 @@ static bool take(struct hwi_watch *watch, char *path)
   watch->traces[watch->count++] = trace;
   if (watch->options.count && watch->packer)
     hwi_drain_count(&watch->traces[watch->count - 1].drain);
-  watch->trace_count++;
+  watch->outcome.trace_count++;
   follow_switch(watch, &watch->traces[watch->count - 1]);
   return true;
+}
+
+/* A folder that changed just now may change again while the clock of its file system stands still. */
+static bool is_settled(int64_t changed_ns)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * (int64_t)second_ns + now.tv_nsec - changed_ns > (int64_t)second_ns;
 }
 
 static void find_children(struct hwi_watch *watch)
@@ -92,18 +101,18 @@ static void find_children(struct hwi_watch *watch)
   bool all_taken = true;
   for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
     size_t bytes = strlen(entry->d_name);
-    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 || hwi_names_has(&watch->names, entry->d_name))
+    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 || hwi_name_set_has(&watch->names, entry->d_name))
       continue;
     char *path = NULL;
     if (asprintf(&path, "%s/%s", watch->folder, entry->d_name) < 0)
       path = NULL;
     if (take(watch, path))
-      hwi_names_add(&watch->names, entry->d_name);
+      hwi_name_set_add(&watch->names, entry->d_name);
     else
       all_taken = false; /* its header is not written yet, or there are too many at once */
   }
   closedir(folder);
-  if (all_taken)
+  if (all_taken && is_settled(changed))
     watch->folder_changed_ns = changed;
 }
 
@@ -129,8 +138,8 @@ static void put_anchor(struct hwi_watched *trace)
 
 static void fail(struct hwi_watch *watch, const struct hwi_error *error)
 {
-  if (!watch->not_packed++)
-    watch->error = *error;
+  if (!watch->outcome.not_packed++)
+    watch->outcome.error = *error;
 }
 
 static bool is_written(const struct hwi_drain *drain)
@@ -142,12 +151,12 @@ static bool is_written(const struct hwi_drain *drain)
 static void take_counts(struct hwi_watch *watch, const struct hwi_drain *drain, const struct hwi_counts *counts)
 {
   uint64_t began_ns = drain->header.start.monotonic_ns;
-  if (watch->has_counts &&
-      (counts->allocated_bytes < watch->counts.allocated_bytes ||
-       (counts->allocated_bytes == watch->counts.allocated_bytes && began_ns >= watch->counted_began_ns)))
+  if (watch->outcome.has_counts &&
+      (counts->allocated_bytes < watch->outcome.counts.allocated_bytes ||
+       (counts->allocated_bytes == watch->outcome.counts.allocated_bytes && began_ns >= watch->counted_began_ns)))
     return;
-  watch->has_counts = true;
-  watch->counts = *counts;
+  watch->outcome.has_counts = true;
+  watch->outcome.counts = *counts;
   watch->counted_began_ns = began_ns;
 }
 
@@ -171,18 +180,18 @@ static void end_trace(struct hwi_watch *watch, size_t i)
   bool is_packed = false;
   struct hwi_error error = {0};
   if (is_written(drain)) {
-    watch->still_written++;
+    watch->outcome.still_written++;
   } else if (drain->stopped) {
     hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
     fail(watch, &error);
   } else if (watch->packer) {
-    struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, true};
+    struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, true, NULL};
     hwi_drain_count_rest(drain, watch->packer);
     if (hwi_compact(&compaction, &compacted, &error) < 0) {
       fail(watch, &error);
     } else {
-      watch->event_count += compacted.event_count;
-      watch->packed_bytes += compacted.bytes;
+      watch->outcome.event_count += compacted.event_count;
+      watch->outcome.packed_bytes += compacted.bytes;
       is_packed = true;
     }
   }
@@ -217,7 +226,11 @@ static void pause_after_duration(struct hwi_watch *watch, uint64_t now)
 static void look_for_unseen(struct hwi_watch *watch, uint64_t now)
 {
   uint32_t before = watch->unseen.unseen;
-  hwi_unseen_look(&watch->unseen, watch->options.pid);
+  const char *name = strrchr(watch->options.name, '/');
+  struct hwi_unseen_run run = {watch->options.pid, watch->began_ns != 0, NULL};
+  if (watch->options.all_images && name)
+    run.trace = name + 1;
+  hwi_unseen_look(&watch->unseen, &run);
   if (watch->unseen.unseen != before && watch->count)
     (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, now, &watch->unseen.unseen,
                                sizeof watch->unseen.unseen);
@@ -301,4 +314,5 @@ void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, 
       end_trace(watch, i);
     find_children(watch);
   } while (watch->count && !interrupted());
+  watch->outcome.children_unseen = watch->unseen.unseen;
 }

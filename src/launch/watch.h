@@ -10,7 +10,7 @@
 
 #include "launch/drain.h"
 #include "launch/files.h"
-#include "launch/names.h"
+#include "launch/name_set.h"
 #include "launch/rss.h"
 #include "launch/threads.h"
 #include "launch/unseen.h"
@@ -20,6 +20,7 @@ struct hwi_watch_options {
   uint8_t run_id[HW_ID_BYTES];
   uint32_t pid;         /* of the command */
   uint64_t duration_ns; /* pause after so long; 0: never */
+  bool all_images;      /* every process that the run starts is to be recorded */
   bool pack;
   bool count; /* the totals of the image that allocated most are wanted */
 };
@@ -33,28 +34,34 @@ struct hwi_watched {
   bool is_over; /* its image is gone, maybe by an exec in place */
 };
 
+/* What became of it. */
+struct hwi_watch_outcome {
+  uint32_t trace_count;     /* seen */
+  uint32_t still_written;   /* left raw, since their processes run on */
+  uint32_t not_packed;      /* left raw, since packing failed */
+  uint32_t children_unseen; /* that ran without being recorded */
+  uint64_t event_count;     /* in the packed traces */
+  uint64_t packed_bytes;
+  bool has_counts;          /* not where they are not wanted */
+  bool was_interrupted;     /* nobody watched for the whole time */
+  struct hwi_counts counts; /* of the image that allocated most */
+  struct hwi_error error;   /* of the first failure (not_packed > 0) */
+};
+
 struct hwi_watch {
   struct hwi_watch_options options;
   struct hwi_packer *packer;  /* NULL: nothing is packed */
   struct hwi_watched *traces; /* that are open */
   size_t count, capacity;
-  struct hwi_names names;    /* of the files in NAME.children that were taken */
+  struct hwi_name_set names; /* of the files in NAME.children that were taken */
   char *folder;              /* NAME.children */
   int64_t folder_changed_ns; /* its modification time when it was read last */
   struct hwi_unseen unseen;
   uint64_t began_ns;     /* when NAME appeared; 0: not yet */
   uint64_t next_slow_ns; /* of what is done once a second */
   bool paused_by_duration;
-
-  /* What became of it. */
-  uint32_t trace_count;   /* seen */
-  uint32_t still_written; /* left raw, since their processes run on */
-  uint32_t not_packed;    /* left raw, since packing failed */
-  uint64_t event_count, packed_bytes;
-  bool has_counts;
-  struct hwi_counts counts;  /* of the image that allocated most */
-  uint64_t counted_began_ns; /* when that began */
-  struct hwi_error error;    /* of the first failure */
+  uint64_t counted_began_ns; /* when the image began whose counts the outcome has */
+  struct hwi_watch_outcome outcome;
 };
 
 /* HW_ERR_MEMORY, or 0. */

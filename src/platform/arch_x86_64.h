@@ -39,6 +39,15 @@ static inline uint64_t hwi_arch_clock_after_loads(void)
   return __rdtscp(&cpu);
 }
 
+/* A time stamp that neither earlier nor later instructions overtake. */
+static inline uint64_t hwi_arch_clock_in_order(void)
+{
+  unsigned cpu;
+  uint64_t now = __rdtscp(&cpu);
+  _mm_lfence();
+  return now;
+}
+
 /* A system call of Linux: the result, or a negative errno value. errno is not touched. */
 static inline long hwi_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {

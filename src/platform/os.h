@@ -30,12 +30,15 @@ int hwi_os_allow_access(void *start, size_t bytes);
 struct hwi_os_part {
   uint64_t off;
   size_t bytes;
+  const void *contents; /* what it begins with; NULL: zeros */
+  size_t contents_bytes;
   void *start; /* result */
 };
 
 /* A new file of `bytes` (sparse), of which *head is mapped shared for reading and writing and *body shared without access;
- * nothing stays open. Fails with -EEXIST where the name exists. Mode 0600; the last component is never followed through a
- * symbolic link. */
+ * nothing stays open. It has the contents when its name appears, where the file system can rename without replacing; else it is
+ * empty for a moment. Fails with -EEXIST where the name exists. Mode 0600; the last component is never followed through a
+ * symbolic link. One thread at a time. */
 int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body);
 
 /* Maps the file of a shared mapping a second time, `bytes` from where `page` of that mapping lies, with the same access.
@@ -58,8 +61,15 @@ size_t hwi_os_readable_pages(uintptr_t start, size_t count);
 /* Reads at most `bytes` of a file from its start. The number read, or negative. */
 long hwi_os_read_file(const char *path, void *to, size_t bytes);
 
-/* Where the symbolic link points; no NUL is added. The length, or negative. */
-long hwi_os_read_link(const char *path, char *to, size_t bytes);
+/* The absolute path of the file that this program was executed from, and of the current folder, cut at `bytes`; no NUL is added.
+ * The length, or negative. */
+long hwi_os_executable_path(char *to, size_t bytes);
+long hwi_os_folder_path(char *to, size_t bytes);
+
+/* The arguments, and the variables (NAME=VALUE) that the program was started with, each ended by NUL, whatever became of them
+ * since; cut at `bytes`. The length, or negative. */
+long hwi_os_command_line(char *to, size_t bytes);
+long hwi_os_environment(char *to, size_t bytes);
 
 /* Makes a folder of mode 0700. 0 where it exists already, but -ENOTDIR where that is anything else, a symbolic link to one
  * included. */
@@ -68,17 +78,29 @@ int hwi_os_make_dir(const char *path);
 /* The kernel's own clock source is the TSC, and the program may read it. To be asked before the clocks: where it may not, they
  * cost a system call. */
 bool hwi_os_tsc_is_trusted(void);
-uint64_t hwi_os_monotonic_ns(void);
-uint64_t hwi_os_realtime_ns(void);
+uint64_t hwi_os_monotonic_ns(void); /* CLOCK_MONOTONIC */
+uint64_t hwi_os_realtime_ns(void);  /* CLOCK_REALTIME: since 1970 */
+
+/* Fills *to, for names that no other process has; not for secrets. */
 void hwi_os_random(void *to, size_t bytes);
 
+/* Of the calling process and thread, as the kernel has them at this moment, also in a child of vfork or clone. */
 uint32_t hwi_os_pid(void);
 uint32_t hwi_os_ppid(void);
 uint32_t hwi_os_tid(void);
-uint64_t hwi_os_process_start(uint32_t pid); /* field 22 of /proc/PID/stat; 0: unknown */
+
+/* When the process began, in the kernel's own units since boot: with the pid it names a process. 0: unknown. */
+uint64_t hwi_os_process_start(uint32_t pid);
+
+/* Of the calling thread: its name, ended by NUL ("" where it cannot be told), and its scheduling policy (SCHED_*) and real-time
+ * priority (UINT8_MAX and 0 where they cannot). */
 void hwi_os_thread_name(char name[HWI_OS_NAME_BYTES]);
 void hwi_os_thread_policy(uint8_t *policy, uint8_t *priority);
-uint64_t hwi_os_rss_peak_bytes(void);
+
+uint64_t hwi_os_rss_peak_bytes(void); /* of the process so far; 0: unknown */
+/* An address at the upper end of the calling thread's own stack, above all of its frames. */
+uintptr_t hwi_os_own_stack_end(void);
+
 bool hwi_os_is_privileged(void);           /* setuid, setgid, capabilities: the environment is not to be trusted */
 uint64_t hwi_os_file_size_limit(void);     /* RLIMIT_FSIZE; UINT64_MAX: none */
 uint64_t hwi_os_address_space_limit(void); /* RLIMIT_AS */
@@ -101,8 +123,9 @@ size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t m
 /* The dynamic loader's own code, which calls malloc and free while it loads and unloads. */
 bool hwi_os_loader_range(uintptr_t *start, uintptr_t *end);
 
-/* The loader is in the middle of unloading something. Takes no lock. */
-bool hwi_os_is_unloading(void);
+/* What the loader is in the middle of. Takes no lock. */
+enum hwi_os_loader_work { HWI_OS_LOADER_IDLE, HWI_OS_LOADER_LOADS, HWI_OS_LOADER_UNLOADS };
+enum hwi_os_loader_work hwi_os_loader_work(void);
 
 /* A number that changes whenever a module is unloaded. Takes the loader's lock: only for where the loader was just called. */
 uint64_t hwi_os_unload_count(void);

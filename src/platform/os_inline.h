@@ -6,6 +6,13 @@
 
 extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
 
+/* Where libc says so: not 0 only while no other thread exists. For those that look so often that they ask for it once. */
+static inline const char *hwi_os_single_threaded_flag(void)
+{
+  static const char never;
+  return &__libc_single_threaded ? &__libc_single_threaded : &never;
+}
+
 /* True only while no other thread exists, so that nothing needs to be ordered against one. */
 static inline bool hwi_os_is_single_threaded(void)
 {

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h> /* RENAME_NOREPLACE */
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -21,6 +22,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/decimal.h"
 #include "platform/arch.h"
 #include "platform/os.h"
 #include "platform/os_vdso.h"
@@ -137,25 +139,79 @@ static long map_part(long fd, struct hwi_os_part *part, int access)
   return is_error(at) ? at : 0;
 }
 
-int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
+/* Not through the mapping: where the disk is full, that would raise SIGBUS. */
+static long put_contents(long fd, const struct hwi_os_part *part)
+{
+  long put = part->contents ? CALL4(SYS_pwrite64, fd, part->contents, part->contents_bytes, part->off) : 0;
+  return put < 0 ? put : put < (long)part->contents_bytes ? -ENOSPC : 0;
+}
+
+static void unmap_part(const struct hwi_os_part *part)
+{
+  if (part->start)
+    hwi_os_unmap(part->start, part->bytes);
+}
+
+static void unmake_file(const char *path, const struct hwi_os_part *head, const struct hwi_os_part *body)
+{
+  unmap_part(head);
+  unmap_part(body);
+  hwi_os_remove_file(path);
+}
+
+/* The file is empty for a moment, and then has the contents. */
+static int make_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
 {
   long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0)
     return (int)fd;
   head->start = body->start = NULL;
   CALL2(SYS_fchmod, fd, 0600); /* whatever the umask left out */
-  long result = CALL2(SYS_ftruncate, fd, bytes);
-  if (result == 0)
-    result = map_part(fd, head, PROT_READ | PROT_WRITE);
+  long result = map_part(fd, head, PROT_READ | PROT_WRITE);
   if (result == 0)
     result = map_part(fd, body, PROT_NONE);
+  if (result == 0)
+    result = put_contents(fd, head);
+  if (result == 0)
+    result = CALL2(SYS_ftruncate, fd, bytes);
   CALL1(SYS_close, fd);
-  if (result) {
-    if (head->start)
-      hwi_os_unmap(head->start, head->bytes);
-    hwi_os_remove_file(path);
-  }
+  if (result)
+    unmake_file(path, head, body);
   return (int)result;
+}
+
+/* PATH.PID.new. False: that is too long. */
+static bool put_new_name(char to[HWI_OS_PATH_BYTES], const char *path)
+{
+  static const char suffix[] = ".new";
+  char digits[HWI_DECIMAL_DIGITS];
+  const char *first = hwi_decimal(digits, hwi_os_pid());
+  size_t bytes = strlen(path), count = (size_t)(digits + sizeof digits - first);
+  if (bytes + 1 + count + sizeof suffix > HWI_OS_PATH_BYTES)
+    return false;
+  memcpy(to, path, bytes);
+  to[bytes] = '.';
+  memcpy(to + bytes + 1, first, count);
+  memcpy(to + bytes + 1 + count, suffix, sizeof suffix);
+  return true;
+}
+
+/* What is killed on the way leaves a file of another name, and no two images that begin at once see each other's half made one.
+ * Where the file system cannot rename so, or the name is too long, it has its own name from the start. */
+int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
+{
+  static char new_name[HWI_OS_PATH_BYTES];
+  if (CALL3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0)
+    return -EEXIST;
+  if (put_new_name(new_name, path) && make_file(new_name, bytes, head, body) == 0) {
+    int result = (int)CALL(SYS_renameat2, AT_FDCWD, new_name, AT_FDCWD, path, RENAME_NOREPLACE, 0);
+    if (result == 0)
+      return 0;
+    unmake_file(new_name, head, body);
+    if (result == -EEXIST)
+      return result;
+  }
+  return make_file(path, bytes, head, body);
 }
 
 int hwi_os_remove_file(const char *path)
@@ -176,9 +232,24 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes)
   return got < 0 && have == 0 ? got : (long)have;
 }
 
-long hwi_os_read_link(const char *path, char *to, size_t bytes)
+long hwi_os_executable_path(char *to, size_t bytes)
 {
-  return CALL4(SYS_readlinkat, AT_FDCWD, path, to, bytes);
+  return CALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, bytes);
+}
+
+long hwi_os_folder_path(char *to, size_t bytes)
+{
+  return CALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/cwd", to, bytes);
+}
+
+long hwi_os_command_line(char *to, size_t bytes)
+{
+  return hwi_os_read_file("/proc/self/cmdline", to, bytes);
+}
+
+long hwi_os_environment(char *to, size_t bytes)
+{
+  return hwi_os_read_file("/proc/self/environ", to, bytes);
 }
 
 int hwi_os_make_dir(const char *path)
@@ -291,17 +362,13 @@ void hwi_os_yield(void)
 /* "/proc/PID/stat" in `path`, which has room for it. */
 static void stat_path(char path[32], uint32_t pid)
 {
-  char digits[12];
-  size_t n = 0;
-  do
-    digits[n++] = (char)('0' + pid % 10);
-  while (pid /= 10);
-  char *at = path;
-  memcpy(at, "/proc/", 6);
-  at += 6;
-  while (n)
-    *at++ = digits[--n];
-  memcpy(at, "/stat", 6);
+  static const char folder[] = "/proc/", name[] = "/stat";
+  char digits[HWI_DECIMAL_DIGITS];
+  const char *first = hwi_decimal(digits, pid);
+  size_t count = (size_t)(digits + sizeof digits - first);
+  memcpy(path, folder, sizeof folder - 1);
+  memcpy(path + sizeof folder - 1, first, count);
+  memcpy(path + sizeof folder - 1 + count, name, sizeof name);
 }
 
 uint64_t hwi_os_process_start(uint32_t pid)
@@ -342,6 +409,20 @@ uint64_t hwi_os_rss_peak_bytes(void)
   struct rusage usage = {0};
   CALL2(SYS_getrusage, RUSAGE_SELF, &usage);
   return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static uintptr_t thread_pointer_of_main; /* whose stack is the kernel's making, and libc's data is elsewhere */
+
+static __attribute__((constructor)) void note_main_thread(void)
+{
+  thread_pointer_of_main = (uintptr_t)__builtin_thread_pointer();
+}
+
+/* libc's data about a thread lies at the end of the stack that it made for it. */
+uintptr_t hwi_os_own_stack_end(void)
+{
+  uintptr_t thread_pointer = (uintptr_t)__builtin_thread_pointer();
+  return thread_pointer == thread_pointer_of_main ? getauxval(AT_RANDOM) : thread_pointer;
 }
 
 bool hwi_os_is_privileged(void)

@@ -126,9 +126,11 @@ bool hwi_os_loader_range(uintptr_t *start, uintptr_t *end)
   return true;
 }
 
-bool hwi_os_is_unloading(void)
+enum hwi_os_loader_work hwi_os_loader_work(void)
 {
-  return &_r_debug && _r_debug.r_state == RT_DELETE;
+  if (!&_r_debug || _r_debug.r_state == RT_CONSISTENT)
+    return HWI_OS_LOADER_IDLE;
+  return _r_debug.r_state == RT_ADD ? HWI_OS_LOADER_LOADS : HWI_OS_LOADER_UNLOADS;
 }
 
 static int unloads(struct dl_phdr_info *info, size_t size, void *context)

@@ -7,10 +7,32 @@
 
 void hwi_class_timeline_init(struct hwi_class_timeline *t, uint64_t start_ns, uint64_t expected_ns)
 {
+  const uint64_t end_ns = start_ns + (expected_ns < HWI_TRACE_LATEST_NS ? expected_ns : HWI_TRACE_LATEST_NS);
   t->count = 0;
-  t->start_ns = start_ns;
-  t->width_ns = expected_ns / HWI_CLASS_POINTS + 1;
-  t->next_ns = start_ns + t->width_ns;
+  t->width_ns = 1;
+  while (end_ns / t->width_ns - start_ns / t->width_ns >= HWI_CLASS_POINTS)
+    t->width_ns *= 2;
+  t->next_ns = (start_ns / t->width_ns + 1) * t->width_ns;
+}
+
+/* Every other moment is left out. */
+static void fold(struct hwi_class_timeline *t)
+{
+  uint32_t kept = 0;
+  t->width_ns *= 2;
+  for (uint32_t i = 0; i < t->count; i++)
+    if (t->points[i].ns % t->width_ns == 0)
+      t->points[kept++] = t->points[i];
+  t->count = kept;
+  t->next_ns = (t->next_ns + t->width_ns - 1) / t->width_ns * t->width_ns;
+}
+
+/* The next moment's point is there; `count` counts it. */
+static void go_on(struct hwi_class_timeline *t)
+{
+  t->next_ns += t->width_ns;
+  if (t->count == HWI_CLASS_POINTS)
+    fold(t);
 }
 
 static void add_point(struct hwi_class_timeline *t, uint64_t ns, const struct hwi_tally *tally)
@@ -23,22 +45,11 @@ static void add_point(struct hwi_class_timeline *t, uint64_t ns, const struct hw
   }
 }
 
-/* All places are taken. */
-static void fold(struct hwi_class_timeline *t)
-{
-  for (uint32_t i = 0; i < HWI_CLASS_POINTS / 2; i++)
-    t->points[i] = t->points[2 * i + 1];
-  t->count = HWI_CLASS_POINTS / 2;
-  t->width_ns *= 2;
-}
-
 void hwi_class_timeline_advance(struct hwi_class_timeline *t, uint64_t ns, const struct hwi_tally *tally)
 {
   while (ns >= t->next_ns) {
     add_point(t, t->next_ns, tally);
-    if (t->count == HWI_CLASS_POINTS)
-      fold(t);
-    t->next_ns = t->start_ns + (t->count + 1) * t->width_ns;
+    go_on(t);
   }
 }
 
@@ -50,4 +61,22 @@ uint32_t hwi_class_timeline_finish(struct hwi_class_timeline *t, uint64_t end_ns
     t->count--;
   add_point(t, end_ns, tally);
   return t->count;
+}
+
+void hwi_class_timeline_coarsen(struct hwi_class_timeline *t, uint32_t points)
+{
+  while (t->count > points)
+    fold(t);
+}
+
+void hwi_class_timeline_append(struct hwi_class_timeline *t, const struct hwi_class_timeline *part)
+{
+  while (t->width_ns < part->width_ns)
+    fold(t);
+  for (uint32_t i = 0; i < part->count; i++) {
+    if (part->points[i].ns != t->next_ns)
+      continue;
+    t->points[t->count++] = part->points[i];
+    go_on(t);
+  }
 }

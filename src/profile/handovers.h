@@ -17,6 +17,9 @@ void hwi_handovers_release(struct hwi_handover_tally *tally);
 /* A block of the thread `owner` was freed by the thread `freer`. False: no memory. */
 bool hwi_handovers_add(struct hwi_handover_tally *tally, uint32_t owner, uint32_t freer, uint64_t bytes);
 
+/* All that others counted of its owner and freer. False: no memory. */
+bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_handover *counted);
+
 /* Counting begins anew. */
 void hwi_handovers_restart(struct hwi_handover_tally *tally);
 

@@ -29,6 +29,7 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
   const struct hwi_trace_info *info = hwi_trace_info(trace);
   *image = (struct hwi_replay_image){
       .trace = trace,
+      .clock = hwi_trace_clock(trace),
       .has_usable = info->header.fields & HW_FIELD_USABLE,
       .forked = info->header.origin == HW_ORIGIN_FORK,
       .silent_since_ns = first_pause(info),
@@ -99,7 +100,8 @@ static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struc
 static uint32_t place(struct hwi_replay_image *image, const struct hwi_node *node, uint32_t caller,
                       struct hwi_frames *frames)
 {
-  struct hwi_frame frame = {.address = node->address, .caller = caller, .entry = node->entry, .cut = node->cut};
+  bool cut = node->cut || (!node->module && !node->address); /* nothing but what was called is known of such a stack */
+  struct hwi_frame frame = {.address = node->address, .caller = caller, .entry = node->entry, .cut = cut};
   bool failed = false;
   if (node->module && !node->cut) {
     frame.module = module_of(image, node->module, frames, &failed);
@@ -116,7 +118,7 @@ static uint32_t lost_callers(struct hwi_frames *frames)
 }
 
 /* Collects the nodes from `number` outward that are not placed yet. *caller is the frame that the last of them hangs on.
- * Returns their number, or -1: as 0 of hwi_replay_image_stack. */
+ * Returns their number, or -1: as 0 of hwi_replay_image_find_stack. */
 static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, uint32_t *caller)
 {
   long count = 0;
@@ -145,17 +147,16 @@ static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_
   return count;
 }
 
-uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames,
-                                struct hwi_tally *tally)
+uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames,
+                                     struct hwi_tally *tally)
 {
   const struct hwi_places *places = &image->places;
-  size_t index = number - places->first_own;
-  if (number >= places->first_own && index < places->own_capacity && places->own[index].stack)
-    return places->own[index].stack;
   if (number < places->first_own && number < places->inherited_capacity && places->inherited[number].stack)
     return places->inherited[number].stack;
 
   struct hwi_node node;
+  if (image->sealed) /* one that nothing defines shares the stack of node 0 */
+    return places->inherited_capacity ? places->inherited[0].stack : 0;
   if (!find_node(image, number, &node)) {
     if (image->error.status)
       return 0;
@@ -180,6 +181,27 @@ uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t number,
   return frames->stacks[caller];
 }
 
+bool hwi_replay_image_know_node(struct hwi_replay_image *image, uint32_t number, uint32_t stack)
+{
+  struct hwi_node_place *place = place_of(&image->places, number);
+  if (place)
+    place->stack = stack;
+  return place;
+}
+
+bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
+                                bool (*take)(void *context, uint32_t node, uint32_t stack), void *context)
+{
+  const struct hwi_places *places = &image->places;
+  for (size_t i = 0; i < places->inherited_capacity; i++)
+    if (places->inherited[i].stack && !take(context, (uint32_t)i, places->inherited[i].stack))
+      return false;
+  for (size_t i = 0; i < places->own_capacity; i++)
+    if (places->own[i].stack && !take(context, places->first_own + (uint32_t)i, places->own[i].stack))
+      return false;
+  return true;
+}
+
 /* --- threads --- */
 
 uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
@@ -187,6 +209,8 @@ uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t n
 {
   uint32_t index = hwi_numbers_find(&image->threads, number);
   if (!index) {
+    if (image->sealed)
+      return 0;
     if (tally->thread_count >= UINT32_MAX - 1 ||
         !hwi_grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1, sizeof *tally->threads) ||
         !hwi_numbers_add(&image->threads, number, (uint32_t)tally->thread_count + 1))
@@ -194,8 +218,15 @@ uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t n
     tally->threads[tally->thread_count] = (struct hwi_thread_tally){.image = image_number, .number = number};
     index = (uint32_t)++tally->thread_count;
   }
+  if (index > tally->thread_count) /* it was known before it was seen */
+    tally->thread_count = index;
   image->last_thread = (struct hwi_number_slot){number, index};
   return index;
+}
+
+bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t number, uint32_t thread)
+{
+  return hwi_numbers_find(&image->threads, number) || hwi_numbers_add(&image->threads, number, thread + 1);
 }
 
 /* --- frees without a block --- */

@@ -6,6 +6,7 @@
 #include "profile/live.h"
 #include "profile/profile.h"
 #include "profile/tally.h"
+#include "trace/clock.h"
 #include "trace/numbers.h"
 
 /* What became of a node. */
@@ -24,7 +25,8 @@ struct hwi_places {
 
 struct hwi_replay_image {
   struct hwi_trace *trace;
-  uint64_t offset_ns; /* of its start, since the run's */
+  const struct hwi_clock *clock; /* the trace's */
+  uint64_t offset_ns;            /* of its start, since the run's */
   struct hwi_places places;
   uint32_t *path; /* nodes on the way from a new one to one that is placed */
   size_t path_capacity;
@@ -33,6 +35,9 @@ struct hwi_replay_image {
   struct hwi_number_slot last_thread;
   struct hwi_error error; /* why the trace could not be read ahead; status 0: it could, or need not be */
   struct hwi_live live;
+  uint64_t
+      live_elsewhere; /* blocks that are live and not in the table, because none of the events to come is about them */
+  bool sealed;        /* all stacks and threads are known: others are damage */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
   uint64_t silent_since_ns; /* recording was paused for the first time; UINT64_MAX: never */
@@ -45,8 +50,19 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
 void hwi_replay_image_release(struct hwi_replay_image *image);
 
 /* The profile's stack for an event's node; 0: no memory, or image->error says why it cannot be known. */
-uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_frames *frames,
-                                struct hwi_tally *tally);
+uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_frames *frames,
+                                     struct hwi_tally *tally);
+
+/* The same; mostly the node is one of its own that was seen before. */
+static inline uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_frames *frames,
+                                              struct hwi_tally *tally)
+{
+  const struct hwi_places *places = &image->places;
+  const size_t index = (size_t)node - places->first_own; /* of another node it is too large */
+  if (index < places->own_capacity && places->own[index].stack)
+    return places->own[index].stack;
+  return hwi_replay_image_find_stack(image, node, frames, tally);
+}
 
 /* The tally's thread for an event's thread number, from 1; 0: no memory. */
 uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
@@ -61,8 +77,27 @@ static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, u
   return hwi_replay_image_find_thread(image, number, image_number, tally);
 }
 
+/* What the image is known to have before any of its events is seen. False: no memory, here and below. */
+bool hwi_replay_image_know_node(struct hwi_replay_image *image, uint32_t node, uint32_t stack);
+bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t number, uint32_t thread);
+
+/* Calls `take` with each node that an event named, and its stack. False: it returned false. */
+bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
+                                bool (*take)(void *context, uint32_t node, uint32_t stack), void *context);
+
+static inline uint64_t hwi_replay_image_live_blocks(const struct hwi_replay_image *image)
+{
+  return image->live.count + image->live_elsewhere;
+}
+
 /* Counts a free of an address that is not live, at `ns` of the image. False: no memory. */
 bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint64_t ns);
+
+/* When something happened, since the run's start. */
+static inline uint64_t hwi_replay_image_ns(const struct hwi_replay_image *image, uint64_t tick)
+{
+  return image->offset_ns + hwi_clock_tick_ns(image->clock, tick);
+}
 
 /* Usable size of a new block; 0 where the image does not tell. */
 static inline uint64_t hwi_replay_usable(const struct hwi_replay_image *image, const struct hwi_event *event)

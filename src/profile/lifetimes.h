@@ -15,4 +15,15 @@ static inline enum hwi_lifetime hwi_lifetime_of(bool is_temporary, uint64_t ns)
   return (enum hwi_lifetime)(is_temporary ? HWI_LIFETIME_TEMPORARY : HWI_LIFETIME_BELOW_1MS + steps);
 }
 
+/* The same of a block whose age is told in struct hwi_live_slot. */
+static inline uint32_t hwi_age_of(enum hwi_lifetime lifetime)
+{
+  return (uint32_t)lifetime + 1;
+}
+
+static inline enum hwi_lifetime hwi_lifetime_of_age(bool is_temporary, uint32_t age)
+{
+  return is_temporary ? HWI_LIFETIME_TEMPORARY : (enum hwi_lifetime)(age - 1);
+}
+
 #endif

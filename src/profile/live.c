@@ -24,10 +24,8 @@ void hwi_live_release(struct hwi_live *live)
   *live = (struct hwi_live){0};
 }
 
-bool hwi_live_grow(struct hwi_live *live)
+bool hwi_live_double(struct hwi_live *live)
 {
-  if (live->count < (live->mask + 1) / 2)
-    return true;
   struct hwi_live larger = {.mask = live->mask * 2 + 1, .shift = live->shift - 1, .count = live->count};
   larger.slots = hwi_table_create((larger.mask + 1) * sizeof *larger.slots);
   if (!larger.slots)

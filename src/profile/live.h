@@ -2,6 +2,9 @@
  *
  * Open addressing with linear probing at no more than half full; removal shifts the followers back, so that there are no
  * tombstones and a program that allocates and frees for ever keeps a small table. Address 0 marks an empty slot.
+ *
+ * group    slots that the addresses of 512 bytes have in common, one for every 32: what is allocated or freed one after the other is
+ *          mostly close together, and then needs no further cache line.
  */
 #ifndef HWI_PROFILE_LIVE_H
 #define HWI_PROFILE_LIVE_H
@@ -10,10 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { HWI_LIVE_STEP_BITS = 5, HWI_LIVE_GROUP_BITS = 4, HWI_LIVE_GROUP = 1 << HWI_LIVE_GROUP_BITS };
+
 struct hwi_live_slot {
   uint64_t address;
   uint64_t born_ns; /* of the run */
   uint32_t cell;
+  uint32_t
+      age; /* how long it will have lived when it ends, where that is known and its birth is not, see lifetimes.h; 0: by its birth */
 };
 
 /* Invariant: count <= (mask + 1) / 2, and no empty slot lies between a block's home and its slot. */
@@ -26,12 +33,25 @@ struct hwi_live {
 bool hwi_live_init(struct hwi_live *live); /* false: no memory */
 void hwi_live_release(struct hwi_live *live);
 
+/* Makes the table twice as large. False: no memory. */
+bool hwi_live_double(struct hwi_live *live);
+
+static inline bool hwi_live_has_room(const struct hwi_live *live)
+{
+  return live->count < (live->mask + 1) / 2;
+}
+
 /* Makes room for one more block. False: no memory. */
-bool hwi_live_grow(struct hwi_live *live);
+static inline bool hwi_live_grow(struct hwi_live *live)
+{
+  return hwi_live_has_room(live) || hwi_live_double(live);
+}
 
 static inline size_t hwi_live_home(const struct hwi_live *live, uint64_t address)
 {
-  return (address >> 4 ^ address << 40) * UINT64_C(0x9E3779B97F4A7C15) >> live->shift;
+  uint64_t group = address >> (HWI_LIVE_STEP_BITS + HWI_LIVE_GROUP_BITS);
+  size_t first = (group * UINT64_C(0x9E3779B97F4A7C15) >> live->shift) & ~(size_t)(HWI_LIVE_GROUP - 1);
+  return first | (address >> HWI_LIVE_STEP_BITS & (HWI_LIVE_GROUP - 1));
 }
 
 /* The block's slot, or the empty one where it belongs. */
@@ -41,6 +61,12 @@ static inline struct hwi_live_slot *hwi_live_slot(const struct hwi_live *live, u
   while (live->slots[at].address && live->slots[at].address != address)
     at = (at + 1) & live->mask;
   return &live->slots[at];
+}
+
+/* The address will be asked for soon. Inline by force: GCC takes a function that only fetches for one that does nothing. */
+static inline __attribute__((always_inline)) void hwi_live_fetch(const struct hwi_live *live, uint64_t address)
+{
+  __builtin_prefetch(&live->slots[hwi_live_home(live, address)], 1);
 }
 
 /* Empties an occupied slot. Other slots' contents may move. */

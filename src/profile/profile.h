@@ -143,7 +143,7 @@ struct hwi_profile_cell {
 struct hwi_profile_thread {
   uint32_t image, number, tid;
   uint8_t policy, priority;
-  char name[16];
+  char name[sizeof((struct hwi_thread *)0)->name + 1]; /* ended by NUL */
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes;
   uint64_t live_bytes, live_blocks, peak_bytes, own_peak_bytes; /* of blocks that it allocated */
   uint64_t late_allocation_calls, late_free_calls;              /* more than a second after its first call */
@@ -254,16 +254,30 @@ enum hwi_block_event_kind {
 struct hwi_block_event {
   uint64_t ns; /* since the run's start; never falls */
   uint64_t address, size;
-  uint64_t usable; /* 0: not recorded */
-  uint32_t stack;  /* that allocated the block */
-  uint32_t owner;  /* the thread that allocated it */
-  uint32_t thread; /* the one of this event */
+  uint64_t usable;  /* 0: not recorded */
+  uint64_t took_ns; /* how long the call took, where it was timed. Of a realloc the ALLOC has it */
+  uint32_t stack;   /* that allocated the block */
+  uint32_t owner;   /* the thread that allocated it */
+  uint32_t thread;  /* the one of this event */
   uint32_t image;
   uint8_t kind;           /* enum hwi_block_event_kind */
   uint8_t entry;          /* enum hw_entry of this call */
   uint8_t alignment_log2; /* 0: none asked for */
   bool moved;             /* half of a realloc: the FREE and then the ALLOC that belong together */
+  bool temporary;         /* a FREE before the owner's next allocation */
+  bool timed;
 };
+
+/* Whether the program made a call, and whether a block that was known came to its end, by a call or without. */
+static inline bool hwi_block_is_call(const struct hwi_block_event *event)
+{
+  return event->kind != HWI_BLOCK_FREE_MISSED && event->kind != HWI_BLOCK_LEFT;
+}
+
+static inline bool hwi_block_is_end(const struct hwi_block_event *event)
+{
+  return event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT;
+}
 
 /* Takes events in order. False: wants no more, and the replay ends with HW_ERR_LIMIT. */
 struct hwi_block_sink {
@@ -275,9 +289,9 @@ struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
   struct hwi_span span;
-  const struct hwi_block_sink *sink;                            /* NULL: none. It gets the events of the whole run */
   bool summaries;                                               /* see summary.h: use it where it helps, and keep one */
   uint64_t summary_least_ns;                                    /* ... of a replay that took more processor time */
+  uint64_t epoch_events;                                        /* in each of its epochs; 0: as it seems best */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
   void *progress_context;
 };
@@ -286,6 +300,11 @@ struct hwi_profile_options {
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
                        struct hwi_error *error);
 void hwi_profile_destroy(struct hwi_profile *profile);
+
+/* Replays the same run for its events alone, all of them, whatever the options say of spans and summaries: much less is kept of
+ * it in memory than for a profile. HW_ERR_LIMIT: the sink wanted no more. */
+int hwi_profile_events(const char *path, const struct hwi_profile_options *options, const struct hwi_block_sink *sink,
+                       struct hwi_error *error);
 
 /* The newest trace in `dir` (by modification time) that the user owns. `to` gets its path. */
 int hwi_profile_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error);

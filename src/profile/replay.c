@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "profile/diary.h"
 #include "profile/lifetimes.h"
 #include "trace/grow.h"
 
@@ -45,9 +46,11 @@ static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 /* --- the end of a block --- */
 
 /* A block of the cell no longer counts as live anywhere but in the table. */
-static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *image, struct hwi_cell *cell)
+static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t cell_number)
 {
   struct hwi_tally *tally = &replay->tally;
+  struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
+  hwi_touch(&tally->touched_cells, cell_number);
   hwi_tally_settle(tally, cell);
   cell->live--;
   struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
@@ -104,6 +107,12 @@ static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *threa
   return hwi_resizes_add(&tally->resizes, &step);
 }
 
+/* A block of an earlier epoch ends. False: no memory. */
+static bool note_outlived(struct hwi_replay *replay, const struct hwi_live_slot *slot, bool is_temporary)
+{
+  return hwi_diary_note_end(replay->diary, slot, hwi_lifetime_of(false, replay->now_ns - slot->born_ns), is_temporary);
+}
+
 static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
                        const struct hwi_event *event)
 {
@@ -126,7 +135,12 @@ static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image
   cell->temporary_calls += is_temporary;
   image->totals.temporary_calls += is_temporary;
   struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
-  stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - slot->born_ns)]++;
+  if (slot->age)
+    stack->ended[hwi_lifetime_of_age(is_temporary, slot->age)]++;
+  else
+    stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - slot->born_ns)]++;
+  if (slot->born_ns < replay->epoch_ns && !note_outlived(replay, slot, is_temporary))
+    return false;
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
   if (cell->thread != thread) {
     freer->foreign_frees++;
@@ -135,7 +149,7 @@ static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image
   }
   if ((newest || event->moved) && !note_end_of_contents(replay, freer, newest, slot, event))
     return false;
-  uncount_block(replay, image, cell);
+  uncount_block(replay, image, slot->cell);
   hwi_live_remove(&image->live, slot);
   return true;
 }
@@ -147,7 +161,7 @@ static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image
   struct hwi_totals *totals = &image->totals;
   if (image->live_bytes > totals->peak_bytes) {
     totals->peak_bytes = image->live_bytes;
-    totals->peak_blocks = image->live.count;
+    totals->peak_blocks = hwi_replay_image_live_blocks(image);
     totals->peak_usable_bytes = image->live_usable;
     totals->peak_time_ns = replay->now_ns - image->offset_ns;
   }
@@ -168,11 +182,14 @@ static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image
 static struct hwi_live_slot *take_slot(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t address)
 {
   struct hwi_live_slot *slot = hwi_live_slot(&image->live, address);
+  if (!slot->address && hwi_live_has_room(&image->live))
+    return slot;
   if (slot->address) {
-    struct hwi_cell *old = hwi_tally_cell(&replay->tally, slot->cell);
+    if (slot->born_ns < replay->epoch_ns && !note_outlived(replay, slot, false))
+      return NULL;
     image->totals.missed_frees++;
-    replay->tally.stacks[old->stack].missed_frees++;
-    uncount_block(replay, image, old);
+    replay->tally.stacks[hwi_tally_cell(&replay->tally, slot->cell)->stack].missed_frees++;
+    uncount_block(replay, image, slot->cell);
     hwi_live_remove(&image->live, slot);
   }
   if (!hwi_live_grow(&image->live))
@@ -190,11 +207,12 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   struct hwi_live_slot *slot = cell_number ? take_slot(replay, image, event->address) : NULL;
   if (!slot)
     return false;
-  *slot = (struct hwi_live_slot){event->address, replay->now_ns, cell_number};
+  *slot = (struct hwi_live_slot){event->address, replay->now_ns, cell_number, 0};
   image->live.count++;
 
   struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
   hwi_tally_settle(tally, cell);
+  hwi_touch(&tally->touched_cells, cell_number);
   cell->calls++;
   cell->live++;
   struct hwi_stack_tally *stack = &tally->stacks[stack_number];
@@ -243,19 +261,16 @@ static bool apply_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
   uint32_t stack = hwi_replay_image_stack(image, event->node, &replay->frames, &replay->tally);
   if (!stack)
     return false;
+  hwi_tally_see_stack(&replay->tally, stack);
   image->totals.failed_calls++;
   replay->tally.stacks[stack].failed_calls++;
+  hwi_touch(&replay->tally.touched_stacks, stack);
   replay->tally.threads[thread].failed_calls++;
   replay->tally.threads[thread].newest_cell = 0;
   return true;
 }
 
 /* --- a batch --- */
-
-static void fetch_slot(const struct hwi_replay_image *image, uint64_t address)
-{
-  __builtin_prefetch(&image->live.slots[hwi_live_home(&image->live, address)], 1);
-}
 
 static void pass_time(struct hwi_replay *replay, uint64_t ns)
 {
@@ -275,12 +290,12 @@ bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image,
                       const struct hwi_event *events, int count)
 {
   for (int i = 0; i < count && i < LOOK_AHEAD; i++)
-    fetch_slot(image, events[i].address);
+    hwi_live_fetch(&image->live, events[i].address);
   for (int i = 0; i < count; i++) {
     const struct hwi_event *event = &events[i];
     if (i + LOOK_AHEAD < count)
-      fetch_slot(image, events[i + LOOK_AHEAD].address);
-    pass_time(replay, image->offset_ns + hwi_trace_tick_ns(image->trace, event->tick));
+      hwi_live_fetch(&image->live, events[i + LOOK_AHEAD].address);
+    pass_time(replay, hwi_replay_image_ns(image, event->tick));
     size_t threads = replay->tally.thread_count;
     uint32_t thread = hwi_replay_image_thread(image, event->thread, image_number, &replay->tally);
     bool done = thread;
@@ -315,7 +330,7 @@ int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_
   if (replay->span.kind == HWI_SPAN_RUN)
     return count;
   for (int i = 0; i < count; i++) {
-    uint64_t ns = image->offset_ns + hwi_trace_tick_ns(image->trace, events[i].tick);
+    uint64_t ns = hwi_replay_image_ns(image, events[i].tick);
     ns = ns > replay->now_ns ? ns : replay->now_ns;
     if (hwi_replay_phase_is_over(replay, ns))
       return i;
@@ -347,7 +362,7 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves)
 {
   struct hwi_tally *tally = &replay->tally;
-  image->totals.live_blocks_at_end = image->live.count;
+  image->totals.live_blocks_at_end = hwi_replay_image_live_blocks(image);
   image->totals.live_bytes_at_end = image->live_bytes;
   if (replay->phase == HWI_PHASE_AFTER) /* it ends, but not within the span */
     return true;
@@ -360,7 +375,7 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
     const struct hwi_live_slot *slot = &image->live.slots[i];
     if (!slot->address)
       continue;
-    uncount_block(replay, image, hwi_tally_cell(tally, slot->cell));
+    uncount_block(replay, image, slot->cell);
     tally->ended[slot->cell]++;
   }
   hwi_live_release(&image->live);

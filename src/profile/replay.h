@@ -13,6 +13,8 @@ struct hwi_level {
   uint64_t peak_bytes, peak_blocks, peak_usable, peak_ns;
 };
 
+struct hwi_diary;
+
 struct hwi_replay {
   struct hwi_span span;
   enum hwi_span_phase phase;
@@ -22,9 +24,10 @@ struct hwi_replay {
   struct hwi_class_timeline class_timeline;
   struct hwi_tenths tenths;
   struct hwi_level level;
-  const struct hwi_block_sink *sink; /* NULL: nobody wants the events */
-  uint64_t now_ns;                   /* since the start of the run; never falls */
-  uint64_t expected_ns;              /* how long the run probably took; 0: unknown */
+  struct hwi_diary *diary; /* NULL: none is kept */
+  uint64_t epoch_ns;       /* blocks that were born before are of an earlier epoch of the diary */
+  uint64_t now_ns;         /* since the start of the run; never falls */
+  uint64_t expected_ns;    /* how long the run probably took; 0: unknown */
 };
 
 bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span,

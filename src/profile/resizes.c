@@ -44,6 +44,20 @@ bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_step *step
   return true;
 }
 
+bool hwi_resizes_add_all(struct hwi_resize_tally *tally, uint32_t cell, const struct hwi_cell_resizes *counted)
+{
+  struct hwi_cell_resizes *to = item_of(tally, cell);
+  if (!to)
+    return false;
+  to->steps.steps += counted->steps.steps;
+  to->steps.moved += counted->steps.moved;
+  to->steps.copied_bytes += counted->steps.copied_bytes;
+  to->steps.grown += counted->steps.grown;
+  to->steps.grown_copied_bytes += counted->steps.grown_copied_bytes;
+  to->ended += counted->ended;
+  return true;
+}
+
 void hwi_resizes_restart(struct hwi_resize_tally *tally)
 {
   for (size_t i = 0; i < tally->cells.count; i++)

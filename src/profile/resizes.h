@@ -46,6 +46,9 @@ void hwi_resizes_release(struct hwi_resize_tally *tally);
 bool hwi_resizes_end_block(struct hwi_resize_tally *tally, uint32_t from_cell);
 bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_step *step);
 
+/* What others counted of the cell. False: no memory. */
+bool hwi_resizes_add_all(struct hwi_resize_tally *tally, uint32_t cell, const struct hwi_cell_resizes *counted);
+
 /* Counting begins anew. */
 void hwi_resizes_restart(struct hwi_resize_tally *tally);
 

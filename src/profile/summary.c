@@ -14,13 +14,14 @@
 #include "base/error.h"
 #include "base/version.h"
 #include "profile/lifetimes.h"
+#include "profile/span_replay.h"
 #include "profile/summary_replay.h"
 #include "trace/fingerprint.h"
 
 #define MAGIC "\x89HWS\r\n\x1a\n"
 enum {
   MAGIC_BYTES = 8,
-  VERSION = 1, /* another one also where a figure has another meaning, in the same program version */
+  VERSION = 3, /* another one also where a figure has another meaning, in the same program version */
   PROGRAM_BYTES = 24,
 };
 
@@ -32,9 +33,10 @@ struct header {
   uint32_t image_count;
   char program[PROGRAM_BYTES]; /* the version of the program, zeros behind it */
   uint64_t fingerprint;        /* hwi_run_fingerprint */
-  uint64_t packed_bytes;       /* behind the header; nothing follows */
+  uint64_t result_off;         /* between the header and this: epochs */
+  uint64_t result_bytes;       /* nothing follows */
 };
-_Static_assert(sizeof(struct header) == 56, "without a gap");
+_Static_assert(sizeof(struct header) == 64, "without a gap");
 
 /* Of the processor, so that it does not hang on what else the machine does. */
 static uint64_t clock_ns(void)
@@ -50,7 +52,7 @@ static char *path_of(const char *path, const struct hwi_run *run, const struct h
   bool single = options->images == HWI_IMAGES_LARGEST || run->count == 1;
   size_t bytes = strlen(path), folder_bytes = sizeof FOLDER_SUFFIX - 1;
   char *made = NULL;
-  if (!options->summaries || options->sink || (options->images == HWI_IMAGES_PID && !single))
+  if (!options->summaries || (options->images == HWI_IMAGES_PID && !single))
     return NULL;
   while (bytes > 1 && path[bytes - 1] == '/')
     bytes--;
@@ -59,16 +61,29 @@ static char *path_of(const char *path, const struct hwi_run *run, const struct h
   return asprintf(&made, "%.*s%s", (int)bytes, path, single ? SUFFIX : ALL_SUFFIX) < 0 ? NULL : made;
 }
 
+/* What is not finished goes. */
+static void drop(struct hwi_summary *summary)
+{
+  if (summary->fd >= 0)
+    close(summary->fd);
+  if (summary->temporary)
+    unlink(summary->temporary);
+  free(summary->temporary);
+  summary->temporary = NULL;
+  summary->fd = -1;
+}
+
 void hwi_summary_init(struct hwi_summary *summary, const char *path, const struct hwi_run *run,
                       const struct hwi_profile_options *options)
 {
-  *summary = (struct hwi_summary){.path = path_of(path, run, options), .run = run, .began_ns = clock_ns()};
+  *summary = (struct hwi_summary){.path = path_of(path, run, options), .run = run, .began_ns = clock_ns(), .fd = -1};
   if (summary->path && !hwi_run_fingerprint(run, &summary->fingerprint))
     hwi_summary_release(summary);
 }
 
 void hwi_summary_release(struct hwi_summary *summary)
 {
+  drop(summary);
   free(summary->path);
   summary->path = NULL;
 }
@@ -102,8 +117,12 @@ static bool header_fits(int fd, const struct hwi_summary *summary, struct header
   if (read(fd, header, sizeof *header) != (ssize_t)sizeof *header || fstat(fd, &about) < 0)
     return false;
   struct header expected = header_of(summary);
-  expected.packed_bytes = (uint64_t)about.st_size - sizeof expected;
-  return memcmp(header, &expected, sizeof expected) == 0;
+  expected.result_off = header->result_off;
+  expected.result_bytes = header->result_bytes;
+  uint64_t bytes = (uint64_t)about.st_size;
+  return memcmp(header, &expected, sizeof expected) == 0 && header->result_off >= sizeof *header &&
+         header->result_off <= bytes && header->result_bytes == bytes - header->result_off &&
+         lseek(fd, (off_t)header->result_off, SEEK_SET) >= 0;
 }
 
 static void forget(struct hwi_result *result, struct hwi_image *images)
@@ -114,25 +133,79 @@ static void forget(struct hwi_result *result, struct hwi_image *images)
   free(result->described);
   result->described = NULL;
   result->described_count = 0;
+  hwi_rows_release(&result->epoch_rows);
+  hwi_rows_release(&result->nodes);
   result->profile.duration_ns = 0;
   memset(images, 0, result->profile.image_count * sizeof *images);
+}
+
+static bool load_result(const struct hwi_summary *summary, int fd, const struct header *header,
+                        struct hwi_result *result, struct hwi_image *images)
+{
+  struct hwi_pass pass;
+  hwi_pass_begin_read(&pass, fd, header->result_bytes);
+  pass_all(&pass, summary->run, result, images);
+  return hwi_pass_end(&pass) == 0 && result->profile.duration_ns <= HWI_TRACE_LATEST_NS;
+}
+
+static int open_summary(const struct hwi_summary *summary)
+{
+  return summary->path ? open(summary->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
 }
 
 bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
 {
   struct header header;
-  struct hwi_pass pass;
-  int fd = summary->path ? open(summary->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
+  int fd = open_summary(summary);
   if (fd < 0)
     return false;
-  bool done = header_fits(fd, summary, &header);
-  if (done) {
-    hwi_pass_begin_read(&pass, fd, header.packed_bytes);
-    pass_all(&pass, summary->run, result, images);
-    done = hwi_pass_end(&pass) == 0 && result->profile.duration_ns <= HWI_TRACE_LATEST_NS;
-    if (!done)
-      forget(result, images);
+  bool fits = header_fits(fd, summary, &header), done = fits && load_result(summary, fd, &header, result, images);
+  if (fits && !done)
+    forget(result, images);
+  close(fd);
+  return done;
+}
+
+/* The one image that has its events in the epochs. */
+static bool find_counted(const struct hwi_summary *summary, const struct hwi_image *images, uint32_t *number)
+{
+  size_t counted = 0;
+  for (uint32_t i = 0; i < summary->run->count; i++) {
+    if (!images[i].counted)
+      continue;
+    *number = i;
+    counted++;
   }
+  return counted == 1;
+}
+
+static bool replay_part(const struct hwi_summary *summary, const struct hwi_epoch_file *file, struct hwi_result *result,
+                        const struct hwi_part *part)
+{
+  struct hwi_span_request request = {.span = *part->span, .file = file};
+  struct hwi_trace *trace;
+  if (!find_counted(summary, part->images, &request.image))
+    return false;
+  request.expected_ns = part->expected_ns(part->context);
+  if (hwi_run_open((struct hwi_run *)summary->run, request.image, &trace, NULL) < 0)
+    return false;
+  return hwi_span_replay(result, &request, trace, &part->images[request.image].totals) == 0;
+}
+
+bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result *result, const struct hwi_part *part)
+{
+  struct header header;
+  struct hwi_epoch_file file = {0};
+  int fd = open_summary(summary);
+  if (fd < 0)
+    return false;
+  bool fits = header_fits(fd, summary, &header) && header.result_off > sizeof header; /* else there are no epochs */
+  bool done = fits && load_result(summary, fd, &header, result, part->images) && result->epoch_rows.count &&
+              hwi_epoch_file_open(&file, fd, sizeof header, header.result_off, result->epoch_rows.count) &&
+              replay_part(summary, &file, result, part);
+  if (fits && !done)
+    forget(result, part->images);
+  hwi_epoch_file_release(&file);
   close(fd);
   return done;
 }
@@ -155,37 +228,67 @@ static bool may_replace(const char *path, bool *exists)
   return ours;
 }
 
-static bool write_file(int fd, const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
+bool hwi_summary_begin(struct hwi_summary *summary)
+{
+  bool exists;
+  if (!summary->path || !may_replace(summary->path, &exists) ||
+      summary->run->relatives /* whose files are not looked at */ ||
+      asprintf(&summary->temporary, "%s.XXXXXX", summary->path) < 0) {
+    summary->temporary = NULL;
+    return false;
+  }
+  summary->end_off = sizeof(struct header);
+  summary->fd = mkostemp(summary->temporary, O_CLOEXEC); /* 0600 */
+  if (summary->fd < 0) {
+    free(summary->temporary); /* no such file */
+    summary->temporary = NULL;
+  }
+  return summary->fd >= 0;
+}
+
+bool hwi_summary_add_epoch(struct hwi_summary *summary, struct hwi_epoch *epoch)
+{
+  bool done = summary->fd >= 0 && hwi_epoch_file_add(summary->fd, &summary->end_off, epoch) == 0;
+  if (!done)
+    hwi_summary_release(summary);
+  return done;
+}
+
+void hwi_summary_drop_epochs(struct hwi_summary *summary)
+{
+  summary->end_off = sizeof(struct header);
+  if (summary->fd >= 0 && ftruncate(summary->fd, (off_t)summary->end_off) < 0)
+    hwi_summary_release(summary);
+}
+
+static bool write_result(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
 {
   struct hwi_pass pass;
-  if (lseek(fd, sizeof(struct header), SEEK_SET) < 0)
+  if (lseek(summary->fd, (off_t)summary->end_off, SEEK_SET) < 0)
     return false;
-  hwi_pass_begin_write(&pass, fd);
+  hwi_pass_begin_write(&pass, summary->fd);
   pass_all(&pass, summary->run, result, images);
   if (hwi_pass_end(&pass) < 0)
     return false;
   struct header header = header_of(summary);
-  header.packed_bytes = pass.packed_bytes;
-  return pwrite(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+  header.result_off = summary->end_off;
+  header.result_bytes = pass.packed_bytes;
+  return pwrite(summary->fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
 }
 
-void hwi_summary_keep(const struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
+void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
                       struct hwi_image *images)
 {
-  char *temporary = NULL;
-  bool exists;
-  if (!summary->path || !may_replace(summary->path, &exists) ||
-      summary->run->relatives /* whose files are not looked at */ || clock_ns() - summary->began_ns < least_ns ||
-      asprintf(&temporary, "%s.XXXXXX", summary->path) < 0)
-    return;
-  int fd = mkostemp(temporary, O_CLOEXEC); /* 0600 */
-  if (fd >= 0) {
-    bool done = write_file(fd, summary, result, images);
-    done = close(fd) == 0 && done && rename(temporary, summary->path) == 0;
-    if (!done)
-      unlink(temporary);
+  if (clock_ns() - summary->began_ns >= least_ns && (summary->fd >= 0 || hwi_summary_begin(summary))) {
+    bool done = write_result(summary, result, images);
+    done = close(summary->fd) == 0 && done;
+    summary->fd = -1;
+    if (done && rename(summary->temporary, summary->path) == 0) {
+      free(summary->temporary);
+      summary->temporary = NULL;
+    }
   }
-  free(temporary);
+  drop(summary);
 }
 
 static void remove_one(const char *path, const char *suffix)

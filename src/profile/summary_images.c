@@ -15,7 +15,7 @@
 struct row {
   uint64_t command, exe, cwd; /* texts */
   uint64_t environment_count, mark_count, note_count, rss_count;
-  uint64_t rss_peak_bytes, duration_ns, silent_from_ns;
+  uint64_t clock_cost_ns, rss_peak_bytes, duration_ns, silent_from_ns;
   uint64_t damaged_chunks, first_damage_off, missing_chunks, raw_event_bytes;
   uint32_t node_count, module_count, thread_count, children_unseen;
   uint32_t exit_code, exit_signal;
@@ -31,6 +31,7 @@ static const struct hwi_field row_fields[] = {
     HWI_FIELD(struct row, mark_count),
     HWI_FIELD(struct row, note_count),
     HWI_FIELD(struct row, rss_count),
+    HWI_FIELD(struct row, clock_cost_ns),
     HWI_FIELD(struct row, rss_peak_bytes),
     HWI_FIELD(struct row, duration_ns),
     HWI_FIELD(struct row, silent_from_ns),
@@ -184,6 +185,7 @@ static struct row row_of_info(struct lists *lists, const struct hwi_trace_info *
       .mark_count = info->mark_count,
       .note_count = info->note_count,
       .rss_count = info->rss_count,
+      .clock_cost_ns = info->clock_cost_ns,
       .rss_peak_bytes = info->rss_peak_bytes,
       .duration_ns = info->duration_ns,
       .silent_from_ns = info->silent_from_ns,
@@ -266,6 +268,7 @@ static void read_info(struct reading *r, size_t number, const struct hwi_run_ima
       .exit = row->has_exit ? &kept->exits[number] : NULL,
       .notes = &kept->notes[r->note],
       .note_count = (uint32_t)row->note_count,
+      .clock_cost_ns = row->clock_cost_ns,
       .rss_peak_bytes = row->rss_peak_bytes,
       .duration_ns = row->duration_ns,
       .node_count = row->node_count,

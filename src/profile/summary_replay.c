@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "profile/summary_epochs.h"
 #include "trace/grow.h"
 
 #define U64 sizeof(uint64_t)
@@ -232,10 +233,23 @@ static void pass_tenths(struct hwi_pass *pass, struct hwi_tenths *tenths)
   tenths->current = (uint32_t)current;
 }
 
+/* Slices or moments may be that far from each other. */
+static bool is_grid(uint64_t width_ns)
+{
+  return width_ns && !(width_ns & (width_ns - 1)) && width_ns <= HWI_TRACE_LATEST_NS / (HWI_CLASS_POINTS / 4);
+}
+
+/* Time can go on in it. */
+static bool timeline_is_sound(const struct hwi_timeline *t)
+{
+  return is_grid(t->width_ns) && t->first + t->current < 2 * HWI_TRACE_LATEST_NS / t->width_ns &&
+         t->first <= HWI_TRACE_LATEST_NS / t->width_ns && t->slice_end_ns == (t->first + t->current + 1) * t->width_ns;
+}
+
 static void pass_timeline(struct hwi_pass *pass, struct hwi_timeline *timeline)
 {
   uint64_t count = timeline->current + UINT64_C(1);
-  hwi_pass_number(pass, &timeline->start_ns);
+  hwi_pass_number(pass, &timeline->first);
   hwi_pass_number(pass, &timeline->width_ns);
   hwi_pass_number(pass, &timeline->slice_end_ns);
   if (!hwi_pass_count(pass, &count))
@@ -246,12 +260,13 @@ static void pass_timeline(struct hwi_pass *pass, struct hwi_timeline *timeline)
   }
   timeline->current = (uint32_t)count - 1;
   hwi_pass_array(pass, &of_point, timeline->points, (size_t)count);
+  if (!timeline_is_sound(timeline))
+    hwi_pass_fail(pass, HW_ERR_DAMAGED);
 }
 
 static void pass_class_timeline(struct hwi_pass *pass, struct hwi_class_timeline *timeline)
 {
   uint64_t count = timeline->count;
-  hwi_pass_number(pass, &timeline->start_ns);
   hwi_pass_number(pass, &timeline->width_ns);
   hwi_pass_number(pass, &timeline->next_ns);
   if (!hwi_pass_count(pass, &count))
@@ -262,6 +277,16 @@ static void pass_class_timeline(struct hwi_pass *pass, struct hwi_class_timeline
   }
   timeline->count = (uint32_t)count;
   hwi_pass_array(pass, &of_class_point, timeline->points, (size_t)count);
+  if (!is_grid(timeline->width_ns) || timeline->next_ns % timeline->width_ns ||
+      timeline->next_ns > 2 * HWI_TRACE_LATEST_NS)
+    hwi_pass_fail(pass, HW_ERR_DAMAGED);
+}
+
+void hwi_summary_pass_timelines(struct hwi_pass *pass, struct hwi_timeline *timeline,
+                                struct hwi_class_timeline *classes)
+{
+  pass_timeline(pass, timeline);
+  pass_class_timeline(pass, classes);
 }
 
 /* --- whether it is sound --- */
@@ -303,19 +328,6 @@ static bool lists_are_sound(const struct hwi_result *result)
   return true;
 }
 
-/* Slices follow each other without a gap, so that time can go on in them. */
-static bool times_are_sound(const struct hwi_replay *replay)
-{
-  const struct hwi_timeline *t = &replay->timeline;
-  const struct hwi_class_timeline *c = &replay->class_timeline;
-  const uint64_t widest_ns = HWI_TRACE_LATEST_NS / (HWI_TIMELINE_POINTS / 4); /* its folds, with room to spare */
-  const uint64_t widest_of_classes_ns = HWI_TRACE_LATEST_NS / (HWI_CLASS_POINTS / 4);
-  return t->start_ns == 0 && t->width_ns >= 1 && t->width_ns <= widest_ns &&
-         t->slice_end_ns == (t->current + UINT64_C(1)) * t->width_ns && c->start_ns == 0 && c->width_ns >= 1 &&
-         c->width_ns <= widest_of_classes_ns && c->next_ns == (c->count + UINT64_C(1)) * c->width_ns &&
-         replay->tenths.width_ns >= 1;
-}
-
 /* Gives the cells their sizes; false: a number leaves its list, or the sums are not what the replay counted. */
 static bool cells_are_sound(const struct hwi_result *result)
 {
@@ -340,8 +352,8 @@ static bool cells_are_sound(const struct hwi_result *result)
 
 static bool is_sound(const struct hwi_result *result)
 {
-  return frames_are_sound(&result->replay.frames) && lists_are_sound(result) && times_are_sound(&result->replay) &&
-         cells_are_sound(result);
+  return frames_are_sound(&result->replay.frames) && lists_are_sound(result) && cells_are_sound(result) &&
+         result->replay.tenths.width_ns && hwi_summary_epochs_are_sound(result);
 }
 
 /* --- the whole --- */
@@ -354,7 +366,7 @@ void hwi_summary_pass_replay(struct hwi_pass *pass, struct hwi_result *result)
     hwi_tally_settle_all(tally);
   pass_level(pass, &replay->level);
   pass_tenths(pass, &replay->tenths);
-  pass_timeline(pass, &replay->timeline);
+  hwi_summary_pass_timelines(pass, &replay->timeline, &replay->class_timeline);
   hwi_pass_list(pass, &of_frame, (void **)&replay->frames.frames, &replay->frames.count, 0);
   pass_modules(pass, &replay->frames);
   hwi_pass_list(pass, &of_stack, (void **)&tally->stacks, &tally->stack_count, 0);
@@ -365,7 +377,7 @@ void hwi_summary_pass_replay(struct hwi_pass *pass, struct hwi_result *result)
   pass_ended(pass, tally);
   pass_resizes(pass, &tally->resizes);
   pass_handovers(pass, &tally->handovers);
-  pass_class_timeline(pass, &replay->class_timeline);
+  hwi_summary_pass_epochs(pass, result);
   if (!pass->writes && pass->status == 0 && !is_sound(result))
     hwi_pass_fail(pass, HW_ERR_DAMAGED);
 }

@@ -10,4 +10,8 @@
  * figures. */
 void hwi_summary_pass_replay(struct hwi_pass *pass, struct hwi_result *result);
 
+/* Slices and moments; those that are read can go on, and be put behind others. */
+void hwi_summary_pass_timelines(struct hwi_pass *pass, struct hwi_timeline *timeline,
+                                struct hwi_class_timeline *classes);
+
 #endif

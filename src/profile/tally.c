@@ -19,11 +19,18 @@ bool hwi_tally_init(struct hwi_tally *tally)
          hwi_grow((void **)&tally->sizes, &tally->size_capacity, 1, sizeof *tally->sizes);
 }
 
-void hwi_tally_release(struct hwi_tally *tally)
+void hwi_tally_drop_cells(struct hwi_tally *tally)
 {
   for (size_t i = 0; i < tally->block_count; i++)
     free(tally->blocks[i]);
   free(tally->blocks);
+  tally->blocks = NULL;
+  tally->block_count = tally->block_capacity = 0;
+}
+
+void hwi_tally_release(struct hwi_tally *tally)
+{
+  hwi_tally_drop_cells(tally);
   free(tally->ended);
   free(tally->before);
   hwi_tagged_release(&tally->cell_numbers);
@@ -33,6 +40,8 @@ void hwi_tally_release(struct hwi_tally *tally)
   free(tally->threads);
   hwi_resizes_release(&tally->resizes);
   hwi_handovers_release(&tally->handovers);
+  hwi_touched_release(&tally->touched_cells);
+  hwi_touched_release(&tally->touched_stacks);
   *tally = (struct hwi_tally){0};
 }
 
@@ -109,6 +118,8 @@ static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
     return 0;
   if (number >> HWI_CELL_BLOCK_BITS >= tally->block_count && !add_cell_block(tally))
     return 0;
+  if (tally->touched_cells.words && !hwi_touched_cover(&tally->touched_cells, (size_t)number + 1))
+    return 0;
   tally->cell_count++;
   cell.generation = tally->generation;
   cell.size_number = size_number;
@@ -132,17 +143,21 @@ static uint32_t find_known(const struct hwi_tally *tally, uint32_t tag, const st
   return 0;
 }
 
-uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
+uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
+                                 uint64_t usable)
 {
-  uint32_t last = tally->stacks[stack].last_cell;
-  if (last) {
-    const struct hwi_cell *cell = hwi_tally_cell(tally, last);
-    if (cell->size == size && cell->thread == thread && cell->usable == usable)
-      return last;
-  }
   const struct hwi_cell wanted = {.size = size, .usable = usable, .thread = thread, .stack = stack};
   uint32_t tag = cell_hash(thread, stack, size, usable), number = find_known(tally, tag, &wanted);
-  if (!number) {
+  if (tally->sealed) {
+    hwi_tally_see_stack(tally, stack);
+    if (!number)
+      return 0;
+    if (number >= tally->cell_count)
+      tally->cell_count = number + 1;
+    const uint32_t size_number = hwi_tally_cell(tally, number)->size_number;
+    if (size_number >= tally->size_count)
+      tally->size_count = (size_t)size_number + 1;
+  } else if (!number) {
     number = add_cell(tally, wanted);
     if (!number || !hwi_tagged_add(&tally->cell_numbers, tag, number))
       return 0;
@@ -151,10 +166,21 @@ uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t 
   return number;
 }
 
+bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number)
+{
+  const struct hwi_cell *cell = hwi_tally_cell(tally, number);
+  return hwi_tagged_add(&tally->cell_numbers, cell_hash(cell->thread, cell->stack, cell->size, cell->usable), number);
+}
+
 uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame)
 {
-  if (tally->stack_count >= UINT32_MAX ||
-      !hwi_grow((void **)&tally->stacks, &tally->stack_capacity, tally->stack_count + 1, sizeof *tally->stacks))
+  if (tally->stack_count >= UINT32_MAX)
+    return 0;
+  if (tally->only_numbers)
+    return (uint32_t)tally->stack_count++;
+  if (!hwi_grow((void **)&tally->stacks, &tally->stack_capacity, tally->stack_count + 1, sizeof *tally->stacks))
+    return 0;
+  if (tally->touched_stacks.words && !hwi_touched_cover(&tally->touched_stacks, tally->stack_count + 1))
     return 0;
   tally->stacks[tally->stack_count].frame = frame;
   return (uint32_t)tally->stack_count++;

@@ -16,6 +16,7 @@
 #include "profile/resizes.h"
 #include "profile/sweeps.h"
 #include "profile/tagged.h"
+#include "profile/touched.h"
 
 struct hwi_cell {
   uint64_t size, usable; /* of each block; usable: 0 where not recorded */
@@ -68,6 +69,8 @@ struct hwi_tally {
   uint64_t *before; /* of each cell: blocks that were live when counting began anew */
   size_t before_capacity;
   struct hwi_tagged cell_numbers;
+  bool only_numbers; /* stacks and threads get numbers, and nothing is counted */
+  bool sealed;       /* all cells and stacks that are still to come lie behind those that count, and no others do */
   struct hwi_stack_tally *stacks;
   size_t stack_count, stack_capacity;
   struct hwi_size_tally *sizes;
@@ -79,6 +82,7 @@ struct hwi_tally {
   uint32_t last_sweep;
   struct hwi_resize_tally resizes;
   struct hwi_handover_tally handovers;
+  struct hwi_touched touched_cells, touched_stacks; /* of stacks: what their cells do not tell */
 };
 
 bool hwi_tally_init(struct hwi_tally *tally); /* false: no memory, here and below */
@@ -89,6 +93,8 @@ void hwi_tally_freeze(struct hwi_tally *tally);
 
 /* What the stacks were tallied for is done; their number stays. */
 void hwi_tally_drop_stacks(struct hwi_tally *tally);
+/* The same of the cells. */
+void hwi_tally_drop_cells(struct hwi_tally *tally);
 
 static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uint32_t number)
 {
@@ -96,10 +102,32 @@ static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uin
 }
 
 /* The cell's number, made where there is none; 0: no memory. */
-uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable);
+uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
+                                 uint64_t usable);
+
+/* The same; mostly it is that of the stack's latest allocation again. */
+static inline uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
+                                           uint64_t usable)
+{
+  const uint32_t last = tally->stacks[stack].last_cell;
+  const struct hwi_cell *cell = last ? hwi_tally_cell(tally, last) : NULL;
+  if (cell && cell->size == size && cell->thread == thread && cell->usable == usable)
+    return last;
+  return hwi_tally_look_for_cell(tally, thread, stack, size, usable);
+}
 
 /* In a tally without cells: the cells [1, count), all zero. False: no memory. */
 bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count);
+
+/* In a sealed tally: an event to come may be about the cell. False: no memory. */
+bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number);
+
+/* The stack's turn has come. */
+static inline void hwi_tally_see_stack(struct hwi_tally *tally, uint32_t stack)
+{
+  if (stack >= tally->stack_count)
+    tally->stack_count = (size_t)stack + 1;
+}
 
 uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame); /* 0: no memory */
 

@@ -1,21 +1,24 @@
-/* timeline.c - the run in at most 2,000 equally long slices
+/* timeline.c - a span in at most 2,000 equally long slices
  *
- * Slices begin with the width that the expected length gives. When the run turns out to be longer, two slices become one, as
- * often as needed.
+ * Slices begin with the width that the expected length gives. When the span turns out to be longer, two slices become one, as
+ * often as needed: those whose numbers are 2n and 2n + 1, so that the first and the last may find no other half.
  */
 #include "profile/timeline.h"
 
 static void begin_slice(struct hwi_timeline *t, uint64_t live_bytes)
 {
   t->points[t->current] = (struct hwi_time_point){.max_bytes = live_bytes};
-  t->slice_end_ns = t->start_ns + (t->current + 1) * t->width_ns;
+  t->slice_end_ns = (t->first + t->current + 1) * t->width_ns;
 }
 
 void hwi_timeline_init(struct hwi_timeline *t, uint64_t start_ns, uint64_t expected_ns, uint64_t live_bytes)
 {
+  const uint64_t end_ns = start_ns + (expected_ns < HWI_TRACE_LATEST_NS ? expected_ns : HWI_TRACE_LATEST_NS);
   t->current = 0;
-  t->start_ns = start_ns;
-  t->width_ns = expected_ns / HWI_TIMELINE_POINTS + 1;
+  t->width_ns = 1;
+  while (end_ns / t->width_ns - start_ns / t->width_ns >= HWI_TIMELINE_POINTS)
+    t->width_ns *= 2;
+  t->first = start_ns / t->width_ns;
   begin_slice(t, live_bytes);
 }
 
@@ -27,31 +30,44 @@ static void end_slice(struct hwi_timeline *t, uint64_t live_bytes, uint64_t live
   point->live_blocks = live_blocks;
 }
 
-/* All slices are full and final. */
+static void add_counts(struct hwi_time_point *to, const struct hwi_time_point *point)
+{
+  if (point->max_bytes > to->max_bytes)
+    to->max_bytes = point->max_bytes;
+  to->allocation_calls += point->allocation_calls;
+  to->free_calls += point->free_calls;
+  to->allocated_bytes += point->allocated_bytes;
+}
+
+/* The last one is the current one again, and may not have ended then. */
 static void fold(struct hwi_timeline *t)
 {
-  for (uint32_t i = 0; i < HWI_TIMELINE_POINTS / 2; i++) {
-    const struct hwi_time_point *first = &t->points[2 * i];
-    struct hwi_time_point point = t->points[2 * i + 1];
-    if (first->max_bytes > point.max_bytes)
-      point.max_bytes = first->max_bytes;
-    point.allocation_calls += first->allocation_calls;
-    point.free_calls += first->free_calls;
-    point.allocated_bytes += first->allocated_bytes;
-    t->points[i] = point;
+  const uint64_t first = t->first / 2;
+  uint32_t kept = 0;
+  for (uint32_t i = 1; i <= t->current; i++) {
+    struct hwi_time_point point = t->points[i];
+    uint32_t to = (uint32_t)((t->first + i) / 2 - first);
+    if (to == kept)
+      add_counts(&point, &t->points[to]);
+    t->points[to] = point;
+    kept = to;
   }
+  t->first = first;
   t->width_ns *= 2;
-  t->current = HWI_TIMELINE_POINTS / 2 - 1;
+  t->current = kept;
+  t->slice_end_ns = (first + kept + 1) * t->width_ns;
 }
 
 void hwi_timeline_advance(struct hwi_timeline *t, uint64_t ns, uint64_t live_bytes, uint64_t live_blocks)
 {
   while (ns >= t->slice_end_ns) {
     end_slice(t, live_bytes, live_blocks);
-    if (t->current + 1 == HWI_TIMELINE_POINTS)
+    if (t->current + 1 == HWI_TIMELINE_POINTS) {
       fold(t);
-    t->current++;
-    begin_slice(t, live_bytes);
+    } else {
+      t->current++;
+      begin_slice(t, live_bytes);
+    }
   }
 }
 
@@ -61,4 +77,28 @@ uint32_t hwi_timeline_finish(struct hwi_timeline *t, uint64_t end_ns, uint64_t l
     hwi_timeline_advance(t, end_ns - 1, live_bytes, live_blocks);
   end_slice(t, live_bytes, live_blocks);
   return t->current + 1;
+}
+
+void hwi_timeline_coarsen(struct hwi_timeline *t, uint32_t points)
+{
+  while (t->current >= points && t->current > 0) {
+    fold(t);
+    t->points[t->current].ns = t->slice_end_ns;
+  }
+}
+
+void hwi_timeline_append(struct hwi_timeline *t, const struct hwi_timeline *part, uint64_t live_bytes,
+                         uint64_t live_blocks)
+{
+  while (t->width_ns < part->width_ns)
+    fold(t);
+  for (uint32_t i = 0; i <= part->current; i++) {
+    const struct hwi_time_point *point = &part->points[i];
+    uint64_t start_ns = (part->first + i) * part->width_ns;
+    if (start_ns >= t->slice_end_ns)
+      hwi_timeline_advance(t, start_ns, live_bytes, live_blocks);
+    add_counts(&t->points[t->current], point);
+    live_bytes = point->live_bytes;
+    live_blocks = point->live_blocks;
+  }
 }

@@ -1,4 +1,8 @@
-/* timeline.h - the run in at most 2,000 equally long slices */
+/* timeline.h - a span in at most 2,000 equally long slices
+ *
+ * Slices begin at multiples of their width, which is a power of two: whichever the span, the slices of a wider grid are made
+ * of those of a narrower one. The first and the last may be cut by the ends of the span.
+ */
 #ifndef HWI_PROFILE_TIMELINE_H
 #define HWI_PROFILE_TIMELINE_H
 
@@ -10,7 +14,7 @@ enum { HWI_TIMELINE_POINTS = 2000 };
 struct hwi_timeline {
   struct hwi_time_point points[HWI_TIMELINE_POINTS];
   uint32_t current;
-  uint64_t start_ns; /* of the first slice */
+  uint64_t first; /* the number of the first slice: it begins at first * width_ns, or where the span does */
   uint64_t width_ns;
   uint64_t slice_end_ns; /* of the current slice; a later event belongs to another */
 };
@@ -23,5 +27,13 @@ void hwi_timeline_advance(struct hwi_timeline *timeline, uint64_t ns, uint64_t l
 
 /* Ends the last slice at the end of the run. Returns the number of points. */
 uint32_t hwi_timeline_finish(struct hwi_timeline *timeline, uint64_t end_ns, uint64_t live_bytes, uint64_t live_blocks);
+
+/* Joins slices until there are at most `points` of them, or one. */
+void hwi_timeline_coarsen(struct hwi_timeline *timeline, uint32_t points);
+
+/* Goes on with the slices of `part`, which ended and began where this one stands; wider ones make these wider. Until its start
+ * `live_bytes` in `live_blocks` were live. */
+void hwi_timeline_append(struct hwi_timeline *timeline, const struct hwi_timeline *part, uint64_t live_bytes,
+                         uint64_t live_blocks);
 
 #endif

@@ -47,12 +47,13 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
   registers.value[HWI_REG_BP] = caller->bp;
   uint32_t depth = spliced->met + spliced->fresh_count;
   uint32_t outermost = spliced->met > lane->kept.gap_at ? lane->kept.gap_at : 0; /* to be compared */
+  struct hwi_range range = lane->range; /* a copy: nobody takes back what wrong CFI has it extended by */
   for (uint32_t i = depth; i-- > outermost;) {
     uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
     if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
       return false;
-    bool exact = false;                                                   /* no spliced stack crosses a signal frame */
-    if (hwi_step_by_cfi(&lane->range, &registers, &exact) != HWI_STEP_OK) /* the walk went on without CFI, if at all */
+    bool exact = false;                                             /* no spliced stack crosses a signal frame */
+    if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* the walk went on without CFI, if at all */
       return true;
   }
   return true;

@@ -23,7 +23,9 @@ size_t hwi_boot_size(const void *block);
 uint64_t hwi_boot_block_count(void);
 
 extern __attribute__((visibility("hidden"))) _Alignas(HWI_BOOT_ALIGN) uint8_t hwi_boot_buffer[HWI_BOOT_BUFFER_BYTES];
-extern __attribute__((visibility("hidden"))) bool hwi_boot_is_extended;
+extern __attribute__((visibility("hidden"))) bool hwi_boot_is_extended; /* there is a region behind the buffer */
+
+/* Whether `block` came from a region; what hwi_boot_owns asks where there is one. */
 bool hwi_boot_region_owns(const void *block);
 
 /* Whether `block` came from here: asked on every free. */

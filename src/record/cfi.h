@@ -30,6 +30,12 @@ struct hwi_registers {
 /* Loads the word at `address` into *word. False where the address is not known to be readable. */
 typedef bool hwi_load_fn(void *context, uintptr_t address, uintptr_t *word);
 
+/* What may be read while steps are taken. */
+struct hwi_cfi_memory {
+  hwi_load_fn *load;
+  void *context; /* of `load` */
+};
+
 /* The part of a module that CFI needs. */
 struct hwi_cfi_module {
   uintptr_t start, end;   /* range that it covers, with its ELF header at the start; readable where its phdrs say so */
@@ -48,7 +54,7 @@ enum hwi_row_kind {
   HWI_ROW_FULL = 7,      /* only hwi_cfi_step can do it */
 };
 
-struct hwi_row {
+struct hwi_frame_row {
   uint8_t kind; /* enum hwi_row_kind */
   int8_t
       bp_words; /* where the caller's bp was saved: CFA + 8 * bp_words; 0: it was not (bp keeps its value). But see BP_DEREF */
@@ -59,7 +65,7 @@ struct hwi_row {
 /* The row for the code at `pc`. `pc` is an address *inside* the instruction of interest: for a return address the caller
  * passes it reduced by one; for the pc of a signal frame's interrupted code, as it is. Never fails: HWI_ROW_NONE where no
  * CFI covers pc or the CFI is damaged. */
-struct hwi_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc);
+struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc);
 
 enum hwi_step {
   HWI_STEP_OK = 0,
@@ -71,6 +77,6 @@ enum hwi_step {
 /* Replaces *registers (of a frame, whose pc lies in `module`) by its caller's. `pc` as in hwi_cfi_row. On success
  * *signal_frame says whether the frame left was a signal frame, so that the new pc must not be reduced by one. */
 enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_registers *registers,
-                           hwi_load_fn *load, void *context, bool *signal_frame);
+                           const struct hwi_cfi_memory *memory, bool *signal_frame);
 
 #endif

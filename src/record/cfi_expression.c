@@ -57,7 +57,7 @@ enum {
 
 struct state {
   const struct hwi_machine *machine;
-  struct hwi_cursor code;
+  struct hwi_cfi_cursor code;
   const uint8_t *start;
   uint32_t count;
   uint64_t words[MOST_WORDS];
@@ -110,7 +110,7 @@ static bool jump(struct state *state, int64_t distance)
 
 static bool jump_if(struct state *state)
 {
-  int64_t distance = hwi_cursor_signed_bytes(&state->code, 2);
+  int64_t distance = hwi_cfi_cursor_signed_bytes(&state->code, 2);
   if (state->count == 0)
     return false;
   return state->words[--state->count] == 0 || jump(state, distance);
@@ -235,61 +235,61 @@ static bool run_single(struct state *state, uint8_t operation)
     state->count--;
     return true;
   default: /* OP_PLUS_UCONST */
-    *top += hwi_cursor_uleb(&state->code);
+    *top += hwi_cfi_cursor_uleb(&state->code);
     return true;
   }
 }
 
 static bool run_constant(struct state *state, uint8_t operation)
 {
-  struct hwi_cursor *code = &state->code;
+  struct hwi_cfi_cursor *code = &state->code;
   switch (operation) {
   case OP_CONST1U:
-    return push(state, hwi_cursor_bytes(code, 1));
+    return push(state, hwi_cfi_cursor_bytes(code, 1));
   case OP_CONST1S:
-    return push(state, (uint64_t)hwi_cursor_signed_bytes(code, 1));
+    return push(state, (uint64_t)hwi_cfi_cursor_signed_bytes(code, 1));
   case OP_CONST2U:
-    return push(state, hwi_cursor_bytes(code, 2));
+    return push(state, hwi_cfi_cursor_bytes(code, 2));
   case OP_CONST2S:
-    return push(state, (uint64_t)hwi_cursor_signed_bytes(code, 2));
+    return push(state, (uint64_t)hwi_cfi_cursor_signed_bytes(code, 2));
   case OP_CONST4U:
-    return push(state, hwi_cursor_bytes(code, 4));
+    return push(state, hwi_cfi_cursor_bytes(code, 4));
   case OP_CONST4S:
-    return push(state, (uint64_t)hwi_cursor_signed_bytes(code, 4));
+    return push(state, (uint64_t)hwi_cfi_cursor_signed_bytes(code, 4));
   case OP_CONSTU:
-    return push(state, hwi_cursor_uleb(code));
+    return push(state, hwi_cfi_cursor_uleb(code));
   case OP_CONSTS:
-    return push(state, (uint64_t)hwi_cursor_sleb(code));
+    return push(state, (uint64_t)hwi_cfi_cursor_sleb(code));
   default: /* OP_ADDR, OP_CONST8U, OP_CONST8S */
-    return push(state, hwi_cursor_bytes(code, 8));
+    return push(state, hwi_cfi_cursor_bytes(code, 8));
   }
 }
 
 static bool run_operation(struct state *state, uint8_t operation)
 {
-  struct hwi_cursor *code = &state->code;
+  struct hwi_cfi_cursor *code = &state->code;
   uint64_t which;
   switch (operation) {
   case OP_LIT0 ... OP_LIT31:
     return push(state, operation - OP_LIT0);
   case OP_BREG0 ... OP_BREG31:
-    return push_register(state, operation - OP_BREG0, hwi_cursor_sleb(code));
+    return push_register(state, operation - OP_BREG0, hwi_cfi_cursor_sleb(code));
   case OP_BREGX:
-    which = hwi_cursor_uleb(code);
-    return push_register(state, which, hwi_cursor_sleb(code));
+    which = hwi_cfi_cursor_uleb(code);
+    return push_register(state, which, hwi_cfi_cursor_sleb(code));
   case OP_ADDR:
   case OP_CONST1U ... OP_CONSTS:
     return run_constant(state, operation);
   case OP_DEREF:
     return dereference(state, sizeof(uintptr_t));
   case OP_DEREF_SIZE:
-    return dereference(state, hwi_cursor_bytes(code, 1));
+    return dereference(state, hwi_cfi_cursor_bytes(code, 1));
   case OP_DUP:
     return push_copy(state, 0);
   case OP_OVER:
     return push_copy(state, 1);
   case OP_PICK:
-    return push_copy(state, hwi_cursor_bytes(code, 1));
+    return push_copy(state, hwi_cfi_cursor_bytes(code, 1));
   case OP_SWAP:
     return rotate(state, 2);
   case OP_ROT:
@@ -301,7 +301,7 @@ static bool run_operation(struct state *state, uint8_t operation)
   case OP_PLUS_UCONST:
     return run_single(state, operation);
   case OP_SKIP:
-    return jump(state, hwi_cursor_signed_bytes(code, 2));
+    return jump(state, hwi_cfi_cursor_signed_bytes(code, 2));
   case OP_BRA:
     return jump_if(state);
   case OP_NOP:
@@ -311,19 +311,19 @@ static bool run_operation(struct state *state, uint8_t operation)
   }
 }
 
-struct hwi_cursor hwi_expression_at(struct hwi_span span, int32_t place)
+struct hwi_cfi_cursor hwi_expression_at(struct hwi_cfi_span span, int32_t place)
 {
-  struct hwi_cursor cursor = {.at = (const uint8_t *)span.low + place, .end = (const uint8_t *)span.high};
-  struct hwi_cursor behind = cursor;
-  uint64_t bytes = hwi_cursor_uleb(&behind);
+  struct hwi_cfi_cursor cursor = {.at = (const uint8_t *)span.low + place, .end = (const uint8_t *)span.high};
+  struct hwi_cfi_cursor behind = cursor;
+  uint64_t bytes = hwi_cfi_cursor_uleb(&behind);
   cursor = behind;
-  hwi_cursor_skip(&behind, bytes);
+  hwi_cfi_cursor_skip(&behind, bytes);
   cursor.end = behind.at;
   cursor.bad = behind.bad;
   return cursor;
 }
 
-__attribute__((noinline)) bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_span span,
+__attribute__((noinline)) bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_cfi_span span,
                                                     int32_t place, const uintptr_t *initial, uintptr_t *value)
 {
   struct state state;

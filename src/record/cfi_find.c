@@ -38,11 +38,11 @@ enum {
   PE_OMIT = 0xff,
 };
 
-uint64_t hwi_cursor_uleb_long(struct hwi_cursor *cursor)
+uint64_t hwi_cfi_cursor_uleb_long(struct hwi_cfi_cursor *cursor)
 {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
-    uint64_t byte = hwi_cursor_bytes(cursor, 1);
+    uint64_t byte = hwi_cfi_cursor_bytes(cursor, 1);
     value |= (byte & 0x7f) << (shift & 63);
     if (byte < 0x80)
       return value;
@@ -51,11 +51,11 @@ uint64_t hwi_cursor_uleb_long(struct hwi_cursor *cursor)
   return 0;
 }
 
-int64_t hwi_cursor_sleb(struct hwi_cursor *cursor)
+int64_t hwi_cfi_cursor_sleb(struct hwi_cfi_cursor *cursor)
 {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 70; shift += 7) {
-    uint64_t byte = hwi_cursor_bytes(cursor, 1);
+    uint64_t byte = hwi_cfi_cursor_bytes(cursor, 1);
     value |= (byte & 0x7f) << (shift & 63);
     if (byte >= 0x80)
       continue;
@@ -67,32 +67,32 @@ int64_t hwi_cursor_sleb(struct hwi_cursor *cursor)
   return 0;
 }
 
-static uint64_t read_form(struct hwi_cursor *cursor, uint8_t form)
+static uint64_t read_form(struct hwi_cfi_cursor *cursor, uint8_t form)
 {
   switch (form) {
   case PE_ABSPTR:
   case PE_UDATA8:
   case PE_SDATA8:
-    return hwi_cursor_bytes(cursor, 8);
+    return hwi_cfi_cursor_bytes(cursor, 8);
   case PE_UDATA4:
-    return hwi_cursor_bytes(cursor, 4);
+    return hwi_cfi_cursor_bytes(cursor, 4);
   case PE_SDATA4:
-    return (uint64_t)hwi_cursor_signed_bytes(cursor, 4);
+    return (uint64_t)hwi_cfi_cursor_signed_bytes(cursor, 4);
   case PE_UDATA2:
-    return hwi_cursor_bytes(cursor, 2);
+    return hwi_cfi_cursor_bytes(cursor, 2);
   case PE_SDATA2:
-    return (uint64_t)hwi_cursor_signed_bytes(cursor, 2);
+    return (uint64_t)hwi_cfi_cursor_signed_bytes(cursor, 2);
   case PE_ULEB128:
-    return hwi_cursor_uleb(cursor);
+    return hwi_cfi_cursor_uleb(cursor);
   case PE_SLEB128:
-    return (uint64_t)hwi_cursor_sleb(cursor);
+    return (uint64_t)hwi_cfi_cursor_sleb(cursor);
   default:
     cursor->bad = true;
     return 0;
   }
 }
 
-uintptr_t hwi_cursor_pointer(struct hwi_cursor *cursor, uint8_t encoding, uintptr_t data_base)
+uintptr_t hwi_cfi_cursor_pointer(struct hwi_cfi_cursor *cursor, uint8_t encoding, uintptr_t data_base)
 {
   uintptr_t here = (uintptr_t)cursor->at;
   uint64_t value = read_form(cursor, encoding & PE_FORM);
@@ -111,22 +111,22 @@ uintptr_t hwi_cursor_pointer(struct hwi_cursor *cursor, uint8_t encoding, uintpt
   }
 }
 
-static inline bool span_has(struct hwi_span span, uintptr_t address, uintptr_t bytes)
+static inline bool span_has(struct hwi_cfi_span span, uintptr_t address, uintptr_t bytes)
 {
   return address >= span.low && address <= span.high && span.high - address >= bytes;
 }
 
-static inline struct hwi_cursor cursor_at(struct hwi_span span, uintptr_t address)
+static inline struct hwi_cfi_cursor cursor_at(struct hwi_cfi_span span, uintptr_t address)
 {
   if (!span_has(span, address, 0))
-    return (struct hwi_cursor){.bad = true};
-  return (struct hwi_cursor){.at = (const uint8_t *)address, .end = (const uint8_t *)span.high};
+    return (struct hwi_cfi_cursor){.bad = true};
+  return (struct hwi_cfi_cursor){.at = (const uint8_t *)address, .end = (const uint8_t *)span.high};
 }
 
 /* The module's bytes that are sure to be mapped and readable around .eh_frame_hdr. */
-static bool find_span(const struct hwi_cfi_module *module, struct hwi_span *span)
+static bool find_span(const struct hwi_cfi_module *module, struct hwi_cfi_span *span)
 {
-  struct hwi_span first = {module->start, module->start + FIRST_PAGE_BYTES};
+  struct hwi_cfi_span first = {module->start, module->start + FIRST_PAGE_BYTES};
   Elf64_Ehdr elf;
   if (module->end < first.high || module->end < module->start)
     return false;
@@ -157,48 +157,48 @@ static bool find_span(const struct hwi_cfi_module *module, struct hwi_span *span
 
 /* One entry of .eh_frame, without its length. */
 struct record {
-  struct hwi_cursor body; /* behind the id */
+  struct hwi_cfi_cursor body; /* behind the id */
   uintptr_t id_at;
   uint32_t id; /* 0: a CIE; else how far before id_at the CIE is */
 };
 
 /* False: the end of .eh_frame, or damage. */
-static bool read_record(struct hwi_span span, uintptr_t at, struct record *record)
+static bool read_record(struct hwi_cfi_span span, uintptr_t at, struct record *record)
 {
-  struct hwi_cursor cursor = cursor_at(span, at);
-  uint32_t bytes = (uint32_t)hwi_cursor_bytes(&cursor, sizeof bytes);
+  struct hwi_cfi_cursor cursor = cursor_at(span, at);
+  uint32_t bytes = (uint32_t)hwi_cfi_cursor_bytes(&cursor, sizeof bytes);
   if (cursor.bad || bytes < sizeof record->id || bytes == (uint32_t)LENGTH_OF_64_BIT_FORM ||
       bytes > (size_t)(cursor.end - cursor.at))
     return false;
   cursor.end = cursor.at + bytes;
   record->id_at = (uintptr_t)cursor.at;
-  record->id = (uint32_t)hwi_cursor_bytes(&cursor, sizeof record->id);
+  record->id = (uint32_t)hwi_cfi_cursor_bytes(&cursor, sizeof record->id);
   record->body = cursor;
   return true;
 }
 
 /* What the letters of an augmentation announce. */
-static bool read_augmentation(struct hwi_cursor *cursor, const uint8_t *letters, struct hwi_fde *fde)
+static bool read_augmentation(struct hwi_cfi_cursor *cursor, const uint8_t *letters, struct hwi_fde *fde)
 {
   fde->encoding = PE_ABSPTR;
   fde->signal = false;
   fde->augmented = *letters == 'z';
   if (!fde->augmented)
     return *letters == 0;
-  uint64_t bytes = hwi_cursor_uleb(cursor);
-  struct hwi_cursor data = *cursor;
-  hwi_cursor_skip(cursor, bytes);
+  uint64_t bytes = hwi_cfi_cursor_uleb(cursor);
+  struct hwi_cfi_cursor data = *cursor;
+  hwi_cfi_cursor_skip(cursor, bytes);
   if (cursor->bad)
     return false;
   data.end = cursor->at;
   for (letters++; *letters; letters++)
     if (*letters == 'R') {
-      fde->encoding = (uint8_t)hwi_cursor_bytes(&data, 1);
+      fde->encoding = (uint8_t)hwi_cfi_cursor_bytes(&data, 1);
     } else if (*letters == 'P') {
-      uint8_t encoding = (uint8_t)hwi_cursor_bytes(&data, 1);
+      uint8_t encoding = (uint8_t)hwi_cfi_cursor_bytes(&data, 1);
       read_form(&data, encoding & PE_FORM); /* the personality routine: only its size matters */
     } else if (*letters == 'L') {
-      hwi_cursor_skip(&data, 1);
+      hwi_cfi_cursor_skip(&data, 1);
     } else if (*letters == 'S') {
       fde->signal = true;
     } else if (*letters != 'B') {
@@ -207,7 +207,7 @@ static bool read_augmentation(struct hwi_cursor *cursor, const uint8_t *letters,
   return !data.bad;
 }
 
-static bool read_cie(struct hwi_span span, uintptr_t at, struct hwi_fde *fde)
+static bool read_cie(struct hwi_cfi_span span, uintptr_t at, struct hwi_fde *fde)
 {
   struct record record;
   if (fde->cie == at)
@@ -215,20 +215,21 @@ static bool read_cie(struct hwi_span span, uintptr_t at, struct hwi_fde *fde)
   fde->cie = 0;
   if (!read_record(span, at, &record) || record.id != 0)
     return false;
-  struct hwi_cursor *cursor = &record.body;
-  uint8_t version = (uint8_t)hwi_cursor_bytes(cursor, 1);
+  struct hwi_cfi_cursor *cursor = &record.body;
+  uint8_t version = (uint8_t)hwi_cfi_cursor_bytes(cursor, 1);
   if (version != 1 && version != 3 && version != 4)
     return false;
   const uint8_t *letters = cursor->at;
   unsigned count = 0;
-  while (hwi_cursor_bytes(cursor, 1) != 0)
+  while (hwi_cfi_cursor_bytes(cursor, 1) != 0)
     if (++count > MOST_AUGMENTATION_CHARS)
       return false;
-  if (version == 4 && hwi_cursor_bytes(cursor, 2) != sizeof(uintptr_t)) /* size of an address, and of a segment: 0 */
+  if (version == 4 &&
+      hwi_cfi_cursor_bytes(cursor, 2) != sizeof(uintptr_t)) /* size of an address, and of a segment: 0 */
     return false;
-  fde->code_align = hwi_cursor_uleb(cursor);
-  fde->data_align = hwi_cursor_sleb(cursor);
-  uint64_t return_register = version == 1 ? hwi_cursor_bytes(cursor, 1) : hwi_cursor_uleb(cursor);
+  fde->code_align = hwi_cfi_cursor_uleb(cursor);
+  fde->data_align = hwi_cfi_cursor_sleb(cursor);
+  uint64_t return_register = version == 1 ? hwi_cfi_cursor_bytes(cursor, 1) : hwi_cfi_cursor_uleb(cursor);
   if (cursor->bad || return_register != HWI_REG_RA || !read_augmentation(cursor, letters, fde))
     return false;
   fde->cie_code = *cursor;
@@ -239,13 +240,13 @@ static bool read_cie(struct hwi_span span, uintptr_t at, struct hwi_fde *fde)
 /* Reads the rest of an FDE whose length and id were read. */
 static bool read_fde(struct record *record, struct hwi_fde *fde)
 {
-  struct hwi_cursor *cursor = &record->body;
+  struct hwi_cfi_cursor *cursor = &record->body;
   if (!read_cie(fde->span, record->id_at - record->id, fde))
     return false;
-  fde->start = hwi_cursor_pointer(cursor, fde->encoding, fde->data_base);
+  fde->start = hwi_cfi_cursor_pointer(cursor, fde->encoding, fde->data_base);
   fde->end = fde->start + read_form(cursor, fde->encoding & PE_FORM);
   if (fde->augmented)
-    hwi_cursor_skip(cursor, hwi_cursor_uleb(cursor));
+    hwi_cfi_cursor_skip(cursor, hwi_cfi_cursor_uleb(cursor));
   fde->code = *cursor;
   return !cursor->bad;
 }
@@ -283,14 +284,15 @@ static size_t form_bytes(uint8_t encoding)
 
 static inline uintptr_t table_pointer(const uint8_t *at, uint8_t encoding, uintptr_t data_base)
 {
-  struct hwi_cursor cursor = {.at = at, .end = at + sizeof(uint64_t)}; /* the table's bounds were checked */
+  struct hwi_cfi_cursor cursor = {.at = at, .end = at + sizeof(uint64_t)}; /* the table's bounds were checked */
   if (encoding == (PE_DATAREL | PE_SDATA4))
-    return data_base + (uint64_t)hwi_cursor_signed_bytes(&cursor, 4);
-  return hwi_cursor_pointer(&cursor, encoding, data_base);
+    return data_base + (uint64_t)hwi_cfi_cursor_signed_bytes(&cursor, 4);
+  return hwi_cfi_cursor_pointer(&cursor, encoding, data_base);
 }
 
 /* `cursor` is at the sorted table of `count` entries. */
-static bool search_table(struct hwi_cursor cursor, uint64_t count, uint8_t encoding, uintptr_t pc, struct hwi_fde *fde)
+static bool search_table(struct hwi_cfi_cursor cursor, uint64_t count, uint8_t encoding, uintptr_t pc,
+                         struct hwi_fde *fde)
 {
   size_t half = form_bytes(encoding), entry = 2 * half;
   uint64_t low = 0, high = count; /* entries below `low` begin at or before pc, those from `high` on behind it */
@@ -316,20 +318,20 @@ bool hwi_fde_find(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_
     return false;
   fde->cie = 0;
   fde->data_base = module->eh_frame_hdr;
-  struct hwi_cursor cursor = cursor_at(fde->span, module->eh_frame_hdr);
-  uint8_t version = (uint8_t)hwi_cursor_bytes(&cursor, 1);
-  uint8_t frame_encoding = (uint8_t)hwi_cursor_bytes(&cursor, 1);
-  uint8_t count_encoding = (uint8_t)hwi_cursor_bytes(&cursor, 1);
-  uint8_t table_encoding = (uint8_t)hwi_cursor_bytes(&cursor, 1);
+  struct hwi_cfi_cursor cursor = cursor_at(fde->span, module->eh_frame_hdr);
+  uint8_t version = (uint8_t)hwi_cfi_cursor_bytes(&cursor, 1);
+  uint8_t frame_encoding = (uint8_t)hwi_cfi_cursor_bytes(&cursor, 1);
+  uint8_t count_encoding = (uint8_t)hwi_cfi_cursor_bytes(&cursor, 1);
+  uint8_t table_encoding = (uint8_t)hwi_cfi_cursor_bytes(&cursor, 1);
   if (cursor.bad || version != HEADER_VERSION)
     return false;
-  uintptr_t frames = hwi_cursor_pointer(&cursor, frame_encoding, fde->data_base);
+  uintptr_t frames = hwi_cfi_cursor_pointer(&cursor, frame_encoding, fde->data_base);
   if (cursor.bad)
     return false;
   /* Entries relative to themselves are in no order that a search could use before decoding; nobody writes them. */
   if (count_encoding == PE_OMIT || table_encoding == PE_OMIT || !form_bytes(table_encoding) ||
       table_encoding & PE_INDIRECT)
     return walk_records(frames, pc, fde);
-  uint64_t count = hwi_cursor_pointer(&cursor, count_encoding, fde->data_base);
+  uint64_t count = hwi_cfi_cursor_pointer(&cursor, count_encoding, fde->data_base);
   return !cursor.bad && search_table(cursor, count, table_encoding, pc, fde);
 }

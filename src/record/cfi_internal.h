@@ -12,20 +12,20 @@
 
 #include "record/cfi.h"
 
-struct hwi_span {
+struct hwi_cfi_span {
   uintptr_t low, high;
 };
 
-struct hwi_cursor {
+struct hwi_cfi_cursor {
   const uint8_t *at, *end;
   bool bad;
 };
 
 struct hwi_fde {
-  struct hwi_span span;
-  uintptr_t start, end;       /* of the code that it covers */
-  struct hwi_cursor cie_code; /* instructions that come first, for every FDE of the CIE */
-  struct hwi_cursor code;
+  struct hwi_cfi_span span;
+  uintptr_t start, end;           /* of the code that it covers */
+  struct hwi_cfi_cursor cie_code; /* instructions that come first, for every FDE of the CIE */
+  struct hwi_cfi_cursor code;
   uintptr_t cie; /* address of the CIE that these were read from; 0: none yet */
   uint64_t code_align;
   int64_t data_align;
@@ -65,7 +65,7 @@ struct hwi_machine {
   void *context;
 };
 
-static inline uint64_t hwi_cursor_bytes(struct hwi_cursor *cursor, size_t count)
+static inline uint64_t hwi_cfi_cursor_bytes(struct hwi_cfi_cursor *cursor, size_t count)
 {
   uint64_t value = 0;
   if ((size_t)(cursor->end - cursor->at) < count) {
@@ -77,13 +77,13 @@ static inline uint64_t hwi_cursor_bytes(struct hwi_cursor *cursor, size_t count)
   return value;
 }
 
-static inline int64_t hwi_cursor_signed_bytes(struct hwi_cursor *cursor, size_t count)
+static inline int64_t hwi_cfi_cursor_signed_bytes(struct hwi_cfi_cursor *cursor, size_t count)
 {
   unsigned spare = 64 - 8 * (unsigned)count;
-  return (int64_t)(hwi_cursor_bytes(cursor, count) << spare) >> spare;
+  return (int64_t)(hwi_cfi_cursor_bytes(cursor, count) << spare) >> spare;
 }
 
-static inline void hwi_cursor_skip(struct hwi_cursor *cursor, uint64_t count)
+static inline void hwi_cfi_cursor_skip(struct hwi_cfi_cursor *cursor, uint64_t count)
 {
   if ((uint64_t)(cursor->end - cursor->at) < count)
     cursor->bad = true;
@@ -91,19 +91,19 @@ static inline void hwi_cursor_skip(struct hwi_cursor *cursor, uint64_t count)
     cursor->at += count;
 }
 
-/* LEB128, at most 10 bytes; bits above 64 are lost. */
-uint64_t hwi_cursor_uleb_long(struct hwi_cursor *cursor);
-int64_t hwi_cursor_sleb(struct hwi_cursor *cursor);
+/* LEB128, unsigned and signed, at most 10 bytes; bits above 64 are lost. 0, with the cursor bad, where it has no end. */
+uint64_t hwi_cfi_cursor_uleb_long(struct hwi_cfi_cursor *cursor);
+int64_t hwi_cfi_cursor_sleb(struct hwi_cfi_cursor *cursor);
 
-static inline uint64_t hwi_cursor_uleb(struct hwi_cursor *cursor)
+static inline uint64_t hwi_cfi_cursor_uleb(struct hwi_cfi_cursor *cursor)
 {
   if (cursor->at < cursor->end && *cursor->at < 0x80)
     return *cursor->at++;
-  return hwi_cursor_uleb_long(cursor);
+  return hwi_cfi_cursor_uleb_long(cursor);
 }
 
 /* A pointer in one of the DW_EH_PE_* encodings; bad for those that need an indirection or a base that is not known. */
-uintptr_t hwi_cursor_pointer(struct hwi_cursor *cursor, uint8_t encoding, uintptr_t data_base);
+uintptr_t hwi_cfi_cursor_pointer(struct hwi_cfi_cursor *cursor, uint8_t encoding, uintptr_t data_base);
 
 /* The FDE that covers pc. False: there is none, or what would lead to it is damaged. */
 bool hwi_fde_find(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_fde *fde);
@@ -113,14 +113,14 @@ bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_rules *rul
 
 /* The value of the expression at `place`, computed with `initial` on the stack where it is not NULL. False: damaged, endless,
  * a register that is not known, or a load that was refused. */
-bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_span span, int32_t place,
+bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_cfi_span span, int32_t place,
                           const uintptr_t *initial, uintptr_t *value);
 
 /* The instructions of the expression at `place`. */
-struct hwi_cursor hwi_expression_at(struct hwi_span span, int32_t place);
+struct hwi_cfi_cursor hwi_expression_at(struct hwi_cfi_span span, int32_t place);
 
-/* Replaces *registers by the caller's. */
-enum hwi_step hwi_rules_apply(const struct hwi_rules *rules, struct hwi_span span, struct hwi_registers *registers,
-                              hwi_load_fn *load, void *context);
+/* Replaces *registers by the caller's, as hwi_cfi_step. */
+enum hwi_step hwi_rules_apply(const struct hwi_rules *rules, struct hwi_cfi_span span, struct hwi_registers *registers,
+                              const struct hwi_cfi_memory *memory);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { WORD = sizeof(uintptr_t), OP_DEREF = 0x06, OP_BREG0 = 0x70 };
 
-static const struct hwi_row none = {.kind = HWI_ROW_NONE}, full = {.kind = HWI_ROW_FULL};
+static const struct hwi_frame_row none = {.kind = HWI_ROW_NONE}, full = {.kind = HWI_ROW_FULL};
 
 /* Two stack pointers that share no low bit pattern: an expression that is not "register + constant" tells them apart. */
 #define FIRST_TRIAL UINT64_C(0x00007ffc31c2a5d8)
@@ -48,19 +48,19 @@ static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, ui
   return first - FIRST_TRIAL == second - SECOND_TRIAL && first - FIRST_TRIAL == (uintptr_t)(intptr_t)*offset;
 }
 
-static bool is_word_behind(struct hwi_cursor code, uint32_t which, int32_t *offset)
+static bool is_word_behind(struct hwi_cfi_cursor code, uint32_t which, int32_t *offset)
 {
-  if (hwi_cursor_bytes(&code, 1) != OP_BREG0 + which)
+  if (hwi_cfi_cursor_bytes(&code, 1) != OP_BREG0 + which)
     return false;
-  int64_t wide = hwi_cursor_sleb(&code);
+  int64_t wide = hwi_cfi_cursor_sleb(&code);
   *offset = (int32_t)wide;
-  return wide == *offset && hwi_cursor_bytes(&code, 1) == OP_DEREF && !code.bad && code.at == code.end;
+  return wide == *offset && hwi_cfi_cursor_bytes(&code, 1) == OP_DEREF && !code.bad && code.at == code.end;
 }
 
 static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc,
-                               struct hwi_row *row)
+                               struct hwi_frame_row *row)
 {
-  struct hwi_cursor code = hwi_expression_at(fde->span, rules->cfa_value);
+  struct hwi_cfi_cursor code = hwi_expression_at(fde->span, rules->cfa_value);
   int32_t place = rules->cfa_value;
   if (is_word_behind(code, HWI_REG_BP, &row->offset))
     row->kind = HWI_ROW_BP_DEREF;
@@ -75,7 +75,8 @@ static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules
   return true;
 }
 
-static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc, struct hwi_row *row)
+static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc,
+                        struct hwi_frame_row *row)
 {
   if (rules->cfa == HWI_CFA_EXPRESSION)
     return squeeze_expression(fde, rules, pc, row);
@@ -87,19 +88,19 @@ static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules
 }
 
 /* A realigned frame: the caller's bp was pushed where bp points to now, wherever the CFA is. */
-static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_row *row)
+static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_frame_row *row)
 {
   if (rules->rule[HWI_REG_BP] != HWI_RULE_EXPRESSION)
     return false;
-  struct hwi_cursor code = hwi_expression_at(fde->span, rules->value[HWI_REG_BP]);
-  if (hwi_cursor_bytes(&code, 1) != OP_BREG0 + HWI_REG_BP)
+  struct hwi_cfi_cursor code = hwi_expression_at(fde->span, rules->value[HWI_REG_BP]);
+  if (hwi_cfi_cursor_bytes(&code, 1) != OP_BREG0 + HWI_REG_BP)
     return false;
-  int64_t offset = hwi_cursor_sleb(&code);
+  int64_t offset = hwi_cfi_cursor_sleb(&code);
   row->bp_words = (int8_t)(offset / WORD);
   return offset == row->bp_words * WORD && !code.bad && code.at == code.end;
 }
 
-static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_row *row)
+static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_frame_row *row)
 {
   if (row->kind == HWI_ROW_BP_DEREF)
     return squeeze_bp_realigned(fde, rules, row);
@@ -121,12 +122,12 @@ static bool is_ordinary_call(const struct hwi_rules *rules)
 }
 
 /* The kernel's frame: it is one where each register comes from its place in the ucontext and from nowhere else. */
-static struct hwi_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc)
+static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc)
 {
   struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP};
   registers.value[HWI_REG_RA] = pc;
   registers.value[HWI_REG_SP] = FIRST_TRIAL;
-  if (hwi_rules_apply(rules, fde->span, &registers, load_tagged, NULL) != HWI_STEP_OK ||
+  if (hwi_rules_apply(rules, fde->span, &registers, &(struct hwi_cfi_memory){load_tagged, NULL}) != HWI_STEP_OK ||
       !(registers.known >> HWI_REG_BP & 1))
     return full;
   uintptr_t gregs = registers.value[HWI_REG_RA] - WORD_TAG - HWI_ARCH_SIGNAL_PC;
@@ -135,18 +136,18 @@ static struct hwi_row squeeze_signal(const struct hwi_fde *fde, const struct hwi
       registers.value[HWI_REG_SP] != gregs + HWI_ARCH_SIGNAL_SP + WORD_TAG ||
       registers.value[HWI_REG_BP] != gregs + HWI_ARCH_SIGNAL_BP + WORD_TAG)
     return full;
-  return (struct hwi_row){.kind = HWI_ROW_SIGNAL, .offset = offset};
+  return (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = offset};
 }
 
-struct hwi_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc)
+struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc)
 {
   struct hwi_fde fde;
   struct hwi_rules rules;
-  struct hwi_row row = {.kind = HWI_ROW_NONE};
+  struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
   if (!hwi_fde_find(module, pc, &fde) || !hwi_rules_at(&fde, pc, &rules))
     return none;
   if (rules.rule[HWI_REG_RA] == HWI_RULE_UNDEFINED)
-    return (struct hwi_row){.kind = HWI_ROW_OUTERMOST};
+    return (struct hwi_frame_row){.kind = HWI_ROW_OUTERMOST};
   if (fde.signal)
     return squeeze_signal(&fde, &rules, pc);
   if (!is_ordinary_call(&rules) || !squeeze_cfa(&fde, &rules, pc, &row) || !squeeze_bp(&fde, &rules, &row))

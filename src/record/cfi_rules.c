@@ -43,7 +43,7 @@ enum {
 
 struct run {
   const struct hwi_fde *fde;
-  struct hwi_cursor code;
+  struct hwi_cfi_cursor code;
   uintptr_t location;
   struct hwi_rules *now;
   struct hwi_rules initial;
@@ -72,7 +72,7 @@ static bool set_factored(struct run *run, uint64_t which, enum hwi_rule rule, in
 static bool set_expression(struct run *run, uint64_t which, enum hwi_rule rule)
 {
   int64_t place = (int64_t)((uintptr_t)run->code.at - run->fde->span.low);
-  hwi_cursor_skip(&run->code, hwi_cursor_uleb(&run->code));
+  hwi_cfi_cursor_skip(&run->code, hwi_cfi_cursor_uleb(&run->code));
   return set_rule(run, which, rule, place);
 }
 
@@ -123,7 +123,7 @@ static bool restore(struct run *run)
 static bool set_cfa_expression(struct run *run)
 {
   uintptr_t place = (uintptr_t)run->code.at - run->fde->span.low;
-  hwi_cursor_skip(&run->code, hwi_cursor_uleb(&run->code));
+  hwi_cfi_cursor_skip(&run->code, hwi_cfi_cursor_uleb(&run->code));
   if (place > INT32_MAX)
     return false;
   run->now->cfa = HWI_CFA_EXPRESSION;
@@ -134,15 +134,15 @@ static bool set_cfa_expression(struct run *run)
 /* Instructions about the CFA. `which` is a register, or an offset where there is no other operand. */
 static bool run_cfa(struct run *run, uint8_t instruction)
 {
-  struct hwi_cursor *code = &run->code;
+  struct hwi_cfi_cursor *code = &run->code;
   uint64_t which;
   switch (instruction) {
   case CFA_DEF_CFA:
-    which = hwi_cursor_uleb(code);
-    return set_cfa(run, which, (int64_t)hwi_cursor_uleb(code));
+    which = hwi_cfi_cursor_uleb(code);
+    return set_cfa(run, which, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_DEF_CFA_SF:
-    which = hwi_cursor_uleb(code);
-    return set_cfa_factored(run, which, hwi_cursor_sleb(code));
+    which = hwi_cfi_cursor_uleb(code);
+    return set_cfa_factored(run, which, hwi_cfi_cursor_sleb(code));
   case CFA_DEF_CFA_EXPRESSION:
     return set_cfa_expression(run);
   }
@@ -150,11 +150,11 @@ static bool run_cfa(struct run *run, uint8_t instruction)
     return false; /* the others change a half of "register + offset" */
   switch (instruction) {
   case CFA_DEF_CFA_REGISTER:
-    return set_cfa(run, hwi_cursor_uleb(code), run->now->cfa_value);
+    return set_cfa(run, hwi_cfi_cursor_uleb(code), run->now->cfa_value);
   case CFA_DEF_CFA_OFFSET:
-    return set_cfa(run, run->now->cfa_register, (int64_t)hwi_cursor_uleb(code));
+    return set_cfa(run, run->now->cfa_register, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_DEF_CFA_OFFSET_SF:
-    return set_cfa_factored(run, run->now->cfa_register, hwi_cursor_sleb(code));
+    return set_cfa_factored(run, run->now->cfa_register, hwi_cfi_cursor_sleb(code));
   default:
     return false;
   }
@@ -163,21 +163,21 @@ static bool run_cfa(struct run *run, uint8_t instruction)
 /* Instructions that begin with a register. */
 static bool run_register(struct run *run, uint8_t instruction)
 {
-  struct hwi_cursor *code = &run->code;
-  uint64_t which = hwi_cursor_uleb(code);
+  struct hwi_cfi_cursor *code = &run->code;
+  uint64_t which = hwi_cfi_cursor_uleb(code);
   int64_t value;
   switch (instruction) {
   case CFA_OFFSET_EXTENDED:
-    return set_factored(run, which, HWI_RULE_OFFSET, (int64_t)hwi_cursor_uleb(code));
+    return set_factored(run, which, HWI_RULE_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_OFFSET_EXTENDED_SF:
-    return set_factored(run, which, HWI_RULE_OFFSET, hwi_cursor_sleb(code));
+    return set_factored(run, which, HWI_RULE_OFFSET, hwi_cfi_cursor_sleb(code));
   case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
-    return !__builtin_sub_overflow(0, (int64_t)hwi_cursor_uleb(code), &value) &&
+    return !__builtin_sub_overflow(0, (int64_t)hwi_cfi_cursor_uleb(code), &value) &&
            set_factored(run, which, HWI_RULE_OFFSET, value);
   case CFA_VAL_OFFSET:
-    return set_factored(run, which, HWI_RULE_VALUE_OFFSET, (int64_t)hwi_cursor_uleb(code));
+    return set_factored(run, which, HWI_RULE_VALUE_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_VAL_OFFSET_SF:
-    return set_factored(run, which, HWI_RULE_VALUE_OFFSET, hwi_cursor_sleb(code));
+    return set_factored(run, which, HWI_RULE_VALUE_OFFSET, hwi_cfi_cursor_sleb(code));
   case CFA_RESTORE_EXTENDED:
     return restore_rule(run, which);
   case CFA_UNDEFINED:
@@ -185,7 +185,7 @@ static bool run_register(struct run *run, uint8_t instruction)
   case CFA_SAME_VALUE:
     return set_rule(run, which, HWI_RULE_SAME, 0);
   case CFA_REGISTER:
-    value = (int64_t)hwi_cursor_uleb(code);
+    value = (int64_t)hwi_cfi_cursor_uleb(code);
     return set_rule(run, which, value >= 0 && value < HWI_REG_COUNT ? HWI_RULE_REGISTER : HWI_RULE_UNDEFINED, value);
   case CFA_EXPRESSION:
     return set_expression(run, which, HWI_RULE_EXPRESSION);
@@ -198,14 +198,14 @@ static bool run_register(struct run *run, uint8_t instruction)
 
 static bool run_instruction(struct run *run)
 {
-  struct hwi_cursor *code = &run->code;
+  struct hwi_cfi_cursor *code = &run->code;
   uint8_t instruction = *code->at++;
   uint8_t operand = instruction & OPERAND_MASK;
   switch (instruction >> OPERAND_BITS) {
   case CFA_ADVANCE_LOC:
     return advance(run, operand);
   case CFA_OFFSET:
-    return set_factored(run, operand, HWI_RULE_OFFSET, (int64_t)hwi_cursor_uleb(code));
+    return set_factored(run, operand, HWI_RULE_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_RESTORE:
     return restore_rule(run, operand);
   }
@@ -213,22 +213,22 @@ static bool run_instruction(struct run *run)
   case CFA_NOP:
     return true;
   case CFA_SET_LOC:
-    run->location = hwi_cursor_pointer(code, run->fde->encoding, run->fde->data_base);
+    run->location = hwi_cfi_cursor_pointer(code, run->fde->encoding, run->fde->data_base);
     return true;
   case CFA_ADVANCE_LOC1:
-    return advance(run, hwi_cursor_bytes(code, 1));
+    return advance(run, hwi_cfi_cursor_bytes(code, 1));
   case CFA_ADVANCE_LOC2:
-    return advance(run, hwi_cursor_bytes(code, 2));
+    return advance(run, hwi_cfi_cursor_bytes(code, 2));
   case CFA_ADVANCE_LOC4:
-    return advance(run, hwi_cursor_bytes(code, 4));
+    return advance(run, hwi_cfi_cursor_bytes(code, 4));
   case CFA_MIPS_ADVANCE_LOC8:
-    return advance(run, hwi_cursor_bytes(code, 8));
+    return advance(run, hwi_cfi_cursor_bytes(code, 8));
   case CFA_REMEMBER_STATE:
     return remember(run);
   case CFA_RESTORE_STATE:
     return restore(run);
   case CFA_GNU_ARGS_SIZE:
-    hwi_cursor_uleb(code);
+    hwi_cfi_cursor_uleb(code);
     return true;
   case CFA_DEF_CFA:
   case CFA_DEF_CFA_SF:

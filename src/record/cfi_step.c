@@ -3,21 +3,20 @@
 
 /* A loader that remembers that it refused: a register that is not known is no damage, a slot that cannot be read is. */
 struct watched_load {
-  hwi_load_fn *load;
-  void *context;
+  const struct hwi_cfi_memory *memory;
   bool refused;
 };
 
 static bool watch(void *context, uintptr_t address, uintptr_t *word)
 {
   struct watched_load *watched = context;
-  if (watched->load(watched->context, address, word))
+  if (watched->memory->load(watched->memory->context, address, word))
     return true;
   watched->refused = true;
   return false;
 }
 
-static bool find_cfa(const struct hwi_rules *rules, struct hwi_span span, const struct hwi_machine *machine,
+static bool find_cfa(const struct hwi_rules *rules, struct hwi_cfi_span span, const struct hwi_machine *machine,
                      uintptr_t *cfa)
 {
   if (rules->cfa == HWI_CFA_EXPRESSION)
@@ -27,7 +26,7 @@ static bool find_cfa(const struct hwi_rules *rules, struct hwi_span span, const 
 }
 
 /* False: the caller's register is not known. */
-static bool find_register(const struct hwi_rules *rules, struct hwi_span span, const struct hwi_machine *machine,
+static bool find_register(const struct hwi_rules *rules, struct hwi_cfi_span span, const struct hwi_machine *machine,
                           uint32_t which, uintptr_t *value)
 {
   uintptr_t cfa = *value; /* passed in the place of the result: what expressions begin with */
@@ -61,10 +60,10 @@ static bool find_register(const struct hwi_rules *rules, struct hwi_span span, c
   return machine->registers->known >> operand & 1;
 }
 
-enum hwi_step hwi_rules_apply(const struct hwi_rules *rules, struct hwi_span span, struct hwi_registers *registers,
-                              hwi_load_fn *load, void *context)
+enum hwi_step hwi_rules_apply(const struct hwi_rules *rules, struct hwi_cfi_span span, struct hwi_registers *registers,
+                              const struct hwi_cfi_memory *memory)
 {
-  struct watched_load watched = {load, context, false};
+  struct watched_load watched = {memory, false};
   struct hwi_machine machine = {registers, watch, &watched};
   struct hwi_registers caller = {.known = 0};
   uintptr_t cfa;
@@ -87,7 +86,7 @@ enum hwi_step hwi_rules_apply(const struct hwi_rules *rules, struct hwi_span spa
 }
 
 enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_registers *registers,
-                           hwi_load_fn *load, void *context, bool *signal_frame)
+                           const struct hwi_cfi_memory *memory, bool *signal_frame)
 {
   struct hwi_fde fde;
   struct hwi_rules rules;
@@ -96,5 +95,5 @@ enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, st
   if (!hwi_rules_at(&fde, pc, &rules))
     return HWI_STEP_BAD;
   *signal_frame = fde.signal;
-  return hwi_rules_apply(&rules, fde.span, registers, load, context);
+  return hwi_rules_apply(&rules, fde.span, registers, memory);
 }

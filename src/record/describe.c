@@ -13,7 +13,7 @@ enum { LONGEST_TEXT = 16 << 10, RSS_INTERVAL_NS = 100000000 };
 static void put_text(struct hwi_lane *lane, enum hw_record_type type, const char *text, long bytes)
 {
   if (bytes > 0)
-    hwi_lane_put_record(lane, type, NULL, 0, text, (uint32_t)bytes);
+    hwi_lane_put_record(lane, type, (struct hwi_bytes){0}, (struct hwi_bytes){text, (uint32_t)bytes});
 }
 
 struct environment {
@@ -36,9 +36,9 @@ void hwi_describe_image(struct hwi_lane *lane)
   char *text = hwi_os_map(LONGEST_TEXT); /* no stack of the target's is large enough for certain */
   if (!text)
     return;
-  put_text(lane, HW_RECORD_COMMAND, text, hwi_os_read_file("/proc/self/cmdline", text, LONGEST_TEXT));
-  put_text(lane, HW_RECORD_EXE, text, hwi_os_read_link("/proc/self/exe", text, HWI_OS_PATH_BYTES));
-  put_text(lane, HW_RECORD_CWD, text, hwi_os_read_link("/proc/self/cwd", text, HWI_OS_PATH_BYTES));
+  put_text(lane, HW_RECORD_COMMAND, text, hwi_os_command_line(text, LONGEST_TEXT));
+  put_text(lane, HW_RECORD_EXE, text, hwi_os_executable_path(text, HWI_OS_PATH_BYTES));
+  put_text(lane, HW_RECORD_CWD, text, hwi_os_folder_path(text, HWI_OS_PATH_BYTES));
   struct environment environment = {text, 0};
   hwi_options_each_relevant(add_variable, &environment);
   put_text(lane, HW_RECORD_ENV, text, (long)environment.bytes);
@@ -57,5 +57,6 @@ void hwi_describe_rss(struct hwi_lane *lane, bool at_end)
   uint8_t head[HWI_VARINT_MAX_BYTES];
   uint64_t bytes = hwi_os_rss_peak_bytes();
   hwi_session.header->rss_peak_bytes = bytes;
-  hwi_lane_put_record(lane, HW_RECORD_RSS, head, (uint32_t)(hwi_put_varint(head, bytes) - head), NULL, 0);
+  hwi_lane_put_record(lane, HW_RECORD_RSS, (struct hwi_bytes){head, (uint32_t)(hwi_put_varint(head, bytes) - head)},
+                      (struct hwi_bytes){0});
 }

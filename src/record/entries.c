@@ -5,7 +5,6 @@
  * the time before there was one (boot.h) are the only ones that it never sees.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "heapwright/detail/entries.h"
@@ -311,34 +310,4 @@ HW_OPERATION void hw_do_delete_aligned_nothrow(enum hw_entry entry, void *block,
 HW_OPERATION void hw_do_delete_sized_aligned(enum hw_entry entry, void *block, size_t size, size_t align)
 {
   delete_of(entry, block, size, align, NULL);
-}
-
-/* --- the loader --- */
-
-/* No operation of an allocator, but the moment at which a module may be gone. dlopen stays alone: the caller's own RUNPATH
- * and namespace hang on who calls it. */
-__attribute__((visibility("default"))) int dlclose(void *handle);
-
-int dlclose(void *handle)
-{
-  if (!hwi_real_dlclose)
-    hwi_real_find();
-  int result = hwi_real_dlclose(handle);
-  hwi_record_unloaded();
-  return result;
-}
-
-/* --- names of threads --- */
-
-/* No operation of an allocator either: many threads name themselves and are gone before anybody could look from outside. */
-__attribute__((visibility("default"))) int pthread_setname_np(pthread_t thread, const char *name);
-
-int pthread_setname_np(pthread_t thread, const char *name)
-{
-  if (!hwi_real_setname)
-    hwi_real_find();
-  int error = hwi_real_setname ? hwi_real_setname(thread, name) : ENOSYS;
-  if (!error && pthread_equal(thread, pthread_self()))
-    hwi_record_thread_name(name);
-  return error;
 }

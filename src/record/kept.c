@@ -13,6 +13,7 @@
  */
 #include "record/kept.h"
 
+#include "platform/os.h"
 #include "record/rows.h"
 #include "record/session.h"
 
@@ -25,7 +26,9 @@ enum {
 void hwi_kept_forget(struct hwi_kept *kept)
 {
   kept->frame_count = 0;
+  kept->tip = NULL;
   kept->odd.count = 0;
+  kept->bps.count = 0;
   kept->leaf = HWI_NO_LEAF;
   kept->gap_at = HWI_NO_GAP;
   kept->exact_count = EXACT_FACTOR * hwi_session.options.depth;
@@ -44,6 +47,33 @@ static bool is_same_word(const struct hwi_word *word)
   return *(const volatile uintptr_t *)word->address == word->value;
 }
 
+/* The first of the frames with a bp_slot that is not before `first`, by its place in their list. */
+static uint32_t first_bps_at(const struct hwi_kept *kept, uint32_t first)
+{
+  uint32_t low = 0, high = kept->bps.count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    if (kept->bps.items[middle] < first)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+uint32_t hwi_kept_bps_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
+{
+  for (uint32_t i = first ? first_bps_at(kept, first) : 0; i < kept->bps.count && kept->bps.items[i] < end; i++)
+    if (hwi_kept_bp_difference(&kept->frames[kept->bps.items[i]]))
+      return kept->bps.items[i];
+  return end;
+}
+
+static bool is_step_unchanged(const struct hwi_frame *frame)
+{
+  return !hwi_kept_pc_difference(frame) && (frame->bp_slot == HWI_NO_BP_SLOT || !hwi_kept_bp_difference(frame));
+}
+
 uint32_t hwi_kept_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
 {
   for (uint32_t i = 0; i < kept->odd.count && kept->odd.items[i].frame < end; i++)
@@ -56,7 +86,7 @@ uint32_t hwi_kept_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uin
 static void check_with_gap(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   uint32_t unchanged = 1;
-  while (unchanged < walk->met && (unchanged == kept->gap_at || !hwi_kept_difference(&kept->frames[unchanged])))
+  while (unchanged < walk->met && (unchanged == kept->gap_at || is_step_unchanged(&kept->frames[unchanged])))
     unchanged++;
   for (uint32_t i = 0; i < kept->odd.count; i++)
     if (kept->odd.items[i].frame < unchanged && !is_same_word(&kept->odd.items[i]))
@@ -91,13 +121,21 @@ uint32_t hwi_kept_outer_of(const struct hwi_kept *kept, uintptr_t sp)
 
 /* --- change --- */
 
+/* The list of bps first, and for as many as may lie in the frames' whole pages: only the frames' room is looked at later. */
+static bool make_frame_room(struct hwi_kept *kept, uint32_t frames)
+{
+  uint32_t more = frames > FIRST_FRAMES ? 2 * frames : FIRST_FRAMES;
+  uint32_t most = more + HWI_OS_PAGE_BYTES / (uint32_t)sizeof *kept->frames;
+  return (most <= kept->bps.room ||
+          hwi_lane_grow((void **)&kept->bps.items, &kept->bps.room, most, sizeof *kept->bps.items)) &&
+         hwi_lane_grow((void **)&kept->frames, &kept->frame_room, more, sizeof *kept->frames);
+}
+
 static bool make_room(struct hwi_kept *kept, uint32_t frames, uint32_t words)
 {
-  uint32_t more_frames = frames > FIRST_FRAMES ? 2 * frames : FIRST_FRAMES;
-  return (frames <= kept->frame_room ||
-          hwi_grow((void **)&kept->frames, &kept->frame_room, more_frames, sizeof *kept->frames)) &&
+  return (frames <= kept->frame_room || make_frame_room(kept, frames)) &&
          (words <= kept->odd.room ||
-          hwi_grow((void **)&kept->odd.items, &kept->odd.room, 2 * words, sizeof *kept->odd.items));
+          hwi_lane_grow((void **)&kept->odd.items, &kept->odd.room, 2 * words, sizeof *kept->odd.items));
 }
 
 /* The odd words of the first `base` frames and of the fresh ones; there is room. */
@@ -127,12 +165,15 @@ bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bo
   bool is_bp_free = base ? kept->frames[base - 1].bp_is_free : true; /* in the caller */
   if (base == kept->gap_at)
     is_bp_free = false;
+  hwi_kept_drop_bps(kept, base);
   struct hwi_frame *to = kept->frames + base;
   for (uint32_t i = fresh_count; i-- > 0; to++) {
     *to = lane->fresh[i];
     to->node = 0;
     if (is_bp_free)
       to->bp_slot = HWI_NO_BP_SLOT;
+    if (to->bp_slot != HWI_NO_BP_SLOT)
+      hwi_kept_add_bp(kept, (uint32_t)(to - kept->frames));
     is_bp_free = to->bp_is_free |= is_bp_free & to->bp_passes;
     if (with_nodes && i)
       to->node = parent = hwi_rows_node(lane, parent, to->pc, HW_ENTRY_NONE);
@@ -172,6 +213,10 @@ static uint32_t leave_out(struct hwi_kept *kept, uint32_t base)
     kept->odd.items[words++] = word;
   }
   kept->odd.count = words;
+  hwi_kept_drop_bps(kept, outer);
+  for (uint32_t i = outer; i < outer + stay; i++)
+    if (kept->frames[i].bp_slot != HWI_NO_BP_SLOT)
+      hwi_kept_add_bp(kept, i);
   set_gap(kept, outer, is_known ? left_out : 0);
   return base - dropped;
 }

@@ -21,7 +21,23 @@ void hwi_kept_forget(struct hwi_kept *kept);
 
 /* The kept frame walk->met - 1 is where the walk is. Is every word unchanged that the rest of the stack hangs on? Else no
  * frame can be met but those outward of the step that changed, and walk->met says so. */
+/* Is everything that the kept walk loaded outward of its first walk->met frames still there? If not, walk->met becomes the number
+ * of frames of which it is. Counts what was verified. */
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk);
+
+/* The kept frame `index`, which comes after all others that do, has a bp_slot. There is room for as many as for frames. */
+static inline void hwi_kept_add_bp(struct hwi_kept *kept, uint32_t index)
+{
+  if (index) /* the caller of frame 0 is not kept, if there is one */
+    kept->bps.items[kept->bps.count++] = index;
+}
+
+/* The kept frames from `first` on are no longer kept, or no longer the same. */
+static inline void hwi_kept_drop_bps(struct hwi_kept *kept, uint32_t first)
+{
+  while (kept->bps.count && kept->bps.items[kept->bps.count - 1] >= first)
+    kept->bps.count--;
+}
 
 /* Frames of the outer part of a too deep stack. */
 uint32_t hwi_kept_outer_count(void);
@@ -42,51 +58,63 @@ void hwi_kept_close_gap(struct hwi_kept *kept);
 
 /* --- the comparison, in full: it is on the hot path --- */
 
+/* The words lie in the target's frames, between whose variables AddressSanitizer allows no reading. */
+#define HWI_KEPT_READS_FRAMES __attribute__((no_sanitize("address")))
+
 /* 0 where the word from which the step outward from `frame` loaded its caller's pc is unchanged. The frame before it in the list
  * is its caller. */
-static inline uintptr_t hwi_kept_pc_difference(const struct hwi_frame *frame)
+HWI_KEPT_READS_FRAMES static inline uintptr_t hwi_kept_pc_difference(const struct hwi_frame *frame)
 {
   const struct hwi_frame *caller = frame - 1;
   return ((const volatile uintptr_t *)caller->sp)[HWI_NO_BP_SLOT] ^ caller->pc;
 }
 
-/* The same for all words that it loaded and that something hangs on. */
-static inline uintptr_t hwi_kept_difference(const struct hwi_frame *frame)
+/* The same for the word from which it loaded its caller's bp; the frame has a bp_slot. */
+HWI_KEPT_READS_FRAMES static inline uintptr_t hwi_kept_bp_difference(const struct hwi_frame *frame)
 {
   const struct hwi_frame *caller = frame - 1;
-  uintptr_t other = hwi_kept_pc_difference(frame);
-  if (frame->bp_slot != HWI_NO_BP_SLOT)
-    other |= ((const volatile uintptr_t *)caller->sp)[frame->bp_slot] ^ caller->bp;
-  return other;
+  return ((const volatile uintptr_t *)caller->sp)[frame->bp_slot] ^ caller->bp;
 }
 
 /* Four frames: the loads need not wait for one another's comparisons. */
 static inline bool hwi_kept_do_four_differ(const struct hwi_frame *frame)
 {
-  uintptr_t other = hwi_kept_pc_difference(&frame[0]) | hwi_kept_pc_difference(&frame[1]) |
-                    hwi_kept_pc_difference(&frame[2]) | hwi_kept_pc_difference(&frame[3]);
-  if ((frame[0].bp_slot & frame[1].bp_slot & frame[2].bp_slot & frame[3].bp_slot) != HWI_NO_BP_SLOT)
-    other |= hwi_kept_difference(&frame[0]) | hwi_kept_difference(&frame[1]) | hwi_kept_difference(&frame[2]) |
-             hwi_kept_difference(&frame[3]);
-  return other != 0;
+  return (hwi_kept_pc_difference(&frame[0]) | hwi_kept_pc_difference(&frame[1]) | hwi_kept_pc_difference(&frame[2]) |
+          hwi_kept_pc_difference(&frame[3])) != 0;
 }
 
+/* The first of the kept frames [first, end) that one of the odd words is of that changed; `end`: there is none. */
 uint32_t hwi_kept_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
+
+/* The first of the frames [first, end) whose step outward would lead to another pc; `end`: there is none. `first` is above 0. */
+static inline uint32_t hwi_frames_pcs_unchanged(const struct hwi_frame *frames, uint32_t first, uint32_t end)
+{
+  const struct hwi_frame *frame = frames + first, *stop = frames + end;
+  while (stop - frame >= 4 && !hwi_kept_do_four_differ(frame))
+    frame += 4;
+  while (frame < stop && !hwi_kept_pc_difference(frame))
+    frame++;
+  return frame < stop ? (uint32_t)(frame - frames) : end;
+}
+
+/* The first of the kept frames [first, end) whose step outward would load another bp that something hangs on; `end`: there is
+ * none. */
+uint32_t hwi_kept_bps_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
 
 /* The first of the kept frames [first, end) whose step outward is not what it was; `end`: there is none. */
 static inline uint32_t hwi_kept_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
 {
-  const struct hwi_frame *frame = kept->frames + (first ? first : 1), *stop = kept->frames + end;
-  while (stop - frame >= 4 && !hwi_kept_do_four_differ(frame))
-    frame += 4;
-  while (frame < stop && !hwi_kept_difference(frame))
-    frame++;
-  uint32_t unchanged = frame < stop ? (uint32_t)(frame - kept->frames) : end;
+  uint32_t unchanged = hwi_frames_pcs_unchanged(kept->frames, first ? first : 1, end);
+  if (kept->bps.count)
+    unchanged = hwi_kept_bps_unchanged(kept, first, unchanged);
   return __builtin_expect(!kept->odd.count, 1) ? unchanged : hwi_kept_odd_unchanged(kept, first, unchanged);
 }
 
+/* hwi_kept_is_met where walk->met lies beyond the frames that are verified whole: see kept.c for what is verified of those. */
 bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk);
 
+/* Is everything that the kept walk loaded outward of its first walk->met frames still there? If not, walk->met becomes the number
+ * of frames of which it is. Counts what was verified. */
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   if (__builtin_expect(walk->met > kept->exact_count, 0))

@@ -6,7 +6,7 @@
 #include "platform/os.h"
 
 enum {
-  LARGEST_CHUNK_BYTES = 256 << 10, /* some 50,000 events; populating it takes about as long as recording 500 */
+  LARGEST_CHUNK_BYTES = 256 << 10,                  /* some 50,000 events */
   RECORD_HEAD_BYTES = 2 + 2 * HWI_VARINT_MAX_BYTES, /* op, long dt, type, length */
 };
 
@@ -16,7 +16,7 @@ static uint64_t quick_fill(void)
   return hwi_session.clock == HW_CLOCK_TSC ? UINT64_C(500) << 20 : 250000000u; /* about a quarter of a second */
 }
 
-bool hwi_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes)
+bool hwi_lane_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes)
 {
   size_t page = HWI_OS_PAGE_BYTES;
   size_t new_bytes = ((size_t)count * bytes + page - 1) & ~(page - 1);
@@ -82,10 +82,24 @@ void hwi_lane_recover(struct hwi_lane *lane)
   hwi_lane_retire(lane);
 }
 
-bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
+/* Whether the open chunk holds `bytes` more, when more of it may be written. */
+static bool has_room(const struct hwi_lane *lane, uint32_t bytes)
 {
-  if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON)
-    return false;
+  return lane->chunk && (uintptr_t)lane->chunk + lane->chunk_bytes - (uintptr_t)lane->at >= bytes;
+}
+
+static bool extend(struct hwi_lane *lane, uint32_t bytes)
+{
+  while ((size_t)(lane->end - lane->at) < bytes)
+    if (!hwi_writer_extend(&lane->end)) {
+      hwi_session_stop(HW_STATE_STOPPED_DISK);
+      return false;
+    }
+  return true;
+}
+
+static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
+{
   uint64_t now = hwi_session_clock();
   uint32_t chunk_bytes = next_chunk_bytes(lane, now, bytes);
   hwi_lane_retire(lane);
@@ -93,12 +107,13 @@ bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
       .stream = lane->stream,
       .sequence = lane->sequence,
       .thread = lane->thread,
-      .fields = hwi_session.keep_usable ? HW_FIELD_USABLE : 0,
+      .fields = hwi_session.fields,
       .base_tick = lane->last_tick,
       .base_address = lane->last_address,
   };
   enum hw_trace_state reason = HW_STATE_RECORDING;
-  struct hw_chunk_header *chunk = hwi_writer_chunk(&hwi_session.writer, chunk_bytes, &like, &reason);
+  uint8_t *end;
+  struct hw_chunk_header *chunk = hwi_writer_chunk(&hwi_session.writer, chunk_bytes, &like, &end, &reason);
   if (!chunk) {
     hwi_session_stop(reason);
     return false;
@@ -113,27 +128,33 @@ bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
   lane->last_node_address = lane->last_node = 0;
   memset(lane->recent_nodes, 0, sizeof lane->recent_nodes);
   lane->at = (uint8_t *)(chunk + 1);
-  lane->end = (uint8_t *)chunk + chunk_bytes;
+  lane->end = end;
   lane->chunk = chunk;
-  lane->is_new_chunk = true;
+  lane->attention |= HWI_LANE_NEW_CHUNK;
   atomic_signal_fence(memory_order_seq_cst);
   lane->made.chunk = NULL;
   hwi_session_note_time();
-  return true;
+  return extend(lane, bytes);
 }
 
-bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, const uint8_t *head, uint32_t head_bytes,
-                         const char *text, uint32_t text_bytes)
+bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
 {
-  if (!hwi_lane_reserve(lane, RECORD_HEAD_BYTES + head_bytes + text_bytes))
+  if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON)
+    return false;
+  return has_room(lane, bytes) ? extend(lane, bytes) : begin_chunk(lane, bytes);
+}
+
+bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, struct hwi_bytes head, struct hwi_bytes text)
+{
+  if (!hwi_lane_reserve(lane, RECORD_HEAD_BYTES + head.count + text.count))
     return false;
   uint8_t *at = hwi_lane_begin(lane, HW_OP_RECORD, lane->last_tick);
   *at++ = (uint8_t)type;
-  at = hwi_put_varint(at, head_bytes + text_bytes);
-  if (head_bytes)
-    memcpy(at, head, head_bytes);
-  if (text_bytes)
-    memcpy(at + head_bytes, text, text_bytes);
-  hwi_lane_commit(lane, at + head_bytes + text_bytes);
+  at = hwi_put_varint(at, head.count + text.count);
+  if (head.count)
+    memcpy(at, head.at, head.count);
+  if (text.count)
+    memcpy(at + head.count, text.at, text.count);
+  hwi_lane_commit(lane, at + head.count + text.count);
   return true;
 }

@@ -54,8 +54,13 @@ enum { HWI_KEPT_INNER = 32 };
 struct hwi_kept { /* see kept.h */
   struct hwi_frame *frames;
   uint32_t frame_count, frame_room;
+  struct hwi_tip *tip;  /* the stack goes on with, inward of the last frame; NULL: it does not. See tips.c */
   struct hwi_words odd; /* in the order of the frames */
-  uint32_t leaf;        /* index of the frame whose node is for an entry called from it; HWI_NO_LEAF: none */
+  struct {
+    uint32_t *items;
+    uint32_t count, room;
+  } bps;         /* indices above 0 of the frames that have a bp_slot, ascending; as much room as for frames, or more */
+  uint32_t leaf; /* index of the frame whose node is for an entry called from it; HWI_NO_LEAF: none */
   uint8_t leaf_entry;   /* that entry */
   uint32_t gap_at;      /* frames were left out between the first gap_at ones and the others; HWI_NO_GAP: none were */
   uint32_t left_out;    /* how many; 0: nobody knows */
@@ -99,6 +104,7 @@ struct hwi_rows {
   struct hwi_memo *memos;
   uint32_t count, memo_count;   /* of slots and memos: powers of two */
   uint32_t misses, memo_misses; /* since the last growth */
+  bool has_uncovered;           /* there are rows of addresses that no module covered */
   struct hwi_row_slot
       first[HWI_ROWS_FIRST]; /* the first slots: where no more memory can be had, frames need not be found anew */
 };
@@ -106,6 +112,19 @@ struct hwi_rows {
 struct hwi_new_chunk {
   struct hw_chunk_header *chunk;
   uint32_t bytes, sequence;
+};
+
+/* A free that was begun and is not written yet, because how long it takes is not known: see owed.h. */
+struct hwi_owed {
+  uint64_t tick;
+  void *block;
+  uint8_t entry;
+};
+
+/* Why the next event of a lane must look closer. */
+enum hwi_attention {
+  HWI_LANE_NEW_CHUNK = 1, /* since stream.c last looked */
+  HWI_LANE_OWES = 2,      /* `owed` is to be written first */
 };
 
 struct hwi_lane {
@@ -123,12 +142,14 @@ struct hwi_lane {
   struct hwi_frame *fresh; /* scratch of a walk: the frames that it walked, innermost first */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */
+  uint32_t module_epoch;      /* that was last looked at */
   uint32_t unload_epoch;      /* that kept and rows belong to */
   uint32_t stream, sequence;
   uint32_t chunk_bytes;                   /* of the open chunk, and from it of the next */
   uint64_t chunk_began;                   /* clock */
   uint32_t thread;                        /* number of the thread whose events these are */
-  bool is_new_chunk;                      /* since stream.c last looked */
+  uint8_t attention;                      /* enum hwi_attention */
+  struct hwi_owed owed;                   /* where attention says so */
   uint32_t recent_nodes[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h; 0: the slot is empty */
   struct {
     uint64_t size, usable, address;
@@ -168,7 +189,7 @@ static inline uint8_t *hwi_lane_put_address(struct hwi_lane *lane, uint8_t *at, 
   int64_t delta = (int64_t)(address - base);
   lane->last_address = address;
   if (__builtin_expect((delta & 15) == 0, 1))
-    return hwi_put_varint(at, hwi_zigzag(delta / 16) << 1);
+    return hwi_put_varint(at, hwi_zigzag(delta >> 4) << 1);
   return hwi_put_varint(at, hwi_zigzag(delta) << 1 | 1); /* user-space deltas need 48 bits: nothing is shifted out */
 }
 
@@ -180,12 +201,36 @@ static inline void hwi_lane_commit(struct hwi_lane *lane, uint8_t *at)
   __atomic_store_n(&lane->chunk->valid_bytes, valid, __ATOMIC_RELEASE);
 }
 
-/* Writes one HW_OP_RECORD whose payload is `head` and then `text` (which may be NULL). False: lost. */
-bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, const uint8_t *head, uint32_t head_bytes,
-                         const char *text, uint32_t text_bytes);
+/* Writes a free: whole, with HW_FIELD_DURATION in `fields` where that is in the session's. `took`: as in the event. */
+static inline __attribute__((always_inline)) void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free,
+                                                                    uint8_t fields, uint64_t took)
+{
+  if (__builtin_expect(!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 0)) {
+    hwi_session_lose();
+    return;
+  }
+  enum hw_op op = free->entry == HW_ENTRY_FREE           ? HW_OP_FREE
+                  : free->entry == HW_ENTRY_DELETE_SIZED ? HW_OP_DELETE
+                                                         : HW_OP_FREE_VIA;
+  uint8_t *at = hwi_lane_begin(lane, op, free->tick);
+  if (op == HW_OP_FREE_VIA)
+    *at++ = free->entry;
+  at = hwi_lane_put_address(lane, at, (uintptr_t)free->block, lane->last_address);
+  if (fields & HW_FIELD_DURATION)
+    at = hwi_put_varint(at, took);
+  hwi_lane_commit(lane, at);
+}
+
+struct hwi_bytes {
+  const void *at; /* NULL: there are none */
+  uint32_t count;
+};
+
+/* Writes one HW_OP_RECORD whose payload is `head` and then `text`, either of which may be empty. False: lost. */
+bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, struct hwi_bytes head, struct hwi_bytes text);
 
 /* Makes *items (NULL: none yet) room for at least `count` items of `bytes` each. At any instruction, abandoning it leaves
  * *items and *room usable. False where there is no memory. */
-bool hwi_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes);
+bool hwi_lane_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes);
 
 #endif

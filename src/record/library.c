@@ -32,7 +32,7 @@ static void put_exit(void)
   if (!lane)
     return;
   hwi_describe_rss(lane, true);
-  hwi_lane_put_record(lane, HW_RECORD_EXIT, NULL, 0, NULL, 0);
+  hwi_lane_put_record(lane, HW_RECORD_EXIT, (struct hwi_bytes){0}, (struct hwi_bytes){0});
   hwi_stream_leave(lane);
 }
 

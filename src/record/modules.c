@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/fnv.h"
 #include "record/session.h"
 
 enum {
@@ -39,16 +40,16 @@ struct place {
 };
 static struct place executable, folder; /* that the loader had when it took relative paths */
 
-static void find_place(struct place *place, const char *link)
+static void find_place(struct place *place, long (*path)(char *to, size_t bytes))
 {
-  long n = hwi_os_read_link(link, place->path, LONGEST_PATH);
+  long n = path(place->path, LONGEST_PATH);
   place->bytes = n > 0 ? (uint32_t)n : 0;
 }
 
 bool hwi_modules_init(void)
 {
-  find_place(&executable, "/proc/self/exe");
-  find_place(&folder, "/proc/self/cwd");
+  find_place(&executable, hwi_os_executable_path);
+  find_place(&folder, hwi_os_folder_path);
   list.known = hwi_os_map(MODULE_LIMIT * sizeof(struct known));
   list.next = 1;
   return list.known != NULL;
@@ -60,20 +61,12 @@ uint32_t hwi_modules_count(void)
   return next < MODULE_LIMIT ? next : MODULE_LIMIT;
 }
 
-static uint64_t hash_text(const char *text)
-{
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
-  for (; *text; text++)
-    h = (h ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-  return h;
-}
-
 /* Is it still the module of that entry, although something was unloaded since? */
 static bool is_same(const struct known *known, const struct hwi_os_module *module)
 {
   uint8_t build_id[MAX_BUILD_ID_BYTES] = {0};
   hwi_os_build_id(module, build_id, sizeof build_id);
-  return known->path_hash == hash_text(module->path) && memcmp(known->build_id, build_id, BUILD_ID_BYTES) == 0;
+  return known->path_hash == hwi_fnv_text(module->path) && memcmp(known->build_id, build_id, BUILD_ID_BYTES) == 0;
 }
 
 static uint32_t find_known(const struct hwi_os_module *module, uint32_t epoch)
@@ -106,7 +99,7 @@ static uint32_t path_of(const struct hwi_os_module *module, char path[LONGEST_PA
   size_t n = strlen(module->path), cwd = 0;
   if (module->path[0] != '/' && !hwi_session.has_launcher)
     find_place(&folder,
-               "/proc/self/cwd"); /* nobody promised that a sandbox bears this, and dlopen may be relative, too */
+               hwi_os_folder_path); /* nobody promised a sandbox that bears this; dlopen may be relative, too */
   if (module->path[0] != '/' && folder.bytes && folder.bytes < LONGEST_PATH / 2) { /* LD_PRELOAD=./x.so */
     memcpy(path, folder.path, folder.bytes);
     path[folder.bytes] = '/';
@@ -132,7 +125,8 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct hwi_os_m
   memcpy(at, build_id, build_id_bytes);
   at += build_id_bytes;
   uint32_t path_bytes = path_of(module, path);
-  bool is_written = hwi_lane_put_record(lane, HW_RECORD_MODULE, head, (uint32_t)(at - head), path, path_bytes);
+  bool is_written = hwi_lane_put_record(lane, HW_RECORD_MODULE, (struct hwi_bytes){head, (uint32_t)(at - head)},
+                                        (struct hwi_bytes){path, path_bytes});
   hwi_os_unmap(path, LONGEST_PATH);
   return is_written;
 }
@@ -149,7 +143,7 @@ static uint32_t add(struct hwi_lane *lane, const struct hwi_os_module *module, u
   struct known *known = &list.known[number];
   known->start = module->start;
   known->end = module->end;
-  known->path_hash = hash_text(module->path);
+  known->path_hash = hwi_fnv_text(module->path);
   memcpy(known->build_id, build_id, BUILD_ID_BYTES);
   atomic_store_explicit(&known->epoch, epoch, memory_order_release);
   return number;

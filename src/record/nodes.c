@@ -165,9 +165,12 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
   uint64_t address = (uint64_t)(node->module_high >> HIGH_SHIFT) << 32 | node->address;
   uint32_t parent = node->parent_entry & ((1 << ENTRY_SHIFT) - 1), module = node->module_high & ((1 << HIGH_SHIFT) - 1);
   uint8_t entry = (uint8_t)(node->parent_entry >> ENTRY_SHIFT);
-  uint8_t *at = hwi_lane_begin(lane, HW_OP_NODE, lane->last_tick);
-  at = hwi_put_varint(at, hwi_zigzag((int64_t)number - ((int64_t)lane->last_node + 1)));
-  at = hwi_put_varint(at, hwi_zigzag((int64_t)number - (int64_t)parent));
+  bool is_child = number == lane->last_node + 1 && parent == lane->last_node;
+  uint8_t *at = hwi_lane_begin(lane, is_child ? HW_OP_NODE_CHILD : HW_OP_NODE, lane->last_tick);
+  if (!is_child) {
+    at = hwi_put_varint(at, hwi_zigzag((int64_t)number - ((int64_t)lane->last_node + 1)));
+    at = hwi_put_varint(at, hwi_zigzag((int64_t)number - (int64_t)parent));
+  }
   at = hwi_put_varint(at, (uint64_t)module << 1 | (entry != 0));
   if (entry)
     *at++ = entry;

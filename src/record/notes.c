@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "platform/os.h"
 #include "record/boot.h"
 #include "record/foreign.h"
@@ -28,7 +29,7 @@ static void remember(enum hw_note kind, const char *module)
   if (bytes)
     memcpy(notes[note_count].path, module, (size_t)bytes);
   else
-    bytes = hwi_os_read_link("/proc/self/exe", notes[note_count].path, LONGEST_PATH);
+    bytes = hwi_os_executable_path(notes[note_count].path, LONGEST_PATH);
   notes[note_count++].bytes = bytes > 0 ? (uint16_t)bytes : 0;
 }
 
@@ -38,25 +39,16 @@ bool hwi_notes_find(void)
   return note_count > 0;
 }
 
-static uint32_t decimal(char digits[20], uint64_t number)
-{
-  char reversed[20];
-  uint32_t n = 0;
-  do
-    reversed[n++] = (char)('0' + number % 10);
-  while (number /= 10);
-  for (uint32_t i = 0; i < n; i++)
-    digits[i] = reversed[n - 1 - i];
-  return n;
-}
-
 void hwi_notes_put(struct hwi_lane *lane)
 {
   for (uint32_t i = 0; i < note_count; i++)
-    hwi_lane_put_record(lane, HW_RECORD_NOTE, &notes[i].kind, 1, notes[i].path, notes[i].bytes);
+    hwi_lane_put_record(lane, HW_RECORD_NOTE, (struct hwi_bytes){&notes[i].kind, 1},
+                        (struct hwi_bytes){notes[i].path, notes[i].bytes});
   if (hwi_boot_block_count()) {
     uint8_t kind = HW_NOTE_BOOT_BLOCKS;
-    char digits[20];
-    hwi_lane_put_record(lane, HW_RECORD_NOTE, &kind, 1, digits, decimal(digits, hwi_boot_block_count()));
+    char digits[HWI_DECIMAL_DIGITS];
+    const char *first = hwi_decimal(digits, hwi_boot_block_count());
+    hwi_lane_put_record(lane, HW_RECORD_NOTE, (struct hwi_bytes){&kind, 1},
+                        (struct hwi_bytes){first, (uint32_t)(digits + sizeof digits - first)});
   }
 }

@@ -13,6 +13,7 @@
 
 #include "platform/os.h"
 #include "record/cxx_runtime.h"
+#include "record/timed.h"
 
 /* As _Unwind_Reason_Code and _Unwind_Action of the Itanium C++ ABI have them. */
 enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
@@ -199,7 +200,9 @@ static void *foreign_new(const struct hwi_new_call *call)
 {
   struct operator_frame frame;
   begin(&frame, call, NEW_RUNS);
+  uint64_t began = hwi_timed_begin();
   void *block = call_foreign_new(call);
+  hwi_timed_gave(block, began);
   if (!is_in_held(block))
     release_held();
   running = frame.outer;
@@ -235,6 +238,7 @@ bool hwi_operator_holds_alloc(const struct hwi_caller *caller, enum hw_entry ent
 bool hwi_operator_holds_free(uintptr_t caller_pc, void *block)
 {
   if (running.state == NEW_HOLDS && block == running.block) {
+    hwi_timed_pass_over();
     running.state = NEW_RUNS; /* given back already: neither its birth nor its end is told */
     return true;
   }
@@ -243,6 +247,7 @@ bool hwi_operator_holds_free(uintptr_t caller_pc, void *block)
   if (running.state != DELETE_RUNS || (uintptr_t)running.block - (uintptr_t)block > HEADER_MAX_BYTES ||
       !is_foreign_code(caller_pc))
     return false;
+  hwi_timed_pass_over();
   running.state = IDLE;
   return true;
 }
@@ -303,7 +308,9 @@ void hwi_operator_delete(const struct hwi_delete_call *call)
   hwi_record_free(call->caller_pc, call->entry, call->block);
   struct running before = running;
   running = (struct running){.block = call->block, .state = DELETE_RUNS, .entry = (uint8_t)call->entry};
+  uint64_t began = hwi_timed_begin();
   call_next_delete(call);
+  hwi_timed_freed(call->block, began);
   running = before;
 }
 

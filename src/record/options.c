@@ -100,6 +100,13 @@ static void take_home(struct hwi_options *options, const char *home)
     return;
   memcpy(options->state_home, home, n);
   memcpy(options->state_home + n, below, sizeof below);
+  options->home_bytes = n;
+}
+
+static void take_state_home(struct hwi_options *options, const char *value)
+{
+  copy_text(options->state_home, sizeof options->state_home, value);
+  options->home_bytes = 0;
 }
 
 static void take(void *context, const char *text)
@@ -116,6 +123,8 @@ static void take(void *context, const char *text)
     take_launcher(options, value);
   else if ((value = value_of(text, "HEAPWRIGHT_USABLE")))
     options->usable = is_flag(value, options->usable);
+  else if ((value = value_of(text, "HEAPWRIGHT_DURATIONS")))
+    options->durations = is_flag(value, options->durations);
   else if ((value = value_of(text, "HEAPWRIGHT_PAUSED")))
     options->paused = is_flag(value, options->paused);
   else if ((value = value_of(text, "HEAPWRIGHT_CHILDREN")))
@@ -127,9 +136,11 @@ static void take(void *context, const char *text)
   else if ((value = value_of(text, "HEAPWRIGHT_MAX_SIZE")))
     (void)hwi_size_parse(value, &options->max_size);
   else if ((value = value_of(text, "XDG_STATE_HOME")) && value[0] == '/')
-    copy_text(options->state_home, sizeof options->state_home, value);
+    take_state_home(options, value);
   else if ((value = value_of(text, "HOME")) && value[0] == '/')
     take_home(options, value);
+  else if ((value = value_of(text, "TMPDIR")) && value[0] == '/')
+    copy_text(options->temporary, sizeof options->temporary, value);
 }
 
 /* Calls `each` with every text of the environment. */
@@ -142,7 +153,7 @@ static void each_text(void (*each)(void *context, const char *text), void *conte
     text = hwi_os_map(room);
     if (!text)
       return;
-    got = hwi_os_read_file("/proc/self/environ", text, room - 1);
+    got = hwi_os_environment(text, room - 1);
     if (got < (long)room - 1)
       break;
     hwi_os_unmap(text, room);
@@ -157,7 +168,7 @@ static void each_text(void (*each)(void *context, const char *text), void *conte
 
 void hwi_options_read(struct hwi_options *options)
 {
-  *options = (struct hwi_options){.usable = true, .children = true, .depth = DEFAULT_DEPTH};
+  *options = (struct hwi_options){.usable = true, .children = true, .depth = DEFAULT_DEPTH, .temporary = "/tmp"};
   each_text(take, options);
 }
 

@@ -16,12 +16,15 @@ struct hwi_options {
   uint32_t launcher_pid;              /* HEAPWRIGHT_LAUNCHER, PID.START; 0: none is named */
   uint64_t launcher_start;            /* as hwi_os_process_start has it; not 0 */
   bool usable;                        /* HEAPWRIGHT_USABLE */
+  bool durations;                     /* HEAPWRIGHT_DURATIONS */
   bool paused;                        /* HEAPWRIGHT_PAUSED */
   bool children;                      /* HEAPWRIGHT_CHILDREN */
   bool check;                         /* HEAPWRIGHT_CHECK */
   uint32_t depth;                     /* HEAPWRIGHT_DEPTH */
   uint64_t max_size;                  /* HEAPWRIGHT_MAX_SIZE; 0: the default */
   char state_home[HWI_OS_PATH_BYTES]; /* XDG_STATE_HOME, else HOME/.local/state; empty: neither */
+  size_t home_bytes;                  /* of it: HOME, which must be there */
+  char temporary[HWI_OS_PATH_BYTES];  /* TMPDIR, else /tmp */
 };
 
 /* From the environment that the image was started with (libc's own may not exist yet). */

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/decimal.h"
+#include "base/name_part.h"
 #include "platform/os.h"
 #include "record/session.h"
 
@@ -39,19 +41,16 @@ static void add(struct text *text, const char *from)
 
 static void add_number(struct text *text, uint32_t number)
 {
-  char digits[10];
-  size_t n = sizeof digits;
-  do
-    digits[--n] = (char)('0' + number % 10);
-  while (number /= 10);
-  add_bytes(text, digits + n, sizeof digits - n);
+  char digits[HWI_DECIMAL_DIGITS];
+  const char *first = hwi_decimal(digits, number);
+  add_bytes(text, first, (size_t)(digits + sizeof digits - first));
 }
 
 /* The name of the executable, without its folder. */
 static void command_name(char name[LARGEST_COMMAND])
 {
   static char path[1024];
-  long n = hwi_os_read_link("/proc/self/exe", path, sizeof path - 1);
+  long n = hwi_os_executable_path(path, sizeof path - 1);
   path[n > 0 ? n : 0] = 0;
   const char *base = strrchr(path, '/');
   base = base ? base + 1 : n > 0 ? path : "unknown";
@@ -63,19 +62,14 @@ static void command_name(char name[LARGEST_COMMAND])
 static void expand(struct text *text, const char *pattern)
 {
   char command[LARGEST_COMMAND];
-  for (; *pattern; pattern++) {
-    if (*pattern != '%' || !pattern[1]) {
-      add_bytes(text, pattern, 1);
-      continue;
-    }
-    pattern++;
-    if (*pattern == 'p') {
+  for (enum hwi_name_part part; (part = hwi_name_next(&pattern)) != HWI_NAME_END;) {
+    if (part == HWI_NAME_PROCESS) {
       add_number(text, hwi_os_pid());
-    } else if (*pattern == 'c') {
+    } else if (part == HWI_NAME_COMMAND) {
       command_name(command);
       add(text, command);
     } else {
-      add_bytes(text, pattern, 1);
+      add_bytes(text, pattern - 1, 1);
     }
   }
 }
@@ -186,6 +180,37 @@ static bool open_name(struct hwi_writer *writer, struct hw_trace_header *header,
   return false;
 }
 
+/* Makes the folders that are missing on the way to the last slash of `path`; the first `there` bytes are not ours to make. */
+static void make_folders(char *path, size_t there)
+{
+  for (char *slash = strchr(path + there + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    (void)hwi_os_make_dir(path); /* where it cannot be made, the trace cannot, either */
+    *slash = '/';
+  }
+}
+
+enum place { AS_ASKED, HERE, STATE, TEMPORARY, PLACES };
+
+/* The folder, up to its last slash. False: there is no such place. */
+static bool put_folder(struct text *text, enum place place)
+{
+  const struct hwi_options *options = &hwi_session.options;
+  if (place == AS_ASKED || place == HERE) { /* absolute, since the program may go elsewhere */
+    bool is_absolute = place == AS_ASKED && options->output[0] == '/';
+    long n = is_absolute ? 0 : hwi_os_folder_path(text->to, text->room - 1);
+    text->bytes = n > 0 ? (size_t)n : 0;
+    add(text, text->bytes ? "/" : "");
+    return true;
+  }
+  const char *folder = place == STATE ? options->state_home : options->temporary;
+  add(text, folder);
+  add(text, place == STATE ? "/heapwright/" : "/");
+  if (place == STATE && folder[0] && !text->full)
+    make_folders(text->to, options->home_bytes);
+  return folder[0];
+}
+
 bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *header)
 {
   static const char default_name[] = "heapwright.%c.%p.hwt";
@@ -195,22 +220,12 @@ bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *hea
     memcpy(header->run_id, options->run_id, HW_ID_BYTES);
   else
     hwi_os_random(header->run_id, HW_ID_BYTES);
-  for (int place = options->output[0] ? 0 : 1; retry && place < (options->output[0] ? 1 : 4); place++) {
+  enum place first = options->output[0] ? AS_ASKED : HERE, end = options->output[0] ? HERE : PLACES;
+  for (enum place place = first; retry && place < end; place++) {
     struct text text = {hwi_session.name, 0, sizeof hwi_session.name, false};
-    if (place == 0 || place == 1) { /* absolute, since the program may go elsewhere */
-      long n = options->output[0] == '/' ? 0 : hwi_os_read_link("/proc/self/cwd", text.to, text.room - 1);
-      text.bytes = n > 0 ? (size_t)n : 0;
-      add(&text, text.bytes ? "/" : "");
-    } else if (place == 2) {
-      if (!options->state_home[0])
-        continue;
-      add(&text, options->state_home);
-      add(&text, "/heapwright/");
-      hwi_os_make_dir(hwi_session.name);
-    } else {
-      add(&text, "/tmp/");
-    }
-    expand(&text, place == 0 ? options->output : default_name);
+    if (!put_folder(&text, place))
+      continue;
+    expand(&text, place == AS_ASKED ? options->output : default_name);
     if (!text.full && open_name(writer, header, &retry))
       return true;
   }

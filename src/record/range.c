@@ -10,12 +10,24 @@ enum {
   LARGEST_STEP = 2048, /* pages that one load may extend the range by */
 };
 
+/* Is the range part of the thread's own stack? Then there is nothing unreadable from there to that one's end, as there is below
+ * the stack. Others have been seen to lie side by side (of coroutines, taken from malloc or mmap): from one of these into the next
+ * a range must not grow, since the other may be unmapped at any moment. */
+static bool is_of_own_stack(const struct hwi_range *range)
+{
+  uintptr_t end = hwi_os_own_stack_end();
+  if (end < range->high)
+    return end >= range->low;
+  size_t pages = (end - range->high) / PAGE + 1;
+  return pages <= LARGEST_GAP && hwi_os_readable_pages(range->high, pages) == pages;
+}
+
 bool hwi_range_enter_slow(struct hwi_range *range, uintptr_t sp)
 {
   uintptr_t page = sp & ~(uintptr_t)(PAGE - 1);
   if (sp < range->low) {
     size_t gap = (range->low - page) / PAGE - 1; /* pages between sp's and the range */
-    if (gap <= LARGEST_GAP && hwi_os_readable_pages(page + PAGE, gap) == gap) {
+    if (gap <= LARGEST_GAP && hwi_os_readable_pages(page + PAGE, gap) == gap && is_of_own_stack(range)) {
       range->low = page;
       return true;
     }

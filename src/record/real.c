@@ -14,10 +14,12 @@
 
 #include "platform/os.h"
 #include "record/operators.h"
+#include "record/timed.h"
 
 hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 hwi_dlclose_fn *hwi_real_dlclose;
 hwi_setname_fn *hwi_real_setname;
+hwi_prctl_fn *hwi_real_prctl;
 
 /* NULL until the loader has relocated this library: code of other libraries may run, and allocate, before that. */
 static void *(*volatile symbol_address)(void *, const char *) = dlsym;
@@ -138,7 +140,9 @@ bool hwi_real_find(void)
   if (is_found) {
     hwi_real_dlclose = (hwi_dlclose_fn *)symbol_address(RTLD_NEXT, "dlclose");
     hwi_real_setname = (hwi_setname_fn *)symbol_address(RTLD_NEXT, "pthread_setname_np");
+    hwi_real_prctl = (hwi_prctl_fn *)symbol_address(RTLD_NEXT, "prctl");
     hwi_operators_plan(next);
+    hwi_timed_replace(next);
     for (int entry = HW_ENTRY_COUNT; entry-- > 0;)
       __atomic_store_n(&hwi_real_function[entry], next[entry], __ATOMIC_RELEASE);
   }

@@ -22,6 +22,7 @@ typedef void *hwi_aligned_alloc_fn(size_t align, size_t size);
 typedef size_t hwi_usable_size_fn(void *block);
 typedef int hwi_dlclose_fn(void *handle);
 typedef int hwi_setname_fn(pthread_t thread, const char *name);
+typedef int hwi_prctl_fn(int option, ...);
 
 /* By enum hw_entry. All NULL before they are found. Afterwards the functions of C are never NULL, but for those that are
  * another one in disguise (reallocarray, free_sized, free_aligned_sized): glibc's call realloc and free by name, which are
@@ -30,6 +31,7 @@ typedef int hwi_setname_fn(pthread_t thread, const char *name);
 extern __attribute__((visibility("hidden"))) hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
 extern __attribute__((visibility("hidden"))) hwi_setname_fn *hwi_real_setname; /* NULL: this libc has none */
+extern __attribute__((visibility("hidden"))) hwi_prctl_fn *hwi_real_prctl;
 
 /* The real function of an entry point as a function of `type`. */
 #define HWI_REAL(id, type) ((type *)hwi_real_function[HW_ENTRY_##id])

@@ -2,13 +2,16 @@
 #include "record/record.h"
 
 #include "platform/arch.h"
+#include "platform/os.h"
 #include "platform/os_inline.h"
 #include "record/boot.h"
 #include "record/lane.h"
 #include "record/nodes.h"
+#include "record/owed.h"
 #include "record/real.h"
 #include "record/session.h"
 #include "record/stream.h"
+#include "record/timed.h"
 #include "record/walk.h"
 
 #define RECORDER_FRAME() ((uintptr_t)__builtin_frame_address(0))
@@ -39,21 +42,31 @@ static inline uint8_t log2_of(size_t align)
   return align ? (uint8_t)__builtin_ctzl(align) : 0;
 }
 
+/* What follows is put together twice: for the usual fields, known to the compiler, and for any. */
+#define INLINE static inline __attribute__((always_inline))
+#define IS_USUAL() __builtin_expect(hwi_session.fields == HW_FIELD_USABLE, 1)
+
 /* The usable size of a block, if that is to be kept; else 0. */
-static inline uint64_t usable_of(void *block, size_t size)
+INLINE uint64_t usable_of(uint8_t fields, void *block, size_t size)
 {
-  if (!hwi_session.keep_usable)
+  if (!(fields & HW_FIELD_USABLE))
     return 0;
   return hwi_boot_owns(block) ? hw_usual_usable(size) : HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block);
 }
 
-static inline uint8_t *put_size(uint8_t *at, uint64_t size, uint64_t usable)
+INLINE uint8_t *put_size(uint8_t fields, uint8_t *at, uint64_t size, uint64_t usable)
 {
-  if (!hwi_session.keep_usable)
+  if (!(fields & HW_FIELD_USABLE))
     return hwi_put_varint(at, size);
   bool odd = usable != hw_usual_usable(size);
   at = hwi_put_varint(at, size << 1 | odd); /* no allocator grants a size whose top bit this would lose */
   return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - hw_usual_usable(size)))) : at;
+}
+
+/* How long the call took that gave `block`, if that is to be kept. */
+INLINE uint8_t *put_took(uint8_t fields, uint8_t *at, const void *block)
+{
+  return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_timed_took(block)) : at;
 }
 
 /* Each event whose stack has no node counts, save where it is the trace that is full: such an event is lost anyway. */
@@ -69,36 +82,51 @@ static inline uint32_t known_node(uint32_t node)
   return __builtin_expect(node == HWI_NODE_UNKNOWN, 0) ? no_node() : node;
 }
 
+struct allocation {
+  uint64_t tick;
+  size_t size;
+  void *block;
+  uint32_t node;
+};
+
 /* Slots save most of an allocation's bytes: a program allocates in few places at a time, each time the same size. */
-static inline void put_alloc(struct hwi_lane *lane, uint64_t tick, uint32_t node, size_t size, void *block)
+INLINE void put_alloc_with(uint8_t fields, struct hwi_lane *lane, const struct allocation *made)
 {
+  uint32_t node = made->node;
   uint8_t slot = hw_recent_slot(node), *at;
-  uint64_t usable = usable_of(block, size), base = lane->last_address;
+  uint64_t usable = usable_of(fields, made->block, made->size), base = lane->last_address;
   if (__builtin_expect(lane->recent_nodes[slot] == node && node, 1)) {
-    bool again = lane->recent[slot].size == size && lane->recent[slot].usable == usable;
-    at = hwi_lane_begin(lane, again ? HW_OP_ALLOC_AGAIN : HW_OP_ALLOC_RECENT, tick);
+    bool again = lane->recent[slot].size == made->size && lane->recent[slot].usable == usable;
+    at = hwi_lane_begin(lane, again ? HW_OP_ALLOC_AGAIN : HW_OP_ALLOC_RECENT, made->tick);
     *at++ = slot;
     base = lane->recent[slot].address;
     if (!again)
-      at = put_size(at, size, usable);
+      at = put_size(fields, at, made->size, usable);
   } else {
-    at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, tick), node);
-    at = put_size(at, size, usable);
+    at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, made->tick), node);
+    at = put_size(fields, at, made->size, usable);
     lane->recent_nodes[slot] = node;
   }
-  lane->recent[slot].size = size;
+  lane->recent[slot].size = made->size;
   lane->recent[slot].usable = usable;
-  lane->recent[slot].address = (uintptr_t)block;
-  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, base));
+  lane->recent[slot].address = (uintptr_t)made->block;
+  at = hwi_lane_put_address(lane, at, (uintptr_t)made->block, base);
+  hwi_lane_commit(lane, put_took(fields, at, made->block));
 }
 
-static void put_aligned(struct hwi_lane *lane, uint64_t tick, uint32_t node, size_t size, size_t align, void *block)
+static __attribute__((noinline)) void put_alloc_unusual(struct hwi_lane *lane, const struct allocation *made)
 {
-  uint8_t *at = hwi_lane_begin(lane, HW_OP_ALLOC_ALIGNED, tick);
+  put_alloc_with(hwi_session.fields, lane, made);
+}
+
+static void put_aligned(struct hwi_lane *lane, const struct allocation *made, size_t align)
+{
+  uint8_t fields = hwi_session.fields, *at = hwi_lane_begin(lane, HW_OP_ALLOC_ALIGNED, made->tick);
   *at++ = log2_of(align);
-  at = hwi_put_varint(at, node);
-  at = put_size(at, size, usable_of(block, size));
-  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, lane->last_address));
+  at = hwi_put_varint(at, made->node);
+  at = put_size(fields, at, made->size, usable_of(fields, made->block, made->size));
+  at = hwi_lane_put_address(lane, at, (uintptr_t)made->block, lane->last_address);
+  hwi_lane_commit(lane, put_took(fields, at, made->block));
 }
 
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
@@ -112,10 +140,13 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (__builtin_expect(!is_paused(), 1)) {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1)) {
-      if (__builtin_expect(!align, 1))
-        put_alloc(lane, tick, node, size, block);
+      const struct allocation made = {tick, size, block, node};
+      if (__builtin_expect(align != 0, 0))
+        put_aligned(lane, &made, align);
+      else if (IS_USUAL())
+        put_alloc_with(HW_FIELD_USABLE, lane, &made);
       else
-        put_aligned(lane, tick, node, size, align, block);
+        put_alloc_unusual(lane, &made);
     } else {
       hwi_session_lose();
     }
@@ -123,17 +154,14 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   hwi_stream_leave(lane);
 }
 
-static inline void put_free(struct hwi_lane *lane, enum hw_entry entry, uint64_t tick, void *block)
+/* Where the clock is another one, or calls are timed. */
+static __attribute__((noinline)) void begin_free(struct hwi_lane *lane, enum hw_entry entry, void *block)
 {
-  if (__builtin_expect(!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 0)) {
-    hwi_session_lose();
-    return;
-  }
-  enum hw_op op = entry == HW_ENTRY_FREE ? HW_OP_FREE : entry == HW_ENTRY_DELETE_SIZED ? HW_OP_DELETE : HW_OP_FREE_VIA;
-  uint8_t *at = hwi_lane_begin(lane, op, tick);
-  if (op == HW_OP_FREE_VIA)
-    *at++ = (uint8_t)entry;
-  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)block, lane->last_address));
+  const struct hwi_owed owed = {tick_before(), block, (uint8_t)entry};
+  if (hwi_session.fields & HW_FIELD_DURATION)
+    hwi_owed_begin(lane, &owed);
+  else
+    hwi_lane_put_free(lane, &owed, 0, 0);
 }
 
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
@@ -141,11 +169,23 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
-  uint64_t tick = tick_before();
   if (__builtin_expect(caller_pc - hwi_session.loader_start < hwi_session.loader_bytes, 0))
     hwi_session_loader_calls();
-  put_free(lane, entry, tick, block);
+  if (__builtin_expect(hwi_session.has_plain_frees, 1))
+    hwi_lane_put_free(lane, &(struct hwi_owed){hwi_arch_clock() >> HWI_TICK_SHIFT_TSC, block, (uint8_t)entry}, 0, 0);
+  else
+    begin_free(lane, entry, block);
   hwi_stream_leave(lane);
+}
+
+uint64_t hwi_record_clock_in_order(void)
+{
+  return hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_in_order() : hwi_os_monotonic_ns();
+}
+
+void hwi_record_freed(const void *block, uint64_t took)
+{
+  hwi_owed_settle(block, took);
 }
 
 uint64_t hwi_record_realloc_begin(void)
@@ -154,16 +194,33 @@ uint64_t hwi_record_realloc_begin(void)
   return __builtin_expect(hwi_session.clock != 0, 1) ? tick_before() : 0;
 }
 
-static void put_realloc(struct hwi_lane *lane, uint32_t node, uint64_t ended, const struct hwi_realloc *call)
+INLINE void put_realloc_with(uint8_t fields, struct hwi_lane *lane, const struct allocation *made,
+                             const struct hwi_realloc *call)
 {
   uint8_t *at = hwi_lane_begin(lane, HW_OP_REALLOC, call->began);
-  at = hwi_put_varint(at, node);
-  uint64_t took = ended > lane->last_tick ? ended - lane->last_tick : 0;
+  at = hwi_put_varint(at, made->node);
+  uint64_t took = made->tick > lane->last_tick ? made->tick - lane->last_tick : 0;
   lane->last_tick += took;
   at = hwi_put_varint(at, took);
   at = hwi_lane_put_address(lane, at, call->old, lane->last_address);
-  at = put_size(at, call->size, usable_of(call->block, call->size));
-  hwi_lane_commit(lane, hwi_lane_put_address(lane, at, (uintptr_t)call->block, lane->last_address));
+  at = put_size(fields, at, call->size, usable_of(fields, call->block, call->size));
+  at = hwi_lane_put_address(lane, at, (uintptr_t)call->block, lane->last_address);
+  hwi_lane_commit(lane, put_took(fields, at, call->block));
+}
+
+static void put_realloc(struct hwi_lane *lane, const struct allocation *made, const struct hwi_realloc *call)
+{
+  if (IS_USUAL())
+    put_realloc_with(HW_FIELD_USABLE, lane, made, call);
+  else
+    put_realloc_with(hwi_session.fields, lane, made, call);
+}
+
+/* The old block is gone, and the new one is not to be seen. */
+static void put_paused_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
+{
+  const struct hwi_owed old = {call->began, (void *)call->old, (uint8_t)call->entry};
+  hwi_lane_put_free(lane, &old, hwi_session.fields, hwi_timed_took(call->block));
 }
 
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)
@@ -173,11 +230,11 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
     return;
   uint64_t ended = tick_after();
   if (__builtin_expect(is_paused(), 0)) {
-    put_free(lane, call->entry, call->began, (void *)call->old);
+    put_paused_realloc(lane, call);
   } else {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)call->entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
-      put_realloc(lane, node, ended, call);
+      put_realloc(lane, &(struct allocation){.tick = ended, .node = node}, call);
     else
       hwi_session_lose();
   }
@@ -197,7 +254,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
       *at++ = log2_of(align);
       at = hwi_put_varint(at, node);
       at = hwi_put_varint(at, size);
-      hwi_lane_commit(lane, at);
+      hwi_lane_commit(lane, put_took(hwi_session.fields, at, NULL));
     } else {
       hwi_session_lose();
     }
@@ -213,6 +270,8 @@ void hwi_record_unloaded(void)
 
 void hwi_record_thread_name(const char *name)
 {
+  if (!atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed))
+    return; /* a process that is about to run another program may be called something, too */
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (!lane)
     return;

@@ -43,12 +43,21 @@ struct hwi_realloc {
   void *block;    /* not NULL */
   size_t size;    /* that was asked for */
 };
+
+/* After the real realloc returned. */
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call);
 
 /* After the real allocator returned NULL because it had no memory (or refused the arguments). */
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align);
 
-/* The calling thread is called `name` now (cut at 15 bytes). Unlike the rest, it is no event, and none is lost by it. */
+/* Where calls are timed (timed.h): the event clock, in its units, which neither earlier nor later instructions overtake. */
+uint64_t hwi_record_clock_in_order(void);
+
+/* After the real free of `block`, which was told by hwi_record_free: how long it took, as an event has it. */
+void hwi_record_freed(const void *block, uint64_t took);
+
+/* The calling thread is called `name` now (cut at 15 bytes). Unlike the rest it is no event: none is lost by it, and no recording
+ * begins for it, which asks for the first thread's name itself. */
 void hwi_record_thread_name(const char *name);
 
 /* dlclose returned: a library may be gone. */

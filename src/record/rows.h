@@ -16,7 +16,7 @@ static inline struct hwi_row_of hwi_rows_find(struct hwi_lane *lane, uintptr_t p
 /* The node of the frame that goes on at the return address `pc`, below `parent`, with `entry` called from it. */
 static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry);
 
-/* Forgets all rows: a module was unloaded. */
+/* Forgets all rows: they may no longer be true. */
 void hwi_rows_drop(struct hwi_rows *rows);
 
 /* --- the look-ups, in full: they are on the hot path --- */
@@ -33,6 +33,7 @@ static inline uint32_t hwi_rows_place(uint64_t key, uint32_t count)
   return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (count - 1);
 }
 
+/* Asks the loader and the CFI, and remembers the answer. Takes no lock with glibc 2.35 and later. */
 struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact);
 
 static inline struct hwi_row_of hwi_rows_find(struct hwi_lane *lane, uintptr_t pc, bool exact)
@@ -46,6 +47,7 @@ static inline struct hwi_row_of hwi_rows_find(struct hwi_lane *lane, uintptr_t p
   return hwi_rows_find_slow(lane, pc, exact);
 }
 
+/* Asks the tree of nodes, and remembers the answer. HWI_NODE_UNKNOWN as there. */
 uint32_t hwi_rows_node_slow(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry);
 
 enum { HWI_ROWS_ENTRY_SHIFT = 56, HWI_ROWS_PARENT_SHIFT = 32 }; /* in a memo's key, and in what its place hangs on */

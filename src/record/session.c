@@ -9,12 +9,13 @@
 #include "record/nodes.h"
 #include "record/place.h"
 #include "record/stream.h"
+#include "record/timed.h"
 #include "trace/anchor.h"
 
 enum { MOST_WAITS = 100000 }; /* yields: seconds, far more than a start takes */
 
 static union {
-  struct hwi_liveness liveness;
+  struct hwi_address_space liveness;
   uint8_t page[HWI_OS_PAGE_BYTES];
 } wiped_page __attribute__((aligned(HWI_OS_PAGE_BYTES)));
 
@@ -72,7 +73,8 @@ static struct hw_trace_header describe_process(void)
       .ppid = hwi_os_ppid(),
       .start = anchor_now(),
       .clock_hz_hint = hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_hz_hint() : 1000000000u,
-      .fields = hwi_session.keep_usable ? HW_FIELD_USABLE : 0,
+      .fields = hwi_session.fields,
+      .clock_cost = hwi_session.clock_cost,
       .started_paused = hwi_session.options.paused,
       .control = hwi_session.options.paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD,
   };
@@ -102,17 +104,23 @@ static bool start_image(void)
   if (!hwi_place_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))
     return false;
   hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
-  hwi_session.keep_usable = hwi_session.options.usable;
+  hwi_session.fields =
+      (hwi_session.options.usable ? HW_FIELD_USABLE : 0) | (hwi_session.options.durations ? HW_FIELD_DURATION : 0);
+  hwi_session.has_plain_frees = hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
+  hwi_session.clock_cost = hwi_session.options.durations ? hwi_timed_clock_cost() : 0;
   hwi_nodes_init();
   if (!hwi_modules_init())
     return false;
   if (hwi_os_loader_range(&hwi_session.loader_start, &end))
     hwi_session.loader_bytes = end - hwi_session.loader_start;
+  atomic_store(&hwi_session.module_epoch, 1);
   atomic_store(&hwi_session.unload_epoch, 1);
   struct hw_trace_header header = describe_process();
   if (!hwi_place_open_first(&hwi_session.writer, &header))
     return false;
   adopt(&header);
+  if (hwi_session.options.durations)
+    hwi_timed_start();
   return true;
 }
 
@@ -145,7 +153,8 @@ static bool start_child(void)
     adopt(&header);
   else
     __atomic_fetch_add(&parents->children_unseen, 1, __ATOMIC_RELAXED);
-  if (!interrupted)
+  if (!interrupted &&
+      has_place) /* else it shows that the parent's trace tells of this child, and nobody else need count it */
     hwi_os_unmap(parents, HW_TRACE_HEADER_BYTES);
   return has_place;
 }
@@ -153,7 +162,7 @@ static bool start_child(void)
 /* The trace has it once there is one: whichever comes later shows it, the start or the thread that lost an event. */
 static void show_early_losses(void)
 {
-  struct hwi_liveness *liveness = hwi_session.liveness;
+  struct hwi_address_space *liveness = hwi_session.liveness;
   uint64_t early = atomic_load(&liveness->live) ? atomic_exchange(&liveness->lost, 0) : 0;
   if (early)
     __atomic_store_n(&hwi_session.header->lost_events, atomic_fetch_add(&hwi_session.lost, early) + early,
@@ -163,7 +172,7 @@ static void show_early_losses(void)
 /* True: there is a trace now. A thread of a higher priority may keep the starter from running: its event is then lost. */
 static bool wait_for_starter(void)
 {
-  struct hwi_liveness *liveness = hwi_session.liveness;
+  struct hwi_address_space *liveness = hwi_session.liveness;
   for (int i = 0; i < MOST_WAITS && atomic_load(&liveness->starter) && !atomic_load(&liveness->live); i++)
     hwi_os_yield();
   if (atomic_load(&liveness->live))
@@ -177,7 +186,7 @@ static bool wait_for_starter(void)
 
 static bool start(void)
 {
-  struct hwi_liveness *liveness = hwi_session.liveness;
+  struct hwi_address_space *liveness = hwi_session.liveness;
   uint32_t me = hwi_os_tid(), starter = 0;
   if (atomic_load(&hwi_session.phase) == HWI_PHASE_OFF)
     return false;
@@ -197,11 +206,23 @@ static bool start(void)
   return wait_for_starter();
 }
 
+/* Recording is over. A child that was forked since then has no trace, and its parent's says so. */
+static void note_late_child(void)
+{
+  struct hwi_address_space *liveness = hwi_session.liveness;
+  if (atomic_load_explicit(&liveness->stopped, memory_order_relaxed) || !hwi_session.header ||
+      !hwi_session.options.children || atomic_exchange(&liveness->stopped, 1))
+    return;
+  __atomic_fetch_add(&hwi_session.header->children_unseen, 1, __ATOMIC_RELAXED);
+}
+
 /* No handler may leave the start by longjmp: nobody would end it. */
 bool hwi_session_start(void)
 {
-  if (atomic_load(&hwi_session.phase) == HWI_PHASE_OFF)
+  if (atomic_load(&hwi_session.phase) == HWI_PHASE_OFF) {
+    note_late_child();
     return false;
+  }
   uint64_t held = hwi_os_hold_signals();
   bool has_begun = start();
   hwi_os_release_signals(held);
@@ -213,6 +234,7 @@ bool hwi_session_start(void)
 void hwi_session_stop(enum hw_trace_state why)
 {
   uint32_t on = HWI_PHASE_ON;
+  atomic_store(&hwi_session.liveness->stopped, 1); /* first, so that no thread takes this address space for a child's */
   if (!atomic_compare_exchange_strong(&hwi_session.phase, &on, HWI_PHASE_OFF))
     return;
   atomic_store(&hwi_session.liveness->live, 0);
@@ -235,15 +257,23 @@ void hwi_session_lose(void)
 
 /* --- modules that come and go --- */
 
+static void begin_epoch(bool is_unload)
+{
+  if (is_unload)
+    atomic_fetch_add(&hwi_session.unload_epoch, 1);
+  atomic_fetch_add(&hwi_session.module_epoch, 1);
+}
+
 void hwi_session_loader_calls(void)
 {
-  if (hwi_os_is_unloading())
-    atomic_fetch_add(&hwi_session.unload_epoch, 1);
+  enum hwi_os_loader_work work = hwi_os_loader_work();
+  if (work != HWI_OS_LOADER_IDLE)
+    begin_epoch(work == HWI_OS_LOADER_UNLOADS);
 }
 
 void hwi_session_loader_returned(void)
 {
   uint64_t count = hwi_os_unload_count();
   if (atomic_exchange(&hwi_session.unload_count, count) != count)
-    atomic_fetch_add(&hwi_session.unload_epoch, 1);
+    begin_epoch(true);
 }

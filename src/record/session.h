@@ -18,24 +18,28 @@
 
 enum hwi_phase { HWI_PHASE_NEW, HWI_PHASE_ON, HWI_PHASE_OFF };
 
-struct hwi_liveness {
+struct hwi_address_space {
   _Atomic uint32_t live;
   _Atomic uint32_t starter; /* the thread that is making the trace, or 0 */
+  _Atomic uint32_t stopped; /* recording stopped in this address space, or before it was made, which the trace says */
   _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, which the trace does not show yet */
 };
 
 struct hwi_session {
-  struct hwi_liveness *liveness; /* never NULL */
+  struct hwi_address_space *liveness; /* never NULL */
   struct hwi_writer writer;
   struct hw_trace_header *header; /* the window's; written, never read, but for `control` */
   _Atomic uint32_t phase;
-  _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier epoch are void */
+  _Atomic uint32_t module_epoch; /* changes with each load and unload */
+  _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are void */
   _Atomic uint64_t unload_count; /* the loader's, when it was last asked */
   uintptr_t loader_start, loader_bytes;
-  uint8_t clock; /* enum hw_clock */
-  uint32_t pid;  /* of this address space; a child of vfork has another */
-  bool keep_usable;
-  bool has_launcher; /* it was there when the image began: names, policies and the resident set are its business */
+  uint8_t clock;        /* enum hw_clock */
+  uint32_t pid;         /* of this address space; a child of vfork has another */
+  uint8_t fields;       /* HW_FIELD_*: what events carry */
+  bool has_plain_frees; /* the clock is the TSC, and calls are not timed: what to do for a free hangs on nothing more */
+  uint32_t clock_cost;  /* see the trace's header */
+  bool has_launcher;    /* it was there when the image began: names, policies and the resident set are its business */
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
   char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */
@@ -60,7 +64,7 @@ void hwi_session_lose(void);
 /* Adds one to a counter and shows it in the header. */
 void hwi_session_count(_Atomic uint64_t *counter, uint64_t *shown);
 
-/* Called where the dynamic loader is at work: if it unloads something, rows and kept stacks become void. */
+/* Called where the dynamic loader is at work: if it loads or unloads something, a new epoch begins. */
 void hwi_session_loader_calls(void);
 
 /* The loader's dlclose returned to the program. */

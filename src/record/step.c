@@ -50,6 +50,8 @@ static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi
   if (at->pc - hwi_session.loader_start <
       hwi_session.loader_bytes) /* its entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
+  if (walk->guessed_at == HWI_NO_GUESS)
+    walk->guessed_at = walk->fresh_count - 1;
   if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD || !load(walk, at->bp + WORD, &pc) ||
       !load(walk, at->bp, &bp) || !hwi_step_is_code(pc))
     return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
@@ -71,7 +73,7 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
   if (!hwi_os_find_module(pc, &module) || !module.eh_frame_hdr)
     return HWI_STEP_NO_CFI;
   struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
-  return hwi_cfi_step(&cfi, pc, registers, load_for_cfi, range, exact);
+  return hwi_cfi_step(&cfi, pc, registers, &(struct hwi_cfi_memory){load_for_cfi, range}, exact);
 }
 
 /* A frame whose CFA hangs on a register that rows do not follow: begin at our own frame, where all of them are known. */

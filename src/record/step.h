@@ -30,6 +30,8 @@ enum hwi_walk_end {
   HWI_WALK_TOO_DEEP,
 };
 
+#define HWI_NO_GUESS UINT32_MAX
+
 struct hwi_walk {
   enum hwi_walk_end end;
   struct hwi_range *range; /* of the stack that the walk is on */
@@ -41,6 +43,8 @@ struct hwi_walk {
   uint32_t verify_count; /* kept steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
   uint32_t odd_count;    /* odd words of the last step */
+  uint32_t
+      guessed_at; /* first fresh frame without CFI, whose caller a frame pointer told, if any; HWI_NO_GUESS: there was none */
   struct hwi_word odd[HWI_STEP_MOST_WORDS];
 };
 
@@ -63,14 +67,14 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
 bool hwi_step_is_uninterrupted(uintptr_t *outermost);
 
 /* The walk itself (walk.c), without any effect on the kept stack. walk->met and walk->is_checked are the caller's: how many kept
- * frames may be met (0: none), and whether these are known to be unchanged. */
+ * frames may be met (0: none), and whether these are known to be unchanged. The result is walk->end, too. */
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);
 
 /* --- the plain step, in full: it is the hot path --- */
 
 static inline bool hwi_step_is_code(uintptr_t pc)
 {
-  return pc >= HWI_LOWEST_CODE && pc >> HWI_ARCH_ADDRESS_BITS == 0;
+  return pc - HWI_LOWEST_CODE < (UINT64_C(1) << HWI_ARCH_ADDRESS_BITS) - HWI_LOWEST_CODE;
 }
 
 static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_frame *frame,

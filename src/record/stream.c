@@ -11,19 +11,20 @@
 #include <string.h>
 
 #include "record/describe.h"
+#include "record/owed.h"
 #include "record/rows.h"
 #include "record/session.h"
 #include "record/step.h"
 #include "record/tips.h"
 #include "record/walk.h"
 
-__thread struct hwi_stream *hwi_stream_self __attribute__((tls_model("initial-exec")));
+__thread struct hwi_thread_stream *hwi_stream_self __attribute__((tls_model("initial-exec")));
 
-static _Atomic(struct hwi_stream *) all_streams;
+static _Atomic(struct hwi_thread_stream *) all_streams;
 
 /* What the thread recorded into before the fork that made this address space: taken again first, since an event that was just
  * about to enter it may go on in it. */
-static __thread struct hwi_stream *before_fork __attribute__((tls_model("initial-exec")));
+static __thread struct hwi_thread_stream *before_fork __attribute__((tls_model("initial-exec")));
 
 /* --- lanes --- */
 
@@ -39,7 +40,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
   lane->last_tick = lane->last_address = lane->last_node_address = 0;
   lane->thread = thread;
   lane->range = (struct hwi_range){0};
-  lane->is_new_chunk = false;
+  lane->attention = 0;
   hwi_walk_forget(lane);
   hwi_rows_drop(&lane->rows);
   hwi_tips_drop(lane);
@@ -47,12 +48,17 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
   lane->busy = 0;
 }
 
-/* The event in work was abandoned at some instruction: whatever it was changing may be half changed. */
-static void recover_lane(struct hwi_lane *lane)
+static void forget_stacks(struct hwi_lane *lane)
 {
   hwi_walk_forget(lane);
   hwi_rows_drop(&lane->rows);
   hwi_tips_drop(lane);
+}
+
+/* The event in work was abandoned at some instruction: whatever it was changing may be half changed. */
+static void recover_lane(struct hwi_lane *lane)
+{
+  forget_stacks(lane);
   lane->range = (struct hwi_range){0};
   hwi_lane_recover(lane);
   lane->busy = 0;
@@ -67,7 +73,17 @@ static bool is_abandoned(const struct hwi_lane *lane, uintptr_t frame)
   return lane->busy + LARGEST_DISTANCE > frame && hwi_step_is_uninterrupted(&outermost) && lane->busy < outermost;
 }
 
-static struct hwi_lane *take_lane(struct hwi_stream *self, uintptr_t frame)
+/* Modules came or went: forgets what may hang on that. */
+static void note_modules(struct hwi_lane *lane)
+{
+  uint32_t epoch = atomic_load_explicit(&hwi_session.unload_epoch, memory_order_relaxed);
+  if (lane->unload_epoch == epoch && !lane->rows.has_uncovered)
+    return;
+  lane->unload_epoch = epoch;
+  forget_stacks(lane);
+}
+
+static struct hwi_lane *take_lane(struct hwi_thread_stream *self, uintptr_t frame)
 {
   struct hwi_lane *lane = NULL;
   for (int i = 0; i < 2 && !lane; i++) {
@@ -80,12 +96,10 @@ static struct hwi_lane *take_lane(struct hwi_stream *self, uintptr_t frame)
     return NULL;
   lane->busy = frame;
   atomic_signal_fence(memory_order_seq_cst);
-  uint32_t epoch = atomic_load_explicit(&hwi_session.unload_epoch, memory_order_relaxed);
-  if (lane->unload_epoch != epoch) {
-    lane->unload_epoch = epoch;
-    hwi_rows_drop(&lane->rows);
-    hwi_tips_drop(lane);
-    hwi_walk_forget(lane);
+  uint32_t epoch = atomic_load_explicit(&hwi_session.module_epoch, memory_order_acquire);
+  if (lane->module_epoch != epoch) {
+    lane->module_epoch = epoch;
+    note_modules(lane);
   }
   return lane;
 }
@@ -94,20 +108,20 @@ static struct hwi_lane *take_lane(struct hwi_stream *self, uintptr_t frame)
 
 enum { UNKNOWN_POLICY = 255 };
 
-static void put_thread(struct hwi_stream *stream, struct hwi_lane *lane)
+static void put_thread(struct hwi_thread_stream *stream, struct hwi_lane *lane)
 {
   uint8_t head[2 * HWI_VARINT_MAX_BYTES + 2], *at = head;
   at = hwi_put_varint(at, stream->thread);
   at = hwi_put_varint(at, stream->tid);
   *at++ = stream->policy;
   *at++ = stream->priority;
-  hwi_lane_put_record(lane, HW_RECORD_THREAD, head, (uint32_t)(at - head), stream->name,
-                      (uint32_t)strnlen(stream->name, sizeof stream->name));
+  hwi_lane_put_record(lane, HW_RECORD_THREAD, (struct hwi_bytes){head, (uint32_t)(at - head)},
+                      (struct hwi_bytes){stream->name, (uint32_t)strnlen(stream->name, sizeof stream->name)});
 }
 
 /* Asks for the thread's name and policy; writes them where they changed. A launcher asks from outside, so that in a thread of
  * a program that has shut itself into a sandbox nothing is asked for which that would kill it. */
-static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane)
+static void refresh_thread(struct hwi_thread_stream *stream, struct hwi_lane *lane)
 {
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
@@ -126,7 +140,7 @@ static void refresh_thread(struct hwi_stream *stream, struct hwi_lane *lane)
 static char first_name[HWI_OS_NAME_BYTES]; /* of the image's first thread, when it began */
 
 /* The thread's first record. The image's first thread has just begun the session, which takes more than to ask for a name. */
-static void introduce_thread(struct hwi_stream *stream)
+static void introduce_thread(struct hwi_thread_stream *stream)
 {
   if (stream->thread == 0)
     stream->tid = hwi_os_tid(); /* libc does not know it after a bare clone */
@@ -148,10 +162,10 @@ static void introduce_thread(struct hwi_stream *stream)
     put_thread(stream, &stream->lanes[1]);
 }
 
-static struct hwi_stream *create(uint32_t *tid)
+static struct hwi_thread_stream *create(uint32_t *tid)
 {
   size_t page = HWI_OS_PAGE_BYTES;
-  struct hwi_stream *stream = hwi_os_map((sizeof *stream + page - 1) & ~(page - 1));
+  struct hwi_thread_stream *stream = hwi_os_map((sizeof *stream + page - 1) & ~(page - 1));
   if (!stream)
     return NULL;
   hwi_os_claim_init(&stream->claim);
@@ -163,9 +177,9 @@ static struct hwi_stream *create(uint32_t *tid)
 }
 
 /* A stream for the calling thread alone: of a thread that is gone, or a new one. */
-static struct hwi_stream *take_stream(uint32_t *tid)
+static struct hwi_thread_stream *take_stream(uint32_t *tid)
 {
-  struct hwi_stream *stream = before_fork;
+  struct hwi_thread_stream *stream = before_fork;
   if (stream && (*tid = hwi_os_claim_take(&stream->claim)))
     return stream;
   for (stream = atomic_load(&all_streams); stream; stream = stream->next)
@@ -174,10 +188,10 @@ static struct hwi_stream *take_stream(uint32_t *tid)
   return create(tid);
 }
 
-static struct hwi_stream *attach(uintptr_t frame)
+static struct hwi_thread_stream *attach(uintptr_t frame)
 {
   uint32_t tid;
-  struct hwi_stream *stream = take_stream(&tid);
+  struct hwi_thread_stream *stream = take_stream(&tid);
   if (!stream)
     return NULL;
   bool is_fresh = !stream->tid;
@@ -198,7 +212,7 @@ static struct hwi_stream *attach(uintptr_t frame)
   introduce_thread(stream);
   if (stream->thread == 0)
     hwi_describe_image(&stream->lanes[0]);
-  stream->lanes[0].is_new_chunk = false;
+  stream->lanes[0].attention &= (uint8_t)~HWI_LANE_NEW_CHUNK;
   stream->lanes[0].busy = 0;
   if (!hwi_session.has_launcher)
     hwi_os_at_thread_end(stream);
@@ -209,7 +223,7 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
 {
   if (!atomic_load_explicit(&hwi_session.liveness->live, memory_order_acquire) && !hwi_session_start())
     return NULL;
-  struct hwi_stream *self = hwi_stream_self;
+  struct hwi_thread_stream *self = hwi_stream_self;
   if (!self && !(self = attach(frame))) {
     hwi_session_lose();
     return NULL;
@@ -219,18 +233,20 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     hwi_session_lose();
     return NULL;
   }
-  if (lane->is_new_chunk) {
-    lane->is_new_chunk = false;
+  if (lane->attention & HWI_LANE_OWES)
+    hwi_owed_write(lane, 0);
+  if (lane->attention & HWI_LANE_NEW_CHUNK) {
+    lane->attention = 0;
     refresh_thread(self, lane);
     hwi_describe_rss(lane, false);
-    lane->is_new_chunk = false;
+    lane->attention = 0;
   }
   return lane;
 }
 
 void hwi_stream_rename(struct hwi_lane *lane, const char *name)
 {
-  struct hwi_stream *self = hwi_stream_self;
+  struct hwi_thread_stream *self = hwi_stream_self;
   size_t bytes = strnlen(name, sizeof self->name - 1);
   memset(self->name, 0, sizeof self->name);
   memcpy(self->name, name, bytes);
@@ -239,7 +255,7 @@ void hwi_stream_rename(struct hwi_lane *lane, const char *name)
 
 void hwi_stream_thread_ends(void *argument)
 {
-  struct hwi_stream *stream = argument;
+  struct hwi_thread_stream *stream = argument;
   if (stream != hwi_stream_self || hwi_session.has_launcher || !atomic_load(&hwi_session.liveness->live))
     return;
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
@@ -251,7 +267,7 @@ void hwi_stream_thread_ends(void *argument)
 
 /* A handler forked in the middle of an event, which will come to its end in this child, too: where it cannot reach the
  * parent's chunk. The stream stays in use for ever. */
-static void divert(struct hwi_stream *stream)
+static void divert(struct hwi_thread_stream *stream)
 {
   for (int i = 0; i < 2; i++) {
     struct hwi_lane *lane = &stream->lanes[i];
@@ -264,9 +280,9 @@ static void divert(struct hwi_stream *stream)
 
 bool hwi_streams_after_fork(void)
 {
-  struct hwi_stream *self = hwi_stream_self;
+  struct hwi_thread_stream *self = hwi_stream_self;
   bool interrupted = self && (self->lanes[0].busy || self->lanes[1].busy);
-  for (struct hwi_stream *stream = atomic_load(&all_streams); stream; stream = stream->next) {
+  for (struct hwi_thread_stream *stream = atomic_load(&all_streams); stream; stream = stream->next) {
     if (stream == self && interrupted) {
       divert(stream);
       continue;

@@ -9,17 +9,17 @@
 #include "platform/os.h"
 #include "record/lane.h"
 
-struct hwi_stream {
+struct hwi_thread_stream {
   struct hwi_lane lanes[2];
   struct hwi_os_claim claim; /* of the thread that records here; once it is gone, another may take the stream */
   uint32_t tid;              /* 0: of another address space */
   uint32_t thread;           /* number */
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
-  struct hwi_stream *next; /* in the list of all; never removed */
+  struct hwi_thread_stream *next; /* in the list of all; never removed */
 };
 
-extern __thread struct hwi_stream *hwi_stream_self; /* NULL: this thread has none yet */
+extern __thread struct hwi_thread_stream *hwi_stream_self; /* NULL: this thread has none yet */
 
 /* The lane for an event whose recorder frame is at `frame`, marked busy; NULL: the event cannot be kept (counted as lost where
  * it should have been). Covers every case that the fast path does not. */
@@ -27,11 +27,11 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame);
 
 static inline struct hwi_lane *hwi_stream_enter(uintptr_t frame)
 {
-  struct hwi_stream *self = hwi_stream_self;
+  struct hwi_thread_stream *self = hwi_stream_self;
   if (__builtin_expect(!atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed) || !self ||
-                           self->lanes[0].busy || self->lanes[0].is_new_chunk ||
-                           self->lanes[0].unload_epoch !=
-                               atomic_load_explicit(&hwi_session.unload_epoch, memory_order_relaxed),
+                           self->lanes[0].busy || self->lanes[0].attention ||
+                           self->lanes[0].module_epoch !=
+                               atomic_load_explicit(&hwi_session.module_epoch, memory_order_relaxed),
                        0))
     return hwi_stream_enter_slow(frame);
   self->lanes[0].busy = frame;

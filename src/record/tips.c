@@ -9,7 +9,11 @@
  * kept frame (pc, sp and bp) that hangs on the same outer frames (by the node of its caller), and all that is outward of it is
  * unchanged, the whole stack is known, and its node.
  *
- * Cost: a frame is a load or two, as many compares, and a copy; walking it, and finding its node, is some five times as much. A
+ * Most often the next stack is a tip's again, on the same stem or on one further out. So a tip that was taken stays where it is, and
+ * the kept stack ends at its stem and says that it goes on there; its frames are copied behind the stem only when a walk, or a
+ * tip whose stem is further in, asks for them.
+ *
+ * Cost: a frame is a load or two and as many compares; walking it, and finding its node, is some five times as much. A
  * direct-mapped table takes what comes last; it is as large as the second level of a CPU's cache bears.
  */
 #include "record/tips.h"
@@ -21,12 +25,13 @@
 #include "record/nodes.h"
 #include "record/walk.h"
 
-enum { TIP_FRAMES = 12, TIP_COUNT = 64 };
+enum { TIP_FRAMES = 12, TIP_COUNT = 256 };
 
 struct hwi_tip {
   uint32_t base;       /* kept frames that it goes with, the stem the last of them; 0: there is no tip here */
   uint32_t outer_node; /* of the stem's caller; 0: the stem is the outermost frame */
   uint32_t count;      /* frames, stem included */
+  uint32_t bps_from;   /* no frame before this one has a bp_slot, the stem aside; `count`: none has */
   uint8_t entry;       /* the last frame's node is for it */
   struct hwi_frame frames[TIP_FRAMES];
 };
@@ -45,6 +50,12 @@ static inline bool is_at(const struct hwi_frame *frame, const struct hwi_frame *
   return frame->sp == place->sp && frame->pc == place->pc && (frame->bp == place->bp || frame->bp_is_free);
 }
 
+/* Does a tip lie here, and does it end where a walk would begin? */
+static bool is_of(const struct hwi_tip *tip, const struct hwi_frame *innermost, uint8_t entry)
+{
+  return tip->base && tip->entry == entry && is_at(&tip->frames[tip->count - 1], innermost);
+}
+
 static uint32_t outer_node_of(const struct hwi_kept *kept, uint32_t base)
 {
   return base > 1 ? kept->frames[base - 2].node : 0;
@@ -52,7 +63,7 @@ static uint32_t outer_node_of(const struct hwi_kept *kept, uint32_t base)
 
 static bool is_on_stem(const struct hwi_kept *kept, const struct hwi_tip *tip)
 {
-  return tip->base && tip->base <= kept->frame_count && is_at(&kept->frames[tip->base - 1], &tip->frames[0]) &&
+  return tip->base <= kept->frame_count && is_at(&kept->frames[tip->base - 1], &tip->frames[0]) &&
          outer_node_of(kept, tip->base) == tip->outer_node;
 }
 
@@ -70,39 +81,75 @@ static bool is_stem_unchanged(const struct hwi_kept *kept, const struct hwi_tip 
 
 static bool is_tip_unchanged(const struct hwi_tip *tip)
 {
+  if (hwi_frames_pcs_unchanged(tip->frames, 1, tip->count) != tip->count)
+    return false;
   uintptr_t other = 0;
-  for (uint32_t i = 1; i < tip->count; i++)
-    other |= hwi_kept_difference(&tip->frames[i]);
+  for (uint32_t i = tip->bps_from; i < tip->count; i++)
+    if (tip->frames[i].bp_slot != HWI_NO_BP_SLOT)
+      other |= hwi_kept_bp_difference(&tip->frames[i]);
   return !other;
 }
 
-/* The kept stack is the tip's now. */
-static void put_on(struct hwi_kept *kept, const struct hwi_tip *tip)
+/* The kept stack goes on with the tip now. */
+static void put_on(struct hwi_kept *kept, struct hwi_tip *tip)
 {
   while (kept->odd.count && kept->odd.items[kept->odd.count - 1].frame >= tip->base)
     kept->odd.count--;
-  for (uint32_t i = 0; i < tip->count; i++)
+  hwi_kept_drop_bps(kept, tip->base);
+  kept->frames[tip->base - 1].node = tip->frames[0].node; /* it may have been one for an entry */
+  kept->frame_count = tip->base;
+  kept->leaf = HWI_NO_LEAF;
+  kept->tip = tip;
+}
+
+/* The tip's frames are kept ones now. */
+static void settle(struct hwi_kept *kept)
+{
+  const struct hwi_tip *tip = kept->tip;
+  kept->tip = NULL;
+  for (uint32_t i = 1; i < tip->count; i++)
     kept->frames[tip->base - 1 + i] = tip->frames[i];
+  for (uint32_t i = tip->bps_from; i < tip->count; i++)
+    if (tip->frames[i].bp_slot != HWI_NO_BP_SLOT)
+      hwi_kept_add_bp(kept, tip->base - 1 + i);
   kept->frame_count = tip->base - 1 + tip->count;
   kept->leaf = kept->frame_count - 1;
   kept->leaf_entry = tip->entry;
 }
 
-bool hwi_tips_take(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, struct hwi_walk *walk)
+void hwi_tips_settle(struct hwi_lane *lane, struct hwi_walk *walk)
 {
   struct hwi_kept *kept = &lane->kept;
-  struct hwi_frame innermost = {.pc = caller->pc, .sp = caller->sp, .bp = caller->bp};
+  uint32_t base = kept->frame_count;
+  if (!kept->tip)
+    return;
+  settle(kept);
+  if (!walk->is_checked)
+    walk->met = kept->frame_count;
+  else if (walk->met == base)
+    walk->met = hwi_kept_unchanged(kept, base, kept->frame_count);
+}
+
+uint32_t hwi_tips_take(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, struct hwi_walk *walk)
+{
+  struct hwi_kept *kept = &lane->kept;
+  const struct hwi_frame innermost = {.pc = caller->pc, .sp = caller->sp, .bp = caller->bp};
   if (!lane->tips || kept->gap_at != HWI_NO_GAP)
-    return false;
-  const struct hwi_tip *tip = tip_at(lane->tips, &innermost, entry);
-  if (!is_on_stem(kept, tip) || tip->entry != entry || !is_at(&tip->frames[tip->count - 1], &innermost) ||
-      tip->base + tip->count > kept->frame_room || !is_stem_unchanged(kept, tip, walk) || !is_tip_unchanged(tip))
-    return false;
+    return 0;
+  struct hwi_tip *tip = tip_at(lane->tips, &innermost, entry);
+  if (!is_of(tip, &innermost, entry))
+    return 0;
+  if (tip->base > kept->frame_count)
+    hwi_tips_settle(lane, walk);
+  if (!is_on_stem(kept, tip) || tip->base + tip->count > kept->frame_room || !is_stem_unchanged(kept, tip, walk) ||
+      !is_tip_unchanged(tip))
+    return 0;
   put_on(kept, tip);
-  kept->frames[kept->leaf].bp = caller->bp;
-  walk->met = kept->frame_count;
+  struct hwi_frame *last = &tip->frames[tip->count - 1];
+  last->bp = caller->bp;
+  walk->met = tip->base;
   walk->is_checked = true;
-  return true;
+  return last->node;
 }
 
 void hwi_tips_add(struct hwi_lane *lane, uint32_t base)
@@ -121,6 +168,9 @@ void hwi_tips_add(struct hwi_lane *lane, uint32_t base)
   tip->entry = kept->leaf_entry;
   for (uint32_t i = 0; i < count; i++)
     tip->frames[i] = kept->frames[base - 1 + i];
+  tip->bps_from = count;
+  for (uint32_t i = kept->bps.count; i-- > 0 && kept->bps.items[i] >= base;)
+    tip->bps_from = kept->bps.items[i] - (base - 1);
 }
 
 void hwi_tips_drop(struct hwi_lane *lane)

@@ -13,9 +13,12 @@
 #include "record/record.h"
 #include "record/step.h"
 
-/* Is the stack one whose tip is remembered, on a stem that is kept and unchanged? Then it becomes the kept stack, with the node
- * for `entry`; walk->met and walk->is_checked say what was found out about the kept one in any case. */
-bool hwi_tips_take(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, struct hwi_walk *walk);
+/* Is the stack one whose tip is remembered, on a stem that is kept and unchanged? Then it becomes the kept stack, and the result
+ * is its node for `entry`; else 0. walk->met and walk->is_checked say what was found out about the kept one in any case. */
+uint32_t hwi_tips_take(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, struct hwi_walk *walk);
+
+/* Where the kept stack goes on with a tip, that tip's frames become kept ones, and walk->met counts them, too. */
+void hwi_tips_settle(struct hwi_lane *lane, struct hwi_walk *walk);
 
 /* Remembers the inner end of the kept stack, which is within the limit and has all its nodes: all but its `base` outermost
  * frames. `base` is not 0. */

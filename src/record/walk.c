@@ -13,7 +13,7 @@
  * which such code is free to use for anything. Nor does a bp matter that no step further out uses before another loads it: what
  * was loaded for it need not be verified. So if the frames are equal and every word that matters and that the kept walk
  * loaded from there on is unchanged, a walk would go the same way, to the last frame. The lane forgets the kept stack when
- * anything else could matter: a module was unloaded, or the stack pointer left the range. A walk that crossed a signal frame,
+ * anything else could matter: modules came or went, or the stack pointer left the range. A walk that crossed a signal frame,
  * changed to another stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
  *
  * Cost: a frame walked is a row look-up and two loads; a frame verified is one load and one compare, two where its bp matters.
@@ -49,7 +49,7 @@ static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lan
 {
   if (count >= hwi_session.options.depth * FRESH_FACTOR)
     return false;
-  return hwi_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
+  return hwi_lane_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
 }
 
 /* The odd words of the last step, so that they can be kept. */
@@ -57,7 +57,7 @@ static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   struct hwi_words *odd = &lane->fresh_odd;
   if (odd->count + walk->odd_count > odd->room &&
-      !hwi_grow((void **)&odd->items, &odd->room, 2 * odd->count + FIRST_FRAMES, sizeof *odd->items))
+      !hwi_lane_grow((void **)&odd->items, &odd->room, 2 * odd->count + FIRST_FRAMES, sizeof *odd->items))
     return false;
   for (uint32_t i = 0; i < walk->odd_count; i++)
     odd->items[odd->count++] = walk->odd[i];
@@ -100,49 +100,81 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
 {
   static const struct hwi_row_slot no_slot; /* of the table that is not there yet */
   const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
-  uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1, met = walk->met, count = walk->fresh_count;
+  uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1;
   uintptr_t high = walk->range == &lane->range && !to->exact ? lane->range.high : 0; /* 0: no step is plain */
-  const struct hwi_frame *kept = lane->kept.frames;
+  const struct hwi_frame *kept = lane->kept.frames, *next = kept + walk->met; /* behind the one that may be met */
+  struct hwi_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
+  enum hwi_walk_end end = HWI_WALK_GOES_ON;
   struct hwi_place at = *to;
-  for (;;) {
-    while (met > 0 && kept[met - 1].sp < at.sp)
-      met--;
-    walk->fresh_count = count;
-    if (met > 0 && kept[met - 1].sp == at.sp) {
-      if (is_met(lane, walk, met, &at))
-        return HWI_WALK_MET;
-      met = walk->met;
+  for (;; frame++) {
+    while (next > kept && next[-1].sp < at.sp)
+      next--;
+    if (next > kept && next[-1].sp == at.sp) {
+      if (is_met(lane, walk, (uint32_t)(next - kept), &at)) {
+        end = HWI_WALK_MET;
+        break;
+      }
+      next = kept + walk->met;
     }
-    if (__builtin_expect(count >= lane->fresh_room, 0) && !make_room_fresh(lane, count))
-      return HWI_WALK_TOO_DEEP;
-    struct hwi_frame *frame = &lane->fresh[count++];
+    if (__builtin_expect(frame == stop, 0)) {
+      uint32_t count = lane->fresh_room;
+      if (!make_room_fresh(lane, count)) {
+        end = HWI_WALK_TOO_DEEP;
+        break;
+      }
+      frame = lane->fresh + count;
+      stop = lane->fresh + lane->fresh_room;
+    }
     const struct hwi_row_slot *slot = &slots[hwi_rows_place(at.pc, slot_count)];
     frame->pc = at.pc;
     frame->sp = at.sp;
     frame->bp = at.bp;
-    if (__builtin_expect(slot->key != at.pc || !hwi_step_plainly(high, slot->row, frame, &at), 0))
+    if (__builtin_expect(slot->key != at.pc || !hwi_step_plainly(high, slot->row, frame, &at), 0)) {
+      frame++;
       break;
+    }
   }
-  walk->met = met;
-  walk->fresh_count = count;
+  walk->met = (uint32_t)(next - kept);
+  walk->fresh_count = (uint32_t)(frame - lane->fresh);
   *to = at;
-  return HWI_WALK_GOES_ON;
+  return end;
+}
+
+/* What lies between the stack pointer and a frame to which CFI led is in use for as long as that frame is. What a guess read, or
+ * the step that led nowhere, need not be of the stack: another thread may unmap it at any moment. So it is not taken to be
+ * readable from here on, nor are words of it kept, which would be verified without asking. */
+static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, uintptr_t high_before)
+{
+  bool has_guessed = walk->guessed_at != HWI_NO_GUESS;
+  if (lane->range.high == high_before || !walk->fresh_count || walk->end == HWI_WALK_MET ||
+      (walk->end == HWI_WALK_OUTERMOST && !has_guessed))
+    return;
+  uintptr_t sp = lane->fresh[has_guessed ? walk->guessed_at : walk->fresh_count - 1].sp;
+  uintptr_t high = (sp + HWI_OS_PAGE_BYTES - 1) & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
+  if (high < high_before)
+    high = high_before;
+  if (lane->range.high > high) {
+    lane->range.high = high;
+    walk->keepable = false;
+  }
 }
 
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
 {
   struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
-  enum hwi_walk_end end;
+  uintptr_t high_before = lane->range.high;
   walk->range = &lane->range;
   walk->keepable = true;
+  walk->guessed_at = HWI_NO_GUESS;
   walk->verify_count = walk->fresh_count = walk->odd_count = 0;
   lane->fresh_odd.count = 0;
   do {
-    end = walk_plainly(lane, walk, &at);
-    if (end == HWI_WALK_GOES_ON)
-      end = step_specially(lane, walk, &at);
-  } while (end == HWI_WALK_GOES_ON);
-  return end;
+    walk->end = walk_plainly(lane, walk, &at);
+    if (walk->end == HWI_WALK_GOES_ON)
+      walk->end = step_specially(lane, walk, &at);
+  } while (walk->end == HWI_WALK_GOES_ON);
+  trust_only_the_stack(lane, walk, high_before);
+  return walk->end;
 }
 
 /* --- from frames to nodes --- */
@@ -237,11 +269,12 @@ static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller
 {
   struct hwi_kept *kept = &lane->kept;
   bool audited = walk->is_audited;
-  walk->end = hwi_walk_outward(lane, caller, walk);
+  hwi_tips_settle(lane, walk);
+  hwi_walk_outward(lane, caller, walk);
   if (walk->end == HWI_WALK_MET && audited && !hwi_audit_is_same(lane, caller, walk)) {
     hwi_walk_forget(lane); /* and believe the full walk */
     walk->met = 0;
-    walk->end = hwi_walk_outward(lane, caller, walk);
+    hwi_walk_outward(lane, caller, walk);
   }
   if (walk->end == HWI_WALK_TOO_DEEP && walk->fresh_count < HWI_INNER)
     return HWI_NODE_UNKNOWN; /* there was no memory for its frames */
@@ -264,21 +297,21 @@ static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller
   return node;
 }
 
-/* The very same stack as before: a loop that allocates. Else the walk is told what was found out. */
-static inline bool is_same_stack(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry,
-                                 struct hwi_walk *walk)
+/* The node of the very same stack as before: a loop that allocates. 0: it is another, and the walk is told what was found out. */
+static inline uint32_t node_of_same(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry,
+                                    struct hwi_walk *walk)
 {
   struct hwi_kept *kept = &lane->kept;
   if (kept->leaf == HWI_NO_LEAF)
-    return false;
+    return 0;
   struct hwi_frame *last = &kept->frames[kept->leaf];
   if (kept->leaf + 1 != kept->frame_count || kept->leaf_entry != entry ||
       !is_at(last, caller->pc, caller->sp, caller->bp))
-    return false;
+    return 0;
   walk->met = hwi_kept_unchanged(kept, 0, kept->frame_count);
   walk->is_checked = true;
   last->bp = caller->bp;
-  return walk->met == kept->frame_count;
+  return walk->met == kept->frame_count ? last->node : 0;
 }
 
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
@@ -289,7 +322,8 @@ uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_
   if (!hwi_range_enter(&lane->range, caller->sp))
     hwi_walk_forget(lane);
   walk.met = lane->kept.frame_count;
-  if ((is_same_stack(lane, caller, entry, &walk) || hwi_tips_take(lane, caller, entry, &walk)) && !walk.is_audited)
-    return lane->kept.frames[lane->kept.leaf].node;
-  return walk_anew(lane, caller, entry, &walk);
+  uint32_t node = node_of_same(lane, caller, entry, &walk);
+  if (!node)
+    node = hwi_tips_take(lane, caller, entry, &walk);
+  return node && !walk.is_audited ? node : walk_anew(lane, caller, entry, &walk);
 }

@@ -2,6 +2,7 @@
 #include "report/evidence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
 {
@@ -40,10 +41,21 @@ static const char *reason_of(uint32_t state)
   }
 }
 
+uint32_t hwi_evidence_state_of(const char *why)
+{
+  static const uint32_t states[] = {HW_STATE_STOPPED_LIMIT, HW_STATE_STOPPED_DISK, HW_STATE_STOPPED_MEMORY,
+                                    HW_STATE_EXITED};
+  for (size_t i = 0; why != NULL && i < sizeof states / sizeof *states; i++) {
+    if (strcmp(reason_of(states[i]), why) == 0)
+      return states[i];
+  }
+  return 0;
+}
+
 void hwi_evidence_silences(const struct hwi_trace_info *info,
                            void (*tell)(void *context, const struct hwi_silence *silence), void *context)
 {
-  struct hwi_silence pause = {.from_ns = UINT64_MAX, .why = "paused"};
+  struct hwi_silence pause = {.from_ns = info->header.started_paused ? 0 : UINT64_MAX, .why = "paused"};
   for (uint32_t i = 0; i < info->mark_count; i++) {
     const struct hwi_mark *mark = &info->marks[i];
     if (mark->type == HW_TOOL_PAUSED && pause.from_ns == UINT64_MAX) {
@@ -79,4 +91,16 @@ const struct hwi_image *hwi_largest_image(const struct hwi_profile *profile, uin
   if (counted != NULL)
     *counted = count;
   return largest;
+}
+
+const struct hwi_image *hwi_head_image(const struct hwi_profile *profile, uint32_t *counted)
+{
+  const struct hwi_image *head = NULL;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    if (profile->images[i].counted && count++ == 0)
+      head = &profile->images[i]; /* they stand by the time when they began */
+  }
+  *counted = count;
+  return head;
 }

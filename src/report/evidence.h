@@ -29,7 +29,14 @@ struct hwi_silence {
 void hwi_evidence_silences(const struct hwi_trace_info *info,
                            void (*tell)(void *context, const struct hwi_silence *silence), void *context);
 
-/* The image that stands for the run in a heading: of those counted, the one that allocated most; NULL: there is none.
+/* The state of a trace (HW_STATE_*) that explains such a silence; 0 where none does: a pause. NULL is fine. */
+uint32_t hwi_evidence_state_of(const char *why);
+
+/* The image that a text names at its head: the only one that is counted, or of several the first, which began the others;
+ * NULL: there is none. *counted gets the number of images counted. */
+const struct hwi_image *hwi_head_image(const struct hwi_profile *profile, uint32_t *counted);
+
+/* Of the images counted, the one that allocated most; NULL: there is none.
  * *counted, where it is not NULL, gets the number of images counted. */
 const struct hwi_image *hwi_largest_image(const struct hwi_profile *profile, uint32_t *counted);
 

@@ -13,7 +13,6 @@
 #include "report/findings.h"
 
 #include <sched.h>
-#include <string.h>
 
 #include "report/evidence.h"
 
@@ -215,36 +214,40 @@ static const struct {
     [HWI_FINDING_INLINE_BUFFER] = {"inline_buffer", {"saved_calls", "largest"}, false},
 };
 
-static void write_finding(struct hwi_json *json, const struct hwi_profile *profile, struct hwi_json_frames *frames,
-                          const struct hwi_finding *finding)
+/* Into the object begun last. */
+static void write_finding(struct hwi_json *json, const struct hwi_profile *profile,
+                          const struct hwi_json_stacks *stacks, const struct hwi_finding *finding)
 {
-  hwi_json_begin_object(json, NULL);
-  hwi_json_text(json, "kind", names[finding->kind].kind);
   for (int i = 0; i < HWI_FINDING_FIGURES && names[finding->kind].figures[i] != NULL; i++)
     hwi_json_number(json, names[finding->kind].figures[i], finding->figures[i]);
   if (finding->part != NULL)
     hwi_json_text(json, "part", finding->part);
   if (names[finding->kind].of_thread) {
     const struct hwi_profile_thread *thread = &profile->threads[finding->thread];
-    char name[sizeof thread->name + 1] = "";
-    memcpy(name, thread->name, sizeof thread->name);
-    hwi_json_text(json, "thread", name);
+    hwi_json_text(json, "thread", thread->name);
     hwi_json_number(json, "tid", thread->tid);
   }
-  if (finding->stack != 0) {
-    hwi_json_begin_array(json, "stack");
-    hwi_json_frames_write(frames, json, finding->stack);
-    hwi_json_end_array(json);
-  }
-  hwi_json_end_object(json);
+  if (finding->stack != 0)
+    stacks->tell(stacks->context, json, finding->stack);
 }
 
-void hwi_json_findings(struct hwi_json *json, const struct hwi_profile *profile, struct hwi_json_frames *frames)
+void hwi_json_findings(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks)
 {
   struct hwi_findings findings;
-  hwi_findings_find(&findings, profile);
+  struct hwi_line lines[HWI_FINDINGS_MAX];
+  hwi_findings_find(&findings, report->profile);
+  json->failed |= hwi_findings_word(&findings, report, lines, NULL) < 0;
   hwi_json_begin_array(json, "findings");
-  for (uint32_t i = 0; i < findings.count; i++)
-    write_finding(json, profile, frames, &findings.items[i]);
+  for (uint32_t i = 0; i < findings.count; i++) {
+    const struct hwi_finding *finding = &findings.items[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "kind", names[finding->kind].kind);
+    hwi_json_text(json, "label", hwi_finding_label(finding->kind));
+    hwi_json_text(json, "text", hwi_line_text(&lines[i]));
+    write_finding(json, report->profile, stacks, finding);
+    hwi_json_end_object(json);
+    json->failed |= lines[i].failed;
+    hwi_line_release(&lines[i]);
+  }
   hwi_json_end_array(json);
 }

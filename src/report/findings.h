@@ -6,8 +6,9 @@
 #ifndef HWI_REPORT_FINDINGS_H
 #define HWI_REPORT_FINDINGS_H
 
-#include "report/json_frames.h"
+#include "report/json/frames.h"
 #include "report/report.h"
+#include "report/text/line.h"
 
 enum hwi_finding_kind {                         /* figures: */
                         HWI_FINDING_GROWTH = 0, /* bytes an hour, from when (ns), bytes never freed */
@@ -40,6 +41,7 @@ struct hwi_findings {
   uint32_t count;
 };
 
+/* Looks for all kinds; of each kind at most what HWI_FINDINGS_MAX leaves room for. */
 void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *profile);
 
 /* For the files that find: adds one while there is room; whether `part` is that share at least; the stack of which a figure is
@@ -53,7 +55,13 @@ void hwi_findings_advise(struct hwi_findings *findings, const struct hwi_profile
 /* "FIFO", or NULL where the policy is not a real-time one. */
 const char *hwi_real_time_policy(uint8_t policy);
 
+/* What each finding says, as the text report has it: in UTF-8, whatever the terminal. The lines are the caller's to release, even
+ * after a failure; the label is a word or two that go before it. */
+int hwi_findings_word(const struct hwi_findings *findings, const struct hwi_report *report,
+                      struct hwi_line lines[HWI_FINDINGS_MAX], struct hwi_error *error);
+const char *hwi_finding_label(enum hwi_finding_kind kind);
+
 /* "findings": [...] into the object begun last. */
-void hwi_json_findings(struct hwi_json *json, const struct hwi_profile *profile, struct hwi_json_frames *frames);
+void hwi_json_findings(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks);
 
 #endif

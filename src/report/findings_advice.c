@@ -12,6 +12,7 @@ enum {
   CALLS_PERCENT = 10, /* of the run's calls, below which no advice is worth a line */
   INLINE_BYTES_MAX = 64,
   INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
+  INLINE_LIVE_MAX = 100,     /* blocks of the largest size at once */
   COPIED_BYTES_MIN = 1000000,
   COPIED_PERCENT = 5, /* of all bytes allocated */
   ARENA_PERCENT = 90, /* of the stack's blocks */
@@ -69,29 +70,20 @@ static void find_arena(struct hwi_findings *findings, const struct hwi_profile *
 
 /* --- inline buffers --- */
 
-/* Calls that an inline buffer would save. */
+/* Calls that an inline buffer would save. What is live by the hundred, no object has room for. */
 static uint64_t inline_of(const struct hwi_stack *stack)
 {
   uint64_t short_lived = stack->lifetimes[HWI_LIFETIME_TEMPORARY] + stack->lifetimes[HWI_LIFETIME_BELOW_1MS];
-  bool fits = stack->largest <= INLINE_BYTES_MAX && hwi_is_share(short_lived, stack->calls, INLINE_SHORT_PERCENT);
+  bool fits = stack->largest <= INLINE_BYTES_MAX && stack->own_peak_bytes < INLINE_LIVE_MAX * stack->largest &&
+              hwi_is_share(short_lived, stack->calls, INLINE_SHORT_PERCENT);
   return fits ? stack->calls : 0;
-}
-
-/* What dies by the hundred is live by the hundred: no object has room for that. */
-static bool has_arena(const struct hwi_findings *findings, uint32_t stack)
-{
-  for (uint32_t i = 0; i < findings->count; i++) {
-    if (findings->items[i].kind == HWI_FINDING_ARENA && findings->items[i].stack == stack)
-      return true;
-  }
-  return false;
 }
 
 static void find_inline_buffer(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
   uint32_t number = hwi_findings_most(profile, inline_of);
   const struct hwi_stack *stack = number ? &profile->stacks[number] : NULL;
-  if (stack && !has_arena(findings, number) && stack->calls >= MANY_CALLS &&
+  if (stack && stack->calls >= MANY_CALLS &&
       hwi_is_share(stack->calls, profile->totals.allocation_calls, CALLS_PERCENT))
     hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_INLINE_BUFFER,
                                                     .stack = number,

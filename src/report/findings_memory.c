@@ -18,8 +18,8 @@ static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile
 {
   uint32_t counted;
   const struct hwi_image *image = hwi_largest_image(profile, &counted);
-  const struct hwi_rss_point *point = counted == 1 ? hwi_rss_point_at(image->info, profile->totals.peak_time_ns) : NULL;
-  if (point == NULL || point->sample.mapped == 0)
+  const struct hwi_rss_point *point = counted == 1 ? hwi_rss_point_of_peak(profile, image->info) : NULL;
+  if (point == NULL || point->sample.mapped == 0 || !hwi_rss_has_live(profile, point))
     return;
   struct hwi_rss_parts parts = hwi_rss_parts_of(profile, point);
   const struct {

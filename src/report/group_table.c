@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/pattern.h"
-#include "report/rules.h"
+#include "report/input/pattern.h"
+#include "report/input/rules.h"
+#include "symbols/store.h"
 
 enum { SLOTS_MIN = 1024 };
 
@@ -20,14 +21,6 @@ static uint64_t mix(uint64_t value)
   value ^= value >> 32;
   value *= UINT64_C(0x9e3779b97f4a7c15);
   return value ^ value >> 29;
-}
-
-static uint64_t hash_text(const char *text)
-{
-  uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-  for (; *text != '\0'; text++)
-    hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-  return hash;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -56,7 +49,7 @@ static uint64_t hash_content(enum hwi_by by, const struct hwi_group_member *memb
   const char *name = by == HWI_BY_FUNCTION ? member->symbol->function : member->symbol->file;
   if (by == HWI_BY_MODULE || name == NULL)
     return mix(member->module + (by == HWI_BY_FUNCTION ? member->symbol->start : 0));
-  uint64_t hash = hash_text(name);
+  uint64_t hash = hwi_hash(name, strlen(name), 0);
   if (by == HWI_BY_FUNCTION)
     hash += member->module;
   if (by == HWI_BY_LINE)

@@ -7,7 +7,7 @@
 #ifndef HWI_REPORT_GROUPS_H
 #define HWI_REPORT_GROUPS_H
 
-#include "report/named_frames.h"
+#include "report/names/named_frames.h"
 #include "report/selection.h"
 
 struct hwi_group {

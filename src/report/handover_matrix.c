@@ -76,9 +76,7 @@ bool hwi_handover_matrix_init(struct hwi_handover_matrix *matrix, const struct h
 static void write_thread(struct hwi_json *json, const struct hwi_profile_thread *thread, const char *name_key,
                          const char *tid_key)
 {
-  char name[sizeof thread->name + 1] = "";
-  memcpy(name, thread->name, sizeof thread->name);
-  hwi_json_text(json, name_key, name);
+  hwi_json_text(json, name_key, thread->name);
   hwi_json_number(json, tid_key, thread->tid);
 }
 

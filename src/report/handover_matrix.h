@@ -7,7 +7,7 @@
 #ifndef HWI_REPORT_HANDOVER_MATRIX_H
 #define HWI_REPORT_HANDOVER_MATRIX_H
 
-#include "report/json.h"
+#include "report/json/json.h"
 #include "report/report.h"
 
 enum { HWI_MATRIX_MAX = 10 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *const keys[HWI_LIFETIMES] = {
+const char *const hwi_lifetime_keys[HWI_LIFETIMES] = {
     [HWI_LIFETIME_TEMPORARY] = "temporary",   [HWI_LIFETIME_BELOW_1MS] = "below_1ms",
     [HWI_LIFETIME_BELOW_1S] = "below_1s",     [HWI_LIFETIME_BELOW_1MIN] = "below_1min",
     [HWI_LIFETIME_LONGER] = "1min_or_longer", [HWI_LIFETIME_UNTIL_END] = "until_end",
@@ -22,6 +22,6 @@ void hwi_json_lifetimes(struct hwi_json *json, const uint64_t lifetimes[HWI_LIFE
 {
   hwi_json_begin_object(json, "lifetimes");
   for (int step = 0; step < HWI_LIFETIMES; step++)
-    hwi_json_number(json, keys[step], lifetimes[step]);
+    hwi_json_number(json, hwi_lifetime_keys[step], lifetimes[step]);
   hwi_json_end_object(json);
 }

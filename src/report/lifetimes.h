@@ -1,9 +1,11 @@
-/* lifetimes.h - what the steps of lifetimes are called */
+/* lifetimes.h - lifetimes of a whole run, and as members of a JSON object */
 #ifndef HWI_REPORT_LIFETIMES_H
 #define HWI_REPORT_LIFETIMES_H
 
-#include "report/json.h"
+#include "report/json/json.h"
 #include "report/report.h"
+
+extern const char *const hwi_lifetime_keys[HWI_LIFETIMES]; /* in JSON */
 
 /* Sums the lifetimes of a profile's stacks up. */
 void hwi_lifetimes_of_run(const struct hwi_profile *profile, uint64_t lifetimes[HWI_LIFETIMES]);

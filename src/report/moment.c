@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "report/evidence.h"
-#include "report/suggest.h"
-#include "report/units.h"
+#include "report/input/suggest.h"
+#include "report/input/units.h"
 
-/* When an image began, since the run's start. */
-static uint64_t offset_ns(const struct hwi_profile *profile, const struct hwi_image *image)
+uint64_t hwi_image_offset_ns(const struct hwi_profile *profile, const struct hwi_image *image)
 {
   uint64_t first = UINT64_MAX;
   for (uint32_t i = 0; i < profile->image_count; i++) {
@@ -40,7 +39,7 @@ static bool find_mark(const struct hwi_profile *profile, const char *text, uint6
       if (mark->type != HW_TOOL_MARK)
         continue;
       hwi_suggestion_offer(suggestion, mark->text);
-      *ns = offset_ns(profile, image) + mark->ns;
+      *ns = hwi_image_offset_ns(profile, image) + mark->ns;
       if (strcmp(mark->text, text) == 0)
         return true;
     }
@@ -109,7 +108,7 @@ uint64_t hwi_moment_of_doubt(const struct hwi_profile *profile, const char **why
     const struct hwi_image *image = &profile->images[i];
     if (!image->counted)
       continue;
-    doubt.offset_ns = offset_ns(profile, image);
+    doubt.offset_ns = hwi_image_offset_ns(profile, image);
     hwi_evidence_silences(image->info, note_silence, &doubt);
     if (image->info->being_written)
       note(&doubt, profile->duration_ns, "still being written", true);

@@ -8,6 +8,9 @@
  * of several. HW_ERR_USAGE where it is none of these, worded with the nearest mark there is. */
 int hwi_moment_find(const struct hwi_profile *profile, const char *text, uint64_t *ns, struct hwi_error *error);
 
+/* When a counted image began, since the run's start. */
+uint64_t hwi_image_offset_ns(const struct hwi_profile *profile, const struct hwi_image *image);
+
 /* The first moment of which not all is known: recording was paused, stopped, or goes on behind what is there. UINT64_MAX:
  * there is none. *why gets a few words, *frees whether at least all frees are known. */
 uint64_t hwi_moment_of_doubt(const struct hwi_profile *profile, const char **why, bool *frees);

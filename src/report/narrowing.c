@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/suggest.h"
-#include "report/units.h"
+#include "report/input/suggest.h"
+#include "report/input/units.h"
 
 enum { IGNORED = 1 << HWI_NARROW_KINDS };
 static_assert(IGNORED <= UINT8_MAX, "what holds of a cell is a byte");
@@ -180,18 +180,27 @@ void hwi_narrowing_release(struct hwi_narrowing *filter)
   *filter = (struct hwi_narrowing){0};
 }
 
+static bool is_kept(const struct hwi_narrowing *filter, uint8_t bits)
+{
+  return bits == (bits | filter->asked) && (bits & IGNORED) == 0;
+}
+
 bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes)
 {
   if (filter->rule_count == 0)
     return true;
-  uint8_t bits = filter->stacks[stack] | filter->names.threads[thread] | bits_of_size(filter, size_bytes);
-  return bits == (bits | filter->asked) && (bits & IGNORED) == 0;
+  return is_kept(filter, filter->stacks[stack] | filter->names.threads[thread] | bits_of_size(filter, size_bytes));
 }
 
 bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell)
 {
   return filter->rule_count == 0 ||
          hwi_narrowing_keeps(filter, cell->thread, cell->stack, filter->profile->sizes[cell->size].size);
+}
+
+bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stack)
+{
+  return filter->rule_count == 0 || is_kept(filter, filter->stacks[stack]);
 }
 
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter, uint32_t thread)

@@ -9,7 +9,7 @@
 #ifndef HWI_REPORT_NARROWING_H
 #define HWI_REPORT_NARROWING_H
 
-#include "report/name_pattern.h"
+#include "report/input/name_pattern.h"
 #include "report/report.h"
 
 enum hwi_narrowing_kind {
@@ -50,6 +50,8 @@ void hwi_narrowing_release(struct hwi_narrowing *filter);
 
 bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes);
 bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell);
+bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter,
+                               uint32_t stack); /* where rules of frames are all there are */
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter,
                                 uint32_t thread); /* as far as rules of threads go */
 

@@ -11,7 +11,8 @@
 
 #include "base/texts.h"
 #include "profile/profile.h"
-#include "report/style.h"
+#include "report/replayer.h"
+#include "report/text/style.h"
 #include "symbols/symbols.h"
 
 enum hwi_cost {
@@ -31,6 +32,7 @@ enum hwi_by {
   HWI_BY_MODULE,
   HWI_BY_THREAD,
   HWI_BY_SIZE,
+  HWI_BY_ENTRY, /* of malloc's and new's entry points */
 };
 
 /* How the stacks are shown as a tree. */
@@ -54,6 +56,8 @@ struct hwi_report_options {
   bool leaks;                    /* what is live at the end, without the runtime's own blocks */
   bool lifetimes;                /* how long blocks live instead of the ranking's figures */
   bool resizes;                  /* how they grow, instead */
+  bool rss;                      /* in text: resident memory along time, instead */
+  bool durations;                /* how long calls took, instead. Needs the report's replayer */
   bool all_frames;               /* do not fold */
 };
 
@@ -70,14 +74,22 @@ struct hwi_report {
   const struct hwi_profile *profile;
   struct hwi_names names;
   struct hwi_report_options options;
+  struct hwi_replayer replayer; /* for what only the events tell */
   const char
       *trace;   /* as the user named the recording; NULL: not at all. It and `pid` are for commands that are proposed */
   uint32_t pid; /* of the one process that was asked for; 0: none was */
   struct hwi_suppressions *suppressions; /* with `leaks`: what a user's list leaves out; gets the counts. NULL: none */
 };
 
-/* Both return 0 or a negative status (no memory); whether writing worked is for the caller to ask of the stream. */
+#define HWI_REPORT_SCHEMA "heapwright-report/1" /* the JSON's; what it holds is in docs/json.md */
+
+/* All return 0 or a negative status (no memory); whether writing worked is for the caller to ask of the stream. */
 int hwi_report_text(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error);
+/* Parts of the text for a page that has charts of its own: figures and what stands out; tables, and what they are worth. */
+int hwi_report_text_summary(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error);
+int hwi_report_text_ranking(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error);
+
+/* One object (docs/json.md), whatever the options fold in text. */
 int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error *error);
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "report/rss_parts.h"
 
+#include "report/moment.h"
+
 /* Live bytes at the end of the slice that holds the moment; of a profile of one moment, what was live then. */
 static uint64_t live_at(const struct hwi_profile *profile, uint64_t ns)
 {
@@ -25,6 +27,29 @@ static uint64_t large_bytes_at_most(const struct hwi_profile *profile)
       bytes += profile->sizes[i].size * profile->sizes[i].own_peak_blocks;
   }
   return bytes;
+}
+
+static bool is_of_time(const struct hwi_rss_point *point, uint64_t ns)
+{
+  enum { SAME_MS = 10 };
+  return (point->ns > ns ? point->ns - ns : ns - point->ns) <= UINT64_C(1000000) * SAME_MS;
+}
+
+bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_point *point)
+{
+  const char *why;
+  bool frees;
+  if (hwi_moment_of_doubt(profile, &why, &frees) < point->ns)
+    return false;
+  switch (profile->span.kind) {
+  case HWI_SPAN_RUN:
+    return true;
+  case HWI_SPAN_INTERVAL:
+    return point->ns >= profile->span.from_ns && point->ns <= profile->span.to_ns;
+  case HWI_SPAN_MOMENT:
+    return is_of_time(point, profile->totals.peak_time_ns);
+  }
+  return false;
 }
 
 struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const struct hwi_rss_point *point)
@@ -71,4 +96,87 @@ const struct hwi_rss_point *hwi_rss_point_at(const struct hwi_trace_info *info, 
     }
   }
   return best;
+}
+
+bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point)
+{
+  enum { SAME_PERCENT = 2 };
+  uint64_t peak = profile->totals.peak_bytes;
+  return is_of_time(point, profile->totals.peak_time_ns) ||
+         (point->sample.mapped > 0 && hwi_rss_has_live(profile, point) &&
+          live_at(profile, point->ns) >= peak - peak * SAME_PERCENT / 100);
+}
+
+const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *profile, const struct hwi_trace_info *info)
+{
+  const struct hwi_rss_point *best = NULL;
+  bool is_whole = profile->span.kind == HWI_SPAN_RUN; /* what was live is known all along */
+  for (uint32_t i = 0; i < info->rss_count && is_whole; i++) {
+    const struct hwi_rss_point *point = &info->rss[i];
+    if (point->sample.mapped > (best != NULL ? best->sample.mapped : 0) && hwi_rss_is_of_peak(profile, point))
+      best = point;
+  }
+  return best != NULL ? best : hwi_rss_point_at(info, profile->totals.peak_time_ns);
+}
+
+/* --- several processes, along time --- */
+
+static bool is_alive(const struct hwi_profile *profile, const struct hwi_image *image, uint64_t moment_ns)
+{
+  uint64_t from_ns = hwi_image_offset_ns(profile, image);
+  return image->counted && moment_ns >= from_ns && moment_ns - from_ns <= image->info->duration_ns;
+}
+
+static void add_sample(struct hw_rss_sample *to, const struct hw_rss_sample *sample)
+{
+  to->rss += sample->rss;
+  to->anonymous += sample->anonymous;
+  to->file += sample->file;
+  to->shmem += sample->shmem;
+  to->swap += sample->swap;
+  to->recorder += sample->recorder;
+  to->stacks += sample->stacks;
+  to->mapped += sample->mapped;
+  to->heap += sample->heap;
+  to->files += sample->files;
+  to->untouched += sample->untouched;
+}
+
+struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t moment_ns)
+{
+  struct hwi_rss_sum sum = {.point = {.ns = moment_ns}};
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (!is_alive(profile, image, moment_ns))
+      continue;
+    sum.processes++;
+    const struct hwi_rss_point *point = hwi_rss_point_at(image->info, moment_ns - hwi_image_offset_ns(profile, image));
+    if (point != NULL && point->sample.mapped > 0)
+      add_sample(&sum.point.sample, &point->sample);
+    else
+      sum.unknown++;
+  }
+  return sum;
+}
+
+uint32_t hwi_rss_moments(const struct hwi_profile *profile, uint64_t moments_ns[HWI_RSS_MOMENTS])
+{
+  uint64_t largest[HWI_RSS_MOMENTS] = {0}, tenth_ns = profile->duration_ns / HWI_RSS_MOMENTS + 1;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    for (uint32_t k = 0; image->counted && k < image->info->rss_count; k++) {
+      const struct hwi_rss_point *point = &image->info->rss[k];
+      uint64_t ns = hwi_image_offset_ns(profile, image) + point->ns, tenth = ns / tenth_ns;
+      if (tenth >= HWI_RSS_MOMENTS || point->sample.mapped <= largest[tenth])
+        continue;
+      largest[tenth] = point->sample.mapped;
+      moments_ns[tenth] = ns;
+    }
+  }
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < HWI_RSS_MOMENTS; i++) {
+    if (largest[i] > 0)
+      moments_ns[count++] = moments_ns[i];
+  }
+  return count;
 }

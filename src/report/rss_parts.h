@@ -14,11 +14,34 @@ struct hwi_rss_parts {
   uint64_t stacks, recorder, other;
 };
 
-/* Of a sample whose `mapped` is not 0, of a profile of one process. */
+/* Whether the profile knows what was live at the sample's time: not where the recording was silent before or has been damaged, and
+ * one of an interval or a moment knows it of that alone. */
+bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_point *point);
+
+/* Of a sample whose `mapped` is not 0 and of whose time it is known what was live, of a profile of one process. */
 struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const struct hwi_rss_point *point);
+
+/* All processes that a profile counts. Pages that several of them share are in each one's part. */
+struct hwi_rss_sum {
+  struct hwi_rss_point point;  /* the sum of their samples; its time is the run's */
+  uint32_t processes, unknown; /* that were alive then; of these: no look at the mappings is near enough */
+};
+struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t moment_ns);
+
+/* The moments of the run to look at RSS along time: of each tenth the one of the largest sample with a look at the mappings.
+ * Returns how many tenths have one. */
+enum { HWI_RSS_MOMENTS = 10 };
+uint32_t hwi_rss_moments(const struct hwi_profile *profile, uint64_t moments_ns[HWI_RSS_MOMENTS]);
 
 /* The sample nearest to the moment, one with a look at the mappings if there is any, or NULL where none is near enough to be
  * compared with it. */
 const struct hwi_rss_point *hwi_rss_point_at(const struct hwi_trace_info *info, uint64_t moment_ns);
+
+/* Whether a sample may be taken for the peak: of its very time, or of a time when about as much was live. */
+bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point);
+
+/* Of the samples with a look at the mappings that may be taken for the peak the largest, since blocks are touched only once
+ * they are there; else the one nearest to the peak, or NULL. */
+const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *profile, const struct hwi_trace_info *info);
 
 #endif

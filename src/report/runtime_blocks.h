@@ -3,9 +3,9 @@
 #ifndef HWI_REPORT_RUNTIME_BLOCKS_H
 #define HWI_REPORT_RUNTIME_BLOCKS_H
 
-#include "report/named_frames.h"
+#include "report/input/suppressions.h"
+#include "report/names/named_frames.h"
 #include "report/selection.h"
-#include "report/suppressions.h"
 
 struct hwi_runtime_blocks {
   struct hwi_named_frames *frames;

@@ -84,20 +84,26 @@ struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost)
   return hwi_cost_is_bytes(cost) ? hwi_bytes_text(value) : hwi_count_text(value);
 }
 
-static void amounts_of_all(struct hwi_selection *selection, const struct hwi_profile *profile)
+struct hwi_amount hwi_amount_of_stack(const struct hwi_stack *stack)
+{
+  return (struct hwi_amount){
+      .calls = stack->calls,
+      .bytes = stack->bytes,
+      .temporary_calls = stack->temporary_calls,
+      .live_blocks = stack->live_blocks,
+      .live_bytes = stack->live_bytes,
+      .peak_blocks = stack->peak_blocks,
+      .peak_bytes = stack->peak_bytes,
+      .peak_usable = stack->peak_usable,
+  };
+}
+
+/* Where no stack is split, all or nothing of it is kept. */
+static void amounts_of_whole_stacks(struct hwi_selection *selection, const struct hwi_profile *profile)
 {
   for (uint32_t i = 1; i < profile->stack_count; i++) {
-    const struct hwi_stack *stack = &profile->stacks[i];
-    selection->amounts[i] = (struct hwi_amount){
-        .calls = stack->calls,
-        .bytes = stack->bytes,
-        .temporary_calls = stack->temporary_calls,
-        .live_blocks = stack->live_blocks,
-        .live_bytes = stack->live_bytes,
-        .peak_blocks = stack->peak_blocks,
-        .peak_bytes = stack->peak_bytes,
-        .peak_usable = stack->peak_usable,
-    };
+    if (hwi_narrowing_keeps_stack(&selection->narrowing, i))
+      selection->amounts[i] = hwi_amount_of_stack(&profile->stacks[i]);
   }
 }
 
@@ -221,12 +227,12 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
     hwi_selection_release(selection);
     return status;
   }
-  if (selection->narrowing.rule_count > 0) {
+  if (hwi_narrowing_splits_stacks(&selection->narrowing))
     sum_cells(selection->amounts, profile, &selection->narrowing, BY_STACK);
-  } else {
-    amounts_of_all(selection, profile);
+  else
+    amounts_of_whole_stacks(selection, profile);
+  if (selection->narrowing.rule_count == 0)
     selection->all = hwi_amount_of_run(&profile->totals);
-  }
   choose(selection, report, filter);
   if (sort_stacks(selection))
     return HW_OK;

@@ -6,8 +6,8 @@
 #define HWI_REPORT_SELECTION_H
 
 #include "report/narrowing.h"
-#include "report/number.h"
 #include "report/report.h"
+#include "report/text/number.h"
 
 struct hwi_amount {
   uint64_t calls, bytes, temporary_calls;
@@ -37,6 +37,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
                        const struct hwi_stack_filter *filter /* NULL: all */, struct hwi_error *error);
 void hwi_selection_release(struct hwi_selection *selection);
 
+/* What a cost ranks by: bytes, or calls where hwi_cost_is_bytes says so. */
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost);
 bool hwi_amount_is_nothing(const struct hwi_amount *amount); /* neither calls nor live blocks, now or at the peak */
 void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount);
@@ -48,6 +49,7 @@ enum hwi_cost hwi_report_cost(const struct hwi_report_options *options, const st
 bool hwi_cost_is_bytes(enum hwi_cost cost); /* else calls */
 struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost);
 
+struct hwi_amount hwi_amount_of_stack(const struct hwi_stack *stack);
 struct hwi_amount hwi_amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell);
 
 /* What the filter keeps of each size and of each thread, by their indices in the profile. To be freed; NULL: no memory. */

@@ -5,7 +5,7 @@
 #ifndef HWI_REPORT_SIZE_CLASSES_H
 #define HWI_REPORT_SIZE_CLASSES_H
 
-#include "report/json.h"
+#include "report/json/json.h"
 #include "report/selection.h"
 
 struct hwi_size_classes {

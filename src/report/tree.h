@@ -13,7 +13,7 @@
 #define HWI_REPORT_TREE_H
 
 #include "report/group_table.h"
-#include "report/named_frames.h"
+#include "report/names/named_frames.h"
 #include "report/selection.h"
 
 enum { HWI_TREE_NO_PARENT = UINT32_MAX };

@@ -11,7 +11,7 @@
 
 enum {
   STEPS_BACK = 256,          /* through overlapping ranges; only a forged file needs more */
-  MOST_RANGES = 1024 * 1024, /* of one unit or function, and four times that in a map */
+  MOST_RANGES = 1024 * 1024, /* of one unit or function */
   MOST_IN_MAP = 16 * MOST_RANGES,
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fnv.h"
+
 enum { CHUNK_BYTES = 64 * 1024, ALIGN_BYTES = 16, FIRST_SLOTS = 1024 };
 
 struct hwi_store_chunk {
@@ -45,11 +47,7 @@ void *hwi_store_take(struct hwi_store *store, size_t bytes)
 
 uint64_t hwi_hash(const void *data, size_t bytes, uint64_t seed)
 {
-  static const uint64_t fnv_offset = 0xcbf29ce484222325, fnv_prime = 0x100000001b3;
-  const unsigned char *at = data;
-  uint64_t hash = fnv_offset ^ seed;
-  for (size_t i = 0; i < bytes; i++)
-    hash = (hash ^ at[i]) * fnv_prime;
+  uint64_t hash = hwi_fnv(HWI_FNV_BASIS ^ seed, data, bytes);
   return hash ^ hash >> 32;
 }
 

@@ -5,9 +5,6 @@
  */
 #include "trace/clock.h"
 
-#include "trace/reader.h"
-
-enum { POINT_BITS = 32 };
 static const uint64_t TRUSTED_SPAN_NS = 10000000;
 static const double NS_PER_SECOND = 1e9, LOWEST_HZ = 1e3, HIGHEST_HZ = 1e12;
 
@@ -42,8 +39,15 @@ void hwi_clock_init(struct hwi_clock *clock, const struct hw_trace_header *heade
 {
   double hz = header->clock == HW_CLOCK_MONOTONIC_NS ? NS_PER_SECOND : best_rate(header, anchors, anchor_count);
   clock->start = header->start.clock;
-  clock->ns_per_unit = (uint64_t)(NS_PER_SECOND / hz * (double)(UINT64_C(1) << POINT_BITS) + 0.5);
+  clock->ns_per_unit = (uint64_t)(NS_PER_SECOND / hz * (double)(UINT64_C(1) << HWI_CLOCK_POINT_BITS) + 0.5);
   clock->tick_shift = header->tick_shift;
+}
+
+uint64_t hwi_clock_span_ns(const struct hwi_clock *clock, uint64_t units)
+{
+  unsigned __int128 half = UINT64_C(1) << (HWI_CLOCK_POINT_BITS - 1);
+  unsigned __int128 ns = ((unsigned __int128)units * clock->ns_per_unit + half) >> HWI_CLOCK_POINT_BITS;
+  return ns < HWI_TRACE_LATEST_NS ? (uint64_t)ns : HWI_TRACE_LATEST_NS;
 }
 
 static uint64_t scale(const struct hwi_clock *clock, unsigned __int128 units)
@@ -55,7 +59,7 @@ static uint64_t scale(const struct hwi_clock *clock, unsigned __int128 units)
     return HWI_TRACE_LATEST_NS;
   unsigned __int128 ns = (since >> 16) * clock->ns_per_unit >> 16;
   if (!(since >> 64))
-    ns = since * clock->ns_per_unit >> POINT_BITS;
+    ns = since * clock->ns_per_unit >> HWI_CLOCK_POINT_BITS;
   return ns < HWI_TRACE_LATEST_NS ? (uint64_t)ns : HWI_TRACE_LATEST_NS;
 }
 
@@ -64,7 +68,7 @@ uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units)
   return scale(clock, units);
 }
 
-uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t tick)
+uint64_t hwi_clock_odd_tick_ns(const struct hwi_clock *clock, uint64_t tick)
 {
   return scale(clock, (unsigned __int128)tick << clock->tick_shift);
 }

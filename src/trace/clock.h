@@ -2,11 +2,15 @@
 #ifndef HWI_TRACE_CLOCK_H
 #define HWI_TRACE_CLOCK_H
 
-#include "trace/format.h"
+#include <stdbool.h>
+
+#include "trace/reader.h"
+
+enum { HWI_CLOCK_POINT_BITS = 32 };
 
 struct hwi_clock {
   uint64_t start;       /* in clock units */
-  uint64_t ns_per_unit; /* fixed point, 32 bits behind the point */
+  uint64_t ns_per_unit; /* fixed point, HWI_CLOCK_POINT_BITS behind the point */
   unsigned tick_shift;
 };
 
@@ -16,6 +20,21 @@ void hwi_clock_init(struct hwi_clock *clock, const struct hw_trace_header *heade
 
 /* Clamped to 0 before the start, and to some 146 years. */
 uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units);
-uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t tick);
+uint64_t hwi_clock_odd_tick_ns(const struct hwi_clock *clock, uint64_t tick); /* any tick */
+
+/* For every event of a recording: one product, where the time is no nonsense. */
+static inline uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t tick)
+{
+  const uint64_t units = tick << clock->tick_shift;
+  const unsigned __int128 product = (unsigned __int128)(units - clock->start) * clock->ns_per_unit;
+  const bool is_plain = units >> clock->tick_shift == tick && units >= clock->start &&
+                        (uint64_t)(product >> 64) < HWI_TRACE_LATEST_NS >> HWI_CLOCK_POINT_BITS;
+  if (__builtin_expect(is_plain, 1))
+    return (uint64_t)(product >> HWI_CLOCK_POINT_BITS);
+  return hwi_clock_odd_tick_ns(clock, tick);
+}
+
+/* How long so many units last, to the nearest nanosecond. */
+uint64_t hwi_clock_span_ns(const struct hwi_clock *clock, uint64_t units);
 
 #endif

@@ -20,8 +20,9 @@ bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *he
       .address = header->base_address,
       .thread = header->thread,
       .usable = header->fields & HW_FIELD_USABLE,
+      .timed = header->fields & HW_FIELD_DURATION,
   };
-  return !(header->fields & ~HW_FIELD_USABLE) && cursor->tick <= HWI_LATEST_TICK;
+  return !(header->fields & ~HW_FIELDS) && cursor->tick <= HWI_LATEST_TICK;
 }
 
 static inline int64_t unzigzag(uint64_t value)
@@ -114,10 +115,12 @@ static const uint8_t *record(struct hwi_cursor *cursor, const struct hwi_definit
   return at + bytes.value;
 }
 
-static const uint8_t *node(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, const uint8_t *at)
+static const uint8_t *node(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, bool is_child,
+                           const uint8_t *at)
 {
-  struct number number = varint(at);
-  struct number parent = number.end ? varint(number.end) : number;
+  static const uint64_t one_up = 2; /* the zigzag form of 1 */
+  struct number number = is_child ? (struct number){0, at} : varint(at);
+  struct number parent = is_child ? (struct number){one_up, at} : number.end ? varint(number.end) : number;
   struct number module = parent.end ? varint(parent.end) : parent;
   if (!module.end)
     return NULL;
@@ -141,12 +144,17 @@ static const uint8_t *node(struct hwi_cursor *cursor, const struct hwi_definitio
   return delta.end;
 }
 
-/* NODE and RECORD: seldom, so kept out of the loop. */
+static inline bool is_definition_op(unsigned op)
+{
+  return op == HW_OP_NODE || op == HW_OP_RECORD || op == HW_OP_NODE_CHILD;
+}
+
+/* Seldom, so kept out of the loop. */
 static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cursor,
                                                            const struct hwi_definition_sink *sink, unsigned op,
                                                            const uint8_t *at)
 {
-  return op == HW_OP_RECORD ? record(cursor, sink, at) : node(cursor, sink, at);
+  return op == HW_OP_RECORD ? record(cursor, sink, at) : node(cursor, sink, op == HW_OP_NODE_CHILD, at);
 }
 
 /* --- events --- */
@@ -222,6 +230,13 @@ static inline const uint8_t *release(struct hwi_event *event, uint8_t entry, uin
   return address_of(event, last, at);
 }
 
+static const uint8_t *duration_of(struct hwi_event *event, const uint8_t *at)
+{
+  struct number took = varint(at);
+  event->took = took.value;
+  return took.end;
+}
+
 /* The event of that op; *made: how many it gave. */
 static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, struct hwi_event *event, uint64_t last,
                                        const uint8_t *at)
@@ -268,16 +283,17 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
       break;
     struct hwi_event *event = &events[count];
     *event = (struct hwi_event){.tick = tick + ticks.value, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
-    bool is_definition = op == HW_OP_NODE || op == HW_OP_RECORD;
+    bool is_definition = is_definition_op(op);
     const uint8_t *at =
         is_definition ? definition(cursor, sink, op, ticks.end) : decode_op(cursor, op, event, address, ticks.end);
+    event += op == HW_OP_REALLOC;
+    if (cursor->timed && at && !is_definition)
+      at = duration_of(event, at);
     cursor->damaged = !at || at > end;
     if (cursor->damaged)
       break;
     now = at;
-    count += !is_definition;
-    if (op == HW_OP_REALLOC)
-      event = &events[count++];
+    count += is_definition ? 0 : op == HW_OP_REALLOC ? 2 : 1;
     tick = event->tick;
     if (event->address)
       address = event->address;

@@ -31,6 +31,7 @@ struct hwi_cursor {
   uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
   bool usable; /* events carry the usable size */
+  bool timed;  /* ... and how long the call took */
   struct hwi_recent recent[HW_RECENT_SLOTS];
   bool damaged; /* `at` is where the events stop making sense; nothing behind it is decoded */
 };

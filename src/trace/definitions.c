@@ -224,8 +224,12 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
     return false;
   *thread = number;
   uint32_t index = hwi_numbers_find(&d->thread_indices, number);
-  if (!index)
+  if (index) {
+    const struct hwi_thread *before = &d->threads[index - 1];
+    made.renamed = before->renamed || strncmp(before->name, made.name, sizeof made.name) != 0;
+  } else {
     index = new_thread(d, number);
+  }
   if (!index) {
     d->no_memory = true;
     return true;
@@ -257,7 +261,7 @@ static bool add_note(struct hwi_definitions *d, struct payload *p)
 }
 
 /* The first of its kind stays. */
-static void set_text(struct hwi_definitions *d, struct hwi_text *text, const struct payload *p)
+static void set_text(struct hwi_definitions *d, struct hwi_definition_text *text, const struct payload *p)
 {
   if (text->bytes)
     return;

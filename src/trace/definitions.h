@@ -14,7 +14,7 @@
 struct hwi_tool_area;
 
 /* One text or list of texts: bytes that end in NUL, whatever is inside. */
-struct hwi_text {
+struct hwi_definition_text {
   char *bytes;
   size_t count; /* without the last NUL */
 };
@@ -36,7 +36,7 @@ struct hwi_definitions {
   const struct hwi_tool_area *tool; /* what was seen of the program from outside; NULL: nothing */
   struct hwi_note *notes;
   size_t note_count, note_capacity;
-  struct hwi_text command, exe, cwd, environment;
+  struct hwi_definition_text command, exe, cwd, environment;
   uint64_t rss_peak_bytes;
   bool exited;    /* an EXIT record was seen */
   bool no_memory; /* something could not be stored */

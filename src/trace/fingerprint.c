@@ -5,21 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fnv.h"
 #include "trace/alive.h"
 #include "trace/trace.h"
 
-static const uint64_t FNV_BASIS = UINT64_C(0xCBF29CE484222325), FNV_PRIME = UINT64_C(0x100000001B3);
-
-static void mix(uint64_t *hash, const void *bytes, size_t count)
-{
-  const uint8_t *at = bytes;
-  for (size_t i = 0; i < count; i++)
-    *hash = (*hash ^ at[i]) * FNV_PRIME;
-}
-
 static void mix_number(uint64_t *hash, uint64_t number)
 {
-  mix(hash, &number, sizeof number);
+  *hash = hwi_fnv(*hash, &number, sizeof number);
 }
 
 static bool mix_chunks(uint64_t *hash, int fd, const struct hw_trace_header *header, uint64_t file_bytes)
@@ -49,13 +41,13 @@ static bool mix_image(uint64_t *hash, const struct hwi_run_image *image)
   mix_number(hash, (uint64_t)about.st_size);
   mix_number(hash, (uint64_t)about.st_mtim.tv_sec);
   mix_number(hash, (uint64_t)about.st_mtim.tv_nsec);
-  mix(hash, &header, sizeof header);
+  *hash = hwi_fnv(*hash, &header, sizeof header);
   return true;
 }
 
 bool hwi_run_fingerprint(const struct hwi_run *run, uint64_t *fingerprint)
 {
-  *fingerprint = FNV_BASIS;
+  *fingerprint = HWI_FNV_BASIS;
   mix_number(fingerprint, run->unreadable);
   for (size_t i = 0; i < run->count; i++)
     if (!mix_image(fingerprint, &run->images[i]))

@@ -107,7 +107,8 @@ struct hw_trace_header {
   uint64_t clock_hz_hint;     /* units a second as the CPU states it; 0: unknown. The anchors decide. */
   uint8_t fields;             /* HW_FIELD_*: what the image's events carry */
   uint8_t started_paused;     /* 1: `control` was HW_CONTROL_PAUSE when the recording began */
-  uint8_t reserved1[6];
+  uint8_t reserved1[2];
+  uint32_t clock_cost; /* clock units from one reading to the next with nothing between them; 0: calls are not timed */
 
   /* Written by tools. */
   uint32_t control; /* enum hw_control */
@@ -132,7 +133,8 @@ static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the head
 
 enum hw_field {
   HW_FIELD_USABLE = 1,   /* allocation events carry the usable size */
-  HW_FIELD_DURATION = 2, /* events carry how long the call took, in clock units (reserved) */
+  HW_FIELD_DURATION = 2, /* events carry how long the call took */
+  HW_FIELDS = HW_FIELD_USABLE | HW_FIELD_DURATION,
 };
 
 /* --- chunks --- */
@@ -169,6 +171,8 @@ static_assert(sizeof(struct hw_chunk_header) == 64, "a cache line");
  * size:     with HW_FIELD_USABLE: varint of (size << 1 | odd); odd = 1: a zigzag of usable - hw_usual_usable(size) follows.
  *           Without: varint of size.
  * node, module, thread: varint numbers.
+ * duration: with HW_FIELD_DURATION, behind all other fields of every op but NODE and RECORD: varint of the clock units that
+ *           the real allocator's function took, plus 1; 0: unknown. As two readings of the clock tell it: clock_cost is in it.
  *
  * Times within a stream never fall. At equal ticks, the order of events of different streams is the one in which every
  * free finds its block (a block is stamped as freed before the real free, as allocated after the real allocation).
@@ -190,6 +194,7 @@ enum hw_op {
   HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
   HW_OP_ALLOC_RECENT = 10, /* slot (byte), size, address as a delta to the slot's: an ALLOC whose node is the slot's */
   HW_OP_ALLOC_AGAIN = 11,  /* slot (byte), address as a delta to the slot's: size and usable size are the slot's, too */
+  HW_OP_NODE_CHILD = 12, /* as NODE from its module on: it is numbered next, and its parent is the chunk's last NODE */
 };
 /* The entry byte of a NODE that is no frame: at least `address` frames (0: nobody knows how many) were left out between its
  * parent and its children, because the stack was deeper than the limit. */
@@ -254,8 +259,10 @@ enum hw_tool_type {
   HW_TOOL_EXIT = 5,   /* struct hw_exit_status */
   HW_TOOL_ANCHOR = 6, /* uint64_t clock units: the same moment as monotonic_ns */
   HW_TOOL_UNSEEN = 7, /* uint32_t: children seen so far that run without the recorder */
-  HW_TOOL_THREAD = 8, /* struct hw_thread_state; the latest of a thread counts, also over THREAD records */
-  HW_TOOL_FILE = 9,   /* uint64_t start of a mapping, text: the path of its file */
+  HW_TOOL_THREAD =
+      8, /* struct hw_thread_state; the latest of a thread counts, also over THREAD records; but a name that one of
+                         these changed to counts over those that were seen, if it is none of them */
+  HW_TOOL_FILE = 9, /* uint64_t start of a mapping, text: the path of its file */
 };
 struct hw_thread_state {
   uint32_t number;

@@ -1,8 +1,9 @@
 /* index.c - finds the chunks and sections of a trace file, trusting none of its bytes
  *
- * A raw file is sparse: only its data extents are walked. Chunks begin at page boundaries; a page that does not begin a
- * plausible chunk is stepped over alone, so that damage costs no more than what it hit. Sections follow each other; where
- * one is damaged the next one is searched for at every eighth byte.
+ * A raw file is sparse: only its data extents are walked. Where a file system tells of no holes, all of the window is data, most
+ * of it never written: there the walk ends at the first empty page behind what the header says is used. Chunks begin at page
+ * boundaries; a page that does not begin a plausible chunk is stepped over alone, so that damage costs no more than what it hit.
+ * Sections follow each other; where one is damaged the next one is searched for at every eighth byte.
  */
 #include "trace/index.h"
 
@@ -15,7 +16,7 @@
 #include "trace/grow.h"
 #include "trace/sections.h"
 
-enum { SECTION_ALIGNMENT = 8, RESYNC_BYTES = 1 << 16 };
+enum { SECTION_ALIGNMENT = 8, RESYNC_BYTES = 1 << 16, USUAL_EVENT_BYTES = 5 };
 
 void hwi_index_damage(struct hwi_index *index, uint64_t off)
 {
@@ -81,9 +82,12 @@ static int walk_chunks(struct hwi_index *index, int fd, const struct hw_trace_he
       int status = add_piece(index, &piece);
       if (status < 0)
         return status;
+      index->event_count += chunk.valid_bytes / USUAL_EVENT_BYTES;
       off += chunk.bytes;
     } else if (!chunk.magic) { /* a hole, or a chunk that was never finished: its magic is written last */
       uint64_t data = next_data(fd, off, end);
+      if (data <= off && off >= trace->used_bytes)
+        return 0;
       off = data > off ? data : off + HW_CHUNK_MIN_BYTES;
     } else {
       hwi_index_damage(index, off);
@@ -125,6 +129,7 @@ static int add_section(struct hwi_index *index, uint64_t off, const struct hw_se
   };
   switch (section->type) {
   case HW_SECTION_EVENTS:
+    index->event_count += section->event_count <= section->plain_bytes ? section->event_count : section->plain_bytes;
     return add_piece(index, &piece);
   case HW_SECTION_TOOL:
     if (index->tool_count == index->tool_capacity &&

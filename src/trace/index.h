@@ -29,6 +29,7 @@ struct hwi_index {
   size_t tool_count, tool_capacity;
   uint64_t sections_end; /* where the next section will begin */
   uint64_t event_bytes;  /* of all pieces as they lie in the file */
+  uint64_t event_count;  /* of all pieces, as far as the file tells; of raw ones a guess */
   uint64_t damaged;      /* places that should be chunks or sections and are not */
   uint64_t first_damage; /* offset; valid where damaged > 0 */
   bool ended;            /* an END section was seen */

@@ -31,7 +31,7 @@ static char *quote(char *to, const char *word)
   return to;
 }
 
-static char *join_command(const struct hwi_text *text)
+static char *join_command(const struct hwi_definition_text *text)
 {
   char *joined = malloc(text->count * 4 + 3 * (text->count + 1) + 1), *to = joined;
   if (!joined)
@@ -45,7 +45,7 @@ static char *join_command(const struct hwi_text *text)
   return joined;
 }
 
-static const char **list_environment(const struct hwi_text *text)
+static const char **list_environment(const struct hwi_definition_text *text)
 {
   size_t count = 0;
   for (size_t at = 0; at < text->count; at += strlen(text->bytes + at) + 1)
@@ -106,6 +106,7 @@ void hwi_trace_info_update(struct hwi_trace *trace)
   info->rss_count = as_count(trace->tool.rss_count);
   info->exit = trace->tool.has_exit ? &trace->tool.exit : NULL;
   info->rss_peak_bytes = max(trace->header.rss_peak_bytes, d->rss_peak_bytes);
+  info->clock_cost_ns = hwi_clock_span_ns(&trace->clock, trace->header.clock_cost);
   info->notes = d->notes;
   info->note_count = as_count(d->note_count);
   info->duration_ns = duration(trace);

@@ -134,7 +134,7 @@ int hwi_merge_make_room(struct hwi_merge *merge, size_t stream_count)
   return 0;
 }
 
-int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index)
+int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index, uint64_t tick)
 {
   size_t stream_count = count_streams(index);
   *merge = (struct hwi_merge){.stream_count = stream_count, .until = UINT64_MAX};
@@ -148,6 +148,7 @@ int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index)
     for (end = first + 1; end < index->count && index->pieces[end].stream == index->pieces[first].stream;)
       end++;
     hwi_stream_init(stream, &index->pieces[first], end - first);
+    hwi_stream_skip(stream, tick);
     push(merge, stream++);
   }
   return 0;

@@ -23,8 +23,9 @@ struct hwi_merge {
   struct hwi_liveness liveness;
 };
 
-/* Takes the index's pieces, which must outlive it. 0 or HW_ERR_MEMORY. */
-int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index);
+/* Takes the index's pieces, which must outlive it; it begins with the first event that is not older than `tick`. 0 or
+ * HW_ERR_MEMORY. */
+int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index, uint64_t tick);
 
 /* Room for so many streams that are followed, in a merge that is all zero at first. Its caller keeps them. 0 or HW_ERR_MEMORY. */
 int hwi_merge_make_room(struct hwi_merge *merge, size_t stream_count);

@@ -162,7 +162,7 @@ int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *co
     return HW_ERR_MEMORY;
   *packed = packer->packed;
   section->packed_bytes = got;
-  section->codec = HWI_CODEC_COLUMNS;
+  section->codec = hwi_columns_out_count(columns) == HWI_COLUMN_COUNT ? HWI_CODEC_TIMED : HWI_CODEC_COLUMNS;
   return 0;
 }
 

@@ -26,12 +26,13 @@ enum hwi_event_kind {
 struct hwi_event {
   uint64_t tick; /* see hwi_trace_tick_ns */
   uint64_t address;
-  uint64_t size;          /* requested; 0 for a free */
-  uint64_t usable;        /* 0: not recorded */
-  uint32_t node;          /* of allocations and failed calls; 0: unknown */
-  uint32_t thread;        /* number */
-  uint8_t kind;           /* enum hwi_event_kind */
-  uint8_t entry;          /* of a free: enum hw_entry. An allocation's is in its node */
+  uint64_t size;   /* requested; 0 for a free */
+  uint64_t usable; /* 0: not recorded */
+  uint64_t took;   /* clock units of the call, plus 1; 0: not recorded. Of a realloc the new block's half has it */
+  uint32_t node;   /* of allocations and failed calls; 0: unknown */
+  uint32_t thread; /* number */
+  uint8_t kind;    /* enum hwi_event_kind */
+  uint8_t entry;   /* of a free: enum hw_entry. An allocation's is in its node */
   uint8_t alignment_log2; /* 0: none asked for */
   bool moved;             /* half of a realloc: the ALLOC and the FREE before it belong together */
 };
@@ -58,6 +59,7 @@ struct hwi_thread {
   uint8_t policy; /* SCHED_*; 255: unknown */
   uint8_t priority;
   bool known;
+  bool renamed; /* it gave itself another name than it began with */
   char name[16];
 };
 
@@ -92,6 +94,7 @@ struct hwi_trace_info {
   const struct hw_exit_status *exit; /* NULL: unknown (still running, killed with its launcher, or no launcher) */
   const struct hwi_note *notes;
   uint32_t note_count;
+  uint64_t clock_cost_ns;                          /* of the durations of calls: see the header's clock_cost */
   uint64_t rss_peak_bytes;                         /* as the target saw it now and then; 0: unknown */
   uint64_t duration_ns;                            /* from the start to the last thing known */
   uint32_t node_count, module_count, thread_count; /* one more than the largest number seen */
@@ -127,6 +130,11 @@ const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace);
 /* Copies up to `max` (at least HWI_TRACE_MIN_BATCH) next events in order. The number, 0 at the end, or negative. */
 int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, struct hwi_error *error);
 
+/* hwi_trace_next goes on with the first event that is not older than `tick`, in any direction. What lies before in its part
+ * of the file is read and dropped. Definitions of the parts that are left out may be unknown, see hwi_trace_complete; what the
+ * info counts of damage is not meant for a trace that is read so. 0 or negative; then there are no further events. */
+int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *error);
+
 /* Lets the order of events of different streams at equal ticks be settled where only the live blocks can tell: `is_live`
  * says whether `address` is live after all events given out so far. It is asked from within hwi_trace_next, which gives out
  * fewer events so that it need not ask while some are under way. Without it, what was freed in such a moment counts as live
@@ -135,6 +143,9 @@ void hwi_trace_set_liveness(struct hwi_trace *trace, bool (*is_live)(void *conte
 
 /* How many of the `all` bytes of events in the file hwi_trace_next has used. */
 void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t *all);
+
+/* How many events the file is said to have; of a raw file a guess. */
+uint64_t hwi_trace_expected_events(const struct hwi_trace *trace);
 
 /* A node can be used by one stream before the stream that defines it is read that far: see hwi_trace_complete. Numbers that
  * nothing defines give a node, module or thread with known = false. */
@@ -145,7 +156,15 @@ struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t numbe
 /* Reads ahead for the definitions of the whole file; later calls do nothing. 0 or negative. */
 int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error);
 
+/* What turns ticks to nanoseconds since the start of the image, for those who do that for every event (trace/clock.h). The same
+ * as long as the trace is open. */
+struct hwi_clock;
+const struct hwi_clock *hwi_trace_clock(const struct hwi_trace *trace);
+
 /* Nanoseconds since the start of the image. */
 uint64_t hwi_trace_tick_ns(const struct hwi_trace *trace, uint64_t tick);
+
+/* Nanoseconds that so many clock units last. */
+uint64_t hwi_trace_units_ns(const struct hwi_trace *trace, uint64_t units);
 
 #endif

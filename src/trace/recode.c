@@ -23,7 +23,7 @@ struct hwi_recoder {
   uint8_t sized[BATCH_EVENTS];   /* of each: the op's bit that says whether sizes follow */
   uint32_t births[BATCH_EVENTS]; /* of each: the birth at its address before, 0: none */
   uint32_t homes[BATCH_EVENTS];  /* of each: where in `at_address` its address is looked for first */
-  bool has_usable;
+  bool has_usable, is_timed;
   int status; /* 0, or why the section cannot be re-coded */
   uint64_t tick;
   uint64_t op_count;        /* of the section */
@@ -89,6 +89,17 @@ static void put_times(struct hwi_recoder *r, int count)
   }
   hwi_columns_end(r->out, HWI_COLUMN_TIMES, times);
   r->tick = last;
+}
+
+static void put_durations(struct hwi_recoder *r, int count)
+{
+  uint8_t *to = hwi_columns_begin(r->out, HWI_COLUMN_DURATIONS, (size_t)count * HWI_VARINT_MAX_BYTES);
+  if (!to)
+    return;
+  for (int i = 0; i < count; i++)
+    if (r->events[i].kind != HWI_EVENT_FREE || !r->events[i].moved)
+      to = hwi_put_varint(to, r->events[i].took);
+  hwi_columns_end(r->out, HWI_COLUMN_DURATIONS, to);
 }
 
 static void end_thread(struct hwi_recoder *r)
@@ -348,6 +359,8 @@ static void put_events(struct hwi_recoder *r, int count)
     return;
   }
   put_times(r, count);
+  if (r->is_timed)
+    put_durations(r, count);
   put_threads(r, count);
   find_homes(r, count);
   put_nodes(r, count);
@@ -389,6 +402,7 @@ bool hwi_recoder_begin(struct hwi_recoder *r, struct hwi_columns_out *out, const
   hwi_columns_out_clear(out);
   r->out = out;
   r->has_usable = first->fields & HW_FIELD_USABLE;
+  r->is_timed = first->fields & HW_FIELD_DURATION;
   r->status = 0;
   r->tick = first->base_tick;
   r->op_count = r->chunk_op = r->thread_op_count = 0;
@@ -408,7 +422,8 @@ const uint64_t *hwi_recoder_births(const struct hwi_recoder *r)
 int hwi_recoder_end(struct hwi_recoder *r, struct hw_section_header *section)
 {
   end_thread(r);
-  hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->has_usable ? HW_FIELD_USABLE : 0);
+  hwi_columns_put(r->out, HWI_COLUMN_HEAD,
+                  (r->has_usable ? HW_FIELD_USABLE : 0) | (r->is_timed ? HW_FIELD_DURATION : 0));
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->block_count - 1);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->habit_count - 1);
   section->last_tick = r->tick;

@@ -59,8 +59,9 @@ size_t hwi_columns_bound(const struct hwi_columns_out *out)
 
 size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, int level, uint8_t *to, size_t room)
 {
-  size_t at = HWI_COLUMN_COUNT * SIZES_BYTES;
-  for (int i = 0; i < HWI_COLUMN_COUNT; i++) {
+  int count = hwi_columns_out_count(out);
+  size_t at = (size_t)count * SIZES_BYTES;
+  for (int i = 0; i < count; i++) {
     const struct hwi_column_out *column = &out->columns[i];
     size_t packed = column->count;
     if (column->count >= WORTH_PACKING_BYTES) {
@@ -82,6 +83,7 @@ size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, int 
 
 /* --- reading --- */
 
+/* Columns that are not packed are of 0 bytes. */
 static int unpack_all(struct hwi_columns_in *in, const uint8_t *packed, const uint32_t (*sizes)[2])
 {
   uint8_t *to = in->bytes;
@@ -100,24 +102,25 @@ static int unpack_all(struct hwi_columns_in *in, const uint8_t *packed, const ui
   return 0;
 }
 
-int hwi_columns_unpack(struct hwi_columns_in *in, const uint8_t *packed, size_t bytes, size_t limit)
+int hwi_columns_unpack(struct hwi_columns_in *in, const struct hwi_packed_columns *packed, size_t limit)
 {
-  uint32_t sizes[HWI_COLUMN_COUNT][2];
-  uint64_t plain_bytes = 0, packed_bytes = sizeof sizes;
+  uint32_t sizes[HWI_COLUMN_COUNT][2] = {{0}};
+  size_t head_bytes = (size_t)packed->columns * sizeof *sizes;
+  uint64_t plain_bytes = 0, packed_bytes = head_bytes;
   *in = (struct hwi_columns_in){0};
-  if (bytes < sizeof sizes)
+  if (packed->count < head_bytes)
     return HW_ERR_DAMAGED;
-  memcpy(sizes, packed, sizeof sizes);
-  for (int i = 0; i < HWI_COLUMN_COUNT; i++) {
+  memcpy(sizes, packed->bytes, head_bytes);
+  for (int i = 0; i < packed->columns; i++) {
     plain_bytes += sizes[i][0];
     packed_bytes += sizes[i][1];
   }
-  if (packed_bytes != bytes || plain_bytes > limit)
+  if (packed_bytes != packed->count || plain_bytes > limit)
     return HW_ERR_DAMAGED;
   in->bytes = malloc((size_t)plain_bytes + 1); /* never of 0 bytes */
   if (!in->bytes)
     return HW_ERR_MEMORY;
-  int status = unpack_all(in, packed + sizeof sizes, (const uint32_t(*)[2])sizes);
+  int status = unpack_all(in, packed->bytes + head_bytes, (const uint32_t(*)[2])sizes);
   if (status < 0)
     hwi_columns_in_release(in);
   return status;

@@ -1,7 +1,7 @@
 /* recode_columns.h - the columns of a re-coded section: what is alike lies together, so that zstd sees it
  *
  * A column is a list of bytes and varints. On disk: for each column its plain and its packed size (u32 each; equal: stored as it
- * is), then the packed bytes of all.
+ * is), then the packed bytes of all. The last column is not there, not even as empty, where calls were not timed.
  */
 #ifndef HWI_TRACE_RECODE_COLUMNS_H
 #define HWI_TRACE_RECODE_COLUMNS_H
@@ -35,7 +35,9 @@ enum hwi_column {
   HWI_COLUMN_TREE_PCS,
   HWI_COLUMN_NEW_PCS,
   HWI_COLUMN_RECORDS,
+  HWI_COLUMN_DURATIONS, /* of calls; in sections of timed calls alone */
   HWI_COLUMN_COUNT,
+  HWI_COLUMN_COUNT_UNTIMED = HWI_COLUMN_DURATIONS,
 };
 
 /* --- writing --- */
@@ -87,6 +89,12 @@ static inline void hwi_columns_end(struct hwi_columns_out *out, enum hwi_column 
 
 void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_column column, const void *bytes, size_t count);
 
+/* How many columns are packed: all, or the untimed ones. */
+static inline int hwi_columns_out_count(const struct hwi_columns_out *out)
+{
+  return out->columns[HWI_COLUMN_DURATIONS].count ? HWI_COLUMN_COUNT : HWI_COLUMN_COUNT_UNTIMED;
+}
+
 /* An upper bound for hwi_columns_pack. */
 size_t hwi_columns_bound(const struct hwi_columns_out *out);
 
@@ -105,8 +113,14 @@ struct hwi_columns_in {
   bool failed; /* something was read that is not there, or is no varint */
 };
 
-/* 0, HW_ERR_DAMAGED (also where the columns would have more than `limit` bytes in all) or HW_ERR_MEMORY. */
-int hwi_columns_unpack(struct hwi_columns_in *in, const uint8_t *packed, size_t bytes, size_t limit);
+/* What was packed as so many columns: all, or the untimed ones; then the last one is empty. 0, HW_ERR_DAMAGED (also where the
+ * columns would have more than `limit` bytes in all) or HW_ERR_MEMORY. */
+struct hwi_packed_columns {
+  const uint8_t *bytes;
+  size_t count;
+  int columns;
+};
+int hwi_columns_unpack(struct hwi_columns_in *in, const struct hwi_packed_columns *packed, size_t limit);
 void hwi_columns_in_release(struct hwi_columns_in *in);
 
 static inline size_t hwi_columns_left(const struct hwi_columns_in *in, enum hwi_column column)

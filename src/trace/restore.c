@@ -13,7 +13,7 @@
 struct hwi_restorer {
   struct hwi_columns_in in;
   bool damaged;
-  bool has_usable;
+  bool has_usable, is_timed;
   uint64_t tick;
   uint64_t op_count;        /* left of the chunk */
   uint64_t thread_op_count; /* left of the thread */
@@ -37,10 +37,11 @@ static bool read_head(struct hwi_restorer *r)
   uint64_t fields = hwi_columns_get(&r->in, HWI_COLUMN_HEAD);
   uint64_t blocks = hwi_columns_get(&r->in, HWI_COLUMN_HEAD);
   uint64_t nodes = hwi_columns_get(&r->in, HWI_COLUMN_HEAD);
-  if (r->in.failed || fields & ~(uint64_t)HW_FIELD_USABLE || blocks > hwi_columns_left(&r->in, HWI_COLUMN_OPS) ||
+  if (r->in.failed || fields & ~(uint64_t)HW_FIELDS || blocks > hwi_columns_left(&r->in, HWI_COLUMN_OPS) ||
       nodes > hwi_columns_left(&r->in, HWI_COLUMN_NEW_NODES))
     return false;
   r->has_usable = fields & HW_FIELD_USABLE;
+  r->is_timed = fields & HW_FIELD_DURATION;
   r->block_count = 1;
   r->block_room = (uint32_t)blocks + 1;
   r->habit_room = (uint32_t)nodes;
@@ -335,6 +336,8 @@ int hwi_restore(struct hwi_restorer *r, struct hwi_event *events, int max)
     struct hwi_event *event = &events[count];
     *event = (struct hwi_event){.tick = r->tick, .thread = r->thread};
     int made = restore_op(r, op, event);
+    if (made && r->is_timed)
+      event[made - 1].took = hwi_columns_get(&r->in, HWI_COLUMN_DURATIONS);
     if (!made || r->in.failed) {
       r->damaged = true;
       r->tick = before;

@@ -13,16 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/suffix.h"
 #include "trace/grow.h"
 #include "trace/trace.h"
 
 static const char FOLDER_SUFFIX[] = ".children";
-
-static bool has_suffix(const char *text, size_t bytes, const char *suffix)
-{
-  size_t suffix_bytes = strlen(suffix);
-  return bytes > suffix_bytes && !memcmp(text + bytes - suffix_bytes, suffix, suffix_bytes);
-}
 
 static bool is_folder(const char *path)
 {
@@ -67,7 +62,7 @@ static int add_folder(struct hwi_run *run, const char *folder)
     return errno == ENOENT || errno == ENOTDIR ? 0 : HW_ERR_IO;
   int status = 0;
   for (struct dirent *entry = readdir(dir); entry && status == 0; entry = readdir(dir)) {
-    if (!has_suffix(entry->d_name, strlen(entry->d_name), ".hwt"))
+    if (!hwi_has_suffix(entry->d_name, strlen(entry->d_name), ".hwt"))
       continue;
     char *path = NULL;
     if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
@@ -121,7 +116,7 @@ static size_t name_bytes(const char *path, bool folder)
   }
   while (bytes > 1 && path[bytes - 1] == '/')
     bytes--;
-  return has_suffix(path, bytes, FOLDER_SUFFIX) ? bytes - strlen(FOLDER_SUFFIX) : 0;
+  return hwi_has_suffix(path, bytes, FOLDER_SUFFIX) ? bytes - strlen(FOLDER_SUFFIX) : 0;
 }
 
 int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error)

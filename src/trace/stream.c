@@ -32,6 +32,30 @@ void hwi_stream_release(struct hwi_stream *stream)
   stream->ready_count = stream->ready_at = 0;
 }
 
+/* The next piece that begins behind this one, or NULL. */
+static const struct hwi_piece *piece_behind(const struct hwi_stream *stream, const struct hwi_piece *piece)
+{
+  const struct hwi_piece *end = stream->pieces + stream->piece_count;
+  for (const struct hwi_piece *next = piece + 1; next < end; next++)
+    if (next->first_sequence > piece->last_sequence)
+      return next;
+  return NULL;
+}
+
+/* Times within a stream never fall: a piece is older than the one behind it. */
+void hwi_stream_skip(struct hwi_stream *stream, uint64_t tick)
+{
+  stream->from_tick = tick;
+  for (; stream->next_piece < stream->piece_count; stream->next_piece++) {
+    const struct hwi_piece *piece = &stream->pieces[stream->next_piece];
+    const struct hwi_piece *behind = piece_behind(stream, piece);
+    if (!behind || behind->first_tick >= tick)
+      return;
+    if (piece->last_sequence >= stream->next_sequence)
+      stream->next_sequence = (uint64_t)piece->last_sequence + 1;
+  }
+}
+
 /* The next piece that has something new, or NULL. */
 static const struct hwi_piece *take_piece(struct hwi_stream *stream)
 {
@@ -154,12 +178,27 @@ static int next_restored(struct hwi_stream *stream, struct hwi_source *source, s
   return count;
 }
 
+/* Takes those off that are not wanted; returns how many are left. */
+static int drop_older(const struct hwi_stream *stream, struct hwi_event *events, int count)
+{
+  int older = 0;
+  while (older < count && events[older].tick < stream->from_tick)
+    older++;
+  if (older)
+    memmove(events, events + older, (size_t)(count - older) * sizeof *events);
+  return count - older;
+}
+
 int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max)
 {
   for (;;) {
     bool more;
     int count = stream->loaded.events ? next_restored(stream, source, events, max, &more)
                                       : next_plain(stream, source, events, max, &more);
+    if (count && stream->from_tick) {
+      count = drop_older(stream, events, count);
+      more = true;
+    }
     if (count)
       return count;
     if (!more && (stream->followed || !load_next_piece(stream, source)))

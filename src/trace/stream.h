@@ -24,6 +24,7 @@ struct hwi_stream {
   size_t piece_count, next_piece;
   uint64_t next_sequence;
   uint64_t last_tick; /* of the last event decoded */
+  uint64_t from_tick; /* older events are not wanted */
   struct hwi_unpacked loaded;
   uint64_t loaded_off;      /* of the piece, in the file */
   uint64_t loaded_sequence; /* of the next chunk, where `loaded` has events */
@@ -43,6 +44,9 @@ enum { HWI_STREAM_BATCH = 256 };
 /* Takes the pieces of one stream, in the index's order. */
 void hwi_stream_init(struct hwi_stream *stream, const struct hwi_piece *pieces, size_t piece_count);
 void hwi_stream_release(struct hwi_stream *stream);
+
+/* Before anything is read: events of before `tick` are not wanted, and pieces that have no others are not read. */
+void hwi_stream_skip(struct hwi_stream *stream, uint64_t tick);
 
 /* Decodes up to `max` (at least HWI_DECODE_MIN_ROOM) events. 0: none are left, or source->status says why. */
 int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max);

@@ -33,18 +33,6 @@ static int compare_threads(const void *left, const void *right)
   return a->order > b->order ? -1 : a->order < b->order;
 }
 
-/* Leaves the latest of each. */
-static void sort_threads(struct hwi_tool_area *area)
-{
-  size_t kept = 0;
-  if (area->thread_count)
-    qsort(area->threads, area->thread_count, sizeof *area->threads, compare_threads);
-  for (size_t i = 0; i < area->thread_count; i++)
-    if (!kept || area->threads[kept - 1].state.number != area->threads[i].state.number)
-      area->threads[kept++] = area->threads[i];
-  area->thread_count = kept;
-}
-
 static bool add_mark(struct hwi_tool_area *area, uint64_t ns, uint32_t type, const uint8_t *text, size_t bytes)
 {
   if (!hwi_grow((void **)&area->marks, &area->mark_capacity, area->mark_count + 1, sizeof *area->marks))
@@ -197,7 +185,8 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
     qsort(area->marks, area->mark_count, sizeof *area->marks, compare_marks);
   if (area->rss_count)
     qsort(area->rss, area->rss_count, sizeof *area->rss, compare_rss);
-  sort_threads(area);
+  if (area->thread_count)
+    qsort(area->threads, area->thread_count, sizeof *area->threads, compare_threads);
   return status;
 }
 
@@ -212,6 +201,18 @@ const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *a
       high = middle;
   }
   return low < area->thread_count && area->threads[low].state.number == number ? &area->threads[low].state : NULL;
+}
+
+bool hwi_tool_area_saw_name(const struct hwi_tool_area *area, uint32_t number, const char *name)
+{
+  const struct hw_thread_state *latest = hwi_tool_area_thread(area, number);
+  if (!latest)
+    return false;
+  size_t i = (size_t)((const struct hwi_thread_state *)(const void *)latest - area->threads);
+  for (; i < area->thread_count && area->threads[i].state.number == number; i++)
+    if (strncmp(area->threads[i].state.name, name, sizeof latest->name) == 0)
+      return true;
+  return false;
 }
 
 static const char *name_of(const char *path)

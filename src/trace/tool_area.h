@@ -23,7 +23,7 @@ struct hwi_tool_area {
   size_t rss_count, rss_capacity;
   struct hw_anchor *anchors;
   size_t anchor_count, anchor_capacity;
-  struct hwi_thread_state *threads; /* as the launcher saw them, by number, each once */
+  struct hwi_thread_state *threads; /* as the launcher saw them, by number, the latest first */
   size_t thread_count, thread_capacity;
   struct hwi_seen_file *files;
   size_t file_count, file_capacity;
@@ -40,6 +40,9 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
                        const struct hwi_index *index);
 /* The latest state of a thread; NULL: none was noted. */
 const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *area, uint32_t number);
+
+/* Was the thread ever seen under that name? */
+bool hwi_tool_area_saw_name(const struct hwi_tool_area *area, uint32_t number, const char *name);
 /* Where a module that was taken to have `path` lies, by what was seen mapped at its start; NULL: nothing better is known. */
 const char *hwi_tool_area_file(const struct hwi_tool_area *area, uint64_t start, const char *path);
 void hwi_tool_area_release(struct hwi_tool_area *area);

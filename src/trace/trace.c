@@ -65,7 +65,7 @@ static int prepare(struct hwi_trace *trace, uint64_t file_bytes)
   trace->source.index = &trace->index;
   trace->source.definitions = hwi_definitions_sink(trace->definitions);
   hwi_clock_init(&trace->clock, header, trace->tool.anchors, (uint32_t)trace->tool.anchor_count);
-  status = hwi_merge_init(&trace->merge, &trace->index);
+  status = hwi_merge_init(&trace->merge, &trace->index, 0);
   if (status == 0)
     status = scan_definitions(trace, false);
   return status;
@@ -166,6 +166,16 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
   return 0;
 }
 
+int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *error)
+{
+  const struct hwi_liveness liveness = trace->merge.liveness;
+  hwi_merge_release(&trace->merge);
+  if (hwi_merge_init(&trace->merge, &trace->index, tick) < 0)
+    return out_of_memory(trace->path, error);
+  trace->merge.liveness = liveness;
+  return 0;
+}
+
 void hwi_trace_set_liveness(struct hwi_trace *trace, bool (*is_live)(void *context, uint64_t address), void *context)
 {
   trace->merge.liveness = (struct hwi_liveness){is_live, context};
@@ -175,6 +185,11 @@ void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t 
 {
   *all = trace->index.event_bytes;
   *done = trace->source.read_bytes < *all ? trace->source.read_bytes : *all;
+}
+
+uint64_t hwi_trace_expected_events(const struct hwi_trace *trace)
+{
+  return trace->index.event_count;
 }
 
 struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number)
@@ -195,7 +210,9 @@ struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t numbe
     return thread;
   thread.policy = seen->policy;
   thread.priority = seen->priority;
-  memcpy(thread.name, seen->name, sizeof thread.name - 1);
+  /* A name that the thread gave itself and that was never seen is younger than what was seen last. */
+  if (!thread.renamed || hwi_tool_area_saw_name(&trace->tool, number, thread.name))
+    memcpy(thread.name, seen->name, sizeof thread.name - 1);
   return thread;
 }
 
@@ -213,7 +230,17 @@ int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error)
   return 0;
 }
 
+const struct hwi_clock *hwi_trace_clock(const struct hwi_trace *trace)
+{
+  return &trace->clock;
+}
+
 uint64_t hwi_trace_tick_ns(const struct hwi_trace *trace, uint64_t tick)
 {
   return hwi_clock_tick_ns(&trace->clock, tick);
+}
+
+uint64_t hwi_trace_units_ns(const struct hwi_trace *trace, uint64_t units)
+{
+  return hwi_clock_span_ns(&trace->clock, units);
 }

@@ -37,8 +37,10 @@ static int unpack_columns(const struct hw_section_header *section, const void *p
   size_t plain_bytes = (size_t)section->plain_bytes;
   if (plain_bytes > HWI_RECODE_MAX_BYTES)
     return HW_ERR_DAMAGED;
-  int status = hwi_columns_unpack(&in, packed, (size_t)section->packed_bytes,
-                                  COLUMN_BYTES_PER_PLAIN * plain_bytes + COLUMN_BYTES_SLACK);
+  const struct hwi_packed_columns columns = {packed, (size_t)section->packed_bytes,
+                                             section->codec == HWI_CODEC_TIMED ? HWI_COLUMN_COUNT
+                                                                               : HWI_COLUMN_COUNT_UNTIMED};
+  int status = hwi_columns_unpack(&in, &columns, COLUMN_BYTES_PER_PLAIN * plain_bytes + COLUMN_BYTES_SLACK);
   if (status == 0)
     unpacked->events = hwi_restorer_create(&in, section->first_tick, &status);
   return status;
@@ -47,12 +49,12 @@ static int unpack_columns(const struct hw_section_header *section, const void *p
 int hwi_unpack_section(const struct hw_section_header *section, const void *packed, struct hwi_unpacked *unpacked)
 {
   *unpacked = (struct hwi_unpacked){0};
-  if (section->codec > HWI_CODEC_COLUMNS || (section->codec == HWI_CODEC_COLUMNS && section->type != HW_SECTION_EVENTS))
+  bool is_columns = section->codec == HWI_CODEC_COLUMNS || section->codec == HWI_CODEC_TIMED;
+  if (section->codec > HWI_CODEC_TIMED || (is_columns && section->type != HW_SECTION_EVENTS))
     return HW_ERR_VERSION;
   if (section->plain_bytes > HWI_UNPACK_MAX_BYTES)
     return HW_ERR_DAMAGED;
-  return section->codec == HWI_CODEC_COLUMNS ? unpack_columns(section, packed, unpacked)
-                                             : unpack_plain(section, packed, unpacked);
+  return is_columns ? unpack_columns(section, packed, unpacked) : unpack_plain(section, packed, unpacked);
 }
 
 void hwi_unpacked_release(struct hwi_unpacked *unpacked)

@@ -11,13 +11,14 @@
 enum hwi_codec {
   HWI_CODEC_PLAIN = 0,   /* chunk headers and events as they are, one zstd frame */
   HWI_CODEC_COLUMNS = 1, /* see recode.h */
+  HWI_CODEC_TIMED = 2,   /* the same, with the column of durations */
 };
 
 enum { HWI_UNPACK_MAX_BYTES = 1 << 26 }; /* no section unpacks to more: a packer begins a new one before */
 
 /* What a section unpacks to: of codec 0 `bytes` (malloc'd, `count` of them and then HWI_DECODE_PADDING zeros), of an EVENTS
  * section its chunks one directly after the other, each a struct hw_chunk_header (any alignment) and its valid_bytes of
- * events, of a TOOL section the tool records; of codec 1 `events`, and no bytes. All zero: nothing. */
+ * events, of a TOOL section the tool records; of the others `events`, and no bytes. All zero: nothing. */
 struct hwi_unpacked {
   uint8_t *bytes;
   size_t count;

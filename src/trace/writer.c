@@ -43,19 +43,19 @@ static uint64_t segment_of(const struct hwi_writer *writer, uint64_t off)
   return (off - FIRST_SEGMENT_OFF) / (writer->segment_bytes - PAGE);
 }
 
-static void fill_header(struct hw_trace_header *to, const struct hw_trace_header *from, uint64_t window_bytes)
+static struct hw_trace_header make_header(const struct hw_trace_header *from, uint64_t window_bytes)
 {
-  *to = *from;
-  to->version = HW_TRACE_VERSION;
-  to->kind = HW_TRACE_RAW;
-  to->header_bytes = HW_TRACE_HEADER_BYTES;
-  to->machine = HWI_ARCH_ELF_MACHINE;
-  to->pointer_bytes = sizeof(void *);
-  to->page_bytes = PAGE;
-  to->window_bytes = window_bytes;
-  to->used_bytes = HW_CHUNKS_OFF;
-  atomic_thread_fence(memory_order_release);
-  memcpy(to->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES); /* last: what has the magic has a header */
+  struct hw_trace_header made = *from;
+  memcpy(made.magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES);
+  made.version = HW_TRACE_VERSION;
+  made.kind = HW_TRACE_RAW;
+  made.header_bytes = HW_TRACE_HEADER_BYTES;
+  made.machine = HWI_ARCH_ELF_MACHINE;
+  made.pointer_bytes = sizeof(void *);
+  made.page_bytes = PAGE;
+  made.window_bytes = window_bytes;
+  made.used_bytes = HW_CHUNKS_OFF;
+  return made;
 }
 
 /* Where address space is limited, nearly all of it is the program's. */
@@ -91,7 +91,9 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   if (segment_bytes < SMALLEST_SEGMENT_BYTES)
     segment_bytes = SMALLEST_SEGMENT_BYTES;
   shrink_to_address_space(&window_bytes, &segment_bytes);
-  struct hwi_os_part head = {0, HW_TRACE_HEADER_BYTES, NULL}, body = {FIRST_SEGMENT_OFF, segment_bytes, NULL};
+  struct hw_trace_header made = make_header(header, window_bytes);
+  struct hwi_os_part head = {.bytes = HW_TRACE_HEADER_BYTES, .contents = &made, .contents_bytes = sizeof made};
+  struct hwi_os_part body = {.off = FIRST_SEGMENT_OFF, .bytes = segment_bytes};
   int result = hwi_os_map_new_file(path, window_bytes, &head, &body);
   if (result)
     return result;
@@ -103,7 +105,6 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
     return result;
   }
   memset(writer->segments, 0, sizeof writer->segments);
-  fill_header(head.start, header, window_bytes);
   memcpy(&writer->image_tag, header->image_id, sizeof writer->image_tag);
   writer->window_bytes = window_bytes;
   writer->segment_bytes = segment_bytes;
@@ -192,8 +193,16 @@ static void raise_to(uint64_t *number, uint64_t at_least)
     continue;
 }
 
+bool hwi_writer_extend(uint8_t **end)
+{
+  if (hwi_os_populate(*end, PAGE))
+    return false;
+  *end += PAGE;
+  return true;
+}
+
 struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t bytes, const struct hw_chunk_header *like,
-                                         enum hw_trace_state *reason)
+                                         uint8_t **end, enum hw_trace_state *reason)
 {
   uint64_t off = cut(writer, bytes);
   if (!off) {
@@ -209,7 +218,8 @@ struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t byt
     *reason = HW_STATE_STOPPED_MEMORY;
     return NULL;
   }
-  if (hwi_os_populate(chunk, bytes)) {
+  *end = (uint8_t *)chunk;
+  if (!hwi_writer_extend(end)) {
     *reason = HW_STATE_STOPPED_DISK;
     return NULL;
   }

@@ -1,8 +1,8 @@
 /* writer.h - the window of a raw trace: its header, and the chunks cut from it
  *
  * window     the part of the file that the program may write: the header, the tool area and the chunks. It is sparse and as
- *            large as the trace may become; the file's blocks come into being when a chunk is populated, before anything is
- *            written to it.
+ *            large as the trace may become; the file's blocks come into being page by page, before anything is
+ *            written there.
  * segment    the stretch of the window that is mapped at a time, without access; only chunks in use can be written. So the
  *            program's address space grows by megabytes, not by the trace, and mlockall finds little to lock.
  *
@@ -46,9 +46,14 @@ void hwi_writer_close(struct hwi_writer *writer);
 struct hw_trace_header *hwi_writer_close_chunks(struct hwi_writer *writer);
 
 /* A new chunk of `bytes` (whole pages, at most a segment) whose header is `like` with size, place and tag filled in. It is in
- * the trace once it is published; abandoned before, it is a hole that readers skip. NULL where the window is full or the disk or the memory is; *reason then says which. */
+ * the trace once it is published; abandoned before, it is a hole that readers skip. Only its first page may be written yet:
+ * *end is the end of that. NULL where the window is full or the disk or the memory is; *reason then says which. */
 struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t bytes, const struct hw_chunk_header *like,
-                                         enum hw_trace_state *reason);
+                                         uint8_t **end, enum hw_trace_state *reason);
+
+/* Makes the page at *end, which lies within a chunk, one that may be written, and moves *end behind it. False: the disk is full.
+ * Page by page, since an event has to wait for it. */
+bool hwi_writer_extend(uint8_t **end);
 
 /* Puts a new chunk into the trace. To do it again changes nothing, as long as the chunk is not retired. */
 void hwi_writer_publish(struct hw_chunk_header *chunk);

@@ -1,4 +1,6 @@
 """The arithmetic behind docs/benchmarks.md, and how a command's cost is measured: wrong, it would flatter or slander."""
+import argparse
+import json
 import os
 import sys
 
@@ -8,6 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
 
 import figures  # noqa: E402
 import measure  # noqa: E402
+import run  # noqa: E402
 import tables  # noqa: E402
 
 
@@ -70,9 +73,15 @@ def test_a_failed_command_is_no_figure(tmp_path):
         measure.run(["/bin/sh", "-c", "echo broken >&2; exit 3"], {}, str(tmp_path / "stderr"))
 
 
+def own_run():
+    """What a part has that is measured on its own."""
+    return {"command": "make bench BENCH_FLAGS='--large 9'", "date": "2026-11-01", "other_busy_cores": 0.2,
+            "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30}}
+
+
 def large():
     first = {"wall_s": 9.0, "cpu_s": 8.0, "max_rss_bytes": 600e6}
-    return {"text": "a program", "rounds": 10, "events": 160_000_000, "bytes": 40e6, "other_busy_cores": 0.5,
+    return {"text": "a program", "rounds": 10, "events": 160_000_000, "bytes": 40e6, **own_run(),
             "first": first, "again": {"wall_s": 0.2, "cpu_s": 0.1, "max_rss_bytes": 20e6}}
 
 
@@ -81,6 +90,24 @@ def test_a_large_recording_is_told_by_cpu_time_and_memory():
     assert table.rows[0] == ["the first", "9.0", "8.0", "20", "600!"]
     assert table.rows[1][4] == "20"
     assert "160,000,000" in table.text and "10 times" in table.text
+    assert "Measured by `make bench BENCH_FLAGS='--large 9'`, 2026-11-01" in table.text
+
+
+def test_names_from_debug_information_have_a_goal_of_their_own():
+    costs = {"report --json": 9.0, "report": 6.0, "second report": 1.0, "heaptrack_print": 3.0}
+    found = {"parts": 2000, "debug_bytes": 1e9, "file_bytes": 2e9, **own_run(),
+             "analysis": {step: {"wall_s": wall, "cpu_s": 1.0, "max_rss_bytes": 5e6} for step, wall in costs.items()}}
+    table = tables.debug_info({"debug-info": found})
+    assert [row[:2] for row in table.rows] == [["report --json", "9.00"], ["report", "6.00!"], ["second report", "1.00"]]
+    assert "2,000 C++ sources with 1,000 MB" in table.text
+
+
+def test_what_is_measured_on_its_own_outlives_other_runs(tmp_path):
+    kept = tmp_path / "results.json"
+    kept.write_text(json.dumps({"workloads": {"w": 1}, "large": {"events": 9}, "date": "then"}), encoding="utf-8")
+    given = argparse.Namespace(add=False)
+    assert run.results_to_begin_with(given, str(kept)) == {"workloads": {}, "instructions": {}, "latency": {}, "large": {"events": 9}}
+    assert "large" not in run.results_to_begin_with(given, str(tmp_path / "none"))
 
 
 def test_added_instructions_are_per_event_between_two_sizes():

@@ -1,5 +1,6 @@
 """An installed heapwright is laid out like the build tree and finds its library from there."""
 
+import re
 import shutil
 import subprocess
 
@@ -17,6 +18,13 @@ def test_layout(installed):
     assert (installed / "bin/heapwright").is_file()
     assert (installed / "lib/libheapwright-record.so").is_file()
     assert (installed / "share/man/man1/heapwright.1").is_file()
+
+
+def test_documents_that_manual_pages_name(installed):
+    named = {name for page in (installed / "share/man/man1").glob("*.1") for name in re.findall(r"docs/[\w-]+\.md", page.read_text().replace("\\-", "-"))}
+    assert named
+    for name in named:
+        assert (installed / "share/doc/heapwright" / name).is_file(), name
 
 
 def test_installed_tool_records(installed, tmp_path):

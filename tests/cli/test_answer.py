@@ -34,10 +34,10 @@ def test_the_suffix_names_the_format(hw, trace, tmp_path):
 
 
 def test_an_unknown_suffix_names_the_known_ones(hw, trace, tmp_path):
-    for name in ["out.pdf", "out", ".json", "json"]:
+    for name in ["out.odt", "out", ".json", "json"]:
         done = hw("report", trace, "-o", name, cwd=tmp_path)
         assert done.returncode == 2
-        assert done.stderr == f"heapwright: -o {name}: its suffix names no format; the known ones are .txt and .json, or say --format\n"
+        assert done.stderr == f"heapwright: -o {name}: its suffix names no format; the known ones are .txt, .json, .pdf, .svg, .png, .gp, .html and .page.json, or say --format\n"
         assert not (tmp_path / name).exists()
 
 
@@ -45,7 +45,7 @@ def test_the_suffix_of_an_export_names_its_command(hw, trace, tmp_path):
     for name, format in [("x.pb.gz", "pprof"), ("a file.folded", "folded"), ("x.svg.sqlite", "sqlite")]:
         done = hw("report", trace, "-o", name, cwd=tmp_path)
         said, _, command = done.stderr.partition(" run: ")
-        assert (done.returncode, said) == (2, f"heapwright: -o {name}: report writes .txt and .json; for {format}")
+        assert (done.returncode, said) == (2, f"heapwright: -o {name}: report writes .txt, .json, .html and plots; for {format}")
         assert shlex.split(command) == ["heapwright", "export", str(trace), "-o", name]
         assert not (tmp_path / name).exists()
         assert hw(*shlex.split(command)[1:], cwd=tmp_path).returncode == 0

@@ -2,6 +2,8 @@
 
 import pathlib
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -32,3 +34,15 @@ def test_every_command_has_a_page(hw):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_manual_and_help_have_the_same_options(hw, command):
     assert options_of_page(command) == options_of_help(hw, command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_begins_with_a_sentence(hw, command):
+    assert re.match(r"usage: heapwright \w+ .*\n\n[A-Z][^\n]*[^.?](\.|\?)\n\n", hw("help", command).stdout)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="no groff")
+@pytest.mark.parametrize("page", sorted(MANUAL.glob("*.1")), ids=lambda page: page.name)
+def test_pages_render_without_a_warning(page):
+    done = subprocess.run(["groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-z", page], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""

@@ -89,12 +89,13 @@ def test_record_what_cannot_be(memcheck, tmp_path):
 
 
 @pytest.mark.parametrize("options", ["", "--children --json", "--leaks --frames all --top 0",
-                                     "--by line --cost calls", "--by thread --thread *", "--by size"])
+                                     "--by line --cost calls", "--by thread --thread *", "--by size",
+                                     "--format page", "--format html --children"])
 def test_report(memcheck, recording, options):
     memcheck("report", *options.split(), recording.trace)
 
 
-@pytest.mark.parametrize("options", ["", "--by function --cost calls --children --json", "--by thread", "--by size",
+@pytest.mark.parametrize("options", ["", "--by function --cost calls --children --json", "--by thread", "--by size", "--format html",
                                      "--leaks --frames all --top 0 --exit-code --threshold 1%"])
 def test_diff(memcheck, record, recording, program, options):
     memcheck("diff", *options.split(), recording.trace, record([program]).trace, status=(0, 1))
@@ -118,6 +119,12 @@ def test_check_of_what_cannot_be(memcheck, recording, tmp_path):
     for rule in ("", "peek=1", "calls(func=)=1", "calls(from=nowhere)=1", "peak=+5%", "peak=1XB"):
         memcheck("check", recording.trace, "--max", rule, status=(2,))
     memcheck("check", tmp_path / "missing.hwt", "--max", "peak=1", status=(2,))
+
+
+@pytest.mark.parametrize("options", ["", "--children --json --margin 0", "--format xml"])
+def test_tune(memcheck, recording, tmp_path, options):
+    memcheck("tune", *options.split(), recording.trace)
+    memcheck("tune", *options.split(), tmp_path / "missing.hwt", status=(2,))
 
 
 def test_report_of_a_raw_trace_and_import(memcheck, preload, program, tmp_path):

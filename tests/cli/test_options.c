@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "report/suggest.h"
+#include "report/input/suggest.h"
 
 struct values {
   bool verbose, children;
@@ -23,16 +23,16 @@ static const struct values defaults = {.children = true, .top = 10};
 static const char *const costs[] = {"peak", "live", NULL};
 
 static const struct hwi_option options[] = {
-    {.name = "verbose", .letter = 'v', .kind = HWI_OPTION_ON, .off = offsetof(struct values, verbose)},
-    {.name = "no-children", .kind = HWI_OPTION_OFF, .off = offsetof(struct values, children)},
-    {.name = "json", .letter = 'j', .kind = HWI_OPTION_SET, .preset = 7, .off = offsetof(struct values, format)},
-    {.name = "cost", .kind = HWI_OPTION_CHOICE, .choices = costs, .off = offsetof(struct values, cost)},
-    {.name = "order", .kind = HWI_OPTION_MAYBE, .choices = costs, .preset = 5, .off = offsetof(struct values, order)},
-    {.name = "output", .letter = 'o', .kind = HWI_OPTION_TEXT, .off = offsetof(struct values, output), .value = "FILE"},
-    {.name = "env", .kind = HWI_OPTION_TEXTS, .off = offsetof(struct values, environment), .value = "NAME=VALUE"},
-    {.name = "top", .letter = 'n', .kind = HWI_OPTION_COUNT, .off = offsetof(struct values, top), .value = "N"},
-    {.name = "max-size", .kind = HWI_OPTION_SIZE, .off = offsetof(struct values, size), .value = "SIZE"},
-    {.name = "duration", .kind = HWI_OPTION_DURATION, .off = offsetof(struct values, duration), .value = "T"},
+    {.name = "verbose", .letter = 'v', HWI_VALUE(ON, verbose)},
+    {.name = "no-children", HWI_VALUE(OFF, children)},
+    {.name = "json", .letter = 'j', HWI_VALUE(SET, format), .preset = 7},
+    {.name = "cost", HWI_VALUE(CHOICE, cost), .choices = costs},
+    {.name = "order", HWI_VALUE(MAYBE, order), .choices = costs, .preset = 5},
+    {.name = "output", .letter = 'o', HWI_VALUE(TEXT, output), .value = "FILE"},
+    {.name = "env", HWI_VALUE(TEXTS, environment), .value = "NAME=VALUE"},
+    {.name = "top", .letter = 'n', HWI_VALUE(COUNT, top), .value = "N"},
+    {.name = "max-size", HWI_VALUE(SIZE, size), .value = "SIZE"},
+    {.name = "duration", HWI_VALUE(DURATION, duration), .value = "T"},
     {0},
 };
 

@@ -42,7 +42,9 @@ static void *control(void *unused)
 {
   pthread_setname_np(pthread_self(), "control");
   steer(7);
-  usleep(200000);
+  char byte = '.';
+  if (write(1, &byte, 1) != 1 || read(0, &byte, 1) != 1) /* the mark */
+    _exit(1);
   steer(3);
   return unused;
 }
@@ -69,10 +71,10 @@ def program(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trace(build, program, tmp_path_factory):
+def trace(record_with_marks, program, tmp_path_factory):
     """A recording of it, made once."""
     path = tmp_path_factory.mktemp("trace") / "app.hwt"
-    subprocess.run([str(build / "bin/heapwright"), "record", "-o", str(path), "--", str(program)], capture_output=True, check=False)
+    record_with_marks(program, path, "warm")
     return path
 
 
@@ -115,13 +117,13 @@ def check(hw, trace):
     ("calls(module=app,func=load)=10", 10),
     ("failed=1", 1),
     ("lost=0", 0),
-    ("calls(thread=control,from=150ms)=3", 3),
-    ("calls(thread=control,to=150ms)=7", 7),
-    ("calls(func=steer,from=150ms,to=100%)=3", 3),
-    ("live(func=load,to=150ms)=10000", 10000),
-    ("own_peak(func=steer,from=150ms)=600", 600),
-    ("peak(func=load,from=150ms)=10000", 10000),
-    ("temporary(func=parse_line,from=150ms)=0", 0),
+    ("calls(thread=control,from=mark:warm)=3", 3),
+    ("calls(thread=control,to=mark:warm)=7", 7),
+    ("calls(func=steer,from=mark:warm,to=100%)=3", 3),
+    ("live(func=load,to=mark:warm)=10000", 10000),
+    ("own_peak(func=steer,from=mark:warm)=600", 600),
+    ("peak(func=load,from=mark:warm)=10000", 10000),
+    ("temporary(func=parse_line,from=mark:warm)=0", 0),
 ])
 def test_figure_is_exact(check, rule, figure):
     """It holds at the figure, and fails just below it."""
@@ -301,6 +303,19 @@ def test_json_file(hw, trace, tmp_path):
     assert json.loads(path.read_text())["verdict"] == "ok"
 
 
+def test_formats(hw, trace, tmp_path):
+    """What --format prints is what -o of that suffix holds, and a file changes nothing about what is printed."""
+    rules = ("check", trace, "--max", "unfreed=0", "--max", "lost=0")
+    for name, suffix in (("text", "txt"), ("json", "json"), ("junit", "xml")):
+        path = tmp_path / f"verdicts.{suffix}"
+        printed = hw(*rules, "--format", name)
+        assert printed.returncode == 1 and printed.stdout
+        assert hw(*rules, "-o", path).stdout == hw(*rules).stdout
+        assert path.read_text() == printed.stdout
+    assert hw(*rules, "-o", "-").stdout == hw(*rules).stdout
+    assert hw(*rules, "--json").stdout == hw(*rules, "--format", "json").stdout
+
+
 def test_suppressions(hw, check, trace, tmp_path):
     rules = tmp_path / "known.supp"
     rules.write_text("# known leaks\nleak:load\nleak:nothing_like_it\n")
@@ -329,7 +344,7 @@ def test_suppressions(hw, check, trace, tmp_path):
     (["{trace}", "--max", "calls=+5%"], "say --baseline OLD"),
     (["{trace}", "--max", "calls(from=tomorrow)=1"], "'tomorrow' is no moment"),
     (["{trace}", "--max", "calls(from=2s,to=1s)=1"], "it ends before it begins"),
-    (["{trace}", "--max", "calls=1", "-o", "x.pdf"], "the known ones are .xml and .json"),
+    (["{trace}", "--max", "calls=1", "-o", "x.pdf"], "the known ones are .txt, .json and .xml"),
     (["{trace}", "--max", "calls=1", "--rules", "/nowhere"], "/nowhere: cannot be opened"),
     (["{trace}", "--max", "calls=1", "--rules", "/"], "/: cannot be"),
     (["{trace}", "--max", "calls=1", "--suppressions", "{trace}"], "is no text"),
@@ -340,6 +355,61 @@ def test_wrong_usage(hw, trace, arguments, complaint):
     assert done.returncode == 2
     assert complaint in done.stderr
     assert done.stdout == ""
+
+
+# --- durations ---
+
+TIMED_LOG = """alloc, 800, 1, 0x00000000196afeb0, 1788
+alloc, 800, 1, 0x00000000197afeb0, 100
+alloc_zeroed, 100, 0x0000000019000010, 200
+alloc, 512, 256, 0x0000000019000100, 12
+realloc, 0x0000000019000010, 4000, 0x0000000019001000, 300
+dealloc, 0x0000000019001000, 7
+dealloc, 0x0000000019ffff00, 9
+"""
+
+
+@pytest.fixture
+def timed(hw, tmp_path):
+    """A recording whose calls took what TIMED_LOG says."""
+    (tmp_path / "timed.log").write_text(TIMED_LOG)
+    assert hw("import", tmp_path / "timed.log", "-o", tmp_path / "timed.hwt").returncode == 0
+    return tmp_path / "timed.hwt"
+
+
+@pytest.mark.parametrize("rule, figure", [
+    ("duration_max", 1788), ("duration_max(entry=free)", 9), ("duration_max(entry=calloc,entry=realloc)", 300), ("duration_max(entry=*alloc)", 1788),
+    ("duration_mean(entry=malloc)", 944), ("duration_p50", 100), ("duration_max(size=..512)", 200), ("duration_max(from=2us)", 300),
+    ("duration_max(thread=nobody)", 0)])
+def test_how_long_calls_took(hw, timed, rule, figure):
+    """A limit of just the figure holds, and a nanosecond less does not."""
+    found = json.loads(hw("check", "--json", timed, "--max", f"{rule}={figure}ns").stdout)["rules"][0]
+    assert (found["verdict"], found["figure"], found["limit"]) == ("ok", figure, figure)
+    if figure:
+        assert hw("check", timed, "--max", f"{rule}={figure - 1}ns").returncode == 1
+
+
+def test_durations_in_text(hw, timed):
+    lines = hw("check", timed, "--max", "duration_max=250ns", "--max", "duration_max=1787ns").stdout.splitlines()
+    assert lines[0].split() == ["FAILED", "duration_max=250ns", "1.79", "us", "of", "250", "ns"]
+    assert [line.split()[:3] for line in lines if line.endswith("the slowest")] == [["1", "1.79", "us"], ["2", "300", "ns"], ["1", "1.79", "us"]]
+    assert lines[5].endswith("1,788 ns of 1,787 ns")
+
+
+def test_durations_against_a_baseline(hw, timed):
+    assert hw("check", timed, "--baseline", timed, "--max", "duration_p99=+0%", "--max", "duration_max=+1us").returncode == 0
+    assert hw("check", timed, "--baseline", timed, "--max", "duration_p99=-1%").returncode == 1
+
+
+def test_a_recording_without_durations(hw, trace):
+    done = hw("check", trace, "--max", "duration_p99=1ms")
+    assert done.returncode == 2 and done.stdout.startswith("unknown") and "record --durations" in done.stdout
+
+
+@pytest.mark.parametrize("rule, complaint", [("duration_max(entry=nosuch)=1us", "'nosuch'"), ("calls(entry=malloc)=1", "entry="), ("duration_p99=12x", "12x")])
+def test_wrong_rules_about_durations(hw, timed, rule, complaint):
+    done = hw("check", timed, "--max", rule)
+    assert done.returncode == 2 and complaint in done.stderr and done.stdout == ""
 
 
 def test_commas_and_parentheses_in_patterns(record, compile_cxx, check):

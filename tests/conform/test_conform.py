@@ -41,22 +41,23 @@ def results(done):
 
 @pytest.mark.parametrize("fault, rule", FAULTS.items(), ids=FAULTS)
 def test_finds_the_fault(fault, rule, broken, hw):
-    done = hw("test", "--json", "--rule", rule, "--timeout", "4s", broken(fault))
+    timeout = "4s" if fault == "FORK_DEADLOCK" else "60s"  # whose child hangs for the half of it
+    done = hw("test", "--json", "--rule", rule, "--timeout", timeout, broken(fault))
     found = results(done)[rule]
     assert found["result"] == ("differs" if rule in PRACTICE else "broken"), done.stdout
-    assert found["text"]
+    assert found["text"] and not found["text"].startswith("no end")
     assert done.returncode == (0 if rule in PRACTICE else 1)
 
 
 def test_the_same_without_a_fault(broken, hw):
-    done = hw("test", "--json", broken("NONE"))
+    done = hw("test", "--json", "--timeout", "60s", broken("NONE"), timeout=400)
     assert done.returncode == 0, done.stdout
     assert {name for name, rule in results(done).items() if rule["result"] != "kept"} == set()
 
 
 def test_libc(hw):
     """Debian 12's takes any alignment in aligned_alloc; later ones refuse."""
-    done = hw("test")
+    done = hw("test", "--timeout", "60s", timeout=400)
     assert done.returncode == 0, done.stdout
     assert "FAILED" not in done.stdout and "untried" not in done.stdout
     assert {line.split()[1] for line in done.stdout.splitlines() if line.startswith("differs")} <= {"aligned-alloc-refuses"}
@@ -112,7 +113,7 @@ PEERS = {  # what Debian 12's do otherwise, which is so; whatever more a rule fi
 
 @pytest.mark.parametrize("name", PEERS)
 def test_peers(name, hw):
-    done = hw("test", "--json", name)
+    done = hw("test", "--json", "--timeout", "60s", name, timeout=400)
     if done.returncode == 2:
         pytest.skip(done.stderr)
     found = {rule for rule, outcome in results(done).items() if outcome["result"] == "broken"}

@@ -5,28 +5,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "../fuzz_file.h"
 #include "export/decompressed.h"
 #include "export/import_foreign.h"
 #include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-struct memory_file {
-  int fd;
-  char path[64];
-};
-
-static struct memory_file open_memory_file(void)
-{
-  struct memory_file file = {.fd = memfd_create("fuzz", MFD_CLOEXEC)};
-  if (file.fd < 0)
-    abort();
-  snprintf(file.path, sizeof file.path, "/proc/self/fd/%d", file.fd);
-  return file;
-}
 
 /* Whatever was made of the lines, it is a trace in which each event has its place. */
 static void read_trace(const char *path, const struct hwi_foreign *made)
@@ -46,7 +32,7 @@ static void read_trace(const char *path, const struct hwi_foreign *made)
 
 static void import(const struct hwi_foreign_format *format, const char *path)
 {
-  struct memory_file to = open_memory_file();
+  struct fuzz_file to = fuzz_file_open();
   struct hwi_foreign made = {0};
   FILE *from = hwi_decompressed_open(path);
   if (from == NULL)
@@ -62,7 +48,7 @@ static void import(const struct hwi_foreign_format *format, const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-  struct memory_file file = open_memory_file();
+  struct fuzz_file file = fuzz_file_open();
   if (write(file.fd, bytes, count) != (ssize_t)count)
     abort();
   const struct hwi_foreign_format *format = hwi_foreign_format_of(file.path);

@@ -64,6 +64,24 @@ def test_heaphook(imported, tmp_path):
     assert "info: heaphook does not keep stacks" in said
 
 
+def test_how_long_heaphooks_calls_took(imported, hw, tmp_path):
+    """By what was called. 0 is what heapwright's own export writes where it does not know."""
+    log = NEW_LOG + "alloc, 5, 1, 0x50, 1000\nalloc, 5, 1, 0x60, 0\n"
+    shown, _ = imported(write(tmp_path / "heaplog_1.log", log))
+    trace = tmp_path / "imported.hwt"
+    timed = json.loads(hw("report", "--json", "--durations", trace).stdout)
+    found = {entry["entry"]: (entry["calls"], entry["mean_ns"], entry["max_ns"]) for entry in timed["durations"]}
+    assert found == {"malloc": (2, 1394, 1788), "calloc": (1, 200, 200), "aligned_alloc": (1, 12, 12), "realloc": (1, 300, 300),
+                     "free": (2, 7, 7)}
+    assert timed["durations_of_all"]["untimed_calls"] == 1
+    assert hw("export", trace, "-o", tmp_path / "back.heaplog").returncode == 0
+    back = (tmp_path / "back.heaplog").read_text().splitlines()
+    assert [re.sub("0x0*", "0x", line) for line in back] == [re.sub("0x0*", "0x", line) for line in log.splitlines() if "get_block" not in line]
+    text = hw("report", "--durations", trace).stdout
+    assert "Times are as the recording has them" in text and "0x0" not in text
+    assert "aligned_alloc" in hw("report", "--by", "entry", trace).stdout
+
+
 def test_heaphook_as_it_was(imported, tmp_path):
     shown, _ = imported(write(tmp_path / "heaplog.1.log", OLD_LOG))
     assert (shown["allocation_calls"], shown["free_calls"]) == (4, 2)
@@ -251,12 +269,35 @@ def test_what_is_cut_short_leaves_nothing(hw, tmp_path):
     (tmp_path / "cut.gz").write_bytes(packed[: len(packed) // 2])
     done = hw("import", tmp_path / "cut.gz", "-o", tmp_path / "y.hwt")
     assert done.returncode == 2 and sorted(os.listdir(tmp_path)) == ["cut.gz"]
+    assert done.stderr == f"heapwright: {tmp_path}/cut.gz is damaged or cut short: it cannot be decompressed to its end\n"
+
+
+def test_a_cut_zstd_file_is_told_like_a_cut_gzip_file(hw, export, tracks, tmp_path):
+    cut = tmp_path / "cut.zst"
+    frame = export(tracks, "x.heaptrack.zst").read_bytes()
+    cut.write_bytes(frame + frame[:-10])  # a block that is cut gives nothing, and there is but one in a frame
+    done = hw("import", cut, "-o", tmp_path / "y.hwt")
+    assert done.returncode == 2 and "cut.zst is damaged or cut short" in done.stderr and not (tmp_path / "y.hwt").exists()
+
+
+def test_a_pipe_is_not_waited_for(hw, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    done = hw("import", tmp_path / "pipe", "-o", tmp_path / "y.hwt", timeout=60)
+    assert done.returncode == 2 and "pipe is not a regular file" in done.stderr
+
+
+@pytest.mark.parametrize("command", [("report",), ("check", "--max", "peak=1"), ("export", "--format", "csv", "-o", "-")], ids=lambda words: words[0])
+def test_commands_name_the_way_to_read_another_tools_recording(hw, tmp_path, command):
+    log = write(tmp_path / "x.log", NEW_LOG)
+    done = hw(*command, log)
+    assert done.returncode == 2
+    assert done.stderr == f"heapwright: {log} is a recording of heaphook; make a trace of it with: heapwright import {log} -o FILE\n"
 
 
 def test_what_cannot_be_imported(hw, export, tracks, tmp_path):
     trace = tmp_path / "y.hwt"
     done = hw("import", write(tmp_path / "x.txt", "hello\n"), "-o", trace)
-    assert done.returncode == 2 and "x.txt" in done.stderr
+    assert done.returncode == 2 and "x.txt is neither a heapwright trace nor a recording of heaptrack or heaphook" in done.stderr
     done = hw("import", write(tmp_path / "empty", ""), "-o", trace)
     assert done.returncode == 2
     log = write(tmp_path / "x.log", NEW_LOG)

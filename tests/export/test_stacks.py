@@ -140,7 +140,7 @@ def test_strange_names_do_not_break_pprof(export, evil):
     assert "evil\\back,comma &amp; \ufffd( not utf-8 \ufffd\nand a line" in names
 
 
-@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed (golang-go, 500 MB)")
+@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed (golang-go)")
 @pytest.mark.parametrize("index", ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"])
 def test_go_reads_pprof_with_the_same_totals(export, report, tracks, tmp_path, index):
     shown = report(tracks)

@@ -11,7 +11,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs/formats.md"
 QUERIES = re.findall(r"```sql\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
 TABLES = ["stacks", "run", "images", "modules", "frames", "stack_frames", "sizes", "stack_sizes", "threads", "thread_stacks",
-          "timeline", "marks", "rss"]
+          "timeline", "marks", "rss", "durations", "slow_calls"]
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from trace_header import MAGIC
+
 PROGRAMS = Path(__file__).parent / "programs"
 BLOCK_BYTES = 777
 
@@ -102,6 +104,62 @@ def test_killed_under_launcher(until_killed, build, hw, tmp_path, victim, seed):
     check(report_of(hw, trace), counts, 2)
     if victim == "target":
         assert launcher.returncode == 128 + signal.SIGKILL
+
+
+@pytest.mark.parametrize("through", ["library", "launcher"])
+def test_killed_while_it_starts(until_killed, recorder, build, hw, tmp_path, through):
+    """There is no trace, or one that says what is in it: a later recording may replace it."""
+    counts, trace = tmp_path / "counts", tmp_path / "trace.hwt"
+    environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
+    for i in range(60):
+        counts.write_bytes(bytes(4096))
+        trace.unlink(missing_ok=True)
+        if through == "library":
+            target = start([until_killed, counts, "forever", 2], env=environment)
+            pid = target.pid
+        else:
+            target = start([build / "bin/heapwright", "record", "-o", trace, "--", until_killed, counts, "forever", 2])
+            pid = target_of(target)
+        time.sleep(i * 0.0002)
+        os.kill(pid, signal.SIGKILL)
+        target.wait(timeout=60)
+        assert target.returncode in ((-9,) if through == "library" else (128 + 9, 126))
+        if trace.exists():
+            sizes = [size["calls"] for size in report_of(hw, trace)["sizes"] if size["size"] == BLOCK_BYTES]
+            allocations = counted(counts, 2)[0] if counts.stat().st_size else 0  # it begins by emptying the file
+            assert allocations <= sum(sizes) <= allocations + 2
+            assert hw("import", trace, "-o", trace).returncode == 0
+
+
+ONE_BLOCK = """
+#include <stdlib.h>
+int main(void)
+{
+  void *volatile block = malloc(10);
+  free(block);
+}
+"""
+
+
+def test_killed_at_each_system_call(compile_c, recorder, tmp_path):
+    """A trace is one from the moment when its name is there: an empty file would be refused ever after, and another image that
+    begins at the same time would find nothing in it to join."""
+    program, killed_at = compile_c(ONE_BLOCK, name="one_block"), compile_c(PROGRAMS / "killed_at.c", name="killed_at")
+    trace = tmp_path / "trace.hwt"
+    environment = {**os.environ, "HEAPWRIGHT_OUTPUT": str(trace), "HEAPWRIGHT_MAX_SIZE": "4M"}
+    states = set()
+    for stop in range(1, 2000):
+        trace.unlink(missing_ok=True)
+        done = subprocess.run([killed_at, str(stop), recorder, program], env=environment,
+                              stdout=subprocess.PIPE, text=True, timeout=60)
+        if done.returncode == 3:
+            pytest.skip("no process can be traced here")
+        head = trace.read_bytes()[:8] if trace.exists() else None
+        assert head in (None, MAGIC), stop
+        states.add((head is not None, done.stdout))
+        if done.stdout == "ended\n":
+            break
+    assert states == {(False, "killed\n"), (True, "killed\n"), (True, "ended\n")}
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,43 @@ def test_size_limit(busy, preload):
     assert "limit" in recording.hw("report", recording.trace).stdout
 
 
+def test_children_forked_after_the_limit(compile_c, preload):
+    """They are not recorded, and that is said; a child of theirs counts, too."""
+    program = compile_c("""
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void work(int count)
+{
+  for (int i = 0; i < count; i++) {
+    void *volatile block = malloc((size_t)(100 + i * 7 % 1000));
+    free(block);
+  }
+}
+int main(void)
+{
+  work(2000000);
+  for (int i = 0; i < 3; i++) {
+    if (fork() == 0) {
+      work(100);
+      if (i == 0 && fork() == 0)
+        work(100);
+      wait(NULL);
+      _exit(0);
+    }
+    wait(NULL);
+  }
+  work(100);
+  return 0;
+}
+""", name="late")
+    for children, expected in (("1", 4), ("0", 0)):
+        recording = preload([program], env={"HEAPWRIGHT_MAX_SIZE": "3M", "HEAPWRIGHT_CHILDREN": children})
+        assert outcome(recording.process) == (0, "", "")
+        assert recording.header.state == 2 and len(recording.traces) == 1
+        assert recording.report["children_unseen"] == expected
+
+
 @pytest.fixture(params=["tmpfs", "ext4"])
 def small_disk(request, tmp_path):
     """A file system of its own with a few MiB."""

@@ -233,6 +233,99 @@ int main(int argc, char **argv)
     assert report["audit_differences"] == 0
 
 
+def test_a_library_where_generated_code_was(compile_c, preload, tmp_path):
+    """What was found out of the code there, that it has no CFI, is no longer true."""
+    source = tmp_path / "late.c"
+    source.write_text("""
+__asm__(".text; .globl work; .type work,@function; work: .cfi_startproc; sub $24,%rsp; .cfi_def_cfa_offset 32; call *%rsi;"
+        "add $24,%rsp; .cfi_def_cfa_offset 8; ret; .cfi_endproc; .size work,.-work");
+""")
+    subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", tmp_path / "liblate.so"], check=True)
+    program = compile_c("""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+typedef void work_fn(size_t, void (*)(size_t));
+__attribute__((noinline)) static void get(size_t size) { void *volatile block = malloc(size); free(block); }
+int main(int argc, char **argv)
+{
+  unsigned char code[16];
+  void *library = dlopen(argv[1], RTLD_NOW);
+  work_fn *work = (work_fn *)dlsym(library, "work");
+  void *page = (void *)((uintptr_t)work & ~4095ul);
+  memcpy(code, (void *)work, sizeof code);
+  dlclose(library);
+  if (mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != page)
+    return 2;
+  memcpy((void *)work, code, sizeof code);
+  work(7101, get);
+  munmap(page, 4096);
+  library = dlopen(argv[1], RTLD_NOW);
+  if ((work_fn *)dlsym(library, "work") != work)
+    return 3;
+  work(7102, get);
+  return 0;
+}
+""", "-O2", name="late")
+    report = run(preload, program, tmp_path / "liblate.so")
+    for stack in stacks(report, 7101):
+        assert stack[:2] == ("get", None)
+    for stack in stacks(report, 7102):
+        assert stack[:3] == ("get", "work", "main")
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_a_guess_into_memory_that_goes(compile_c, preload, check):
+    """Generated code has a pointer where a frame pointer would be, into what lies above the stack; then that is unmapped."""
+    program = compile_c("""
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+enum { BYTES = 65536 };
+static ucontext_t back, coroutine;
+static char *memory;
+static void *code;
+__attribute__((noinline)) static void get(size_t size) { void *volatile block = malloc(size); free(block); }
+static void work(void)
+{
+  void (*run)(void (*)(size_t), size_t, void *) = (void (*)(void (*)(size_t), size_t, void *))code;
+  uintptr_t *frame = (uintptr_t *)(memory + BYTES + 4096);
+  frame[0] = (uintptr_t)(memory + BYTES + 16384);
+  frame[1] = 0x123456;
+  for (int i = 0; i < 20; i++) {
+    if (i == 10)
+      munmap(memory + BYTES, BYTES);
+    run(get, 3004, frame);
+  }
+}
+int main(void)
+{
+  /* push rbp; mov rbp, rdx; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
+  static const unsigned char bytes[] = {0x55, 0x48, 0x89, 0xd5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
+  code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy(code, bytes, sizeof bytes);
+  memory = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  getcontext(&coroutine);
+  coroutine.uc_stack.ss_sp = memory;
+  coroutine.uc_stack.ss_size = BYTES;
+  coroutine.uc_link = &back;
+  makecontext(&coroutine, work, 0);
+  swapcontext(&back, &coroutine);
+  return 0;
+}
+""", name="guess")
+    recording = preload([program], env={"HEAPWRIGHT_CHECK": check})
+    assert recording.process.returncode == 0
+    report = recording.report
+    assert calls(report, 3004) == 20 and report["audit_differences"] == 0
+
+
 def test_one_spliced_stack_in_many_is_audited_always(compile_c, preload):
     program = compile_c("""
 #include <stdlib.h>
@@ -247,3 +340,14 @@ int main(void)
     report = preload([program]).report
     assert calls(report, 8001) == 100000
     assert report["audited_stacks"] >= 90 and report["audit_differences"] == 0
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_a_stack_that_goes_while_its_neighbour_is_in_use(compile_c, preload, check):
+    """Both counted as one, so that what had been kept of the one that is gone was read: the program died of it."""
+    program = compile_c(PROGRAMS / "beside.c", "-fno-builtin", "-fno-omit-frame-pointer", name="beside")
+    recording = preload([program], env={"HEAPWRIGHT_CHECK": check})
+    assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
+    report = recording.report
+    blocks = next(size for size in report["sizes"] if size["size"] == 10)
+    assert (blocks["calls"], report["audit_differences"], report["lost_events"]) == (300, 0, 0)

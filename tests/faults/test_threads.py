@@ -63,6 +63,18 @@ def test_signal_storm(compile_c, on_allocator, jump, alternate):
         assert ordinary["calls"] == 1000000 and ordinary["live_blocks"] == 0
 
 
+def test_signals_within_signals(compile_c, on_allocator):
+    """A third level, which finds both lanes of its thread at work, is counted as lost, and nothing else is."""
+    program = compile_c(PROGRAMS / "nested_signals.c", name="nested_signals")
+    recording = on_allocator("ring", [program, 500000])
+    assert recording.process.returncode == 0, recording.process
+    made, report = int(recording.process.stdout), recording.report
+    allocations = sum(size["calls"] for size in report["sizes"] if 777 <= size["size"] < 777 + 4)
+    assert allocations + report["free_calls"] + report["lost_events"] == 2 * made
+    assert allocations <= made and report["free_calls"] <= made
+    assert report["damaged_chunks"] == report["missing_chunks"] == report["audit_differences"] == 0
+
+
 def test_forks_in_a_handler(compile_c, on_allocator):
     """The child goes on in the middle of the event that the handler interrupted, and neither it nor its parent may notice."""
     program = compile_c(PROGRAMS / "fork_in_handler.c", name="fork_in_handler")
@@ -123,3 +135,109 @@ static __attribute__((constructor)) void take(void)
     second_level = 32 * 16  # what libc would calloc in each thread
     assert not any(size["size"] == second_level for size in report["sizes"])
     assert report["missed_frees"] == report["unmatched_frees"] == 0
+
+
+RENAMED = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static void take(size_t size)
+{
+  void *volatile block = malloc(size);
+  free(block);
+}
+
+static void *work(void *kind)
+{
+  take(10);
+  usleep(300000); /* seen from outside under the name that it began with */
+  if (kind)
+    prctl(PR_SET_NAME, "from outside"); /* not seen by the recorder, but by who looks from outside */
+  else
+    pthread_setname_np(pthread_self(), "at the end"); /* the other way round */
+  take(20);
+  if (kind)
+    usleep(2000000);
+  return NULL;
+}
+
+int main(void)
+{
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, work, NULL);
+  pthread_create(&threads[1], NULL, work, "");
+  pthread_join(threads[0], NULL);
+  pthread_join(threads[1], NULL);
+}
+"""
+
+
+def test_the_last_name_counts(record, compile_c):
+    """A thread that named itself and ended before anybody looked again had the name that was seen before."""
+    report = record([compile_c(RENAMED, "-pthread")]).report
+    assert {"at the end", "from outside"} <= {thread["name"] for thread in report["by_thread"]}
+
+
+SHORT = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static char *at_a_page_end; /* the kernel reads 15 bytes of a name and no more */
+
+static void *work(void *number)
+{
+  char name[16];
+  void *volatile block = malloc(10);
+  snprintf(name, sizeof name, "short %d", *(int *)number);
+  if (*(int *)number)
+    prctl(PR_SET_NAME, name);
+  else
+    prctl(PR_SET_NAME, at_a_page_end);
+  free(block);
+  return NULL;
+}
+
+int main(void)
+{
+  char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), name[16];
+  munmap(pages + 4096, 4096);
+  at_a_page_end = memcpy(pages + 4096 - 15, "fifteen letters", 15);
+  for (int i = 0; i < 20; i++) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, &i);
+    pthread_join(thread, NULL);
+  }
+  errno = 4711;
+  int set = prctl(PR_SET_NAME, "first"), kept = errno, bad = prctl(PR_SET_NAME, NULL);
+  printf("%d %d %d %d ", set, kept, bad, errno == EFAULT);
+  int got = prctl(PR_GET_NAME, name), none = prctl(PR_SET_PDEATHSIG, 1000, 0, 0, 0), why = errno;
+  printf("%d %s %d %d ", got, name, none, why == EINVAL);
+  printf("%d %d\n", prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), prctl(PR_GET_DUMPABLE));
+  fflush(stdout);
+  if (fork() == 0) {
+    prctl(PR_SET_NAME, "on the way");
+    execle("/bin/true", "true", NULL, (char *[]){NULL});
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("way", ["record", "preload"])
+def test_names_by_prctl(record, preload, compile_c, way):
+    """Threads that are gone before anybody could look; what prctl says is what it says without us. A name alone is no reason
+    to begin a recording of a child that is about to run another program."""
+    recording = {"record": record, "preload": preload}[way]([compile_c(SHORT, "-pthread")])
+    assert recording.process.stdout == "0 4711 -1 1 0 first -1 1 0 1\n"
+    names = [thread["name"] for thread in recording.report["by_thread"]]
+    assert sorted(names) == sorted(["first", "fifteen letters"] + [f"short {i}" for i in range(1, 20)])
+    assert len(recording.traces) == 1

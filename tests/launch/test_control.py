@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -120,6 +121,8 @@ def test_children_of_a_paused_run_begin_paused(build, hw, tmp_path, allocate):
 def test_paused_and_duration(record, allocate):
     paused = record([allocate, "1000", "100"], "--paused").report
     assert paused["allocation_calls"] == 0
+    ((silence,),) = silences(paused)
+    assert silence == {"from_ns": 0, "why": "paused"}
     limited = record([allocate, "3000", "1000"], "--duration", "1s").report
     assert 300 < limited["allocation_calls"] < 2000
     ((silence,),) = silences(limited)
@@ -171,6 +174,93 @@ def test_import_in_place(preload, hw):
     assert {read_header(t).kind for t in raw.traces} == {2}
     assert report_of(hw, raw.trace, "--children")["allocation_calls"] == before
     assert hw("import", raw.trace, "-o", raw.trace).returncode == 0, "what is packed already is no error"
+
+
+def files_below(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def earlier(record, hw, tmp_path):
+    """A recording with a child, in a folder of its own."""
+    folder = tmp_path / "into"
+    folder.mkdir()
+    assert len(record(["sh", "-c", "ls /; true"], trace=folder / "packed.hwt").traces) == 2
+    return folder
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_import_that_is_ended_changes_nothing(preload, build, compile_c, tmp_path, number, earlier):
+    """What was to be replaced lay aside for good."""
+    program = compile_c("""
+        #include <stdlib.h>
+        int main(void)
+        {
+          void *volatile blocks[1000] = {0};
+          for (unsigned i = 0; i < 3000000; i++) {
+            free(blocks[i * 7919u % 1000]);
+            blocks[i * 7919u % 1000] = malloc(i * 2654435761u % 5000);
+          }
+        }
+        """)
+    raw = preload([program])
+    before, trace = files_below(earlier), earlier / "packed.hwt"
+    raw_bytes = raw.trace.stat().st_size
+    process = subprocess.Popen([build / "bin/heapwright", "import", raw.trace, "-o", trace])
+    while not Path(f"{trace}.packing").exists():
+        assert process.poll() is None
+    process.send_signal(number)
+    assert process.wait(timeout=60) == -number
+    assert files_below(earlier) == before
+    trace.unlink()
+    process = subprocess.Popen([build / "bin/heapwright", "import", raw.trace, "-o", tmp_path / "new.hwt"])
+    while not (tmp_path / "new.hwt.packing").exists():
+        assert process.poll() is None
+    process.send_signal(number)
+    assert process.wait(timeout=60) == -number
+    assert not list(tmp_path.glob("new.hwt*"))
+    assert raw.trace.stat().st_size == raw_bytes
+
+
+WITH_A_LATE_CHILD = """
+#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+  int ready[2];
+  char byte;
+  free(malloc(10));
+  if (pipe(ready) == 0 && fork() == 0) {
+    free(malloc(20));
+    puts("there");
+    fflush(stdout);
+    close(1);
+    close(2);
+    close(ready[0]);
+    close(ready[1]);
+    while (read(0, &byte, 1) > 0)
+      ;
+    _exit(0);
+  }
+  close(ready[1]);
+  return read(ready[0], &byte, 1);
+}
+"""
+
+
+def test_import_that_fails_on_the_way_changes_nothing(compile_c, recorder, hw, tmp_path, earlier):
+    """The run's first image could be packed, a child's not: it runs on."""
+    raw, before = tmp_path / "raw.hwt", files_below(earlier)
+    environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(raw)}
+    process = subprocess.Popen([compile_c(WITH_A_LATE_CHILD)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "there\n"
+    assert process.wait(timeout=60) == 0
+    done = hw("import", raw, "-o", earlier / "packed.hwt")
+    assert done.returncode == 2 and "still being written" in done.stderr
+    assert files_below(earlier) == before
+    process.stdin.close()
+    process.stdout.close()
 
 
 def test_import_refuses(preload, hw, tmp_path, running):

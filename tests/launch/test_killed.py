@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parent.parent / "faults/programs/until_killed.c"
-SUMMARY = re.compile(r"([\d,]+) allocations, (.+) at the peak, (.+) in ([\d,]+) blocks still allocated")
+SUMMARY = re.compile(r"([\d,]+) allocations?, (.+) at the peak, (.+) in ([\d,]+) blocks? still allocated")
 
 
 @pytest.fixture
@@ -47,6 +47,13 @@ def target_of(launcher):
     return int(children.read_text().split()[0])
 
 
+def watcher_of(launcher):
+    """The launcher's second child; the first is the command."""
+    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    wait_for(lambda: len(children.read_text().split()) > 1)
+    return int(children.read_text().split()[1])
+
+
 def has_ended(pid):
     stat = Path(f"/proc/{pid}/stat")
     try:
@@ -69,6 +76,17 @@ def start(build, until_killed, folder, threads):
     return launcher, target
 
 
+def check_said(said, shown):
+    """The summary has the report's figures."""
+    calls, peak, live, blocks = SUMMARY.search(said).groups()
+    assert (number(calls), number(blocks)) == (shown["allocation_calls"], shown["live_blocks_at_end"])
+    for text, name in ((peak, "peak_bytes"), (live, "live_bytes_at_end")):
+        value, unit = text.split()
+        scale = {"B": 1, "kB": 1000, "MB": 1000000}[unit]
+        assert float(value.replace(",", "")) * scale == pytest.approx(shown[name], abs=scale * 0.051)
+    assert (shown["unmatched_frees"], shown["missed_frees"], shown["lost_events"]) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_target(build, until_killed, report, tmp_path, threads, seed):
@@ -77,14 +95,51 @@ def test_a_killed_target(build, until_killed, report, tmp_path, threads, seed):
     subprocess.run(["kill", "-9", str(target)], check=True)
     _, said = launcher.communicate(timeout=120)
     assert launcher.returncode == 128 + signal.SIGKILL
-    shown = report(tmp_path / "trace.hwt")
-    calls, peak, live, blocks = SUMMARY.search(said).groups()
-    assert (number(calls), number(blocks)) == (shown["allocation_calls"], shown["live_blocks_at_end"])
-    for text, name in ((peak, "peak_bytes"), (live, "live_bytes_at_end")):
-        value, unit = text.split()
-        scale = {"B": 1, "kB": 1000, "MB": 1000000}[unit]
-        assert float(value.replace(",", "")) * scale == pytest.approx(shown[name], abs=scale * 0.051)
-    assert (shown["unmatched_frees"], shown["missed_frees"], shown["lost_events"]) == (0, 0, 0)
+    check_said(said, report(tmp_path / "trace.hwt"))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_watcher(build, until_killed, report, tmp_path, threads, seed):
+    """The launcher knows how the command ended, and what was packed in part is packed whole."""
+    launcher, target = start(build, until_killed, tmp_path, threads)
+    watcher, chance = watcher_of(launcher), random.Random(seed)
+    time.sleep(chance.uniform(0, 0.8))
+    subprocess.run(["kill", "-9", str(watcher)], check=True)
+    time.sleep(chance.uniform(0, 0.2))
+    subprocess.run(["kill", "-9", str(target)], check=True)
+    _, said = launcher.communicate(timeout=120)
+    assert launcher.returncode == 128 + signal.SIGKILL
+    assert "the process that follows the recording was killed" in said
+    assert (tmp_path / "trace.hwt").stat().st_size < 64 << 20, "it is left raw"
+    check_said(said, report(tmp_path / "trace.hwt"))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_watcher_killed_at_the_end(build, until_killed, report, tmp_path, threads):
+    """While it packs what the command left: somebody else does that again."""
+    launcher, target = start(build, until_killed, tmp_path, threads)
+    watcher = watcher_of(launcher)
+    subprocess.run(["kill", "-STOP", str(watcher)], check=True)
+    time.sleep(0.3)
+    subprocess.run(["kill", "-9", str(target)], check=True)
+    wait_for(lambda: has_ended(target))
+    subprocess.run(["kill", "-9", str(watcher)], check=True)
+    _, said = launcher.communicate(timeout=120)
+    assert launcher.returncode == 128 + signal.SIGKILL
+    check_said(said, report(tmp_path / "trace.hwt"))
+
+
+def test_a_killed_launcher_takes_its_watcher(build, until_killed, tmp_path):
+    launcher, target = start(build, until_killed, tmp_path, 1)
+    watcher = watcher_of(launcher)
+    launcher.kill()
+    launcher.stderr.close()
+    launcher.wait(timeout=60)
+    wait_for(lambda: has_ended(watcher))
+    assert not has_ended(target)
+    subprocess.run(["kill", "-9", str(target)], check=True)
+    wait_for(lambda: has_ended(target))
 
 
 @pytest.mark.parametrize("threads", [1, 3])

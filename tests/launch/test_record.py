@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -176,6 +177,17 @@ def test_replaces_an_earlier_trace(record, tmp_path):
     assert second.report["command"] == "ls"
 
 
+def test_a_link_in_the_place_of_the_folder_is_not_followed(record, tmp_path):
+    """Traces elsewhere are not removed together with an earlier run whose folder was replaced by a link to them."""
+    trace, folder, elsewhere = tmp_path / "x.hwt", tmp_path / "x.hwt.children", tmp_path / "elsewhere"
+    record(["sh", "-c", "ls /; ls /"], trace=trace)
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    kept = sorted(elsewhere.iterdir())
+    assert record(["ls"], trace=trace).process.returncode == 0
+    assert kept and sorted(elsewhere.iterdir()) == kept
+
+
 def test_keeps_an_earlier_trace_when_none_begins(record, hw, tmp_path):
     trace = tmp_path / "again.hwt"
     record(["ls"], trace=trace)
@@ -260,7 +272,7 @@ def test_summary_is_what_the_report_says(hw, build, compile_c, tmp_path, threads
     said = hw("record", "-o", trace, "--", program, 5, threads, 300000).stderr
     text = hw("report", trace).stdout
     report = json.loads(hw("report", "--json", trace).stdout)
-    allocations, live_blocks = re.search(r"([\d,]+) allocations, .* in ([\d,]+) blocks still", said).groups()
+    allocations, live_blocks = re.search(r"([\d,]+) allocations?, .* in ([\d,]+) blocks? still", said).groups()
     assert int(allocations.replace(",", "")) == report["allocation_calls"] >= 300000
     assert int(live_blocks.replace(",", "")) == report["live_blocks_at_end"]
     peak = re.search(r", ([\d.,]+ \w+) at the peak", said).group(1)
@@ -282,6 +294,29 @@ def test_events_are_packed_as_columns(record, compile_c):
     program = compile_c(Path(__file__).parents[2] / "bench/loop.c", name="loop")
     codecs = section_codecs(Path(record([program, 5, 1, 300000]).trace))
     assert codecs[1] >= 1 and codecs[0] <= 1
+
+
+def test_one_is_said_as_one(record, compile_c):
+    said = record([compile_c("#include <stdlib.h>\nint main(void) { return !malloc(100); }")]).process.stderr
+    assert "heapwright: 1 allocation, 100 B at the peak, 100 B in 1 block still allocated at the end\n" in said
+
+
+def test_names_cannot_drive_the_terminal(hw, tmp_path):
+    """A line break or an escape sequence in a name made lines of its own, or worse."""
+    done = hw("record", "-o", "a\nb \x1b[31m\u00e9 %c.hwt", "ls", "/", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "trace: a\\nb \\x1b[31m\u00e9 ls.hwt (" in done.stderr
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == ["heapwright"] * 3
+    for command in (["report", "no\nne \x1b"], ["record", "no\nne \x1b"], ["report", "--\x1b"]):
+        said = hw(*command, cwd=tmp_path).stderr
+        assert "\x1b" not in said and "\\x1b" in said and said.count("\n") == 1, said
+
+
+def test_no_room_for_a_trace_is_named_as_a_reason(record):
+    """It was said that the program had allocated nothing."""
+    limited = record(["ls", "/"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))).process
+    assert limited.returncode == 0 and not limited.stderr.startswith("ls:")
+    assert "a trace could not be begun" in limited.stderr and "ulimit -f" in limited.stderr
 
 
 def test_quiet(record):
@@ -357,7 +392,24 @@ def test_32_bit_program_starts_without_the_loaders_complaint(hw, tmp_path, compi
 def test_unseen_children_are_counted(record):
     recording = record(["sh", "-c", "env -i /bin/sleep 3; true"])
     assert recording.report["children_unseen"] == 1
-    assert "1 process ran without the recorder" in recording.process.stderr
+    assert "1 process ran without being recorded" in recording.process.stderr
+
+
+def test_a_command_that_becomes_another_unseen_is_counted(record):
+    recording = record(["sh", "-c", "exec env -i /bin/sleep 3"])
+    assert recording.report["children_unseen"] == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
+@pytest.mark.parametrize("options, count", [([], 1), (["--no-children"], 0), (["--only-process", "setpriv"], 0)])
+def test_a_program_of_another_user_is_counted(record, options, count):
+    """It has the recorder, if it may read that, and may not write where the trace lies; a report knew nothing of it."""
+    as_nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]
+    assert record([*as_nobody, "sleep", "3"], *options).report["children_unseen"] == count
+
+
+def test_who_is_left_out_on_purpose_is_not_counted(record):
+    assert record(["sh", "-c", "sleep 3; true"], "--no-children").report["children_unseen"] == 0
 
 
 # --- signals ---
@@ -631,3 +683,11 @@ def test_many_processes_at_once(record):
     report = done.report_with("--children")
     assert sum("sleep 0.3; :" in process["command"] for process in report["processes"]) >= 40
     assert report["lost_events"] == report["damaged_chunks"] == 0
+
+
+@pytest.mark.parametrize("name", ["it's.hwt", "a b.hwt", "$HOME.hwt", "plain.hwt"])
+def test_the_next_command_can_be_typed(hw, build, tmp_path, name):
+    done = hw("record", "-o", name, "--", "/bin/true", cwd=tmp_path)
+    command = next(line for line in done.stderr.splitlines() if "next: " in line).partition("next: ")[2]
+    typed = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, env={"PATH": f"{build}/bin:/bin"})
+    assert typed.returncode == 0 and typed.stdout.startswith(name), typed.stderr

@@ -37,6 +37,17 @@ def test_children_have_their_usual_malloc(shell, bump, hw):
     assert hw("run", "-a", bump, "--children", shell, "-c", script).stdout.startswith("yes\n")
 
 
+def test_what_env_executes_is_the_command(bump, hw, tmp_path):
+    """Scripts that begin with it, and were run on their usual malloc without a word."""
+    script = tmp_path / "script"
+    script.write_text(f"#!/usr/bin/env dash\n{mapped(bump)}\n")
+    script.chmod(0o755)
+    inner = f"dash -c '{mapped(bump)}'; echo [$LD_PRELOAD$HEAPWRIGHT_ALONE]"
+    assert hw("run", "-a", bump, script).stdout == "yes\n"
+    assert hw("run", "-a", bump, "env", "A=b", "env", "dash", "-c", mapped(bump)).stdout == "yes\n"
+    assert hw("run", "-a", bump, "env", "dash", "-c", inner).stdout == "no\n[]\n"
+
+
 def test_what_was_preloaded_stays(bump, counting, build, tmp_path):
     environment = {**os.environ, "LD_PRELOAD": str(counting), "COUNTING_OUTPUT": str(tmp_path / "counts")}
     done = subprocess.run([build / "bin/heapwright", "run", "-a", bump, "sh", "-c", "echo $LD_PRELOAD; exec true"],

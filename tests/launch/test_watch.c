@@ -1,6 +1,6 @@
-/* test_watch.c - a trace that there is no memory to follow is let go of whole, and taken once there is some
+/* test_watch.c - which traces are followed, and from when on
  *
- * What would break: a file left open at each round in which memory is short.
+ * What would break: a file left open at each round in which memory is short; a child that is followed only at the end of the run.
  */
 #include "launch/watch.h"
 
@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -72,8 +74,56 @@ static void test_no_memory_leaves_nothing_open(void **state)
   unlink(path);
 }
 
+static void write_child(const char *folder, const char *name)
+{
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  int fd = open(path, O_RDWR | O_CREAT, 0600);
+  assert_true(fd >= 0);
+  write_empty_trace(fd);
+  close(fd);
+}
+
+/* File systems stamp what happens within a tick of some milliseconds alike. */
+static void test_a_second_child_at_the_same_moment(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"a.1.hwt", "b.2.hwt"};
+  char path[] = "/tmp/hw-test-watch-XXXXXX", folder[64];
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  write_empty_trace(fd);
+  close(fd);
+  snprintf(folder, sizeof folder, "%s.children", path);
+  assert_int_equal(mkdir(folder, 0700), 0);
+  struct hwi_watch_options options = {.name = path, .pid = (uint32_t)getpid()};
+  struct hwi_watch watch;
+  struct timespec moment[2];
+  assert_int_equal(hwi_watch_init(&watch, &options), 0);
+  clock_gettime(CLOCK_REALTIME, &moment[0]);
+  moment[0].tv_sec += 3600; /* however long this test takes */
+  moment[1] = moment[0];
+  for (size_t i = 0; i < 2; i++) {
+    write_child(folder, names[i]);
+    assert_int_equal(utimensat(AT_FDCWD, folder, moment, 0), 0);
+    hwi_watch_poll(&watch, not_interrupted);
+    assert_int_equal(watch.outcome.trace_count, 2 + i);
+  }
+  hwi_watch_release(&watch);
+  for (size_t i = 0; i < 2; i++) {
+    char child[128];
+    snprintf(child, sizeof child, "%s/%s", folder, names[i]);
+    unlink(child);
+  }
+  rmdir(folder);
+  unlink(path);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_memory_leaves_nothing_open)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_no_memory_leaves_nothing_open),
+      cmocka_unit_test(test_a_second_child_at_the_same_moment),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

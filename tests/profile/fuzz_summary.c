@@ -1,7 +1,8 @@
 /* fuzz_summary.c - any bytes as what a summary holds: no crash, no hang, no memory beyond what they are worth, and a report
  *
- * An input is a list of edits of the summary of a small recording, as it is before compression: each two bytes of where and one of
- * what. So the fuzzer begins with what makes sense, and zstd's checksum, which would refuse nearly all else, is put right.
+ * An input is a list of edits of the summary of a small recording, its epochs and its result one after the other, as they are before
+ * compression: each two bytes of where and one of what. So the fuzzer begins with what makes sense, and zstd's checksum, which would
+ * refuse nearly all else, is put right.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -20,7 +21,17 @@
 int LLVMFuzzerInitialize(int *count, char ***words);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-enum { HEADER_BYTES = 56, PACKED_BYTES_OFF = 48, PLAIN_MAX_BYTES = 1 << 16, EDIT_BYTES = 3, COLUMNS = 100 };
+enum {
+  HEADER_BYTES = 64,
+  RESULT_OFF = 48, /* in the header; behind it: its bytes */
+  MOST_FRAMES = 16,
+  EPOCH_EVENTS = 2,
+  FROM_NS = 1,
+  TO_NS = 11500000,
+  FILE_MAX_BYTES = 1 << 16,
+  EDIT_BYTES = 3,
+  COLUMNS = 100
+};
 
 static const char recording[] =
     "v 10400 3\nx 8 /no/such\nX /no/such a b\nI 1000 100\nm 1 -\nm 1 x 400000 0 1000\n"
@@ -28,8 +39,8 @@ static const char recording[] =
     "c b\n+ 10 2 4000\n- 2000\nc c\n+ 10 2 5000\n+ 18 2 6000\n- 5000\nR 5\nA\n";
 
 static char dir[] = "/tmp/hw-fuzz-summary-XXXXXX", trace[64], summary[80];
-static uint8_t header[HEADER_BYTES], plain[PLAIN_MAX_BYTES], edited[PLAIN_MAX_BYTES];
-static size_t plain_bytes;
+static uint8_t file[FILE_MAX_BYTES], plain[FILE_MAX_BYTES], edited[FILE_MAX_BYTES];
+static size_t ends[MOST_FRAMES], frame_count; /* in plain; the last is the result */
 
 static void remove_files(void)
 {
@@ -47,10 +58,11 @@ static void write_file(const char *path, const void *head, size_t head_bytes, co
   close(fd);
 }
 
-static struct hwi_profile *make_profile(uint64_t least_ns)
+static struct hwi_profile *make_profile(uint64_t least_ns, struct hwi_span span)
 {
   struct hwi_profile *profile;
-  const struct hwi_profile_options options = {.summaries = true, .summary_least_ns = least_ns};
+  const struct hwi_profile_options options = {
+      .span = span, .summaries = true, .summary_least_ns = least_ns, .epoch_events = EPOCH_EVENTS};
   struct hwi_error error;
   if (hwi_profile_create(&profile, trace, &options, &error) < 0)
     abort();
@@ -73,19 +85,37 @@ static void make_trace(void)
   unlink(source);
 }
 
+static uint64_t number_at(size_t off)
+{
+  uint64_t number;
+  memcpy(&number, file + off, sizeof number);
+  return number;
+}
+
+static void add_frame(size_t off, size_t bytes)
+{
+  size_t at = frame_count ? ends[frame_count - 1] : 0;
+  size_t count = ZSTD_decompress(plain + at, sizeof plain - at, file + off, bytes);
+  if (ZSTD_isError(count) || frame_count == MOST_FRAMES)
+    abort();
+  ends[frame_count++] = at + count;
+}
+
 static void read_summary(void)
 {
-  uint8_t file[PLAIN_MAX_BYTES];
   int fd = open(summary, O_RDONLY);
   ssize_t bytes = fd < 0 ? -1 : read(fd, file, sizeof file);
   if (bytes < HEADER_BYTES)
     abort();
   close(fd);
-  memcpy(header, file, HEADER_BYTES);
-  ZSTD_DCtx *context = ZSTD_createDCtx();
-  plain_bytes = ZSTD_decompressDCtx(context, plain, sizeof plain, file + HEADER_BYTES, (size_t)bytes - HEADER_BYTES);
-  ZSTD_freeDCtx(context);
-  if (ZSTD_isError(plain_bytes))
+  size_t off = HEADER_BYTES, result_off = (size_t)number_at(RESULT_OFF);
+  for (size_t count; off < result_off; off += count) {
+    count = (size_t)number_at(off);
+    off += sizeof(uint64_t);
+    add_frame(off, count);
+  }
+  add_frame(off, (size_t)bytes - off);
+  if (frame_count < 3)
     abort();
 }
 
@@ -98,7 +128,7 @@ int LLVMFuzzerInitialize(int *count, char ***words)
   snprintf(summary, sizeof summary, "%s.sum", trace);
   atexit(remove_files);
   make_trace();
-  hwi_profile_destroy(make_profile(0));
+  hwi_profile_destroy(make_profile(0, (struct hwi_span){0}));
   read_summary();
   return 0;
 }
@@ -130,20 +160,47 @@ static void report_on(const struct hwi_profile *profile)
   fclose(out);
 }
 
+/* Puts a frame of what was edited at `off` of the file. Returns where it ends. */
+static size_t write_frame(size_t number, size_t off)
+{
+  size_t start = number ? ends[number - 1] : 0;
+  size_t bytes = ZSTD_compress(file + off, sizeof file - off, edited + start, ends[number] - start, 1);
+  if (ZSTD_isError(bytes))
+    abort();
+  return off + bytes;
+}
+
+static size_t make_file(void)
+{
+  size_t off = HEADER_BYTES;
+  for (size_t i = 0; i + 1 < frame_count; i++) {
+    size_t end = write_frame(i, off + sizeof(uint64_t));
+    const uint64_t bytes = end - off - sizeof bytes;
+    memcpy(file + off, &bytes, sizeof bytes);
+    off = end;
+  }
+  size_t end = write_frame(frame_count - 1, off);
+  const uint64_t places[] = {off, end - off};
+  memcpy(file + RESULT_OFF, places, sizeof places);
+  return end;
+}
+
+static void report_on_span(struct hwi_span span)
+{
+  struct hwi_profile *profile = make_profile(UINT64_MAX, span);
+  report_on(profile);
+  hwi_profile_destroy(profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-  uint8_t packed[ZSTD_COMPRESSBOUND(PLAIN_MAX_BYTES)];
+  const size_t plain_bytes = ends[frame_count - 1];
   memcpy(edited, plain, plain_bytes);
   for (; count >= EDIT_BYTES; bytes += EDIT_BYTES, count -= EDIT_BYTES)
     edited[(bytes[0] | (size_t)bytes[1] << 8) % plain_bytes] = bytes[2];
-  size_t packed_bytes = ZSTD_compress(packed, sizeof packed, edited, plain_bytes, 1);
-  if (ZSTD_isError(packed_bytes))
-    abort();
-  const uint64_t said = packed_bytes;
-  memcpy(header + PACKED_BYTES_OFF, &said, sizeof said);
-  write_file(summary, header, sizeof header, packed, packed_bytes);
-  struct hwi_profile *profile = make_profile(UINT64_MAX);
-  report_on(profile);
-  hwi_profile_destroy(profile);
+  write_file(summary, file, make_file(), "", 0);
+  report_on_span((struct hwi_span){0});
+  report_on_span((struct hwi_span){.kind = HWI_SPAN_INTERVAL, .from_ns = FROM_NS, .to_ns = TO_NS});
+  report_on_span((struct hwi_span){.kind = HWI_SPAN_MOMENT, .from_ns = TO_NS});
   return 0;
 }

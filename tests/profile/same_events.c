@@ -116,19 +116,15 @@ void assert_same_events(const struct hwi_profile *full, const char *path, struct
   assert_non_null(sums);
   sums->wanted = UINT64_MAX;
   sums->span = options.span;
-  options.span = (struct hwi_span){0};
-  struct hwi_block_sink sink = {take, sums};
-  options.sink = &sink;
-  struct hwi_profile *profile;
+  const struct hwi_block_sink sink = {take, sums};
   struct hwi_error error = {0};
-  assert_int_equal(hwi_profile_create(&profile, path, &options, &error), 0);
+  assert_int_equal(hwi_profile_events(path, &options, &sink, &error), 0);
   if (sums->span.kind == HWI_SPAN_INTERVAL && !sums->begun)
     restart_sums(sums);
   assert_equals(sums, full);
-  hwi_profile_destroy(profile);
   if (full->span.kind == HWI_SPAN_RUN && full->totals.allocation_calls > 1) {
     *sums = (struct sums){.wanted = 1};
-    assert_int_equal(hwi_profile_create(&profile, path, &options, &error), HW_ERR_LIMIT);
+    assert_int_equal(hwi_profile_events(path, &options, &sink, &error), HW_ERR_LIMIT);
     assert_int_equal(sums->allocations + sums->frees + sums->failed, 1);
   }
   free(sums);

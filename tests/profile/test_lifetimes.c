@@ -23,9 +23,7 @@ static void begin_trace(void)
 {
   enc_init(&enc, 1);
   enc_chunk(&enc, 0, 0, 0, T);
-  enc_module(&enc, 0, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
-  enc_node(&enc, 0, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
-  enc_node(&enc, 0, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  enc_main(&enc, 0);
 }
 
 static void assert_lifetimes(const uint64_t expected[HWI_LIFETIMES])

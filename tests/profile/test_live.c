@@ -1,6 +1,7 @@
 /* test_live.c - the table of live blocks against a plain array
  *
- * What would break: removal, which moves other blocks; growth, of large tables too; addresses that all begin at one place.
+ * What would break: removal, which moves other blocks; growth, of large tables too; addresses that all begin at one place;
+ * neighbours that lie far apart, so that each event of a large heap is a cache miss.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +68,7 @@ static void test_against_an_array(void **state)
     } else {
       assert_true(hwi_live_grow(&live));
       cells[i] = step;
-      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], 0, step};
+      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], 0, step, 0};
       live.count++;
     }
     if (step % 50 == 0)
@@ -85,7 +86,7 @@ static void test_growth_of_a_large_table(void **state)
   for (uint32_t i = 1; i <= MANY_BLOCKS; i++) {
     uint64_t address = (uint64_t)i * APART;
     assert_true(hwi_live_grow(&live));
-    *hwi_live_slot(&live, address) = (struct hwi_live_slot){address, i, i};
+    *hwi_live_slot(&live, address) = (struct hwi_live_slot){address, i, i, 0};
     live.count++;
   }
   assert_true(is_valid());
@@ -97,11 +98,24 @@ static void test_growth_of_a_large_table(void **state)
   hwi_live_release(&live);
 }
 
+/* The blocks of a group have slots beside each other, in the order of their addresses. */
+static void test_neighbours(void **state)
+{
+  (void)state;
+  enum { GROUP_BYTES = HWI_LIVE_GROUP << HWI_LIVE_STEP_BITS, GROUPS = 50 };
+  assert_true(hwi_live_init(&live));
+  for (uint64_t first = GROUP_BYTES; first < GROUPS * GROUP_BYTES; first += GROUP_BYTES)
+    for (size_t i = 1; i < HWI_LIVE_GROUP; i++)
+      assert_int_equal(hwi_live_home(&live, first + (i << HWI_LIVE_STEP_BITS)), hwi_live_home(&live, first) + i);
+  hwi_live_release(&live);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_against_an_array),
       cmocka_unit_test(test_growth_of_a_large_table),
+      cmocka_unit_test(test_neighbours),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

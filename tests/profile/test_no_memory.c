@@ -30,9 +30,7 @@ static void make_trace(void)
     enc_alloc(&enc, 0, start + i, 2, 100, 0x10000 + 0x100 * i);
   enc_chunk(&enc, 1, 0, 1, start + MORE_THAN_A_BATCH);
   enc_alloc(&enc, 1, start + MORE_THAN_A_BATCH, 2, 10, 0x20);
-  enc_module(&enc, 1, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
-  enc_node(&enc, 1, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
-  enc_node(&enc, 1, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  enc_main(&enc, 1);
   enc_write(&enc, path);
   enc_release(&enc);
 }

@@ -37,9 +37,7 @@ static void begin_trace(uint8_t image)
   enc_release(&enc);
   enc_init(&enc, image);
   enc_chunk(&enc, 0, 0, 0, T);
-  enc_module(&enc, 0, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
-  enc_node(&enc, 0, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
-  enc_node(&enc, 0, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  enc_main(&enc, 0);
 }
 
 static int make(const char *name, enum hwi_image_choice images, uint32_t pid)

@@ -23,6 +23,7 @@
 #include "same_restored.c"
 
 static const uint64_t T = 1000000;
+enum { EPOCH_EVENTS = 40 };
 
 static struct enc enc;
 static char dir[] = "/tmp/hw-test-summary-XXXXXX";
@@ -33,9 +34,7 @@ static void write_trace(const char *to, uint8_t image, uint64_t size)
   enc_release(&enc);
   enc_init(&enc, image);
   enc_chunk(&enc, 0, 0, 0, T);
-  enc_module(&enc, 0, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
-  enc_node(&enc, 0, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
-  enc_node(&enc, 0, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  enc_main(&enc, 0);
   for (uint64_t i = 0; i < 100; i++)
     enc_alloc(&enc, 0, T + i, 2, size + i % 3, 0x10000 + 64 * i);
   for (uint64_t i = 0; i < 90; i++)
@@ -137,6 +136,12 @@ static bool take_all(void *context, const struct hwi_block_event *event)
   return true;
 }
 
+static void tell_events(const struct hwi_block_sink *sink)
+{
+  struct hwi_error error = {0};
+  assert_int_equal(hwi_profile_events(trace, &(struct hwi_profile_options){.summaries = true}, sink, &error), 0);
+}
+
 static void test_events_and_parts_are_replayed(void **state)
 {
   (void)state;
@@ -146,14 +151,14 @@ static void test_events_and_parts_are_replayed(void **state)
   struct hwi_profile *profile = make((struct hwi_profile_options){.span = span});
   assert_int_equal(profile->totals.allocation_calls, 50);
   hwi_profile_destroy(profile);
-  hwi_profile_destroy(make((struct hwi_profile_options){.sink = &sink}));
+  tell_events(&sink);
   assert_int_equal(events, 190);
   assert_int_equal(files_in_dir(), 1);
   assert_false(restores());
   profile = make((struct hwi_profile_options){.span = span});
   assert_int_equal(profile->totals.allocation_calls, 50);
   hwi_profile_destroy(profile);
-  hwi_profile_destroy(make((struct hwi_profile_options){.sink = &sink}));
+  tell_events(&sink);
   assert_int_equal(events, 380);
 }
 
@@ -259,9 +264,9 @@ static void test_all_images(void **state)
 /* --- when it is not what it was --- */
 
 /* With a summary that is damaged or, as zstd has bits without a meaning, as good as it was. */
-static void assert_same_text(const char *expected, size_t damaged_off)
+static void assert_same_text(const char *expected, struct hwi_span span, size_t damaged_off)
 {
-  struct hwi_profile *profile = make((struct hwi_profile_options){.summary_least_ns = UINT64_MAX});
+  struct hwi_profile *profile = make((struct hwi_profile_options){.span = span, .summary_least_ns = UINT64_MAX});
   char *text = report_of(profile, true);
   if (strcmp(text, expected) != 0)
     fail_msg("byte %zu", damaged_off);
@@ -269,23 +274,59 @@ static void assert_same_text(const char *expected, size_t damaged_off)
   hwi_profile_destroy(profile);
 }
 
-static void test_every_byte(void **state)
+/* Of what the report of such a span is made of. */
+static void check_every_byte(struct hwi_span span)
 {
-  (void)state;
   size_t bytes;
-  struct hwi_profile *profile = make((struct hwi_profile_options){0});
+  struct hwi_profile *profile = make((struct hwi_profile_options){.span = span});
   char *expected = report_of(profile, true);
+  hwi_profile_destroy(profile);
+  hwi_profile_destroy(make((struct hwi_profile_options){.epoch_events = EPOCH_EVENTS}));
+  profile = make((struct hwi_profile_options){.span = span});
+  assert_true(is_restored(profile));
+  hwi_profile_destroy(profile);
   uint8_t *good = read_summary(&bytes), *bad = malloc(bytes + 1);
   for (size_t i = 0; i < bytes; i++) {
     memcpy(bad, good, bytes);
     bad[i] ^= 1u << i % 8;
     write_summary(bad, bytes);
-    assert_same_text(expected, i);
+    assert_same_text(expected, span, i);
   }
-  hwi_profile_destroy(profile);
   free(expected);
   free(good);
   free(bad);
+}
+
+static void test_every_byte(void **state)
+{
+  (void)state;
+  check_every_byte((struct hwi_span){0});
+}
+
+static void test_every_byte_of_epochs(void **state)
+{
+  (void)state;
+  check_every_byte((struct hwi_span){.kind = HWI_SPAN_INTERVAL, .from_ns = 30, .to_ns = 250});
+}
+
+/* A part of another trace is not made of them, and one that is replayed keeps none. */
+static void test_stale_epochs(void **state)
+{
+  (void)state;
+  const struct hwi_profile_options part = {.span = {.kind = HWI_SPAN_MOMENT, .from_ns = 60}};
+  hwi_profile_destroy(make((struct hwi_profile_options){.epoch_events = EPOCH_EVENTS}));
+  struct hwi_profile *profile = make(part);
+  assert_true(is_restored(profile));
+  assert_int_equal(profile->totals.peak_blocks, 61);
+  hwi_profile_destroy(profile);
+  write_trace(trace, 1, 200);
+  profile = make(part);
+  assert_false(is_restored(profile));
+  assert_true(profile->totals.peak_bytes >= 61 * 200);
+  hwi_profile_destroy(profile);
+  unlink(summary);
+  hwi_profile_destroy(make(part));
+  assert_int_equal(files_in_dir(), 1);
 }
 
 static void test_every_length(void **state)
@@ -362,6 +403,8 @@ int main(void)
       cmocka_unit_test_setup(test_other_children, begin_test),
       cmocka_unit_test_setup(test_all_images, begin_test),
       cmocka_unit_test_setup(test_every_byte, begin_test),
+      cmocka_unit_test_setup(test_every_byte_of_epochs, begin_test),
+      cmocka_unit_test_setup(test_stale_epochs, begin_test),
       cmocka_unit_test_setup(test_every_length, begin_test),
       cmocka_unit_test_setup(test_other_files_stay, begin_test),
       cmocka_unit_test_setup(test_remove, begin_test),

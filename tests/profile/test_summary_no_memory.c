@@ -22,12 +22,21 @@ static const uint64_t T = 1000000;
 static struct enc enc;
 static char dir[] = "/tmp/hw-test-summary-memory-XXXXXX";
 static const char trace[] = "a.hwt", summary[] = "a.hwt.sum";
-static char *expected;
+static char *expected, *expected_part, *wanted;
+static struct hwi_profile_options asked;
+static const struct hwi_profile_options whole = {.summaries = true, .epoch_events = 15},
+                                        part = {.summaries = true,
+                                                .span = {.kind = HWI_SPAN_INTERVAL, .from_ns = 20, .to_ns = 270}};
 
 static int make(struct hwi_profile **profile, struct hwi_error *error)
 {
-  const struct hwi_profile_options options = {.summaries = true};
-  return hwi_profile_create(profile, trace, &options, error);
+  return hwi_profile_create(profile, trace, &asked, error);
+}
+
+static void ask(struct hwi_profile_options options, char *text)
+{
+  asked = options;
+  wanted = text;
 }
 
 /* False: no call failed. */
@@ -42,7 +51,7 @@ static bool check_failing(uint64_t calls, uint64_t failures)
   if (status == 0) {
     failing_malloc_disarm();
     char *text = report_of(profile, true);
-    assert_string_equal(text, expected);
+    assert_string_equal(text, wanted);
     free(text);
     failing.armed = true;
   }
@@ -65,6 +74,7 @@ static void test_while_it_is_kept(void **state)
 {
   (void)state;
   uint64_t calls = 0;
+  ask(whole, expected);
   for (bool failed = true; failed; calls++) {
     failed = check_failing(calls, 1);
     remove_summary();
@@ -75,10 +85,11 @@ static void test_while_it_is_kept(void **state)
   assert_true(calls > 1);
 }
 
-static void test_while_it_is_read(void **state)
+static void check_reading(struct hwi_profile_options options, char *text)
 {
-  (void)state;
+  ask(whole, expected);
   assert_false(check_failing(UINT64_MAX, 1));
+  ask(options, text);
   uint64_t calls = 0;
   for (; check_failing(calls, 1); calls++) {
     check_failing(calls, UINT64_MAX);
@@ -89,15 +100,36 @@ static void test_while_it_is_read(void **state)
   remove_summary();
 }
 
+static void test_while_it_is_read(void **state)
+{
+  (void)state;
+  check_reading(whole, expected);
+}
+
+static void test_while_a_part_is_read(void **state)
+{
+  (void)state;
+  check_reading(part, expected_part);
+}
+
+static char *report_on(struct hwi_span span)
+{
+  struct hwi_profile *profile;
+  const struct hwi_profile_options options = {.span = span};
+  if (hwi_profile_create(&profile, trace, &options, NULL) < 0)
+    return NULL;
+  char *text = report_of(profile, true);
+  hwi_profile_destroy(profile);
+  return text;
+}
+
 static int make_trace(void **state)
 {
   (void)state;
   enc_init(&enc, 1);
   enc_chunk(&enc, 0, 0, 0, T);
   enc_thread(&enc, 0, 0, 500, "main");
-  enc_module(&enc, 0, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
-  enc_node(&enc, 0, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
-  enc_node(&enc, 0, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
+  enc_main(&enc, 0);
   enc_tool(&enc, HW_TOOL_MARK, enc.header.start.monotonic_ns + 50, "half", 4);
   for (uint64_t i = 0; i < 100; i++)
     enc_alloc(&enc, 0, T + i, 2, 100 + i % 3, 0x10000 + 64 * i);
@@ -105,12 +137,9 @@ static int make_trace(void **state)
     enc_free(&enc, 0, T + 200 + i, 0x10000 + 64 * i);
   enc_write(&enc, trace);
   enc_release(&enc);
-  struct hwi_profile *profile;
-  if (hwi_profile_create(&profile, trace, &(struct hwi_profile_options){0}, NULL) < 0)
-    return -1;
-  expected = report_of(profile, true);
-  hwi_profile_destroy(profile);
-  return 0;
+  expected = report_on(whole.span);
+  expected_part = report_on(part.span);
+  return expected && expected_part ? 0 : -1;
 }
 
 int main(void)
@@ -120,9 +149,11 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_while_it_is_kept),
       cmocka_unit_test(test_while_it_is_read),
+      cmocka_unit_test(test_while_a_part_is_read),
   };
   int failed = cmocka_run_group_tests(tests, make_trace, NULL);
   free(expected);
+  free(expected_part);
   unlink(trace);
   unlink(summary);
   return failed | rmdir(dir);

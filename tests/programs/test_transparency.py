@@ -1,6 +1,7 @@
-"""Real programs say, write and return the same with the recorder as without it, and the recorder's evidence is clean.
+"""Real programs say, write and return the same with the recorder as without it, and the recorder's evidence is clean; so they do on
+the real-time pool, and with HW_PROGRAMS=all on an example allocator.
 
-Each program runs twice without the recorder and once with it, in the same folder. What differs between the first two runs
+Each program runs twice by itself, once with the recorder and once on the pool, in the same folder. What differs between the first two runs
 (times, ports, ids) is the program's own doing: numbers are masked then, and files that differ are left out. Every stack is
 audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all runs the slow ones too; HW_ONLY=NAME runs those whose name contains NAME,
 HW_SHARE=1/4 the first of four shares.
@@ -19,6 +20,7 @@ from pathlib import Path
 import inputs
 import programs
 import pytest
+from allocators_library import EXAMPLES, build_allocator
 from trace_header import read_header, traces_of_run
 
 PRELUDE = """wait_for_server() {
@@ -31,7 +33,11 @@ PRELUDE = """wait_for_server() {
 }
 """
 SLOWER_WITH_RECORDER = 20  # every stack is walked twice
-ALLOWED = [program for program in programs.chosen(os.environ.get("HW_PROGRAMS", "quick"))
+SLOWER_ON_POOL = 4  # memory is touched at the start of each process
+POOL = {"HEAPWRIGHT_POOL_SIZE": "16M", "HEAPWRIGHT_POOL_GROWTH": "64M"}
+GROWTH = re.compile(rb"^heapwright: TLSF memory pool exhausted: \d+ bytes additionally mmaped\.\n", re.M)
+TIER = os.environ.get("HW_PROGRAMS", "quick")
+ALLOWED = [program for program in programs.chosen(TIER)
            if os.environ.get("HW_ONLY", "") in program.name]
 SHARE, SHARES = map(int, os.environ.get("HW_SHARE", "1/1").split("/"))
 
@@ -133,6 +139,11 @@ def without_note(recorded):
     return Result(recorded.status, recorded.output, others, recorded.files)
 
 
+def without_growth(pooled):
+    """The pool begins small here, so that each helper does not touch 100 MB, and says when it grows."""
+    return Result(pooled.status, GROWTH.sub(b"", pooled.output), GROWTH.sub(b"", pooled.errors), pooled.files)
+
+
 def evidence_against(path):
     """What a trace's own evidence says against it, in words."""
     header = read_header(path)
@@ -153,7 +164,7 @@ def test_every_program_of_the_table_is_told_apart():
 
 
 @pytest.mark.parametrize("program", ALLOWED[SHARE - 1::SHARES], ids=lambda program: program.name.replace(" ", "-"))
-def test_program(program, hw, build, inputs_folder, folder):
+def test_program(program, hw, build, mallocs, inputs_folder, folder):
     missing = [package for package in program.packages if package not in INSTALLED]
     if missing:
         pytest.skip(f"not installed: {' '.join(missing)}")
@@ -164,6 +175,8 @@ def test_program(program, hw, build, inputs_folder, folder):
     recorded = bench.run([str(build / "bin/heapwright"), "record", "--quiet", "-o", str(trace), "--"],
                          {"HEAPWRIGHT_CHECK": "1"}, program.timeout * SLOWER_WITH_RECORDER)
     assert_same(plain, again, without_note(recorded) if program.unseen else recorded)
+    for malloc in mallocs if program.any_malloc else ():
+        check_on(malloc, bench, plain, again)
     if program.unseen:
         return
     traces = traces_of_run(trace)
@@ -171,3 +184,20 @@ def test_program(program, hw, build, inputs_folder, folder):
     assert not [line for path in traces for line in evidence_against(path)]
     report = hw("report", "--json", str(trace))
     assert report.returncode == 0, report.stderr
+
+
+@pytest.fixture(scope="module")
+def mallocs(build):
+    """What is preloaded in libc's malloc's place: the pool, and for all the programs the example that claims to serve any."""
+    with tempfile.TemporaryDirectory(prefix="heapwright-mallocs-") as name:
+        Path(name).chmod(0o755)
+        examples = [build_allocator(Path(name), EXAMPLES / "counting.cc")] if TIER == "all" else []
+        yield [build / "lib/libheapwright-tlsf.so", *examples]
+
+
+def check_on(malloc, bench, plain, again):
+    served = without_growth(bench.run(more={"LD_PRELOAD": str(malloc), **POOL}, timeout=bench.program.timeout * SLOWER_ON_POOL))
+    if any(served.files.get(name) != plain.files[name] for name in stable_files(plain, again)):
+        filled = bench.run(more={"MALLOC_PERTURB_": "85"})  # which files hold what memory happened to hold is seen by filling it
+        again = Result(again.status, again.output, again.errors, filled.files)
+    assert_same(plain, again, served)

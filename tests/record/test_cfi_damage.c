@@ -39,7 +39,7 @@ static int teardown(void **state)
   return 0;
 }
 
-static struct hwi_row row_of(struct forged *forged, const char *letters, const uint8_t *code, size_t size)
+static struct hwi_frame_row row_of(struct forged *forged, const char *letters, const uint8_t *code, size_t size)
 {
   forged_function(forged, letters, code, size);
   return hwi_cfi_row(&forged->module, forged_start(forged));
@@ -47,7 +47,7 @@ static struct hwi_row row_of(struct forged *forged, const char *letters, const u
 
 #define ROW(...) row_of(forged, "zR", (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-static void assert_row(struct hwi_row row, int kind, int bp_words, int offset)
+static void assert_row(struct hwi_frame_row row, int kind, int bp_words, int offset)
 {
   assert_int_equal(row.kind, kind);
   assert_int_equal(row.bp_words, bp_words);

@@ -126,7 +126,7 @@ static enum found oracle_register(const struct oracle *oracle, int which, uintpt
 /* --- ours --- */
 
 /* The caller's pc, sp and bp as a walker finds them with a row. */
-static void apply_row(struct hwi_row row, const struct hwi_registers *registers, uintptr_t *pc, uintptr_t *sp,
+static void apply_row(struct hwi_frame_row row, const struct hwi_registers *registers, uintptr_t *pc, uintptr_t *sp,
                       uintptr_t *bp)
 {
   bool on_sp = row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF;
@@ -178,11 +178,14 @@ static void check_step(const struct image *image, const struct oracle *oracle, u
   bool signal_frame = !is_signal;
   uintptr_t value;
   if (oracle_register(oracle, HWI_REG_RA, &value) == FOUND_UNDEFINED) {
-    assert_int_equal(hwi_cfi_step(&image->module, pc, &registers, load_made_up, NULL, &signal_frame),
-                     HWI_STEP_OUTERMOST);
+    assert_int_equal(
+        hwi_cfi_step(&image->module, pc, &registers, &(struct hwi_cfi_memory){load_made_up, NULL}, &signal_frame),
+        HWI_STEP_OUTERMOST);
     return;
   }
-  assert_int_equal(hwi_cfi_step(&image->module, pc, &registers, load_made_up, NULL, &signal_frame), HWI_STEP_OK);
+  assert_int_equal(
+      hwi_cfi_step(&image->module, pc, &registers, &(struct hwi_cfi_memory){load_made_up, NULL}, &signal_frame),
+      HWI_STEP_OK);
   assert_int_equal(signal_frame, is_signal);
   for (int i = 0; i < HWI_REG_COUNT; i++) {
     /* libdw gives up scratch registers of which CFI says nothing; here they keep their values. */
@@ -200,7 +203,7 @@ static void check_step(const struct image *image, const struct oracle *oracle, u
 static void check_row(const struct image *image, const struct oracle *oracle, uintptr_t pc, bool is_signal,
                       struct tally *tally)
 {
-  struct hwi_row row = hwi_cfi_row(&image->module, pc);
+  struct hwi_frame_row row = hwi_cfi_row(&image->module, pc);
   uintptr_t pc_out, sp_out, bp_out, expected;
   if (oracle_register(oracle, HWI_REG_RA, &expected) == FOUND_UNDEFINED) {
     assert_int_equal(row.kind, HWI_ROW_OUTERMOST);

@@ -86,7 +86,7 @@ static void walk_in_full(struct hwi_registers registers)
   for (int i = 0; i < MOST_FRAMES; i++) {
     uintptr_t pc = registers.value[HWI_REG_RA] - !exact;
     struct hwi_cfi_module module = module_of(pc);
-    if (hwi_cfi_step(&module, pc, &registers, load, NULL, &is_signal_frame) != HWI_STEP_OK)
+    if (hwi_cfi_step(&module, pc, &registers, &(struct hwi_cfi_memory){load, NULL}, &is_signal_frame) != HWI_STEP_OK)
       return;
     if (is_signal_frame && seen.full_signals++ == 0)
       seen.interrupted = registers;
@@ -95,7 +95,7 @@ static void walk_in_full(struct hwi_registers registers)
   }
 }
 
-static bool step_by_row(struct hwi_row row, uintptr_t *pc, uintptr_t *sp, uintptr_t *bp)
+static bool step_by_row(struct hwi_frame_row row, uintptr_t *pc, uintptr_t *sp, uintptr_t *bp)
 {
   bool on_sp = row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF || row.kind == HWI_ROW_SIGNAL;
   uintptr_t at = (on_sp ? *sp : *bp) + (uintptr_t)(intptr_t)row.offset;
@@ -129,7 +129,7 @@ static void walk_by_rows(uintptr_t pc, uintptr_t sp, uintptr_t bp)
   bool exact = true;
   for (int i = 0; i < MOST_FRAMES; i++) {
     struct hwi_cfi_module module = module_of(pc - !exact);
-    struct hwi_row row = hwi_cfi_row(&module, pc - !exact);
+    struct hwi_frame_row row = hwi_cfi_row(&module, pc - !exact);
     if (!step_by_row(row, &pc, &sp, &bp))
       return;
     exact = row.kind == HWI_ROW_SIGNAL;

@@ -218,6 +218,46 @@ def test_library_with_its_own_operators(double, folder):
     check_blocks(seen.events)
 
 
+def times(seen):
+    """[report, units that it took] of all that was timed: a free's stand behind the real free."""
+    found, untimed_frees = [], []
+    for line in seen.lines:
+        if line[0] == "free":
+            untimed_frees.append(line)
+        elif line[0] == "freed":
+            free = next(one for one in untimed_frees if one[4] == line[1])
+            untimed_frees.remove(free)
+            found.append(("free " + free[1], int(line[2])))
+        elif line[0] == "took":
+            kind, entry, _, _, block, *_ = before
+            assert block == line[1]
+            found.append((f"{kind} {entry}", int(line[2])))
+        before = line
+    return found, untimed_frees
+
+
+def test_each_call_is_timed_once(contract, contract_cxx, double, folder):
+    """The clock of the double goes on by one with each reading: one unit is a call with nothing of ours between."""
+    for program in (contract, contract_cxx):
+        plain = Run(program, folder=folder, preload=[double])
+        seen = Run(program, folder=folder, preload=[double], env={"ENTRIES_TIMED": "1"})
+        assert seen.output == plain.output and seen.short == plain.short
+        timed, untimed_frees = times(seen)
+        assert untimed_frees == [] and {units for _, units in timed} == {1}
+        reports = [" ".join(event.split()[:2]) for event in seen.short]
+        # What reaches no real function, as counts that overflow and alignments that are none; and what a new_handler comes after.
+        silent = [report for report in sorted(set(reports)) if reports.count(report) != [name for name, _ in timed].count(report)]
+        assert silent == ["failed REALLOCARRAY"] if program == contract else all(one.startswith("failed NEW") for one in silent)
+
+
+def test_operators_of_another_library_are_timed_with_what_they_do(double, folder):
+    library = build_program(folder, "foreign_new.cc", "-O1", "-shared", "-fPIC", name="libforeign.so")
+    program = build_program(folder, "foreign_main.cc", "-O1", library, f"-Wl,-rpath,{folder}")
+    timed, untimed_frees = times(Run(program, folder=folder, preload=[double], env={"ENTRIES_TIMED": "1"}))
+    assert [units for report, units in timed if report in ("alloc NEW", "free DELETE")][:6] == [3] * 6
+    assert untimed_frees == []
+
+
 def test_boot_blocks(double, folder):
     program = build_program(folder, "boot_blocks.c", "-O1")
     seen = Run(program, folder=folder, preload=[double])

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "record/kept.h"
 #include "record/modules.h"
 #include "record/nodes.h"
 #include "record/rows.h"
@@ -53,6 +54,25 @@ static int end(void **state)
   return unlink(path);
 }
 
+/* No step is left out of what is verified. */
+static void assert_all_bps_are_known(void)
+{
+  uint32_t known = 0;
+  for (uint32_t i = 1; i < lane.kept.frame_count; i++) {
+    if (lane.kept.frames[i].bp_slot == HWI_NO_BP_SLOT)
+      continue;
+    assert_in_range(lane.kept.bps.count, known + 1, UINT32_MAX);
+    assert_int_equal(lane.kept.bps.items[known++], i);
+  }
+  assert_int_equal(lane.kept.bps.count, known);
+}
+
+static void settle(void)
+{
+  struct hwi_walk walk = {.met = 0};
+  hwi_tips_settle(&lane, &walk);
+}
+
 struct walked { /* what one walk did */
   uint32_t steps, node;
 };
@@ -71,12 +91,15 @@ static SEPARATE struct walked probe(void)
   struct hwi_walk walk = {.met = 0};
   if (!hwi_range_enter(&lane.range, caller.sp))
     hwi_walk_forget(&lane);
+  settle();
   walk.met = lane.kept.frame_count;
   enum hwi_walk_end how = hwi_walk_outward(&lane, &caller, &walk);
   struct walked walked = {walk.fresh_count, hwi_walk(&lane, &caller, HW_ENTRY_MALLOC)};
   uint32_t depth = depth_of_full_walk(&caller);
+  settle();
   assert_int_equal(walk.fresh_count + (how == HWI_WALK_MET ? walk.met : 0), depth);
   assert_int_equal(lane.kept.frame_count, depth);
+  assert_all_bps_are_known();
   return walked;
 }
 
@@ -128,11 +151,17 @@ static SEPARATE bool is_taken_from_a_tip(void)
 {
   struct hwi_caller caller = HWI_CALLER();
   struct hwi_walk walk = {.met = lane.kept.frame_count};
-  if (!hwi_tips_take(&lane, &caller, HW_ENTRY_MALLOC, &walk)) {
+  uint32_t taken = hwi_tips_take(&lane, &caller, HW_ENTRY_MALLOC, &walk);
+  if (!taken) {
     hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
+    settle();
+    assert_all_bps_are_known();
     return false;
   }
+  settle();
+  assert_all_bps_are_known();
   uint32_t count = lane.kept.frame_count, node = lane.kept.frames[count - 1].node;
+  assert_int_equal(node, taken);
   assert_int_equal(depth_of_full_walk(&caller), count);
   for (uint32_t i = 0; i < count; i++) {
     assert_int_equal(lane.kept.frames[i].pc, lane.fresh[count - 1 - i].pc);
@@ -147,6 +176,14 @@ static SEPARATE bool on_level(int levels)
 {
   bool is_taken = levels ? on_level(levels - 1) : is_taken_from_a_tip();
   __asm__ volatile("" : : : "memory");
+  return is_taken;
+}
+
+/* Its frames are found by their frame pointers, which matter then. */
+static SEPARATE bool on_framed_level(int levels)
+{
+  bool is_taken = levels ? on_framed_level(levels - 1) : is_taken_from_a_tip();
+  __asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
   return is_taken;
 }
 
@@ -188,6 +225,59 @@ static void test_stacks_that_take_turns(void **state)
     descend(LEVELS + i, take_turns);
   assert_in_range(turns.taken, turns.all * 3 / 4,
                   turns.all); /* two may have one place in the table: not all the time */
+}
+
+static SEPARATE void take_turns_with_framed_ones(void)
+{
+  volatile int count = TURNS;
+  for (int i = 0; i < count; i++) {
+    on_level(FEW_LEVELS);
+    turns.taken += on_framed_level(MORE_LEVELS) && i > 0;
+    assert_int_not_equal(lane.kept.bps.count, 0);
+  }
+}
+
+static void test_tips_whose_frame_pointers_matter(void **state)
+{
+  (void)state;
+  turns.taken = 0;
+  descend(LEVELS, take_turns_with_framed_ones);
+  assert_int_not_equal(turns.taken, 0);
+}
+
+static SEPARATE void assert_each_bp_is_verified(void)
+{
+  struct hwi_caller caller = HWI_CALLER();
+  struct hwi_kept *kept = &lane.kept;
+  hwi_walk_forget(&lane);
+  hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
+  uint32_t count = kept->frame_count;
+  assert_in_range(kept->bps.count, 2, UINT32_MAX);
+  for (uint32_t i = 0; i < kept->bps.count; i++) {
+    uint32_t at = kept->bps.items[i];
+    kept->frames[at - 1].bp ^= sizeof(uintptr_t);
+    assert_int_equal(hwi_kept_unchanged(kept, 0, count), at);
+    assert_int_equal(hwi_kept_unchanged(kept, at, count), at);
+    assert_int_equal(hwi_kept_unchanged(kept, at + 1, count), count);
+    assert_int_equal(hwi_kept_unchanged(kept, 0, at), at);
+    kept->frames[at - 1].bp ^= sizeof(uintptr_t);
+  }
+  assert_int_equal(hwi_kept_unchanged(kept, 0, count), count);
+}
+
+static SEPARATE void descend_framed(int levels)
+{
+  if (levels)
+    descend_framed(levels - 1);
+  else
+    assert_each_bp_is_verified();
+  __asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
+}
+
+static void test_kept_frame_pointers_that_changed(void **state)
+{
+  (void)state;
+  descend_framed(MORE_LEVELS);
 }
 
 static SEPARATE void some_turns(void)
@@ -236,6 +326,79 @@ static void test_tips_with_another_line(void **state)
 {
   (void)state;
   descend(LEVELS, lines_take_turns);
+}
+
+/* --- stacks at random --- */
+
+enum { WANDER_LEVELS = 7, WANDER_ROUNDS = 3, WANDERS = 40 };
+
+static struct {
+  uint32_t random, takes, settled;
+} wander;
+
+static uint32_t a_random_number(uint32_t below)
+{
+  wander.random = wander.random * 1103515245 + 12345;
+  return (wander.random >> 16) % below;
+}
+
+/* Has the stack the node that a lane finds which remembers nothing? */
+static SEPARATE void compare_with_a_full_walk(void)
+{
+  static struct hwi_lane other;
+  struct hwi_caller caller = HWI_CALLER();
+  bool was_on_tip = lane.kept.tip != NULL;
+  uint32_t node = hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
+  wander.takes += lane.kept.tip != NULL;
+  wander.settled += was_on_tip && !lane.kept.tip;
+  hwi_walk_forget(&other);
+  hwi_tips_drop(&other);
+  assert_int_equal(hwi_walk(&other, &caller, HW_ENTRY_MALLOC), node);
+}
+
+static SEPARATE void wander_on(int levels);
+
+static SEPARATE void wander_framed(int levels)
+{
+  wander_on(levels);
+  __asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
+}
+
+static SEPARATE void wander_on(int levels)
+{
+  volatile int rounds = WANDER_ROUNDS;
+  for (int i = 0; i < rounds; i++) {
+    switch (levels ? a_random_number(4) : 0) {
+    case 0:
+      compare_with_a_full_walk();
+      break;
+    case 1:
+      wander_framed(levels - 1);
+      break;
+    case 2:
+      wander_on(levels - 1);
+      break;
+    default:
+      wander_on(levels - 1); /* another line */
+      break;
+    }
+    __asm__ volatile("" : : : "memory");
+  }
+}
+
+static void wander_often(void)
+{
+  for (int i = 0; i < WANDERS; i++)
+    wander_on(WANDER_LEVELS);
+}
+
+static void test_stacks_at_random(void **state)
+{
+  (void)state;
+  hwi_walk_forget(&lane);
+  descend(FEW_LEVELS, wander_often);
+  assert_int_not_equal(wander.takes, 0);
+  assert_int_not_equal(wander.settled, 0);
 }
 
 /* --- no memory --- */
@@ -334,9 +497,12 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_another_line_of_the_same_caller),
       cmocka_unit_test(test_stacks_that_take_turns),
+      cmocka_unit_test(test_tips_whose_frame_pointers_matter),
+      cmocka_unit_test(test_kept_frame_pointers_that_changed),
       cmocka_unit_test(test_no_tip_on_another_stem),
       cmocka_unit_test(test_no_tip_that_was_dropped),
       cmocka_unit_test(test_tips_with_another_line),
+      cmocka_unit_test(test_stacks_at_random),
       cmocka_unit_test(test_rows_without_memory),
       cmocka_unit_test(test_recursion_down),
       cmocka_unit_test(test_recursion_up),

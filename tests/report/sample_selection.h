@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/named_frames.h"
+#include "report/names/named_frames.h"
 #include "report/selection.h"
 #include "sample_profile.h"
 

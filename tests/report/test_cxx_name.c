@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <locale.h>
 
-#include "report/cxx_name.h"
+#include "report/names/cxx_name.h"
 
 static struct hwi_line line;
 

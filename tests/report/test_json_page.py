@@ -35,5 +35,5 @@ def test_every_field_is_documented(record, compile_c, hw):
 
 
 def test_every_documented_field_can_be_printed():
-    source = "".join(path.read_text() for path in (ROOT / "src/report").glob("*.c")).replace('\\"', '"')
+    source = "".join(path.read_text() for path in (ROOT / "src/report").rglob("*.c")).replace('\\"', '"')
     assert documented() <= set(re.findall(r'"([a-z_]+)"', source))

@@ -8,8 +8,8 @@
 #include <locale.h>
 #include <string.h>
 
-#include "report/line.h"
-#include "report/number.h"
+#include "report/text/line.h"
+#include "report/text/number.h"
 
 static struct hwi_line line;
 

@@ -21,8 +21,9 @@ static uint64_t calls_left(void)
   return selection.all.calls;
 }
 
-enum { STACK_1 = 23108, STACK_2 = 1, STACK_3 = 53559, STACK_4 = 9905151 + 2500000, STACK_6 = 73 };
-enum { ALL = STACK_1 + STACK_2 + STACK_3 + STACK_4 + STACK_6 };
+/* Calls of whole stacks; the sample has no cells of the last eleven, which rules of threads and sizes do not see. */
+enum { STACK_1 = 23108, STACK_2 = 1, STACK_3 = 53559, STACK_4 = 9905151 + 2500000 + 10, STACK_5 = 1, STACK_6 = 73 };
+enum { ALL = STACK_1 + STACK_2 + STACK_3 + STACK_4 + STACK_5 + STACK_6, WITHOUT_CELLS = 10 + STACK_5 };
 
 static void any_frame_s_function_counts(void **state)
 {
@@ -101,7 +102,7 @@ static void kinds_must_all_hold_and_ignored_goes(void **state)
   assert_int_equal(calls_left(), ALL - STACK_1);
   ignore("size=16");
   ignore("thread=control");
-  assert_int_equal(calls_left(), ALL - 9905151 - 1204);
+  assert_int_equal(calls_left(), ALL - WITHOUT_CELLS - 9905151 - 1204);
   only("module=libperception.so");
   ignore("module=libdriver.so.2");
   assert_int_equal(calls_left(), STACK_1 + STACK_2 + STACK_4 + STACK_6);

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "report/pattern.h"
-#include "report/rules.h"
+#include "report/input/pattern.h"
+#include "report/input/rules.h"
 
 static bool matches(const char *pattern, const char *text)
 {

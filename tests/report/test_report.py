@@ -224,7 +224,8 @@ def test_colour_on_a_terminal_only(build, trace):
         environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
         main, other = pty.openpty()
         process = subprocess.Popen([str(build / "bin/heapwright"), "report", str(trace)], stdout=other,
-                                   env={**environment, "TERM": "xterm", "COLUMNS": "100", **more})
+                                   env={**environment, "TERM": "xterm", "COLUMNS": "100",
+                                        "LC_ALL": "C.UTF-8", **more})
         os.close(other)
         seen = b""
         while True:
@@ -240,6 +241,7 @@ def test_colour_on_a_terminal_only(build, trace):
         return seen
 
     assert b"\033[1m" in on_terminal() and f"Next: heapwright report --tree {trace}".encode() in on_terminal()
+    assert re.search(rb"\033\[34m[^\033]*\xe2\x96[^\033]*\033\[0m", on_terminal())  # the chart's bars
     assert b"\033" not in on_terminal(NO_COLOR="1")
     assert b"\033" not in on_terminal(TERM="dumb")
 

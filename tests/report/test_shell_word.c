@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "report/shell_word.h"
+#include "report/text/shell_word.h"
 
 static const char *quoted(struct hwi_line *line, const char *word)
 {

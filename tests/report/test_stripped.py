@@ -90,3 +90,13 @@ def test_exports_have_functions(hw, stripped):
 def test_a_recording_of_the_same_build_does_not_differ(hw, stripped):
     trace, _starts = stripped
     assert hw("diff", "--exit-code", "--by", "function", trace, trace).returncode == 0
+
+
+def test_stacks_in_text(hw, stripped):
+    """A function has the name that rankings by function give it, with the place of the call; its module's build-id stands once."""
+    trace, starts = stripped
+    text = hw("report", "--top", "0", trace, env={"COLUMNS": "120", "LC_ALL": "C.UTF-8"}).stdout
+    lines = [line for line in text.splitlines() if "?? bare+0x" in line]
+    places = {line.partition("stripped, at ")[2].split()[0] for line in lines if f"?? bare+0x{starts['left']:x} " in line}
+    assert len(places) == 2
+    assert sum("build-id" in line for line in lines) == 1

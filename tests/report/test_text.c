@@ -11,7 +11,7 @@
 #include <locale.h>
 #include <stdlib.h>
 
-#include "report/line.h"
+#include "report/text/line.h"
 #include "sample_profile.h"
 
 static struct sample sample;
@@ -201,6 +201,56 @@ static void troubles(void **state)
   assert_looks_like("troubles");
 }
 
+static void assert_says(const char *text, bool said)
+{
+  char *all = print();
+  if ((strstr(all, text) != NULL) != said)
+    fail_msg("%s: %s\n%s", said ? "missing" : "unexpected", text, all);
+  free(all);
+}
+
+/* What was lost because recording stopped is told by the silence; what was lost while it went on needs its own note. */
+static void losses_are_told_once(void **state)
+{
+  (void)state;
+  assert_says("recording      complete", true);
+  sample.info.header.lost_events = 12;
+  assert_says("recording       partial", true);
+  assert_says("Lost: 12 events could not be kept.", true);
+  sample.info.header.state = HW_STATE_STOPPED_LIMIT;
+  sample.info.silent_from_ns = 500000000000;
+  assert_says("Silent from 500.0 s on (size limit of the trace reached)", true);
+  assert_says("Lost:", false);
+}
+
+static void pieces_that_are_missing_are_told_with_those_that_are_damaged(void **state)
+{
+  (void)state;
+  sample.info.missing_chunks = 1;
+  assert_says("Damaged: 1 piece of the trace is missing; what it held is in no figure.", true);
+  sample.info.damaged_chunks = 1, sample.info.first_damage_off = 4096;
+  style.columns = 200;
+  assert_says(
+      "Damaged: 1 piece of the trace could not be read (the first at offset 4096), and 1 more is missing; what they held is in "
+      "no figure.",
+      true);
+}
+
+/* The recording began paused, and there is no mark of when. */
+static void a_recording_that_began_paused_was_silent_first(void **state)
+{
+  static const struct hwi_mark resumed = {80000000000, HW_TOOL_RESUMED, ""};
+  (void)state;
+  style.columns = 200;
+  sample.info.header.started_paused = 1;
+  assert_says("recording       partial", true);
+  assert_says("Silent from 0 s on (paused): what came later is not in these figures.", true);
+  assert_says("silent 0 s to the end (paused)", true);
+  sample.info.marks = &resumed, sample.info.mark_count = 1;
+  assert_says("recording       partial", true);
+  assert_says("; silent 0 s to 80.0 s (paused)", true);
+}
+
 static void a_run_of_several_processes(void **state)
 {
   (void)state;
@@ -304,6 +354,9 @@ int main(void)
       cmocka_unit_test_setup(lifetimes, begin),
       cmocka_unit_test_setup(few_calls_are_summed, begin),
       cmocka_unit_test_setup(troubles, begin),
+      cmocka_unit_test_setup(losses_are_told_once, begin),
+      cmocka_unit_test_setup(pieces_that_are_missing_are_told_with_those_that_are_damaged, begin),
+      cmocka_unit_test_setup(a_recording_that_began_paused_was_silent_first, begin),
       cmocka_unit_test_setup(a_run_of_several_processes, begin),
       cmocka_unit_test_setup(next_steps_on_a_terminal_only, begin),
       cmocka_unit_test_setup(nothing_stands_out_when_nothing_does, begin),

@@ -122,6 +122,13 @@ static void sizes(struct enc_chunk *c, uint64_t size, uint64_t usable)
     varint(c, zigzag((int64_t)(usable - usual_usable(size))));
 }
 
+/* The end of an event: how long its call took. */
+static void end(struct enc_chunk *c)
+{
+  if (c->header.fields & HW_FIELD_DURATION)
+    varint(c, c->took);
+}
+
 /* An ALLOC, or what is shorter where the chunk has named the node, or the node with the same sizes. */
 static void put_alloc(struct enc *enc, int chunk, uint64_t tick, const struct enc_slot *block)
 {
@@ -139,6 +146,7 @@ static void put_alloc(struct enc *enc, int chunk, uint64_t tick, const struct en
   if (!again)
     sizes(c, block->size, block->usable);
   address(c, block->address);
+  end(c);
   *slot = *block;
 }
 
@@ -161,11 +169,14 @@ void enc_aligned(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint6
   varint(c, node);
   sizes(c, size, usual_usable(size));
   address(c, at);
+  end(c);
 }
 
 void enc_free(struct enc *enc, int chunk, uint64_t tick, uint64_t at)
 {
-  address(begin(enc, chunk, HW_OP_FREE, tick), at);
+  struct enc_chunk *c = begin(enc, chunk, HW_OP_FREE, tick);
+  address(c, at);
+  end(c);
 }
 
 void enc_free_via(struct enc *enc, int chunk, uint64_t tick, uint8_t entry, uint64_t at)
@@ -173,11 +184,14 @@ void enc_free_via(struct enc *enc, int chunk, uint64_t tick, uint8_t entry, uint
   struct enc_chunk *c = begin(enc, chunk, HW_OP_FREE_VIA, tick);
   byte(c, entry);
   address(c, at);
+  end(c);
 }
 
 void enc_delete(struct enc *enc, int chunk, uint64_t tick, uint64_t at)
 {
-  address(begin(enc, chunk, HW_OP_DELETE, tick), at);
+  struct enc_chunk *c = begin(enc, chunk, HW_OP_DELETE, tick);
+  address(c, at);
+  end(c);
 }
 
 void enc_realloc(struct enc *enc, int chunk, uint64_t tick, uint64_t ticks, uint32_t node, uint64_t old, uint64_t size,
@@ -189,6 +203,7 @@ void enc_realloc(struct enc *enc, int chunk, uint64_t tick, uint64_t ticks, uint
   address(c, old);
   sizes(c, size, usual_usable(size));
   address(c, at);
+  end(c);
   c->tick += ticks;
 }
 
@@ -198,13 +213,17 @@ void enc_failed(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64
   byte(c, align_log2);
   varint(c, node);
   varint(c, size);
+  end(c);
 }
 
 void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint32_t module, uint8_t entry, uint64_t at)
 {
-  struct enc_chunk *c = begin(enc, chunk, HW_OP_NODE, enc->chunks[chunk].tick);
-  varint(c, zigzag((int64_t)number - ((int64_t)c->node + 1)));
-  varint(c, zigzag((int64_t)number - (int64_t)parent));
+  bool is_child = number == enc->chunks[chunk].node + 1 && parent == enc->chunks[chunk].node;
+  struct enc_chunk *c = begin(enc, chunk, is_child ? HW_OP_NODE_CHILD : HW_OP_NODE, enc->chunks[chunk].tick);
+  if (!is_child) {
+    varint(c, zigzag((int64_t)number - ((int64_t)c->node + 1)));
+    varint(c, zigzag((int64_t)number - (int64_t)parent));
+  }
   varint(c, (uint64_t)module << 1 | (entry != 0));
   if (entry)
     byte(c, entry);
@@ -243,6 +262,13 @@ void enc_module(struct enc *enc, int chunk, uint32_t number, uint64_t start, uin
   for (; *path; path++)
     byte(&p, (uint8_t)*path);
   finish_record(enc, chunk, HW_RECORD_MODULE, &p);
+}
+
+void enc_main(struct enc *enc, int chunk)
+{
+  enc_module(enc, chunk, 1, 0x400000, 0x1000, 0x400000, "id", "/bin/main");
+  enc_node(enc, chunk, 1, 0, 1, HW_ENTRY_NONE, 0x400100);
+  enc_node(enc, chunk, 2, 1, 1, HW_ENTRY_MALLOC, 0x400200);
 }
 
 void enc_thread(struct enc *enc, int chunk, uint32_t number, uint32_t tid, const char *name)

@@ -24,6 +24,7 @@ struct enc_chunk {
   size_t count, capacity;
   uint64_t tick, address, node_address; /* as after the last event */
   uint32_t node;                        /* the last one of a NODE */
+  uint64_t took;                        /* of each event, where the header has HW_FIELD_DURATION; as the file has it */
   struct enc_slot slots[HW_RECENT_SLOTS];
   bool in_raw, in_packed; /* where the chunk is to be put; a raw file may hold both */
 };
@@ -60,6 +61,8 @@ void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint
 void enc_record(struct enc *enc, int chunk, uint8_t type, const void *payload, size_t bytes);
 void enc_module(struct enc *enc, int chunk, uint32_t number, uint64_t start, uint64_t bytes, uint64_t bias,
                 const char *build_id, const char *path);
+/* Module 1, /bin/main at 0x400000, and nodes in it: 1, and within that 2, which has malloc's entry. */
+void enc_main(struct enc *enc, int chunk);
 void enc_thread(struct enc *enc, int chunk, uint32_t number, uint32_t tid, const char *name);
 void enc_tool(struct enc *enc, uint32_t type, uint64_t monotonic_ns, const void *payload, uint32_t bytes);
 

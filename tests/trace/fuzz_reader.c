@@ -8,34 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "../fuzz_file.h"
+#include "../fuzz_trace.h"
 #include "profile/profile.h"
 #include "trace/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-enum { FUZZ_PAGE = 4096 };
-
-static void write_at(int fd, const uint8_t *bytes, size_t count, uint64_t off)
-{
-  if (pwrite(fd, bytes, count, (off_t)off) != (ssize_t)count)
-    abort();
-}
-
-static void write_input(int fd, const uint8_t *bytes, size_t count)
-{
-  struct hw_trace_header header = {0};
-  memcpy(&header, bytes, count < sizeof header ? count : sizeof header);
-  if (header.kind != HW_TRACE_RAW || count < 2 * FUZZ_PAGE) {
-    write_at(fd, bytes, count, 0);
-    return;
-  }
-  write_at(fd, bytes, FUZZ_PAGE, 0);
-  write_at(fd, bytes + FUZZ_PAGE, FUZZ_PAGE, HW_TOOL_AREA_OFF);
-  write_at(fd, bytes + 2 * FUZZ_PAGE, count - 2 * FUZZ_PAGE, HW_CHUNKS_OFF);
-}
 
 /* What a report would look at: any of it may be nonsense, none may lead out of its array. */
 static uint64_t read_everything(const struct hwi_profile *p)
@@ -75,22 +55,18 @@ static uint64_t read_everything(const struct hwi_profile *p)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
   static volatile uint64_t sink;
-  int fd = memfd_create("fuzz", MFD_CLOEXEC);
-  if (fd < 0)
-    abort();
-  write_input(fd, bytes, count);
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  struct fuzz_file file = fuzz_file_open();
+  fuzz_write_trace(file.fd, bytes, count);
   struct hwi_profile *profile;
   struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
   struct hwi_error error = {.text = ""};
-  if (hwi_profile_create(&profile, path, &options, &error) == 0) {
+  if (hwi_profile_create(&profile, file.path, &options, &error) == 0) {
     sink += read_everything(profile);
     hwi_profile_destroy(profile);
   } else if (!error.text[0] || error.status == HW_ERR_MEMORY) {
     abort(); /* an error that says nothing, or memory for what the bytes cannot hold */
   }
-  close(fd);
+  close(file.fd);
   return 0;
 }
 

@@ -24,10 +24,10 @@ def without_empty_middle(raw):
         return head + file.read(used - CHUNKS_OFF)
 
 
-def make_raw(build, folder, name, command):
+def make_raw(build, folder, name, command, **variables):
     trace = folder / f"{name}.hwt"
     environment = {"LD_PRELOAD": str(build / "lib/libheapwright-record.so"), "HEAPWRIGHT_OUTPUT": str(trace),
-                   "HEAPWRIGHT_MAX_SIZE": "4M", "HEAPWRIGHT_CHILDREN": "0", "PATH": os.environ["PATH"]}
+                   "HEAPWRIGHT_MAX_SIZE": "4M", "HEAPWRIGHT_CHILDREN": "0", "PATH": os.environ["PATH"], **variables}
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     (folder / f"{name}.raw").write_bytes(without_empty_middle(trace))
     trace.unlink()
@@ -44,6 +44,7 @@ def main():
     for name, command in COMMANDS.items():
         make_raw(build, folder, name, command)
         make_packed(build, folder, name, command)
+    make_raw(build, folder, "timed", COMMANDS["sort"], HEAPWRIGHT_DURATIONS="1")
 
 
 main()

@@ -16,9 +16,10 @@ static inline void sample_make(struct enc *enc, int which)
   for (uint32_t s = 0; s < streams; s++) {
     chunk[s] = enc_chunk(enc, s, 0, s, 1000000);
     enc_thread(enc, chunk[s], s, 500 + s, "sample");
-    enc->chunks[chunk[s]].header.fields = HW_FIELD_USABLE;
+    enc->chunks[chunk[s]].header.fields = HW_FIELD_USABLE | (s > 0 ? HW_FIELD_DURATION : 0);
+    enc->chunks[chunk[s]].took = 1000 * s;
   }
-  enc->header.fields = HW_FIELD_USABLE;
+  enc->header.fields = HW_FIELD_USABLE | (streams > 1 ? HW_FIELD_DURATION : 0);
   enc_record(enc, chunk[0], HW_RECORD_COMMAND, "a b\0c'd", 8);
   enc_record(enc, chunk[0], HW_RECORD_EXE, "/bin/a", 6);
   enc_record(enc, chunk[0], HW_RECORD_CWD, "/", 1);

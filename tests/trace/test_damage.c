@@ -77,7 +77,7 @@ static void test_damage_stays_where_it_is(void **state)
   memcpy(&section, file + off, sizeof section);
   assert_int_equal(section.type, HW_SECTION_EVENTS);
   memset(file + off, 0xee, sizeof section); /* the first stream's, header and all */
-  write_at(fd, file, count, 0);
+  fuzz_write_at(fd, file, count, 0);
   struct hwi_trace *trace;
   struct hwi_error error;
   assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
@@ -100,7 +100,7 @@ static void check_error(const uint8_t *bytes, size_t count, int status, const ch
   char path[] = "/tmp/hw-test-damage-XXXXXX";
   int fd = mkstemp(path);
   assert_true(fd >= 0);
-  write_at(fd, bytes, count, 0);
+  fuzz_write_at(fd, bytes, count, 0);
   struct hwi_trace *trace;
   struct hwi_error error = {.text = ""};
   assert_int_equal(hwi_trace_open(&trace, path, &error), status);

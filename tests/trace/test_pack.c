@@ -186,7 +186,7 @@ struct program {
   int free_count;
   uint64_t top, tick;
   uint32_t nodes;
-  bool usable;
+  bool usable, timed;
   int disorder; /* of 100 events, how many are of the odd kinds */
 };
 
@@ -287,8 +287,9 @@ static void run_program(struct program *p, int events, uint32_t first_sequence)
   for (int i = 0; i < events; i++) {
     if (i % 4000 == 0) {
       chunk = enc_chunk(&enc, 3, first_sequence + (uint32_t)i / 4000, 1, p->tick);
-      enc.chunks[chunk].header.fields = p->usable ? HW_FIELD_USABLE : 0;
+      enc.chunks[chunk].header.fields = (p->usable ? HW_FIELD_USABLE : 0) | (p->timed ? HW_FIELD_DURATION : 0);
     }
+    enc.chunks[chunk].took = below(20) ? 60 + below(100) : (uint64_t)below(1000) * below(1000000);
     p->tick += below(50) ? below(14) : below(100000);
     if ((int)below(100) < p->disorder)
       do_odd(p, chunk);
@@ -329,10 +330,12 @@ static void what_a_program_does_comes_back(void **state)
   (void)state;
   for (int round = 0; round < 20; round++) {
     struct program p = new_program(round & 1, round % 5 * 4);
+    p.timed = round & 2;
+    int codec = p.timed ? HWI_CODEC_TIMED : HWI_CODEC_COLUMNS;
     enc_release(&enc);
     run_program(&p, 500 + (int)below(20000), below(5));
     struct hw_section_header section = round_trip(join_chunks());
-    assert_int_equal(section.codec, section.plain_bytes < 8192 ? HWI_CODEC_PLAIN : HWI_CODEC_COLUMNS);
+    assert_int_equal(section.codec, section.plain_bytes < 8192 ? HWI_CODEC_PLAIN : codec);
     assert_int_equal(section.stream, 3);
     assert_int_equal(section.last_sequence - section.first_sequence, enc.chunk_count - 1);
     assert_int_equal(section.first_tick, 1000);
@@ -498,6 +501,7 @@ static void damaged_sections_do_no_harm(void **state)
 {
   (void)state;
   struct program p = new_program(true, 10);
+  p.timed = true;
   run_program(&p, 12000, 0);
   size_t bytes = join_chunks();
   struct hw_section_header section;
@@ -549,6 +553,7 @@ static void forged_columns_do_no_harm(void **state)
 {
   (void)state;
   struct program p = new_program(true, 10);
+  p.timed = true;
   run_program(&p, 12000, 0);
   size_t bytes = join_chunks();
   struct hw_section_header section;
@@ -584,16 +589,43 @@ static void bombs_are_refused(void **state)
       .magic = HW_SECTION_MAGIC, .type = HW_SECTION_EVENTS, .packed_bytes = sizeof packed};
   section.plain_bytes = (uint64_t)HWI_UNPACK_MAX_BYTES + 1;
   assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
-  section.codec = HWI_CODEC_COLUMNS;
-  section.plain_bytes = (uint64_t)HWI_RECODE_MAX_BYTES + 1;
-  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
-  section.plain_bytes = 100000;
-  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
-  uint32_t huge = UINT32_MAX;
-  memcpy(packed, &huge, sizeof huge);
-  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
-  section.codec = HWI_CODEC_COLUMNS + 1;
+  for (uint32_t codec = HWI_CODEC_COLUMNS; codec <= HWI_CODEC_TIMED; codec++) {
+    uint32_t huge = UINT32_MAX, none = 0;
+    section.codec = codec;
+    section.packed_bytes = 8u * (codec == HWI_CODEC_TIMED ? HWI_COLUMN_COUNT : HWI_COLUMN_COUNT_UNTIMED);
+    section.plain_bytes = (uint64_t)HWI_RECODE_MAX_BYTES + 1;
+    assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
+    section.plain_bytes = 100000;
+    assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
+    memcpy(packed, &huge, sizeof huge);
+    assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
+    memcpy(packed, &none, sizeof none);
+  }
+  section.codec = HWI_CODEC_TIMED + 1;
   assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_VERSION);
+}
+
+/* A section that says its calls were timed, without the column: nothing is made up. */
+static void durations_that_are_missing_are_damage(void **state)
+{
+  (void)state;
+  struct program p = new_program(true, 0);
+  p.timed = true;
+  run_program(&p, 5000, 0);
+  struct hw_section_header section;
+  struct hwi_columns_out out = {0};
+  struct hwi_recoder *recoder = hwi_recoder_create();
+  assert_non_null(recoder);
+  assert_int_equal(hwi_recode(recoder, plain, join_chunks(), &out, &section), 0);
+  out.columns[HWI_COLUMN_DURATIONS].count--;
+  int status;
+  struct hwi_columns_in in = copy_columns(&out);
+  struct hwi_restorer *restorer = hwi_restorer_create(&in, 1000, &status);
+  assert_non_null(restorer);
+  assert_false(read_through(restorer));
+  hwi_restorer_destroy(restorer);
+  hwi_columns_out_release(&out);
+  hwi_recoder_destroy(recoder);
 }
 
 int main(void)
@@ -610,6 +642,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(damaged_sections_do_no_harm, set_up, tear_down),
       cmocka_unit_test_setup_teardown(forged_columns_do_no_harm, set_up, tear_down),
       cmocka_unit_test_setup_teardown(bombs_are_refused, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(durations_that_are_missing_are_damage, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

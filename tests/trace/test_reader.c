@@ -118,6 +118,62 @@ static void test_every_op(void **state)
   assert_int_equal(events[10].usable, 24);
 }
 
+/* Behind the last field of every op; a realloc has one, that of its new block. */
+static void test_every_op_is_timed(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  int c = enc_chunk(&enc, 0, 0, 3, 1000000);
+  struct enc_chunk *chunk = &enc.chunks[c];
+  chunk->header.fields = HW_FIELD_USABLE | HW_FIELD_DURATION;
+  chunk->took = 1;
+  enc_node(&enc, c, 9, 0, 0, HW_ENTRY_MALLOC, 0x400100);
+  enc_alloc_usable(&enc, c, 1000005, 9, 100, 104, 0x5010);
+  chunk->took = 0; /* not known */
+  enc_alloc(&enc, c, 1000006, 9, 100, 0x5110);
+  chunk->took = 300;
+  enc_alloc(&enc, c, 1000007, 9, 100, 0x5210);
+  chunk->took = UINT64_MAX;
+  enc_aligned(&enc, c, 1000100, 300, 64, 6, 0x6000);
+  chunk->took = 5;
+  enc_free(&enc, c, 1000110, 0x5010);
+  chunk->took = 6;
+  enc_delete(&enc, c, 1000111, 0x5110);
+  chunk->took = 7;
+  enc_realloc(&enc, c, 1000120, 7, 9, 0x6000, 1 << 20, 0x7000);
+  chunk->took = 8;
+  enc_free_via(&enc, c, 1000130, HW_ENTRY_DELETE_ARRAY, 0x7000);
+  chunk->took = 9;
+  enc_failed(&enc, c, 1000140, 9, UINT64_MAX, 12);
+  enc_alloc(&enc, c, 1000150, 9, 100, 0x5310);
+  open_trace();
+  static const uint64_t took[] = {1, 0, 300, UINT64_MAX, 5, 6, 0, 7, 8, 9, 9};
+  int count = sizeof took / sizeof *took;
+  assert_int_equal(read_events(), count);
+  for (int i = 0; i < count; i++)
+    assert_int_equal(events[i].took, took[i]);
+  check(10, HWI_EVENT_ALLOC, 1000150, 0x5310);
+  assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
+}
+
+/* The clock of the trace is that of the nanoseconds, or three times as fast. */
+static void test_durations_are_in_clock_units(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  enc.header.clock = HW_CLOCK_TSC;
+  enc.header.clock_cost = 61;
+  enc.header.last = (struct hw_anchor){1000000 + 3 * UINT64_C(1000000000), 1000000 + UINT64_C(1000000000)};
+  open_trace();
+  assert_int_equal(hwi_trace_units_ns(trace, 0), 0);
+  assert_int_equal(hwi_trace_units_ns(trace, 4), 1);
+  assert_int_equal(hwi_trace_units_ns(trace, 5), 2);
+  assert_in_range(hwi_trace_units_ns(trace, 3 * UINT64_C(1000000000)), 1000000000 - 1,
+                  1000000000); /* of 32 bits behind the point */
+  assert_int_equal(hwi_trace_units_ns(trace, UINT64_MAX), HWI_TRACE_LATEST_NS);
+  assert_int_equal(hwi_trace_info(trace)->clock_cost_ns, 20);
+}
+
 /* --- order --- */
 
 static bool live_answer;
@@ -352,6 +408,34 @@ static void test_holes_and_garbage_are_stepped_over(void **state)
   assert_int_equal(hwi_trace_info(trace)->missing_chunks, 1);
 }
 
+/* On a file system that tells of no holes, the window's 8 GiB were read to the end, page by page: behind what is used, the first
+ * empty page of data ends it, and what is not used yet by the header, but written, is not missed. */
+static void test_nothing_is_looked_for_behind_what_is_used(void **state)
+{
+  (void)state;
+  for (int used = 1; used <= 3; used++) {
+    enc_init(&enc, 1);
+    add_three_chunks();
+    enc_write(&enc, path);
+    int fd = open(path, O_RDWR);
+    uint64_t used_bytes = HW_CHUNKS_OFF + (uint64_t)used * 4096, window_bytes = HW_CHUNKS_OFF + 5 * 4096;
+    char empty[4096] = {0}, garbage[4096];
+    memset(garbage, 'x', sizeof garbage);
+    assert_int_equal(pwrite(fd, &used_bytes, sizeof used_bytes, offsetof(struct hw_trace_header, used_bytes)), 8);
+    assert_int_equal(pwrite(fd, &window_bytes, sizeof window_bytes, offsetof(struct hw_trace_header, window_bytes)), 8);
+    assert_int_equal(pwrite(fd, empty, sizeof empty, HW_CHUNKS_OFF + 3 * 4096), sizeof empty);
+    assert_int_equal(pwrite(fd, garbage, sizeof garbage, HW_CHUNKS_OFF + 4 * 4096), sizeof garbage);
+    close(fd);
+    struct hwi_error error;
+    assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
+    assert_int_equal(read_events(), 3);
+    assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
+    hwi_trace_close(trace);
+    trace = NULL;
+    enc_release(&enc);
+  }
+}
+
 /* --- what the trace says about numbers, the program and time --- */
 
 static void test_a_node_that_another_stream_defines_later(void **state)
@@ -362,7 +446,7 @@ static void test_a_node_that_another_stream_defines_later(void **state)
   enc_alloc(&enc, a, 1000001, 2, 8, 0x10000);
   enc_alloc(&enc, b, 1000600, 1, 8, 0x20000);
   enc_node(&enc, b, 1, 0, 0, HW_ENTRY_NONE, 0x400100);
-  enc_node(&enc, b, 2, 1, 0, HW_ENTRY_CALLOC, 0x400200);
+  enc_node(&enc, b, 2, 1, 0, HW_ENTRY_CALLOC, 0x400200); /* written as the child of the one before */
   open_trace();
   struct hwi_error error;
   assert_false(hwi_trace_node(trace, 2).known);
@@ -480,6 +564,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, close_trace)
   const struct CMUnitTest tests[] = {
       TEST(test_every_op),
+      TEST(test_every_op_is_timed),
+      TEST(test_durations_are_in_clock_units),
       TEST(test_only_the_live_blocks_can_tell),
       TEST(test_ties_are_searched),
       TEST(test_a_tick_with_many_events),
@@ -492,6 +578,7 @@ int main(void)
       TEST(test_packed_reads_like_raw),
       TEST(test_a_chunk_is_packed_under_way),
       TEST(test_holes_and_garbage_are_stepped_over),
+      TEST(test_nothing_is_looked_for_behind_what_is_used),
       TEST(test_a_node_that_another_stream_defines_later),
       TEST(test_info),
       TEST(test_the_clock),

@@ -42,11 +42,12 @@ static void *fill_window(void *argument)
 {
   uint32_t stream = (uint32_t)(uintptr_t)argument, sequence = 0, bytes = 0, before_bytes = 0;
   struct hw_chunk_header *before = NULL, *chunk;
+  uint8_t *end;
   enum hw_trace_state reason = HW_STATE_RECORDING;
   for (;;) {
     bytes = (1 + sequence * 7 % MOST_PAGES) * PAGE;
     struct hw_chunk_header like = {.stream = stream, .sequence = sequence};
-    chunk = hwi_writer_chunk(&writer, bytes, &like, &reason);
+    chunk = hwi_writer_chunk(&writer, bytes, &like, &end, &reason);
     if (before) {
       before->valid_bytes = before_bytes - (uint32_t)sizeof *before;
       hwi_writer_retire(&writer, before, before_bytes);
@@ -54,6 +55,8 @@ static void *fill_window(void *argument)
     if (!chunk)
       break;
     hwi_writer_publish(chunk);
+    while (end < (uint8_t *)chunk + bytes && hwi_writer_extend(&end))
+      continue;
     memset(chunk + 1, (int)(stream + 1), bytes - sizeof *chunk);
     before = chunk;
     before_bytes = bytes;
@@ -131,6 +134,25 @@ static void test_threads_fill_the_window(void **state)
   assert_int_equal(mapped_bytes(), 0);
 }
 
+/* No event waits for all pages of a chunk. */
+static void test_a_chunk_takes_its_pages_one_by_one(void **state)
+{
+  (void)state;
+  struct hw_trace_header header = {.pid = 1};
+  struct hw_chunk_header like = {0};
+  enum hw_trace_state reason = HW_STATE_RECORDING;
+  uint8_t *end;
+  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  struct hw_chunk_header *chunk = hwi_writer_chunk(&writer, MOST_PAGES * PAGE, &like, &end, &reason);
+  assert_non_null(chunk);
+  for (int i = 1; i < MOST_PAGES; i++) {
+    assert_ptr_equal(end, (uint8_t *)chunk + i * PAGE);
+    assert_true(hwi_writer_extend(&end));
+    memset(end - PAGE, 1, PAGE);
+  }
+  hwi_writer_close(&writer);
+}
+
 static void test_a_taken_name_is_refused(void **state)
 {
   (void)state;
@@ -145,6 +167,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_threads_fill_the_window, make_path, remove_path),
+      cmocka_unit_test_setup_teardown(test_a_chunk_takes_its_pages_one_by_one, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_a_taken_name_is_refused, make_path, remove_path),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,10 +141,15 @@ HW_COLD bool hw_begin(void)
 
 /* Whether the user's functions may be called. Thread-local storage only means something once the library is relocated.
  * */
+HW_OPERATION bool hw_has_begun(void)
+{
+  bool has_begun = __atomic_load_n(&hw_begin_state, __ATOMIC_ACQUIRE) == HW_BEGUN;
+  return has_begun && (!hw_has_thread_hooks() || hw_thread_is_known);
+}
+
 HW_OPERATION bool hw_is_begun(void)
 {
-  bool is_begun = __atomic_load_n(&hw_begin_state, __ATOMIC_ACQUIRE) == HW_BEGUN;
-  return HW_LIKELY(is_begun && (!hw_has_thread_hooks() || hw_thread_is_known)) || hw_begin();
+  return HW_LIKELY(hw_has_begun()) || hw_begin();
 }
 
 __attribute__((constructor)) static void hw_begin_at_load(void)

@@ -74,15 +74,29 @@ HW_OPERATION bool hw_is_power_of_two(size_t number)
 }
 
 /* Makes a request one that the user's functions may see. False: there is no such object. `align` is a power of two, at
- * most HW_ALIGN_MAX; 0 wraps around, so that one compare finds both ends. */
+ * most HW_ALIGN_MAX; 0 wraps around, so that one compare finds all that needs another look. */
 HW_OPERATION bool hw_is_possible(size_t *size, size_t align)
 {
-  if (HW_UNLIKELY(*size - 1 >= (size_t)PTRDIFF_MAX - align)) {
-    if (*size)
+  if (HW_UNLIKELY(*size - 1 >= (size_t)INT_MAX)) {
+    if (*size > (size_t)PTRDIFF_MAX - align)
       return false;
-    *size = 1;
+    *size = *size ? *size : 1;
   }
   return true;
+}
+
+/* `size` and `align` as the user's function has them. */
+HW_OPERATION void *hw_allocate_begun(size_t size, size_t align)
+{
+  int before = hw_errno_before();
+  void *block = hw_given.alloc(size, align);
+  hw_errno_after(before);
+  return block;
+}
+
+HW_COLD void *hw_begin_and_allocate(size_t size, size_t align)
+{
+  return hw_begin() ? hw_allocate_begun(size, align) : hw_boot_alloc(size, align);
 }
 
 /* NULL: no memory; errno is not set. */
@@ -90,12 +104,7 @@ HW_OPERATION void *hw_allocate(size_t size, size_t align)
 {
   if (!hw_is_possible(&size, align))
     return NULL;
-  if (HW_UNLIKELY(!hw_is_begun()))
-    return hw_boot_alloc(size, align);
-  int before = hw_errno_before();
-  void *block = hw_given.alloc(size, align);
-  hw_errno_after(before);
-  return block;
+  return HW_LIKELY(hw_has_begun()) ? hw_allocate_begun(size, align) : hw_begin_and_allocate(size, align);
 }
 
 HW_OPERATION void *hw_allocate_or_say(size_t size, size_t align)
@@ -190,17 +199,31 @@ HW_OPERATION bool hw_is_foreign(const void *block)
   return hw_given.owns && HW_UNLIKELY(!hw_given.owns(block));
 }
 
-/* Boot blocks stay. So does what is freed while there is no allocator yet: it cannot be its block. */
-HW_OPERATION void hw_do_free(void *block)
+HW_OPERATION void hw_free_begun(void *block)
 {
-  if (HW_UNLIKELY(!block || hw_boot_owns(block) || !hw_is_begun()))
-    return;
   int before = hw_errno_before();
   if (hw_is_foreign(block))
     hw_next_free(block);
   else
     hw_given.free(block);
   hw_errno_after(before);
+}
+
+HW_COLD void hw_begin_and_free(void *block)
+{
+  if (hw_begin())
+    hw_free_begun(block);
+}
+
+/* Boot blocks stay. So does what is freed while there is no allocator yet: it cannot be its block. */
+HW_OPERATION void hw_do_free(void *block)
+{
+  if (HW_UNLIKELY(!block || hw_boot_owns(block)))
+    return;
+  if (HW_LIKELY(hw_has_begun()))
+    hw_free_begun(block);
+  else
+    hw_begin_and_free(block);
 }
 
 HW_OPERATION void hw_do_free_sized(void *block, size_t size)

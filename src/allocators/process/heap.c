@@ -19,9 +19,6 @@
 
 enum { FALLBACK_BYTES = 64 << 10 };
 
-/* No block is larger, and no region; the pool's tables for it take 20 KB. */
-static const size_t LARGEST_BYTES = (size_t)1 << 46;
-
 struct hwi_heap hwi_heap;
 
 static struct hwi_settings settings;
@@ -46,17 +43,17 @@ static uintptr_t page_up(uintptr_t at)
 
 static void say_with_bytes(const char *before, uint64_t bytes, const char *behind, int error)
 {
-  struct hwi_line line;
-  hwi_line_begin(&line);
-  hwi_line_text(&line, before);
-  hwi_line_number(&line, bytes);
-  hwi_line_text(&line, behind);
+  struct hwi_saying line;
+  hwi_say_begin(&line);
+  hwi_say_text(&line, before);
+  hwi_say_number(&line, bytes);
+  hwi_say_text(&line, behind);
   if (error) {
-    hwi_line_text(&line, " (error ");
-    hwi_line_number(&line, (uint64_t)-error);
-    hwi_line_text(&line, ")");
+    hwi_say_text(&line, " (error ");
+    hwi_say_number(&line, (uint64_t)-error);
+    hwi_say_text(&line, ")");
   }
-  hwi_line_print(&line);
+  hwi_say_print(&line);
 }
 
 /* Once: a program that tries how much it can get would fill its log. */
@@ -69,14 +66,14 @@ static void say_refusal(uint64_t bytes, const char *why, int error)
 
 void hwi_heap_report(enum hw_pool_fault fault, void *address)
 {
-  struct hwi_line line;
-  hwi_line_begin(&line);
-  hwi_line_text(&line, "block ");
-  hwi_line_address(&line, (uintptr_t)address);
-  hwi_line_text(&line, ": ");
-  hwi_line_text(&line, hw_pool_fault_text(fault));
-  hwi_line_text(&line, settings.abort_on_fault ? "; the process ends here" : "; it stays as it is");
-  hwi_line_print(&line);
+  struct hwi_saying line;
+  hwi_say_begin(&line);
+  hwi_say_text(&line, "block ");
+  hwi_say_address(&line, (uintptr_t)address);
+  hwi_say_text(&line, ": ");
+  hwi_say_text(&line, hw_pool_fault_text(fault));
+  hwi_say_text(&line, settings.abort_on_fault ? "; the process ends here" : "; it stays as it is");
+  hwi_say_print(&line);
   hwi_say_stack();
   if (settings.abort_on_fault)
     hwi_os_abort();
@@ -100,12 +97,12 @@ static void report_found(void)
     hwi_heap_report(fault, address);
 }
 
-static void say_permille(struct hwi_line *line, unsigned permille)
+static void say_permille(struct hwi_saying *line, unsigned permille)
 {
-  hwi_line_number(line, permille / 10);
-  hwi_line_text(line, ".");
-  hwi_line_number(line, permille % 10);
-  hwi_line_text(line, " %");
+  hwi_say_number(line, permille / 10);
+  hwi_say_text(line, ".");
+  hwi_say_number(line, permille % 10);
+  hwi_say_text(line, " %");
 }
 
 void hwi_heap_say_stats(void)
@@ -113,26 +110,26 @@ void hwi_heap_say_stats(void)
   if (!settings.stats)
     return;
   struct hw_pool_stats stats;
-  struct hwi_line line;
+  struct hwi_saying line;
   bool is_taken = hwi_lock_enter(&hwi_heap.lock);
   hw_pool_get_stats(hwi_heap.pool, &stats);
   hwi_lock_leave(&hwi_heap.lock, is_taken);
-  hwi_line_begin(&line);
-  hwi_line_text(&line, "pool: used ");
-  hwi_line_number(&line, stats.used_bytes);
-  hwi_line_text(&line, " bytes, peak ");
-  hwi_line_number(&line, stats.peak_bytes);
-  hwi_line_text(&line, ", of ");
-  hwi_line_number(&line, stats.capacity_bytes);
-  hwi_line_text(&line, "; grown ");
-  hwi_line_number(&line, growth_count);
-  hwi_line_text(&line, " times by ");
-  hwi_line_number(&line, growth_bytes);
-  hwi_line_text(&line, "; fragmentation ");
+  hwi_say_begin(&line);
+  hwi_say_text(&line, "pool: used ");
+  hwi_say_number(&line, stats.used_bytes);
+  hwi_say_text(&line, " bytes, peak ");
+  hwi_say_number(&line, stats.peak_bytes);
+  hwi_say_text(&line, ", of ");
+  hwi_say_number(&line, stats.capacity_bytes);
+  hwi_say_text(&line, "; grown ");
+  hwi_say_number(&line, growth_count);
+  hwi_say_text(&line, " times by ");
+  hwi_say_number(&line, growth_bytes);
+  hwi_say_text(&line, "; fragmentation ");
   say_permille(&line, stats.fragmentation_permille);
-  hwi_line_text(&line, "; largest free block ");
-  hwi_line_number(&line, stats.largest_free_bytes);
-  hwi_line_print(&line);
+  hwi_say_text(&line, "; largest free block ");
+  hwi_say_number(&line, stats.largest_free_bytes);
+  hwi_say_print(&line);
 }
 
 /* --- the beginning --- */
@@ -161,7 +158,7 @@ static bool map_pool(void)
   if (!error) {
     uintptr_t end = (uintptr_t)start + settings.pool_bytes;
     error = make_present((uintptr_t)start, page_up(end));
-    if (!error && (hwi_heap.pool = hw_pool_init(start, settings.pool_bytes, LARGEST_BYTES))) {
+    if (!error && (hwi_heap.pool = hw_pool_init(start, settings.pool_bytes, HWI_HEAP_LARGEST_BYTES))) {
       hwi_heap.start = (uintptr_t)start;
       hwi_heap.linked_end = newest_end = end;
       touched_end = page_up(end);
@@ -177,10 +174,11 @@ void hwi_heap_begin(const struct hwi_settings *given)
 {
   static _Alignas(64) unsigned char fallback[FALLBACK_BYTES];
   settings = *given;
+  hwi_lock_begin();
   if (settings.stats)
     hwi_os_keep_error_output();
   if (!map_pool()) {
-    hwi_heap.pool = hw_pool_init(fallback, FALLBACK_BYTES, LARGEST_BYTES);
+    hwi_heap.pool = hw_pool_init(fallback, FALLBACK_BYTES, HWI_HEAP_LARGEST_BYTES);
     hwi_heap.start = (uintptr_t)fallback;
     hwi_heap.linked_end = (uintptr_t)fallback + FALLBACK_BYTES;
   }
@@ -194,7 +192,7 @@ static size_t sum_of_pieces(size_t bytes)
 {
   size_t sum = settings.growth_bytes;
   for (size_t piece = sum; sum < bytes; sum += piece)
-    if (__builtin_mul_overflow(piece, 2u, &piece) || piece > LARGEST_BYTES)
+    if (__builtin_mul_overflow(piece, 2u, &piece) || piece > HWI_HEAP_LARGEST_BYTES)
       return 0;
   return sum;
 }
@@ -243,7 +241,7 @@ static void *grow(size_t bytes, size_t align)
 {
   size_t
       need; /* with what a region's ends, alignment, and the rounding of the search may take: a 64th, and some words */
-  if (__builtin_add_overflow(bytes + bytes / 32 + 256, align, &need) || need > LARGEST_BYTES)
+  if (__builtin_add_overflow(bytes + bytes / 32 + 256, align, &need) || need > HWI_HEAP_LARGEST_BYTES)
     return NULL;
   size_t sum = sum_of_pieces(need);
   if (!sum || !map_more(sum))
@@ -272,7 +270,17 @@ static _Noreturn void end_exhausted(size_t bytes)
   hwi_os_abort();
 }
 
-void *hwi_heap_alloc_otherwise(size_t bytes, size_t align)
+/* A block, or NULL. */
+static void *alloc_from_pool(size_t bytes, size_t align)
+{
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  void *block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  return block;
+}
+
+/* What to do when the pool has no block: grows it, or does as the policy says. NULL: no memory. */
+static void *alloc_otherwise(size_t bytes, size_t align)
 {
   report_found();
   if (settings.exhausted == HWI_EXHAUSTED_ABORT)
@@ -280,11 +288,50 @@ void *hwi_heap_alloc_otherwise(size_t bytes, size_t align)
   if (settings.exhausted == HWI_EXHAUSTED_FAIL)
     return NULL;
   bool is_taken = hwi_lock_enter(&growth_lock);
-  void *block = hwi_heap_from_pool(bytes, align); /* while this thread waited, another may have grown the pool */
+  void *block = alloc_from_pool(bytes, align); /* while this thread waited, another may have grown the pool */
   if (!block)
     block = grow(bytes, align);
   hwi_lock_leave(&growth_lock, is_taken);
   return block;
+}
+
+/* --- what the entry points do not do themselves --- */
+
+void *hwi_heap_alloc_slowly(size_t bytes, size_t align)
+{
+  return hwi_heap_alloc_aligned(bytes, align);
+}
+
+enum hw_pool_fault hwi_heap_free_slowly(void *block)
+{
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hw_pool_fault fault = hw_pool_free(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  return fault;
+}
+
+void *hwi_heap_alloc_aligned(size_t bytes, size_t align)
+{
+  void *block = alloc_from_pool(bytes, align);
+  return LIKELY(block) ? block : alloc_otherwise(bytes, align);
+}
+
+void *hwi_heap_alloc_large(size_t bytes)
+{
+  return hwi_heap_alloc_now(bytes, false);
+}
+
+void *hwi_heap_leave_with(void *block)
+{
+  if (!hwi_lock_try_leave(&hwi_heap.lock))
+    hwi_lock_hand_on(&hwi_heap.lock);
+  return block;
+}
+
+void *hwi_heap_leave_and_alloc(size_t bytes, size_t align)
+{
+  hwi_heap_leave_with(NULL);
+  return hwi_heap_alloc_slowly(bytes, align);
 }
 
 /* --- other things --- */

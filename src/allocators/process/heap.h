@@ -12,6 +12,7 @@
 
 #include "allocators/process/lock.h"
 #include "allocators/process/settings.h"
+#include "allocators/tlsf/hot.h"
 #include "heapwright/pool.h"
 
 struct hwi_heap {
@@ -26,9 +27,6 @@ extern struct hwi_heap hwi_heap __attribute__((visibility("hidden")));
 /* Before all others. `settings` are kept. */
 void hwi_heap_begin(const struct hwi_settings *settings);
 
-/* What to do when the pool has no block: grows it, or does as the policy says. NULL: no memory. */
-void *hwi_heap_alloc_otherwise(size_t bytes, size_t align);
-
 /* Reports a fault of the address, and does as HEAPWRIGHT_CHECK says. */
 void hwi_heap_report(enum hw_pool_fault fault, void *address);
 
@@ -40,27 +38,38 @@ void hwi_heap_after_fork(bool is_child);
 /* The figures of HEAPWRIGHT_POOL_STATS. */
 void hwi_heap_say_stats(void);
 
-static inline void *hwi_heap_from_pool(size_t bytes, size_t align)
+#define HWI_COLD __attribute__((noinline, cold))
+
+/* In full: these wait for the lock, and find out what was wrong. */
+HWI_COLD void *hwi_heap_alloc_slowly(size_t bytes, size_t align);
+HWI_COLD enum hw_pool_fault hwi_heap_free_slowly(void *block);
+
+/* Gives back the lock that hwi_lock_try_enter took; then allocates; returns `block`. */
+HWI_COLD void *hwi_heap_leave_and_alloc(size_t bytes, size_t align);
+HWI_COLD void *hwi_heap_leave_with(void *block);
+
+/* Allocates with the lock. All calls are the last thing done on the way, so that nothing is kept for after them. */
+HWI_HOT void *hwi_heap_alloc_now(size_t bytes, bool is_small)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
-  void *block =
-      align <= HW_POOL_ALIGN ? hw_pool_alloc(hwi_heap.pool, bytes) : hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  if (UNLIKELY(!hwi_lock_try_enter(&hwi_heap.lock)))
+    return hwi_heap_alloc_slowly(bytes, HW_POOL_ALIGN);
+  void *block = is_small ? pool_try_alloc_small(hwi_heap.pool, bytes) : pool_try_alloc_large(hwi_heap.pool, bytes);
+  if (UNLIKELY(!block))
+    return hwi_heap_leave_and_alloc(bytes, HW_POOL_ALIGN);
+  if (UNLIKELY(!hwi_lock_try_leave(&hwi_heap.lock)))
+    return hwi_heap_leave_with(block);
   return block;
 }
 
-static inline void *hwi_heap_alloc(size_t bytes, size_t align)
-{
-  void *block = hwi_heap_from_pool(bytes, align);
-  return __builtin_expect(block != NULL, 1) ? block : hwi_heap_alloc_otherwise(bytes, align);
-}
+__attribute__((noinline)) void *hwi_heap_alloc_large(size_t bytes);
+__attribute__((noinline)) void *hwi_heap_alloc_aligned(size_t bytes, size_t align);
 
-static inline enum hw_pool_fault hwi_heap_free(void *block)
+/* Entry points whose alignment is known when they are compiled have small requests whole. */
+HWI_HOT void *hwi_heap_alloc(size_t bytes, size_t align)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
-  enum hw_pool_fault fault = hw_pool_free(hwi_heap.pool, block);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
-  return fault;
+  if (!__builtin_constant_p(align) || align > HW_POOL_ALIGN)
+    return hwi_heap_alloc_aligned(bytes, align);
+  return LIKELY(is_small_request(bytes)) ? hwi_heap_alloc_now(bytes, true) : hwi_heap_alloc_large(bytes);
 }
 
 /* Any address, at any time. */

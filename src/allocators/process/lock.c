@@ -2,6 +2,7 @@
 #include "allocators/process/lock.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include "allocators/process/say.h"
 #include "platform/os.h"
@@ -9,12 +10,20 @@
 
 __thread uint32_t hwi_lock_tid;
 
+static const char never;
+const char *hwi_lock_alone = &never;
+
+void hwi_lock_begin(void)
+{
+  hwi_lock_alone = hwi_os_single_threaded_flag();
+}
+
 static _Noreturn void give_up(const char *why)
 {
-  struct hwi_line line;
-  hwi_line_begin(&line);
-  hwi_line_text(&line, why);
-  hwi_line_print(&line);
+  struct hwi_saying line;
+  hwi_say_begin(&line);
+  hwi_say_text(&line, why);
+  hwi_say_print(&line);
   hwi_say_stack();
   hwi_os_abort();
 }
@@ -25,11 +34,29 @@ static bool take_if_free(struct hwi_lock *lock)
   return __atomic_compare_exchange_n(&lock->word, &free, hwi_lock_tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+/* The kernel hands a lock that is waited for from one sleeping thread to the next, and while threads keep coming the queue never
+ * empties: thousands of times slower than to try again. A thread without a real-time policy does that first: it takes no lock
+ * that a more urgent one waits for, since that is never free. */
+static bool take_soon(struct hwi_lock *lock)
+{
+  enum { TRIES = 100 };
+  uint8_t policy, priority;
+  hwi_os_thread_policy(&policy, &priority);
+  if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE)
+    return false;
+  for (int i = 0; i < TRIES; i++) {
+    if (take_if_free(lock))
+      return true;
+    hwi_os_yield();
+  }
+  return false;
+}
+
 void hwi_lock_wait(struct hwi_lock *lock)
 {
   if (!hwi_lock_tid)
     hwi_lock_tid = hwi_os_tid();
-  if (take_if_free(lock))
+  if (take_if_free(lock) || take_soon(lock))
     return;
   int error = hwi_os_wait_for_lock(&lock->word);
   if (error == -EDEADLK)

@@ -1,7 +1,8 @@
 /* lock.h - a lock with priority inheritance: who holds it runs at the priority of the most urgent thread that waits
  *
  * The word is 0, or the tid of the holder, with the kernel's mark if others wait. Taking a free lock and giving it back when nobody
- * waits is one atomic instruction each, without a system call; while a process has one thread, not even that.
+ * waits is one atomic instruction each, without a system call; while a process has one thread, not even that. A thread with a
+ * real-time policy that finds it taken waits in the kernel at once, any other tries some times before.
  *
  * A thread that ends while it holds the lock cannot have left by itself: nothing inside the lock can throw, be cancelled or run a
  * signal's handler that leaves by longjmp without breaking malloc's own rules. Where it happens all the same, or where a signal's
@@ -13,17 +14,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "platform/os_heap.h"
 #include "platform/os_inline.h"
 
 struct hwi_lock {
   uint32_t word;
 };
 
+/* Not 0: there is no other thread. hwi_lock_begin makes it point to libc's. */
+extern const char *hwi_lock_alone __attribute__((visibility("hidden")));
+void hwi_lock_begin(void);
+
 /* The calling thread's tid; 0: not asked for yet. */
 extern __thread uint32_t hwi_lock_tid __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-void hwi_lock_wait(struct hwi_lock *lock);
-void hwi_lock_hand_on(struct hwi_lock *lock);
+__attribute__((noinline, cold)) void hwi_lock_wait(struct hwi_lock *lock);
+__attribute__((noinline, cold)) void hwi_lock_hand_on(struct hwi_lock *lock);
 
 /* Takes the lock whether there are other threads or not. */
 static inline void hwi_lock_take_always(struct hwi_lock *lock)
@@ -46,7 +52,7 @@ static inline void hwi_lock_give(struct hwi_lock *lock)
 /* Takes the lock if there are other threads, which is what is returned, for hwi_lock_leave. */
 static inline bool hwi_lock_enter(struct hwi_lock *lock)
 {
-  if (hwi_os_is_single_threaded())
+  if (*hwi_lock_alone)
     return false;
   hwi_lock_take_always(lock);
   return true;
@@ -56,6 +62,29 @@ static inline void hwi_lock_leave(struct hwi_lock *lock, bool is_taken)
 {
   if (is_taken)
     hwi_lock_give(lock);
+}
+
+/* The two for where an entry point is to be one piece of code: false, and nothing was done, where the lock has to be waited for,
+ * or others wait for it. */
+static inline bool hwi_lock_try_enter(struct hwi_lock *lock)
+{
+  uint32_t free = 0, tid;
+  if (*hwi_lock_alone)
+    return true;
+  tid = hwi_lock_tid;
+  return __builtin_expect(tid != 0, 1) &&
+         __builtin_expect(
+             __atomic_compare_exchange_n(&lock->word, &free, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 1);
+}
+
+static inline bool hwi_lock_try_leave(struct hwi_lock *lock)
+{
+  uint32_t holder = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
+  if (!holder) /* one thread: it was not taken */
+    return true;
+  return __builtin_expect(!(holder & HWI_OS_LOCK_WAITERS), 1) &&
+         __builtin_expect(
+             __atomic_compare_exchange_n(&lock->word, &holder, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED), 1);
 }
 
 /* In the child of a fork, whose one thread has a tid of its own: nobody holds the lock. */

@@ -9,7 +9,7 @@
 
 enum { MOST_FRAMES = 64, DECIMAL = 10, HEXADECIMAL = 16, MOST_DIGITS = 20 };
 
-static void add(struct hwi_line *line, const char *text, size_t bytes)
+static void add(struct hwi_saying *line, const char *text, size_t bytes)
 {
   size_t room = sizeof line->text - 1 - line->bytes; /* one for the newline */
   if (bytes > room)
@@ -18,18 +18,18 @@ static void add(struct hwi_line *line, const char *text, size_t bytes)
   line->bytes += bytes;
 }
 
-void hwi_line_text(struct hwi_line *line, const char *text)
+void hwi_say_text(struct hwi_saying *line, const char *text)
 {
   add(line, text, strlen(text));
 }
 
-void hwi_line_begin(struct hwi_line *line)
+void hwi_say_begin(struct hwi_saying *line)
 {
   line->bytes = 0;
-  hwi_line_text(line, "heapwright: ");
+  hwi_say_text(line, "heapwright: ");
 }
 
-static void add_number(struct hwi_line *line, uint64_t number, unsigned base)
+static void add_number(struct hwi_saying *line, uint64_t number, unsigned base)
 {
   char digits[MOST_DIGITS];
   size_t at = MOST_DIGITS;
@@ -39,48 +39,48 @@ static void add_number(struct hwi_line *line, uint64_t number, unsigned base)
   add(line, digits + at, MOST_DIGITS - at);
 }
 
-void hwi_line_number(struct hwi_line *line, uint64_t number)
+void hwi_say_number(struct hwi_saying *line, uint64_t number)
 {
   add_number(line, number, DECIMAL);
 }
 
-void hwi_line_address(struct hwi_line *line, uintptr_t address)
+void hwi_say_address(struct hwi_saying *line, uintptr_t address)
 {
-  hwi_line_text(line, "0x");
+  hwi_say_text(line, "0x");
   add_number(line, address, HEXADECIMAL);
 }
 
-void hwi_line_print(struct hwi_line *line)
+void hwi_say_print(struct hwi_saying *line)
 {
   line->text[line->bytes++] = '\n';
   hwi_os_print_error(line->text, line->bytes);
 }
 
 /* The loader has no name for the program itself. */
-static void add_path(struct hwi_line *line, const struct hwi_os_module *module)
+static void add_path(struct hwi_saying *line, const struct hwi_os_module *module)
 {
   char path[HWI_OS_PATH_BYTES];
   long bytes = 0;
   if (module->path && *module->path)
-    hwi_line_text(line, module->path);
-  else if ((bytes = hwi_os_read_link("/proc/self/exe", path, sizeof path)) > 0)
+    hwi_say_text(line, module->path);
+  else if ((bytes = hwi_os_executable_path(path, sizeof path)) > 0)
     add(line, path, (size_t)bytes);
 }
 
-static void add_place(struct hwi_line *line, uintptr_t pc, const struct hwi_os_module *module)
+static void add_place(struct hwi_saying *line, uintptr_t pc, const struct hwi_os_module *module)
 {
   uintptr_t start;
   const char *function = hwi_os_function_name(pc, &start);
-  hwi_line_text(line, function ? function : "?");
+  hwi_say_text(line, function ? function : "?");
   if (function) {
-    hwi_line_text(line, "+");
-    hwi_line_address(line, pc - start);
+    hwi_say_text(line, "+");
+    hwi_say_address(line, pc - start);
   }
-  hwi_line_text(line, " (");
+  hwi_say_text(line, " (");
   add_path(line, module);
-  hwi_line_text(line, "+");
-  hwi_line_address(line, pc - module->bias);
-  hwi_line_text(line, ")");
+  hwi_say_text(line, "+");
+  hwi_say_address(line, pc - module->bias);
+  hwi_say_text(line, ")");
 }
 
 struct stack {
@@ -92,19 +92,19 @@ static bool say_frame(void *context, uintptr_t pc)
 {
   struct stack *stack = context;
   struct hwi_os_module module = {0};
-  struct hwi_line line;
+  struct hwi_saying line;
   bool is_known = hwi_os_find_module(pc - 1, &module);
   if (is_known && module.start == stack->own_start && !stack->count)
     return true;
-  hwi_line_begin(&line);
-  hwi_line_text(&line, "  #");
-  hwi_line_number(&line, stack->count);
-  hwi_line_text(&line, " ");
-  hwi_line_address(&line, pc);
-  hwi_line_text(&line, " ");
+  hwi_say_begin(&line);
+  hwi_say_text(&line, "  #");
+  hwi_say_number(&line, stack->count);
+  hwi_say_text(&line, " ");
+  hwi_say_address(&line, pc);
+  hwi_say_text(&line, " ");
   if (is_known)
     add_place(&line, pc - 1, &module); /* a return address may be the first of the next function */
-  hwi_line_print(&line);
+  hwi_say_print(&line);
   return ++stack->count < MOST_FRAMES;
 }
 

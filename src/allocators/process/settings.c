@@ -7,10 +7,7 @@
 #include "allocators/process/say.h"
 #include "base/size_text.h"
 
-enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_POOL_BYTES = 64 << 10, LEAST_GROWTH_BYTES = 64 };
-
-/* No address space has room for more. */
-static const uint64_t MOST_BYTES = (uint64_t)1 << 46;
+enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_GROWTH_BYTES = 64 };
 
 typedef const char *value_fn(const char *name);
 
@@ -26,18 +23,18 @@ static const char *value_of_either(value_fn *value_of, const char **name, const 
 
 static void say_bad(const char *name, const char *value, const char *what, size_t default_bytes)
 {
-  struct hwi_line line;
-  hwi_line_begin(&line);
-  hwi_line_text(&line, name);
-  hwi_line_text(&line, "=");
-  hwi_line_text(&line, value);
-  hwi_line_text(&line, what);
+  struct hwi_saying line;
+  hwi_say_begin(&line);
+  hwi_say_text(&line, name);
+  hwi_say_text(&line, "=");
+  hwi_say_text(&line, value);
+  hwi_say_text(&line, what);
   if (default_bytes) {
-    hwi_line_text(&line, "; ");
-    hwi_line_number(&line, default_bytes);
-    hwi_line_text(&line, " bytes it is");
+    hwi_say_text(&line, "; ");
+    hwi_say_number(&line, default_bytes);
+    hwi_say_text(&line, " bytes it is");
   }
-  hwi_line_print(&line);
+  hwi_say_print(&line);
 }
 
 static size_t read_size(value_fn *value_of, const char *name, const char *alias, size_t least)
@@ -50,7 +47,7 @@ static size_t read_size(value_fn *value_of, const char *name, const char *alias,
     say_bad(name, value, " is no size (try 64M or 100MB)", DEFAULT_BYTES);
   else if (bytes < least)
     say_bad(name, value, " is too small", DEFAULT_BYTES);
-  else if (bytes > MOST_BYTES)
+  else if (bytes > HWI_HEAP_LARGEST_BYTES)
     say_bad(name, value, " is too large", DEFAULT_BYTES);
   else
     return (size_t)bytes;
@@ -84,7 +81,7 @@ static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
 
 void hwi_settings_read(struct hwi_settings *settings, value_fn *value_of)
 {
-  settings->pool_bytes = read_size(value_of, "HEAPWRIGHT_POOL_SIZE", "INITIAL_MEMPOOL_SIZE", LEAST_POOL_BYTES);
+  settings->pool_bytes = read_size(value_of, "HEAPWRIGHT_POOL_SIZE", "INITIAL_MEMPOOL_SIZE", HWI_POOL_LEAST_BYTES);
   settings->growth_bytes = read_size(value_of, "HEAPWRIGHT_POOL_GROWTH", "ADDITIONAL_MEMPOOL_SIZE", LEAST_GROWTH_BYTES);
   settings->exhausted = read_policy(value_of, "HEAPWRIGHT_POOL_POLICY");
   settings->locking = (enum hwi_locking)read_flag(value_of, "HEAPWRIGHT_POOL_LOCK", HWI_LOCKING_TRY);

@@ -5,6 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* No block of the pool is larger, and no region: no address space has room for more. Its tables for it take 20 KB. */
+#define HWI_HEAP_LARGEST_BYTES ((size_t)1 << 46)
+
+enum { HWI_POOL_LEAST_BYTES = 64 << 10 };
+
 enum hwi_exhausted { HWI_EXHAUSTED_GROW, HWI_EXHAUSTED_FAIL, HWI_EXHAUSTED_ABORT };
 enum hwi_locking { HWI_LOCKING_OFF = 0, HWI_LOCKING_ON = 1, HWI_LOCKING_TRY };
 

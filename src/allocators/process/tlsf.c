@@ -15,19 +15,24 @@ static void tlsf_init(void)
 
 /* The pool looks at each address anyway: what lies outside of it is another malloc's. No `owns`, then, which would be asked first. */
 
-static __attribute__((noinline, cold)) void tlsf_free_otherwise(enum hw_pool_fault fault, void *block)
+static HWI_COLD void tlsf_free_slowly(void *block)
 {
+  enum hw_pool_fault fault = hwi_heap_free_slowly(block);
   if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block))
     hw_next_free(block);
-  else
+  else if (fault != HW_POOL_OK)
     hwi_heap_report(fault, block);
 }
 
+/* As hwi_heap_alloc: a call is the last thing done on the way. */
 static inline void tlsf_free(void *block)
 {
-  enum hw_pool_fault fault = hwi_heap_free(block);
-  if (__builtin_expect(fault != HW_POOL_OK, 0))
-    tlsf_free_otherwise(fault, block);
+  if (UNLIKELY(!hwi_lock_try_enter(&hwi_heap.lock)))
+    tlsf_free_slowly(block);
+  else if (UNLIKELY(!pool_try_free(hwi_heap.pool, block)))
+    tlsf_free_slowly(hwi_heap_leave_with(block));
+  else if (UNLIKELY(!hwi_lock_try_leave(&hwi_heap.lock)))
+    hwi_lock_hand_on(&hwi_heap.lock);
 }
 
 static size_t tlsf_usable_size(void *block)
@@ -39,7 +44,7 @@ static size_t tlsf_usable_size(void *block)
 }
 
 /* A block that is none: another malloc's, or a fault, which the attempt to free it reports. */
-static __attribute__((noinline, cold)) void *tlsf_realloc_otherwise(void *block, size_t bytes)
+static HWI_COLD void *tlsf_realloc_otherwise(void *block, size_t bytes)
 {
   if (!hwi_heap_owns(block))
     return hw_next_realloc(block, bytes);

@@ -7,8 +7,8 @@
  *
  * The last term runs from WORD_BITS to 2 * WORD_BITS - 1, so that a row's bins follow those of the row before. Sizes below
  * 2^LINEAR_LOG2 are treated as if that bit was their highest: the lowest row has a bin for each multiple of ALIGN, and so has
- * the next. Rounding the size up to the next bin's start before the shift gives the first bin in which every block is large
- * enough, and a carry ends in the next row's first bin by itself.
+ * the next, where nothing but a shift is left of the formula. A size that does not begin its bin is only sure to be met by the
+ * next one, which may be the next row's first.
  *
  * To find a block is then: the first bit set from there on in the row's map, else the first row that is not empty above and the
  * first bit of its map. What is found is at most 1/WORD_BITS larger than the smallest block that fits, unless that one is
@@ -24,30 +24,37 @@
 #include "allocators/tlsf/layout.h"
 
 #define FIRST_BIT ((size_t)1)
+#define LINEAR_END ((size_t)2 << LINEAR_LOG2)
 
 static inline size_t lowest_bit(size_t map)
 {
   return WORD == 8 ? (size_t)__builtin_ctzll(map) : (size_t)__builtin_ctz((unsigned)map);
 }
 
-static inline size_t highest_bit(size_t map) /* with ^, compilers see the one instruction that there is for it */
+static inline unsigned highest_bit(size_t map) /* with ^, compilers see the one instruction that there is for it */
 {
-  return WORD == 8 ? 63u ^ (size_t)__builtin_clzll(map) : 31u ^ (size_t)__builtin_clz((unsigned)map);
+  return WORD == 8 ? 63u ^ (unsigned)__builtin_clzll(map) : 31u ^ (unsigned)__builtin_clz((unsigned)map);
+}
+
+/* Each multiple of ALIGN has a bin of its own. */
+static inline bool is_linear(size_t size)
+{
+  return __builtin_expect(size < LINEAR_END, 1);
 }
 
 /* The bin of free blocks of this size. */
 static inline size_t bin_of(size_t size)
 {
-  size_t level = highest_bit(size | FIRST_BIT << LINEAR_LOG2);
-  return ((level - LINEAR_LOG2) << WORD_BITS_LOG2) + (size >> (level - WORD_BITS_LOG2));
+  if (is_linear(size))
+    return size >> ALIGN_LOG2;
+  unsigned level = highest_bit(size);
+  return ((size_t)(level - LINEAR_LOG2) << WORD_BITS_LOG2) + (size >> (level - WORD_BITS_LOG2));
 }
 
-/* The first bin whose blocks are all of this size at least. */
-static inline size_t bin_from(size_t size)
+/* Whether blocks in a size's own bin may be too small for it, so that only the next bin's are sure to be large enough. */
+static inline bool bin_has_smaller(size_t size)
 {
-  size_t level = highest_bit(size | FIRST_BIT << LINEAR_LOG2);
-  size_t rounding = (FIRST_BIT << (level - WORD_BITS_LOG2)) - 1;
-  return ((level - LINEAR_LOG2) << WORD_BITS_LOG2) + ((size + rounding) >> (level - WORD_BITS_LOG2));
+  return !is_linear(size) && size & ((FIRST_BIT << (highest_bit(size) - WORD_BITS_LOG2)) - 1);
 }
 
 static inline struct link *bin_link(const struct hw_pool *pool, size_t bin)
@@ -55,19 +62,60 @@ static inline struct link *bin_link(const struct hw_pool *pool, size_t bin)
   return pool_bins(pool) + bin;
 }
 
+/* All bits but one: a rotation, which compilers see in it. */
+static inline size_t all_but(size_t bit)
+{
+  return ~FIRST_BIT << (bit & (WORD_BITS - 1)) | ~FIRST_BIT >> (-bit & (WORD_BITS - 1));
+}
+
+/* The bits of a bin that is no longer empty, or has become so. */
+static inline void bin_mark(struct hw_pool *pool, size_t bin)
+{
+  size_t row = bin >> WORD_BITS_LOG2;
+  pool->filled[row] |= FIRST_BIT << (bin & (WORD_BITS - 1));
+  pool->rows_filled |= FIRST_BIT << row;
+}
+
+static inline void bin_unmark(struct hw_pool *pool, size_t bin)
+{
+  size_t row = bin >> WORD_BITS_LOG2, map = pool->filled[row] & all_but(bin);
+  pool->filled[row] = map;
+  if (!map)
+    pool->rows_filled ^= FIRST_BIT << row;
+}
+
 /* Puts the block in front of its bin. */
 static inline void bin_insert(struct hw_pool *pool, struct block *block, size_t size)
 {
-  size_t bin = bin_of(size), row = bin >> WORD_BITS_LOG2;
+  size_t bin = bin_of(size);
   struct link *from = bin_link(pool, bin);
   struct block *next = from->to;
   block->next.to = next;
   block->from = from;
   from->to = block;
-  pool->filled[row] |= FIRST_BIT << (bin & (WORD_BITS - 1));
-  pool->rows_filled |= FIRST_BIT << row;
   if (next)
     next->from = &block->next;
+  else
+    bin_mark(pool, bin);
+}
+
+/* Takes the first block out of a bin. False, and nothing is changed: as bin_remove. */
+static inline bool bin_pop(struct hw_pool *pool, size_t bin, struct block *block)
+{
+  struct link *from = bin_link(pool, bin);
+  struct block *next = block->next.to;
+  if (__builtin_expect(block->from != from, 0))
+    return false;
+  if (next) {
+    if (__builtin_expect(next->from != &block->next, 0))
+      return false;
+    from->to = next;
+    next->from = from;
+  } else {
+    from->to = NULL;
+    bin_unmark(pool, bin);
+  }
+  return true;
 }
 
 /* Takes a free block out of its bin. False, and nothing is changed: its links do not lead to what leads back. A pointer that was
@@ -87,33 +135,40 @@ static inline bool bin_remove(struct hw_pool *pool, struct block *block)
   }
   from->to = NULL;
   size_t bin = (size_t)((uintptr_t)from - (uintptr_t)pool_bins(pool)) / sizeof(struct link);
-  if (bin >= pool->bin_count) /* the last of several */
-    return true;
-  size_t row = bin >> WORD_BITS_LOG2;
-  pool->filled[row] &= ~(FIRST_BIT << (bin & (WORD_BITS - 1)));
-  if (!pool->filled[row])
-    pool->rows_filled &= ~(FIRST_BIT << row);
+  if (bin < pool->bin_count) /* else the last of several */
+    bin_unmark(pool, bin);
   return true;
 }
 
-/* A free block of at least `size`, which stays in its bin; or NULL. */
-static inline struct block *bin_find(const struct hw_pool *pool, size_t size)
+/* The first bin that is not empty from `bin` on; or 0, in which no block is, since none is that small. */
+static inline size_t bin_next(const struct hw_pool *pool, size_t bin)
 {
-  size_t own = bin_of(size), bin = bin_from(size), row = bin >> WORD_BITS_LOG2;
-  if (own != bin) {
-    struct block *first = bin_link(pool, own)->to;
+  size_t row = bin >> WORD_BITS_LOG2;
+  size_t map = pool->filled[row] >> (bin & (WORD_BITS - 1));
+  if (__builtin_expect(map != 0, 1)) {
+    bin += lowest_bit(map);
+    if (!bin)
+      __builtin_unreachable(); /* what compilers would look at again */
+    return bin;
+  }
+  size_t rows = pool->rows_filled & ~FIRST_BIT << row;
+  if (!rows)
+    return 0;
+  row = lowest_bit(rows);
+  return (row << WORD_BITS_LOG2) + lowest_bit(pool->filled[row]);
+}
+
+/* The bin whose first block has at least `size` bytes; or 0. */
+static inline size_t bin_find(const struct hw_pool *pool, size_t size)
+{
+  size_t bin = bin_of(size);
+  if (bin_has_smaller(size)) {
+    const struct block *first = bin_link(pool, bin)->to;
     if (first && block_size(first) >= size)
-      return first;
+      return bin;
+    bin++;
   }
-  size_t map = pool->filled[row] & (~(size_t)0 << (bin & (WORD_BITS - 1)));
-  if (!map) {
-    size_t rows = pool->rows_filled & (~FIRST_BIT << row);
-    if (!rows)
-      return NULL;
-    row = lowest_bit(rows);
-    map = pool->filled[row];
-  }
-  return bin_link(pool, (row << WORD_BITS_LOG2) + lowest_bit(map))->to;
+  return bin_next(pool, bin);
 }
 
 /* The first block of the highest bin that is not empty; or NULL. */

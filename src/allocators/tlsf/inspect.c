@@ -30,9 +30,9 @@ void hw_pool_get_stats(const struct hw_pool *pool, struct hw_pool_stats *stats)
 {
   const struct block *largest = bin_highest(pool);
   size_t largest_bytes = largest ? block_size(largest) : 0;
-  size_t free_bytes = pool->capacity_bytes - pool->used_bytes;
+  size_t free_bytes = pool->capacity_bytes - pool_used_bytes(pool);
   stats->capacity_bytes = pool->capacity_bytes;
-  stats->used_bytes = pool->used_bytes;
+  stats->used_bytes = pool_used_bytes(pool);
   stats->peak_bytes = pool->peak_bytes;
   stats->free_bytes = free_bytes;
   stats->largest_free_bytes = largest ? largest_bytes - WORD : 0;
@@ -51,10 +51,10 @@ void hw_pool_get_stats(const struct hw_pool *pool, struct hw_pool_stats *stats)
 /* --- the walk --- */
 
 /* The header can be relied on to say where the next block begins. */
-static bool leads_on(const struct region *region, const struct block *block)
+static bool leads_on(const struct hw_pool *pool, const struct region *region, const struct block *block)
 {
   size_t size = block_size(block);
-  return block_is_sealed(block) && size >= MIN_BLOCK && size <= (uintptr_t)region->fence - (uintptr_t)block;
+  return block_is_sealed(pool, block) && size >= MIN_BLOCK && size <= (uintptr_t)region->fence - (uintptr_t)block;
 }
 
 void hw_pool_walk(const struct hw_pool *pool, hw_pool_visit_fn *visit, void *context)
@@ -62,7 +62,7 @@ void hw_pool_walk(const struct hw_pool *pool, hw_pool_visit_fn *visit, void *con
   for (const struct region *region = pool->regions; region; region = region->next)
     for (const struct block *block = region_first(region); block != region->fence;
          block = block_at(block, block_size(block)))
-      if (!leads_on(region, block) ||
+      if (!leads_on(pool, region, block) ||
           !visit(context, block_payload(block), block_size(block) - WORD, !block_is_free(block)))
         return;
 }
@@ -83,11 +83,12 @@ static bool found(struct hw_pool_damage *damage, enum hw_pool_fault fault, const
 }
 
 /* Counts the blocks of a region, and compares each with what the one in front is. */
-static bool region_is_valid(const struct region *region, struct census *census, struct hw_pool_damage *damage)
+static bool region_is_valid(const struct hw_pool *pool, const struct region *region, struct census *census,
+                            struct hw_pool_damage *damage)
 {
   const struct block *block = region_first(region), *front = NULL;
   while (block != region->fence) {
-    if (!leads_on(region, block))
+    if (!leads_on(pool, region, block))
       return found(damage, HW_POOL_NOT_A_BLOCK, block);
     bool is_free = block_is_free(block), is_after_free = block_is_after_free(block);
     if (is_after_free != (front && block_is_free(front)) || (is_free && is_after_free))
@@ -102,7 +103,7 @@ static bool region_is_valid(const struct region *region, struct census *census, 
     block = block_at(block, block_size(block));
   }
   bool is_after_free = block_is_after_free(block);
-  if (!block_is_sealed(block) || block_size(block) || is_after_free != (front && block_is_free(front)))
+  if (!block_is_sealed(pool, block) || block_size(block) || is_after_free != (front && block_is_free(front)))
     return found(damage, HW_POOL_NOT_A_BLOCK, block);
   return true;
 }
@@ -113,7 +114,7 @@ static bool bin_is_valid(const struct hw_pool *pool, size_t bin, size_t *left, s
   const struct link *from = bin_link(pool, bin);
   for (const struct block *block; (block = from->to); from = &block->next) {
     const struct region *region = pool_region(pool, block);
-    if (!region || (uintptr_t)block_payload(block) % ALIGN || !leads_on(region, block) || !block_is_free(block) ||
+    if (!region || (uintptr_t)block_payload(block) % ALIGN || !leads_on(pool, region, block) || !block_is_free(block) ||
         block->from != from || bin_of(block_size(block)) != bin)
       return found(damage, HW_POOL_WRITTEN_AFTER_FREE, block);
     if (!*left)
@@ -143,14 +144,14 @@ bool hw_pool_is_valid(const struct hw_pool *pool, struct hw_pool_damage *damage)
   struct census census; /* no initialiser: compilers call memset for it */
   census.used_bytes = census.used_count = census.free_count = census.capacity_bytes = 0;
   for (const struct region *region = pool->regions; region; region = region->next)
-    if (!region_is_valid(region, &census, damage))
+    if (!region_is_valid(pool, region, &census, damage))
       return false;
   size_t left = census.free_count;
   for (size_t row = 0; row < pool->bin_count / WORD_BITS; row++)
     if (!row_is_valid(pool, row, &left, damage))
       return false;
-  if (left || census.used_bytes != pool->used_bytes || census.used_count != pool->used_count ||
-      census.capacity_bytes != pool->capacity_bytes || pool->used_bytes > pool->peak_bytes)
+  if (left || census.used_bytes != pool_used_bytes(pool) || census.used_count != pool->used_count ||
+      census.capacity_bytes != pool->capacity_bytes || pool->below_peak_bytes > pool->peak_bytes)
     return found(damage, HW_POOL_MISCOUNTED, NULL);
   return true;
 }

@@ -3,7 +3,7 @@
  *   region   memory that the caller gave, or several pieces of it that adjoin: struct region, blocks without a gap, a fence
  *   block    a header of one word, then `size` bytes less that word. What the user gets, the payload, begins behind the
  *            header. Sizes count the header and are multiples of ALIGN; the smallest is MIN_BLOCK
- *   fence    the header of a block of size 0 that is never free; the region's last word
+ *   fence    a header that says so, of size 0 and never free; the region's last word
  *   footer   the last word of a free block, which points to its header. A used block has none: its payload ends there
  *   bin      the list of the free blocks of one class of sizes (bins.h)
  *
@@ -55,14 +55,20 @@ struct HWI_REUSED block {
 #define MIN_BLOCK ((size_t)(4 * WORD)) /* a free one's header, two links and footer */
 
 /* A header is, from its lowest bit on: the seal, the flags, and the size, which has zeros where the flags are. "Word" below is
- * size and flags. The seal is 16 bits of a product with the header's address: it changes with every bit of both. It is lowest
- * because what runs past the end of a block by a byte or two then hits it, and nothing else. */
+ * size and flags but for AFTER_FREE. The seal is the highest bits of a product of the word with the header's address: they change
+ * with every bit of both. It is lowest because what runs past the end of a block by a byte or two then hits it, and nothing else.
+ *
+ * AFTER_FREE says something of another block and so changes by itself: setting it turns some bits of the seal round as well, and
+ * both are one constant to be xor'ed with the header. A header is looked at without it. */
 #define IS_SEALED (SEAL_BITS > 0)
 #define BLOCK_FREE ((size_t)1)
 #define BLOCK_AFTER_FREE ((size_t)2)
+#define BLOCK_FENCE ((size_t)4)
 #define BLOCK_FLAGS ((size_t)(ALIGN - 1))
-#define SEAL_FACTOR ((size_t)0x61c88647u) /* 2^32 less 2^32 / golden ratio; it fits into an instruction */
+#define SEAL_FACTOR ((size_t)UINT64_C(0x9e3779b97f4a7c15)) /* 2^64 / golden ratio */
 #define LARGEST_SIZE (~(size_t)0 >> (SEAL_BITS + 1) & ~BLOCK_FLAGS)
+
+#define AFTER_FREE_BITS (BLOCK_AFTER_FREE << SEAL_BITS | (IS_SEALED ? 0xa5c3u : 0))
 
 /* In place of the header of a block that was freed and became part of the free block in front of it. */
 #define FREED_MARK (BLOCK_FREE << SEAL_BITS)
@@ -76,10 +82,11 @@ struct region {
 /* The pool. Its bins follow it, row by row: free blocks of sizes from one power of two to the next (of the lowest row: from
  * nothing), by WORD_BITS classes. */
 struct hw_pool {
-  size_t largest_request; /* more is not even looked for */
-  size_t main_units;      /* from the pool to the end of the region behind its tables, in ALIGNs */
-  size_t used_bytes, used_count, peak_bytes, capacity_bytes, fault_count;
-  size_t largest_region_bytes;
+  size_t largest_request;              /* more is not even looked for */
+  size_t main_units;                   /* from the pool to the end of the region behind its tables, in ALIGNs */
+  size_t seal_factor;                  /* SEAL_FACTOR, where an instruction can have it without a register */
+  size_t peak_bytes, below_peak_bytes; /* the second is how much less than the first is used now */
+  size_t used_count, capacity_bytes, fault_count;
   size_t bin_count;
   struct region *regions; /* the first is the one behind the pool's tables */
   hw_pool_fault_fn *on_fault;
@@ -88,31 +95,62 @@ struct hw_pool {
   size_t filled[ROWS_MAX]; /* of each row; bit n: bin n is not empty */
 };
 
+static inline size_t pool_used_bytes(const struct hw_pool *pool)
+{
+  return pool->peak_bytes - pool->below_peak_bytes;
+}
+
 static inline struct link *pool_bins(const struct hw_pool *pool)
 {
   return (struct link *)(uintptr_t)(pool + 1);
 }
 
-static inline size_t seal_of(const struct block *block, size_t word)
+static inline size_t seal_of(const struct hw_pool *pool, const struct block *block, size_t word)
 {
-  size_t product = ((uintptr_t)block ^ word) * SEAL_FACTOR;
-  return IS_SEALED ? (uint16_t)(product >> (WORD_BITS / 2)) : 0;
+  return IS_SEALED ? (((uintptr_t)block ^ word) * pool->seal_factor) >> (WORD_BITS - SEAL_BITS) % WORD_BITS : 0;
 }
 
-static inline void block_set_word(struct block *block, size_t word)
+/* The header of a block behind one that is not free. */
+static inline void block_set_word(const struct hw_pool *pool, struct block *block, size_t word)
 {
-  block->head = word << SEAL_BITS | seal_of(block, word);
+  block->head = word << SEAL_BITS | seal_of(pool, block, word);
 }
 
-static inline size_t block_word(const struct block *block)
+static inline size_t head_word(size_t head)
 {
-  return block->head >> SEAL_BITS;
+  return head >> SEAL_BITS;
 }
 
-/* The seal is right: this is a header, and as it was written. */
-static inline bool block_is_sealed(const struct block *block)
+/* What the block in front is changes: free, or used. */
+static inline void block_turn_after_free(struct block *block)
 {
-  return !IS_SEALED || (uint16_t)block->head == seal_of(block, block_word(block));
+  block->head ^= AFTER_FREE_BITS;
+}
+
+static inline bool head_is_after_free(size_t head)
+{
+  return head & BLOCK_AFTER_FREE << SEAL_BITS;
+}
+
+static inline bool block_is_after_free(const struct block *block)
+{
+  return head_is_after_free(block->head);
+}
+
+static inline size_t head_without_after_free(size_t head)
+{
+  return head_is_after_free(head) ? head ^ AFTER_FREE_BITS : head;
+}
+
+/* This is a header of `block`, as it was written, and without AFTER_FREE. */
+static inline bool head_is_sealed(const struct hw_pool *pool, const struct block *block, size_t head)
+{
+  return IS_SEALED ? !(uint16_t)(head ^ seal_of(pool, block, head_word(head))) : !head_is_after_free(head);
+}
+
+static inline bool block_is_sealed(const struct hw_pool *pool, const struct block *block)
+{
+  return head_is_sealed(pool, block, head_without_after_free(block->head));
 }
 
 static inline bool block_is_free(const struct block *block)
@@ -120,14 +158,9 @@ static inline bool block_is_free(const struct block *block)
   return block->head & BLOCK_FREE << SEAL_BITS;
 }
 
-static inline bool block_is_after_free(const struct block *block)
-{
-  return block->head & BLOCK_AFTER_FREE << SEAL_BITS;
-}
-
 static inline size_t block_size(const struct block *block)
 {
-  return block_word(block) & ~BLOCK_FLAGS;
+  return head_word(block->head) & ~BLOCK_FLAGS;
 }
 
 static inline struct block *block_at(const struct block *block, size_t off)

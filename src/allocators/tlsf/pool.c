@@ -6,20 +6,17 @@
  * so that each operation takes the same few dozen instructions whatever came before, and since free neighbours never stay
  * apart, the pool is as little fragmented as a best fit would leave it.
  *
- * Each operation first looks at all that it is going to rely on, then changes it: a fault is found before anything was done.
+ * What malloc and free come down to is in hot.h; here is what is left.
  */
 #include "heapwright/pool.h"
 
-#include "allocators/tlsf/bins.h"
-#include "allocators/tlsf/internal.h"
-#include "allocators/tlsf/layout.h"
+#include "allocators/tlsf/hot.h"
 
-#define HWI_HOT static inline __attribute__((always_inline))
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* --- faults --- */
 
-static __attribute__((noinline, cold)) enum hw_pool_fault pool_fault(struct hw_pool *pool, enum hw_pool_fault fault,
-                                                                     void *address)
+#define COLD __attribute__((noinline, cold))
+
+static COLD enum hw_pool_fault report_fault(struct hw_pool *pool, enum hw_pool_fault fault, void *address)
 {
   pool->fault_count++;
   if (pool->on_fault)
@@ -27,47 +24,18 @@ static __attribute__((noinline, cold)) enum hw_pool_fault pool_fault(struct hw_p
   return fault;
 }
 
-/* --- what an operation relies on --- */
-
-/* It can be followed: it leads into the pool's tables, or into a region. */
-static inline bool is_inside(const struct hw_pool *pool, const void *at)
-{
-  return LIKELY(pool_has_near(pool, at, WORD_LOG2)) || ((uintptr_t)at % WORD == 0 && pool_region(pool, at));
-}
-
-/* The block, in its bin until now, has the header of a free one. */
-static inline bool has_free_head(const struct hw_pool *pool, const struct block *block)
-{
-  if (UNLIKELY(!block_is_free(block) || !block_is_sealed(block)))
-    return false;
-  return IS_SEALED || (block_size(block) >= MIN_BLOCK && is_inside(pool, block_at(block, block_size(block))));
-}
-
-/* Of what `have` bytes from `block` on leave over when `size` are taken, enough to be a free block; or the header behind, which
- * must be told otherwise, is sound. */
-static inline bool end_is_sound(const struct block *block, size_t have, size_t size)
-{
-  return have - size >= MIN_BLOCK || block_is_sealed(block_at(block, have));
-}
-
-/* The footer in front of a block, which has AFTER_FREE, leads to the header of a free block of just that size: no seal is needed. */
-static inline bool front_is_sound(const struct hw_pool *pool, const struct block *block)
-{
-  const struct block *front = block_in_front(block);
-  return is_inside(pool, front) && block_word(front) == (((uintptr_t)block - (uintptr_t)front) | BLOCK_FREE);
-}
-
-/* What is wrong with a block that is not as used_block says. */
-static __attribute__((noinline, cold)) enum hw_pool_fault used_block_fault(const struct hw_pool *pool,
-                                                                           const void *payload)
+/* What is wrong with an address that is not to be freed. */
+static enum hw_pool_fault fault_of(const struct hw_pool *pool, const void *payload)
 {
   const struct block *block = block_of_payload(payload);
   const struct region *region = pool_region(pool, block);
   if (!region || (uintptr_t)payload % ALIGN)
     return HW_POOL_FOREIGN;
+  if (used_size(pool, payload))
+    return HW_POOL_WRITTEN_AFTER_FREE; /* a neighbour */
   if (block->head == FREED_MARK)
     return HW_POOL_FREED;
-  if (!block_is_sealed(block))
+  if (!block_is_sealed(pool, block))
     return HW_POOL_NOT_A_BLOCK;
   if (block_is_free(block))
     return HW_POOL_FREED;
@@ -77,83 +45,77 @@ static __attribute__((noinline, cold)) enum hw_pool_fault used_block_fault(const
   return HW_POOL_OVERRUN;
 }
 
-/* The used block with this payload, if it is one and the header behind it is sound; otherwise NULL. */
-HWI_HOT struct block *used_block(const struct hw_pool *pool, const void *payload)
+static COLD enum hw_pool_fault report_fault_of(struct hw_pool *pool, void *payload)
 {
-  struct block *block = block_of_payload(payload);
-  const void *unit_of_head =
-      block_at(block, (size_t)WORD - ALIGN); /* not the pool's first, before which there may be nothing */
-  if (UNLIKELY(!pool_has_near(pool, unit_of_head, ALIGN_LOG2)) &&
-      ((uintptr_t)payload % ALIGN != 0 || !pool_region(pool, block)))
-    return NULL;
-  size_t size = block_size(block);
-  if (UNLIKELY(block_is_free(block) || !block_is_sealed(block)))
-    return NULL;
-  if (UNLIKELY(size < MIN_BLOCK) || (!IS_SEALED && !is_inside(pool, block_at(block, size))))
-    return NULL;
-  return LIKELY(block_is_sealed(block_at(block, size))) ? block : NULL;
+  return report_fault(pool, fault_of(pool, payload), payload);
 }
 
 /* --- taking --- */
 
-static inline void count_used(struct hw_pool *pool, size_t size)
+/* The first block of the bin that bin_find has found; or NULL. */
+static struct block *find_block(const struct hw_pool *pool, size_t size)
 {
-  pool->used_bytes += size;
-  if (pool->used_bytes > pool->peak_bytes)
-    pool->peak_bytes = pool->used_bytes;
+  size_t bin = bin_find(pool, size);
+  return bin ? bin_link(pool, bin)->to : NULL;
 }
 
-/* Makes `size` bytes from `block` on a free block. What is in front is used, and what is behind knows already. */
-HWI_HOT void put_free(struct hw_pool *pool, struct block *block, size_t size)
+/* A request was not met: there is no block for it, or the one that there is was written to. Returns NULL. */
+static COLD void *report_unmet(struct hw_pool *pool, size_t bytes)
 {
-  block_set_word(block, size | BLOCK_FREE);
-  block_footer(block, size)->to = block;
-  bin_insert(pool, block, size);
+  struct block *block = bytes <= pool->largest_request ? find_block(pool, block_size_for(bytes)) : NULL;
+  if (block)
+    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
+  return NULL;
 }
 
-/* Tells the block behind whether the one in front of it is free now. */
-static inline void set_after_free(struct block *behind, size_t after_free)
+void *hw_pool_alloc(struct hw_pool *pool, size_t bytes)
 {
-  block_set_word(behind, (block_word(behind) & ~BLOCK_AFTER_FREE) | after_free);
+  void *payload = is_small_request(bytes) ? pool_try_alloc_small(pool, bytes) : pool_try_alloc_large(pool, bytes);
+  return LIKELY(payload) ? payload : report_unmet(pool, bytes);
 }
 
-/* Makes the first `size` of `have` bytes, which are in no bin, a used block, and what is left over a free one. `flags`: whether
- * the block in front is free. The block behind has AFTER_FREE. Returns the block's size. */
-HWI_HOT size_t carve(struct hw_pool *pool, struct block *block, size_t have, size_t size, size_t flags)
+static void set_used(const struct hw_pool *pool, struct block *block, size_t size, bool is_after_free)
+{
+  block_set_word(pool, block, size);
+  if (is_after_free)
+    block_turn_after_free(block);
+}
+
+/* Of what `have` bytes from `block` on leave over when `size` are taken, enough to be a free block; or the header behind, which
+ * must be told otherwise, is sound. */
+static inline bool end_is_sound(const struct hw_pool *pool, const struct block *block, size_t have, size_t size)
+{
+  return have - size >= MIN_BLOCK || block_is_sealed(pool, block_at(block, have));
+}
+
+/* Makes the first `size` of `have` bytes, which are in no bin, a used block, and what is left over a free one. The block behind has
+ * AFTER_FREE; the new one has it if the block in front is free. Returns the block's size. */
+static size_t carve(struct hw_pool *pool, struct block *block, size_t have, size_t size, bool is_after_free)
 {
   if (have - size >= MIN_BLOCK) {
     put_free(pool, block_at(block, size), have - size);
   } else {
     size = have;
-    set_after_free(block_at(block, have), 0);
+    block_turn_after_free(block_at(block, have));
   }
-  block_set_word(block, size | flags);
+  set_used(pool, block, size, is_after_free);
   return size;
 }
 
 /* Makes a used block of a free one, from `off` on; what is in front of it stays free. */
-HWI_HOT void *use_free(struct hw_pool *pool, struct block *block, size_t off, size_t size)
+static void *use_free(struct hw_pool *pool, struct block *block, size_t off, size_t size)
 {
   struct block *used = block_at(block, off);
   size_t have = block_size(block) - off;
-  if (UNLIKELY(!has_free_head(pool, block) || !end_is_sound(used, have, size) || !bin_remove(pool, block))) {
-    pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
+  if (UNLIKELY(!has_free_head(pool, block) || !end_is_sound(pool, used, have, size) || !bin_remove(pool, block))) {
+    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
     return NULL;
   }
-  count_used(pool, carve(pool, used, have, size, off ? BLOCK_AFTER_FREE : 0));
+  count_used(pool, carve(pool, used, have, size, off > 0));
   if (off)
     put_free(pool, block, off);
   pool->used_count++;
   return block_payload(used);
-}
-
-void *hw_pool_alloc(struct hw_pool *pool, size_t bytes)
-{
-  if (UNLIKELY(bytes > pool->largest_request))
-    return NULL;
-  size_t size = block_size_for(bytes);
-  struct block *block = bin_find(pool, size);
-  return LIKELY(block) ? use_free(pool, block, 0, size) : NULL;
 }
 
 /* How far behind the start of `block` a block with an aligned payload may begin: nowhere, or far enough for a free block. */
@@ -173,57 +135,23 @@ void *hw_pool_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
   if (UNLIKELY(bytes > pool->largest_request))
     return NULL;
   size_t size = block_size_for(bytes);
-  struct block *block = bin_find(pool, size); /* it may happen to be aligned, or to have room to spare */
+  struct block *block = find_block(pool, size); /* it may happen to be aligned, or to have room to spare */
   if (block && aligned_off(block, align) > block_size(block) - size) {
     size_t at_most =
         size + ALIGN; /* in front, less than `align`, or ALIGN more where that is too little for a free block */
     bool is_possible = align <= pool->largest_request && at_most <= pool->largest_request - align;
-    block = is_possible ? bin_find(pool, at_most + align) : NULL;
+    block = is_possible ? find_block(pool, at_most + align) : NULL;
   }
   return block ? use_free(pool, block, aligned_off(block, align), size) : NULL;
 }
 
 /* --- giving back --- */
 
-/* Makes a used block, with a sound header behind it, part of the free memory. False, and nothing is changed: a neighbour that is
- * free was written to. */
-HWI_HOT bool give_back(struct hw_pool *pool, struct block *block, size_t size)
-{
-  struct block *behind = block_at(block, size), *start = block;
-  if (block_is_after_free(block)) {
-    start = block_in_front(block);
-    if (UNLIKELY(!front_is_sound(pool, block) || !bin_remove(pool, start)))
-      return false;
-    size += (uintptr_t)block - (uintptr_t)start;
-  }
-  if (block_is_free(behind)) {
-    if (UNLIKELY(!bin_remove(pool, behind))) {
-      if (start != block)
-        bin_insert(pool, start, (uintptr_t)block - (uintptr_t)start);
-      return false;
-    }
-    size += block_word(behind) - BLOCK_FREE;
-  } else {
-    set_after_free(behind, BLOCK_AFTER_FREE);
-  }
-  block->head = FREED_MARK;
-  put_free(pool, start, size);
-  return true;
-}
-
 enum hw_pool_fault hw_pool_free(struct hw_pool *pool, void *payload)
 {
-  if (UNLIKELY(!payload))
+  if (LIKELY(pool_try_free(pool, payload)))
     return HW_POOL_OK;
-  struct block *block = used_block(pool, payload);
-  if (UNLIKELY(!block))
-    return pool_fault(pool, used_block_fault(pool, payload), payload);
-  size_t size = block_size(block);
-  if (UNLIKELY(!give_back(pool, block, size)))
-    return pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, payload);
-  pool->used_bytes -= size;
-  pool->used_count--;
-  return HW_POOL_OK;
+  return payload ? report_fault_of(pool, payload) : HW_POOL_OK;
 }
 
 void hwi_pool_give(struct hw_pool *pool, struct block *block)
@@ -234,7 +162,7 @@ void hwi_pool_give(struct hw_pool *pool, struct block *block)
     return;
   pool->used_count++; /* a block that nobody has */
   count_used(pool, size);
-  pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
+  report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
 }
 
 /* --- changing the size --- */
@@ -243,28 +171,29 @@ size_t hw_pool_usable_bytes(struct hw_pool *pool, void *payload)
 {
   if (UNLIKELY(!payload))
     return 0;
-  struct block *block = used_block(pool, payload);
-  if (LIKELY(block))
-    return block_size(block) - WORD;
-  pool_fault(pool, used_block_fault(pool, payload), payload);
+  size_t size = used_size(pool, payload);
+  if (LIKELY(size))
+    return size - WORD;
+  report_fault_of(pool, payload);
   return 0;
 }
 
 /* Splits off what a used block has beyond `size`; the header behind it is sound. False, as in give_back. */
 static bool shrink(struct hw_pool *pool, struct block *block, size_t size)
 {
-  size_t have = block_size(block), rest_size = have - size, flags = block_word(block) & BLOCK_AFTER_FREE;
+  size_t have = block_size(block), rest_size = have - size;
+  bool is_after_free = block_is_after_free(block);
   if (rest_size < MIN_BLOCK)
     return true;
   struct block *rest = block_at(block, size);
   size_t kept = rest->head; /* of the payload */
-  block_set_word(block, size | flags);
-  block_set_word(rest, rest_size);
+  set_used(pool, block, size, is_after_free);
+  block_set_word(pool, rest, rest_size);
   if (LIKELY(give_back(pool, rest, rest_size))) {
-    pool->used_bytes -= rest_size;
+    pool->below_peak_bytes += rest_size;
     return true;
   }
-  block_set_word(block, have | flags);
+  set_used(pool, block, have, is_after_free);
   rest->head = kept;
   return false;
 }
@@ -275,28 +204,28 @@ static bool grow(struct hw_pool *pool, struct block *block, size_t size)
   size_t have = block_size(block);
   struct block *behind = block_at(block, have);
   size_t both = have + block_size(behind);
-  if (UNLIKELY(!end_is_sound(block, both, size) || !bin_remove(pool, behind)))
+  if (UNLIKELY(!end_is_sound(pool, block, both, size) || !bin_remove(pool, behind)))
     return false;
-  count_used(pool, carve(pool, block, both, size, block_word(block) & BLOCK_AFTER_FREE) - have);
+  count_used(pool, carve(pool, block, both, size, block_is_after_free(block)) - have);
   return true;
 }
 
 bool hw_pool_resize(struct hw_pool *pool, void *payload, size_t bytes)
 {
-  struct block *block = used_block(pool, payload);
-  if (UNLIKELY(!block)) {
-    pool_fault(pool, used_block_fault(pool, payload), payload);
+  size_t have = used_size(pool, payload);
+  if (UNLIKELY(!have)) {
+    report_fault_of(pool, payload);
     return false;
   }
   if (bytes > pool->largest_request)
     return false;
-  size_t size = block_size_for(bytes), have = block_size(block);
-  struct block *behind = block_at(block, have);
+  size_t size = block_size_for(bytes);
+  struct block *block = block_of_payload(payload), *behind = block_at(block, have);
   if (size > have && (!block_is_free(behind) || size - have > block_size(behind)))
     return false;
   if (LIKELY(size > have ? grow(pool, block, size) : shrink(pool, block, size)))
     return true;
-  pool_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
+  report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
   return false;
 }
 

@@ -31,10 +31,10 @@ static inline uintptr_t align_down(uintptr_t at)
 }
 
 /* Makes the last word before `end`, which is aligned, a fence. */
-static struct block *make_fence(uintptr_t end)
+static struct block *make_fence(const struct hw_pool *pool, uintptr_t end)
 {
   struct block *fence = (struct block *)(end - WORD);
-  block_set_word(fence, 0);
+  block_set_word(pool, fence, BLOCK_FENCE);
   return fence;
 }
 
@@ -48,9 +48,11 @@ static void set_end(struct hw_pool *pool, struct region *region, struct block *f
 }
 
 /* Makes what lies from `block` to `end`, a fence or the first block of another region, free memory of the pool. */
-static void give(struct hw_pool *pool, struct block *block, const struct block *end, size_t flags)
+static void give(struct hw_pool *pool, struct block *block, const struct block *end, bool is_after_free)
 {
-  block_set_word(block, ((uintptr_t)end - (uintptr_t)block) | flags);
+  block_set_word(pool, block, (uintptr_t)end - (uintptr_t)block);
+  if (is_after_free)
+    block_turn_after_free(block);
   hwi_pool_give(pool, block);
 }
 
@@ -67,8 +69,8 @@ static struct region *make_region(struct hw_pool *pool, struct region **link, ui
   struct region *region = (struct region *)start;
   region->next = NULL;
   *link = region;
-  set_end(pool, region, make_fence(align_down(limit)), limit);
-  give(pool, region_first(region), region->fence, 0);
+  set_end(pool, region, make_fence(pool, align_down(limit)), limit);
+  give(pool, region_first(region), region->fence, false);
   return region;
 }
 
@@ -79,9 +81,9 @@ static bool extend(struct hw_pool *pool, struct region *region, uintptr_t limit)
   uintptr_t end = align_down(limit);
   if (end - WORD - (uintptr_t)fence < MIN_BLOCK)
     return false;
-  size_t flags = block_word(fence) & BLOCK_AFTER_FREE;
-  set_end(pool, region, make_fence(end), limit);
-  give(pool, fence, region->fence, flags);
+  bool is_after_free = block_is_after_free(fence);
+  set_end(pool, region, make_fence(pool, end), limit);
+  give(pool, fence, region->fence, is_after_free);
   return true;
 }
 
@@ -94,13 +96,18 @@ static void join(struct hw_pool *pool, struct region *lower, struct region *uppe
   *link = upper->next;
   struct block *fence = lower->fence;
   set_end(pool, lower, upper->fence, upper->limit);
-  give(pool, fence, region_first(upper), block_word(fence) & BLOCK_AFTER_FREE);
+  give(pool, fence, region_first(upper), block_is_after_free(fence));
+}
+
+static size_t largest_region_bytes(const struct hw_pool *pool)
+{
+  return pool->largest_request + REGION_BYTES + WORD;
 }
 
 static bool fits_with(const struct hw_pool *pool, const struct region *region, size_t bytes)
 {
   size_t have = region->limit - (uintptr_t)region;
-  return bytes <= pool->largest_region_bytes && have <= pool->largest_region_bytes - bytes;
+  return bytes <= largest_region_bytes(pool) && have <= largest_region_bytes(pool) - bytes;
 }
 
 /* What new memory from `start` to `limit` has to do with the regions there are. */
@@ -129,7 +136,7 @@ bool hw_pool_add_region(struct hw_pool *pool, void *memory, size_t bytes)
 {
   uintptr_t start = (uintptr_t)memory, limit = start + bytes;
   struct neighbours found;
-  if (!start || limit < start || bytes > pool->largest_region_bytes)
+  if (!start || limit < start || bytes > largest_region_bytes(pool))
     return false;
   find_neighbours(pool, start, limit, &found);
   if (found.overlap)
@@ -161,14 +168,15 @@ struct hw_pool *hw_pool_init(void *memory, size_t bytes, size_t largest_bytes)
   uintptr_t start = align_up((uintptr_t)memory), limit = (uintptr_t)memory + bytes;
   largest_bytes = largest_bytes > bytes ? largest_bytes : bytes;
   largest_bytes = largest_bytes < LARGEST_SIZE ? largest_bytes : LARGEST_SIZE;
-  size_t bin_count = (bin_from(largest_bytes) + WORD_BITS) & ~(size_t)(WORD_BITS - 1); /* whole rows */
+  size_t bin_count = bin_of(largest_bytes) + bin_has_smaller(largest_bytes);
+  bin_count = (bin_count + WORD_BITS) & ~(size_t)(WORD_BITS - 1); /* whole rows */
   uintptr_t first = align_up(start + sizeof(struct hw_pool) + bin_count * sizeof(struct link));
   if (!memory || limit < start || bytes > largest_bytes || !is_enough(first, limit))
     return NULL;
   struct hw_pool *pool = (struct hw_pool *)start;
   clear_words(pool, pool_bins(pool) + bin_count);
   pool->bin_count = bin_count;
-  pool->largest_region_bytes = largest_bytes;
+  pool->seal_factor = SEAL_FACTOR;
   pool->largest_request = largest_bytes - REGION_BYTES - WORD;
   make_region(pool, &pool->regions, first, limit);
   return pool;

@@ -4,6 +4,8 @@
  *   alloc|free|realloc|failed ENTRY SIZE ALIGN BLOCK OLD CALLER
  * where blocks are numbers (an address's first appearance gives it the next one), and CALLER is 1 where pc, sp and bp are
  * those of the frame that the program announced by entries_caller(), 0 where they are others, and - where it announced none.
+ * With ENTRIES_TIMED set, calls are timed by a clock that goes on by one with each reading, and behind each report there is
+ *   took BLOCK UNITS         freed BLOCK UNITS     (the latter from after the real free)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +18,7 @@
 #include "record/boot.h"
 #include "record/foreign.h"
 #include "record/record.h"
+#include "record/timed.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -29,7 +32,7 @@ enum { LINES_MAX_BYTES = 1 << 20, BLOCKS_MAX = 4096, FUNCTION_MAX_BYTES = 4096 }
 
 static char lines[LINES_MAX_BYTES];
 static size_t used;
-static bool is_on;
+static bool is_on, is_timed;
 static uintptr_t caller_function, caller_low, caller_high;
 static uintptr_t blocks[BLOCKS_MAX];
 static unsigned block_count;
@@ -89,12 +92,41 @@ static void put_caller(const struct hwi_caller *caller)
   put_text(!caller_function ? " -\n" : is_right ? " 1\n" : " 0\n");
 }
 
+/* What the call that gave `block` took, where that is known. */
+static void put_took(const void *block)
+{
+  uint64_t took = hwi_timed_took(block);
+  if (!took)
+    return;
+  put_text("took");
+  put_number(block_number(block));
+  put_number(took - 1);
+  put_text("\n");
+}
+
+uint64_t hwi_record_clock_in_order(void)
+{
+  static __thread uint64_t readings;
+  return ++readings;
+}
+
+void hwi_record_freed(const void *block, uint64_t took)
+{
+  if (!is_on)
+    return;
+  put_text("freed");
+  put_number(block_number(block));
+  put_number(took - 1);
+  put_text("\n");
+}
+
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
   if (!is_on)
     return;
   put_event("alloc", entry, size, align, block, NULL);
   put_caller(caller);
+  put_took(block);
 }
 
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
@@ -118,6 +150,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   put_event(call->began == 77 ? "realloc" : "realloc-without-begin", call->entry, call->size, 0, call->block,
             (void *)call->old);
   put_caller(caller);
+  put_took(call->block);
 }
 
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align)
@@ -126,6 +159,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
     return;
   put_event("failed", entry, size, align, NULL, NULL);
   put_caller(caller);
+  put_took(NULL);
 }
 
 void hwi_record_thread_name(const char *name)
@@ -141,6 +175,10 @@ void hwi_record_unloaded(void)
 
 void entries_begin(void)
 {
+  if (!is_timed && getenv("ENTRIES_TIMED")) {
+    is_timed = true;
+    hwi_timed_start();
+  }
   is_on = true;
 }
 

@@ -1,0 +1,74 @@
+// page.mjs - how long the page of a recording takes to show something, and to follow a step of a brush
+//
+// node bench/page.mjs [--json] PAGE   PAGE is what `heapwright report -o run.html` wrote; a large recording says most. The page
+// promises a first paint within a second and steps below 50 ms. Times of steps are the main thread's own (CPU), those of the first
+// paint are what a clock says.
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const { chromium } = createRequire(new URL("../web/package.json", import.meta.url))("playwright-core");
+const VIEWS = ["overview", "timeline", "flame?cost=bytes", "flame?mode=sandwich", "leaks", "sizes", "threads", "lifetimes"];
+const STEPS = 30;
+const LOADS = 5;
+
+const file = process.argv.at(-1);
+const asJson = process.argv[2] === "--json";
+if (process.argv.length !== (asJson ? 4 : 3)) {
+  console.error("usage: page.mjs [--json] PAGE");
+  process.exit(2);
+}
+const url = pathToFileURL(resolve(file)).href;
+const browser = await chromium.launch({ executablePath: process.env.HW_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const page = await browser.newPage({ viewport: { width: 1920, height: 1080 } });
+const session = await page.context().newCDPSession(page);
+await session.send("Performance.enable", { timeDomain: "threadTicks" });
+
+const busyMs = async () => {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+};
+const nextFrame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+const found = { paint_ms: {}, steps_ms: {} };
+
+const paints = [];
+for (let i = 0; i < LOADS; i++) {
+  await page.goto("about:blank");
+  await page.goto(url);
+  await page.waitForSelector(".u-over");
+  await nextFrame();
+  paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
+}
+found.paint_ms = { best: Math.min(...paints), median: median(paints) };
+
+for (const view of VIEWS) {
+  await page.goto("about:blank");
+  await page.goto(`${url}#${view}`);
+  const chart = await page.waitForSelector(".u-over");
+  const box = await chart.boundingBox();
+  const step = (i) => page.mouse.move(box.x + (0.2 + (0.6 * i) / STEPS) * box.width, box.y + box.height / 2);
+  await step(0);
+  await page.mouse.down();
+  await step(1); // the first one unpacks what the others look up
+  await nextFrame();
+  const steps = [];
+  for (let i = 2; i < STEPS; i++) {
+    const before = await busyMs();
+    await step(i);
+    await nextFrame();
+    steps.push((await busyMs()) - before);
+  }
+  await page.mouse.up();
+  found.steps_ms[view] = { median: median(steps), most: Math.max(...steps) };
+}
+await browser.close();
+
+function table({ paint_ms: paint, steps_ms: steps }) {
+  const lines = [`first paint            ${paint.best.toFixed(0)} ms (best of ${LOADS}), ${paint.median.toFixed(0)} ms (median)`];
+  lines.push("a step of the brush    median   most");
+  for (const [view, step] of Object.entries(steps))
+    lines.push(`  ${view.padEnd(20)} ${step.median.toFixed(1).padStart(6)} ms ${step.most.toFixed(1).padStart(6)} ms`);
+  return lines.join("\n");
+}
+console.log(asJson ? JSON.stringify(found) : table(found));

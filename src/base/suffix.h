@@ -1,0 +1,15 @@
+/* suffix.h - how a file's name ends, which says what it is */
+#ifndef HWI_BASE_SUFFIX_H
+#define HWI_BASE_SUFFIX_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Whether the first `bytes` of `name` end in `suffix`, with something before it. */
+static inline bool hwi_has_suffix(const char *name, size_t bytes, const char *suffix)
+{
+  size_t suffix_bytes = strlen(suffix);
+  return bytes > suffix_bytes && memcmp(name + bytes - suffix_bytes, suffix, suffix_bytes) == 0;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* plotting.h - the option that chooses charts */
+#ifndef HWI_CLI_PLOTTING_H
+#define HWI_CLI_PLOTTING_H
+
+#include "cli/answer.h"
+#include "plot/plot.h"
+
+/* Part of a command's values. */
+struct hwi_plotting {
+  const char *words; /* "live,sizes"; NULL: not given */
+  enum hwi_chart charts[HWI_CHARTS];
+  uint32_t chart_count;
+};
+
+/* A row of the command's table of options, for `struct hwi_plotting field` in its `struct values`. */
+/* clang-format off */
+#define HWI_PLOTTING_OPTION(field)                                                                                     \
+  {.name = "chart",                                                                                                    \
+   HWI_VALUE(TEXT, field.words),                                                                                       \
+   .value = "CHART,...",                                                                                               \
+   .help = "with -o FILE.pdf and its like: what is drawn: live, live-by-stack, live-by-size,\n"                        \
+           "live-by-thread, sizes, lifetimes, threads, durations (default: in a PDF all, with\n"                       \
+           "the top stacks; else live)"}
+/* clang-format on */
+
+/* Reads the words. 0, or the exit status where they cannot be, or where nothing is drawn, which is worded on stderr. */
+int hwi_plotting_check(struct hwi_plotting *plotting, const struct hwi_answer *answer);
+
+enum hwi_plot_form hwi_plotting_form(const struct hwi_answer *answer); /* of an answer that is a plot */
+
+/* What was chosen; the report and its replay are still to be filled in. */
+struct hwi_plot_request hwi_plotting_request(const struct hwi_plotting *plotting, const struct hwi_answer *answer);
+
+#endif

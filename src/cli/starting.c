@@ -1,0 +1,13 @@
+/* starting.c - the options of commands that start one */
+#include "cli/starting.h"
+
+#include <string.h>
+
+bool hwi_variables_are_right(const struct hwi_texts *variables)
+{
+  for (size_t i = 0; i < variables->count; i++) {
+    if (strchr(variables->items[i], '=') == NULL || variables->items[i][0] == '=')
+      return false;
+  }
+  return true;
+}

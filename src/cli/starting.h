@@ -1,0 +1,27 @@
+/* starting.h - the options of commands that start one: on which allocator, and with which variables */
+#ifndef HWI_CLI_STARTING_H
+#define HWI_CLI_STARTING_H
+
+#include "cli/command.h"
+#include "launch/allocator.h"
+
+/* Rows of the command's table of options, for `const char *allocator; struct hwi_texts variables` in its `struct values`.
+ * `what`: what the allocator is for, or which one it is by itself. */
+/* clang-format off */
+#define HWI_STARTING_OPTIONS(allocator, variables, what)                                                               \
+  {.name = "allocator",                                                                                                \
+   .letter = 'a',                                                                                                      \
+   HWI_VALUE(TEXT, allocator),                                                                                         \
+   .value = "NAME|FILE",                                                                                               \
+   .help = what ":\n" HWI_ALLOCATORS},                                                                                 \
+  {.name = "env",                                                                                                      \
+   HWI_VALUE(TEXTS, variables),                                                                                        \
+   .value = "NAME=VALUE",                                                                                              \
+   .help = "set a variable for the command; may be given again"}
+/* clang-format on */
+
+/* Whether each has a name and a value; else HWI_VARIABLES_WRONG says what is wanted. */
+bool hwi_variables_are_right(const struct hwi_texts *variables);
+#define HWI_VARIABLES_WRONG "--env takes NAME=VALUE"
+
+#endif

@@ -1,0 +1,19 @@
+/* row_name.h - what a row of a comparison is called */
+#ifndef HWI_COMPARE_ROW_NAME_H
+#define HWI_COMPARE_ROW_NAME_H
+
+#include "compare/compare.h"
+#include "report/text/line.h"
+#include "report/text/style.h"
+
+/* The side that a row is shown by: NEW, where it has it. */
+int hwi_row_side(const struct hwi_row *row);
+
+/* By function, source file, source line or module. */
+bool hwi_comparison_is_grouped(const struct hwi_comparison *comparison);
+
+/* Adds the name of a group, thread, size or entry point; of a stack, the function that wanted the memory. */
+void hwi_row_name(struct hwi_line *line, struct hwi_comparison *comparison, const struct hwi_row *row, size_t cells,
+                  const struct hwi_style *style);
+
+#endif

@@ -1,0 +1,108 @@
+/* tables_durations.c - the tables of how long calls took: by entry point, and the slowest. Empty where that was not recorded
+ *
+ * Both take the events once more; they are gone through once.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "export/tables.h"
+
+#define COUNT "INTEGER NOT NULL"
+
+const struct hwi_report_durations *hwi_tables_durations(const struct hwi_tables *tables)
+{
+  struct hwi_report_durations *found = tables->durations;
+  if (found->is_gathered)
+    return found;
+  struct hwi_export *export = tables->export;
+  int status = hwi_report_durations_init(found, &export->request->report, &export->selection.narrowing,
+                                         HWI_SLOW_CALLS_JSON, NULL);
+  if (status < 0)
+    hwi_report_durations_release(found);
+  return status == HW_OK ? found : NULL;
+}
+
+static bool fill_durations(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  if (!hwi_profile_is_timed(tables->export->profile))
+    return true;
+  const struct hwi_report_durations *found = hwi_tables_durations(tables);
+  for (uint32_t i = 0; found != NULL && i < found->entry_count; i++) {
+    const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[i]];
+    const struct hwi_value values[] = {
+        hwi_value_text(hwi_export_entry_name(found->entries[i])),
+        hwi_value_number(tally->calls),
+        hwi_value_number(tally->untimed),
+        hwi_value_number(tally->sum_ns),
+        hwi_value_number(hwi_duration_quantile(tally, 5000)),
+        hwi_value_number(hwi_duration_quantile(tally, 9000)),
+        hwi_value_number(hwi_duration_quantile(tally, 9900)),
+        hwi_value_number(hwi_duration_quantile(tally, 9990)),
+        hwi_value_number(hwi_duration_quantile(tally, 9999)),
+        hwi_value_number(tally->max_ns),
+    };
+    if (!sink->take(sink->context, values))
+      return true;
+  }
+  return found != NULL;
+}
+
+const struct hwi_table hwi_table_durations = {
+    .name = "durations",
+    .columns = (const struct hwi_table_column[]){{"entry", "TEXT PRIMARY KEY"},
+                                                 {"calls", COUNT},
+                                                 {"untimed_calls", COUNT},
+                                                 {"total_ns", COUNT},
+                                                 {"p50_ns", COUNT},
+                                                 {"p90_ns", COUNT},
+                                                 {"p99_ns", COUNT},
+                                                 {"p99_9_ns", COUNT},
+                                                 {"p99_99_ns", COUNT},
+                                                 {"max_ns", COUNT},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_durations,
+};
+
+static bool fill_slow_calls(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  if (!hwi_profile_is_timed(tables->export->profile))
+    return true;
+  const struct hwi_report_durations *found = hwi_tables_durations(tables);
+  for (size_t i = 0; found != NULL && i < found->durations.slow_count; i++) {
+    const struct hwi_slow_call *call = &found->durations.slowest[i];
+    const struct hwi_value values[] = {
+        hwi_value_number(i + 1),
+        hwi_value_text(hwi_export_entry_name(call->entry)),
+        hwi_value_number(call->took_ns),
+        hwi_value_number(call->ns),
+        hwi_value_number(call->size),
+        hwi_value_number(call->address),
+        hwi_value_number(call->failed),
+        hwi_value_number(call->thread),
+        hwi_value_if(call->stack != 0, call->stack),
+    };
+    if (!sink->take(sink->context, values))
+      return true;
+  }
+  return found != NULL;
+}
+
+/* A stack may be none of the chosen ones. */
+const struct hwi_table hwi_table_slow_calls = {
+    .name = "slow_calls",
+    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},
+                                                 {"entry", "TEXT"},
+                                                 {"took_ns", COUNT},
+                                                 {"time_ns", COUNT},
+                                                 {"size", COUNT},
+                                                 {"address", COUNT},
+                                                 {"failed", COUNT},
+                                                 {"thread_id", "INTEGER NOT NULL"},
+                                                 {"stack_id", "INTEGER"},
+                                                 {0}},
+    .ending = ")",
+    .indexes = "",
+    .fill = fill_slow_calls,
+};

@@ -1,0 +1,160 @@
+/* watcher.c - a process of its own that watches the traces */
+#include "launch/watcher.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/tool_log.h"
+
+enum {
+  POLL_NS = 100000000, /* what waits when the command ends is what the user waits for */
+  POLL_FIRST_NS = 20000000,
+  GLANCE_NS = 25000000,
+  OWN_NICENESS = 5,
+  ATTEMPTS = 2
+};
+
+struct hwi_watcher_page {
+  atomic_uint trace_count; /* seen so far */
+  atomic_bool has_ended;   /* `end` is written */
+  struct hwi_watch_end end;
+  atomic_bool is_asked_to_end;
+  atomic_bool is_done; /* `outcome` is written */
+  struct hwi_watch_outcome outcome;
+};
+
+/* --- in the process --- */
+
+static struct hwi_watcher_page *page;
+
+static bool command_has_ended(void)
+{
+  return atomic_load(&page->has_ended);
+}
+
+static bool is_asked_to_end(void)
+{
+  return atomic_load(&page->is_asked_to_end);
+}
+
+/* Follows the command to its end. */
+static void follow(struct hwi_watch *watch, const struct hwi_signals *signals)
+{
+  uint64_t pause = POLL_FIRST_NS, next_ns = 0;
+  while (!command_has_ended()) {
+    uint64_t now = hwi_monotonic_ns();
+    if (now < next_ns) {
+      hwi_watch_glance(watch);
+    } else {
+      bool more = hwi_watch_poll(watch, command_has_ended);
+      atomic_store(&page->trace_count, watch->outcome.trace_count);
+      now = hwi_monotonic_ns();
+      next_ns = now + (more ? 0 : pause);
+      pause = pause * 2 < POLL_NS ? pause * 2 : POLL_NS;
+    }
+    uint64_t wait_ns = next_ns > now ? next_ns - now : 0;
+    hwi_signals_drop(signals, wait_ns < GLANCE_NS ? wait_ns : GLANCE_NS);
+  }
+}
+
+/* Packing can wait, the program cannot; and where there is no memory for both, it is the program that keeps it. */
+static void step_back(void)
+{
+  static const char most[] = "1000";
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OWN_NICENESS);
+  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  (void)!write(fd, most, sizeof most - 1);
+  close(fd);
+}
+
+static _Noreturn void become(const struct hwi_watcher *watcher, pid_t launcher)
+{
+  struct hwi_watch watch;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launcher)
+    _exit(0);
+  step_back();
+  page = watcher->page;
+  int status = hwi_watch_init(&watch, &watcher->options);
+  if (status == 0) {
+    follow(&watch, watcher->signals);
+    hwi_watch_finish(&watch, &page->end, is_asked_to_end);
+    page->outcome = watch.outcome;
+    atomic_store(&page->is_done, true);
+  }
+  _exit(0); /* its memory need not be given back piece by piece */
+}
+
+/* --- in the launcher --- */
+
+static void begin(struct hwi_watcher *watcher)
+{
+  pid_t launcher = getpid();
+  watcher->pid = fork();
+  if (watcher->pid == 0)
+    become(watcher, launcher);
+}
+
+int hwi_watcher_start(struct hwi_watcher *watcher, const struct hwi_watch_options *options,
+                      const struct hwi_signals *signals)
+{
+  *watcher = (struct hwi_watcher){.options = *options, .signals = signals};
+  void *made = mmap(NULL, sizeof *watcher->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED)
+    return HW_ERR_MEMORY;
+  watcher->page = made;
+  begin(watcher);
+  return 0;
+}
+
+bool hwi_watcher_has_begun(const struct hwi_watcher *watcher)
+{
+  return atomic_load(&watcher->page->trace_count) > 0;
+}
+
+/* Waits for the process, and tells it of signals that end what is left to do: the traces then stay raw. True: all is done. */
+static bool await(const struct hwi_watcher *watcher)
+{
+  static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+  while (watcher->pid > 0 && waitpid(watcher->pid, NULL, WNOHANG) == 0) {
+    sigset_t taken = hwi_signals_drop(watcher->signals, POLL_NS);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+      if (sigismember(&taken, ending[i]) == 1)
+        atomic_store(&watcher->page->is_asked_to_end, true);
+  }
+  return atomic_load(&watcher->page->is_done);
+}
+
+void hwi_watcher_finish(struct hwi_watcher *watcher, const struct hwi_watch_end *end, struct hwi_watch_outcome *outcome)
+{
+  struct hwi_watcher_page *shared = watcher->page;
+  bool was_watched = watcher->pid > 0 && waitpid(watcher->pid, NULL, WNOHANG) == 0;
+  shared->end = *end;
+  atomic_store(&shared->has_ended, true);
+  if (was_watched)
+    kill(watcher->pid, SIGCHLD); /* wakes it */
+  bool is_done = was_watched && await(watcher);
+  for (int attempt = 1; attempt < ATTEMPTS && !is_done; attempt++) {
+    begin(watcher);
+    is_done = await(watcher);
+  }
+  if (is_done) {
+    *outcome = shared->outcome;
+  } else {
+    *outcome = (struct hwi_watch_outcome){.not_packed = 1};
+    hwi_error_set(&outcome->error, HW_ERR_MEMORY, "the process that packs %s was killed", watcher->options.name);
+  }
+  if (outcome->trace_count < atomic_load(&shared->trace_count))
+    outcome->trace_count = atomic_load(&shared->trace_count);
+  outcome->was_interrupted = !was_watched;
+  munmap(shared, sizeof *shared);
+  watcher->page = NULL;
+}

@@ -1,0 +1,284 @@
+/* cut.c - which part of the tree of call stacks a document holds, and what becomes of the rest */
+#include "page/cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct hwi_error *error)
+{
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows of the call stacks");
+}
+
+/* --- shares --- */
+
+static uint64_t peak_of(const struct hwi_stack *stack)
+{
+  return stack->peak_bytes;
+}
+
+static uint64_t live_of(const struct hwi_stack *stack)
+{
+  return stack->live_bytes;
+}
+
+static uint64_t calls_of(const struct hwi_stack *stack)
+{
+  return stack->calls;
+}
+
+static uint64_t bytes_of(const struct hwi_stack *stack)
+{
+  return stack->bytes;
+}
+
+static uint64_t temporary_of(const struct hwi_stack *stack)
+{
+  return stack->temporary_calls;
+}
+
+static uint64_t own_peak_of(const struct hwi_stack *stack)
+{
+  return stack->own_peak_bytes;
+}
+
+static uint64_t failed_of(const struct hwi_stack *stack)
+{
+  return stack->failed_calls;
+}
+
+/* Raises each frame's share to that of one figure; `sums` is room for a number a frame. A share is a part of UINT32_MAX. */
+static void raise_shares(uint32_t *shares, uint64_t *sums, const struct hwi_profile *profile,
+                         uint64_t (*figure_of)(const struct hwi_stack *stack))
+{
+  memset(sums, 0, (size_t)profile->frame_count * sizeof *sums);
+  for (uint32_t s = 1; s < profile->stack_count; s++)
+    sums[profile->stacks[s].frame] += figure_of(&profile->stacks[s]);
+  for (uint32_t f = profile->frame_count; f-- > 1;) /* callers come first, and frame 0 is the root of all */
+    sums[profile->frames[f].caller] += sums[f];
+  for (uint32_t f = 1; f < profile->frame_count && sums[0] > 0; f++) {
+    uint32_t share = (uint32_t)((double)sums[f] / (double)sums[0] * (double)UINT32_MAX);
+    shares[f] = share > shares[f] ? share : shares[f];
+  }
+}
+
+/* How many have a share above `least`. */
+static uint32_t count_above(const uint32_t *shares, uint32_t count, uint32_t least)
+{
+  uint32_t above = 0;
+  for (uint32_t f = 1; f < count; f++)
+    above += shares[f] > least;
+  return above;
+}
+
+/* The smallest share that at most `most` frames exceed. */
+static uint32_t find_least(const uint32_t *shares, uint32_t count, uint32_t most)
+{
+  uint32_t low = 0, high = UINT32_MAX;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (count_above(shares, count, middle) <= most)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+struct ranked {
+  uint32_t share, frame;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+  const struct ranked *a = left, *b = right;
+  if (a->share != b->share)
+    return a->share > b->share ? -1 : 1;
+  return a->frame < b->frame ? -1 : a->frame > b->frame;
+}
+
+/* Of frames with the same share, the first ones are taken: callers before what they call. */
+static bool rank(struct hwi_page_cut *cut, const uint32_t *shares, uint32_t most)
+{
+  const uint32_t count = cut->profile->frame_count;
+  uint32_t least = find_least(shares, count, most), taken = 0;
+  uint32_t ties = most - count_above(shares, count, least);
+  struct ranked *ranked = calloc((size_t)most + 1, sizeof *ranked);
+  cut->order = calloc((size_t)most + 1, sizeof *cut->order);
+  for (uint32_t f = 1; f < count && ranked != NULL && cut->order != NULL; f++) {
+    bool is_tie = shares[f] == least && least > 0 && ties > 0;
+    if (shares[f] <= least && !is_tie)
+      continue;
+    ties -= is_tie;
+    ranked[taken++] = (struct ranked){shares[f], f};
+  }
+  bool done = ranked != NULL && cut->order != NULL;
+  if (done && taken > 1)
+    qsort(ranked, taken, sizeof *ranked, compare_ranked);
+  for (uint32_t i = 0; i < taken; i++)
+    cut->order[i] = ranked[i].frame;
+  cut->order_count = taken;
+  free(ranked);
+  return done;
+}
+
+static bool choose(struct hwi_page_cut *cut, uint32_t nodes_max)
+{
+  static uint64_t (*const figures[])(const struct hwi_stack *) = {peak_of,      live_of,     calls_of, bytes_of,
+                                                                  temporary_of, own_peak_of, failed_of};
+  const struct hwi_profile *profile = cut->profile;
+  uint32_t *shares = calloc((size_t)profile->frame_count + 1, sizeof *shares);
+  uint64_t *sums = calloc((size_t)profile->frame_count + 1, sizeof *sums);
+  bool done = shares != NULL && sums != NULL;
+  for (size_t i = 0; i < sizeof figures / sizeof *figures && done; i++)
+    raise_shares(shares, sums, profile, figures[i]);
+  done = done && rank(cut, shares, nodes_max);
+  free(shares);
+  free(sums);
+  return done;
+}
+
+/* --- rows --- */
+
+static void number_nodes(struct hwi_page_cut *cut, uint32_t nodes_max)
+{
+  const struct hwi_profile *profile = cut->profile;
+  uint32_t taken = nodes_max < cut->order_count ? nodes_max : cut->order_count;
+  memset(cut->node_of, 0, (size_t)profile->frame_count * sizeof *cut->node_of);
+  for (uint32_t i = 0; i < taken; i++)
+    cut->node_of[cut->order[i]] = 1;
+  cut->node_count = 0;
+  for (uint32_t f = 1; f < profile->frame_count; f++) {
+    if (cut->node_of[f] == 0)
+      continue;
+    cut->frames[cut->node_count++] = f;
+    cut->node_of[f] = cut->node_count;
+  }
+}
+
+static void widen(struct hwi_page_row *row, const struct hwi_stack *stack)
+{
+  bool is_first = row->calls == 0;
+  if (stack->calls == 0)
+    return;
+  row->smallest = is_first || stack->smallest < row->smallest ? stack->smallest : row->smallest;
+  row->largest = stack->largest > row->largest ? stack->largest : row->largest;
+  row->first_ns = is_first || stack->first_ns < row->first_ns ? stack->first_ns : row->first_ns;
+  row->last_ns = stack->last_ns > row->last_ns ? stack->last_ns : row->last_ns;
+  row->own_peak_bytes = stack->own_peak_bytes > row->own_peak_bytes ? stack->own_peak_bytes : row->own_peak_bytes;
+}
+
+static void add_stack(struct hwi_page_row *row, const struct hwi_stack *stack, bool is_runtime)
+{
+  widen(row, stack);
+  row->calls += stack->calls;
+  row->bytes += stack->bytes;
+  row->temporary_calls += stack->temporary_calls;
+  row->free_calls += stack->free_calls;
+  row->failed_calls += stack->failed_calls;
+  row->peak_bytes += stack->peak_bytes;
+  row->peak_blocks += stack->peak_blocks;
+  row->peak_usable_bytes += stack->peak_usable;
+  row->live_bytes += stack->live_bytes;
+  row->live_blocks += stack->live_blocks;
+  row->runtime_live_bytes += is_runtime ? stack->live_bytes : 0;
+  row->runtime_live_blocks += is_runtime ? stack->live_blocks : 0;
+  for (int i = 0; i < HWI_LIFETIMES; i++)
+    row->lifetimes[i] += stack->lifetimes[i];
+}
+
+/* The innermost kept frame's node, plus 1; 0: none is. */
+static uint32_t innermost(const struct hwi_page_cut *cut, uint32_t frame)
+{
+  while (frame != 0 && cut->node_of[frame] == 0)
+    frame = cut->profile->frames[frame].caller;
+  return frame != 0 ? cut->node_of[frame] : 0;
+}
+
+/* Places for rows: of each node its own stack, and then what goes on below the cut; only those that are used get a number. */
+static void number_rows(struct hwi_page_cut *cut, uint32_t *places)
+{
+  const struct hwi_profile *profile = cut->profile;
+  for (uint32_t s = 1; s < profile->stack_count; s++) {
+    uint32_t frame = profile->stacks[s].frame, node = innermost(cut, frame);
+    bool is_kept = frame == 0 || cut->node_of[frame] != 0;
+    cut->row_of[s] = 2 * node + !is_kept;
+    places[cut->row_of[s]] = 1;
+  }
+  cut->row_count = 0;
+  for (uint32_t i = 0; i < 2 * (cut->node_count + 1); i++)
+    if (places[i] != 0)
+      places[i] = cut->row_count++;
+}
+
+static void fill_rows(struct hwi_page_cut *cut, const uint32_t *places)
+{
+  const struct hwi_profile *profile = cut->profile;
+  cut->kept_count = 0;
+  for (uint32_t s = 1; s < profile->stack_count; s++) {
+    uint32_t place = cut->row_of[s];
+    struct hwi_page_row *row = &cut->rows[cut->row_of[s] = places[place]];
+    bool is_kept = place % 2 == 0;
+    row->node = place / 2;
+    row->stacks += !is_kept;
+    row->entry = is_kept ? profile->stacks[s].entry : 0;
+    cut->kept_count += is_kept;
+    add_stack(row, &profile->stacks[s], cut->is_runtime[s]);
+  }
+}
+
+static bool make_rows(struct hwi_page_cut *cut)
+{
+  uint32_t *places = calloc(2 * ((size_t)cut->node_count + 1), sizeof *places);
+  if (places == NULL)
+    return false;
+  number_rows(cut, places);
+  free(cut->rows);
+  cut->rows = calloc((size_t)cut->row_count + 1, sizeof *cut->rows);
+  if (cut->rows != NULL)
+    fill_rows(cut, places);
+  free(places);
+  return cut->rows != NULL;
+}
+
+static bool find_runtime(struct hwi_page_cut *cut, struct hwi_named_frames *frames)
+{
+  for (uint32_t s = 1; s < cut->profile->stack_count; s++) {
+    if (cut->profile->stacks[s].live_blocks == 0)
+      continue;
+    if (hwi_named_frames_load(frames, s, NULL) < 0)
+      return false;
+    cut->is_runtime[s] = hwi_named_frames_are_runtime(frames);
+  }
+  return true;
+}
+
+int hwi_page_cut_init(struct hwi_page_cut *cut, struct hwi_named_frames *frames, uint32_t nodes_max,
+                      struct hwi_error *error)
+{
+  const struct hwi_profile *profile = frames->profile;
+  *cut = (struct hwi_page_cut){.profile = profile};
+  cut->is_runtime = calloc((size_t)profile->stack_count + 1, sizeof *cut->is_runtime);
+  cut->frames = calloc((size_t)nodes_max + 1, sizeof *cut->frames);
+  cut->node_of = calloc((size_t)profile->frame_count + 1, sizeof *cut->node_of);
+  cut->row_of = calloc((size_t)profile->stack_count + 1, sizeof *cut->row_of);
+  bool done = cut->is_runtime != NULL && cut->frames != NULL && cut->node_of != NULL && cut->row_of != NULL &&
+              find_runtime(cut, frames) && choose(cut, nodes_max);
+  return done ? hwi_page_cut_lower(cut, nodes_max, error) : no_memory(error);
+}
+
+void hwi_page_cut_release(struct hwi_page_cut *cut)
+{
+  free(cut->order);
+  free(cut->is_runtime);
+  free(cut->frames);
+  free(cut->node_of);
+  free(cut->row_of);
+  free(cut->rows);
+  *cut = (struct hwi_page_cut){0};
+}
+
+int hwi_page_cut_lower(struct hwi_page_cut *cut, uint32_t nodes_max, struct hwi_error *error)
+{
+  number_nodes(cut, nodes_max);
+  return make_rows(cut) ? HW_OK : no_memory(error);
+}

@@ -1,0 +1,220 @@
+/* document.c - writes the document of a run, as it is cut at the moment */
+#include "page/document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "page/rss.h"
+#include "report/entries.h"
+#include "report/evidence.h"
+#include "report/findings.h"
+#include "report/json/durations.h"
+#include "report/json/figures.h"
+#include "report/json/growing.h"
+#include "report/json/image.h"
+#include "report/json/processes.h"
+#include "report/lifetimes.h"
+#include "report/linked_in.h"
+#include "report/moment.h"
+
+#define SCHEMA "heapwright-page/1"
+
+enum { MARKS_MAX = 1000, PROCESSES_MAX = 200 };
+
+/* --- the run --- */
+
+static void write_run(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  uint64_t lifetimes[HWI_LIFETIMES];
+  hwi_json_begin_object(json, "run");
+  hwi_json_run(json, profile);
+  hwi_json_evidence(json, profile);
+  hwi_lifetimes_of_run(profile, lifetimes);
+  hwi_json_lifetimes(json, lifetimes);
+  hwi_json_end_object(json);
+}
+
+static void write_process(struct hwi_json *json, const struct hwi_page *page, const struct hwi_linked_in *linked_in)
+{
+  const struct hwi_profile *profile = page->report->profile;
+  const struct hwi_image *image = hwi_largest_image(profile, NULL);
+  if (image == NULL)
+    return;
+  hwi_json_begin_object(json, "process");
+  hwi_json_process(json, image->info);
+  hwi_json_number(json, "from_ns", hwi_image_offset_ns(profile, image));
+  hwi_json_silences(json, image->info);
+  hwi_json_notes(json, image->info, linked_in->texts[image - profile->images]);
+  hwi_json_end_object(json);
+}
+
+static void write_marks(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  uint64_t count = 0;
+  hwi_json_begin_array(json, "marks");
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    for (uint32_t k = 0; image->counted && k < image->info->mark_count; k++) {
+      const struct hwi_mark *mark = &image->info->marks[k];
+      if (mark->type != HW_TOOL_MARK || ++count > MARKS_MAX)
+        continue;
+      hwi_json_begin_object(json, NULL);
+      hwi_json_number(json, "time_ns", hwi_image_offset_ns(profile, image) + mark->ns);
+      hwi_json_text(json, "text", mark->text);
+      hwi_json_end_object(json);
+    }
+  }
+  hwi_json_end_array(json);
+  if (count > MARKS_MAX)
+    hwi_json_number(json, "marks_left_out", count - MARKS_MAX);
+}
+
+/* --- the stacks --- */
+
+static void write_entries(struct hwi_json *json)
+{
+  hwi_json_begin_array(json, "entries");
+  for (uint32_t i = 0; i < HW_ENTRY_COUNT; i++)
+    hwi_json_text(json, NULL, hwi_entry_name(i));
+  hwi_json_end_array(json);
+}
+
+static void write_lifetimes(struct hwi_json *json, const struct hwi_table_rows *rows)
+{
+  struct hwi_column columns[HWI_LIFETIMES + 1] = {0};
+  for (int i = 0; i < HWI_LIFETIMES; i++)
+    columns[i] = (struct hwi_column){hwi_lifetime_keys[i],
+                                     offsetof(struct hwi_page_row, lifetimes) + (size_t)i * sizeof(uint64_t)};
+  hwi_json_begin_object(json, "lifetimes");
+  hwi_json_packed_columns(json, rows, columns);
+  hwi_json_end_object(json);
+}
+
+static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
+{
+#define COLUMN(name)                           \
+  {                                            \
+#name, offsetof(struct hwi_page_row, name) \
+  }
+  static const struct hwi_column columns[] = {
+      COLUMN(node),
+      {"cut", offsetof(struct hwi_page_row, stacks)},
+      COLUMN(entry),
+      COLUMN(calls),
+      COLUMN(bytes),
+      COLUMN(temporary_calls),
+      COLUMN(free_calls),
+      COLUMN(failed_calls),
+      COLUMN(peak_bytes),
+      COLUMN(peak_blocks),
+      COLUMN(peak_usable_bytes),
+      COLUMN(own_peak_bytes),
+      COLUMN(live_bytes),
+      COLUMN(live_blocks),
+      COLUMN(runtime_live_bytes),
+      COLUMN(runtime_live_blocks),
+      COLUMN(smallest),
+      COLUMN(largest),
+      COLUMN(first_ns),
+      COLUMN(last_ns),
+      {NULL, 0},
+  };
+#undef COLUMN
+  const struct hwi_page_cut *cut = &page->cut;
+  const struct hwi_table_rows rows = {cut->rows, cut->row_count, sizeof *cut->rows};
+  write_entries(json);
+  hwi_json_begin_object(json, "stacks");
+  hwi_json_number(json, "count", cut->row_count);
+  hwi_json_number(json, "recorded", cut->profile->stack_count > 0 ? cut->profile->stack_count - 1 : 0);
+  hwi_json_number(json, "kept", cut->kept_count);
+  hwi_json_packed_columns(json, &rows, columns);
+  write_lifetimes(json, &rows);
+  hwi_json_page_series(json, &page->watch.of_stacks, cut->row_count);
+  hwi_json_end_object(json);
+}
+
+/* --- along time --- */
+
+static void write_timeline(struct hwi_json *json, const struct hwi_profile *profile)
+{
+#define COLUMN(name)                             \
+  {                                              \
+#name, offsetof(struct hwi_time_point, name) \
+  }
+  static const struct hwi_column columns[] = {COLUMN(live_bytes), COLUMN(live_blocks), COLUMN(max_bytes), {NULL, 0}};
+#undef COLUMN
+  const struct hwi_table_rows rows = {profile->timeline, profile->timeline_count, sizeof *profile->timeline};
+  struct hwi_packed times = {0};
+  for (uint32_t i = 0; i < profile->timeline_count; i++)
+    hwi_packed_add(&times, profile->timeline[i].ns - (i > 0 ? profile->timeline[i - 1].ns : 0));
+  hwi_json_begin_object(json, "timeline");
+  hwi_json_number(json, "count", profile->timeline_count);
+  hwi_json_packed(json, "time_ns", &times);
+  hwi_json_packed_columns(json, &rows, columns);
+  hwi_json_end_object(json);
+}
+
+/* The slices, and then the resident set by itself. */
+static void write_slices(struct hwi_json *json, const struct hwi_page *page)
+{
+  struct hwi_page_rss rss;
+  hwi_page_rss_init(&rss, page->report->profile);
+  hwi_json_begin_object(json, "slices");
+  hwi_json_page_slices(json, &page->watch.slices);
+  hwi_json_page_rss_of_slices(json, &rss, &page->watch.slices);
+  hwi_json_end_object(json);
+  hwi_json_page_rss(json, &rss);
+}
+
+/* --- the whole --- */
+
+static void tell_row(void *context, struct hwi_json *json, uint32_t stack)
+{
+  const struct hwi_page *page = context;
+  if (stack != 0) /* of a free whose block is unknown */
+    hwi_json_number(json, "row", page->cut.row_of[stack]);
+}
+
+static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_page_sites *sites,
+                      const struct hwi_linked_in *linked_in)
+{
+  const struct hwi_profile *profile = page->report->profile;
+  const struct hwi_json_stacks rows = {tell_row, page};
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "schema", SCHEMA);
+  hwi_json_text(json, "version", HWI_VERSION);
+  write_run(json, profile);
+  write_process(json, page, linked_in);
+  write_marks(json, profile);
+  hwi_json_processes(json, profile, PROCESSES_MAX);
+  hwi_json_growing(json, profile, &rows);
+  hwi_json_findings(json, page->report, &rows);
+  if (page->watch.is_timed)
+    hwi_json_durations_found(json, profile, &page->watch.durations, &rows);
+  write_slices(json, page);
+  write_timeline(json, profile);
+  hwi_json_page_sizes(json, &page->sizes, &page->watch.of_sizes);
+  hwi_json_page_threads(json, &page->threads, &page->cut, &page->watch.of_threads);
+  write_stacks(json, page);
+  hwi_json_page_sites(json, sites, &page->cut);
+  hwi_json_page_strings(json, sites);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+int hwi_page_document(struct hwi_page *page, FILE *out, struct hwi_error *error)
+{
+  struct hwi_json json = {.out = out, .first = true};
+  struct hwi_page_sites sites;
+  struct hwi_linked_in linked_in;
+  int status = hwi_page_sites_init(&sites, &page->cut, &page->names, &page->matching, error);
+  if (status == HW_OK) {
+    status = hwi_linked_in_init(&linked_in, page->report, error);
+    if (status == HW_OK)
+      write_all(&json, page, &sites, &linked_in);
+    hwi_linked_in_release(&linked_in);
+  }
+  hwi_page_sites_release(&sites);
+  return status == HW_OK && json.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to write the page") : status;
+}

@@ -1,0 +1,22 @@
+/* document.h - writes the document of a run, as it is cut at the moment */
+#ifndef HWI_PAGE_DOCUMENT_H
+#define HWI_PAGE_DOCUMENT_H
+
+#include "page/sites.h"
+#include "page/watch.h"
+
+/* All that a document is made from. */
+struct hwi_page {
+  const struct hwi_report *report;
+  struct hwi_named_frames names;
+  struct hwi_page_cut cut;
+  struct hwi_page_sizes sizes;
+  struct hwi_page_threads threads;
+  struct hwi_page_watch watch;
+  struct hwi_page_matching matching;
+};
+
+/* 0 or a negative status (no memory). */
+int hwi_page_document(struct hwi_page *page, FILE *out, struct hwi_error *error);
+
+#endif

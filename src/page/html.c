@@ -1,0 +1,38 @@
+/* html.c - the built page with a document in it */
+#include "page/html.h"
+
+#include <string.h>
+
+/* web/dist/page.html, ended by NUL: the build makes it from that file, see cmake/Page.cmake. */
+extern const char hwi_page_template[];
+
+static const char place[] = "<!--heapwright-data-->";
+static const char element[] = "<script type=\"application/json\" id=\"heapwright-data\">", element_end[] = "</script>";
+
+static const char *find_place(void)
+{
+  return strstr(hwi_page_template, place); /* the build has made sure of it */
+}
+
+void hwi_html_begin(FILE *out)
+{
+  fwrite(hwi_page_template, 1, (size_t)(find_place() - hwi_page_template), out);
+  fputs(element, out);
+}
+
+void hwi_html_end(FILE *out)
+{
+  fputs(element_end, out);
+  fputs(find_place() + sizeof place - 1, out);
+}
+
+void hwi_html_escape(const char *text, size_t bytes, FILE *out)
+{
+  const char *end = text + bytes, *tag;
+  while ((tag = memchr(text, '<', (size_t)(end - text))) != NULL) {
+    fwrite(text, 1, (size_t)(tag - text), out);
+    fputs("\\u003c", out);
+    text = tag + 1;
+  }
+  fwrite(text, 1, (size_t)(end - text), out);
+}

@@ -1,0 +1,50 @@
+/* ledger.h - what rows of a table did in each slice of time
+ *
+ * entry      what one row did in one slice. Where nothing happened there is none, so that memory is bounded by the rows times
+ *            the slices, and mostly far below.
+ */
+#ifndef HWI_PAGE_LEDGER_H
+#define HWI_PAGE_LEDGER_H
+
+#include "page/packed.h"
+
+struct hwi_page_entry {
+  uint32_t row, slice;
+  uint64_t calls, bytes, temporary_calls;
+  int64_t blocks, live_bytes; /* what these changed by */
+};
+
+/* Invariant: entries are in the order of slices; `now` of a row that is not open is all zero. */
+struct hwi_page_ledger {
+  struct hwi_page_entry *now; /* by row: the slice under way */
+  bool *is_open;              /* ... something happened in it */
+  uint32_t *open, open_count, row_count;
+  struct hwi_page_entry *entries;
+  size_t count, capacity;
+};
+
+/* False: no memory. To be released, even after a failure. */
+bool hwi_page_ledger_init(struct hwi_page_ledger *ledger, uint32_t row_count);
+void hwi_page_ledger_release(struct hwi_page_ledger *ledger);
+
+/* The row's entry in the slice under way. */
+static inline struct hwi_page_entry *hwi_page_ledger_now(struct hwi_page_ledger *ledger, uint32_t row)
+{
+  if (!ledger->is_open[row]) {
+    ledger->is_open[row] = true;
+    ledger->open[ledger->open_count++] = row;
+  }
+  return &ledger->now[row];
+}
+
+/* The slice under way ends. False: no memory. */
+bool hwi_page_ledger_end_slice(struct hwi_page_ledger *ledger, uint32_t slice);
+
+/* Rows or slices become fewer: to_row[r] takes what row r had, to_slice[s], which never falls, what slice s had. NULL: these stay.
+ * Between two slices. */
+void hwi_page_ledger_merge(struct hwi_page_ledger *ledger, const uint32_t *to_row, const uint32_t *to_slice);
+
+/* Writes the series of a table with `row_count` rows as the member `series` (docs/page-data.md). */
+void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_ledger *ledger, uint32_t row_count);
+
+#endif

@@ -1,0 +1,255 @@
+/* threads.c - the threads that a document shows each by itself, and all others as one */
+#include "page/threads.h"
+
+#include <stdlib.h>
+
+#include "page/share.h"
+
+enum { ROWS_MAX = 64 };
+
+/* --- rows --- */
+
+static double share_of(const struct hwi_profile_thread *thread, const struct hwi_totals *totals)
+{
+  double share = hwi_larger_share(0, thread->allocation_calls, totals->allocation_calls);
+  share = hwi_larger_share(share, thread->allocated_bytes, totals->allocated_bytes);
+  share = hwi_larger_share(share, thread->free_calls, totals->free_calls);
+  share = hwi_larger_share(share, thread->live_bytes, totals->live_bytes_at_end);
+  return hwi_larger_share(share, thread->own_peak_bytes, totals->peak_bytes);
+}
+
+/* Marks those that get a row of their own in row_of. False: no memory. */
+static bool choose(struct hwi_page_threads *threads)
+{
+  const struct hwi_profile *profile = threads->profile;
+  struct hwi_ranked *ranked = calloc((size_t)profile->thread_count + 1, sizeof *ranked);
+  if (ranked == NULL)
+    return false;
+  for (uint32_t i = 0; i < profile->thread_count; i++)
+    ranked[i] = (struct hwi_ranked){share_of(&profile->threads[i], &profile->totals), i};
+  hwi_rank(ranked, profile->thread_count);
+  for (uint32_t i = 0; i < profile->thread_count; i++)
+    threads->row_of[ranked[i].index] = i < ROWS_MAX ? 0 : UINT32_MAX;
+  free(ranked);
+  return true;
+}
+
+static void add_thread(struct hwi_page_thread *row, const struct hwi_profile_thread *thread)
+{
+  row->allocation_calls += thread->allocation_calls;
+  row->free_calls += thread->free_calls;
+  row->failed_calls += thread->failed_calls;
+  row->temporary_calls += thread->temporary_calls;
+  row->allocated_bytes += thread->allocated_bytes;
+  row->live_bytes += thread->live_bytes;
+  row->live_blocks += thread->live_blocks;
+  row->peak_bytes += thread->peak_bytes;
+  row->own_peak_bytes = thread->own_peak_bytes > row->own_peak_bytes ? thread->own_peak_bytes : row->own_peak_bytes;
+  row->foreign_frees += thread->foreign_frees;
+  row->late_allocation_calls += thread->late_allocation_calls;
+  row->late_free_calls += thread->late_free_calls;
+}
+
+static void fill_rows(struct hwi_page_threads *threads)
+{
+  const struct hwi_profile *profile = threads->profile;
+  uint32_t rest = profile->thread_count < ROWS_MAX ? profile->thread_count : ROWS_MAX; /* the row of all others */
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    bool is_cut = threads->row_of[i] == UINT32_MAX;
+    uint32_t row = is_cut ? rest : threads->row_count++;
+    threads->row_of[i] = row;
+    threads->threads[row] = is_cut ? UINT32_MAX : i;
+    add_thread(&threads->rows[row], thread);
+    threads->rows[row].cut += is_cut;
+    if (is_cut)
+      continue;
+    threads->rows[row].tid = thread->tid;
+    threads->rows[row].policy = thread->policy;
+    threads->rows[row].priority = thread->priority;
+    threads->rows[row].pid = thread->image < profile->image_count ? profile->images[thread->image].info->header.pid : 0;
+  }
+  threads->row_count += profile->thread_count > ROWS_MAX;
+}
+
+bool hwi_page_threads_init(struct hwi_page_threads *threads, const struct hwi_profile *profile)
+{
+  *threads = (struct hwi_page_threads){.profile = profile};
+  threads->rows = calloc(ROWS_MAX + 1, sizeof *threads->rows);
+  threads->threads = calloc(ROWS_MAX + 1, sizeof *threads->threads);
+  threads->row_of = calloc((size_t)profile->thread_count + 1, sizeof *threads->row_of);
+  if (threads->rows == NULL || threads->threads == NULL || threads->row_of == NULL || !choose(threads))
+    return false;
+  fill_rows(threads);
+  return true;
+}
+
+void hwi_page_threads_release(struct hwi_page_threads *threads)
+{
+  free(threads->rows);
+  free(threads->threads);
+  free(threads->row_of);
+  *threads = (struct hwi_page_threads){0};
+}
+
+/* --- pairs of rows --- */
+
+/* uint64_t throughout, for they are columns of a table. What two rows have in common. */
+struct pair {
+  uint64_t first, second; /* rows */
+  uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks;
+};
+
+static int compare_pairs(const void *left, const void *right)
+{
+  const struct pair *a = left, *b = right;
+  if (a->first != b->first)
+    return a->first < b->first ? -1 : 1;
+  return a->second < b->second ? -1 : a->second > b->second;
+}
+
+/* Sorts them and sums up those of the same rows. Returns how many are left. */
+static size_t join_pairs(struct pair *pairs, size_t count)
+{
+  size_t kept = 0;
+  if (count > 1)
+    qsort(pairs, count, sizeof *pairs, compare_pairs);
+  for (size_t i = 0; i < count; i++) {
+    if (kept == 0 || compare_pairs(&pairs[kept - 1], &pairs[i]) != 0) {
+      pairs[kept++] = pairs[i];
+      continue;
+    }
+    struct pair *sum = &pairs[kept - 1];
+    sum->calls += pairs[i].calls;
+    sum->bytes += pairs[i].bytes;
+    sum->temporary_calls += pairs[i].temporary_calls;
+    sum->live_bytes += pairs[i].live_bytes;
+    sum->live_blocks += pairs[i].live_blocks;
+    sum->peak_bytes += pairs[i].peak_bytes;
+    sum->peak_blocks += pairs[i].peak_blocks;
+  }
+  return kept;
+}
+
+#define COLUMN(key, field)            \
+  {                                   \
+    key, offsetof(struct pair, field) \
+  }
+
+static void write_handovers(struct hwi_json *json, const struct hwi_page_threads *threads)
+{
+  static const struct hwi_column columns[] = {
+      COLUMN("owner", first), COLUMN("freer", second), COLUMN("blocks", calls), COLUMN("bytes", bytes), {NULL, 0}};
+  const struct hwi_profile *profile = threads->profile;
+  struct pair *pairs = calloc((size_t)profile->handover_count + 1, sizeof *pairs);
+  struct hwi_table_rows rows = {pairs, 0, sizeof *pairs};
+  for (uint32_t i = 0; i < profile->handover_count && pairs != NULL; i++) {
+    const struct hwi_handover *handover = &profile->handovers[i];
+    pairs[i] = (struct pair){.first = threads->row_of[handover->owner],
+                             .second = threads->row_of[handover->freer],
+                             .calls = handover->blocks,
+                             .bytes = handover->bytes};
+  }
+  if (pairs != NULL)
+    rows.count = join_pairs(pairs, profile->handover_count);
+  json->failed |= pairs == NULL;
+  hwi_json_begin_object(json, "handovers");
+  hwi_json_plain_columns(json, &rows, columns);
+  hwi_json_end_object(json);
+  free(pairs);
+}
+
+static void write_stack_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
+                                const struct hwi_page_cut *cut)
+{
+  static const struct hwi_column columns[] = {
+      COLUMN("row", first),
+      COLUMN("thread", second),
+      COLUMN("calls", calls),
+      COLUMN("bytes", bytes),
+      COLUMN("temporary_calls", temporary_calls),
+      COLUMN("live_bytes", live_bytes),
+      COLUMN("live_blocks", live_blocks),
+      COLUMN("peak_bytes", peak_bytes),
+      COLUMN("peak_blocks", peak_blocks),
+      {NULL, 0},
+  };
+  const struct hwi_profile *profile = threads->profile;
+  struct pair *pairs = calloc((size_t)profile->thread_stack_count + 1, sizeof *pairs);
+  struct hwi_table_rows rows = {pairs, 0, sizeof *pairs};
+  for (uint32_t i = 0; i < profile->thread_stack_count && pairs != NULL; i++) {
+    const struct hwi_thread_stack *share = &profile->thread_stacks[i];
+    pairs[i] = (struct pair){.first = cut->row_of[share->stack],
+                             .second = threads->row_of[share->thread],
+                             .calls = share->calls,
+                             .bytes = share->bytes,
+                             .temporary_calls = share->temporary_calls,
+                             .live_bytes = share->live_bytes,
+                             .live_blocks = share->live_blocks,
+                             .peak_bytes = share->peak_bytes,
+                             .peak_blocks = share->peak_blocks};
+  }
+  if (pairs != NULL)
+    rows.count = join_pairs(pairs, profile->thread_stack_count);
+  json->failed |= pairs == NULL;
+  for (size_t i = rows.count; i-- > 1;) /* differences are short */
+    pairs[i].first -= pairs[i - 1].first;
+  hwi_json_begin_object(json, "stack_threads");
+  hwi_json_number(json, "count", rows.count);
+  hwi_json_packed_columns(json, &rows, columns);
+  hwi_json_end_object(json);
+  free(pairs);
+}
+
+#undef COLUMN
+
+/* --- JSON --- */
+
+static void write_names(struct hwi_json *json, const struct hwi_page_threads *threads)
+{
+  hwi_json_begin_array(json, "name");
+  for (uint32_t i = 0; i < threads->row_count; i++) {
+    uint32_t thread = threads->threads[i];
+    hwi_json_text(json, NULL, thread != UINT32_MAX ? threads->profile->threads[thread].name : "");
+  }
+  hwi_json_end_array(json);
+}
+
+void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
+                           const struct hwi_page_cut *cut, const struct hwi_page_ledger *ledger)
+{
+#define COLUMN(name)                              \
+  {                                               \
+#name, offsetof(struct hwi_page_thread, name) \
+  }
+  static const struct hwi_column columns[] = {
+      COLUMN(tid),
+      COLUMN(pid),
+      COLUMN(policy),
+      COLUMN(priority),
+      COLUMN(allocation_calls),
+      COLUMN(free_calls),
+      COLUMN(failed_calls),
+      COLUMN(temporary_calls),
+      COLUMN(allocated_bytes),
+      COLUMN(live_bytes),
+      COLUMN(live_blocks),
+      COLUMN(peak_bytes),
+      COLUMN(own_peak_bytes),
+      COLUMN(foreign_frees),
+      COLUMN(late_allocation_calls),
+      COLUMN(late_free_calls),
+      COLUMN(cut),
+      {NULL, 0},
+  };
+#undef COLUMN
+  const struct hwi_table_rows rows = {threads->rows, threads->row_count, sizeof *threads->rows};
+  hwi_json_begin_object(json, "threads");
+  write_names(json, threads);
+  hwi_json_plain_columns(json, &rows, columns);
+  hwi_json_page_series(json, ledger, threads->row_count);
+  hwi_json_end_object(json);
+  write_handovers(json, threads);
+  if (threads->profile->thread_count > 1)
+    write_stack_threads(json, threads, cut);
+}

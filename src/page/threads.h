@@ -1,0 +1,36 @@
+/* threads.h - the threads that a document shows each by itself, and all others as one
+ *
+ * row        of one thread, or, the last one, of all that have none.
+ */
+#ifndef HWI_PAGE_THREADS_H
+#define HWI_PAGE_THREADS_H
+
+#include "page/cut.h"
+#include "page/ledger.h"
+
+/* uint64_t throughout, for they are columns of a table. */
+struct hwi_page_thread {
+  uint64_t tid, pid, policy, priority;
+  uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes;
+  uint64_t live_bytes, live_blocks, peak_bytes, own_peak_bytes;
+  uint64_t foreign_frees, late_allocation_calls, late_free_calls;
+  uint64_t cut; /* threads that are summed here; 0: it is one */
+};
+
+struct hwi_page_threads {
+  const struct hwi_profile *profile;
+  struct hwi_page_thread *rows;
+  uint32_t row_count;
+  uint32_t *row_of;  /* by thread */
+  uint32_t *threads; /* by row; UINT32_MAX: of several */
+};
+
+/* False: no memory. To be released, even after a failure. */
+bool hwi_page_threads_init(struct hwi_page_threads *threads, const struct hwi_profile *profile);
+void hwi_page_threads_release(struct hwi_page_threads *threads);
+
+/* "threads", "handovers" and, where there are several threads, "stack_threads" into the object begun last. */
+void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
+                           const struct hwi_page_cut *cut, const struct hwi_page_ledger *ledger);
+
+#endif

@@ -1,0 +1,196 @@
+/* watch.c - the events of a run, summed up by slice for the rows of a document */
+#include "page/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRIES_MAX = 1 << 20 }; /* more would make a document many times too large anyway */
+
+static int no_memory(struct hwi_error *error)
+{
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow the recording along its time");
+}
+
+/* --- less to show --- */
+
+int hwi_page_watch_lower(struct hwi_page_watch *watch, uint32_t nodes_max, struct hwi_error *error)
+{
+  struct hwi_page_cut *cut = watch->cut;
+  size_t stacks = cut->profile->stack_count;
+  uint32_t *row_of = malloc((stacks + 1) * sizeof *row_of);
+  uint32_t *to_row = calloc((size_t)cut->row_count + 1, sizeof *to_row);
+  int status = HW_ERR_MEMORY;
+  if (row_of != NULL && to_row != NULL) {
+    memcpy(row_of, cut->row_of, stacks * sizeof *row_of);
+    status = hwi_page_cut_lower(cut, nodes_max, error);
+    for (size_t s = 1; s < stacks && status == HW_OK; s++)
+      to_row[row_of[s]] = cut->row_of[s];
+  }
+  if (status == HW_OK)
+    hwi_page_ledger_merge(&watch->of_stacks, to_row, NULL);
+  free(row_of);
+  free(to_row);
+  return status == HW_OK ? HW_OK : no_memory(error);
+}
+
+void hwi_page_watch_coarsen(struct hwi_page_watch *watch)
+{
+  uint32_t to_slice[HWI_PAGE_SLICES_MAX];
+  hwi_page_slices_join(&watch->slices, to_slice);
+  hwi_page_ledger_merge(&watch->of_stacks, NULL, to_slice);
+  hwi_page_ledger_merge(&watch->of_sizes, NULL, to_slice);
+  hwi_page_ledger_merge(&watch->of_threads, NULL, to_slice);
+}
+
+/* --- slices --- */
+
+static void end_slice(struct hwi_page_watch *watch)
+{
+  struct hwi_page_slice *slice = &watch->slices.items[watch->slice];
+  slice->live_bytes = watch->bytes;
+  slice->live_blocks = watch->blocks;
+  slice->usable_bytes = watch->usable;
+  watch->failed |= !hwi_page_ledger_end_slice(&watch->of_stacks, watch->slice) ||
+                   !hwi_page_ledger_end_slice(&watch->of_sizes, watch->slice) ||
+                   !hwi_page_ledger_end_slice(&watch->of_threads, watch->slice);
+  while (!watch->failed && watch->of_stacks.count > ENTRIES_MAX && watch->cut->node_count > 1)
+    watch->failed = hwi_page_watch_lower(watch, watch->cut->node_count / 2, NULL) < 0;
+}
+
+static void begin_slice(struct hwi_page_watch *watch)
+{
+  struct hwi_page_slice *slice = &watch->slices.items[watch->slice];
+  slice->min_bytes = slice->max_bytes = watch->bytes;
+}
+
+static void pass_time(struct hwi_page_watch *watch, uint64_t ns)
+{
+  while (watch->slice + 1 < watch->slices.count && ns >= watch->slices.items[watch->slice + 1].from_ns) {
+    end_slice(watch);
+    watch->slice++;
+    begin_slice(watch);
+  }
+}
+
+/* --- events --- */
+
+static void enter_birth(struct hwi_page_ledger *ledger, uint32_t row, const struct hwi_block_event *event)
+{
+  struct hwi_page_entry *entry = hwi_page_ledger_now(ledger, row);
+  entry->calls++;
+  entry->bytes += event->size;
+  entry->blocks++;
+  entry->live_bytes += (int64_t)event->size;
+}
+
+static void enter_death(struct hwi_page_ledger *ledger, uint32_t row, const struct hwi_block_event *event)
+{
+  struct hwi_page_entry *entry = hwi_page_ledger_now(ledger, row);
+  entry->temporary_calls += event->temporary;
+  entry->blocks--;
+  entry->live_bytes -= (int64_t)event->size;
+}
+
+static void take_birth(struct hwi_page_watch *watch, const struct hwi_block_event *event)
+{
+  struct hwi_page_slice *slice = &watch->slices.items[watch->slice];
+  slice->allocation_calls++;
+  slice->allocated_bytes += event->size;
+  watch->bytes += event->size;
+  watch->usable += event->usable;
+  watch->blocks++;
+  slice->max_bytes = watch->bytes > slice->max_bytes ? watch->bytes : slice->max_bytes;
+  enter_birth(&watch->of_stacks, watch->cut->row_of[event->stack], event);
+  enter_birth(&watch->of_sizes, hwi_page_sizes_row(watch->sizes, event->size), event);
+  enter_birth(&watch->of_threads, watch->threads->row_of[event->owner], event);
+}
+
+static void take_death(struct hwi_page_watch *watch, const struct hwi_block_event *event)
+{
+  struct hwi_page_slice *slice = &watch->slices.items[watch->slice];
+  slice->free_calls += event->kind == HWI_BLOCK_FREE;
+  slice->temporary_calls += event->temporary;
+  watch->bytes -= event->size;
+  watch->usable -= event->usable;
+  watch->blocks--;
+  slice->min_bytes = watch->bytes < slice->min_bytes ? watch->bytes : slice->min_bytes;
+  enter_death(&watch->of_stacks, watch->cut->row_of[event->stack], event);
+  enter_death(&watch->of_sizes, hwi_page_sizes_row(watch->sizes, event->size), event);
+  enter_death(&watch->of_threads, watch->threads->row_of[event->owner], event);
+}
+
+/* Whether the first reading, too, saw what the event is about. */
+static bool is_known(const struct hwi_page_watch *watch, const struct hwi_block_event *event)
+{
+  const struct hwi_profile *profile = watch->cut->profile;
+  if (event->kind == HWI_BLOCK_FAILED || event->kind == HWI_BLOCK_FREE_UNKNOWN)
+    return true;
+  return event->stack < profile->stack_count && event->owner < profile->thread_count &&
+         hwi_page_sizes_row(watch->sizes, event->size) != UINT32_MAX;
+}
+
+/* What the first reading does not know has no place among the rows. */
+static void time_call(struct hwi_page_watch *watch, const struct hwi_block_event *event)
+{
+  const struct hwi_profile *profile = watch->cut->profile;
+  if (watch->is_timed && event->stack < profile->stack_count && event->thread < profile->thread_count)
+    watch->failed |= !hwi_durations_add(&watch->durations.durations, event);
+}
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct hwi_page_watch *watch = context;
+  if (hwi_block_is_call(event) && watch->calls_left == 0) /* the recording has grown since */
+    return false;
+  if (!is_known(watch, event)) {
+    watch->changed = true;
+    return false;
+  }
+  watch->calls_left -= hwi_block_is_call(event);
+  pass_time(watch, event->ns);
+  time_call(watch, event);
+  if (event->kind == HWI_BLOCK_ALLOC)
+    take_birth(watch, event);
+  else if (event->kind == HWI_BLOCK_FAILED)
+    watch->slices.items[watch->slice].failed_calls++;
+  else if (event->kind == HWI_BLOCK_FREE_UNKNOWN)
+    watch->slices.items[watch->slice].free_calls++;
+  else
+    take_death(watch, event);
+  return !watch->failed;
+}
+
+/* --- the whole --- */
+
+int hwi_page_watch_run(struct hwi_page_watch *watch, const struct hwi_replayer *replayer, struct hwi_error *error)
+{
+  const struct hwi_totals *totals = &watch->cut->profile->totals;
+  hwi_page_slices_init(&watch->slices, watch->cut->profile);
+  if (!hwi_page_ledger_init(&watch->of_stacks, watch->cut->row_count) ||
+      !hwi_page_ledger_init(&watch->of_sizes, watch->sizes->series_count) ||
+      !hwi_page_ledger_init(&watch->of_threads, watch->threads->row_count))
+    return no_memory(error);
+  watch->is_timed = hwi_profile_is_timed(watch->cut->profile);
+  hwi_report_durations_begin(&watch->durations, watch->cut->profile, HWI_SLOW_CALLS_JSON);
+  watch->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
+  const struct hwi_block_sink sink = {take, watch};
+  begin_slice(watch);
+  int status = replayer->run(replayer->context, &sink, error);
+  pass_time(watch, UINT64_MAX);
+  end_slice(watch);
+  if (watch->failed || !hwi_report_durations_end(&watch->durations))
+    return no_memory(error);
+  if (status < 0 && status != HW_ERR_LIMIT)
+    return status;
+  if (watch->changed || watch->calls_left > 0)
+    return hwi_error_set(error, HW_ERR_DAMAGED, "the recording became another one while it was read; try again");
+  return HW_OK;
+}
+
+void hwi_page_watch_release(struct hwi_page_watch *watch)
+{
+  hwi_page_ledger_release(&watch->of_stacks);
+  hwi_page_ledger_release(&watch->of_sizes);
+  hwi_page_ledger_release(&watch->of_threads);
+  hwi_report_durations_release(&watch->durations);
+}

@@ -1,0 +1,65 @@
+/* canvas.c - where a script draws, and the drawing */
+#include "plot/canvas.h"
+
+#include <string.h>
+
+#include "plot/gnuplot.h"
+#include "plot/script.h"
+#include "report/names/named_frames.h"
+#include "report/text/line.h"
+
+/* "NAME.pdf" for NAME.gp, below the folder where gnuplot is run. */
+static void write_output(FILE *script, const char *path)
+{
+  static const char suffix[] = ".gp";
+  const char *name = path != NULL ? hwi_base_name(path) : "heapwright.gp";
+  size_t bytes = strlen(name);
+  if (bytes > sizeof suffix - 1 && strcmp(name + bytes - (sizeof suffix - 1), suffix) == 0)
+    bytes -= sizeof suffix - 1;
+  struct hwi_line output = {0};
+  hwi_line_add(&output, name, bytes);
+  hwi_line_puts(&output, ".pdf");
+  fputs("set output ", script);
+  hwi_script_line(script, &output);
+  fputs("\n", script);
+  hwi_line_release(&output);
+}
+
+void hwi_canvas_begin(const struct hwi_canvas *canvas, FILE *script)
+{
+  const double svg_a_cm = 47, png_a_cm = 94;
+  fputs("# Charts of a heap by heapwright. To draw them: gnuplot -d FILE\n"
+        "# The data stand before each chart, in bytes and nanoseconds, as `heapwright report --json` has them.\n\n"
+        "set encoding utf8\n",
+        script);
+  switch (canvas->form) {
+  case HWI_PLOT_SCRIPT:
+  case HWI_PLOT_PDF: /* 0.75: a point is a point */
+    fprintf(script, "set terminal pdfcairo noenhanced color font 'DejaVu Sans,9' fontscale 0.75 size %.2fcm, %.2fcm\n",
+            canvas->width_cm, canvas->height_cm);
+    break;
+  case HWI_PLOT_SVG:
+    fprintf(script, "set terminal svg noenhanced font 'DejaVu Sans,13' size %.0f, %.0f background '#ffffff'\n",
+            canvas->width_cm * svg_a_cm, canvas->height_cm * svg_a_cm);
+    break;
+  case HWI_PLOT_PNG:
+    fprintf(
+        script,
+        "set terminal pngcairo noenhanced font 'DejaVu Sans,9' fontscale 2.2 linewidth 2 size %.0f, %.0f background "
+        "'#ffffff'\n",
+        canvas->width_cm * png_a_cm, canvas->height_cm * png_a_cm);
+    break;
+  }
+  if (canvas->form == HWI_PLOT_SCRIPT)
+    write_output(script, canvas->script_path);
+}
+
+int hwi_canvas_draw(enum hwi_plot_form form, const char *script, size_t bytes, FILE *out, struct hwi_error *error)
+{
+  if (!hwi_script_is_whole(script, bytes))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
+  if (form != HWI_PLOT_SCRIPT)
+    return hwi_gnuplot_draw(script, bytes, out, error);
+  fwrite(script, 1, bytes, out);
+  return HW_OK;
+}

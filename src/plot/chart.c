@@ -1,0 +1,137 @@
+/* chart.c - which charts there are, and what they need */
+#include "plot/chart.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const hwi_chart_names[] = {
+    [HWI_CHART_LIVE] = "live",
+    [HWI_CHART_LIVE_BY_STACK] = "live-by-stack",
+    [HWI_CHART_LIVE_BY_SIZE] = "live-by-size",
+    [HWI_CHART_LIVE_BY_THREAD] = "live-by-thread",
+    [HWI_CHART_SIZES] = "sizes",
+    [HWI_CHART_LIFETIMES] = "lifetimes",
+    [HWI_CHART_THREADS] = "threads",
+    [HWI_CHART_DURATIONS] = "durations",
+    [HWI_CHARTS] = NULL,
+};
+
+bool hwi_chart_is_along_time(enum hwi_chart chart)
+{
+  return chart <= HWI_CHART_LIVE_BY_THREAD;
+}
+
+int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hwi_error *error)
+{
+  bool is_moment = plot->profile->span.kind == HWI_SPAN_MOMENT;
+  if (is_moment && (hwi_chart_is_along_time(chart) || chart == HWI_CHART_LIFETIMES || chart == HWI_CHART_DURATIONS))
+    return hwi_error_set(
+        error, HW_ERR_USAGE,
+        "--chart %s needs time to pass, and --at is about one moment: leave --at out, or say --from and --to",
+        hwi_chart_names[chart]);
+  if (chart == HWI_CHART_LIFETIMES && hwi_report_splits_stacks(&plot->request->report.options))
+    return hwi_error_set(
+        error, HW_ERR_USAGE,
+        "--chart lifetimes: lifetimes are known of whole stacks, whichever thread allocated and in whichever "
+        "size: leave --thread out, and --only or --ignore of threads and sizes");
+  if (chart == HWI_CHART_DURATIONS && !hwi_profile_is_timed(plot->profile))
+    return hwi_error_set(
+        error, HW_ERR_USAGE,
+        "--chart durations: the recording does not say how long calls took; record them with: heapwright "
+        "record --durations COMMAND");
+  return HW_OK;
+}
+
+double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart)
+{
+  const double axes = 2.6, row = 0.55;
+  switch (chart) {
+  case HWI_CHART_LIVE:
+  case HWI_CHART_SIZES:
+  case HWI_CHARTS:
+    break;
+  case HWI_CHART_LIVE_BY_STACK:
+    return hwi_chart_parts_height_cm(plot, HWI_DIVISION_STACK);
+  case HWI_CHART_LIVE_BY_SIZE:
+    return hwi_chart_parts_height_cm(plot, HWI_DIVISION_SIZE);
+  case HWI_CHART_LIVE_BY_THREAD:
+    return hwi_chart_parts_height_cm(plot, HWI_DIVISION_THREAD);
+  case HWI_CHART_LIFETIMES:
+    return axes + row * HWI_LIFETIMES;
+  case HWI_CHART_THREADS:
+    return axes + row * hwi_chart_thread_rows(plot);
+  case HWI_CHART_DURATIONS:
+    return hwi_chart_durations_height_cm(plot);
+  }
+  return 7;
+}
+
+void hwi_chart_draw(struct hwi_plot *plot, enum hwi_chart chart, const struct hwi_box *box)
+{
+  fprintf(plot->script, "\n# --- %s ---\n\n", hwi_chart_names[chart]);
+  switch (chart) {
+  case HWI_CHART_LIVE:
+    hwi_chart_live(plot, box);
+    break;
+  case HWI_CHART_LIVE_BY_STACK:
+    hwi_chart_parts(plot, box, HWI_DIVISION_STACK);
+    break;
+  case HWI_CHART_LIVE_BY_SIZE:
+    hwi_chart_parts(plot, box, HWI_DIVISION_SIZE);
+    break;
+  case HWI_CHART_LIVE_BY_THREAD:
+    hwi_chart_parts(plot, box, HWI_DIVISION_THREAD);
+    break;
+  case HWI_CHART_SIZES:
+    hwi_chart_sizes(plot, box);
+    break;
+  case HWI_CHART_LIFETIMES:
+    hwi_chart_lifetimes(plot, box);
+    break;
+  case HWI_CHART_THREADS:
+    hwi_chart_threads(plot, box);
+    break;
+  case HWI_CHART_DURATIONS:
+    hwi_chart_durations(plot, box);
+    break;
+  case HWI_CHARTS:
+    break;
+  }
+}
+
+/* --- words that several charts use --- */
+
+static bool is_named_alike(const struct hwi_profile *profile, uint32_t thread)
+{
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    if (i != thread &&
+        memcmp(profile->threads[i].name, profile->threads[thread].name, sizeof profile->threads[i].name) == 0)
+      return true;
+  }
+  return false;
+}
+
+void hwi_chart_thread_name(struct hwi_line *line, const struct hwi_profile *profile, uint32_t thread)
+{
+  const struct hwi_profile_thread *it = &profile->threads[thread];
+  if (*it->name == '\0') {
+    hwi_line_printf(line, "thread %" PRIu32, it->tid);
+    return;
+  }
+  hwi_line_printf(line, "%.*s", (int)sizeof it->name, it->name);
+  if (is_named_alike(profile, thread))
+    hwi_line_printf(line, " (%" PRIu32 ")", it->tid);
+}
+
+struct hwi_number hwi_chart_peak_name(const struct hwi_profile *profile)
+{
+  return profile->span.kind == HWI_SPAN_MOMENT ? hwi_time_text(profile->span.from_ns) : (struct hwi_number){"the peak"};
+}
+
+struct hwi_number hwi_chart_end_name(const struct hwi_profile *profile)
+{
+  const struct hwi_span *span = &profile->span;
+  if (span->kind == HWI_SPAN_INTERVAL && span->to_ns < profile->duration_ns)
+    return hwi_time_text(span->to_ns);
+  return (struct hwi_number){"the end"};
+}

@@ -1,0 +1,162 @@
+/* chart_durations.c - how long calls took: by entry point, and the slowest ones along time */
+#include <inttypes.h>
+
+#include "plot/chart.h"
+#include "report/entries.h"
+
+#define AXES_CM 2.8
+#define ROW_CM 0.55
+#define SLOWEST_CM 7.0
+
+/* Of 10,000 calls. */
+enum { HALF = 5000, PERCENT_99 = 9900, PERCENT_99_9 = 9990, PERCENT_99_99 = 9999 };
+
+double hwi_chart_durations_height_cm(const struct hwi_plot *plot)
+{
+  return AXES_CM + ROW_CM * (plot->durations.entry_count + 1) + SLOWEST_CM;
+}
+
+/* An axis of durations from the least to the most that it has to show, in powers of ten. */
+static void write_duration_axis(FILE *script, char axis, uint64_t least_ns, uint64_t most_ns)
+{
+  const double second = 1e9, edge = 1.6;
+  least_ns = least_ns > 0 ? least_ns : 1;
+  most_ns = most_ns > least_ns ? most_ns : least_ns;
+  fprintf(script,
+          "set logscale %c\nset format %c '%%.0s %%cs'\nset %crange [%.4g : %.4g]\nset %clabel 'duration of a call'\n",
+          axis, axis, axis, (double)least_ns / second / edge, (double)most_ns / second * edge, axis);
+}
+
+/* --- by entry point --- */
+
+static void write_entries(FILE *script, const struct hwi_report_durations *found)
+{
+  fputs("$durations << EOD\n# calls sum_ns p50_ns p99_ns p99_9_ns p99_99_ns max_ns\n", script);
+  for (uint32_t row = 0; row < found->entry_count; row++) {
+    const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[row]];
+    fprintf(script, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+            tally->calls, tally->sum_ns, hwi_duration_quantile(tally, HALF), hwi_duration_quantile(tally, PERCENT_99),
+            hwi_duration_quantile(tally, PERCENT_99_9), hwi_duration_quantile(tally, PERCENT_99_99), tally->max_ns);
+  }
+  fputs("EOD\n", script);
+}
+
+static void write_names(FILE *script, const struct hwi_report_durations *found)
+{
+  fputs("set ytics (", script);
+  for (uint32_t row = 0; row < found->entry_count; row++) {
+    fputs(row > 0 ? ", " : "", script);
+    hwi_script_text(script, hwi_entry_name(found->entries[row]));
+    fprintf(script, " -%" PRIu32, row);
+  }
+  fputs(found->entry_count > 0 ? ")\n" : "'' 0)\n", script);
+}
+
+/* The least median, and the slowest call. */
+static void find_range(const struct hwi_report_durations *found, uint64_t *least_ns, uint64_t *most_ns)
+{
+  *least_ns = UINT64_MAX;
+  *most_ns = 0;
+  for (uint32_t row = 0; row < found->entry_count; row++) {
+    const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[row]];
+    uint64_t half = hwi_duration_quantile(tally, HALF);
+    *least_ns = tally->calls > 0 && half < *least_ns ? half : *least_ns;
+    *most_ns = tally->max_ns > *most_ns ? tally->max_ns : *most_ns;
+  }
+  *least_ns = *least_ns == UINT64_MAX ? 1 : *least_ns;
+}
+
+static void draw_entries(const struct hwi_plot *plot, const struct hwi_box *box)
+{
+  const struct hwi_report_durations *found = &plot->durations;
+  FILE *script = plot->script;
+  uint64_t least_ns, most_ns;
+  find_range(found, &least_ns, &most_ns);
+  write_entries(script, found);
+  hwi_script_begin_panel(script, box, "How long calls took");
+  write_duration_axis(script, 'x', least_ns, most_ns);
+  hwi_script_rows(script, found->entry_count > 0 ? found->entry_count : 1);
+  write_names(script, found);
+  hwi_script_legend_above(script);
+  if (found->all.calls == 0)
+    fputs("plot NaN notitle\n", script);
+  else
+    fputs(
+        "s = 1e9 # nanoseconds in a second; what took none is drawn as if it took one\n"
+        "d(ns) = ns > 0 ? ns/s : 1/s\n"
+        "plot $durations using (d($3)):(-$0):(d($3)):(d($6)):(-$0-0.08):(-$0+0.08) with boxxyerror fillcolor '#8fbfdd' title "
+        "'median to 99.99 %', \\\n"
+        "     $durations using (d($3)):(-$0):(d($3)):(d($4)):(-$0-0.3):(-$0+0.3) with boxxyerror fillcolor '#0072b2' title "
+        "'median to 99 %', \\\n"
+        "     $durations using (d($1 > 0 ? $2/$1 : 0)):(-$0) with points pointtype 1 pointsize 1.2 linewidth 2 linecolor '#f0e442' "
+        "title 'mean', \\\n"
+        "     $durations using (d($7)):(-$0) with points pointtype 7 pointsize 0.9 linecolor '#d55e00' title 'slowest'\n",
+        script);
+}
+
+/* --- the slowest --- */
+
+static uint32_t row_of(const struct hwi_report_durations *found, uint8_t entry)
+{
+  uint32_t row = 0;
+  while (row < found->entry_count && found->entries[row] != entry)
+    row++;
+  return row;
+}
+
+static void write_slowest(FILE *script, const struct hwi_report_durations *found)
+{
+  fputs("$slowest << EOD\n# time_ns took_ns row_of_durations\n", script);
+  for (size_t i = 0; i < found->durations.slow_count; i++) {
+    const struct hwi_slow_call *call = &found->durations.slowest[i];
+    fprintf(script, "%" PRIu64 " %" PRIu64 " %" PRIu32 "\n", call->ns, call->took_ns, row_of(found, call->entry));
+  }
+  fputs("EOD\n", script);
+}
+
+/* A colour for each entry point, as far as colours go. */
+static void write_points(FILE *script, const struct hwi_report_durations *found)
+{
+  enum { NAMED = HWI_COLOURS - 1 };
+  uint32_t named = found->entry_count < NAMED ? found->entry_count : NAMED;
+  for (uint32_t row = 0; row < named; row++) {
+    fprintf(script,
+            "%s$slowest using ($3 == %" PRIu32
+            " ? $1/t : NaN):(d($2)) with points pointtype 7 pointsize 0.5 linecolor '%s' title ",
+            row > 0 ? ", \\\n     " : "plot ", row, hwi_colours[row]);
+    hwi_script_text(script, hwi_entry_name(found->entries[row]));
+  }
+  if (found->entry_count > named)
+    fprintf(script,
+            ", \\\n     $slowest using ($3 >= %" PRIu32 " ? $1/t : NaN):(d($2)) with points pointtype 7 pointsize 0.5 "
+            "linecolor '" HWI_COLOUR_REST "' title 'others'",
+            named);
+  fputs("\n", script);
+}
+
+static void draw_slowest(const struct hwi_plot *plot, const struct hwi_box *box)
+{
+  const struct hwi_durations *durations = &plot->durations.durations;
+  FILE *script = plot->script;
+  write_slowest(script, &plot->durations);
+  hwi_script_begin_panel(script, box, "The slowest calls");
+  hwi_script_time_axis(script, plot->profile);
+  if (durations->slow_count == 0) {
+    fputs("set yrange [0 : 1]\nplot NaN notitle\n", script);
+    return;
+  }
+  write_duration_axis(script, 'y', durations->slowest[durations->slow_count - 1].took_ns,
+                      durations->slowest[0].took_ns);
+  hwi_script_legend_above(script);
+  fputs("set tmargin 4.6\n", script); /* the names may take two lines */
+  write_points(script, &plot->durations);
+}
+
+void hwi_chart_durations(struct hwi_plot *plot, const struct hwi_box *box)
+{
+  double share = SLOWEST_CM / hwi_chart_durations_height_cm(plot);
+  const struct hwi_box lower = {box->x, box->y, box->width, box->height * share};
+  const struct hwi_box upper = {box->x, box->y + lower.height, box->width, box->height - lower.height};
+  draw_entries(plot, &upper);
+  draw_slowest(plot, &lower);
+}

@@ -1,0 +1,159 @@
+/* chart_parts.c - live bytes along time, stacked by what they are parts of: call stacks, classes of sizes, threads */
+#include <inttypes.h>
+
+#include "plot/chart.h"
+#include "report/names/who.h"
+#include "report/size_classes.h"
+
+static const struct {
+  const char *title, *data, *noun;
+} divisions[HWI_DIVISIONS] = {
+    [HWI_DIVISION_STACK] = {"Live heap by call stack", "by_stack", "other stack"},
+    [HWI_DIVISION_SIZE] = {"Live heap by block size", "by_size", "other size"},
+    [HWI_DIVISION_THREAD] = {"Live heap by the thread that allocated", "by_thread", "other thread"},
+};
+
+/* --- what the parts are called --- */
+
+struct names {
+  struct hwi_line lines[HWI_PARTS_MAX + 1];
+  bool has_rest; /* something lives in no part of its own: the last name */
+};
+
+static void name_stacks(struct hwi_plot *plot, const struct hwi_parts *parts, struct names *names)
+{
+  enum { NAME_CELLS = 92 };
+  const struct hwi_who_words words = {&plot->frames, "…"};
+  struct hwi_who whos[HWI_PARTS_MAX];
+  for (uint32_t i = 0; i < parts->count; i++)
+    whos[i] = (struct hwi_who){.stack = parts->items[i], .cells = NAME_CELLS};
+  if (!hwi_whos_tell_apart(&words, whos, parts->count))
+    plot->status = hwi_error_set(&plot->error, HW_ERR_MEMORY, "no memory for the charts");
+  for (uint32_t i = 0; i < parts->count; i++)
+    hwi_who_add(&names->lines[i], &words, &whos[i]);
+}
+
+static void name_class(struct hwi_line *line, uint32_t class)
+{
+  struct hwi_number least = hwi_bytes_text(hwi_size_class_least(class)),
+                    most = hwi_bytes_text(hwi_size_class_most(class));
+  hwi_line_printf(line, "%s to %s", least.text, most.text);
+}
+
+static void name_parts(struct hwi_plot *plot, enum hwi_division division, struct names *names)
+{
+  const struct hwi_parts *parts = &plot->series.parts[division];
+  if (division == HWI_DIVISION_STACK)
+    name_stacks(plot, parts, names);
+  for (uint32_t i = 0; i < parts->count && division == HWI_DIVISION_SIZE; i++)
+    name_class(&names->lines[i], parts->items[i]);
+  for (uint32_t i = 0; i < parts->count && division == HWI_DIVISION_THREAD; i++)
+    hwi_chart_thread_name(&names->lines[i], plot->profile, parts->items[i]);
+  hwi_line_printf(&names->lines[parts->count], "%ss", divisions[division].noun);
+}
+
+/* --- its size --- */
+
+double hwi_chart_legend_cm(const struct hwi_plot *plot, enum hwi_division division)
+{
+  const double row_cm = 0.42, below_cm = 0.1;
+  const uint32_t columns = division == HWI_DIVISION_STACK ? 1 : 3;
+  return below_cm + row_cm * ((plot->series.parts[division].count + columns) / columns);
+}
+
+double hwi_chart_parts_height_cm(const struct hwi_plot *plot, enum hwi_division division)
+{
+  return 7 + hwi_chart_legend_cm(plot, division);
+}
+
+/* --- the chart --- */
+
+static uint64_t sum_of(const struct hwi_series_moment *moment, enum hwi_division division)
+{
+  uint64_t sum = 0;
+  for (int part = 0; part <= HWI_PARTS_REST; part++)
+    sum += moment->live[division][part];
+  return sum;
+}
+
+static bool has_rest(const struct hwi_series *series, enum hwi_division division)
+{
+  for (uint32_t i = 0; i < series->moment_count; i++) {
+    if (series->moments[i].live[division][HWI_PARTS_REST] > 0)
+      return true;
+  }
+  return false;
+}
+
+/* One column for each part, the rest as the last one. Returns the most that the whole held. */
+static uint64_t write_data(const struct hwi_plot *plot, enum hwi_division division)
+{
+  const struct hwi_series *series = &plot->series;
+  uint64_t most = 0;
+  fprintf(plot->script, "$%s << EOD\n# time_ns, live_bytes of each part in the order of the legend, of the rest\n",
+          divisions[division].data);
+  for (uint32_t i = 0; i < series->moment_count; i++) {
+    const struct hwi_series_moment *moment = &series->moments[i];
+    uint64_t sum = sum_of(moment, division);
+    most = sum > most ? sum : most;
+    fprintf(plot->script, "%" PRIu64, moment->ns);
+    for (uint32_t part = 0; part < series->parts[division].count; part++)
+      fprintf(plot->script, " %" PRIu64, moment->live[division][part]);
+    fprintf(plot->script, " %" PRIu64 "\n", moment->live[division][HWI_PARTS_REST]);
+  }
+  fputs("EOD\n", plot->script);
+  return most;
+}
+
+static const char *colour_of(uint32_t part, uint32_t part_count)
+{
+  return part < part_count ? hwi_colours[part] : HWI_COLOUR_REST;
+}
+
+/* The whole first, then what is below its last part, and so on: each covers all but its part of the one before. */
+static void write_areas(FILE *script, enum hwi_division division, uint32_t part_count, const struct names *names)
+{
+  uint32_t count = part_count + names->has_rest;
+  fputs("plot \\\n", script);
+  for (uint32_t part = count; part-- > 0;)
+    fprintf(script,
+            "  $%s using ($1/t):((sum [i=2:%" PRIu32
+            "] column(i))/b) with filledcurves y1=0 fillcolor '%s' notitle, \\\n",
+            divisions[division].data, part + 2, colour_of(part, part_count));
+  for (uint32_t part = 0; part < count; part++) {
+    fprintf(script, "  keyentry with boxes fillcolor '%s' title ", colour_of(part, part_count));
+    hwi_script_line(script, &names->lines[part]);
+    fputs(", \\\n", script);
+  }
+  fputs("  NaN notitle\n", script);
+}
+
+/* Below the panel, in the room that the chart's height has for it. */
+static void write_legend(const struct hwi_plot *plot, const struct hwi_box *box, enum hwi_division division)
+{
+  const double axis_cm = 1.2, indent = 0.02, a_cm = box->height / hwi_chart_parts_height_cm(plot, division);
+  double legend = box->y + hwi_chart_legend_cm(plot, division) * a_cm;
+  fprintf(plot->script,
+          "set bmargin at screen %.4f\nset key at screen %.4f, screen %.4f left top Left reverse samplen 1 "
+          "width 1 font ',8' %s\n",
+          legend + axis_cm * a_cm, box->x + indent * box->width, legend,
+          division == HWI_DIVISION_STACK ? "vertical maxcols 1" : "horizontal maxcols 3");
+}
+
+void hwi_chart_parts(struct hwi_plot *plot, const struct hwi_box *box, enum hwi_division division)
+{
+  FILE *script = plot->script;
+  struct names names = {0};
+  uint64_t most = write_data(plot, division);
+  struct hwi_scale bytes = hwi_scale_of_bytes(most);
+  name_parts(plot, division, &names);
+  hwi_script_begin_panel(script, box, divisions[division].title);
+  hwi_script_time_axis(script, plot->profile);
+  fprintf(script, "b = %g # bytes in %s\n", bytes.per, bytes.unit);
+  hwi_script_axis(script, 'y', "live", &bytes, most);
+  write_legend(plot, box, division);
+  names.has_rest = has_rest(&plot->series, division);
+  write_areas(script, division, plot->series.parts[division].count, &names);
+  for (int i = 0; i <= HWI_PARTS_MAX; i++)
+    hwi_line_release(&names.lines[i]);
+}

@@ -1,0 +1,133 @@
+/* gnuplot.c - has gnuplot draw a script
+ *
+ * The script and what gnuplot has to say lie in unnamed files, so that neither waits for the other and nothing is left behind.
+ * The picture comes through a pipe and is written here: gnuplot would not say that it could not write.
+ */
+#include "plot/gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct child {
+  FILE *script, *said;
+  FILE *picture; /* the pipe's end here */
+  pid_t pid;
+};
+
+static int cannot(struct hwi_error *error, const char *what)
+{
+  return hwi_error_set(error, HW_ERR_IO, "cannot %s: %m", what);
+}
+
+/* Returns 0 or an errno. */
+static int spawn(struct child *child, int out)
+{
+  posix_spawn_file_actions_t actions;
+  char name[] = "gnuplot", no_settings[] = "-d", from[] = "/dev/stdin";
+  char *const arguments[] = {name, no_settings, from, NULL};
+  int status = posix_spawn_file_actions_init(&actions);
+  if (status != 0)
+    return status;
+  posix_spawn_file_actions_adddup2(&actions, fileno(child->said), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(child->script), STDIN_FILENO);
+  status = posix_spawnp(&child->pid, name, &actions, NULL, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return status;
+}
+
+/* The first line that is more than a blank or the place of an error in the script, which it points at with ^. */
+static void read_complaint(FILE *said, char *line, int bytes)
+{
+  rewind(said);
+  while (fgets(line, bytes, said) != NULL) {
+    line[strcspn(line, "\n")] = '\0';
+    if (strspn(line, " \t^") < strlen(line) && strstr(line, "line ") != NULL)
+      return;
+  }
+  rewind(said);
+  if (fgets(line, bytes, said) == NULL)
+    *line = '\0';
+  line[strcspn(line, "\n")] = '\0';
+}
+
+static int wait_for(struct child *child, struct hwi_error *error)
+{
+  int status;
+  while (waitpid(child->pid, &status, 0) < 0) {
+    if (errno != EINTR)
+      return cannot(error, "wait for gnuplot");
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    return HW_OK;
+  char complaint[384];
+  read_complaint(child->said, complaint, sizeof complaint);
+  if (WIFSIGNALED(status))
+    return hwi_error_set(error, HW_ERR_IO, "gnuplot was killed by signal %d: %s", WTERMSIG(status), complaint);
+  return hwi_error_set(error, HW_ERR_IO, "gnuplot failed: %s", complaint);
+}
+
+/* Starts gnuplot, at the other end of a pipe. Returns 0 or an errno. */
+static int start(struct child *child)
+{
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return errno;
+  int status = spawn(child, ends[1]);
+  close(ends[1]);
+  child->picture = status == 0 ? fdopen(ends[0], "r") : NULL;
+  if (child->picture == NULL)
+    close(ends[0]);
+  return status;
+}
+
+/* Whether there was anything. What cannot be written is left to the caller to ask `out` about. */
+static bool copy_picture(struct child *child, FILE *out)
+{
+  char bytes[16384];
+  bool any = false;
+  for (size_t got; child->picture != NULL && (got = fread(bytes, 1, sizeof bytes, child->picture)) > 0; any = true)
+    fwrite(bytes, 1, got, out);
+  if (child->picture != NULL)
+    fclose(child->picture);
+  return any;
+}
+
+static int draw(struct child *child, FILE *out, struct hwi_error *error)
+{
+  int status = start(child);
+  if (status == ENOENT)
+    return hwi_error_set(
+        error, HW_ERR_IO,
+        "gnuplot, which draws the charts, is not installed: apt-get install gnuplot-nox (or keep the script "
+        "with -o FILE.gp)");
+  errno = status;
+  if (status != 0)
+    return cannot(error, "start gnuplot");
+  bool any = copy_picture(child, out);
+  status = wait_for(child, error);
+  return status == HW_OK && !any ? hwi_error_set(error, HW_ERR_IO, "gnuplot drew nothing") : status;
+}
+
+int hwi_gnuplot_draw(const char *script, size_t bytes, FILE *out, struct hwi_error *error)
+{
+  struct child child = {.script = tmpfile(), .said = tmpfile()};
+  int status;
+  if (child.script == NULL || child.said == NULL || fwrite(script, 1, bytes, child.script) != bytes ||
+      fflush(child.script) != 0 || fseek(child.script, 0, SEEK_SET) != 0)
+    status = cannot(error, "hand the charts to gnuplot");
+  else
+    status = draw(&child, out, error);
+  if (child.script != NULL)
+    fclose(child.script);
+  if (child.said != NULL)
+    fclose(child.said);
+  return status;
+}

@@ -1,0 +1,208 @@
+/* plot_diff.c - two runs: what was live, over each other, and what changed */
+#include <inttypes.h>
+
+#include "compare/change.h"
+#include "compare/row_name.h"
+#include "plot/canvas.h"
+#include "plot/chart.h"
+#include "report/text/written.h"
+
+enum { ROWS_DEFAULT = 15, ROWS_MAX = 60 };
+#define LIVE_CM 7.5
+#define AXES_CM 2.6
+#define ROW_CM 0.5
+
+struct drawing {
+  struct hwi_comparison *comparison;
+  FILE *script;
+  uint32_t rows;
+  bool has_timelines; /* of the whole runs: what is narrowed has none */
+};
+
+static const struct hwi_profile *profile_of(const struct drawing *drawing, int side)
+{
+  return drawing->comparison->sides[side].report.profile;
+}
+
+/* --- over each other --- */
+
+static void write_peak(const struct drawing *drawing, int side, uint64_t span_ns, const struct hwi_scale *time,
+                       const struct hwi_scale *bytes)
+{
+  static const char *const names[HWI_SIDES] = {"old", "new"}, *const colours[HWI_SIDES] = {"#d55e00", "#0072b2"};
+  const double near = 0.12; /* to an end of the axis, in parts of it: there the words go the other way */
+  const struct hwi_totals *totals = &profile_of(drawing, side)->totals;
+  double at = (double)totals->peak_time_ns / (double)span_ns;
+  fprintf(drawing->script,
+          "set label '%s: %s' at %.9g, %.9g %s offset 0, 0.8 front font ',8' textcolor '%s' "
+          "point pointtype 7 pointsize 0.7 linecolor '%s'\n",
+          names[side], hwi_bytes_text(totals->peak_bytes).text, (double)totals->peak_time_ns / time->per,
+          (double)totals->peak_bytes / bytes->per,
+          at < near       ? "left"
+          : at > 1 - near ? "right"
+                          : "center",
+          colours[side], colours[side]);
+}
+
+static void draw_live(const struct drawing *drawing, const struct hwi_box *box)
+{
+  FILE *script = drawing->script;
+  uint64_t most = 0, duration_ns = 1;
+  hwi_chart_timeline(script, profile_of(drawing, HWI_OLD), "old");
+  hwi_chart_timeline(script, profile_of(drawing, HWI_NEW), "new");
+  for (int side = 0; side < HWI_SIDES; side++) {
+    const struct hwi_profile *profile = profile_of(drawing, side);
+    most = profile->totals.peak_bytes > most ? profile->totals.peak_bytes : most;
+    duration_ns = profile->duration_ns > duration_ns ? profile->duration_ns : duration_ns;
+  }
+  struct hwi_scale time = hwi_scale_of_time(duration_ns), bytes = hwi_scale_of_bytes(most);
+  hwi_script_begin_panel(script, box, "Live heap");
+  fprintf(script, "t = %g # nanoseconds in %s\nb = %g # bytes in %s\n", time.per, time.unit, bytes.per, bytes.unit);
+  fprintf(script, "set xrange [0 : %.9g]\nset xlabel 'time since each run began (%s)'\n",
+          (double)duration_ns / time.per, time.unit);
+  hwi_script_axis(script, 'y', "memory", &bytes, most);
+  for (int side = 0; side < HWI_SIDES; side++)
+    write_peak(drawing, side, duration_ns, &time, &bytes);
+  hwi_script_legend_above(script);
+  fputs("plot $old using ($1/t):($5/b) with steps linewidth 1.2 linecolor '#d55e00' dashtype (8,3) title 'old', \\\n"
+        "     $new using ($1/t):($5/b) with steps linewidth 1.2 linecolor '#0072b2' title 'new'\n",
+        script);
+}
+
+/* --- what changed --- */
+
+static const char *title_of(const struct hwi_comparison *comparison)
+{
+  static const char *const titles[] = {"What changed at the peak", "What changed at the end",
+                                       "What changed in allocations", "What changed in bytes allocated",
+                                       "What changed in blocks freed at once"};
+  return titles[comparison->cost];
+}
+
+static int64_t change_of(const struct drawing *drawing, uint32_t row)
+{
+  return hwi_change(drawing->comparison->rows[row].amounts, drawing->comparison->cost);
+}
+
+/* The largest fall and the largest rise; 0 where nothing fell, or rose. */
+static void find_reach(const struct drawing *drawing, int64_t *fall, int64_t *rise)
+{
+  *fall = *rise = 0;
+  for (uint32_t row = 0; row < drawing->rows; row++) {
+    int64_t change = change_of(drawing, row);
+    *fall = change < *fall ? change : *fall;
+    *rise = change > *rise ? change : *rise;
+  }
+}
+
+static void write_changes(const struct drawing *drawing)
+{
+  const struct hwi_comparison *comparison = drawing->comparison;
+  fputs("$changes << EOD\n# old new change\n", drawing->script);
+  for (uint32_t row = 0; row < drawing->rows; row++) {
+    const struct hwi_amount *amounts = comparison->rows[row].amounts;
+    fprintf(drawing->script, "%" PRIu64 " %" PRIu64 " %" PRId64 "\n",
+            hwi_amount_cost(&amounts[HWI_OLD], comparison->cost), hwi_amount_cost(&amounts[HWI_NEW], comparison->cost),
+            change_of(drawing, row));
+  }
+  fputs("EOD\n", drawing->script);
+}
+
+static void write_rows(const struct drawing *drawing, const struct hwi_scale *scale)
+{
+  enum { NAME_CELLS = 54 };
+  const struct hwi_style style = {.utf8 = true};
+  struct hwi_comparison *comparison = drawing->comparison;
+  struct hwi_line name = {0};
+  fputs("set ytics font ',8' (", drawing->script);
+  for (uint32_t row = 0; row < drawing->rows; row++) {
+    hwi_line_clear(&name);
+    hwi_row_name(&name, comparison, &comparison->rows[row], NAME_CELLS, &style);
+    fputs(row > 0 ? ", " : "", drawing->script);
+    hwi_script_tic(drawing->script, &name);
+    fprintf(drawing->script, " -%" PRIu32, row);
+  }
+  fputs(drawing->rows > 0 ? ")\n" : "'nothing' 0)\n", drawing->script);
+  hwi_line_release(&name);
+  for (uint32_t row = 0; row < drawing->rows; row++) {
+    int64_t change = change_of(drawing, row);
+    fprintf(drawing->script, "set label '%s' at %.9g, -%" PRIu32 " %s offset %s, 0 font ',7.5'\n",
+            hwi_change_text(change, comparison->cost).text, (double)change / scale->per, row,
+            change < 0 ? "right" : "left", change < 0 ? "-0.5" : "0.5");
+  }
+}
+
+static void draw_changes(const struct drawing *drawing, const struct hwi_box *box)
+{
+  const double names = 0.5, room = 0.3, edge = 0.03; /* of the width; of the range: for the figures beside the bars */
+  FILE *script = drawing->script;
+  int64_t fall, rise;
+  find_reach(drawing, &fall, &rise);
+  uint64_t most = -(uint64_t)fall > (uint64_t)rise ? -(uint64_t)fall : (uint64_t)rise;
+  bool is_bytes = hwi_cost_is_bytes(drawing->comparison->cost);
+  struct hwi_scale scale = is_bytes ? hwi_scale_of_bytes(most) : hwi_scale_of_counts(most);
+  double range = most > 0 ? ((double)rise - (double)fall) / scale.per : 1;
+  double from = (double)fall / scale.per - range * (fall < 0 ? room : edge);
+  double to = (double)rise / scale.per + range * (rise > 0 ? room : edge);
+  write_changes(drawing);
+  hwi_script_begin_panel(script, box, title_of(drawing->comparison));
+  fprintf(script, "n = %g\nset xrange [%.9g : %.9g]\nset lmargin at screen %.4f\n", scale.per, from, to,
+          box->x + box->width * names);
+  fprintf(script, *scale.unit != '\0' ? "set xlabel 'change (%s)'\n" : "set xlabel 'change'\n", scale.unit);
+  hwi_script_rows(script, drawing->rows > 0 ? drawing->rows : 1);
+  write_rows(drawing, &scale);
+  fputs("set arrow from 0, graph 0 to 0, graph 1 nohead linecolor '#444444' linewidth 0.6\n", script);
+  fputs(
+      drawing->rows == 0
+          ? "plot NaN notitle\n"
+          : "plot $changes using ($3/n):(-$0):($3<0 ? $3/n : 0):($3<0 ? 0 : $3/n):(-$0-0.32):(-$0+0.32):($3<0 ? 0x0072b2 : "
+            "0xd55e00) with boxxyerror fillcolor rgb variable notitle\n",
+      script);
+}
+
+/* --- the whole --- */
+
+static void draw(const struct drawing *drawing, const struct hwi_canvas *canvas)
+{
+  const double live_cm = drawing->has_timelines ? LIVE_CM : 0;
+  const struct hwi_box live = {0, 1 - live_cm / canvas->height_cm, 1, live_cm / canvas->height_cm};
+  const struct hwi_box changes = {0, 0, 1, 1 - live.height};
+  hwi_canvas_begin(canvas, drawing->script);
+  fputs("\nset multiplot\n", drawing->script);
+  if (drawing->has_timelines)
+    draw_live(drawing, &live);
+  draw_changes(drawing, &changes);
+  fputs("unset multiplot\nunset output\n", drawing->script);
+}
+
+/* The largest change comes first; a group whose own figure is the same as before is none here. */
+static uint32_t row_count(const struct hwi_comparison *comparison)
+{
+  uint64_t top = comparison->options->report.top;
+  top = top == HWI_TOP_DEFAULT ? ROWS_DEFAULT : top == 0 || top > ROWS_MAX ? ROWS_MAX : top;
+  uint32_t rows = (uint32_t)(comparison->changed_count < top ? comparison->changed_count : top);
+  while (rows > 0 && hwi_change(comparison->rows[rows - 1].amounts, comparison->cost) == 0)
+    rows--;
+  return rows;
+}
+
+int hwi_plot_write_diff(struct hwi_comparison *comparison, enum hwi_plot_form form, const char *script_path, FILE *out,
+                        struct hwi_error *error)
+{
+  struct hwi_written script = {0};
+  struct drawing drawing = {
+      .comparison = comparison, .script = hwi_written_begin(&script), .rows = row_count(comparison)};
+  if (drawing.script == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
+  drawing.has_timelines = !hwi_comparison_is_narrowed(comparison) &&
+                          profile_of(&drawing, HWI_OLD)->timeline_count > 0 &&
+                          profile_of(&drawing, HWI_NEW)->timeline_count > 0;
+  const struct hwi_canvas canvas = {form, script_path, HWI_FIGURE_CM,
+                                    (drawing.has_timelines ? LIVE_CM : 0) + AXES_CM + ROW_CM * (drawing.rows + 1)};
+  draw(&drawing, &canvas);
+  int status = hwi_written_end(&script, drawing.script)
+                   ? hwi_canvas_draw(form, script.text, script.bytes, out, error)
+                   : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
+  hwi_written_release(&script);
+  return status;
+}

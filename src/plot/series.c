@@ -1,0 +1,232 @@
+/* series.c - what is live along time, by parts */
+#include "plot/series.h"
+
+#include <stdlib.h>
+
+#include "report/size_classes.h"
+
+/* --- the parts --- */
+
+enum { CRUMB = 200 }; /* less than half a percent would be named, and not be seen */
+
+/* What the items of a division are chosen by: of each the most that it ever held, so that none is missing that was large at some
+ * time; where only parts of them are shown, of which that is not known, what it held at the peak. */
+struct weights {
+  uint64_t *items;
+  uint32_t count;
+  uint64_t all; /* what crumbs are crumbs of */
+};
+
+static uint64_t stack_weight(const struct hwi_selection *selection, const struct hwi_profile *profile, uint32_t stack)
+{
+  if (selection->cost != HWI_COST_PEAK)
+    return hwi_amount_cost(&selection->amounts[stack], selection->cost);
+  return hwi_narrowing_splits_stacks(&selection->narrowing) ? selection->amounts[stack].peak_bytes
+                                                            : profile->stacks[stack].own_peak_bytes;
+}
+
+static void weigh_stacks(struct weights *weights, const struct hwi_selection *selection,
+                         const struct hwi_profile *profile)
+{
+  weights->all = hwi_amount_cost(&selection->selected, selection->cost);
+  for (uint32_t i = 0; i < selection->stack_count; i++)
+    weights->items[selection->stacks[i]] = stack_weight(selection, profile, selection->stacks[i]);
+}
+
+static bool weigh_classes(struct weights *weights, const struct hwi_selection *selection,
+                          const struct hwi_profile *profile)
+{
+  const struct hwi_narrowing *filter = &selection->narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
+  for (uint32_t i = 0; amounts != NULL && i < profile->size_count; i++) {
+    const struct hwi_size *size = &profile->sizes[i];
+    weights->items[hwi_size_class(size->size)] +=
+        hwi_narrowing_splits_sizes(filter) ? amounts[i].peak_bytes : size->own_peak_blocks * size->size;
+  }
+  free(amounts);
+  return amounts != NULL;
+}
+
+static bool weigh_threads(struct weights *weights, const struct hwi_selection *selection,
+                          const struct hwi_profile *profile)
+{
+  const struct hwi_narrowing *filter = &selection->narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
+  for (uint32_t i = 0; amounts != NULL && i < profile->thread_count; i++)
+    weights->items[i] =
+        hwi_narrowing_splits_threads(filter) ? amounts[i].peak_bytes : profile->threads[i].own_peak_bytes;
+  free(amounts);
+  return amounts != NULL;
+}
+
+/* Takes the items with the largest weights, but no crumbs. */
+static void choose(struct hwi_parts *parts, const struct weights *weights)
+{
+  for (parts->count = 0; parts->count < HWI_PARTS_MAX; parts->count++) {
+    uint32_t best = weights->count;
+    for (uint32_t i = 0; i < weights->count; i++) {
+      if (parts->part_of[i] == HWI_PARTS_REST && weights->items[i] > 0 &&
+          (best == weights->count || weights->items[i] > weights->items[best]))
+        best = i;
+    }
+    if (best == weights->count || weights->items[best] < weights->all / CRUMB)
+      return;
+    parts->part_of[best] = (uint8_t)parts->count;
+    parts->items[parts->count] = best;
+  }
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+/* Sizes are shown in their order. */
+static void sort_parts(struct hwi_parts *parts)
+{
+  qsort(parts->items, parts->count, sizeof *parts->items, compare_numbers);
+  for (uint32_t part = 0; part < parts->count; part++)
+    parts->part_of[parts->items[part]] = (uint8_t)part;
+}
+
+static bool weigh(struct weights *weights, enum hwi_division division, const struct hwi_selection *selection,
+                  const struct hwi_profile *profile)
+{
+  weights->all = selection->selected.peak_bytes;
+  if (division == HWI_DIVISION_SIZE)
+    return weigh_classes(weights, selection, profile);
+  if (division == HWI_DIVISION_THREAD)
+    return weigh_threads(weights, selection, profile);
+  weigh_stacks(weights, selection, profile);
+  return true;
+}
+
+/* False: no memory. */
+static bool begin_parts(struct hwi_series *series, enum hwi_division division, const struct hwi_selection *selection)
+{
+  const struct hwi_profile *profile = series->profile;
+  const uint32_t counts[HWI_DIVISIONS] = {profile->stack_count, HWI_SIZE_CLASSES, profile->thread_count};
+  struct hwi_parts *parts = &series->parts[division];
+  struct weights weights = {.count = counts[division],
+                            .items = calloc((size_t)counts[division] + 1, sizeof *weights.items)};
+  parts->part_of = malloc((size_t)weights.count + 1);
+  bool done = parts->part_of != NULL && weights.items != NULL && weigh(&weights, division, selection, profile);
+  for (uint32_t i = 0; done && i < weights.count; i++)
+    parts->part_of[i] = HWI_PARTS_REST;
+  if (done)
+    choose(parts, &weights);
+  if (done && division == HWI_DIVISION_SIZE)
+    sort_parts(parts);
+  free(weights.items);
+  return done;
+}
+
+/* --- along time --- */
+
+static void look(struct hwi_series *series, uint64_t ns)
+{
+  struct hwi_series_moment *moment = &series->moments[series->moment_count++];
+  *moment = (struct hwi_series_moment){.ns = ns, .usable = series->usable};
+  for (int division = 0; division < HWI_DIVISIONS; division++) {
+    for (int part = 0; part <= HWI_PARTS_REST; part++)
+      moment->live[division][part] = series->parts[division].live[part];
+  }
+}
+
+static uint64_t due_ns(const struct hwi_series *series)
+{
+  uint64_t span_ns = series->to_ns - series->from_ns;
+  return series->from_ns + (uint64_t)((unsigned __int128)span_ns * series->due / HWI_MOMENTS);
+}
+
+/* Time has come to `ns`: looks at the moments before it. */
+static void pass_time(struct hwi_series *series, uint64_t ns)
+{
+  for (; series->due <= HWI_MOMENTS && due_ns(series) < ns; series->due++)
+    look(series, due_ns(series));
+}
+
+static void add(struct hwi_series *series, const struct hwi_block_event *event)
+{
+  series->all_bytes += event->size;
+  if (!hwi_narrowing_keeps(series->filter, event->owner, event->stack, event->size))
+    return;
+  const uint32_t items[HWI_DIVISIONS] = {event->stack, hwi_size_class(event->size), event->owner};
+  for (int division = 0; division < HWI_DIVISIONS; division++)
+    series->parts[division].live[series->parts[division].part_of[items[division]]] += event->size;
+  series->usable += event->usable;
+}
+
+static void subtract(struct hwi_series *series, const struct hwi_block_event *event)
+{
+  series->all_bytes -= event->size;
+  if (!hwi_narrowing_keeps(series->filter, event->owner, event->stack, event->size))
+    return;
+  const uint32_t items[HWI_DIVISIONS] = {event->stack, hwi_size_class(event->size), event->owner};
+  for (int division = 0; division < HWI_DIVISIONS; division++)
+    series->parts[division].live[series->parts[division].part_of[items[division]]] -= event->size;
+  series->usable -= event->usable;
+}
+
+/* A moment of its own for the peak, which equal steps would miss. */
+static void look_at_peak(struct hwi_series *series, uint64_t ns)
+{
+  const struct hwi_totals *totals = &series->profile->totals;
+  if (series->peak_seen || ns != totals->peak_time_ns || series->all_bytes != totals->peak_bytes)
+    return;
+  series->peak_seen = true;
+  look(series, ns);
+}
+
+static bool is_behind(const struct hwi_series *series, uint64_t ns)
+{
+  return series->profile->span.kind == HWI_SPAN_INTERVAL ? ns >= series->to_ns : ns > series->to_ns;
+}
+
+/* The recording may have grown since it was read first. */
+static bool is_known(const struct hwi_series *series, const struct hwi_block_event *event)
+{
+  return event->stack < series->profile->stack_count && event->owner < series->profile->thread_count;
+}
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct hwi_series *series = context;
+  if (event->kind == HWI_BLOCK_FAILED || event->kind == HWI_BLOCK_FREE_UNKNOWN)
+    return true;
+  if (is_behind(series, event->ns) || !is_known(series, event))
+    return false;
+  pass_time(series, event->ns);
+  if (event->kind == HWI_BLOCK_ALLOC) {
+    add(series, event);
+    look_at_peak(series, event->ns);
+  } else {
+    subtract(series, event);
+  }
+  return true;
+}
+
+int hwi_series_init(struct hwi_series *series, const struct hwi_plot_request *request,
+                    const struct hwi_selection *selection, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = request->report.profile;
+  const struct hwi_narrowing *filter = &selection->narrowing;
+  const struct hwi_block_sink sink = {take, series};
+  const struct hwi_span *span = &profile->span;
+  *series = (struct hwi_series){.profile = profile, .filter = filter, .from_ns = span->from_ns};
+  series->to_ns = span->kind == HWI_SPAN_RUN ? profile->duration_ns : span->to_ns;
+  for (enum hwi_division division = 0; division < HWI_DIVISIONS; division++) {
+    if (!begin_parts(series, division, selection))
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow what is live along time");
+  }
+  int status = hwi_replayer_run(&request->report.replayer, profile, &sink, error);
+  pass_time(series, UINT64_MAX);
+  return status == HW_ERR_LIMIT ? HW_OK : status;
+}
+
+void hwi_series_release(struct hwi_series *series)
+{
+  for (int division = 0; division < HWI_DIVISIONS; division++)
+    free(series->parts[division].part_of);
+}

@@ -1,0 +1,402 @@
+/* run_replay.c - replays the images of a run, merged along time
+ *
+ * Images are opened when their time comes and given back when they end, so that a build of ten thousand processes needs no
+ * more descriptors and tables than it had processes at once. Which image is the largest is found by a first reading that
+ * only sums; a run of one image needs none.
+ */
+#include "profile/run_replay.h"
+
+#include <stdlib.h>
+
+#include "profile/summary_epochs.h"
+#include "trace/grow.h"
+
+enum { BATCH_EVENTS = 512, PROGRESS_EVERY = 64 };
+
+/* A counted image between its first and its last moment. */
+struct hwi_active {
+  struct hwi_replay_image image;
+  uint32_t number;  /* in the run */
+  uint64_t head_ns; /* of its next event, or of its end where none is left */
+  struct hwi_event *events;
+  int count, at;
+};
+
+int hwi_run_replay_no_memory(struct hwi_run_replay *r)
+{
+  return hwi_error_set(r->error, HW_ERR_MEMORY,
+                       "no memory to analyse the recording; close other programs or use a larger machine");
+}
+
+/* --- the run --- */
+
+int hwi_run_replay_begin(struct hwi_run_replay *r, const char *path)
+{
+  int status = hwi_run_find(&r->run, path, false, r->error);
+  if (status < 0)
+    return status;
+  r->result = calloc(1, sizeof *r->result);
+  if (!r->result)
+    return hwi_run_replay_no_memory(r);
+  r->result->traces = calloc(r->run.count, sizeof *r->result->traces);
+  r->images = calloc(r->run.count, sizeof *r->images);
+  r->result->profile.images = r->images;
+  if (!r->result->traces || !r->images)
+    return hwi_run_replay_no_memory(r);
+  r->result->trace_count = r->result->profile.image_count = (uint32_t)r->run.count;
+  return 0;
+}
+
+uint64_t hwi_run_replay_time_span(struct hwi_run_replay *r)
+{
+  uint64_t end_ns = 0;
+  r->base_ns = UINT64_MAX;
+  for (size_t i = 0; i < r->run.count; i++) {
+    const struct hw_trace_header *header = &r->run.images[i].header;
+    if (!r->images[i].counted)
+      continue;
+    if (header->start.monotonic_ns < r->base_ns)
+      r->base_ns = header->start.monotonic_ns;
+    if (header->last.monotonic_ns > end_ns)
+      end_ns = header->last.monotonic_ns;
+  }
+  return end_ns > r->base_ns ? end_ns - r->base_ns : 0;
+}
+
+/* --- which images are counted --- */
+
+static void show_progress(struct hwi_run_replay *r, const struct hwi_trace *trace)
+{
+  if (!r->options->progress || r->batches++ % PROGRESS_EVERY)
+    return;
+  uint64_t done, all;
+  hwi_trace_progress(trace, &done, &all);
+  r->options->progress(r->options->progress_context, done, all);
+}
+
+/* Sums an image's events up without pairing them. */
+static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_event *events)
+{
+  struct hwi_trace **trace = &r->result->traces[number];
+  struct hwi_totals *totals = &r->images[number].totals;
+  int count = hwi_run_open(&r->run, number, trace, r->error);
+  if (count < 0)
+    return count;
+  while ((count = hwi_trace_next(*trace, events, BATCH_EVENTS, r->error)) > 0) {
+    for (int i = 0; i < count; i++) {
+      totals->allocation_calls += events[i].kind == HWI_EVENT_ALLOC;
+      totals->free_calls += events[i].kind == HWI_EVENT_FREE;
+      totals->failed_calls += events[i].kind == HWI_EVENT_FAILED;
+      totals->allocated_bytes += events[i].kind == HWI_EVENT_ALLOC ? events[i].size : 0;
+    }
+    show_progress(r, *trace);
+  }
+  hwi_trace_finish(*trace);
+  return count;
+}
+
+static int choose_largest(struct hwi_run_replay *r)
+{
+  if (r->run.count == 1) {
+    r->images[0].counted = true;
+    return 0;
+  }
+  struct hwi_event *events = calloc(BATCH_EVENTS, sizeof *events);
+  if (!events)
+    return hwi_run_replay_no_memory(r);
+  int status = 0;
+  uint32_t largest = 0;
+  for (uint32_t i = 0; i < r->run.count && status == 0; i++) {
+    status = scan_image(r, i, events);
+    if (status < 0 && status != HW_ERR_MEMORY && r->run.count > 1) { /* one bad file does not hide the others */
+      r->images[i].unreadable = true;
+      status = 0;
+    }
+    if (r->images[i].totals.allocated_bytes > r->images[largest].totals.allocated_bytes)
+      largest = i;
+  }
+  free(events);
+  if (status < 0)
+    return status;
+  if (r->images[largest].unreadable)
+    return hwi_error_set(r->error, HW_ERR_DAMAGED, "no image of the run can be read; the first one is %s",
+                         r->run.images[0].path);
+  r->images[largest].counted = true;
+  r->images[largest].totals = (struct hwi_totals){0};
+  hwi_trace_close(r->result->traces[largest]);
+  r->result->traces[largest] = NULL;
+  return 0;
+}
+
+int hwi_run_replay_choose(struct hwi_run_replay *r)
+{
+  if (r->options->images == HWI_IMAGES_LARGEST)
+    return choose_largest(r);
+  bool any = false;
+  for (size_t i = 0; i < r->run.count; i++) {
+    r->images[i].counted = r->options->images == HWI_IMAGES_ALL || r->run.images[i].header.pid == r->options->pid;
+    any = any || r->images[i].counted;
+  }
+  if (!any)
+    return hwi_error_set(r->error, HW_ERR_USAGE, "no process %u belongs to this run; its first one is %u",
+                         r->options->pid, r->run.images[0].header.pid);
+  return 0;
+}
+
+int hwi_run_replay_describe_others(struct hwi_run_replay *r)
+{
+  for (size_t i = 0; i < r->run.count; i++) {
+    if (r->images[i].counted || r->images[i].unreadable || r->result->traces[i])
+      continue;
+    int status = hwi_run_open(&r->run, i, &r->result->traces[i], r->error);
+    if (status == HW_ERR_MEMORY)
+      return status;
+    r->images[i].unreadable = status < 0;
+    if (status == 0)
+      hwi_trace_finish(r->result->traces[i]);
+  }
+  return 0;
+}
+
+/* --- replay --- */
+
+static int next_batch(struct hwi_run_replay *r, struct hwi_active *a)
+{
+  a->at = 0;
+  a->count = hwi_trace_next(a->image.trace, a->events, BATCH_EVENTS, r->error);
+  if (a->count < 0)
+    return a->count;
+  uint64_t ns =
+      a->count ? hwi_clock_tick_ns(a->image.clock, a->events[0].tick) : hwi_trace_info(a->image.trace)->duration_ns;
+  if (a->image.offset_ns + ns > a->head_ns)
+    a->head_ns = a->image.offset_ns + ns;
+  show_progress(r, a->image.trace);
+  return 0;
+}
+
+static void drop_active(struct hwi_run_replay *r, struct hwi_active *a)
+{
+  a->image.trace = NULL; /* the result keeps it, for its info */
+  hwi_replay_image_release(&a->image);
+  free(a->events);
+  for (size_t i = 0; i < r->active_count; i++)
+    if (r->active[i] == a)
+      r->active[i] = r->active[--r->active_count];
+  free(a);
+}
+
+/* Since the run's start; UINT64_MAX behind the last image. */
+static uint64_t start_ns(const struct hwi_run_replay *r, size_t number)
+{
+  if (number >= r->run.count)
+    return UINT64_MAX;
+  uint64_t ns = r->run.images[number].header.start.monotonic_ns - r->base_ns;
+  return ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
+}
+
+/* Epochs are of one image that began with the run, and came with no blocks. False: no memory, here and below. */
+static bool begin_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
+{
+  size_t counted = 0;
+  for (size_t i = 0; i < r->run.count; i++)
+    counted += r->images[i].counted;
+  if (r->options->span.kind != HWI_SPAN_RUN || r->events || counted != 1 || image->forked)
+    return true;
+  return hwi_summary_begin_epochs(r->summary, &r->diary, &r->result->replay, image, r->options);
+}
+
+static bool end_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
+{
+  return hwi_summary_end_epochs(&r->diary, r->result, image);
+}
+
+static int start_image(struct hwi_run_replay *r, uint32_t number)
+{
+  struct hwi_trace **trace = &r->result->traces[number];
+  int status = hwi_run_open(&r->run, number, trace, r->error);
+  if (status < 0) {
+    r->images[number].unreadable = true;
+    r->images[number].counted = false;
+    return status == HW_ERR_MEMORY || r->options->images != HWI_IMAGES_ALL ? status : 0;
+  }
+  struct hwi_active *a = calloc(1, sizeof *a);
+  if (!a || !hwi_grow((void **)&r->active, &r->active_capacity, r->active_count + 1, sizeof *r->active)) {
+    free(a);
+    return hwi_run_replay_no_memory(r);
+  }
+  r->active[r->active_count++] = a;
+  a->number = number;
+  a->events = calloc(BATCH_EVENTS, sizeof *a->events);
+  if (!hwi_replay_image_init(&a->image, *trace) || !a->events)
+    return hwi_run_replay_no_memory(r);
+  a->image.offset_ns = start_ns(r, number);
+  hwi_trace_set_liveness(*trace, hwi_replay_is_live, &a->image);
+  if (!begin_diary(r, &a->image))
+    return hwi_run_replay_no_memory(r);
+  return next_batch(r, a);
+}
+
+static int stopped(struct hwi_run_replay *r)
+{
+  return hwi_error_set(r->error, HW_ERR_LIMIT, "the rest of the recording is not wanted");
+}
+
+/* The figures of images begin anew. Those that ended before keep what was live when they did. */
+static void restart_images(struct hwi_run_replay *r)
+{
+  uint64_t ns = r->options->span.from_ns;
+  for (size_t i = 0; i < r->run.count; i++) {
+    struct hwi_totals *totals = &r->images[i].totals;
+    if (r->images[i].counted)
+      *totals = hwi_totals_restart(totals->live_blocks_at_end, totals->live_bytes_at_end);
+  }
+  for (size_t i = 0; i < r->active_count; i++) {
+    struct hwi_replay_image *image = &r->active[i]->image;
+    image->totals = hwi_totals_restart(image->live.count, image->live_bytes);
+    image->totals.peak_bytes = image->live_bytes;
+    image->totals.peak_blocks = image->live.count;
+    image->totals.peak_usable_bytes = image->live_usable;
+    image->totals.peak_time_ns = ns > image->offset_ns ? ns - image->offset_ns : 0;
+  }
+}
+
+int hwi_run_replay_pass_phases(struct hwi_run_replay *r, uint64_t ns)
+{
+  struct hwi_replay *replay = &r->result->replay;
+  ns = ns > replay->now_ns ? ns : replay->now_ns;
+  while (replay->span.kind != HWI_SPAN_RUN && replay->phase != HWI_PHASE_AFTER &&
+         hwi_replay_phase_is_over(replay, ns)) {
+    if (replay->phase == HWI_PHASE_BEFORE)
+      restart_images(r);
+    if (!hwi_replay_next_phase(replay))
+      return hwi_run_replay_no_memory(r);
+  }
+  return 0;
+}
+
+static int end_image(struct hwi_run_replay *r, struct hwi_active *a, bool leaves)
+{
+  if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->diary && !end_diary(r, &a->image)))
+    return hwi_run_replay_no_memory(r);
+  if (leaves && r->events && !hwi_block_events_leave(r->events, &a->image, a->number, a->head_ns))
+    return stopped(r);
+  if (!r->events && !hwi_replay_end_image(&r->result->replay, &a->image, a->head_ns, leaves))
+    return hwi_run_replay_no_memory(r);
+  r->images[a->number].totals = a->image.totals;
+  uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
+  if (end_ns > r->result->profile.duration_ns)
+    r->result->profile.duration_ns = end_ns;
+  hwi_trace_finish(a->image.trace);
+  drop_active(r, a);
+  return 0;
+}
+
+/* What it was given could not be applied. */
+static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
+{
+  const struct hwi_error *error = &a->image.error;
+  if (!error->status)
+    return hwi_run_replay_no_memory(r);
+  if (r->error)
+    *r->error = *error;
+  return error->status;
+}
+
+static int apply_within_phase(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
+{
+  enum hwi_told told;
+  if (r->events)
+    told = hwi_block_events_apply(r->events, &a->image, a->number, events, count);
+  else
+    told = hwi_replay_apply(&r->result->replay, &a->image, a->number, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
+  return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(r) : cannot_apply(r, a);
+}
+
+/* Applies the next `count` of its events. */
+static int apply(struct hwi_run_replay *r, struct hwi_active *a, int count)
+{
+  struct hwi_replay *replay = &r->result->replay;
+  const struct hwi_event *events = a->events + a->at;
+  int status = 0;
+  while (count > 0 && status == 0 && replay->phase != HWI_PHASE_AFTER) {
+    int now = hwi_replay_count_in_phase(replay, &a->image, events, count);
+    if (r->diary && (now = hwi_diary_take(r->diary, events, now)) == 0)
+      return hwi_run_replay_no_memory(r);
+    status = apply_within_phase(r, a, events, now);
+    events += now;
+    count -= now;
+    if (status == 0 && count > 0)
+      status = hwi_run_replay_pass_phases(r, hwi_replay_image_ns(&a->image, events->tick));
+  }
+  return status;
+}
+
+/* Applies what `a` has ready before `limit_ns`, the time of the next event of any other image. */
+static int run_image(struct hwi_run_replay *r, struct hwi_active *a, uint64_t limit_ns)
+{
+  int end = a->at;
+  if (limit_ns == UINT64_MAX)
+    end = a->count;
+  while (end < a->count && (end == a->at || hwi_replay_image_ns(&a->image, a->events[end].tick) <= limit_ns))
+    end++;
+  int status = apply(r, a, end - a->at);
+  if (status < 0)
+    return status;
+  a->at = end;
+  if (end == a->count)
+    return next_batch(r, a);
+  uint64_t ns = hwi_replay_image_ns(&a->image, a->events[end].tick);
+  a->head_ns = ns > a->head_ns ? ns : a->head_ns;
+  return 0;
+}
+
+static size_t next_counted(const struct hwi_run_replay *r, size_t number)
+{
+  while (number < r->run.count && !r->images[number].counted)
+    number++;
+  return number;
+}
+
+/* The active image whose turn it is, and when the next one's is. */
+static struct hwi_active *earliest(const struct hwi_run_replay *r, uint64_t *second_ns)
+{
+  struct hwi_active *first = NULL;
+  for (size_t i = 0; i < r->active_count; i++) {
+    struct hwi_active *a = r->active[i];
+    if (!first || a->head_ns < first->head_ns) {
+      if (first && first->head_ns < *second_ns)
+        *second_ns = first->head_ns;
+      first = a;
+    } else if (a->head_ns < *second_ns) {
+      *second_ns = a->head_ns;
+    }
+  }
+  return first;
+}
+
+int hwi_run_replay_all(struct hwi_run_replay *r)
+{
+  size_t next = next_counted(r, 0);
+  int status = 0;
+  while (status == 0 && (r->active_count || next < r->run.count)) {
+    uint64_t limit_ns = start_ns(r, next);
+    struct hwi_active *a = earliest(r, &limit_ns);
+    if (!a || start_ns(r, next) < a->head_ns) {
+      status = start_image(r, (uint32_t)next);
+      next = next_counted(r, next + 1);
+    } else if (a->count) {
+      status = run_image(r, a, limit_ns);
+    } else {
+      status = end_image(r, a, r->active_count > 1 || next < r->run.count);
+    }
+  }
+  return status;
+}
+
+void hwi_run_replay_end(struct hwi_run_replay *r)
+{
+  while (r->active_count)
+    drop_active(r, r->active[0]);
+  free(r->active);
+  hwi_diary_destroy(r->diary);
+}

@@ -1,0 +1,451 @@
+/* span_replay.c - a part of a run out of its epochs: what is added up, and what is replayed
+ *
+ * The idea: the counters stand still at the start of an epoch, and there are two ways to its end. Its events can be replayed, with
+ * a table of live blocks that has no more than the blocks that it outlives (see epoch.h); or its changes can be added, see
+ * epoch_sum.c. A span begins and ends somewhere within an epoch: these two are replayed, those before and between are added. An
+ * epoch between is replayed, too, where its slices are too wide for the span's, which is so only where it is most of the span's
+ * time.
+ *
+ * The peak: an epoch says how high the level was in it, and not which blocks were live then. So the highest epoch among those
+ * to be added is replayed once by itself, before all else, and the cells' blocks at its peak are put aside. If no edge turns
+ * out to be higher, that was the peak.
+ *
+ * The invariant: between two steps the counters (cells, stacks, sizes, threads, the level, the slices) are what a replay from the
+ * run's start would have at this point, and `cell_count` and its like count what it would know. Numbers are given in the order of
+ * events, so what is still unknown lies behind what is known. The live table alone is different: it is filled anew for each
+ * epoch that is replayed. A trace that is read from the epoch's first tick gives the same events in the same order, for time
+ * passed there, so that no events at one tick are torn apart.
+ *
+ * What it costs: the summary is read; the epochs up to the span's end are read; at most three are replayed as a rule.
+ */
+#include "profile/span_replay.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "profile/epoch_sum.h"
+#include "profile/lifetimes.h"
+
+enum { BATCH_EVENTS = 512 };
+static const size_t NO_EPOCH = SIZE_MAX;
+
+/* How many of each the run has. */
+struct known {
+  uint32_t cells;
+  size_t stacks, sizes, threads;
+};
+
+struct work {
+  const struct hwi_span_request *request;
+  struct hwi_result *result;
+  struct hwi_replay *replay;
+  struct hwi_replay_image image;
+  const struct hwi_epoch_row *rows;
+  size_t row_count;
+  struct known known;
+  struct hwi_epoch *epoch; /* read last */
+  struct hwi_event *events;
+  size_t highest;          /* the epoch that was replayed for its peak; NO_EPOCH: none */
+  struct hwi_level peak;   /* of it */
+  uint64_t *peak_live;     /* of each cell, then */
+  bool peak_is_of_highest; /* of the span so far */
+  bool begins_late;        /* after the image's end, when it has no peak any more */
+};
+
+/* --- before anything has happened --- */
+
+/* Every counter of the run at its start; what they are about stays. */
+static void empty_counters(struct work *w)
+{
+  struct hwi_replay *replay = w->replay;
+  struct hwi_tally *tally = &replay->tally;
+  for (uint32_t i = 1; i < w->known.cells; i++) {
+    struct hwi_cell *cell = hwi_tally_cell(tally, i);
+    cell->calls = cell->temporary_calls = cell->live = cell->peak_live = 0;
+  }
+  for (size_t i = 1; i < w->known.stacks; i++)
+    tally->stacks[i] = (struct hwi_stack_tally){.frame = tally->stacks[i].frame};
+  for (size_t i = 1; i < w->known.sizes; i++)
+    tally->sizes[i] = (struct hwi_size_tally){.size = tally->sizes[i].size};
+  for (size_t i = 0; i < w->known.threads; i++) {
+    const struct hwi_thread_tally *thread = &tally->threads[i];
+    tally->threads[i] =
+        (struct hwi_thread_tally){.image = thread->image, .number = thread->number, .first_ns = thread->first_ns};
+  }
+  hwi_resizes_release(&tally->resizes);
+  hwi_handovers_release(&tally->handovers);
+  tally->cell_count = 1;
+  tally->stack_count = tally->size_count = 1;
+  tally->thread_count = 0;
+  replay->level = (struct hwi_level){0};
+  replay->now_ns = 0;
+  w->image.totals = (struct hwi_totals){0};
+  w->image.last_thread = (struct hwi_number_slot){0};
+  w->image.live_bytes = w->image.live_usable = w->image.live_elsewhere = 0;
+  hwi_timeline_init(&replay->timeline, 0, replay->expected_ns, 0);
+  hwi_class_timeline_init(&replay->class_timeline, 0, replay->expected_ns);
+}
+
+/* Nodes of a forged summary must not make a table of any size. */
+static bool know_nodes(struct work *w)
+{
+  enum { MOST_NODES_A_FRAME = 64 };
+  const struct hwi_stack_node *nodes = w->result->nodes.items;
+  const uint64_t most = (w->replay->frames.count + w->result->nodes.count) * (uint64_t)MOST_NODES_A_FRAME;
+  for (size_t i = 0; i < w->result->nodes.count; i++)
+    if (nodes[i].node > most || !hwi_replay_image_know_node(&w->image, nodes[i].node, nodes[i].stack))
+      return false;
+  return true;
+}
+
+static bool know_threads(struct work *w)
+{
+  const struct hwi_thread_tally *threads = w->replay->tally.threads;
+  for (size_t i = 0; i < w->known.threads; i++)
+    if (threads[i].image == w->request->image &&
+        !hwi_replay_image_know_thread(&w->image, threads[i].number, (uint32_t)i))
+      return false;
+  return true;
+}
+
+/* How long the run takes is known by now. Where a replay would not have expected it to take that long, its slices become as wide
+ * as they need to be while it goes on: those of this one are so from the start. */
+static uint64_t expected_ns(const struct work *w)
+{
+  const struct hwi_span *span = &w->request->span;
+  uint64_t run_ns = w->result->profile.duration_ns, end_ns = span->to_ns < run_ns ? span->to_ns : run_ns;
+  return w->request->expected_ns < end_ns ? end_ns - 1 : w->request->expected_ns;
+}
+
+static bool prepare(struct work *w)
+{
+  struct hwi_tally *tally = &w->replay->tally;
+  w->known = (struct known){tally->cell_count, tally->stack_count, tally->size_count, tally->thread_count};
+  w->epoch = calloc(1, sizeof *w->epoch);
+  w->events = calloc(BATCH_EVENTS, sizeof *w->events);
+  tally->sealed = w->image.sealed = true;
+  w->replay->span = w->request->span;
+  w->replay->phase = HWI_PHASE_BEFORE;
+  w->replay->expected_ns = expected_ns(w);
+  hwi_tenths_init(&w->replay->tenths, 0);
+  return w->epoch && w->events && know_nodes(w) && know_threads(w);
+}
+
+/* --- an epoch, replayed --- */
+
+/* Each item of its lists is about an event. */
+static int read_epoch(struct work *w, size_t number)
+{
+  const uint64_t all = hwi_trace_expected_events(w->image.trace), own = w->rows[number].event_count;
+  hwi_epoch_release(w->epoch);
+  int status = hwi_epoch_file_read(w->request->file, number, own < all ? own : all, w->epoch);
+  return status == 0 && !hwi_epoch_is_sound(w->epoch, &w->rows[number]) ? HW_ERR_DAMAGED : status;
+}
+
+/* The live table has what the epoch outlives, and nothing else. */
+static int fill_table(struct work *w)
+{
+  struct hwi_live *live = &w->image.live;
+  const struct hwi_rows *list = &w->epoch->lists[HWI_EPOCH_BLOCKS];
+  const struct hwi_epoch_block *blocks = list->items;
+  hwi_live_release(live);
+  if (!hwi_live_init(live))
+    return HW_ERR_MEMORY;
+  for (size_t i = 0; i < list->count; i++) {
+    if (!hwi_live_grow(live))
+      return HW_ERR_MEMORY;
+    struct hwi_live_slot *slot = hwi_live_slot(live, blocks[i].address);
+    if (slot->address)
+      return HW_ERR_DAMAGED;
+    *slot = (struct hwi_live_slot){blocks[i].address, 0, blocks[i].cell, hwi_age_of(blocks[i].lifetime)};
+    live->count++;
+  }
+  w->image.live_elsewhere = w->replay->level.blocks - live->count;
+  return 0;
+}
+
+/* No other cells are met in the epoch than those that it changes. */
+static int fill_cells(struct work *w)
+{
+  struct hwi_tally *tally = &w->replay->tally;
+  const struct hwi_rows *list = &w->epoch->lists[HWI_EPOCH_CELLS];
+  const struct hwi_epoch_cell *cells = list->items;
+  hwi_tagged_release(&tally->cell_numbers);
+  if (!hwi_tagged_init(&tally->cell_numbers))
+    return HW_ERR_MEMORY;
+  for (size_t i = 0; i < list->count; i++)
+    if (!hwi_tally_know_cell(tally, cells[i].number))
+      return HW_ERR_MEMORY;
+  return 0;
+}
+
+/* As of a run that begins here with what is live. */
+static void restart_image(struct work *w)
+{
+  struct hwi_replay_image *image = &w->image;
+  image->totals = hwi_totals_restart(w->replay->level.blocks, w->replay->level.bytes);
+}
+
+static int pass_phases(struct work *w, uint64_t ns)
+{
+  struct hwi_replay *replay = w->replay;
+  ns = ns > replay->now_ns ? ns : replay->now_ns;
+  while (replay->span.kind != HWI_SPAN_RUN && replay->phase != HWI_PHASE_AFTER &&
+         hwi_replay_phase_is_over(replay, ns)) {
+    if (replay->phase == HWI_PHASE_BEFORE)
+      restart_image(w);
+    if (!hwi_replay_next_phase(replay))
+      return HW_ERR_MEMORY;
+  }
+  return 0;
+}
+
+static int apply(struct work *w, int count)
+{
+  struct hwi_replay *replay = w->replay;
+  const struct hwi_event *events = w->events;
+  int status = 0;
+  while (count > 0 && status == 0 && replay->phase != HWI_PHASE_AFTER) {
+    int now = hwi_replay_count_in_phase(replay, &w->image, events, count);
+    if (!hwi_replay_apply(replay, &w->image, w->request->image, events, now))
+      status = HW_ERR_DAMAGED;
+    events += now;
+    count -= now;
+    if (status == 0 && count > 0)
+      status = pass_phases(w, hwi_clock_tick_ns(w->image.clock, events->tick));
+  }
+  return status;
+}
+
+/* From its start to its end, or to the end of the span. */
+static int replay_epoch(struct work *w, size_t number)
+{
+  const struct hwi_epoch_row *row = &w->rows[number];
+  const struct hwi_level before = w->replay->level;
+  uint64_t left = row->event_count;
+  int status = fill_table(w);
+  if (status == 0)
+    status = fill_cells(w);
+  if (status == 0)
+    status = hwi_trace_seek(w->image.trace, row->first_tick, NULL);
+  while (status == 0 && left && w->replay->phase != HWI_PHASE_AFTER) {
+    int count = hwi_trace_next(w->image.trace, w->events, BATCH_EVENTS, NULL);
+    if (count <= 0)
+      return HW_ERR_DAMAGED;
+    count = (uint64_t)count < left ? count : (int)left;
+    status = apply(w, count);
+    left -= (uint64_t)count;
+  }
+  if (w->replay->level.peak_bytes != before.peak_bytes || w->replay->level.peak_ns != before.peak_ns)
+    w->peak_is_of_highest = false;
+  bool is_whole = status == 0 && w->replay->phase != HWI_PHASE_AFTER;
+  if (is_whole && (w->replay->tally.cell_count != row->cells || w->replay->now_ns != row->last_ns))
+    return HW_ERR_DAMAGED;
+  return status;
+}
+
+/* --- the epochs before --- */
+
+/* What is live at the start of the epoch, from the start of the run. */
+static int go_to(struct work *w, size_t number)
+{
+  int status = 0;
+  empty_counters(w);
+  for (size_t i = 0; i < number && status == 0; i++) {
+    status = read_epoch(w, i);
+    if (status == 0 && !hwi_epoch_add(w->replay, &w->image, w->epoch, &w->rows[i], false))
+      status = HW_ERR_MEMORY;
+  }
+  return status;
+}
+
+/* --- the highest epoch --- */
+
+static bool is_within(const struct work *w, const struct hwi_epoch_row *row)
+{
+  const struct hwi_span *span = &w->request->span;
+  return span->kind == HWI_SPAN_INTERVAL && row->first_ns >= span->from_ns && row->last_ns < span->to_ns;
+}
+
+static size_t find_highest(const struct work *w)
+{
+  size_t highest = NO_EPOCH;
+  for (size_t i = 0; i < w->row_count; i++)
+    if (is_within(w, &w->rows[i]) && (highest == NO_EPOCH || w->rows[i].max_bytes > w->rows[highest].max_bytes))
+      highest = i;
+  return highest;
+}
+
+static int put_peak_aside(struct work *w)
+{
+  struct hwi_tally *tally = &w->replay->tally;
+  w->peak = w->replay->level;
+  w->peak_live = calloc(w->known.cells, sizeof *w->peak_live);
+  if (!w->peak_live)
+    return HW_ERR_MEMORY;
+  hwi_tally_settle_all(tally);
+  for (uint32_t i = 1; i < tally->cell_count; i++)
+    w->peak_live[i] = hwi_tally_cell(tally, i)->peak_live;
+  return 0;
+}
+
+static int replay_highest(struct work *w)
+{
+  w->highest = find_highest(w);
+  if (w->highest == NO_EPOCH)
+    return 0;
+  int status = go_to(w, w->highest);
+  if (status == 0)
+    status = read_epoch(w, w->highest);
+  w->replay->span.kind = HWI_SPAN_RUN;
+  w->replay->phase = HWI_PHASE_WITHIN;
+  if (status == 0)
+    status = replay_epoch(w, w->highest);
+  w->replay->span = w->request->span;
+  w->replay->phase = HWI_PHASE_BEFORE;
+  return status == 0 ? put_peak_aside(w) : status;
+}
+
+/* --- the span --- */
+
+/* Its changes can stand for its events. */
+static bool can_be_added(const struct work *w, const struct hwi_epoch_row *row)
+{
+  const struct hwi_replay *replay = w->replay;
+  return replay->phase == HWI_PHASE_WITHIN && is_within(w, row) && row->slice_width_ns <= replay->timeline.width_ns &&
+         row->class_width_ns <= replay->class_timeline.width_ns;
+}
+
+static int add_epoch(struct work *w, size_t number)
+{
+  struct hwi_level *level = &w->replay->level;
+  if (!hwi_epoch_add(w->replay, &w->image, w->epoch, &w->rows[number], true))
+    return HW_ERR_MEMORY;
+  if (number != w->highest || w->rows[number].max_bytes <= level->peak_bytes) /* or the highest is still to come */
+    return 0;
+  if (w->rows[number].max_bytes != w->peak.peak_bytes)
+    return HW_ERR_DAMAGED;
+  w->peak_is_of_highest = true;
+  level->peak_bytes = w->peak.peak_bytes;
+  level->peak_blocks = w->peak.peak_blocks;
+  level->peak_usable = w->peak.peak_usable;
+  level->peak_ns = w->peak.peak_ns;
+  return 0;
+}
+
+static int run_span(struct work *w)
+{
+  size_t number = 0;
+  while (number < w->row_count && w->rows[number].last_ns < w->request->span.from_ns)
+    number++;
+  int status = go_to(w, number);
+  for (; number < w->row_count && status == 0; number++) {
+    status = pass_phases(w, w->rows[number].first_ns);
+    if (w->replay->phase == HWI_PHASE_AFTER)
+      break;
+    if (status == 0)
+      status = read_epoch(w, number);
+    if (status == 0)
+      status = can_be_added(w, &w->rows[number]) ? add_epoch(w, number) : replay_epoch(w, number);
+  }
+  return status;
+}
+
+static int end_span(struct work *w)
+{
+  const uint64_t end_ns = w->result->profile.duration_ns;
+  int status = pass_phases(w, end_ns);
+  if (status == 0 && !hwi_replay_end_image(w->replay, &w->image, end_ns, false))
+    status = HW_ERR_MEMORY;
+  w->begins_late = w->replay->phase == HWI_PHASE_BEFORE;
+  return status == 0 ? pass_phases(w, UINT64_MAX) : status;
+}
+
+/* --- the result --- */
+
+static void restore_peak(struct work *w)
+{
+  struct hwi_tally *tally = &w->replay->tally;
+  for (uint32_t i = 1; i < tally->cell_count; i++) {
+    struct hwi_cell *cell = hwi_tally_cell(tally, i);
+    cell->peak_live = w->peak_live[i];
+    cell->generation = tally->generation;
+  }
+}
+
+/* What only stacks behind those that are known have goes. False: a number leaves its list. */
+static bool cut_lists(struct work *w)
+{
+  struct hwi_tally *tally = &w->replay->tally;
+  struct hwi_frames *frames = &w->replay->frames;
+  size_t frame_count = 1, module_count = 1;
+  for (uint32_t i = 1; i < tally->cell_count; i++) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, i);
+    if (cell->thread >= tally->thread_count || cell->stack >= tally->stack_count ||
+        cell->size_number >= tally->size_count)
+      return false;
+  }
+  for (size_t i = 0; i < tally->handovers.pairs.count; i++)
+    if (tally->handovers.items[i].owner >= tally->thread_count ||
+        tally->handovers.items[i].freer >= tally->thread_count)
+      return false;
+  for (size_t i = 0; i < tally->resizes.cells.count; i++)
+    if (tally->resizes.cells.keys[i] >= tally->cell_count)
+      return false;
+  for (size_t i = 1; i < tally->stack_count; i++)
+    if (tally->stacks[i].frame >= frame_count)
+      frame_count = (size_t)tally->stacks[i].frame + 1;
+  for (size_t i = 1; i < frame_count; i++)
+    if (frames->frames[i].module >= module_count)
+      module_count = (size_t)frames->frames[i].module + 1;
+  for (size_t i = module_count; i < frames->module_count; i++)
+    free((char *)frames->modules[i].path);
+  frames->count = frame_count;
+  frames->module_count = module_count;
+  return true;
+}
+
+static int finish(struct work *w, struct hwi_totals *totals)
+{
+  const struct hwi_level *level = &w->replay->level;
+  if (!cut_lists(w))
+    return HW_ERR_DAMAGED;
+  if (w->peak_is_of_highest)
+    restore_peak(w);
+  *totals = w->image.totals;
+  if (w->begins_late)
+    return 0;
+  totals->peak_bytes = level->peak_bytes;
+  totals->peak_blocks = level->peak_blocks;
+  totals->peak_usable_bytes = level->peak_usable;
+  totals->peak_time_ns = level->peak_ns;
+  return 0;
+}
+
+int hwi_span_replay(struct hwi_result *result, const struct hwi_span_request *request, struct hwi_trace *trace,
+                    struct hwi_totals *totals)
+{
+  struct work w = {.request = request,
+                   .result = result,
+                   .replay = &result->replay,
+                   .rows = result->epoch_rows.items,
+                   .row_count = result->epoch_rows.count,
+                   .highest = NO_EPOCH};
+  int status = hwi_replay_image_init(&w.image, trace) && prepare(&w) ? 0 : HW_ERR_MEMORY;
+  hwi_trace_set_liveness(trace, hwi_replay_is_live, &w.image);
+  if (status == 0)
+    status = replay_highest(&w);
+  if (status == 0)
+    status = run_span(&w);
+  if (status == 0)
+    status = end_span(&w);
+  if (status == 0)
+    status = finish(&w, totals);
+  hwi_replay_image_release(&w.image);
+  if (w.epoch)
+    hwi_epoch_release(w.epoch);
+  free(w.epoch);
+  free(w.events);
+  free(w.peak_live);
+  return status;
+}

@@ -1,0 +1,58 @@
+/* noticed.c - functions that allocate nothing, interposed because of what their calls tell the recorder
+ *
+ * A module may be gone, or a thread has named itself. Each calls its real counterpart, and only then reports.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+#include "record/real.h"
+#include "record/record.h"
+
+#define NOTICED __attribute__((visibility("default")))
+
+NOTICED int dlclose(void *handle);
+NOTICED int pthread_setname_np(pthread_t thread, const char *name);
+NOTICED int prctl(int option, ...);
+
+/* dlopen stays alone: the caller's own RUNPATH and namespace hang on who calls it. */
+int dlclose(void *handle)
+{
+  if (!hwi_real_dlclose)
+    hwi_real_find();
+  int result = hwi_real_dlclose(handle);
+  hwi_record_unloaded();
+  return result;
+}
+
+/* --- names of threads: many name themselves and are gone before anybody could look from outside --- */
+
+int pthread_setname_np(pthread_t thread, const char *name)
+{
+  if (!hwi_real_setname)
+    hwi_real_find();
+  int error = hwi_real_setname ? hwi_real_setname(thread, name) : ENOSYS;
+  if (!error && pthread_equal(thread, pthread_self()))
+    hwi_record_thread_name(name);
+  return error;
+}
+
+/* As libc's own, it takes four more words from wherever they would be, whether the caller gave so many or not. */
+int prctl(int option, ...)
+{
+  unsigned long words[4];
+  va_list list;
+  va_start(list, option);
+  for (int i = 0; i < 4; i++)
+    words[i] = va_arg(list, unsigned long);
+  va_end(list);
+  if (!hwi_real_prctl && (!hwi_real_find() || !hwi_real_prctl)) {
+    errno = ENOSYS;
+    return -1;
+  }
+  int result = hwi_real_prctl(option, words[0], words[1], words[2], words[3]);
+  if (option == PR_SET_NAME && result == 0)
+    hwi_record_thread_name((const char *)words[0]);
+  return result;
+}

@@ -1,0 +1,36 @@
+/* owed.c - frees whose time is being taken: begun, and not written yet */
+#include "record/owed.h"
+
+#include "record/stream.h"
+
+void hwi_owed_begin(struct hwi_lane *lane, const struct hwi_owed *owed)
+{
+  lane->owed = *owed;
+  atomic_signal_fence(memory_order_seq_cst);
+  lane->attention |= HWI_LANE_OWES;
+}
+
+void hwi_owed_write(struct hwi_lane *lane, uint64_t took)
+{
+  lane->attention &= (uint8_t)~HWI_LANE_OWES; /* abandoned from here on, the event is lost, and never written twice */
+  atomic_signal_fence(memory_order_seq_cst);
+  hwi_lane_put_free(lane, &lane->owed, hwi_session.fields, took);
+}
+
+void hwi_owed_settle(const void *block, uint64_t took)
+{
+  struct hwi_thread_stream *self = hwi_stream_self;
+  for (int i = 0; i < 2 && self; i++) {
+    struct hwi_lane *lane = &self->lanes[i];
+    if (lane->busy || !(lane->attention & HWI_LANE_OWES))
+      continue;
+    lane->busy = (uintptr_t)__builtin_frame_address(0);
+    atomic_signal_fence(memory_order_seq_cst); /* from here on no handler writes it */
+    bool is_it = (lane->attention & HWI_LANE_OWES) && lane->owed.block == block;
+    if (is_it)
+      hwi_owed_write(lane, took);
+    hwi_stream_leave(lane);
+    if (is_it)
+      return;
+  }
+}

@@ -1,0 +1,84 @@
+/* durations.c - how long the calls took that a report is about */
+#include "report/durations.h"
+
+struct gathering {
+  const struct hwi_profile *profile;
+  struct hwi_durations *durations;
+  const struct hwi_narrowing *narrowing;
+  uint64_t from_ns;
+  bool no_memory;
+};
+
+bool hwi_profile_is_timed(const struct hwi_profile *profile)
+{
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (image->counted && image->info->header.fields & HW_FIELD_DURATION)
+      return true;
+  }
+  return false;
+}
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct gathering *gathering = context;
+  const struct hwi_profile *profile = gathering->profile;
+  if (event->ns < gathering->from_ns || event->stack >= profile->stack_count ||
+      event->thread >= profile->thread_count ||
+      !hwi_narrowing_keeps(gathering->narrowing, event->thread, event->stack, event->size))
+    return true;
+  gathering->no_memory = !hwi_durations_add(gathering->durations, event);
+  return !gathering->no_memory;
+}
+
+/* Few: so that the first is found each time. */
+static void order_entries(struct hwi_report_durations *found)
+{
+  const struct hwi_duration_tally *tallies = found->durations.entries;
+  for (int entry = 0; entry < HW_ENTRY_COUNT; entry++) {
+    if (tallies[entry].calls + tallies[entry].untimed == 0)
+      continue;
+    uint32_t at = found->entry_count++;
+    for (; at > 0 && tallies[found->entries[at - 1]].sum_ns < tallies[entry].sum_ns; at--)
+      found->entries[at] = found->entries[at - 1];
+    found->entries[at] = (uint8_t)entry;
+  }
+}
+
+void hwi_report_durations_begin(struct hwi_report_durations *found, const struct hwi_profile *profile, size_t slow_max)
+{
+  *found = (struct hwi_report_durations){.durations.slow_max = slow_max};
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (image->counted && image->info->clock_cost_ns > found->clock_cost_ns)
+      found->clock_cost_ns = image->info->clock_cost_ns;
+  }
+}
+
+bool hwi_report_durations_end(struct hwi_report_durations *found)
+{
+  found->is_gathered = hwi_durations_sum(&found->durations, &found->all);
+  hwi_durations_sort(&found->durations);
+  order_entries(found);
+  return found->is_gathered;
+}
+
+int hwi_report_durations_init(struct hwi_report_durations *found, const struct hwi_report *report,
+                              const struct hwi_narrowing *narrowing, uint64_t top, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = report->profile;
+  top = report->options.top == HWI_TOP_DEFAULT ? top : report->options.top;
+  hwi_report_durations_begin(found, profile, top == 0 || top > HWI_SLOW_CALLS_MAX ? HWI_SLOW_CALLS_MAX : (size_t)top);
+  struct gathering gathering = {profile, &found->durations, narrowing, hwi_profile_from_ns(profile), false};
+  const struct hwi_block_sink sink = {take, &gathering};
+  int status = hwi_replayer_run(&report->replayer, profile, &sink, error);
+  if (gathering.no_memory || (status == HW_OK && !hwi_report_durations_end(found)))
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the durations of calls");
+  return status;
+}
+
+void hwi_report_durations_release(struct hwi_report_durations *found)
+{
+  hwi_durations_release(&found->durations);
+  hwi_duration_tally_release(&found->all);
+}

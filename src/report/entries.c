@@ -1,0 +1,57 @@
+/* entries.c - which of malloc's and new's entry points were called */
+#include "report/entries.h"
+
+#include <string.h>
+
+#include "report/json/figures.h"
+
+static const char *const names[] = {
+#define ENTRY_NAME(id, name) name,
+    HW_ENTRY_LIST(ENTRY_NAME)
+#undef ENTRY_NAME
+};
+
+const char *hwi_entry_name(uint32_t entry)
+{
+  return entry < HW_ENTRY_COUNT ? names[entry] : "";
+}
+
+uint8_t hwi_entry_of_name(const char *name)
+{
+  for (uint8_t entry = HW_ENTRY_NONE + 1; name != NULL && entry < HW_ENTRY_COUNT; entry++) {
+    if (strcmp(names[entry], name) == 0)
+      return entry;
+  }
+  return HW_ENTRY_NONE;
+}
+
+void hwi_entries_of(struct hwi_entries *entries, const struct hwi_profile *profile,
+                    const struct hwi_selection *selection)
+{
+  memset(entries, 0, sizeof *entries);
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    const struct hwi_stack *stack = &profile->stacks[i];
+    uint8_t entry = stack->entry < HW_ENTRY_COUNT ? stack->entry : HW_ENTRY_NONE;
+    hwi_amount_add(&entries->amounts[entry], &selection->amounts[i]);
+    if (!hwi_narrowing_splits_stacks(&selection->narrowing) && hwi_narrowing_keeps_stack(&selection->narrowing, i))
+      entries->failed_calls[entry] += stack->failed_calls;
+  }
+}
+
+void hwi_json_entries(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_selection *selection)
+{
+  struct hwi_entries entries;
+  hwi_entries_of(&entries, profile, selection);
+  hwi_json_begin_array(json, "by_entry");
+  for (uint32_t i = 0; i < HW_ENTRY_COUNT; i++) {
+    if (hwi_amount_is_nothing(&entries.amounts[i]) && entries.failed_calls[i] == 0)
+      continue;
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "entry", i != HW_ENTRY_NONE ? hwi_entry_name(i) : NULL);
+    hwi_json_amount(json, &entries.amounts[i]);
+    if (!hwi_narrowing_splits_stacks(&selection->narrowing))
+      hwi_json_number(json, "failed_calls", entries.failed_calls[i]);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}

@@ -1,0 +1,61 @@
+/* suggest.c - the known word that a misspelt one was probably meant to be
+ *
+ * Nearness is the number of edits (a character inserted, removed or replaced, or two neighbours swapped) that turn one word
+ * into the other: the optimal string alignment distance, by dynamic programming over three rows. A word is near enough when
+ * at most a third of its characters need an edit. A beginning ("--child" for "--children") counts as one edit.
+ */
+#include "report/input/suggest.h"
+
+#include <string.h>
+
+enum { WORD_MAX = 40 };
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+  return a < b ? a : b;
+}
+
+static unsigned edits(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+  unsigned rows[3][WORD_MAX + 1];
+  unsigned *before = rows[0], *last = rows[1], *row = rows[2];
+  for (size_t j = 0; j <= b_bytes; j++)
+    last[j] = (unsigned)j;
+  for (size_t i = 1; i <= a_bytes; i++) {
+    row[0] = (unsigned)i;
+    for (size_t j = 1; j <= b_bytes; j++) {
+      unsigned replaced = last[j - 1] + (a[i - 1] != b[j - 1]);
+      row[j] = smaller(replaced, smaller(last[j], row[j - 1]) + 1);
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = smaller(row[j], before[j - 2] + 1);
+    }
+    unsigned *spare = before;
+    before = last;
+    last = row;
+    row = spare;
+  }
+  return last[b_bytes];
+}
+
+void hwi_suggestion_init(struct hwi_suggestion *suggestion, const char *word, size_t word_bytes)
+{
+  *suggestion = (struct hwi_suggestion){.word = word, .word_bytes = word_bytes < WORD_MAX ? word_bytes : WORD_MAX};
+}
+
+void hwi_suggestion_offer(struct hwi_suggestion *suggestion, const char *known)
+{
+  enum { PREFIX_MIN = 3 };
+  size_t bytes = strlen(known);
+  if (bytes > WORD_MAX)
+    return;
+  unsigned count = edits(suggestion->word, suggestion->word_bytes, known, bytes);
+  if (suggestion->word_bytes >= PREFIX_MIN && strncmp(suggestion->word, known, suggestion->word_bytes) == 0)
+    count = 1;
+  size_t longer = bytes > suggestion->word_bytes ? bytes : suggestion->word_bytes;
+  if (count > (longer + 1) / 3)
+    return;
+  if (suggestion->best == NULL || count < suggestion->best_edits) {
+    suggestion->best = known;
+    suggestion->best_edits = count;
+  }
+}

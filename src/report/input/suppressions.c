@@ -1,0 +1,66 @@
+/* suppressions.c - a user's list of leaks that are known, in LeakSanitizer's syntax */
+#include "report/input/suppressions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/input/pattern.h"
+#include "report/input/text_file.h"
+#include "trace/grow.h"
+
+/* One line, ended by NUL and without blanks around it. */
+static int add_line(struct hwi_suppressions *suppressions, const char *text, unsigned line, struct hwi_error *error)
+{
+  size_t pattern_bytes;
+  if (*text == '\0' || *text == '#')
+    return HW_OK;
+  const char *pattern = hwi_pattern_of_rule(text, strlen(text), &pattern_bytes);
+  if (pattern == NULL)
+    return hwi_error_set(error, HW_ERR_USAGE, "%s, line %u: '%.100s' is no 'leak:PATTERN'", suppressions->path, line,
+                         text);
+  if (!hwi_grow((void **)&suppressions->items, &suppressions->room, suppressions->count + 1,
+                sizeof *suppressions->items))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the suppressions of %s", suppressions->path);
+  suppressions->items[suppressions->count++] = (struct hwi_suppression){.pattern = pattern, .line = line};
+  return HW_OK;
+}
+
+int hwi_suppressions_read(struct hwi_suppressions *suppressions, const char *path, struct hwi_error *error)
+{
+  *suppressions = (struct hwi_suppressions){.path = path};
+  int status = hwi_text_file_read(path, &suppressions->text, error);
+  unsigned line = 0;
+  for (char *at = suppressions->text, *next; at != NULL && status == HW_OK; at = next) {
+    next = hwi_text_file_line(&at);
+    status = add_line(suppressions, at, ++line, error);
+  }
+  return status;
+}
+
+void hwi_suppressions_release(struct hwi_suppressions *suppressions)
+{
+  free(suppressions->text);
+  free(suppressions->items);
+  *suppressions = (struct hwi_suppressions){0};
+}
+
+static bool matches(const struct hwi_suppression *suppression, const char *text)
+{
+  return text != NULL && *text != '\0' && hwi_pattern_matches(suppression->pattern, strlen(suppression->pattern), text);
+}
+
+struct hwi_suppression *hwi_suppressions_find(const struct hwi_suppressions *suppressions,
+                                              const struct hwi_named_frames *frames)
+{
+  for (size_t i = 0; i < suppressions->count; i++) {
+    struct hwi_suppression *suppression = &suppressions->items[i];
+    for (uint32_t k = 0; k < frames->count; k++) {
+      const struct hwi_shown_frame *frame = &frames->items[k];
+      if (frame->symbol != NULL &&
+          (matches(suppression, frame->symbol->function) || matches(suppression, frame->symbol->file) ||
+           matches(suppression, hwi_module_path(frames->profile, frame->module))))
+        return suppression;
+    }
+  }
+  return NULL;
+}

@@ -1,0 +1,103 @@
+/* durations.c - how long calls took, as members of the report's JSON object */
+#include "report/json/durations.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/entries.h"
+
+/* Buckets that hold anything, as [from_ns, to_ns, calls]. */
+static void write_histogram(struct hwi_json *json, const struct hwi_duration_tally *tally)
+{
+  hwi_json_begin_array(json, "histogram");
+  for (uint32_t i = 0; i < HWI_DURATION_BUCKETS; i++) {
+    if (tally->buckets[i] == 0)
+      continue;
+    hwi_json_begin_array(json, NULL);
+    hwi_json_number(json, NULL, hwi_duration_bucket_from(i));
+    hwi_json_number(json, NULL, hwi_duration_bucket_to(i));
+    hwi_json_number(json, NULL, tally->buckets[i]);
+    hwi_json_end_array(json);
+  }
+  hwi_json_end_array(json);
+}
+
+/* The members of a tally's object. */
+static void write_tally(struct hwi_json *json, const struct hwi_duration_tally *tally)
+{
+  static const struct {
+    const char *name;
+    uint32_t part;
+  } quantiles[] = {{"p50_ns", 5000}, {"p90_ns", 9000}, {"p99_ns", 9900}, {"p99_9_ns", 9990}, {"p99_99_ns", 9999}};
+  hwi_json_number(json, "calls", tally->calls);
+  hwi_json_number(json, "untimed_calls", tally->untimed);
+  if (tally->calls == 0)
+    return;
+  char mean[64];
+  snprintf(mean, sizeof mean, "\"mean_ns\":%.1f", (double)tally->sum_ns / (double)tally->calls);
+  hwi_json_number(json, "total_ns", tally->sum_ns);
+  hwi_json_raw(json, mean);
+  for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
+    hwi_json_number(json, quantiles[i].name, hwi_duration_quantile(tally, quantiles[i].part));
+  hwi_json_number(json, "max_ns", tally->max_ns);
+  write_histogram(json, tally);
+}
+
+static void write_entries(struct hwi_json *json, const struct hwi_report_durations *found)
+{
+  hwi_json_begin_array(json, "durations");
+  for (uint32_t i = 0; i < found->entry_count; i++) {
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "entry", hwi_entry_name(found->entries[i]));
+    write_tally(json, &found->durations.entries[found->entries[i]]);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+  hwi_json_begin_object(json, "durations_of_all");
+  write_tally(json, &found->all);
+  hwi_json_end_object(json);
+}
+
+static void write_call(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_slow_call *call,
+                       const struct hwi_json_stacks *stacks)
+{
+  const struct hwi_profile_thread *thread = &profile->threads[call->thread];
+  char name[sizeof thread->name + 1] = "";
+  memcpy(name, thread->name, sizeof thread->name);
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "entry", hwi_entry_name(call->entry));
+  hwi_json_number(json, "took_ns", call->took_ns);
+  hwi_json_number(json, "time_ns", call->ns);
+  hwi_json_number(json, "size", call->size);
+  hwi_json_number(json, "address", call->address);
+  hwi_json_bool(json, "failed", call->failed);
+  hwi_json_text(json, "thread", name);
+  hwi_json_number(json, "tid", thread->tid);
+  hwi_json_text(json, "stack_of", call->is_free ? "block" : "call");
+  stacks->tell(stacks->context, json, call->stack);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+void hwi_json_durations_found(struct hwi_json *json, const struct hwi_profile *profile,
+                              const struct hwi_report_durations *found, const struct hwi_json_stacks *stacks)
+{
+  hwi_json_number(json, "clock_cost_ns", found->clock_cost_ns);
+  write_entries(json, found);
+  hwi_json_begin_array(json, "slowest_calls");
+  for (size_t i = 0; i < found->durations.slow_count; i++)
+    write_call(json, profile, &found->durations.slowest[i], stacks);
+  hwi_json_end_array(json);
+}
+
+int hwi_json_durations(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *narrowing,
+                       struct hwi_json_frames *frames, struct hwi_error *error)
+{
+  struct hwi_report_durations found;
+  int status = hwi_report_durations_init(&found, report, narrowing, HWI_SLOW_CALLS_JSON, error);
+  const struct hwi_json_stacks stacks = hwi_json_stacks_by_frames(frames);
+  if (status == HW_OK)
+    hwi_json_durations_found(json, report->profile, &found, &stacks);
+  hwi_report_durations_release(&found);
+  return status;
+}

@@ -1,0 +1,18 @@
+/* durations.h - how long calls took, as members of the report's JSON object */
+#ifndef HWI_REPORT_JSON_DURATIONS_H
+#define HWI_REPORT_JSON_DURATIONS_H
+
+#include "report/durations.h"
+#include "report/json/frames.h"
+#include "report/report.h"
+#include "report/selection.h"
+
+/* Replays the recording for them. */
+int hwi_json_durations(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *narrowing,
+                       struct hwi_json_frames *frames, struct hwi_error *error);
+
+/* Those that were found; `stacks` says whose the slowest calls are. */
+void hwi_json_durations_found(struct hwi_json *json, const struct hwi_profile *profile,
+                              const struct hwi_report_durations *found, const struct hwi_json_stacks *stacks);
+
+#endif

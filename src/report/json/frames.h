@@ -1,0 +1,34 @@
+/* frames.h - frames as JSON, each rendered once: a frame occurs in thousands of stacks */
+#ifndef HWI_REPORT_JSON_FRAMES_H
+#define HWI_REPORT_JSON_FRAMES_H
+
+#include "report/json/json.h"
+#include "report/names/named_frames.h"
+
+struct hwi_json_frames {
+  const struct hwi_named_frames *frames;
+  char **rendered; /* by frame of the profile; several refer to the same text */
+  char **texts;    /* all texts, for freeing */
+  size_t text_count, text_room;
+  struct hwi_json_frame_slot *slots; /* by module and address */
+  size_t slot_count;
+};
+
+/* `frames` must outlive the cache. HW_ERR_MEMORY; then there is nothing to release. */
+int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error);
+void hwi_json_frames_release(struct hwi_json_frames *cache);
+
+/* How lists that are the same in several documents say which stack they are about: `tell` adds members to the object begun
+ * last. */
+struct hwi_json_stacks {
+  void (*tell)(void *context, struct hwi_json *json, uint32_t stack);
+  void *context;
+};
+
+/* By its frames: the array "stack". */
+struct hwi_json_stacks hwi_json_stacks_by_frames(struct hwi_json_frames *cache);
+
+/* Writes a stack's frames, innermost first, inlined ones included, as the items of the array begun last. */
+void hwi_json_frames_write(struct hwi_json_frames *cache, struct hwi_json *json, uint32_t stack);
+
+#endif

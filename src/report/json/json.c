@@ -1,0 +1,104 @@
+/* json.c - writes JSON as it goes */
+#include "report/json/json.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/text/line.h"
+
+static void separate(struct hwi_json *json, const char *key)
+{
+  if (!json->first)
+    fputc(',', json->out);
+  json->first = false;
+  if (key != NULL)
+    fprintf(json->out, "\"%s\":", key);
+}
+
+void hwi_json_begin_object(struct hwi_json *json, const char *key)
+{
+  separate(json, key);
+  fputc('{', json->out);
+  json->first = true;
+}
+
+void hwi_json_end_object(struct hwi_json *json)
+{
+  fputc('}', json->out);
+  json->first = false;
+}
+
+void hwi_json_begin_array(struct hwi_json *json, const char *key)
+{
+  separate(json, key);
+  fputs(key != NULL ? "[\n" : "[", json->out); /* a long list is a line an item */
+  json->first = true;
+}
+
+void hwi_json_end_array(struct hwi_json *json)
+{
+  fputc(']', json->out);
+  json->first = false;
+}
+
+void hwi_json_number(struct hwi_json *json, const char *key, uint64_t value)
+{
+  separate(json, key);
+  fprintf(json->out, "%" PRIu64, value);
+}
+
+void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value)
+{
+  separate(json, key);
+  fprintf(json->out, "%" PRId64, value);
+}
+
+void hwi_json_bool(struct hwi_json *json, const char *key, bool value)
+{
+  separate(json, key);
+  fputs(value ? "true" : "false", json->out);
+}
+
+char *hwi_json_quoted(const char *value)
+{
+  if (value == NULL)
+    return strdup("null");
+  json_t *string = json_string(value);
+  if (string == NULL) { /* not UTF-8 */
+    struct hwi_line line = {0};
+    hwi_line_replace_invalid(&line, value);
+    string = json_string(hwi_line_text(&line));
+    hwi_line_release(&line);
+  }
+  char *text = string != NULL ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+  json_decref(string);
+  return text;
+}
+
+void hwi_json_text(struct hwi_json *json, const char *key, const char *value)
+{
+  char *text = hwi_json_quoted(value);
+  separate(json, key);
+  fputs(text != NULL ? text : "null", json->out);
+  json->failed |= text == NULL;
+  free(text);
+}
+
+void hwi_json_begin_text(struct hwi_json *json, const char *key)
+{
+  separate(json, key);
+  fputc('"', json->out);
+}
+
+void hwi_json_end_text(struct hwi_json *json)
+{
+  fputc('"', json->out);
+}
+
+void hwi_json_raw(struct hwi_json *json, const char *text)
+{
+  separate(json, NULL);
+  fputs(text, json->out);
+}

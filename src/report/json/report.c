@@ -1,0 +1,330 @@
+/* report.c - the report for programs: everything the model knows, nothing folded, times in nanoseconds */
+#include <stdlib.h>
+
+#include "report/entries.h"
+#include "report/findings.h"
+#include "report/handover_matrix.h"
+#include "report/json/durations.h"
+#include "report/json/figures.h"
+#include "report/json/frames.h"
+#include "report/json/groups.h"
+#include "report/json/growing.h"
+#include "report/json/image.h"
+#include "report/json/json.h"
+#include "report/json/processes.h"
+#include "report/json/steps.h"
+#include "report/json/tree.h"
+#include "report/lifetimes.h"
+#include "report/linked_in.h"
+#include "report/report.h"
+#include "report/runtime_blocks.h"
+#include "report/selection.h"
+#include "report/size_classes.h"
+
+struct writer {
+  struct hwi_json json;
+  const struct hwi_report *report;
+  const struct hwi_profile *profile;
+  struct hwi_named_frames frames;
+  struct hwi_selection selection;
+  struct hwi_runtime_blocks runtime;
+  struct hwi_linked_in linked_in;
+};
+
+/* --- the run --- */
+
+/* Which part of the run all figures are about; nothing where they are about all of it. */
+static void write_span(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  if (profile->span.kind == HWI_SPAN_RUN)
+    return;
+  bool moment = profile->span.kind == HWI_SPAN_MOMENT;
+  hwi_json_begin_object(json, moment ? "moment" : "interval");
+  hwi_json_number(json, moment ? "time_ns" : "from_ns", profile->span.from_ns);
+  if (!moment) {
+    hwi_json_number(json, "to_ns", profile->span.to_ns);
+    hwi_json_number(json, "live_blocks_at_start", profile->totals.live_blocks_at_start);
+    hwi_json_number(json, "live_bytes_at_start", profile->totals.live_bytes_at_start);
+  }
+  hwi_json_end_object(json);
+}
+
+static void write_run(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  uint64_t lifetimes[HWI_LIFETIMES];
+  hwi_json_text(json, "schema", HWI_REPORT_SCHEMA);
+  hwi_json_run(json, profile);
+  write_span(json, profile);
+  hwi_json_evidence(json, profile);
+  hwi_lifetimes_of_run(profile, lifetimes);
+  hwi_json_lifetimes(json, lifetimes);
+  hwi_json_begin_array(json, "images");
+  for (uint32_t i = 0; i < profile->image_count; i++)
+    hwi_json_image(json, profile, &profile->images[i], writer->linked_in.texts[i]);
+  hwi_json_end_array(json);
+  hwi_json_processes(json, profile, UINT32_MAX);
+  if (profile->span.kind == HWI_SPAN_RUN)
+    hwi_json_rss_along_time(json, profile);
+}
+
+/* --- lists --- */
+
+static void write_modules(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  hwi_json_begin_array(json, "modules");
+  for (uint32_t i = 1; i < profile->module_count; i++) {
+    const struct hwi_profile_module *module = &profile->modules[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "path", module->path);
+    hwi_json_text(json, "build_id", module->build_id_bytes > 0 ? hwi_build_id_text(module).text : NULL);
+    hwi_json_number(json, "bias", module->bias);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+/* Narrowed: what is kept of each, and no maximum, which is not known of a part. */
+static void write_sizes(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  const struct hwi_narrowing *filter = &writer->selection.narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
+  json->failed |= amounts == NULL;
+  hwi_json_begin_array(json, "sizes");
+  for (uint32_t i = 0; i < profile->size_count && amounts != NULL; i++) {
+    if (filter->rule_count > 0 && hwi_amount_is_nothing(&amounts[i]))
+      continue;
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "size", profile->sizes[i].size);
+    hwi_json_amount(json, &amounts[i]);
+    if (!hwi_narrowing_splits_sizes(filter))
+      hwi_json_number(json, "own_peak_blocks", profile->sizes[i].own_peak_blocks);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+  free(amounts);
+}
+
+static void write_timeline(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  hwi_json_begin_array(json, "timeline");
+  for (uint32_t i = 0; i < profile->timeline_count; i++) {
+    const struct hwi_time_point *slice = &profile->timeline[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "time_ns", slice->ns);
+    hwi_json_number(json, "live_bytes", slice->live_bytes);
+    hwi_json_number(json, "live_blocks", slice->live_blocks);
+    hwi_json_number(json, "max_bytes", slice->max_bytes);
+    hwi_json_number(json, "allocation_calls", slice->allocation_calls);
+    hwi_json_number(json, "free_calls", slice->free_calls);
+    hwi_json_number(json, "allocated_bytes", slice->allocated_bytes);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+/* What is not known of a part of what a thread did. */
+static void write_whole_thread(struct hwi_json *json, const struct hwi_profile_thread *thread)
+{
+  hwi_json_number(json, "free_calls", thread->free_calls);
+  hwi_json_number(json, "failed_calls", thread->failed_calls);
+  hwi_json_number(json, "own_peak_bytes", thread->own_peak_bytes);
+  hwi_json_number(json, "foreign_frees", thread->foreign_frees);
+  hwi_json_number(json, "late_allocation_calls", thread->late_allocation_calls);
+  hwi_json_number(json, "late_free_calls", thread->late_free_calls);
+}
+
+static void write_thread(struct writer *writer, const struct hwi_profile_thread *thread,
+                         const struct hwi_amount *amount)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "name", thread->name);
+  hwi_json_number(json, "tid", thread->tid);
+  if (thread->image < profile->image_count)
+    hwi_json_number(json, "pid", profile->images[thread->image].info->header.pid);
+  hwi_json_number(json, "policy", thread->policy);
+  hwi_json_number(json, "priority", thread->priority);
+  hwi_json_number(json, "allocation_calls", amount->calls);
+  hwi_json_number(json, "temporary_calls", amount->temporary_calls);
+  hwi_json_number(json, "allocated_bytes", amount->bytes);
+  hwi_json_number(json, "live_bytes", amount->live_bytes);
+  hwi_json_number(json, "live_blocks", amount->live_blocks);
+  hwi_json_number(json, "peak_bytes", amount->peak_bytes);
+  hwi_json_number(json, "peak_blocks", amount->peak_blocks);
+  if (!hwi_narrowing_splits_threads(&writer->selection.narrowing))
+    write_whole_thread(json, thread);
+  hwi_json_end_object(json);
+}
+
+static void write_threads(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_profile *profile = writer->profile;
+  const struct hwi_narrowing *filter = &writer->selection.narrowing;
+  struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
+  json->failed |= amounts == NULL;
+  hwi_json_begin_array(json, "by_thread");
+  for (uint32_t i = 0; i < profile->thread_count && amounts != NULL; i++) {
+    if (hwi_narrowing_keeps_thread(filter, i))
+      write_thread(writer, &profile->threads[i], &amounts[i]);
+  }
+  hwi_json_end_array(json);
+  free(amounts);
+}
+
+/* --- rankings --- */
+
+/* What is not known of a part of a stack's blocks. */
+static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_stack *stack)
+{
+  if (profile->span.kind == HWI_SPAN_INTERVAL) {
+    hwi_json_number(json, "live_blocks_at_start", stack->start_blocks);
+    hwi_json_number(json, "live_bytes_at_start", stack->start_bytes);
+  }
+  hwi_json_number(json, "own_peak_bytes", stack->own_peak_bytes);
+  hwi_json_number(json, "free_calls", stack->free_calls);
+  hwi_json_number(json, "failed_calls", stack->failed_calls);
+  hwi_json_number(json, "usable_bytes", stack->usable);
+  hwi_json_number(json, "smallest", stack->smallest);
+  hwi_json_number(json, "largest", stack->largest);
+  hwi_json_number(json, "first_ns", stack->first_ns);
+  hwi_json_number(json, "last_ns", stack->last_ns);
+  hwi_json_lifetimes(json, stack->lifetimes);
+}
+
+static void write_stack(struct writer *writer, struct hwi_json_frames *frames, uint32_t number)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_stack *stack = &writer->profile->stacks[number];
+  hwi_json_begin_object(json, NULL);
+  hwi_json_amount(json, &writer->selection.amounts[number]);
+  if (!hwi_narrowing_splits_stacks(&writer->selection.narrowing)) {
+    write_whole_stack(json, writer->profile, stack);
+    hwi_json_steps(json, writer->profile, number);
+  }
+  hwi_json_text(json, "entry", hwi_entry_name(stack->entry));
+  hwi_json_begin_array(json, "stack");
+  hwi_json_frames_write(frames, json, number);
+  hwi_json_end_array(json);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+static int write_stacks(struct writer *writer, struct hwi_error *error)
+{
+  struct hwi_json *json = &writer->json;
+  struct hwi_json_frames frames;
+  int status = hwi_json_frames_init(&frames, &writer->frames, error);
+  if (status < 0)
+    return status;
+  const struct hwi_json_stacks stacks = hwi_json_stacks_by_frames(&frames);
+  hwi_json_growing(json, writer->profile, &stacks);
+  if (writer->profile->span.kind == HWI_SPAN_RUN) /* what stands out is about a whole run */
+    hwi_json_findings(json, writer->report, &stacks);
+  hwi_json_number(json, "stacks", writer->selection.stack_count);
+  hwi_json_begin_array(json, "top");
+  uint64_t rows = hwi_json_rows(&writer->report->options, writer->selection.stack_count);
+  for (uint64_t row = 0; row < rows; row++)
+    write_stack(writer, &frames, writer->selection.stacks[row]);
+  hwi_json_end_array(json);
+  if (writer->report->options.durations)
+    status = hwi_json_durations(json, writer->report, &writer->selection.narrowing, &frames, error);
+  hwi_json_frames_release(&frames);
+  return status;
+}
+
+/* What the report is narrowed to, and what that leaves. */
+static void write_filter(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_narrowing *filter = &writer->selection.narrowing;
+  hwi_json_begin_array(json, "filters");
+  for (uint32_t i = 0; i < filter->rule_count; i++) {
+    const struct hwi_narrowing_rule *rule = &filter->rules[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "kind", hwi_narrowing_kind_names[rule->name.kind]);
+    hwi_json_text(json, "pattern", rule->name.text);
+    hwi_json_bool(json, "ignore", rule->ignores);
+    hwi_json_bool(json, "matched", rule->name.matched);
+    if (!rule->name.matched)
+      hwi_json_text(json, "nearest", rule->name.nearest.bytes > 0 ? hwi_line_text(&rule->name.nearest) : NULL);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+  hwi_json_amount_of(json, "selected", &writer->selection.all);
+}
+
+static void write_question(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_report_options *options = &writer->report->options;
+  hwi_json_text(json, "cost", hwi_cost_names[writer->selection.cost]);
+  hwi_json_text(json, "by", hwi_by_names[options->by]);
+  hwi_json_number(json, "min_calls", options->min_calls);
+  if (options->thread != NULL)
+    hwi_json_text(json, "thread", options->thread);
+  write_filter(writer);
+  if (!options->leaks)
+    return;
+  hwi_json_begin_object(json, "runtime_blocks");
+  hwi_json_number(json, "stacks", writer->runtime.stack_count);
+  hwi_json_number(json, "live_blocks", writer->runtime.amount.live_blocks);
+  hwi_json_number(json, "live_bytes", writer->runtime.amount.live_bytes);
+  hwi_json_end_object(json);
+  if (writer->report->suppressions != NULL)
+    hwi_json_suppressions(json, writer->report->suppressions);
+}
+
+static int write_report(struct writer *writer, struct hwi_error *error)
+{
+  struct hwi_json *json = &writer->json;
+  hwi_json_begin_object(json, NULL);
+  write_run(writer);
+  write_question(writer);
+  write_sizes(writer);
+  write_timeline(json, writer->profile);
+  write_threads(writer);
+  hwi_json_entries(json, writer->profile, &writer->selection);
+  if (writer->selection.narrowing.rule_count == 0) { /* these are known of the whole only */
+    hwi_json_size_classes(json, writer->profile);
+    hwi_json_handovers(json, writer->profile);
+  }
+  write_modules(json, writer->profile);
+  int status = writer->report->options.tree != HWI_TREE_NONE
+                   ? hwi_json_tree(json, writer->report, &writer->selection, &writer->frames, error)
+                   : hwi_json_groups(json, writer->report, &writer->selection, &writer->frames, error);
+  if (status == HW_OK)
+    status = write_stacks(writer, error);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+  if (status == HW_OK && json->failed)
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory: the report is not complete");
+  return status;
+}
+
+int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error *error)
+{
+  struct writer writer = {.json = {.out = out, .first = true}, .report = report, .profile = report->profile};
+  int status = hwi_linked_in_init(&writer.linked_in, report, error);
+  if (status == HW_OK)
+    status = hwi_named_frames_init(&writer.frames, report, error);
+  if (status < 0) {
+    hwi_linked_in_release(&writer.linked_in);
+    return status;
+  }
+  writer.runtime.frames = &writer.frames;
+  writer.runtime.suppressions = report->suppressions;
+  const struct hwi_stack_filter filter = {hwi_runtime_blocks_keep, &writer.runtime};
+  status = hwi_selection_init(&writer.selection, report, report->options.leaks ? &filter : NULL, error);
+  if (status == HW_OK)
+    status = write_report(&writer, error);
+  hwi_selection_release(&writer.selection);
+  hwi_named_frames_release(&writer.frames);
+  hwi_linked_in_release(&writer.linked_in);
+  return status;
+}

@@ -1,0 +1,136 @@
+/* fold.c - the lines that a stack becomes */
+#include "report/names/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUN_MIN = 3 }; /* frames in a row of a library that are worth a fold */
+
+void hwi_folded_release(struct hwi_folded *folded)
+{
+  free(folded->lines);
+  *folded = (struct hwi_folded){0};
+}
+
+/* The program itself: the module of the outermost frame that has a path and is no shared library by its name. */
+static bool is_library(const struct hwi_named_frames *frames, uint32_t frame)
+{
+  const char *name = hwi_base_name(hwi_module_path(frames->profile, frames->items[frame].module));
+  const char *suffix = strstr(name, ".so");
+  return suffix != NULL && (suffix[3] == '\0' || suffix[3] == '.');
+}
+
+/* Frames from `first` that lie in the same module. */
+static uint32_t run_length(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
+{
+  uint32_t next = first + 1;
+  while (next < last && frames->items[next].module == frames->items[first].module && frames->items[next].symbol != NULL)
+    next++;
+  return next - first;
+}
+
+static bool is_same_function(const struct hwi_named_frames *frames, uint32_t a, uint32_t b)
+{
+  const struct hwi_symbol *left = frames->items[a].symbol, *right = frames->items[b].symbol;
+  return left != NULL && right != NULL && left->function != NULL && right->function != NULL &&
+         frames->items[a].module == frames->items[b].module && strcmp(left->function, right->function) == 0;
+}
+
+static void add_line(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t first, uint32_t count,
+                     bool is_fold)
+{
+  struct hwi_fold_line *before = folded->count > 0 ? &folded->lines[folded->count - 1] : NULL;
+  if (is_fold && before != NULL && before->folded)
+    before->count += count;
+  else if (!is_fold && before != NULL && !before->folded && folded->joins_recursion &&
+           is_same_function(frames, before->first, first))
+    before->count += count;
+  else
+    folded->lines[folded->count++] = (struct hwi_fold_line){first, count, is_fold};
+}
+
+static void fold_libraries(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t first,
+                           uint32_t last)
+{
+  for (uint32_t at = first; at < last;) {
+    uint32_t run = run_length(frames, at, last);
+    bool folds = at > first && run >= RUN_MIN && is_library(frames, at) && frames->items[at].symbol != NULL;
+    if (folds)
+      add_line(folded, frames, at, run, true);
+    for (uint32_t i = 0; i < run && !folds; i++)
+      add_line(folded, frames, at + i, 1, false);
+    at += run;
+  }
+}
+
+/* Keeps the innermost lines and the outermost one. */
+static void fold_middle(struct hwi_folded *folded, uint32_t lines_max)
+{
+  if (folded->count <= lines_max)
+    return;
+  struct hwi_fold_line outermost = folded->lines[folded->count - 1];
+  uint32_t kept = lines_max - 2;
+  struct hwi_fold_line *fold = &folded->lines[kept];
+  if (folded->lines[kept - 1].folded) /* two folds in a row are one */
+    fold--;
+  fold->folded = true;
+  fold->count = outermost.first - fold->first;
+  if (outermost.folded) {
+    fold->count += outermost.count;
+    folded->count = (uint32_t)(fold - folded->lines) + 1;
+    return;
+  }
+  fold[1] = outermost;
+  folded->count = (uint32_t)(fold - folded->lines) + 2;
+}
+
+/* Makes room for a line a frame. */
+static int begin(struct hwi_folded *folded, const struct hwi_named_frames *frames, struct hwi_error *error)
+{
+  if (frames->count > folded->room) {
+    struct hwi_fold_line *lines = realloc(folded->lines, frames->count * sizeof *lines);
+    if (lines == NULL)
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a stack of %u frames", frames->count);
+    folded->lines = lines;
+    folded->room = frames->count;
+  }
+  folded->count = 0;
+  return HW_OK;
+}
+
+int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
+             struct hwi_error *error)
+{
+  uint32_t first = 0, last = frames->count;
+  int status = begin(folded, frames, error);
+  if (status < 0)
+    return status;
+  folded->joins_recursion = lines_max > 0;
+  if (lines_max == 0) {
+    for (uint32_t i = first; i < last; i++)
+      add_line(folded, frames, i, 1, false);
+    return HW_OK;
+  }
+  hwi_named_frames_trim(frames, &first, &last);
+  fold_libraries(folded, frames, first, last);
+  fold_middle(folded, lines_max);
+  return HW_OK;
+}
+
+int hwi_fold_chain(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t lines_max,
+                   struct hwi_error *error)
+{
+  int status = begin(folded, frames, error);
+  if (status < 0 || frames->count == 0)
+    return status;
+  folded->joins_recursion = false; /* each frame is a node of its own */
+  uint32_t last = frames->count - 1;
+  if (lines_max > 0)
+    fold_libraries(folded, frames, 0, last);
+  for (uint32_t i = 0; i < last && lines_max == 0; i++)
+    add_line(folded, frames, i, 1, false);
+  add_line(folded, frames, last, 1, false);
+  if (lines_max > 0)
+    fold_middle(folded, lines_max);
+  return HW_OK;
+}

@@ -1,0 +1,182 @@
+/* named_frames.c - a stack's frames with their names, and which of them a text shows */
+#include "report/names/named_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/input/pattern.h"
+#include "report/input/rules.h"
+
+int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_report *report, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = report->profile;
+  *frames = (struct hwi_named_frames){.profile = profile, .names = report->names};
+  frames->modules = calloc((size_t)profile->module_count + 1, sizeof *frames->modules);
+  if (frames->modules == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u modules", profile->module_count);
+  for (uint32_t i = 1; i < profile->module_count; i++) {
+    const struct hwi_profile_module *module = &profile->modules[i];
+    frames->modules[i] = (struct hwi_symbol_module){.path = module->path,
+                                                    .build_id = module->build_id,
+                                                    .build_id_bytes = module->build_id_bytes,
+                                                    .bias = module->bias};
+  }
+  return HW_OK;
+}
+
+void hwi_named_frames_release(struct hwi_named_frames *frames)
+{
+  free(frames->modules);
+  free(frames->items);
+  *frames = (struct hwi_named_frames){0};
+}
+
+uint32_t hwi_named_frames_find(const struct hwi_named_frames *frames, uint32_t frame, const struct hwi_symbol **symbols)
+{
+  const struct hwi_frame *found = &frames->profile->frames[frame];
+  *symbols = NULL;
+  if (found->cut)
+    return 1;
+  const struct hwi_symbol_module *module = found->module != 0 ? &frames->modules[found->module] : NULL;
+  return frames->names.find(frames->names.context, module, found->address, true, symbols);
+}
+
+static bool make_room(struct hwi_named_frames *frames, uint32_t more)
+{
+  if (frames->count + more <= frames->room)
+    return true;
+  uint32_t room = (frames->count + more) * 2;
+  struct hwi_shown_frame *items = realloc(frames->items, room * sizeof *items);
+  if (items == NULL)
+    return false;
+  frames->items = items;
+  frames->room = room;
+  return true;
+}
+
+bool hwi_named_frames_add(struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
+{
+  if (!make_room(frames, 1))
+    return false;
+  frames->items[frames->count++] = *frame;
+  return true;
+}
+
+int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = frames->profile;
+  frames->count = 0;
+  for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
+    const struct hwi_symbol *symbols;
+    uint32_t count = hwi_named_frames_find(frames, at, &symbols);
+    if (!make_room(frames, count))
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a stack of %u frames", profile->stacks[stack].depth);
+    for (uint32_t k = 0; k < count; k++)
+      frames->items[frames->count++] = (struct hwi_shown_frame){
+          symbols != NULL ? &symbols[k] : NULL, profile->frames[at].address, profile->frames[at].module};
+  }
+  return HW_OK;
+}
+
+struct hwi_build_id hwi_build_id_text(const struct hwi_profile_module *module)
+{
+  static const char digits[] = "0123456789abcdef";
+  struct hwi_build_id id;
+  for (uint32_t i = 0; i < module->build_id_bytes; i++) {
+    id.text[2 * i] = digits[module->build_id[i] >> 4];
+    id.text[2 * i + 1] = digits[module->build_id[i] & 15];
+  }
+  id.text[2 * module->build_id_bytes] = '\0';
+  return id;
+}
+
+const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module)
+{
+  const char *path = module != 0 && module < profile->module_count ? profile->modules[module].path : NULL;
+  return path != NULL ? path : "";
+}
+
+const char *hwi_base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* --- which frames say something --- */
+
+/* A function's name as the lists have it: libc calls itself by aliases that begin with __GI_. */
+static const char *plain_name(const struct hwi_symbol *symbol)
+{
+  static const char alias[] = "__GI_";
+  bool aliased = strncmp(symbol->function, alias, sizeof alias - 1) == 0;
+  return aliased ? symbol->function + sizeof alias - 1 : symbol->function;
+}
+
+static bool is_wrapper(const struct hwi_shown_frame *frame)
+{
+  return frame->symbol != NULL && frame->symbol->function != NULL &&
+         hwi_patterns_match(hwi_rules_wrappers, plain_name(frame->symbol));
+}
+
+/* Behind the wrapper that `first` is, or that calls it where a stripped module hides the names of the wrapper's helpers;
+ * `first` where there is none. One frame is left. */
+static uint32_t behind_wrapper(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
+{
+  for (uint32_t i = first; i + 1 < last && i - first <= HWI_HIDDEN_HELPERS_MAX; i++) {
+    const struct hwi_shown_frame *frame = &frames->items[i];
+    if (is_wrapper(frame))
+      return i + 1;
+    bool hidden = frame->symbol != NULL && frame->symbol->function == NULL && frame->module != 0;
+    if (!hidden || frame->module != frames->items[first].module)
+      break;
+  }
+  return first;
+}
+
+static bool is_start(const struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
+{
+  if (frame->symbol == NULL)
+    return false;
+  if (frame->symbol->function != NULL)
+    return hwi_patterns_match(hwi_rules_starts, plain_name(frame->symbol));
+  return hwi_patterns_match(hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
+}
+
+/* What calls a start is one: the C main that a language's runtime brings (the user's own main is farther in), and the
+ * _start of a program that is stripped. */
+static bool calls_start(const struct hwi_named_frames *frames, uint32_t frame)
+{
+  const struct hwi_symbol *symbol = frames->items[frame].symbol;
+  if (symbol == NULL || (symbol->function != NULL && strcmp(symbol->function, "main") != 0))
+    return false;
+  return is_start(frames, &frames->items[frame - 1]);
+}
+
+void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *first, uint32_t *last)
+{
+  *first = 0;
+  *last = frames->count;
+  while (*last > 1 && (is_start(frames, &frames->items[*last - 1]) || calls_start(frames, *last - 1)))
+    --*last;
+  for (uint32_t end; (end = behind_wrapper(frames, *first, *last)) > *first;)
+    *first = end;
+}
+
+bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
+{
+  uint32_t first, last;
+  hwi_named_frames_trim(frames, &first, &last);
+  if (first == last)
+    return false;
+  const struct hwi_shown_frame *allocator = &frames->items[first];
+  if (hwi_patterns_match(hwi_rules_runtime, hwi_module_path(frames->profile, allocator->module)))
+    return true;
+  if (allocator->symbol != NULL && allocator->symbol->function != NULL &&
+      hwi_patterns_match(hwi_rules_runtime, plain_name(allocator->symbol)))
+    return true;
+  for (uint32_t i = 0; i < frames->count; i++) {
+    if (!hwi_patterns_match(hwi_rules_runtime_modules, hwi_module_path(frames->profile, frames->items[i].module)))
+      return false;
+  }
+  return true;
+}

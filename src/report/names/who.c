@@ -1,0 +1,178 @@
+/* who.c - a stack in a few words: the frame that wanted the memory, and who called it where that tells rows apart */
+#include "report/names/who.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/names/cxx_name.h"
+
+enum {
+  PLACE_CELLS_MAX = 32,
+  BRACKET_CELLS = 3,
+  NAME_CELLS_MIN = 16,
+  NAME_CELLS_MAX = 48,
+  CALLERS_MAX = 3,
+  CALLERS_DEEPEST = 64
+};
+
+/* A function without a name. */
+static void add_start(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame,
+                      size_t cells)
+{
+  struct hwi_line name = {0};
+  hwi_line_puts(&name, "?? ");
+  hwi_line_clean(&name, hwi_base_name(hwi_module_path(words_of->frames->profile, frame->module)));
+  hwi_line_printf(&name, "+0x%" PRIx64, frame->symbol->start);
+  hwi_line_shorten(line, hwi_line_text(&name), cells, words_of->ellipsis);
+  hwi_line_release_part(line, &name);
+}
+
+static void add_function(struct hwi_line *line, const struct hwi_who_words *words_of,
+                         const struct hwi_shown_frame *frame, size_t cells)
+{
+  if (frame->symbol->start != 0)
+    add_start(line, words_of, frame, cells);
+  else
+    hwi_cxx_name_add(line, frame->symbol->function != NULL ? frame->symbol->function : "??",
+                     cells < NAME_CELLS_MAX ? cells : NAME_CELLS_MAX, words_of->ellipsis);
+}
+
+static void add_frame(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame,
+                      size_t cells)
+{
+  const char *ellipsis = words_of->ellipsis;
+  if (frame->symbol->start != 0) {
+    add_start(line, words_of, frame, cells);
+    return;
+  }
+  struct hwi_line place = {0};
+  const char *module = hwi_base_name(hwi_module_path(words_of->frames->profile, frame->module));
+  if (frame->symbol->file != NULL)
+    hwi_line_path(&place, hwi_base_name(frame->symbol->file), frame->symbol->line, PLACE_CELLS_MAX, ellipsis);
+  else
+    hwi_line_path(&place, frame->module != 0 ? module : "no module", 0, PLACE_CELLS_MAX, ellipsis);
+  size_t place_cells = hwi_cells(hwi_line_text(&place)) + BRACKET_CELLS;
+  bool has_room = cells >= place_cells + NAME_CELLS_MIN;
+  add_function(line, words_of, frame, has_room ? cells - place_cells : cells);
+  if (has_room)
+    hwi_line_printf(line, " (%s)", hwi_line_text(&place));
+  hwi_line_release_part(line, &place);
+}
+
+/* The frames that a stack's words are made of: the one that wanted the memory, and callers of it; or, where it takes more of them
+ * than are read, only the one that tells. */
+struct chain {
+  const struct hwi_shown_frame *frames[CALLERS_MAX + 1];
+  uint32_t count;
+  bool is_cut; /* between the first and the second */
+};
+
+/* "list_resize (listobject.c:70) < app1 (listobject.c:340)", without the places where there is no room for them. */
+static void add_chain(struct hwi_line *line, const struct hwi_who_words *words_of, const struct chain *chain,
+                      size_t cells)
+{
+  static void (*const adds[])(struct hwi_line * line, const struct hwi_who_words *words_of,
+                              const struct hwi_shown_frame *frame, size_t cells) = {add_frame, add_function};
+  struct hwi_line words = {0};
+  for (size_t way = 0; way < sizeof adds / sizeof *adds; way++) {
+    hwi_line_clear(&words);
+    for (uint32_t i = 0; i < chain->count; i++) {
+      hwi_line_puts(&words, i > 0 ? " < " : "");
+      if (i == 1 && chain->is_cut)
+        hwi_line_printf(&words, "%s < ", words_of->ellipsis);
+      adds[way](&words, words_of, chain->frames[i], SIZE_MAX);
+    }
+    if (hwi_cells(hwi_line_text(&words)) <= cells)
+      break;
+  }
+  hwi_line_shorten(line, hwi_line_text(&words), cells, words_of->ellipsis);
+  hwi_line_release_part(line, &words);
+}
+
+static struct chain chain_of(const struct hwi_shown_frame *frames, uint32_t count)
+{
+  struct chain chain = {.frames = {frames}, .is_cut = count > CALLERS_MAX + 1};
+  if (chain.is_cut) {
+    chain.frames[1] = &frames[count - 1];
+    chain.count = 2;
+    return chain;
+  }
+  for (chain.count = 1; chain.count < count; chain.count++)
+    chain.frames[chain.count] = &frames[chain.count];
+  return chain;
+}
+
+void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_who *who)
+{
+  struct hwi_named_frames *frames = words_of->frames;
+  uint32_t first = 0, last = 0, end;
+  int status = hwi_named_frames_load(frames, who->stack, NULL);
+  line->failed |= status == HW_ERR_MEMORY;
+  if (status == HW_OK)
+    hwi_named_frames_trim(frames, &first, &last);
+  if (first == last || frames->items[first].symbol == NULL) {
+    hwi_line_shorten(line, "a stack that is not known", who->cells, words_of->ellipsis);
+    return;
+  }
+  for (end = first + 1; end < last && end - first <= who->callers && frames->items[end].symbol != NULL;)
+    end++;
+  const struct chain chain = chain_of(&frames->items[first], end - first);
+  if (chain.count > 1)
+    add_chain(line, words_of, &chain, who->cells);
+  else
+    add_frame(line, words_of, chain.frames[0], who->cells);
+}
+
+/* --- which rows need callers --- */
+
+struct words {
+  struct hwi_line line;
+  struct hwi_who *who;
+};
+
+static int compare_words(const void *left, const void *right)
+{
+  const struct words *a = left, *b = right;
+  return strcmp(hwi_line_text(&a->line), hwi_line_text(&b->line));
+}
+
+/* Those whose words other stacks have, too, get one caller more. Whether any did. */
+static bool deepen(const struct hwi_who_words *words_of, struct words *words, uint32_t count)
+{
+  bool any = false;
+  for (uint32_t i = 0; i < count; i++) {
+    hwi_line_clear(&words[i].line);
+    hwi_who_add(&words[i].line, words_of, words[i].who);
+  }
+  qsort(words, count, sizeof *words, compare_words);
+  for (uint32_t begin = 0, end; begin < count; begin = end) {
+    bool are_alike = false; /* and not one stack, named twice */
+    for (end = begin + 1; end < count && compare_words(&words[begin], &words[end]) == 0; end++)
+      are_alike |= words[end].who->stack != words[begin].who->stack;
+    for (uint32_t i = begin; i < end && are_alike; i++)
+      words[i].who->callers++;
+    any |= are_alike;
+  }
+  return any;
+}
+
+bool hwi_whos_tell_apart(const struct hwi_who_words *words_of, struct hwi_who *whos, uint32_t count)
+{
+  struct words *words = calloc((size_t)count + 1, sizeof *words);
+  if (words == NULL)
+    return false;
+  for (uint32_t i = 0; i < count; i++)
+    words[i].who = &whos[i];
+  for (uint32_t round = 0; round < CALLERS_DEEPEST && deepen(words_of, words, count);)
+    round++;
+  bool failed = false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (whos[i].callers == CALLERS_DEEPEST)
+      whos[i].callers = CALLERS_MAX; /* alike to the end: the nearest callers say most */
+    failed |= words[i].line.failed;
+    hwi_line_release(&words[i].line);
+  }
+  free(words);
+  return !failed;
+}

@@ -1,0 +1,36 @@
+/* replayer.c - the events of a recording, once more */
+#include "report/replayer.h"
+
+struct events {
+  const struct hwi_block_sink *sink;
+  uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */
+  uint64_t calls_left;     /* that the profile counted, too */
+};
+
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  struct events *events = context;
+  if (event->ns >= events->to_ns)
+    return false;
+  if (event->ns >= events->from_ns && hwi_block_is_call(event) && events->calls_left-- == 0) {
+    events->calls_left = 0;
+    return false;
+  }
+  return events->sink->take(events->sink->context, event);
+}
+
+int hwi_replayer_run(const struct hwi_replayer *replayer, const struct hwi_profile *profile,
+                     const struct hwi_block_sink *sink, struct hwi_error *error)
+{
+  const struct hwi_totals *totals = &profile->totals;
+  uint64_t end_ns = hwi_profile_end_ns(profile);
+  struct events events = {
+      .sink = sink,
+      .from_ns = hwi_profile_from_ns(profile),
+      .to_ns = end_ns < profile->duration_ns ? end_ns : UINT64_MAX,
+      .calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls,
+  };
+  const struct hwi_block_sink counting = {take, &events};
+  int status = replayer->run(replayer->context, &counting, error);
+  return status == HW_ERR_LIMIT ? HW_OK : status;
+}

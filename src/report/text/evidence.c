@@ -1,0 +1,259 @@
+/* evidence.c - what the recording is worth: notes near the top where something is missing, one line of evidence always */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/evidence.h"
+#include "report/text/text.h"
+
+/* --- notes: of all processes together, for a run may have thousands --- */
+
+static void end_note(struct hwi_text *text, enum hwi_emphasis emphasis)
+{
+  hwi_text_end_wrapped(text, 2, emphasis);
+}
+
+/* Images that are still written, or that fell silent for good, and the first time that one did. */
+struct unfinished {
+  uint32_t running, silent;
+  bool stopped; /* any of them for more than a pause */
+  struct hwi_silence first;
+};
+
+static void count_silence(void *context, const struct hwi_silence *silence)
+{
+  struct unfinished *found = context;
+  if (silence->to_ns != UINT64_MAX)
+    return; /* a pause that ended is in the chart and in the line of evidence */
+  found->stopped |= hwi_evidence_state_of(silence->why) != 0;
+  if (found->silent++ == 0 || silence->from_ns < found->first.from_ns)
+    found->first = *silence;
+}
+
+/* Returns whether recording stopped in any image. */
+static bool note_unfinished(struct hwi_text *text)
+{
+  struct unfinished found = {0};
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    if (!image->counted)
+      continue;
+    found.running += image->info->being_written;
+    hwi_evidence_silences(image->info, count_silence, &found);
+  }
+  if (found.running > 0) {
+    hwi_line_puts(&text->line, "Still being written: this is the recording up to now; \"at the end\" means now.");
+    end_note(text, HWI_ALARM);
+  }
+  if (found.silent == 0)
+    return false;
+  hwi_line_printf(&text->line, "Silent from %s on (%s)", hwi_time_text(found.first.from_ns).text, found.first.why);
+  if (found.silent > 1)
+    hwi_line_printf(&text->line, ", and %s more process%s", hwi_count_text(found.silent - 1).text,
+                    found.silent == 2 ? "" : "es");
+  hwi_line_puts(&text->line, ": what came later is not in these figures.");
+  end_note(text, HWI_ALARM);
+  return found.stopped;
+}
+
+/* A piece that cannot be read may hold several that are missing then: one note for both. */
+static void note_damage(struct hwi_text *text, const struct hwi_evidence *sum)
+{
+  uint64_t pieces = sum->damaged_chunks + sum->missing_chunks;
+  if (pieces == 0)
+    return;
+  hwi_line_puts(&text->line, "Damaged: ");
+  if (sum->damaged_chunks > 0) {
+    hwi_line_counted(&text->line, sum->damaged_chunks, "piece");
+    hwi_line_puts(&text->line, " of the trace could not be read");
+    if (text->counted == 1)
+      hwi_line_printf(&text->line, " (the first at offset %" PRIu64 ")", text->image->info->first_damage_off);
+    if (sum->missing_chunks > 0)
+      hwi_line_printf(&text->line, ", and %s more %s missing", hwi_count_text(sum->missing_chunks).text,
+                      sum->missing_chunks == 1 ? "is" : "are");
+  } else {
+    hwi_line_counted(&text->line, pieces, "piece");
+    hwi_line_printf(&text->line, " of the trace %s missing", pieces == 1 ? "is" : "are");
+  }
+  hwi_line_printf(&text->line, "; what %s held is in no figure.", pieces == 1 ? "it" : "they");
+  end_note(text, HWI_ALARM);
+}
+
+/* What was lost when recording stopped is a part of the silence, which has its note. */
+static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, bool stopped)
+{
+  if (sum->lost_events > 0 && !stopped) {
+    hwi_line_puts(&text->line, "Lost: ");
+    hwi_line_counted(&text->line, sum->lost_events, "event");
+    hwi_line_puts(&text->line, " could not be kept.");
+    end_note(text, HWI_ALARM);
+  }
+  if (sum->audit_differences > 0) {
+    hwi_line_printf(&text->line, "Doubtful stacks: %s of %s audited ones differ from a full walk. Please report this.",
+                    hwi_count_text(sum->audit_differences).text, hwi_count_text(sum->audited_stacks).text);
+    end_note(text, HWI_ALARM);
+  }
+  if (sum->children_unseen > 0) {
+    hwi_line_printf(&text->line, "Not seen: %s %s ran without being recorded ",
+                    hwi_count_text(sum->children_unseen).text, sum->children_unseen == 1 ? "child" : "children");
+    hwi_line_puts(&text->line,
+                  "(static, 32-bit, setuid, env -i, as another user, or forked after recording had stopped).");
+    end_note(text, HWI_PLAIN);
+  }
+}
+
+/* Whether an earlier image said the same. */
+static bool is_known(const struct hwi_profile *profile, uint32_t image, const struct hwi_note *note)
+{
+  for (uint32_t i = 0; i < image; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    for (uint32_t k = 0; k < info->note_count && profile->images[i].counted; k++) {
+      if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* What a note means to a reader, or NULL. Blocks from before libc was ready are in every program: evidence, no news. */
+static const char *meaning_of(const struct hwi_note *note)
+{
+  switch (note->kind) {
+  case HW_NOTE_OWN_MALLOC:
+    return "brings its own malloc, whose calls do not reach the recorder.";
+  case HW_NOTE_OWN_NEW:
+    return "brings its own operator new, which is seen only where it calls malloc.";
+  case HW_NOTE_STATIC_ALLOCATOR:
+    return "has an allocator of its own linked in, whose calls do not reach the recorder.";
+  case HW_NOTE_IMPORTED:
+    return "(imported from a tool's recording that does not have them).";
+  default:
+    return NULL;
+  }
+}
+
+static void note_all_unseen(struct hwi_text *text)
+{
+  enum { SHOWN_MAX = 4 };
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    for (uint32_t k = 0; k < image->info->note_count && image->counted && shown < SHOWN_MAX; k++) {
+      const struct hwi_note *note = &image->info->notes[k];
+      const char *meaning = meaning_of(note);
+      if (meaning == NULL || is_known(text->profile, i, note))
+        continue;
+      hwi_line_puts(&text->line, "Not seen: ");
+      hwi_line_clean(&text->line, hwi_base_name(note->text));
+      hwi_line_printf(&text->line, " %s", meaning);
+      end_note(text, HWI_PLAIN);
+      shown++;
+    }
+  }
+}
+
+/* Each program once, however often it ran. */
+static bool is_named(const struct hwi_text *text, uint32_t image)
+{
+  const struct hwi_image *images = text->profile->images;
+  for (uint32_t i = 0; i < image; i++) {
+    if (text->linked_in.texts[i] != NULL && strcmp(images[i].info->exe, images[image].info->exe) == 0)
+      return true;
+  }
+  return false;
+}
+
+static void note_linked_in(struct hwi_text *text)
+{
+  enum { SHOWN_MAX = 4 };
+  uint32_t shown = 0;
+  for (uint32_t i = 0; i < text->profile->image_count && shown < SHOWN_MAX; i++) {
+    if (text->linked_in.texts[i] == NULL || is_named(text, i))
+      continue;
+    hwi_line_puts(&text->line, "Not seen: ");
+    hwi_line_clean(&text->line, hwi_base_name(text->profile->images[i].info->exe));
+    hwi_line_printf(&text->line, " has %s linked in, whose calls do not reach the recorder.", text->linked_in.texts[i]);
+    end_note(text, HWI_PLAIN);
+    shown++;
+  }
+}
+
+void hwi_text_notes(struct hwi_text *text)
+{
+  uint64_t before = text->printed;
+  struct hwi_evidence sum = hwi_evidence_of(text->profile);
+  bool stopped = note_unfinished(text);
+  note_damage(text, &sum);
+  note_losses(text, &sum, stopped);
+  note_all_unseen(text);
+  note_linked_in(text);
+  if (text->printed != before)
+    hwi_text_blank(text);
+}
+
+/* --- the line of evidence --- */
+
+struct silences {
+  struct hwi_text *text;
+  uint64_t count;
+};
+
+enum { SILENCES_SHOWN = 5 };
+
+static void add_silence(void *context, const struct hwi_silence *silence)
+{
+  struct silences *silences = context;
+  if (++silences->count > SILENCES_SHOWN)
+    return;
+  struct hwi_number from = hwi_time_text(silence->from_ns), to = hwi_time_text(silence->to_ns);
+  hwi_line_printf(&silences->text->line, "%s%s to %s (%s)", silences->count == 1 ? "; silent " : ", ", from.text,
+                  silence->to_ns == UINT64_MAX ? "the end" : to.text, silence->why);
+}
+
+void hwi_text_evidence(struct hwi_text *text)
+{
+  const struct hwi_profile *profile = text->profile;
+  const struct hwi_totals *totals = &profile->totals;
+  struct hwi_evidence sum = hwi_evidence_of(profile);
+  bool is_run = profile->span.kind == HWI_SPAN_RUN, is_moment = profile->span.kind == HWI_SPAN_MOMENT;
+  const struct {
+    const char *before;
+    uint64_t count;
+    const char *one, *many;
+    bool always;
+  } items[] = {
+      {"", sum.events, is_run ? "event" : "event within", is_run ? "events" : "events within", !is_moment},
+      {is_moment ? "" : ", ", sum.lost_events, is_moment ? "event lost" : "lost", is_moment ? "events lost" : "lost",
+       true},
+      {"; ", sum.audited_stacks, "spliced stack audited", "spliced stacks audited", true},
+      {", ", sum.audit_differences, "differs", "differ", true},
+      {"; ", sum.truncated_stacks, "stack cut", "stacks cut", true},
+      {", ", sum.unfinished_stacks, "unfinished", "unfinished", true},
+      {"; ", sum.children_unseen, "child unseen", "children unseen", true},
+      {"; ", sum.damaged_chunks + sum.missing_chunks, "piece damaged or missing", "pieces damaged or missing", false},
+      {"; ", sum.node_limit_hits, "stack not known (table of stacks full)", "stacks not known (table of stacks full)",
+       false},
+      {"; ", sum.boot_blocks, "block without a stack, given out before libc was ready",
+       "blocks without a stack, given out before libc was ready", false},
+      {"; ", totals->unmatched_frees, "unmatched free", "unmatched frees", false},
+      {"; ", totals->frees_of_silent_blocks, "free of a block born in silence", "frees of blocks born in silence",
+       false},
+      {"; ", totals->inherited_frees, "free of an inherited block", "frees of inherited blocks", false},
+      {"; ", totals->missed_frees, "free not seen", "frees not seen", false},
+  };
+  hwi_line_puts(&text->line, "Evidence: ");
+  for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
+    if (items[i].always || items[i].count > 0)
+      hwi_line_printf(&text->line, "%s%s %s", items[i].before, hwi_count_text(items[i].count).text,
+                      items[i].count == 1 ? items[i].one : items[i].many);
+  }
+  struct silences silences = {.text = text};
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    if (profile->images[i].counted)
+      hwi_evidence_silences(profile->images[i].info, add_silence, &silences);
+  }
+  if (silences.count == 0)
+    hwi_line_puts(&text->line, "; never silent");
+  else if (silences.count > SILENCES_SHOWN)
+    hwi_line_printf(&text->line, " and %s times more", hwi_count_text(silences.count - SILENCES_SHOWN).text);
+  hwi_text_end_wrapped(text, sizeof "Evidence: " - 1, HWI_PLAIN);
+}

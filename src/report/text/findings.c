@@ -1,0 +1,229 @@
+/* findings.c - "What stands out": the findings in words; silent when nothing does */
+#include <string.h>
+
+#include "report/findings.h"
+#include "report/text/text.h"
+
+enum { LABEL_CELLS = 13, WHO_CELLS = 83 };
+
+struct context {
+  struct hwi_text *text;
+  struct hwi_named_frames *frames;
+  struct hwi_who who; /* of the finding at hand */
+};
+
+static void add_who(struct context *context)
+{
+  hwi_text_who(context->text, context->frames, &context->who);
+}
+
+static void add_thread(struct context *context, const struct hwi_finding *finding)
+{
+  const struct hwi_profile_thread *thread = &context->text->profile->threads[finding->thread];
+  hwi_line_puts(&context->text->line, "thread \"");
+  hwi_line_clean(&context->text->line, thread->name);
+  hwi_line_puts(&context->text->line, "\"");
+}
+
+static void word_growth(struct context *context, const struct hwi_finding *finding)
+{
+  const uint64_t ns_an_hour = UINT64_C(3600000000000);
+  add_who(context);
+  hwi_line_printf(&context->text->line, ", +%s from %s on, %s never freed",
+                  hwi_byte_rate_text(finding->figures[0], ns_an_hour).text, hwi_time_text(finding->figures[1]).text,
+                  hwi_bytes_text(finding->figures[2]).text);
+}
+
+static void word_real_time(struct context *context, const struct hwi_finding *finding)
+{
+  const struct hwi_profile_thread *thread = &context->text->profile->threads[finding->thread];
+  add_thread(context, finding);
+  hwi_line_printf(&context->text->line, " (%s %d) allocated %s times and freed %s times after its first second",
+                  hwi_real_time_policy(thread->policy), thread->priority, hwi_count_text(finding->figures[0]).text,
+                  hwi_count_text(finding->figures[1]).text);
+}
+
+static void word_failed(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_counted(&context->text->line, finding->figures[0], "call");
+  hwi_line_puts(&context->text->line, " got no memory");
+  if (finding->stack == 0)
+    return;
+  hwi_line_puts(&context->text->line, ", most in ");
+  add_who(context);
+}
+
+static void word_giant(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "%s of the peak is one block of %s, from ",
+                  hwi_share_text(finding->figures[0], context->text->profile->totals.peak_bytes).text,
+                  hwi_bytes_text(finding->figures[0]).text);
+  add_who(context);
+}
+
+static void word_churn(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "%s of allocations are freed at once, most in ",
+                  hwi_share_text(finding->figures[0], context->text->profile->totals.allocation_calls).text);
+  add_who(context);
+}
+
+static void word_foreign_frees(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "%s of frees are of what another thread allocated, most by ",
+                  hwi_share_text(finding->figures[1], context->text->profile->totals.free_calls).text);
+  add_thread(context, finding);
+  hwi_line_printf(&context->text->line, " (%s; --by thread)", hwi_count_text(finding->figures[0]).text);
+}
+
+/* What an RSS gap's largest part is, in words. */
+static const char *part_words(const char *part)
+{
+  static const char *const words[][2] = {{"free_bytes", "free inside the allocator"},
+                                         {"rounding_bytes", "rounding of block sizes"},
+                                         {"code_bytes", "code and files"},
+                                         {"stack_bytes", "thread stacks"}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(words[i][0], part) == 0)
+      return words[i][1];
+  }
+  return "outside the heap";
+}
+
+static void word_rss_gap(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "%s of the %s resident at the peak is in no block; %s is %s",
+                  hwi_bytes_text(finding->figures[0]).text, hwi_bytes_text(finding->figures[1]).text,
+                  hwi_bytes_text(finding->figures[2]).text, part_words(finding->part));
+}
+
+static void word_slack(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "rounding adds %s (%s) to the peak; most by ",
+                  hwi_bytes_text(finding->figures[0]).text,
+                  hwi_share_text(finding->figures[0], context->text->profile->totals.peak_bytes).text);
+  hwi_line_counted(&context->text->line, finding->figures[3], "block");
+  hwi_line_printf(&context->text->line, " of %s bytes, which %s %s", hwi_count_text(finding->figures[1]).text,
+                  finding->figures[3] == 1 ? "takes" : "take", hwi_count_text(finding->figures[2]).text);
+}
+
+static void add_saved(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, " saves %s calls and %s copied in ", hwi_count_text(finding->figures[0]).text,
+                  hwi_bytes_text(finding->figures[1]).text);
+  add_who(context);
+  if (finding->figures[2] != finding->figures[3])
+    hwi_line_printf(&context->text->line, ", where half end at %s or less", hwi_bytes_text(finding->figures[2]).text);
+}
+
+static void word_reserve(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "asking for %s at once", hwi_bytes_text(finding->figures[3]).text);
+  add_saved(context, finding);
+}
+
+static void word_container(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "reserve(), %s large, probably", hwi_bytes_text(finding->figures[3]).text);
+  add_saved(context, finding);
+}
+
+static void word_arena(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "an arena saves %s allocations and as many frees in ",
+                  hwi_count_text(finding->figures[0]).text);
+  add_who(context);
+  hwi_line_printf(&context->text->line, ": its blocks die together, %s at a time, at most %s",
+                  hwi_count_text(finding->figures[1] / finding->figures[2]).text,
+                  hwi_bytes_text(finding->figures[3]).text);
+}
+
+static void word_inline_buffer(struct context *context, const struct hwi_finding *finding)
+{
+  hwi_line_printf(&context->text->line, "room for %s in place of a block saves %s calls (%s) in ",
+                  hwi_bytes_text(finding->figures[1]).text, hwi_count_text(finding->figures[0]).text,
+                  hwi_share_text(finding->figures[0], context->text->profile->totals.allocation_calls).text);
+  add_who(context);
+}
+
+static const struct {
+  const char *label;
+  void (*word)(struct context *context, const struct hwi_finding *finding);
+} kinds[HWI_FINDING_KINDS] = {
+    [HWI_FINDING_GROWTH] = {"grows", word_growth},     [HWI_FINDING_REAL_TIME] = {"real time", word_real_time},
+    [HWI_FINDING_FAILED] = {"failed", word_failed},    [HWI_FINDING_GIANT] = {"giant", word_giant},
+    [HWI_FINDING_RSS_GAP] = {"RSS gap", word_rss_gap}, [HWI_FINDING_SLACK] = {"slack", word_slack},
+    [HWI_FINDING_CHURN] = {"churn", word_churn},       [HWI_FINDING_FOREIGN_FREES] = {"handed on", word_foreign_frees},
+    [HWI_FINDING_RESERVE] = {"advice", word_reserve},  [HWI_FINDING_CONTAINER] = {"advice", word_container},
+    [HWI_FINDING_ARENA] = {"advice", word_arena},      [HWI_FINDING_INLINE_BUFFER] = {"advice", word_inline_buffer},
+};
+
+/* One for each finding; those of different stacks that name the same function say who called it. */
+static void find_whos(struct context *context, const struct hwi_findings *findings, struct hwi_who *whos)
+{
+  for (uint32_t i = 0; i < findings->count; i++)
+    whos[i] = (struct hwi_who){.stack = findings->items[i].stack, .cells = WHO_CELLS};
+  hwi_text_tell_apart(context->text, context->frames, whos, findings->count);
+}
+
+const char *hwi_finding_label(enum hwi_finding_kind kind)
+{
+  return kinds[kind].label;
+}
+
+int hwi_findings_word(const struct hwi_findings *findings, const struct hwi_report *report,
+                      struct hwi_line lines[HWI_FINDINGS_MAX], struct hwi_error *error)
+{
+  const struct hwi_style style = {.columns = HWI_COLUMNS_DEFAULT, .utf8 = true};
+  struct hwi_text text = {.report = report, .profile = report->profile, .style = &style};
+  struct hwi_named_frames frames;
+  struct context context = {.text = &text, .frames = &frames};
+  struct hwi_who whos[HWI_FINDINGS_MAX];
+  memset(lines, 0, HWI_FINDINGS_MAX * sizeof *lines);
+  int status = hwi_named_frames_init(&frames, report, error);
+  if (status < 0)
+    return status;
+  find_whos(&context, findings, whos);
+  for (uint32_t i = 0; i < findings->count; i++) {
+    context.who = whos[i];
+    kinds[findings->items[i].kind].word(&context, &findings->items[i]);
+    lines[i] = text.line;
+    text.line = (struct hwi_line){0};
+  }
+  hwi_named_frames_release(&frames);
+  return HW_OK;
+}
+
+static void print(struct context *context, const struct hwi_findings *findings)
+{
+  struct hwi_text *text = context->text;
+  struct hwi_who whos[HWI_FINDINGS_MAX];
+  find_whos(context, findings, whos);
+  hwi_line_puts(&text->line, "What stands out");
+  hwi_text_end(text, HWI_BOLD);
+  for (uint32_t i = 0; i < findings->count; i++) {
+    const struct hwi_finding *finding = &findings->items[i];
+    hwi_line_puts(&text->line, "  ");
+    hwi_line_left(&text->line, kinds[finding->kind].label, LABEL_CELLS - 2);
+    context->who = whos[i];
+    kinds[finding->kind].word(context, finding);
+    hwi_text_end_wrapped(text, LABEL_CELLS, HWI_PLAIN);
+  }
+  hwi_text_blank(text);
+}
+
+int hwi_text_findings(struct hwi_text *text, struct hwi_error *error)
+{
+  struct hwi_findings findings;
+  hwi_findings_find(&findings, text->profile);
+  if (findings.count == 0)
+    return HW_OK;
+  struct hwi_named_frames frames;
+  int status = hwi_named_frames_init(&frames, text->report, error);
+  if (status < 0)
+    return status;
+  struct context context = {.text = text, .frames = &frames};
+  print(&context, &findings);
+  hwi_named_frames_release(&frames);
+  return HW_OK;
+}

@@ -1,0 +1,100 @@
+/* lifetimes.c - how long blocks live, stack by stack: shares of each stack's blocks */
+#include <stdlib.h>
+
+#include "report/lifetimes.h"
+#include "report/text/text.h"
+
+enum {
+  SHARE_CELLS = 9,
+  GAP_CELLS = 3,
+  NAME_MIN = 20,
+  FIGURE_CELLS = HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS + SHARE_CELLS * HWI_LIFETIMES + GAP_CELLS
+};
+
+static void print_titles(struct hwi_text *text)
+{
+  static const char *const titles[HWI_LIFETIMES] = {"at once", "< 1 ms", "< 1 s", "< 1 min", "longer", "to the end"};
+  hwi_line_right(&text->line, "blocks", HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
+  for (int step = 0; step < HWI_LIFETIMES; step++)
+    hwi_line_right(&text->line, titles[step], SHARE_CELLS + (step == HWI_LIFETIME_UNTIL_END ? GAP_CELLS : 0));
+  hwi_text_end(text, HWI_DIM);
+}
+
+static void add_figures(struct hwi_text *text, uint64_t rank, const uint64_t lifetimes[HWI_LIFETIMES])
+{
+  struct hwi_number number = {""};
+  uint64_t blocks = 0;
+  for (int step = 0; step < HWI_LIFETIMES; step++)
+    blocks += lifetimes[step];
+  if (rank > 0)
+    number = hwi_count_text(rank);
+  hwi_line_right(&text->line, number.text, HWI_RANK_CELLS - 1);
+  hwi_line_right(&text->line, hwi_count_text(blocks).text, HWI_AMOUNT_CELLS);
+  for (int step = 0; step < HWI_LIFETIMES; step++)
+    hwi_line_right(&text->line, hwi_share_text(lifetimes[step], blocks).text,
+                   SHARE_CELLS + (step == HWI_LIFETIME_UNTIL_END ? GAP_CELLS : 0));
+}
+
+static bool has_room_beside(const struct hwi_text *text)
+{
+  return text->style->columns >= FIGURE_CELLS + GAP_CELLS + NAME_MIN;
+}
+
+/* Goes to where a row's name stands: beside its figures, or below them where there is no room. */
+static void go_to_name(struct hwi_text *text)
+{
+  if (has_room_beside(text)) {
+    hwi_line_repeat(&text->line, " ", GAP_CELLS);
+    return;
+  }
+  hwi_text_end(text, HWI_PLAIN);
+  hwi_line_pad(&text->line, HWI_RANK_CELLS + GAP_CELLS);
+}
+
+static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who, uint64_t rank)
+{
+  add_figures(text, rank, text->profile->stacks[who->stack].lifetimes);
+  go_to_name(text);
+  hwi_text_who(text, frames, who);
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+static void print_rest(struct hwi_text *text, const struct hwi_selection *selection, uint64_t shown)
+{
+  uint64_t rest[HWI_LIFETIMES] = {0};
+  for (uint64_t row = shown; row < selection->stack_count; row++) {
+    for (int step = 0; step < HWI_LIFETIMES; step++)
+      rest[step] += text->profile->stacks[selection->stacks[row]].lifetimes[step];
+  }
+  if (shown == selection->stack_count)
+    return;
+  add_figures(text, 0, rest);
+  go_to_name(text);
+  hwi_text_rest(text, selection->stack_count - shown, "stack");
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+void hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames)
+{
+  size_t used = has_room_beside(text) ? FIGURE_CELLS + GAP_CELLS : HWI_RANK_CELLS + GAP_CELLS;
+  uint64_t all[HWI_LIFETIMES], rows = hwi_text_rows(text, selection->stack_count);
+  struct hwi_who *whos = calloc((size_t)rows + 1, sizeof *whos);
+  if (whos == NULL) {
+    text->line.failed = true;
+    return;
+  }
+  for (uint64_t row = 0; row < rows; row++)
+    whos[row] = (struct hwi_who){.stack = selection->stacks[row], .cells = text->style->columns - used};
+  hwi_text_tell_apart(text, frames, whos, (uint32_t)rows);
+  hwi_lifetimes_of_run(text->profile, all);
+  hwi_text_heading(text, "How long blocks live", "[--cost peak|live|calls|bytes|temporary]");
+  print_titles(text);
+  add_figures(text, 0, all);
+  go_to_name(text);
+  hwi_line_puts(&text->line, "the run");
+  hwi_text_end(text, HWI_PLAIN);
+  for (uint64_t row = 0; row < rows; row++)
+    print_row(text, frames, &whos[row], row + 1);
+  print_rest(text, selection, rows);
+  free(whos);
+}

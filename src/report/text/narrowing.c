@@ -1,0 +1,75 @@
+/* narrowing.c - what a text report is narrowed to, and what that leaves of the run */
+#include "report/text/text.h"
+
+/* Adds the rules that are as `like`; `before` is the one added last, or NULL. Returns the one then added last. */
+static const struct hwi_narrowing_rule *add_rules_of(struct hwi_line *line, const struct hwi_narrowing *filter,
+                                                     const struct hwi_narrowing_rule *like,
+                                                     const struct hwi_narrowing_rule *before)
+{
+  for (uint32_t i = 0; i < filter->rule_count; i++) {
+    const struct hwi_narrowing_rule *rule = &filter->rules[i];
+    if (rule->name.kind != like->name.kind || rule->ignores != like->ignores)
+      continue;
+    if (before == NULL || before->ignores != rule->ignores)
+      hwi_line_printf(line, "%s%s", before != NULL ? "; " : "", rule->ignores ? "not " : "only ");
+    else
+      hwi_line_puts(line, rule->name.kind == before->name.kind || rule->ignores ? " or " : ", ");
+    hwi_narrowing_rule_add(line, rule);
+    before = rule;
+  }
+  return before;
+}
+
+void hwi_text_rules(struct hwi_line *line, const struct hwi_narrowing *filter)
+{
+  const struct hwi_narrowing_rule *before = NULL;
+  for (uint8_t kind = 0; kind < HWI_NARROW_KINDS; kind++)
+    before = add_rules_of(line, filter, &(struct hwi_narrowing_rule){.name.kind = kind}, before);
+  for (uint8_t kind = 0; kind < HWI_NARROW_KINDS; kind++)
+    before = add_rules_of(line, filter, &(struct hwi_narrowing_rule){.name.kind = kind, .ignores = true}, before);
+}
+
+static void add_traffic(struct hwi_text *text, const struct hwi_amount *left, const struct hwi_amount *run)
+{
+  struct hwi_line *line = &text->line;
+  hwi_line_printf(line, ", %s of %s allocations", hwi_count_text(left->calls).text, hwi_count_text(run->calls).text);
+  hwi_line_printf(line, ", %s of %s allocated", hwi_bytes_text(left->bytes).text, hwi_bytes_text(run->bytes).text);
+  hwi_line_printf(line, ", %s of %s at %s", hwi_bytes_text(left->live_bytes).text, hwi_bytes_text(run->live_bytes).text,
+                  hwi_text_end_name(text).text);
+}
+
+static void print_left(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  struct hwi_amount run = hwi_amount_of_run(&text->profile->totals);
+  const struct hwi_amount *left = &selection->all;
+  struct hwi_line *line = &text->line;
+  hwi_line_puts(line, "  ");
+  hwi_text_rules(line, &selection->narrowing);
+  if (hwi_amount_is_nothing(left)) {
+    hwi_line_puts(line, ": nothing is left of the run");
+    hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+    return;
+  }
+  hwi_line_puts(line, ": ");
+  hwi_line_printf(line, "%s of %s at %s", hwi_bytes_text(left->peak_bytes).text, hwi_bytes_text(run.peak_bytes).text,
+                  hwi_text_peak_name(text).text);
+  if (text->profile->span.kind != HWI_SPAN_MOMENT) /* which has neither calls nor an end */
+    add_traffic(text, left, &run);
+  hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+}
+
+void hwi_text_filter(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  const struct hwi_narrowing *filter = &selection->narrowing;
+  if (filter->rule_count == 0)
+    return;
+  print_left(text, selection);
+  for (uint32_t i = 0; i < filter->rule_count; i++) {
+    const struct hwi_narrowing_rule *rule = &filter->rules[i];
+    if (rule->name.matched)
+      continue;
+    hwi_line_puts(&text->line, "  ");
+    hwi_narrowing_explain(&text->line, rule, "this recording");
+    hwi_text_end_wrapped(text, 4, HWI_ALARM);
+  }
+}

@@ -1,0 +1,220 @@
+/* tables.c - the rankings by thread, by block size and by entry point: one line each */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "report/entries.h"
+#include "report/findings.h"
+#include "report/text/text.h"
+
+struct row {
+  struct hwi_amount amount;
+  uint32_t index; /* of the thread, size or entry point */
+};
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+  enum hwi_cost cost = *(const enum hwi_cost *)context;
+  const struct row *a = left, *b = right;
+  uint64_t cost_a = hwi_amount_cost(&a->amount, cost), cost_b = hwi_amount_cost(&b->amount, cost);
+  if (cost_a != cost_b)
+    return cost_a > cost_b ? -1 : 1;
+  return a->index < b->index ? -1 : a->index > b->index;
+}
+
+typedef void finish_row(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index);
+static finish_row finish_thread, finish_size, finish_entry;
+
+/* `finish` adds what a row is called. `rows` is sorted. */
+static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, const struct hwi_selection *selection,
+                       finish_row *finish)
+{
+  enum hwi_cost cost = text->cost;
+  qsort_r(rows, count, sizeof *rows, compare_rows, &cost);
+  struct hwi_amount rest = {0};
+  uint64_t all = hwi_amount_cost(&selection->all, cost);
+  uint32_t worth = finish == finish_thread ? count : 0; /* a thread that costs nothing may free what others allocate */
+  while (worth < count && hwi_amount_cost(&rows[worth].amount, cost) > 0)
+    worth++;
+  uint64_t shown = hwi_text_rows(text, worth);
+  for (uint64_t i = 0; i < worth; i++) {
+    if (i >= shown) {
+      hwi_amount_add(&rest, &rows[i].amount);
+      continue;
+    }
+    hwi_text_cost(text, i + 1, hwi_amount_cost(&rows[i].amount, cost), all);
+    hwi_text_amounts(text, &rows[i].amount);
+    finish(text, &selection->narrowing, rows[i].index);
+    hwi_text_end(text, HWI_PLAIN);
+  }
+  if (shown == worth)
+    return;
+  hwi_text_cost(text, 0, hwi_amount_cost(&rest, cost), all);
+  hwi_line_puts(&text->line, "   ");
+  hwi_text_rest(text, worth - shown,
+                finish == finish_thread ? "thread"
+                : finish == finish_size ? "size"
+                                        : "entry point");
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+static struct row *create_rows(struct hwi_text *text, uint32_t count)
+{
+  struct row *rows = calloc((size_t)count + 1, sizeof *rows);
+  if (rows == NULL)
+    text->line.failed = true;
+  return rows;
+}
+
+/* --- threads --- */
+
+static const char *policy_name(uint8_t policy)
+{
+  const char *real_time = hwi_real_time_policy(policy);
+  if (real_time != NULL)
+    return real_time;
+  return policy == SCHED_BATCH  ? "BATCH"
+         : policy == SCHED_IDLE ? "IDLE"
+                                : ""; /* what everybody has is not worth a word */
+}
+
+static bool has_room_for_own_peak(const struct hwi_text *text)
+{
+  return text->style->columns >= HWI_NARROW_COLUMNS && text->profile->span.kind != HWI_SPAN_MOMENT;
+}
+
+static void finish_thread(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
+{
+  const struct hwi_profile_thread *thread = &text->profile->threads[index];
+  bool is_whole = !hwi_narrowing_splits_threads(filter);
+  if (is_whole && has_room_for_own_peak(text))
+    hwi_line_right(&text->line, hwi_bytes_text(thread->own_peak_bytes).text, HWI_AMOUNT_CELLS);
+  if (is_whole)
+    hwi_line_right(&text->line, hwi_count_text(thread->foreign_frees).text, HWI_AMOUNT_CELLS);
+  hwi_line_puts(&text->line, "   ");
+  hwi_line_clean(&text->line, thread->name[0] != '\0' ? thread->name : "?");
+  hwi_line_printf(&text->line, " (%" PRIu32 ")", thread->tid);
+  const char *policy = policy_name(thread->policy);
+  if (*policy != '\0')
+    hwi_line_printf(&text->line, "  %s %d", policy, thread->priority);
+}
+
+void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  const struct hwi_profile *profile = text->profile;
+  struct row *rows = create_rows(text, profile->thread_count);
+  struct hwi_amount *amounts = hwi_amounts_by_thread(profile, &selection->narrowing);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < profile->thread_count && rows != NULL && amounts != NULL; i++) {
+    if (hwi_narrowing_keeps_thread(&selection->narrowing, i))
+      rows[count++] = (struct row){.index = i, .amount = amounts[i]};
+  }
+  hwi_text_heading(text, "Threads, by what they allocated", HWI_TEXT_BY);
+  hwi_text_filter(text, selection);
+  hwi_text_amount_titles(text);
+  bool is_whole = !hwi_narrowing_splits_threads(&selection->narrowing);
+  if (is_whole && has_room_for_own_peak(text))
+    hwi_line_right(&text->line, "own peak", HWI_AMOUNT_CELLS);
+  if (is_whole)
+    hwi_line_right(&text->line, "freed others'", HWI_AMOUNT_CELLS + 2);
+  hwi_line_puts(&text->line, "   name (id)");
+  hwi_text_end(text, HWI_DIM);
+  if (rows != NULL && amounts != NULL)
+    print_rows(text, rows, count, selection, finish_thread);
+  else
+    text->line.failed = true;
+  free(amounts);
+  free(rows);
+  if (selection->narrowing.rule_count == 0)
+    hwi_text_handovers(text);
+}
+
+/* --- sizes --- */
+
+/* What rounding adds at the peak, where usable sizes are known. */
+static bool has_slack(const struct hwi_text *text)
+{
+  return text->style->columns >= HWI_NARROW_COLUMNS && text->profile->totals.peak_usable_bytes > 0;
+}
+
+static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
+{
+  const struct hwi_size *size = &text->profile->sizes[index];
+  hwi_line_right(&text->line, hwi_count_text(size->size).text, HWI_AMOUNT_CELLS);
+  if (!hwi_narrowing_splits_sizes(filter))
+    hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
+  uint64_t asked = size->peak_blocks * size->size;
+  if (!hwi_narrowing_splits_sizes(filter) && has_slack(text))
+    hwi_line_right(&text->line, hwi_bytes_text(size->peak_usable > asked ? size->peak_usable - asked : 0).text,
+                   HWI_AMOUNT_CELLS);
+}
+
+void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  const struct hwi_profile *profile = text->profile;
+  struct row *rows = create_rows(text, profile->size_count);
+  struct hwi_amount *amounts = hwi_amounts_by_size(profile, &selection->narrowing);
+  for (uint32_t i = 0; i < profile->size_count && rows != NULL && amounts != NULL; i++)
+    rows[i] = (struct row){.index = i, .amount = amounts[i]};
+  hwi_text_heading(text, "Block sizes", HWI_TEXT_BY);
+  hwi_text_filter(text, selection);
+  hwi_text_amount_titles(text);
+  hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS);
+  if (!hwi_narrowing_splits_sizes(&selection->narrowing))
+    hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
+  if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_slack(text))
+    hwi_line_right(&text->line, "slack", HWI_AMOUNT_CELLS - 2);
+  hwi_text_end(text, HWI_DIM);
+  if (rows != NULL && amounts != NULL)
+    print_rows(text, rows, profile->size_count, selection, finish_size);
+  else
+    text->line.failed = true;
+  free(amounts);
+  free(rows);
+  if (selection->narrowing.rule_count == 0)
+    hwi_text_size_classes(text);
+}
+
+/* --- entry points --- */
+
+static void finish_entry(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
+{
+  (void)filter;
+  hwi_line_printf(&text->line, "   %s", index != HW_ENTRY_NONE ? hwi_entry_name(index) : "unknown");
+}
+
+/* Calls that gave out nothing are in no ranking. */
+static void print_failed(struct hwi_text *text, const struct hwi_entries *entries)
+{
+  const char *before = "  failed: ";
+  for (uint32_t i = 0; i < HW_ENTRY_COUNT; i++) {
+    if (entries->failed_calls[i] == 0)
+      continue;
+    hwi_line_printf(&text->line, "%s%s of %s", before, hwi_count_text(entries->failed_calls[i]).text,
+                    hwi_entry_name(i));
+    before = ", ";
+  }
+  if (text->line.bytes > 0)
+    hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+}
+
+void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  struct row rows[HW_ENTRY_COUNT];
+  struct hwi_entries entries;
+  hwi_entries_of(&entries, text->profile, selection);
+  for (uint32_t i = 0; i < HW_ENTRY_COUNT; i++)
+    rows[i] = (struct row){.index = i, .amount = entries.amounts[i]};
+  struct hwi_line heading = {0};
+  hwi_line_puts(&heading, "Entry points");
+  hwi_text_cost_words(&heading, text);
+  hwi_text_heading(text, hwi_line_text(&heading), HWI_TEXT_BY);
+  hwi_line_release(&heading);
+  hwi_text_filter(text, selection);
+  hwi_text_amount_titles(text);
+  hwi_line_puts(&text->line, "   entry point");
+  hwi_text_end(text, HWI_DIM);
+  print_rows(text, rows, HW_ENTRY_COUNT, selection, finish_entry);
+  if (!hwi_narrowing_splits_stacks(&selection->narrowing))
+    print_failed(text, &entries);
+}

@@ -1,0 +1,130 @@
+/* tune_text.c - the recommended pool as text: the variable, what its size is made of, and what was tried */
+#include <inttypes.h>
+
+#include "report/evidence.h"
+#include "report/text/text.h"
+#include "tune/tune.h"
+
+enum { AMOUNT_CELLS = 12, SHARE_CELLS = 9, GAP_CELLS = 2, ROWS_MAX = 10 };
+
+static void print_part(struct hwi_text *text, uint64_t bytes, uint64_t all, const char *what)
+{
+  hwi_line_right(&text->line, hwi_bytes_text(bytes).text, AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_share_text(bytes, all).text, SHARE_CELLS);
+  hwi_line_repeat(&text->line, " ", GAP_CELLS);
+  hwi_line_puts(&text->line, what);
+  hwi_text_end_wrapped(text, AMOUNT_CELLS + SHARE_CELLS + GAP_CELLS, HWI_PLAIN);
+}
+
+static void print_parts(struct hwi_text *text, const struct hwi_tune *tune, const struct hwi_tuned *tuned)
+{
+  struct hwi_line margin = {0};
+  hwi_line_printf(&margin, "margin (--margin %" PRIu64 "%%), and whole pages", tune->margin_percent);
+  print_part(text, tuned->figures.asked_bytes, tuned->pool_bytes, "what the program asked for, at the peak");
+  print_part(text, hwi_tuned_rounding(tuned), tuned->pool_bytes,
+             "rounding: headers of 8 bytes, steps of 16, alignment");
+  print_part(text, hwi_tuned_fragmentation(tuned), tuned->pool_bytes, "fragmentation: holes between blocks");
+  print_part(text, tuned->figures.tables_bytes, tuned->pool_bytes, "the pool's tables");
+  print_part(text, hwi_tuned_margin(tuned), tuned->pool_bytes, hwi_line_text(&margin));
+  hwi_line_release(&margin);
+}
+
+static void add_process(struct hwi_line *line, const struct hwi_tuned *tuned)
+{
+  const struct hwi_trace_info *info = tuned->image->info;
+  hwi_line_printf(line, "%" PRIu32 "  ", info->header.pid);
+  hwi_line_clean(line, info->command && *info->command ? info->command : info->exe ? info->exe : "?");
+}
+
+/* Adds the process, cut to what is left of the line. */
+static void end_with_process(struct hwi_text *text, const struct hwi_tuned *tuned)
+{
+  struct hwi_line name = {0};
+  size_t used = hwi_cells(hwi_line_text(&text->line));
+  add_process(&name, tuned);
+  hwi_line_shorten(&text->line, hwi_line_text(&name), text->style->columns > used ? text->style->columns - used : 1,
+                   hwi_style_ellipsis(text->style));
+  hwi_line_release(&name);
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+static void print_processes(struct hwi_text *text, const struct hwi_tune *tune)
+{
+  static const char *const titles[] = {"pool", "asked for", "rounding", "fragments", "margin"};
+  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+    hwi_line_right(&text->line, titles[i], AMOUNT_CELLS);
+  hwi_line_puts(&text->line, "  process");
+  hwi_text_end(text, HWI_DIM);
+  for (size_t i = 0; i < tune->count && i < ROWS_MAX; i++) {
+    const struct hwi_tuned *tuned = &tune->processes[i];
+    const uint64_t amounts[] = {tuned->pool_bytes, tuned->figures.asked_bytes, hwi_tuned_rounding(tuned),
+                                hwi_tuned_fragmentation(tuned), hwi_tuned_margin(tuned)};
+    for (size_t k = 0; k < sizeof amounts / sizeof *amounts; k++)
+      hwi_line_right(&text->line, hwi_bytes_text(amounts[k]).text, AMOUNT_CELLS);
+    hwi_line_repeat(&text->line, " ", GAP_CELLS);
+    end_with_process(text, tuned);
+  }
+  if (tune->count > ROWS_MAX) {
+    hwi_line_repeat(&text->line, " ", AMOUNT_CELLS + GAP_CELLS);
+    hwi_line_printf(&text->line, "and %s more, which need less (--json has them all)",
+                    hwi_count_text(tune->count - ROWS_MAX).text);
+    hwi_text_end(text, HWI_PLAIN);
+  }
+}
+
+static void count_silence(void *context, const struct hwi_silence *silence)
+{
+  (void)silence;
+  ++*(uint32_t *)context;
+}
+
+/* What makes the recording less than the run. */
+static void print_doubts(struct hwi_text *text, const struct hwi_tune *tune)
+{
+  struct hwi_evidence evidence = hwi_evidence_of(tune->profile);
+  uint32_t silences = 0, heirs = 0, running = 0;
+  for (size_t i = 0; i < tune->count; i++) {
+    hwi_evidence_silences(tune->processes[i].image->info, count_silence, &silences);
+    heirs += tune->processes[i].inherits_unknown;
+    running += tune->processes[i].image->info->being_written;
+  }
+  if (silences || running || evidence.lost_events || evidence.damaged_chunks || evidence.missing_chunks) {
+    hwi_line_puts(&text->line, "The recording does not hold the whole run: what is not in it may need a larger pool.");
+    hwi_text_end_wrapped(text, 0, HWI_ALARM);
+  }
+  if (heirs) {
+    hwi_line_counted(&text->line, heirs, "process");
+    hwi_line_puts(&text->line, " began by a fork with blocks of a parent that is not among these: --children counts "
+                               "them, too.");
+    hwi_text_end_wrapped(text, 0, HWI_ALARM);
+  }
+}
+
+int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, struct hwi_error *error)
+{
+  const struct hwi_tuned *largest = tune->processes;
+  struct hwi_text text = {.profile = tune->profile, .style = style};
+  hwi_line_printf(&text.line, "HEAPWRIGHT_POOL_SIZE=%" PRIu64, largest->pool_bytes);
+  if (tune->count > 1)
+    hwi_line_printf(&text.line, "   the largest of %s processes", hwi_count_text(tune->count).text);
+  hwi_text_end(&text, HWI_BOLD);
+  hwi_text_blank(&text);
+  print_parts(&text, tune, largest);
+  hwi_text_blank(&text);
+  if (tune->count > 1) {
+    print_processes(&text, tune);
+    hwi_text_blank(&text);
+  }
+  uint64_t requests = 0;
+  for (size_t i = 0; i < tune->count; i++)
+    requests += tune->processes[i].figures.request_count;
+  hwi_line_puts(&text.line, "All ");
+  hwi_line_counted(&text.line, requests, "request");
+  hwi_line_printf(&text.line, " of the recording, made again on %s of exactly this size, were met without growth.",
+                  tune->count > 1 ? "pools" : "a pool");
+  hwi_text_end_wrapped(&text, 0, HWI_PLAIN);
+  print_doubts(&text, tune);
+  bool failed = text.line.failed;
+  hwi_line_release(&text.line);
+  return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to print the answer") : HW_OK;
+}

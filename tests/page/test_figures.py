@@ -1,0 +1,176 @@
+"""test_figures.py - the page's document says what `report --json` says: in all, stack by stack, and in any slice of time
+
+What would break: a figure that is lost or counted twice where stacks, sizes or threads are summed; a slice that holds its
+neighbour's events; a moment or an interval of the page that is another one than the report's.
+"""
+
+import pytest
+from page_document import live_at, read_page, within
+
+ADD_UP = ("calls", "bytes", "temporary_calls", "peak_bytes", "peak_blocks", "peak_usable_bytes", "live_bytes", "live_blocks")
+OF_A_STACK = ADD_UP + ("free_calls", "failed_calls", "own_peak_bytes", "smallest", "largest", "first_ns", "last_ns")
+# by the name of a figure of rows: that of the run
+OF_THE_RUN = {"calls": "allocation_calls", "bytes": "allocated_bytes", "temporary_calls": "temporary_calls",
+              "peak_bytes": "peak_bytes", "peak_blocks": "peak_blocks", "peak_usable_bytes": "peak_usable_bytes",
+              "live_bytes": "live_bytes_at_end", "live_blocks": "live_blocks_at_end"}
+
+PHASES = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <heapwright/monitor.h>
+
+static void *kept[400];
+
+__attribute__((noinline)) void *load(size_t bytes) { return malloc(bytes); }
+__attribute__((noinline)) void *parse(size_t bytes) { return calloc(1, bytes); }
+
+static void *work(void *unused)
+{
+  for (int i = 0; i < 200; i++) {
+    free(parse(i + 1));
+    kept[200 + i] = realloc(load(i + 1), 2 * (size_t)i + 2);
+    if (i % 20 == 0)
+      usleep(1000);
+  }
+  return unused;
+}
+
+int main(void)
+{
+  pthread_t workers[3];
+  for (int i = 0; i < 200; i++)
+    kept[i] = load(1000);
+  for (int i = 0; i < 3; i++)
+    pthread_create(&workers[i], NULL, work, NULL);
+  for (int i = 0; i < 3; i++)
+    pthread_join(workers[i], NULL);
+  usleep(2000);
+  for (int i = 0; i < 390; i++)
+    free(kept[i]);
+  return malloc((size_t)-1 / 2) != NULL;
+}
+""".replace("#include <heapwright/monitor.h>\n", "")
+PYTHON = "import json\nd=[{'a':i,'b':[str(i)]*5} for i in range(5000)]\nprint(len(json.loads(json.dumps(d))))"
+
+
+@pytest.fixture(params=["phases", "python", "shell"])
+def recording(request, record, compile_c):
+    if request.param == "phases":
+        return record([compile_c(PHASES, "-fno-builtin", "-fno-optimize-sibling-calls", "-pthread")])
+    return record(["/usr/bin/python3", "-c", PYTHON] if request.param == "python" else ["/bin/bash", "-c", "for i in 1 2 3; do echo $i; done"])
+
+
+@pytest.fixture
+def page(recording, hw, tmp_path):
+    done = hw("report", "-o", tmp_path / "run.page.json", recording.trace)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return read_page(tmp_path / "run.page.json")
+
+
+def by_frames(report):
+    """The report's stacks, as Page.rows_by_frames has them."""
+    bias = {module["path"]: module["bias"] for module in report["modules"]}
+    found = {}
+    for stack in report["top"]:
+        frames = [(frame["function"], frame["file"], frame["line"], frame["address"] - bias.get(frame["module"], 0)) for frame in stack["stack"]]
+        found[(*frames, stack["entry"])] = stack
+    assert len(found) == report["stacks"]
+    return found
+
+
+def test_the_run(recording, page):
+    report = recording.report
+    assert {key: report[key] for key in page.run} == page.run
+    for name, of_run in OF_THE_RUN.items():
+        assert page.stacks.sum(name) == report[of_run], name
+        if name in page.sizes.columns:
+            assert page.sizes.sum(name) == report[of_run], name
+        if of_run in page.threads.columns:
+            assert page.threads.sum(of_run) == report[of_run], name
+    for step, count in report["lifetimes"].items():
+        assert page.stacks.sum(step) == count
+    frees = page.stacks.sum("free_calls") + report["unmatched_frees"] + report["frees_of_silent_blocks"] + report["inherited_frees"]
+    assert frees == report["free_calls"] == page.threads.sum("free_calls")
+    assert page.stacks.sum("failed_calls") == report["failed_calls"]
+    assert page.document["stacks"]["recorded"] == page.document["stacks"]["kept"] == page.stacks.count
+    leaks = recording.report_with("--leaks")["runtime_blocks"]
+    assert (page.stacks.sum("runtime_live_blocks"), page.stacks.sum("runtime_live_bytes")) == (leaks["live_blocks"], leaks["live_bytes"])
+
+
+def test_each_stack(recording, page):
+    rows = {frames: row for frames, row in page.rows_by_frames().items() if page.stacks["calls"][row]}
+    stacks = by_frames(recording.report)
+    assert rows.keys() == stacks.keys()
+    for frames, row in rows.items():
+        assert {key: page.stacks[key][row] for key in OF_A_STACK} == {key: stacks[frames][key] for key in OF_A_STACK}
+        assert {key: page.stacks[key][row] for key in stacks[frames]["lifetimes"]} == stacks[frames]["lifetimes"]
+
+
+@pytest.mark.parametrize("table", ["stacks", "sizes", "threads"])
+def test_slices_add_up(page, table):
+    table = getattr(page, table) if table != "sizes" else page.size_series
+    end = page.slices.count - 1
+    for row, entries in enumerate(table.series):
+        if "calls" in table.columns:
+            assert within(entries, 0, end) == (table["calls"][row], table["bytes"][row])
+            assert live_at(entries, end) == (table["live_blocks"][row], table["live_bytes"][row])
+            assert sum(entry.temporary_calls for entry in entries) == table["temporary_calls"][row]
+    for i in range(page.slices.count):
+        here = [entry for entries in table.series for entry in entries if entry.slice == i]
+        assert sum(entry.calls for entry in here) == page.slices["allocation_calls"][i]
+        assert sum(entry.bytes for entry in here) == page.slices["allocated_bytes"][i]
+        assert sum(entry.temporary_calls for entry in here) == page.slices["temporary_calls"][i]
+        live = [live_at(entries, i) for entries in table.series]
+        assert (sum(blocks for blocks, _ in live), sum(size for _, size in live)) == (page.slices["live_blocks"][i], page.slices["live_bytes"][i])
+
+
+def test_slices(page):
+    slices, run = page.slices, page.run
+    assert slices["from_ns"][0] == 0 and slices["from_ns"] == sorted(set(slices["from_ns"]))
+    for name in ("allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes"):
+        assert slices.sum(name) == run[name]
+    assert max(slices["max_bytes"]) == slices["max_bytes"][page.document["slices"]["peak_slice"]] == run["peak_bytes"]
+    for i in range(slices.count):
+        assert slices["min_bytes"][i] <= slices["live_bytes"][i] <= slices["max_bytes"][i]
+    assert (slices["live_bytes"][-1], slices["live_blocks"][-1]) == (run["live_bytes_at_end"], run["live_blocks_at_end"])
+
+
+def test_moments(recording, page):
+    """Chosen slices' ends are the report's moments; so is the peak's."""
+    rows, begins = page.rows_by_frames(), page.slices["from_ns"]
+    peak = page.document["slices"]["peak_slice"]
+    chosen = {peak, 10, page.slices.count // 2, page.slices.count - 2} - {page.slices.count - 1}
+    assert live_at([entry for entries in page.stacks.series for entry in entries], peak)[1] <= page.run["peak_bytes"]
+    for last in chosen:
+        report = recording.report_with("--at", f"{begins[last + 1] - 1}ns")
+        expected = {frames: (stack["live_blocks"], stack["live_bytes"]) for frames, stack in by_frames(report).items() if stack["live_blocks"]}
+        found = {frames: live_at(page.stacks.series[row], last) for frames, row in rows.items()}
+        assert {frames: live for frames, live in found.items() if live[0]} == expected
+
+
+def test_intervals(recording, page):
+    rows, begins = page.rows_by_frames(), page.slices["from_ns"]
+    for first, last in ((0, 5), (7, 90), (page.slices.count // 3, page.slices.count - 2)):
+        report = recording.report_with("--from", f"{begins[first]}ns", "--to", f"{begins[last + 1]}ns")
+        expected = {frames: (stack["calls"], stack["bytes"]) for frames, stack in by_frames(report).items() if stack["calls"]}
+        found = {frames: within(page.stacks.series[row], first, last) for frames, row in rows.items()}
+        assert {frames: sums for frames, sums in found.items() if sums[0]} == expected
+        temporary = sum(page.slices["temporary_calls"][first : last + 1])
+        assert 0 <= temporary - report["temporary_calls"] <= page.threads.count
+
+
+def test_sizes_and_threads(recording, page):
+    report = recording.report
+    assert [row["size"] for row in report["sizes"]] == page.sizes["from"] == page.sizes["to"]
+    for row, size in enumerate(report["sizes"]):
+        for key in ("calls", "bytes", "live_bytes", "peak_bytes", "temporary_calls", "own_peak_blocks"):
+            assert page.sizes[key][row] == size[key]
+    for row, thread in enumerate(report["by_thread"]):
+        for key in ("name", "tid", "pid", "allocation_calls", "free_calls", "live_bytes", "peak_bytes", "own_peak_bytes", "foreign_frees"):
+            assert page.threads[key][row] == thread[key]
+    pairs = zip(*(page.document["handovers"][key] for key in ("owner", "freer", "blocks", "bytes")))
+    tids = page.threads["tid"]
+    expected = [(pair["owner_tid"], pair["freer_tid"], pair["blocks"], pair["bytes"]) for pair in report["handovers"]]
+    assert sorted((tids[owner], tids[freer], blocks, size) for owner, freer, blocks, size in pairs) == sorted(expected)

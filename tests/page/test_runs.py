@@ -1,0 +1,203 @@
+"""test_runs.py - pages of runs that are no single thread from beginning to end: many threads, several processes, marks, half a run
+
+What would break: blocks that are lost with the threads that have no row of their own, or counted on after their process ended; a
+mark that lies within a slice; a page of a recording that grows while it is read twice.
+"""
+
+import json
+import subprocess
+
+import pytest
+from page_document import Table, live_at, read_page, within
+
+FLAGS = ("-fno-builtin", "-fno-optimize-sibling-calls", "-pthread")
+THREADS = """
+#include <pthread.h>
+#include <stdlib.h>
+
+static void *work(void *number)
+{
+  for (int i = 0; i < 10; i++)
+    free(malloc(10 + (size_t)number));
+  return malloc((size_t)number + 1);
+}
+
+int main(void)
+{
+  pthread_t threads[150];
+  void *block;
+  for (size_t i = 0; i < 150; i++)
+    pthread_create(&threads[i], NULL, work, (void *)i);
+  for (int i = 0; i < 150; i++) {
+    pthread_join(threads[i], &block);
+    free(block);
+  }
+  return 0;
+}
+"""
+PROCESSES = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+  for (int i = 0; i < 5; i++) {
+    if (fork() == 0) {
+      void *block = malloc(100000 * ((size_t)i + 1));
+      usleep(400000);
+      _exit(block == NULL);
+    }
+  }
+  while (wait(NULL) > 0)
+    ;
+  return malloc(77) == NULL;
+}
+"""
+MANY_PROCESSES = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+  for (size_t i = 1; i <= 230; i++) {
+    if (fork() == 0)
+      _exit(malloc(1000 * i) == NULL);
+    while (wait(NULL) > 0)
+      ;
+  }
+  return malloc(1) == NULL;
+}
+"""
+STEPS = """
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  for (int i = 1; getchar() == '\\n'; i++) {
+    if (malloc(1000 * (size_t)i) == NULL)
+      return 1;
+    printf("step %d\\n", i);
+    fflush(stdout);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def page_of(hw, tmp_path):
+    """page_of(trace, "--children"): its page's document."""
+
+    def run(trace, *options):
+        done = hw("report", *options, "-o", tmp_path / "run.page.json", trace)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        return read_page(tmp_path / "run.page.json")
+
+    return run
+
+
+def assert_live_adds_up(page):
+    for i in range(page.slices.count):
+        for table in (page.stacks, page.threads, page.size_series):
+            assert sum(live_at(entries, i)[1] for entries in table.series) == page.slices["live_bytes"][i]
+
+
+def test_more_threads_than_rows(record, compile_c, page_of):
+    recording = record([compile_c(THREADS, *FLAGS)])
+    page, report = page_of(recording.trace), recording.report
+    assert page.threads.count == 65 and page.threads["cut"] == [0] * 64 + [151 - 64]
+    for name in ("allocation_calls", "free_calls", "live_bytes", "peak_bytes", "foreign_frees"):
+        assert page.threads.sum(name) == sum(thread[name] for thread in report["by_thread"])
+    assert page.threads.sum("foreign_frees") == sum(page.document["handovers"]["blocks"]) >= 150
+    for row, entries in enumerate(page.threads.series):
+        calls = within(entries, 0, page.slices.count - 1)
+        assert calls == (page.threads["allocation_calls"][row], page.threads["allocated_bytes"][row])
+    assert_live_adds_up(page)
+    shares = Table(page.document["stack_threads"], page.document["stack_threads"]["count"])
+    by_row = [0] * page.stacks.count
+    by_thread = [0] * page.threads.count
+    row = 0
+    for step, thread, calls in zip(shares["row"], shares["thread"], shares["calls"]):
+        row += step
+        by_row[row] += calls
+        by_thread[thread] += calls
+    assert by_row == page.stacks["calls"] and by_thread == page.threads["allocation_calls"]
+
+
+def resident(report, ns):
+    """What the processes that run then showed last, together."""
+    found = 0
+    for process, image in zip(report["processes"], report["images"]):
+        samples = [point["rss_bytes"] for point in image["rss"] if process["from_ns"] + point["time_ns"] <= ns]
+        if samples and process["from_ns"] <= ns <= process["to_ns"]:
+            found += samples[-1]
+    return found
+
+
+def test_processes(record, compile_c, page_of):
+    recording = record([compile_c(PROCESSES, *FLAGS)])
+    page, report = page_of(recording.trace, "--children"), recording.report_with("--children")
+    assert len(page.document["processes"]) == 6 and page.document["processes"] == report["processes"]
+    for name in ("allocation_calls", "free_calls", "allocated_bytes"):
+        assert page.slices.sum(name) == report[name]
+    assert max(page.slices["max_bytes"]) == report["peak_bytes"] == page.stacks.sum("peak_bytes")
+    assert page.stacks.sum("live_bytes") == report["live_bytes_at_end"] >= 1500000
+    assert 77 <= page.slices["live_bytes"][-1] < 100000, "what a process left is not live when it has ended"
+    assert_live_adds_up(page)
+    rss = page.document["rss"]
+    assert len(rss["time_ns"]) > 100 and rss["rss_bytes"] == [resident(report, ns) for ns in rss["time_ns"]]
+    assert max(filter(None, page.slices["rss_max_bytes"])) == max(rss["rss_bytes"])
+
+
+def test_more_processes_than_rows(record, compile_c, page_of):
+    """The largest are listed, in the order in which they began; a parent that is not is left out."""
+    recording = record([compile_c(MANY_PROCESSES, *FLAGS)])
+    page, report = page_of(recording.trace, "--children"), recording.report_with("--children")
+    sizes = sorted(process["allocated_bytes"] for process in report["processes"])
+    assert len(sizes) == 231 and page.document["processes_left_out"] == 31
+    assert sorted(process["allocated_bytes"] for process in page.document["processes"]) == sizes[31:]
+    begins = [process["from_ns"] for process in page.document["processes"]]
+    assert begins == sorted(begins) and all("parent" not in process for process in page.document["processes"])
+    assert page.stacks.sum("bytes") == page.run["allocated_bytes"] == sum(sizes)
+
+
+def test_the_resident_set(record, page_of):
+    recording = record(["/usr/bin/python3", "-c", "import json, email"])
+    page, points = page_of(recording.trace), recording.report["images"][0]["rss"]
+    assert len(points) < 400
+    for name in ("time_ns", "rss_bytes", "anonymous_bytes", "file_bytes", "stack_bytes", "recorder_bytes"):
+        assert page.document["rss"][name] == [point[name] for point in points]
+    for i, begin in enumerate(page.slices["from_ns"]):
+        end = page.slices["from_ns"][i + 1] if i + 1 < page.slices.count else float("inf")
+        within_slice = [point["rss_bytes"] for point in points if begin <= point["time_ns"] < end]
+        assert page.slices["rss_min_bytes"][i] == min(within_slice, default=None)
+        assert page.slices["rss_max_bytes"][i] == max(within_slice, default=None)
+
+
+def test_marks_and_half_a_run(build, hw, compile_c, page_of, tmp_path):
+    trace = tmp_path / "steps.hwt"
+    words = [build / "bin/heapwright", "record", "-q", "-o", trace, "--", compile_c(STEPS, *FLAGS)]
+    process = subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for i in (1, 2, 3):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == f"step {i}\n"
+        assert hw("control", trace, "mark", f"after {i}").returncode == 0
+        if i == 2:
+            half = page_of(trace)
+    process.communicate("", timeout=60)
+    assert process.returncode == 0
+    assert half.document["process"]["being_written"] and half.stacks.sum("bytes") == half.run["allocated_bytes"] >= 3000
+    page = page_of(trace)
+    marks = {mark["text"]: mark["time_ns"] for mark in page.document["marks"]}
+    assert list(marks) == ["after 1", "after 2", "after 3"]
+    done = hw("report", "--json", trace)
+    sizes = {stack["largest"]: stack["calls"] for stack in json.loads(done.stdout)["top"]}
+    assert sizes[3000] == 3
+    (row,) = [row for row in range(page.stacks.count) if page.stacks["largest"][row] == 3000]
+    for i in (1, 2, 3):
+        slice_after = page.slices["from_ns"].index(marks[f"after {i}"])
+        assert live_at(page.stacks.series[row], slice_after - 1) == (i, sum(1000 * step for step in range(1, i + 1)))

@@ -1,0 +1,154 @@
+"""test_size.py - a page is below 3 MB whatever the recording holds, and still adds up
+
+What would break: what is cut is lost instead of summed; the largest stacks are not the ones that are kept; a recording with
+many stacks makes a page that no browser opens.
+"""
+
+import json
+
+import pytest
+from page_document import PLACE, Page, live_at, read_html, read_page, within
+
+BYTES_MAX = 3_000_000
+# A tree of calls, two ways at each step: 2^LEVELS stacks, and one that matters more than all of them.
+PROGRAM = """
+#include <stdlib.h>
+
+enum { LEVELS = 16 };
+static void *kept[1 << LEVELS];
+static unsigned count;
+
+__attribute__((noinline)) static void left(int level);
+__attribute__((noinline)) static void right(int level);
+
+static inline void step(int level)
+{
+  if (level == LEVELS) {
+    kept[count++] = malloc(16 + count % 3000);
+    if (count % 3 == 0)
+      free(kept[count / 2]), kept[count / 2] = NULL;
+    return;
+  }
+  left(level + 1);
+  right(level + 1);
+}
+static void left(int level) { step(level); __asm__(""); }
+static void right(int level) { step(level); __asm__(""); }
+
+__attribute__((noinline)) static void *large(size_t bytes) { return malloc(bytes); }
+
+int main(void)
+{
+  step(0);
+  return large(123456789) == NULL;
+}
+"""
+
+# 2^LEVELS stacks, each active in every slice of time.
+BUSY = """
+#include <stdlib.h>
+
+enum { LEVELS = 12, ROUNDS = 150 };
+static void *kept[1 << LEVELS];
+static unsigned at;
+
+__attribute__((noinline)) static void left(int level);
+__attribute__((noinline)) static void right(int level);
+
+static inline void step(int level)
+{
+  if (level == LEVELS) {
+    free(kept[at]);
+    kept[at] = malloc(16 + at % 300);
+    at = (at + 1) % (1 << LEVELS);
+    return;
+  }
+  left(level + 1);
+  right(level + 1);
+}
+static void left(int level) { step(level); __asm__(""); }
+static void right(int level) { step(level); __asm__(""); }
+
+int main(void)
+{
+  for (int round = 0; round < ROUNDS; round++)
+    step(0);
+  return 0;
+}
+"""
+
+
+@pytest.fixture
+def recording(record, compile_c):
+    return record([compile_c(PROGRAM, "-fno-builtin", "-fno-optimize-sibling-calls")])
+
+
+def test_many_stacks(recording, hw, tmp_path):
+    for suffix in ("html", "page.json"):
+        done = hw("report", "-o", tmp_path / f"run.{suffix}", recording.trace)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "run.html").stat().st_size < BYTES_MAX
+    page, run = read_page(tmp_path / "run.page.json"), recording.report_with("--top", "1")
+    assert read_html(tmp_path / "run.html").document == page.document
+    kept = page.document["stacks"]["kept"]
+    assert page.document["stacks"]["recorded"] > 1 << 16 and 0 < kept < 1 << 15
+    assert page.stacks.sum("cut") + kept == page.document["stacks"]["recorded"]
+    assert page.stacks.sum("calls") == run["allocation_calls"] and page.stacks.sum("bytes") == run["allocated_bytes"]
+    assert page.stacks.sum("peak_bytes") == run["peak_bytes"]
+    assert page.stacks.sum("live_bytes") == run["live_bytes_at_end"] and page.stacks.sum("live_blocks") == run["live_blocks_at_end"]
+    large = page.stacks["largest"].index(123456789)
+    assert page.stacks["cut"][large] == 0 and page.frames_of(page.stacks["node"][large])[0][0] == "large"
+    end = page.slices.count - 1
+    for row, entries in enumerate(page.stacks.series):
+        assert within(entries, 0, end) == (page.stacks["calls"][row], page.stacks["bytes"][row])
+        assert live_at(entries, end) == (page.stacks["live_blocks"][row], page.stacks["live_bytes"][row])
+    assert page.sizes.sum("calls") == run["allocation_calls"] and page.sizes.count < 1100
+    assert page.size_series.count < 200
+    for last in (end // 3, end - 1):
+        live = sum(live_at(entries, last)[1] for entries in page.stacks.series)
+        assert live == page.slices["live_bytes"][last] == sum(live_at(entries, last)[1] for entries in page.size_series.series)
+        at = recording.report_with("--at", f"{page.slices['from_ns'][last + 1] - 1}ns", "--top", "1")
+        assert at["live_bytes_at_end"] == live
+
+
+def test_two_runs_of_many_stacks(recording, hw, tmp_path):
+    """Each gets half of the room."""
+    done = hw("diff", "-o", tmp_path / "both.html", recording.trace, recording.trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "both.html").stat().st_size < BYTES_MAX
+    document = json.loads(PLACE.findall((tmp_path / "both.html").read_text())[0])
+    assert document["old"] == document["new"]
+    page, run = Page(document["new"]), recording.report_with("--top", "1")
+    assert 0 < page.document["stacks"]["kept"] < page.document["stacks"]["recorded"]
+    assert page.stacks.sum("calls") == run["allocation_calls"] and page.stacks.sum("peak_bytes") == run["peak_bytes"]
+
+
+def test_stacks_that_are_always_active(record, compile_c, hw, tmp_path):
+    """Slices of time become fewer before most stacks are cut, and are as exact as ever."""
+    recording = record([compile_c(BUSY, "-fno-builtin", "-fno-optimize-sibling-calls")])
+    done = hw("report", "-o", tmp_path / "run.page.json", recording.trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    page, run = read_page(tmp_path / "run.page.json"), recording.report_with("--top", "1")
+    recorded, kept = (page.document["stacks"][key] for key in ("recorded", "kept"))
+    slices, end = page.slices, page.slices.count - 1
+    assert recorded >= 1 << 12 and kept > 1 << 10
+    assert slices.count > 30  # how many it is hangs on how often they were active, and that on the machine
+    for first, last in ((0, end), (1, 1), (end // 3, end // 2)):
+        sums = [within(entries, first, last) for entries in page.stacks.series]
+        assert (sum(calls for calls, _ in sums), sum(size for _, size in sums)) == (
+            sum(slices["allocation_calls"][first : last + 1]), sum(slices["allocated_bytes"][first : last + 1]))
+        for table in (page.stacks, page.size_series, page.threads):
+            assert sum(live_at(entries, last)[1] for entries in table.series) == slices["live_bytes"][last]
+    assert sum(slices["allocation_calls"]) == run["allocation_calls"] and sum(slices["free_calls"]) == run["free_calls"]
+    assert max(slices["max_bytes"]) == run["peak_bytes"] == slices["live_bytes"][page.document["slices"]["peak_slice"]]
+    within_span = recording.report_with("--from", f"{slices['from_ns'][1]}ns", "--to", f"{slices['from_ns'][3]}ns", "--top", "1")
+    assert within_span["allocation_calls"] == sum(slices["allocation_calls"][1:3])
+
+
+def test_what_the_page_cannot_be_narrowed_to(record, hw, tmp_path):
+    recording = record(["/bin/true"])
+    for option in (["--cost", "live"], ["--only", "func=main"], ["--from", "0s"], ["--leaks"], ["--top", "3"], ["--tree"]):
+        done = hw("report", *option, "-o", tmp_path / "run.html", recording.trace)
+        assert done.returncode == 2 and f"leave {option[0]} out" in done.stderr
+        assert not (tmp_path / "run.html").exists()
+    assert hw("report", "--pid", recording.header.pid, "--format", "page", recording.trace).stdout.startswith('{"schema":"heapwright-page/1"')

@@ -1,0 +1,131 @@
+"""page_document.py - reads the document of the HTML page as docs/page-data.md has it, for the tests"""
+
+import base64
+import json
+import re
+from collections import namedtuple
+
+Entry = namedtuple("Entry", "slice calls bytes temporary_calls blocks live_bytes")
+PLACE = re.compile(r'<script[^>]*id="?heapwright-data"?[^>]*>(.*?)</script>', re.S)
+
+
+def unpack(text):
+    """The numbers of a packed column."""
+    numbers, value, shift = [], 0, 0
+    for byte in base64.b64decode(text, validate=True):
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            numbers.append(value)
+            value = shift = 0
+    assert shift == 0
+    return numbers
+
+
+def signed(number):
+    return number >> 1 if number % 2 == 0 else -(number >> 1) - 1
+
+
+class Table:
+    """Rows of a table: table[3].calls; packed columns and plain ones."""
+
+    def __init__(self, columns, count):
+        self.columns = {}
+        for key, column in columns.items():
+            if key == "lifetimes":
+                self.columns.update((name, unpack(text)) for name, text in column.items())
+            elif key != "series" and isinstance(column, (str, list)):
+                self.columns[key] = unpack(column) if isinstance(column, str) else column
+        assert {len(column) for column in self.columns.values()} == {count}
+        self.count = count
+        self.series = unpack_series(columns["series"], count) if "series" in columns else None
+
+    def sum(self, key):
+        return sum(self.columns[key])
+
+    def __getitem__(self, key):
+        return self.columns[key]
+
+
+def unpack_series(text, rows):
+    """By row: its entries."""
+    numbers = iter(unpack(text))
+    series = []
+    for _ in range(rows):
+        entries, at = [], 0
+        for _ in range(next(numbers)):
+            at += next(numbers)
+            calls, size, temporary = next(numbers), next(numbers), next(numbers)
+            entries.append(Entry(at, calls, size, temporary, signed(next(numbers)), signed(next(numbers))))
+        assert [entry.slice for entry in entries] == sorted({entry.slice for entry in entries})
+        series.append(entries)
+    assert next(numbers, None) is None
+    return series
+
+
+class Page:
+    """A document, its tables unpacked."""
+
+    def __init__(self, document):
+        assert document["schema"] == "heapwright-page/1"
+        self.document = document
+        self.run = document["run"]
+        self.strings = document["strings"]
+        self.stacks = Table(document["stacks"], document["stacks"]["count"])
+        self.nodes = Table(document["nodes"], document["nodes"]["count"])
+        self.sizes = Table(document["sizes"], document["sizes"]["count"])
+        self.size_series = Table(document["size_series"], len(document["size_series"]["from"]))
+        self.threads = Table(document["threads"], len(document["threads"]["name"]))
+        slices = {key: column for key, column in document["slices"].items() if isinstance(column, list)}
+        self.slices = Table(slices, len(slices["from_ns"]))
+        for name in ("sites", "frames", "modules"):
+            setattr(self, name, Table(document[name], len(next(iter(document[name].values())))))
+
+    def frames_of(self, node):
+        """(function, file, line, address in the module) of a node plus 1, innermost first: as `report --json` lists them."""
+        found = []
+        while node > 0:
+            site = self.nodes["site"][node - 1]
+            end = self.sites["frame"][site + 1] if site + 1 < self.sites.count else self.frames.count
+            for at in range(self.sites["frame"][site], end):
+                name, file = self.text(self.frames["function"][at]), self.text(self.frames["file"][at])
+                found.append((name, file, self.frames["line"][at] or None, self.sites["address"][site]))
+            parent = self.nodes["parent"][node - 1]
+            node = node - parent if parent > 0 else 0
+        return tuple(found)
+
+    def text(self, index):
+        return self.strings[index] if index >= 0 else None
+
+    def rows_by_frames(self):
+        """The rows that are one stack, by their frames and what was called."""
+        found = {}
+        for row in range(self.stacks.count):
+            if self.stacks["cut"][row] == 0:
+                key = self.frames_of(self.stacks["node"][row]) + (self.document["entries"][self.stacks["entry"][row]],)
+                assert key not in found
+                found[key] = row
+        return found
+
+
+def within(entries, first, last):
+    """Sums of a row's entries in slices [first, last]: calls, bytes."""
+    chosen = [entry for entry in entries if first <= entry.slice <= last]
+    return sum(entry.calls for entry in chosen), sum(entry.bytes for entry in chosen)
+
+
+def live_at(entries, last):
+    """Live blocks and bytes at the end of slice `last`."""
+    chosen = [entry for entry in entries if entry.slice <= last]
+    return sum(entry.blocks for entry in chosen), sum(entry.live_bytes for entry in chosen)
+
+
+def read_page(path):
+    return Page(json.loads(path.read_text()))
+
+
+def read_html(path):
+    """The page's document; it is the only content of its element."""
+    (text,) = PLACE.findall(path.read_text())
+    assert "<" not in text
+    return Page(json.loads(text))

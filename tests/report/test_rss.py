@@ -1,0 +1,101 @@
+"""test_rss.py - report --rss: the parts of resident memory along time, of one process and of a run's together
+
+If this fails, the parts do not add up, a process of the run is missed, or parts are told that nobody knows.
+"""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+# Holds 20 MB; a child of its own program, by exec, holds 30 MB for longer than it takes until its mappings are looked at.
+PROGRAM = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char *volatile kept[30000];
+static void fill(int blocks) { for (int i = 0; i < blocks; i++) memset(kept[i] = malloc(1000), 1, 1000); }
+int main(int count, char **words)
+{
+  fill(count > 1 ? 30000 : 20000);
+  if (count > 1)
+    return usleep(1500000);
+  if (fork() == 0)
+    execl(words[0], words[0], "child", NULL);
+  return wait(NULL) < 0 || usleep(1000000);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def family(build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("family")
+    (folder / "family.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-O1", "-g", "-o", "family", "family.c"], cwd=folder, check=True)
+    subprocess.run([build / "bin/heapwright", "record", "-q", "-o", "run.hwt", "--", "./family"], cwd=folder, check=True)
+    return folder / "run.hwt"
+
+
+def report(hw, *options):
+    done = hw("report", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_all_processes_together(hw, family):
+    rows = report(hw, "--children", family)["rss_along_time"]
+    both = [row for row in rows if row["processes"] == 2 and row["unknown_processes"] == 0]
+    assert both
+    for row in rows:
+        if row["unknown_processes"]:
+            assert "asked_bytes" not in row  # what is live is known of all together alone
+            continue
+        assert row["mapped_bytes"] == (sum(row[f"{part}_bytes"] for part in (
+            "asked", "rounding", "free", "code", "stack", "recorder", "other")) - row["untouched_bytes"])
+    assert any(row["asked_bytes"] == pytest.approx(50000000, rel=0.02) and row["mapped_bytes"] > 50000000 for row in both)
+    assert rows[-1]["processes"] == 1 and rows[-1]["asked_bytes"] == pytest.approx(20000000, rel=0.02)
+    assert re.search(r"RSS at the peak, of 2 processes: 5\d\.\d MB = 5\d\.\d MB asked for",
+                     hw("report", "--children", family).stdout)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_table(hw, family, columns):
+    done = hw("report", "--rss", "--children", family, env={"COLUMNS": str(columns), "LC_ALL": "C.UTF-8"})
+    assert done.returncode == 0, done.stderr
+    table = done.stdout.partition("Resident memory along time")[2].partition("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= max(columns, 75)
+    assert re.split(r"\s{2,}", table[1].strip())[:3] == ["at", "RSS", "asked for"]
+    assert any(re.search(r"\b5\d\.\d MB +5\d\.\d MB .* 2$", row) for row in table), table
+    if columns != 80:  # there it depends on what else there is to show
+        assert ("code" in table[1]) == (columns > 80)  # else it is in "other"
+
+
+@pytest.mark.parametrize("options", [("--from", "1s"), ("--by", "size"), ("--leaks",), ("--tree",), ("--only", "func=main")], ids=" ".join)
+def test_with_what_it_is_not_about(hw, family, options):
+    done = hw("report", "--rss", *options, family)
+    assert done.returncode == 2 and "--rss is" in done.stderr
+
+
+def test_parts_are_of_one_moment(hw, family):
+    """What is resident at one time is not told as the sum of what was live at another."""
+    run = report(hw, family)
+    image = next(image for image in run["images"] if image["counted"])
+    looks = [point["time_ns"] for point in image["rss"] if "mapped_bytes" in point]
+    assert looks
+    at = " ".join(hw("report", "--at", f"{looks[-1]}ns", family).stdout.split())
+    assert re.search(r"RSS at \S+ \w+: \S+ [kM]?B = \S+ ([kM]?B )?asked for \+", at)
+    others = [ns for ns in range(0, run["duration_ns"], 20_000_000) if all(abs(ns - look) > 15_000_000 for look in looks)]
+    nearest = min(others, key=lambda ns: abs(ns - looks[-1]))
+    near = " ".join(hw("report", "--at", f"{nearest}ns", family).stdout.split())
+    assert re.search(r"RSS near \S+ \w+, at \S+ \w+: \S+ [kM]?B, of which .* asked for at", near)
+    assert "free in the allocator" not in near
+
+
+def test_without_samples(hw, build, tmp_path, recorder):
+    trace = tmp_path / "raw.hwt"
+    subprocess.run(["/bin/true"], env={**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}, check=True)
+    assert "not known: the mappings of the process were not looked at" in hw("report", "--rss", trace).stdout
+    assert report(hw, trace)["rss_along_time"] == []

@@ -1,0 +1,67 @@
+// browser.mjs - a page of a recording in a real Chromium, for the checks beside it
+//
+// node CHECK.mjs PAGE REPORT_JSON   runs what the check exports. A check that fails throws; so does a page that writes to its
+// console, throws, or asks for anything but itself.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const fromWeb = createRequire(new URL("../../web/package.json", import.meta.url));
+const { chromium } = fromWeb("playwright-core");
+
+export { assert };
+
+export async function check(run) {
+  const [file, reportFile] = process.argv.slice(2);
+  const report = JSON.parse(await readFile(reportFile, "utf8"));
+  const browser = await chromium.launch({ executablePath: process.env.HW_CHROMIUM, args: ["--no-sandbox"] });
+  const complaints = [];
+  try {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true });
+    const page = await context.newPage();
+    page.on("console", (message) => complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(error.stack));
+    page.on("request", (request) => {
+      if (!/^(file|blob|data):/.test(request.url())) complaints.push(`asked for ${request.url()}`);
+    });
+    const open = async (fragment) => {
+      await page.goto("about:blank");
+      await page.goto(pathToFileURL(file).href + fragment);
+      await page.waitForSelector("header.head");
+    };
+    await run({ page, report, open });
+  } finally {
+    await browser.close();
+  }
+  assert.deepEqual(complaints, []);
+}
+
+/** The text of the cells of a table's drawn rows. */
+export function rows(page, table) {
+  return page.$$eval(`[data-table="${table}"] tbody tr:not(.spacer)`, (found) =>
+    found.map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
+  );
+}
+
+/** 12,481,903 */
+export function count(number) {
+  return number.toLocaleString("en-US");
+}
+
+/** A file that a button hands out, as text. */
+export async function saved(page, button) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
+  return { name: download.suggestedFilename(), text: await readFile(await download.path(), "utf8") };
+}
+
+/** Drags over a chart, from one share of its width to another. */
+export async function drag(page, chart, from, to) {
+  const box = await page.locator(`${chart} .u-over`).boundingBox();
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + from * box.width, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + ((from + to) / 2) * box.width, y);
+  await page.mouse.move(box.x + to * box.width, y);
+  await page.mouse.up();
+}

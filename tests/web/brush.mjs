@@ -1,0 +1,62 @@
+// brush.mjs - an interval dragged over a chart is what every view shows, the link keeps it, and keys move it
+import { assert, check, drag, rows } from "./browser.mjs";
+
+const rootCalls = async (page) => Number((await rows(page, "tree"))[0][1].replaceAll(",", ""));
+const fragment = (page) => page.evaluate(() => location.hash);
+const settled = (page) => page.waitForTimeout(300); // the URL follows a drag when it rests
+
+await check(async ({ page, report, open }) => {
+  await open("#flame?cost=calls");
+  assert.equal(await rootCalls(page), report.allocation_calls);
+  await drag(page, ".strip", 0.25, 0.6);
+  await page.waitForSelector("[data-span]");
+  const within = await rootCalls(page);
+  assert.ok(within > 0 && within < report.allocation_calls, `${within} of ${report.allocation_calls}`);
+  await settled(page);
+  const link = await fragment(page);
+  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(link);
+  assert.ok(Math.abs(from / report.duration_ns - 0.25) < 0.02 && Math.abs(to / report.duration_ns - 0.6) < 0.02, link);
+
+  // The three parts of the run have all calls between them.
+  await open(`#flame?cost=calls&from=0&to=${from}`);
+  const before = await rootCalls(page);
+  await open(`#flame?cost=calls&from=${to}&to=${report.duration_ns}`);
+  const after = await rootCalls(page);
+  assert.equal(before + within + after, report.allocation_calls);
+
+  // The link shows the same, and other views follow.
+  await open(link);
+  assert.equal(await rootCalls(page), within);
+  await page.click('nav a[href="#threads"]');
+  const threads = await rows(page, "threads");
+  assert.equal(threads.reduce((sum, row) => sum + Number(row[3].replaceAll(",", "")), 0), within);
+  await page.click('nav a[href="#sizes"]');
+  await page.waitForSelector('[data-table="sizes"]');
+  assert.ok(await page.locator("[data-span]").isVisible());
+
+  // A click is a moment; its live bytes are there; x is the whole run again.
+  const box = await page.locator(".strip .u-over").boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + 5);
+  await settled(page);
+  assert.match(await fragment(page), /at=\d+/);
+  const atMiddle = await fragment(page);
+  await page.locator(".brush").first().focus();
+  await page.keyboard.press("ArrowRight");
+  await settled(page);
+  assert.notEqual(await fragment(page), atMiddle);
+  await page.keyboard.press("Shift+ArrowRight");
+  await settled(page);
+  assert.match(await fragment(page), /from=\d+&to=\d+/);
+  await page.keyboard.press("x");
+  assert.equal(await page.locator("[data-span]").count(), 0);
+
+  // What is live at the end is the run's.
+  await open(`#flame?cost=live&at=${report.duration_ns}`);
+  const live = (await rows(page, "tree"))[0][1];
+  await open("#flame?cost=live");
+  assert.equal((await rows(page, "tree"))[0][1], live);
+
+  // A drag over all of it is no interval.
+  await drag(page, ".strip", 0, 0.9999);
+  assert.equal(await page.locator("[data-span]").count(), 0);
+});

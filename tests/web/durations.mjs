@@ -1,0 +1,29 @@
+// durations.mjs - how long calls took: the page shows what `report --durations --json` says, and the stack of each slow call
+import { assert, check, count, rows, saved } from "./browser.mjs";
+
+await check(async ({ page, report, open }) => {
+  await open("");
+  await page.click('nav a[href="#durations"]');
+  const shown = await rows(page, "durations");
+  assert.deepEqual(
+    shown.slice(1).map(([name, calls]) => [name, calls]),
+    report.durations.map(({ entry, calls }) => [entry, count(calls)]),
+  );
+  const { text } = await saved(page, '[data-table="durations"] ~ .table-foot button');
+  const all = text.trim().split("\r\n")[1].split(",");
+  assert.equal(Number(all[1]), report.durations_of_all.calls);
+  assert.equal(Number(all[2]), report.durations_of_all.total_ns);
+  assert.equal(Number(all.at(-1)), report.durations_of_all.max_ns);
+  const bins = await rows(page, "histogram");
+  assert.equal(
+    bins.reduce((sum, [, calls]) => sum + Number(calls.replaceAll(",", "")), 0),
+    report.durations_of_all.calls,
+  );
+  assert.equal((await saved(page, '[data-table="slowest"] ~ .table-foot button')).text.trim().split("\r\n").length, report.slowest_calls.length + 1);
+  const slow = report.slowest_calls.findIndex((call, i) => i < 10 && call.stack.length > 0);
+  await page.locator('[data-table="slowest"] tbody tr:not(.spacer)').nth(slow).click();
+  await page.waitForFunction((row) => location.hash.endsWith(`row=${row}`), slow);
+  const frames = await page.locator(".detail .frames .function").allTextContents();
+  for (const { function: name } of report.slowest_calls[slow].stack)
+    assert.ok(name === null || frames.some((frame) => frame.includes(name)), `${name} in ${frames.join("; ")}`);
+});

@@ -1,0 +1,76 @@
+// keys.mjs - everything is reached by the keyboard; the theme follows the system until it is turned; text has contrast
+import { assert, check } from "./browser.mjs";
+import { AA_TEXT, contrast } from "./contrast.mjs";
+
+const fragment = (page) => page.evaluate(() => location.hash);
+const VIEWS = ["overview", "timeline", "flame", "leaks", "sizes", "threads", "lifetimes"];
+
+const rgb = (text) => text.match(/[\d.]+/g).slice(0, 3).map(Number); // of "rgb(r, g, b)"
+
+/** Every text in sight with less contrast than AA asks for. */
+async function faintTexts(page) {
+  const texts = await page.evaluate(() => {
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const element = node.parentElement;
+      if (!node.textContent.trim() || !element.checkVisibility() || /^(SCRIPT|STYLE|TITLE)$/.test(element.tagName)) continue;
+      let behind = element;
+      while (behind && /, 0\)$|transparent/.test(getComputedStyle(behind).backgroundColor)) behind = behind.parentElement;
+      const [ink, ground] = [getComputedStyle(element).color, getComputedStyle(behind ?? document.body).backgroundColor];
+      found.push({ text: node.textContent.slice(0, 40), ink, ground });
+    }
+    return found;
+  });
+  const plain = texts.filter(({ ink, ground }) => ink.startsWith("rgb") && ground.startsWith("rgb"));
+  assert.ok(plain.length > 10);
+  return plain.filter(({ ink, ground }) => contrast(rgb(ink), rgb(ground)) < AA_TEXT);
+}
+
+await check(async ({ page, open }) => {
+  await open("#leaks");
+  for (const [i, view] of VIEWS.entries()) {
+    await page.keyboard.press(String(i + 1));
+    assert.ok((await fragment(page)).startsWith(`#${view}`), view);
+    assert.equal(await page.locator('nav a[aria-current="page"]').getAttribute("href"), `#${view}`);
+  }
+  await page.keyboard.press("?");
+  assert.ok(await page.locator('[role="dialog"]').isVisible());
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator('[role="dialog"]').count(), 0);
+  await page.keyboard.press("3");
+  await page.keyboard.press("c");
+  assert.match(await fragment(page), /cost=live/);
+
+  // Two keys before anything is drawn: the second one acts on what the first one left.
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  const twice = (pressed) =>
+    page.evaluate((key) => {
+      for (let i = 0; i < 2; i++) document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    }, pressed);
+  await twice("c");
+  assert.match(await fragment(page), /cost=bytes/);
+
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+  await page.keyboard.press("t");
+  assert.equal(await theme(), "light");
+  await page.keyboard.press("t");
+  assert.equal(await theme(), "dark");
+  await twice("t");
+  assert.equal(await theme(), "dark");
+  await open("#leaks");
+  assert.equal(await theme(), "dark"); // it is remembered
+
+  for (const scheme of ["dark", "light"]) {
+    for (const view of VIEWS) {
+      await open(`#${view}`);
+      assert.deepEqual(await faintTexts(page), [], `${view}, ${scheme}`);
+    }
+    await page.keyboard.press("t");
+  }
+
+  // A fragment that means nothing shows the overview, and one with odd values what is left of it.
+  for (const odd of ["#nowhere", "#flame?zoom=999999999&cost=gold&from=9&to=1", "#leaks?row=99999999&sort=%00", "#timeline?at=99999999999999"])
+    await open(odd);
+});

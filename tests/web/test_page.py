@@ -1,0 +1,138 @@
+"""The page in a real Chromium: its figures, its brush, search, zoom, keys and themes, and names that are no names.
+
+What each check looks at is in the .mjs file beside this one that is named like it.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+CHROMIUM = shutil.which("chromium")
+SECONDS = 240
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or shutil.which("node") is None or not (HERE.parents[1] / "web/node_modules/playwright-core").exists(),
+    reason="no chromium, no node, or web/node_modules is not installed (tools/setup.sh web; tools/build_page.sh --install)",
+)
+
+# Four threads that keep some blocks, free others at once, and free each other's.
+PROGRAM = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { THREADS = 4, STEPS = 300, KEPT = 40 };
+static void *handed[THREADS][STEPS];
+static void *kept[THREADS][KEPT];
+__attribute__((noinline)) static void *make(size_t size) { return malloc(size); }
+__attribute__((noinline)) static void churn(int step) { free(make(16 + (size_t)step % 100)); }
+__attribute__((noinline)) static void keep(long thread, int step) { kept[thread][step] = make(1000 + 10 * (size_t)thread); }
+static void *work(void *argument)
+{
+  long thread = (long)argument;
+  for (int step = 0; step < STEPS; step++) {
+    churn(step);
+    handed[thread][step] = make(256);
+    if (step < KEPT)
+      keep(thread, step);
+    if (step % 10 == 0)
+      usleep(1000);
+  }
+  return NULL;
+}
+int main(void)
+{
+  pthread_t threads[THREADS];
+  for (long i = 0; i < THREADS; i++)
+    pthread_create(&threads[i], NULL, work, (void *)i);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  for (int i = 0; i < THREADS; i++)
+    for (int step = 0; step < STEPS; step++)
+      free(handed[i][step]);
+  return 0;
+}
+"""
+
+# The assembler takes any name in quotes.
+EVIL = r"""
+#include <stdlib.h>
+#define EVIL(function, name) \
+  void *function(size_t size) __asm__("\"" name "\""); \
+  __attribute__((noinline)) void *function(size_t size) { char *volatile block = malloc(size); return block; }
+EVIL(script, "<script>window.ran_from_a_name=true</script>")
+EVIL(image, "<img src=x onerror='window.ran_from_a_name=true'>")
+EVIL(close, "</script><b title=evil>&amp; -->")
+EVIL(emoji, "crab \360\237\246\200 =1+1")
+EVIL(lengthy, "LONG")
+int main(void)
+{
+  void *volatile kept[] = {script(1000), image(2000), close(3000), emoji(4000), lengthy(5000)};
+  return kept[0] == NULL;
+}
+"""
+
+
+def check_page(name, page, report):
+    """Runs NAME.mjs on a page."""
+    environment = {**os.environ, "HW_CHROMIUM": CHROMIUM, "HOME": str(page.parent)}
+    command = ["node", HERE / f"{name}.mjs", page, report]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_check(name, hw, recording, tmp_path, *options, of_page=()):
+    """The same on the page of a recording."""
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    written = hw("report", *of_page, "-o", page, recording.trace)
+    assert written.returncode == 0, written.stderr
+    leaks = recording.report_with("--leaks")
+    report.write_text(json.dumps({**recording.report_with(*options), "runtime_blocks": leaks.get("runtime_blocks")}))
+    check_page(name, page, report)
+
+
+@pytest.mark.parametrize("name", ["figures", "brush", "flame", "find", "keys"])
+def test_page(name, hw, record, compile_c, tmp_path):
+    run_check(name, hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
+
+
+def test_figures_of_a_real_program(hw, record, tmp_path):
+    run_check("figures", hw, record(["/usr/bin/python3", "-c", "import json; [json.dumps({'a': i}) for i in range(3000)]"]), tmp_path)
+
+
+def test_durations(hw, record, compile_c, tmp_path):
+    run_check("durations", hw, record([compile_c(PROGRAM, "-pthread")], "--durations"), tmp_path, "--durations")
+
+
+@pytest.mark.parametrize("options", [(), ("--children",)])
+def test_processes(options, hw, record, tmp_path):
+    script = "for i in 1 2 3; do /usr/bin/python3 -c 'print(1)'; done; /usr/bin/python3 -c '[i for i in range(300000)]'"
+    run_check("processes", hw, record(["/bin/sh", "-c", script]), tmp_path, *options, of_page=options)
+
+
+def test_names_are_text(hw, record, compile_c, tmp_path):
+    program = compile_c(EVIL.replace("LONG", "std::map<int, " * 800 + "end"), "-g0")
+    run_check("names", hw, record([program]), tmp_path)
+
+
+def test_difference(hw, record, compile_c, tmp_path):
+    (tmp_path / "old").mkdir()
+    source = r"""
+    #include <stdlib.h>
+    #define KEEPS(name) __attribute__((noinline)) static void name(int n) { while (n-- > 0) { void *volatile b = malloc(100); (void)b; } }
+    KEEPS(keep)
+    KEEPS(keep_more)
+    KEEPS(same)
+    int main(void) { keep(KEPT); same(7); keep_more(MORE); return 0; }
+    """
+    old = record([compile_c(source, "-DKEPT=100", "-DMORE=0").rename(tmp_path / "old/program")])
+    now = record([compile_c(source, "-DKEPT=120", "-DMORE=50")])
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    written = hw("diff", "-o", page, old.trace, now.trace)
+    assert written.returncode == 0, written.stderr
+    report.write_text(json.dumps({"old": old.report, "now": now.report}))
+    check_page("difference", page, report)

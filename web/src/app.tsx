@@ -1,0 +1,154 @@
+// app.tsx - the frame around the views: what was recorded, which view, which cost, which interval
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { PageDocument } from "./data/document";
+import { Recording } from "./data/recording";
+import type { DataSource } from "./data/source";
+import { DiffPage } from "./diff/page";
+import { COSTS, VIEWS, type State, type View } from "./state";
+import { bytesText, timeText } from "./text/format";
+import { COST_NAMES, VIEW_NAMES } from "./text/words";
+import { Choices } from "./ui/choices";
+import { KeyList, useKeys } from "./ui/keys";
+import { useLocationState, type Change } from "./ui/location";
+import { useTheme } from "./ui/theme";
+import { Durations } from "./views/durations";
+import { FlameView } from "./views/flame";
+import { Leaks } from "./views/leaks";
+import { Lifetimes } from "./views/lifetimes";
+import { Overview } from "./views/overview";
+import { isHere } from "./views/processes";
+import { RunChart } from "./views/run_chart";
+import { Sizes } from "./views/sizes";
+import { SpanChip } from "./views/span_chip";
+import { Threads } from "./views/threads";
+import { Timeline } from "./views/timeline";
+import type { ViewProps } from "./views/view";
+
+const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
+  overview: Overview,
+  timeline: Timeline,
+  flame: FlameView,
+  leaks: Leaks,
+  sizes: Sizes,
+  threads: Threads,
+  lifetimes: Lifetimes,
+  durations: Durations,
+};
+const WITH_OWN_CHART: readonly View[] = ["overview", "timeline"];
+const WITH_COST: readonly View[] = ["flame"];
+
+export function Failure({ what }: { what: string }): JSX.Element {
+  return (
+    <div class="failure">
+      <h2>There is nothing to show</h2>
+      <p>{what}</p>
+    </div>
+  );
+}
+
+function Run({ recording }: { recording: Recording }): JSX.Element {
+  const { run, processes } = recording.document;
+  const together = processes.filter(isHere).length;
+  const facts = [together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), `${run.threads} thread${run.threads === 1 ? "" : "s"}`];
+  return (
+    <>
+      <span class="brand">heapwright</span>
+      <code class="command" title={run.command}>
+        {run.command}
+      </code>
+      <span class="facts">
+        {facts.join(" · ")} · peak {bytesText(run.peak_bytes)}
+      </span>
+    </>
+  );
+}
+
+interface HeadProps {
+  readonly recording: Recording;
+  readonly state: State;
+  readonly change: Change;
+  readonly dark: boolean;
+  readonly onTheme: () => void;
+  readonly onKeys: () => void;
+}
+
+function Head({ recording, state, change, dark, onTheme, onKeys }: HeadProps): JSX.Element {
+  const hasDurations = recording.document.durations !== undefined;
+  return (
+    <header class="head">
+      <div class="run">
+        <Run recording={recording} />
+        <span class="tools">
+          <button type="button" onClick={onTheme} title="Light or dark (t)" aria-label={dark ? "Light" : "Dark"}>
+            {dark ? "☀" : "☾"}
+          </button>
+          <button type="button" onClick={onKeys} title="Keys (?)" aria-label="Keys">
+            ?
+          </button>
+        </span>
+      </div>
+      <div class="bar">
+        <nav aria-label="Views">
+          {VIEWS.filter((view) => view !== "durations" || hasDurations).map((view) => (
+            <a
+              key={view}
+              href={`#${view}`}
+              aria-current={view === state.view ? "page" : undefined}
+              onClick={(event) => {
+                event.preventDefault();
+                change({ view });
+              }}
+            >
+              {VIEW_NAMES[view]}
+            </a>
+          ))}
+        </nav>
+        {WITH_COST.includes(state.view) && (
+          <Choices
+            label="Cost"
+            choices={COSTS.map((cost) => [cost, COST_NAMES[cost]])}
+            chosen={state.cost}
+            onChoose={(cost) => change({ cost })}
+          />
+        )}
+        <SpanChip recording={recording} span={state.span} onWhole={() => change({ span: null })} />
+      </div>
+    </header>
+  );
+}
+
+export function App({ source }: { source: DataSource }): JSX.Element {
+  const [content, setContent] = useState(() => source.document());
+  useEffect(() => source.onChange(() => setContent(source.document())), [source]);
+  return content.schema === "heapwright-page/1" ? <Page content={content} /> : <DiffPage document={content} />;
+}
+
+function Page({ content }: { content: PageDocument }): JSX.Element {
+  const recording = useMemo(() => new Recording(content), [content]);
+  const [state, change] = useLocationState();
+  const [palette, turnTheme] = useTheme();
+  const [keysShown, showKeys] = useState(false);
+  useKeys({ change, turnTheme, showKeys });
+  useEffect(() => {
+    document.title = `${recording.document.run.command} – heapwright`;
+  }, [recording]);
+
+  const { view } = state;
+  const Shown = COMPONENTS[view];
+  const props: ViewProps = { recording, state, change, palette };
+  return (
+    <>
+      <Head {...{ recording, state, change, dark: palette.dark, onTheme: turnTheme, onKeys: () => showKeys(true) }} />
+      {!WITH_OWN_CHART.includes(view) && (
+        <div class="strip">
+          <RunChart {...props} small />
+        </div>
+      )}
+      <main class={view === "overview" || view === "timeline" ? "" : "fixed"}>
+        <Shown key={view} {...props} />
+      </main>
+      {keysShown && <KeyList onClose={() => showKeys(false)} />}
+    </>
+  );
+}

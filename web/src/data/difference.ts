@@ -1,0 +1,103 @@
+// difference.ts - two recordings as one tree of calls: what is the same function in both is one frame
+import type { Cost, Span } from "../state";
+import type { Recording } from "./recording";
+import { CUT, totalsOf, type CodeFunction } from "./tree";
+
+/** The amounts of both runs, of the same nodes or functions. */
+export interface Pair {
+  readonly old: Float64Array;
+  readonly now: Float64Array;
+}
+
+/** Functions that `heapwright diff` takes for the same share a number here; so do those of one run that it does. */
+class FunctionNumbers {
+  readonly functions: CodeFunction[] = [];
+  readonly #ofIdentity = new Map<number, number>();
+
+  of(recording: Recording): Int32Array {
+    return Int32Array.from(recording.tree.functions, (func) => {
+      let number = this.#ofIdentity.get(func.identity);
+      if (number === undefined) {
+        this.#ofIdentity.set(func.identity, (number = this.functions.length));
+        this.functions.push(func);
+      }
+      return number;
+    });
+  }
+}
+
+/** As the recording has them; after its end nothing is live, and nothing happens. */
+function costsWithin(recording: Recording, cost: Cost, span: Span | null): Float64Array {
+  if (span === null) return recording.costs(cost, null);
+  const isMoment = span.fromNs === span.toNs;
+  const isState = cost === "peak" || cost === "live";
+  const edges = recording.edgesOf(span);
+  const hasEnded = span.fromNs > recording.document.run.duration_ns;
+  if (isState ? hasEnded : !isMoment && edges.from === edges.to) return new Float64Array(recording.rows);
+  return recording.costsOf(recording.series, cost, edges);
+}
+
+export class Difference {
+  readonly old: Recording;
+  readonly now: Recording;
+  readonly functions: readonly CodeFunction[];
+  readonly parent: Int32Array;
+  readonly func: Int32Array;
+  readonly #ofOld: Int32Array;
+  readonly #ofNow: Int32Array;
+
+  constructor(old: Recording, now: Recording) {
+    this.old = old;
+    this.now = now;
+    const numbers = new FunctionNumbers();
+    const [parent, func] = [[-1], [-1]];
+    const children = new Map<string, number>();
+    const merge = (recording: Recording): Int32Array => {
+      const own = numbers.of(recording);
+      const merged = new Int32Array(recording.tree.parent.length);
+      for (let node = 1; node < merged.length; node++) {
+        const above = merged[recording.tree.parent[node]!]!;
+        const number = recording.tree.func[node] === CUT ? CUT : own[recording.tree.func[node]!]!;
+        const key = `${above} ${number}`;
+        let to = children.get(key);
+        if (to === undefined) {
+          children.set(key, (to = parent.length));
+          parent.push(above);
+          func.push(number);
+        }
+        merged[node] = to;
+      }
+      return merged;
+    };
+    this.#ofOld = merge(old);
+    this.#ofNow = merge(now);
+    this.functions = numbers.functions;
+    this.parent = Int32Array.from(parent);
+    this.func = Int32Array.from(func);
+  }
+
+  /** What each node has itself, in both runs, over the same times since their starts. */
+  self(cost: Cost, span: Span | null): Pair {
+    const of = (recording: Recording, merged: Int32Array): Float64Array => {
+      const sums = new Float64Array(this.parent.length);
+      recording.self(costsWithin(recording, cost, span)).forEach((amount, node) => (sums[merged[node]!]! += amount));
+      return sums;
+    };
+    return { old: of(this.old, this.#ofOld), now: of(this.now, this.#ofNow) };
+  }
+
+  /** The run that took longer, whose times the page shows. */
+  get longer(): Recording {
+    return this.old.document.run.duration_ns > this.now.document.run.duration_ns ? this.old : this.now;
+  }
+
+  /** Of this tree, or of another one that its amounts were merged into. */
+  totals({ old, now }: Pair, parent = this.parent): Pair {
+    return { old: totalsOf(parent, old), now: totalsOf(parent, now) };
+  }
+
+  functionName(func: number): string {
+    if (func === CUT) return "… stacks cut from this page";
+    return this.functions[func]?.name ?? "all";
+  }
+}

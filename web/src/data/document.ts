@@ -1,0 +1,229 @@
+// document.ts - the document that heapwright writes, as docs/page-data.md describes it
+
+/** base64 of unsigned LEB128 varints */
+export type Packed = string;
+
+export interface RunFields {
+  readonly trace: string;
+  readonly command: string;
+  readonly pid: number;
+  readonly duration_ns: number;
+  readonly threads: number;
+  readonly allocation_calls: number;
+  readonly free_calls: number;
+  readonly failed_calls: number;
+  readonly temporary_calls: number;
+  readonly allocated_bytes: number;
+  readonly usable_bytes: number;
+  readonly peak_bytes: number;
+  readonly peak_blocks: number;
+  readonly peak_time_ns: number;
+  readonly peak_usable_bytes: number;
+  readonly live_blocks_at_end: number;
+  readonly live_bytes_at_end: number;
+  readonly events: number;
+  readonly lost_events: number;
+  readonly audited_stacks: number;
+  readonly audit_differences: number;
+  readonly truncated_stacks: number;
+  readonly children_unseen: number;
+  readonly damaged_chunks: number;
+  readonly missing_chunks: number;
+  readonly lifetimes: Readonly<Record<Lifetime, number>>;
+}
+
+export interface ImageFields {
+  readonly executable?: string | null;
+  readonly directory?: string | null;
+  readonly exit_code?: number | null;
+  readonly exit_signal?: number | null;
+  readonly start_realtime_ns?: number | null;
+  readonly rss_peak_bytes?: number | null;
+  readonly being_written?: boolean;
+  readonly from_ns?: number;
+  readonly silences?: readonly { readonly from_ns: number; readonly to_ns: number; readonly why: string }[];
+}
+
+export const LIFETIMES = ["temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer", "until_end"] as const;
+export type Lifetime = (typeof LIFETIMES)[number];
+
+export interface ProcessFields {
+  readonly pid: number;
+  readonly command: string;
+  readonly from_ns: number;
+  readonly to_ns: number;
+  readonly allocation_calls: number;
+  readonly allocated_bytes: number;
+  readonly share_ppm: number;
+  readonly peak_bytes?: number;
+}
+
+export interface FindingFields {
+  readonly kind: string;
+  readonly label: string;
+  readonly text: string;
+  readonly row?: number | null;
+  readonly thread?: string | null;
+}
+
+/** How long calls took; without the times where none is known. */
+export interface DurationFields {
+  readonly calls: number;
+  readonly untimed_calls: number;
+  readonly total_ns?: number;
+  readonly mean_ns?: number;
+  readonly p50_ns?: number;
+  readonly p90_ns?: number;
+  readonly p99_ns?: number;
+  readonly p99_9_ns?: number;
+  readonly p99_99_ns?: number;
+  readonly max_ns?: number;
+  /** from, to (both included), calls */
+  readonly histogram?: readonly (readonly [number, number, number])[];
+}
+
+export interface SlowCallFields {
+  readonly entry: string;
+  readonly took_ns: number;
+  readonly time_ns: number;
+  readonly size: number;
+  readonly thread: string;
+  readonly stack_of: "call" | "block";
+  readonly row?: number;
+}
+
+export const ROW_FIGURES = [
+  "calls",
+  "bytes",
+  "temporary_calls",
+  "free_calls",
+  "failed_calls",
+  "peak_bytes",
+  "peak_blocks",
+  "own_peak_bytes",
+  "live_bytes",
+  "live_blocks",
+  "runtime_live_bytes",
+  "runtime_live_blocks",
+  "smallest",
+  "largest",
+  "first_ns",
+  "last_ns",
+] as const;
+export type RowFigure = (typeof ROW_FIGURES)[number];
+
+export const SIZE_FIGURES = [
+  "from",
+  "to",
+  "cut",
+  "calls",
+  "bytes",
+  "temporary_calls",
+  "live_blocks",
+  "live_bytes",
+  "peak_blocks",
+  "peak_bytes",
+  "peak_usable_bytes",
+  "own_peak_blocks",
+  "series_row",
+] as const;
+export type SizeFigure = (typeof SIZE_FIGURES)[number];
+
+export interface SliceFields {
+  readonly peak_slice: number;
+  readonly from_ns: readonly number[];
+  readonly allocation_calls: readonly number[];
+  readonly free_calls: readonly number[];
+  readonly temporary_calls: readonly number[];
+  readonly allocated_bytes: readonly number[];
+  readonly live_bytes: readonly number[];
+  readonly live_blocks: readonly number[];
+  readonly usable_bytes: readonly number[];
+  readonly min_bytes: readonly number[];
+  readonly max_bytes: readonly number[];
+  readonly rss_min_bytes: readonly (number | null)[];
+  readonly rss_max_bytes: readonly (number | null)[];
+}
+
+export const THREAD_FIGURES = [
+  "tid",
+  "pid",
+  "policy",
+  "priority",
+  "allocation_calls",
+  "free_calls",
+  "failed_calls",
+  "temporary_calls",
+  "allocated_bytes",
+  "live_bytes",
+  "live_blocks",
+  "peak_bytes",
+  "own_peak_bytes",
+  "foreign_frees",
+  "late_allocation_calls",
+  "late_free_calls",
+  "cut",
+] as const;
+export type ThreadFigure = (typeof THREAD_FIGURES)[number];
+
+export interface PageDocument {
+  readonly schema: "heapwright-page/1";
+  readonly version: string;
+  readonly run: RunFields;
+  readonly marks?: readonly { readonly text: string; readonly time_ns: number }[];
+  readonly process: ImageFields;
+  readonly processes: readonly ProcessFields[];
+  readonly processes_left_out?: number;
+  readonly strings: readonly string[];
+  readonly modules: { readonly path: readonly number[]; readonly build_id: readonly number[] };
+  readonly frames: {
+    readonly function: readonly number[];
+    readonly file: readonly number[];
+    readonly line: readonly number[];
+    readonly reason: readonly number[];
+    /** of a difference: the same number in both documents is the same function */
+    readonly identity?: readonly number[];
+  };
+  readonly sites: {
+    readonly module: readonly number[];
+    readonly address: readonly number[];
+    readonly frame: readonly number[];
+    readonly kind: readonly number[];
+    readonly function_start?: readonly number[];
+  };
+  readonly nodes: { readonly parent: Packed; readonly site: Packed; readonly count: number; readonly recorded: number };
+  readonly entries: readonly string[];
+  readonly stacks: Readonly<Record<RowFigure | "node" | "cut" | "entry" | "series", Packed>> & {
+    readonly lifetimes: Readonly<Record<Lifetime, Packed>>;
+    readonly count: number;
+    readonly recorded: number;
+    readonly kept: number;
+  };
+  readonly slices: SliceFields;
+  readonly timeline: {
+    readonly time_ns: Packed;
+    readonly live_bytes: Packed;
+    readonly live_blocks: Packed;
+    readonly max_bytes: Packed;
+  };
+  readonly rss?: { readonly time_ns: readonly number[]; readonly rss_bytes: readonly number[] };
+  readonly sizes: Readonly<Record<SizeFigure, Packed>>;
+  readonly size_series: { readonly from: readonly number[]; readonly to: readonly number[]; readonly series: Packed };
+  readonly threads: Readonly<Record<ThreadFigure, readonly number[]>> & {
+    readonly name: readonly string[];
+    readonly series: Packed;
+  };
+  readonly handovers?: Readonly<Record<"owner" | "freer" | "blocks" | "bytes", readonly number[]>>;
+  readonly findings: readonly FindingFields[];
+  readonly durations?: readonly (DurationFields & { readonly entry: string })[];
+  readonly durations_of_all?: DurationFields;
+  readonly slowest_calls?: readonly SlowCallFields[];
+  readonly clock_cost_ns?: number;
+}
+
+/** Two runs: the same document twice. */
+export interface DiffDocument {
+  readonly schema: "heapwright-page-diff/1";
+  readonly old: PageDocument;
+  readonly new: PageDocument;
+}

@@ -1,0 +1,164 @@
+// recording.ts - one recording as the views see it: figures for any cost and any interval of the run
+//
+// edge       a moment where slices of time meet; edge 0 is the start, the last one the end.
+// row        of the document's `stacks`: one call stack, or the sum of those that were cut.
+import type { Cost, Span } from "../state";
+import { LIFETIMES, type Lifetime, type PageDocument, type RowFigure } from "./document";
+import { unpack } from "./packed";
+import { Series, type Amount } from "./series";
+import { Places, totalsOf, treeOf, type Place, type Tree } from "./tree";
+
+const COLUMN: Readonly<Record<Cost, RowFigure>> = {
+  peak: "peak_bytes",
+  live: "live_bytes",
+  calls: "calls",
+  bytes: "bytes",
+  temporary: "temporary_calls",
+};
+
+const AMOUNT: Readonly<Record<Cost, Amount>> = {
+  peak: "live_bytes",
+  live: "live_bytes",
+  calls: "calls",
+  bytes: "bytes",
+  temporary: "temporary_calls",
+};
+
+/** A span as the edges that it begins and ends at; the same of a moment. */
+export interface Edges {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The index of the time nearest to one. */
+export function nearest(timesNs: Float64Array, timeNs: number): number {
+  let [low, high] = [0, timesNs.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (timesNs[middle]! <= timeNs) low = middle;
+    else high = middle;
+  }
+  return timeNs - timesNs[low]! < timesNs[high]! - timeNs ? low : high;
+}
+
+export class Recording {
+  readonly document: PageDocument;
+  readonly edgesNs: Float64Array;
+  readonly tree: Tree;
+  readonly rows: number;
+  readonly #places: Places;
+  readonly #columns = new Map<RowFigure, Float64Array>();
+  #series: Series | null = null;
+  #cut: Float64Array | null = null;
+  #entry: Float64Array | null = null;
+  #nodes: { readonly up: Float64Array; readonly site: Float64Array; readonly ofRow: Float64Array } | null = null;
+
+  constructor(document: PageDocument) {
+    this.document = document;
+    this.edgesNs = Float64Array.from([...document.slices.from_ns, document.run.duration_ns]);
+    this.tree = treeOf(document);
+    this.rows = document.stacks.count;
+    this.#places = new Places(document);
+  }
+
+  column(figure: RowFigure): Float64Array {
+    let column = this.#columns.get(figure);
+    if (column === undefined) this.#columns.set(figure, (column = unpack(this.document.stacks[figure])));
+    return column;
+  }
+
+  /** Unpacked when first asked for: the first screen shows the whole run, which needs none. */
+  get series(): Series {
+    return (this.#series ??= new Series(this.document.stacks.series, this.rows));
+  }
+
+  /** How many stacks, cut from the document, a row is the sum of; 0: it is one stack. */
+  cutStacks(row: number): number {
+    return (this.#cut ??= unpack(this.document.stacks.cut))[row]!;
+  }
+
+  /** What a row's stack called: malloc, operator new, ... */
+  entryOf(row: number): string {
+    this.#entry ??= unpack(this.document.stacks.entry);
+    return this.document.entries[this.#entry[row]!] ?? "";
+  }
+
+  lifetimes(): Record<Lifetime, Float64Array> {
+    const made: Partial<Record<Lifetime, Float64Array>> = {};
+    for (const lifetime of LIFETIMES) made[lifetime] = unpack(this.document.stacks.lifetimes[lifetime]);
+    return made as Record<Lifetime, Float64Array>;
+  }
+
+  edgesOf(span: Span): Edges {
+    return { from: nearest(this.edgesNs, span.fromNs), to: nearest(this.edgesNs, span.toNs) };
+  }
+
+  /** Live bytes of the run at an edge. */
+  liveAt(edge: number): number {
+    return edge === 0 ? 0 : this.document.slices.live_bytes[edge - 1]!;
+  }
+
+  /** The edge at which most was live, of those of an interval. */
+  highest({ from, to }: Edges): number {
+    let highest = from;
+    for (let edge = from; edge <= to; edge++) if (this.liveAt(edge) > this.liveAt(highest)) highest = edge;
+    return highest;
+  }
+
+  /** What each row costs: over the whole run, within an interval, or (of a moment) until then. */
+  costs(cost: Cost, span: Span | null): Float64Array {
+    if (span === null) return this.column(COLUMN[cost]);
+    return this.costsOf(this.series, cost, this.edgesOf(span));
+  }
+
+  /** The same of the rows of another series (sizes, threads). */
+  costsOf(series: Series, cost: Cost, edges: Edges): Float64Array {
+    const amount = AMOUNT[cost];
+    const costs = new Float64Array(series.rows);
+    const isState = amount === "live_bytes"; // at a moment, not summed over time
+    const to = cost === "peak" ? this.highest(edges) : edges.to;
+    const from = isState || edges.from === edges.to ? 0 : edges.from;
+    for (let row = 0; row < costs.length; row++)
+      costs[row] = series.until(row, amount, to) - (isState ? 0 : series.until(row, amount, from));
+    return costs;
+  }
+
+  /** What each node of the tree has itself, from the rows' amounts. */
+  self(costs: Float64Array): Float64Array {
+    const self = new Float64Array(this.tree.parent.length);
+    costs.forEach((amount, row) => (self[this.tree.nodeOfRow[row]!]! += amount));
+    return self;
+  }
+
+  totals(self: Float64Array): Float64Array {
+    return totalsOf(this.tree.parent, self);
+  }
+
+  /** Live bytes of some rows at each edge. */
+  liveCurve(rows: Iterable<number>): Float64Array {
+    const curve = new Float64Array(this.edgesNs.length);
+    for (const row of rows) this.series.addTo(curve, row, "live_bytes");
+    return curve;
+  }
+
+  /** The frames of a row's stack, innermost first. */
+  stack(row: number): Place[] {
+    this.#nodes ??= {
+      up: unpack(this.document.nodes.parent),
+      site: unpack(this.document.nodes.site),
+      ofRow: unpack(this.document.stacks.node),
+    };
+    const { up, site, ofRow } = this.#nodes;
+    const places: Place[] = [];
+    for (let node = ofRow[row]! - 1; node >= 0; node = up[node] === 0 ? -1 : node - up[node]!) {
+      const at = site[node]!;
+      for (let frame = this.document.sites.frame[at]!; frame <= this.#places.lastFrame(at); frame++)
+        places.push(this.#places.place(at, frame));
+    }
+    return places;
+  }
+
+  moduleName(module: number): string {
+    return this.#places.modulePath(module);
+  }
+}

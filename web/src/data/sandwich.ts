@@ -1,0 +1,93 @@
+// sandwich.ts - one function with all that call it above and all that it calls below, wherever in the tree it is
+//
+// An occurrence of the function inside another one (recursion) is a part of the outer one, so that nothing counts twice.
+import type { Tree } from "./tree";
+
+/** Ways to or from the function, merged by function. Node 0 is the function itself. */
+export interface Merged {
+  readonly parent: Int32Array;
+  readonly func: Int32Array;
+  /** where each node of the tree went; -1: nowhere */
+  readonly of: Int32Array;
+}
+
+class Merger {
+  readonly parent = [-1];
+  readonly func: number[];
+  readonly of: Int32Array;
+  readonly #children = new Map<string, number>();
+
+  constructor(middle: number, nodes: number) {
+    this.func = [middle];
+    this.of = new Int32Array(nodes).fill(-1);
+  }
+
+  child(parent: number, func: number): number {
+    const key = `${parent} ${func}`;
+    let node = this.#children.get(key);
+    if (node === undefined) {
+      this.#children.set(key, (node = this.parent.length));
+      this.parent.push(parent);
+      this.func.push(func);
+    }
+    return node;
+  }
+
+  finish(): Merged {
+    return { parent: Int32Array.from(this.parent), func: Int32Array.from(this.func), of: this.of };
+  }
+}
+
+/** Whether no frame of the same function is further out, for each node. */
+export function outermost({ parent, func }: Pick<Tree, "parent" | "func">): Uint8Array {
+  return Uint8Array.from(func, (own, node) => {
+    for (let up = parent[node]!; up > 0; up = parent[up]!) if (func[up] === own) return 0;
+    return 1;
+  });
+}
+
+export function calleesOf({ parent, func }: Pick<Tree, "parent" | "func">, outer: Uint8Array, middle: number): Merged {
+  const merger = new Merger(middle, parent.length);
+  for (let node = 1; node < parent.length; node++) {
+    const above = merger.of[parent[node]!]!;
+    if (above >= 0) merger.of[node] = merger.child(above, func[node]!);
+    else if (func[node] === middle && outer[node] === 1) merger.of[node] = 0;
+  }
+  return merger.finish();
+}
+
+export function callersOf({ parent, func }: Pick<Tree, "parent" | "func">, outer: Uint8Array, middle: number): Merged {
+  const merger = new Merger(middle, parent.length);
+  for (let node = 1; node < parent.length; node++) {
+    if (func[node] !== middle || outer[node] === 0) continue;
+    let way = 0;
+    for (let up = parent[node]!; up > 0; up = parent[up]!) way = merger.child(way, func[up]!);
+    merger.of[node] = way;
+  }
+  return merger.finish();
+}
+
+/** The amounts of the tree's nodes, summed where they were merged. */
+export function mergedAmounts(merged: Merged, amounts: Float64Array): Float64Array {
+  const sums = new Float64Array(merged.parent.length);
+  merged.of.forEach((to, node) => {
+    if (to >= 0) sums[to]! += amounts[node]!;
+  });
+  return sums;
+}
+
+export interface FunctionAmounts {
+  readonly self: Float64Array;
+  readonly total: Float64Array;
+}
+
+/** What each function has itself, and with all that it calls; recursion counts once. */
+export function functionAmounts(tree: Pick<Tree, "func" | "functions">, outer: Uint8Array, self: Float64Array, totals: Float64Array): FunctionAmounts {
+  const sums = { self: new Float64Array(tree.functions.length), total: new Float64Array(tree.functions.length) };
+  tree.func.forEach((func, node) => {
+    if (func < 0) return;
+    sums.self[func]! += self[node]!;
+    if (outer[node] === 1) sums.total[func]! += totals[node]!;
+  });
+  return sums;
+}

@@ -1,0 +1,78 @@
+// series.ts - what rows did along time: sparse changes, summed up so that any interval is two look-ups
+import type { Packed } from "./document";
+import { unpack, unzigzag } from "./packed";
+
+export const AMOUNTS = ["calls", "bytes", "temporary_calls", "live_blocks", "live_bytes"] as const;
+export type Amount = (typeof AMOUNTS)[number];
+
+const SIGNED: Readonly<Record<Amount, boolean>> = {
+  calls: false,
+  bytes: false,
+  temporary_calls: false,
+  live_blocks: true,
+  live_bytes: true,
+};
+
+/** Entries of all rows, one row after another; the entries of a row ascend by slice, their amounts are sums so far. */
+export class Series {
+  readonly rows: number;
+  readonly #first: Int32Array; // of a row's entries; one more than there are rows
+  readonly #slice: Int32Array;
+  readonly #sums: Readonly<Record<Amount, Float64Array>>;
+
+  constructor(packed: Packed, rows: number) {
+    const numbers = unpack(packed);
+    const most = Math.floor(numbers.length / (AMOUNTS.length + 1));
+    this.rows = rows;
+    this.#first = new Int32Array(rows + 1);
+    this.#slice = new Int32Array(most);
+    this.#sums = {
+      calls: new Float64Array(most),
+      bytes: new Float64Array(most),
+      temporary_calls: new Float64Array(most),
+      live_blocks: new Float64Array(most),
+      live_bytes: new Float64Array(most),
+    };
+    let at = 0;
+    let entry = 0;
+    for (let row = 0; row < rows; row++) {
+      const first = entry;
+      for (let left = numbers[at++] ?? 0; left > 0; left--, entry++) at = this.#read(numbers, at, entry, entry === first);
+      this.#first[row + 1] = entry;
+    }
+  }
+
+  #read(numbers: Float64Array, from: number, entry: number, isFirst: boolean): number {
+    let at = from;
+    this.#slice[entry] = (isFirst ? 0 : this.#slice[entry - 1]!) + numbers[at++]!;
+    for (const amount of AMOUNTS) {
+      const change = SIGNED[amount] ? unzigzag(numbers[at]!) : numbers[at]!;
+      this.#sums[amount][entry] = (isFirst ? 0 : this.#sums[amount][entry - 1]!) + change;
+      at++;
+    }
+    return at;
+  }
+
+  /** The sum of an amount over the slices before an edge. */
+  until(row: number, amount: Amount, edge: number): number {
+    let [low, high] = [this.#first[row]!, this.#first[row + 1]!]; // the first entry at or behind the edge
+    const first = low;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#slice[middle]! < edge) low = middle + 1;
+      else high = middle;
+    }
+    return low === first ? 0 : this.#sums[amount][low - 1]!;
+  }
+
+  /** Adds a row's amount at every edge to a curve. */
+  addTo(curve: Float64Array, row: number, amount: Amount): void {
+    const end = this.#first[row + 1]!;
+    let entry = this.#first[row]!;
+    let value = 0;
+    for (let edge = 0; edge < curve.length; edge++) {
+      while (entry < end && this.#slice[entry]! < edge) value = this.#sums[amount][entry++]!;
+      curve[edge]! += value;
+    }
+  }
+}

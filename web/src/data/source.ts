@@ -1,0 +1,37 @@
+// source.ts - where documents come from: the page embeds one; what streams them later is another DataSource
+import type { DiffDocument, PageDocument } from "./document";
+
+export type Content = PageDocument | DiffDocument;
+
+/** Hands out the newest document; calls back for each newer one. */
+export interface DataSource {
+  document(): Content;
+  /** Returns what ends the calls. */
+  onChange(changed: () => void): () => void;
+}
+
+const ELEMENT = "heapwright-data";
+const SCHEMAS: readonly unknown[] = ["heapwright-page/1", "heapwright-page-diff/1"];
+
+/** The document inside the page: there is one, and it stays as it is. */
+export class EmbeddedDocument implements DataSource {
+  readonly #document: Content;
+
+  constructor(page: Document) {
+    const element = page.getElementById(ELEMENT);
+    if (element === null)
+      throw new Error("This page has no recording in it. Write one with: heapwright report -o run.html TRACE");
+    const read = JSON.parse(element.textContent) as { schema?: unknown };
+    if (!SCHEMAS.includes(read.schema))
+      throw new Error(`The data in this page are of the form ${String(read.schema)}; the page reads ${SCHEMAS.join(" and ")}.`);
+    this.#document = read as Content;
+  }
+
+  document(): Content {
+    return this.#document;
+  }
+
+  onChange(): () => void {
+    return () => undefined;
+  }
+}

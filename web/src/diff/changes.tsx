@@ -1,0 +1,74 @@
+// changes.tsx - the functions that changed, as a table
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { functionAmounts, outermost } from "../data/sandwich";
+import { foldedName } from "../text/names";
+import { isBytes } from "../text/words";
+import { sorting, Table, type Column } from "../ui/table";
+import { costFigure } from "../views/node_names";
+import { changeText, type DiffAmounts, type DiffProps } from "./view";
+
+interface Row {
+  readonly id: number; // of the function
+  readonly name: string;
+  readonly old: number;
+  readonly now: number;
+  readonly total: number;
+}
+
+interface Props extends DiffProps {
+  readonly amounts: DiffAmounts;
+  readonly matches: ((name: string) => boolean) | null;
+  readonly chosen: number;
+  readonly onChoose: (func: number) => void;
+}
+
+function changedFunctions({ difference, amounts }: Props): Row[] {
+  const outer = outermost(difference);
+  const old = functionAmounts(difference, outer, amounts.self.old, amounts.totals.old);
+  const now = functionAmounts(difference, outer, amounts.self.now, amounts.totals.now);
+  const all = difference.functions.map((func, id) => ({
+    id,
+    name: func.name,
+    old: old.self[id]!,
+    now: now.self[id]!,
+    total: now.total[id]! - old.total[id]!,
+  }));
+  return all.filter((row) => row.old !== row.now || row.total !== 0);
+}
+
+export function Changes(props: Props): JSX.Element {
+  const { difference, amounts, state, change, matches } = props;
+  const changed = useMemo(() => changedFunctions(props), [difference, amounts]);
+  const rows = useMemo(() => (matches === null ? changed : changed.filter((row) => matches(row.name))), [changed, matches]);
+  const kind = isBytes(state.cost) ? "bytes" : "count";
+  const signed = (key: string, title: string, value: (row: Row) => number, hint: string): Column<Row> => ({
+    key,
+    title,
+    kind,
+    value,
+    show: (row) => changeText(value(row), (amount) => costFigure(state.cost, amount)),
+    width: "108px",
+    hint,
+  });
+  const columns: Column<Row>[] = [
+    { key: "name", title: "Function", kind: "text", value: (row) => row.name, show: (row) => <span title={row.name.slice(0, 2000)}>{foldedName(row.name)}</span> },
+    { key: "old", title: "Old", kind, value: (row) => row.old, width: "92px", hint: "its own, in the old run" },
+    { key: "now", title: "New", kind, value: (row) => row.now, width: "92px", hint: "its own, in the new run" },
+    signed("change", "Change", (row) => row.now - row.old, "of its own"),
+    signed("total", "With callees", (row) => row.total, "change of its own and of all that it calls"),
+  ];
+  return (
+    <Table
+      name="changes"
+      columns={columns}
+      rows={rows}
+      idOf={(row) => row.id}
+      {...sorting({ state, change }, "change-")}
+      chosen={props.chosen}
+      onChoose={(row) => props.onChoose(row.id)}
+      onOpen={(row) => change({ view: "flame", mode: "sandwich", of: row.id })}
+      empty={matches === null ? "No function changed." : "No function that changed matches."}
+    />
+  );
+}

@@ -1,0 +1,143 @@
+// flame.tsx - the flame graph of a difference: as wide as the larger of both runs, coloured by what changed
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { Difference } from "../data/difference";
+import { FlameGraph, type GraphSource } from "../flame/graph";
+import type { Cost } from "../state";
+import { countText } from "../text/format";
+import { foldedName, kept } from "../text/names";
+import { COST_NAMES, isBytes } from "../text/words";
+import { Find, NAMES_ALONE, useSearch } from "../ui/find";
+import { changeColour, type Palette } from "../ui/palette";
+import { sorting } from "../ui/table";
+import { CallTree, type NodeColumn, type NodeWords } from "../views/call_tree";
+import { Crumbs } from "../views/crumbs";
+import { ModeChoice } from "../views/mode_choice";
+import { costFigure } from "../views/node_names";
+import { PairCard } from "./pair_card";
+import { DiffSandwich } from "./sandwich";
+import { changeShare, changeText, useAmounts, type DiffAmounts, type DiffProps } from "./view";
+
+function Scale({ palette }: { palette: Palette }): JSX.Element {
+  return (
+    <ul class="legend">
+      {([-1, -0.3, 0, 0.3, 1] as const).map((share) => (
+        <li key={share}>
+          <i class="swatch" style={{ color: changeColour(share, palette) }} />
+          <span class="label">{{ "-1": "gone", "-0.3": "less", "0": "as before", "0.3": "more", "1": "new" }[share]}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function treeColumns({ totals }: DiffAmounts, cost: Cost): NodeColumn[] {
+  const kind = isBytes(cost) ? "bytes" : "count";
+  const change = ({ node }: { node: number }): number => totals.now[node]! - totals.old[node]!;
+  return [
+    { key: "old", title: "Old", kind, value: ({ node }) => totals.old[node]!, width: "92px" },
+    { key: "now", title: "New", kind, value: ({ node }) => totals.now[node]!, width: "92px" },
+    {
+      key: "change",
+      title: "Change",
+      kind,
+      value: change,
+      show: (row) => changeText(change(row), (amount) => costFigure(cost, amount)),
+      width: "108px",
+    },
+  ];
+}
+
+interface ModeProps extends DiffProps {
+  readonly amounts: DiffAmounts;
+  readonly label: (func: number) => string;
+  readonly matches: ((name: string) => boolean) | null;
+}
+
+function wordsOf(difference: Difference, label: (func: number) => string): NodeWords {
+  return {
+    name: (node) => difference.functionName(difference.func[node]!),
+    label: (node) => label(difference.func[node]!),
+    where: (node) => {
+      const func = difference.functions[difference.func[node]!];
+      return func === undefined ? "" : func.file === "" ? func.reason : func.file;
+    },
+  };
+}
+
+function Icicle({ difference, state, change, palette, amounts, label, matches }: ModeProps): JSX.Element {
+  const { cost, zoom } = state;
+  const [chosen, setChosen] = useState(zoom > 0 ? zoom : -1);
+  const words = useMemo(() => wordsOf(difference, label), [difference, label]);
+  const colour = useMemo(() => (node: number): string => changeColour(changeShare(amounts.totals, node), palette), [amounts, palette]);
+  const source = useMemo<GraphSource>(
+    () => ({
+      tree: difference,
+      self: amounts.wide,
+      order: amounts.wideTotals,
+      label: words.label,
+      fill: colour,
+      found: matches && ((node) => matches(words.name(node))),
+    }),
+    [difference, amounts, words, colour, matches],
+  );
+  const zoomTo = (node: number): void => change({ zoom: node });
+  return (
+    <div class="flame-view">
+      <div class="flame-frame">
+        <Crumbs tree={difference} label={words.label} zoom={zoom} onZoom={zoomTo} />
+        <FlameGraph
+          name="difference"
+          source={source}
+          palette={palette}
+          zoom={zoom}
+          chosen={chosen}
+          onZoom={zoomTo}
+          onChoose={setChosen}
+          onOpen={(node) => change({ mode: "sandwich", of: difference.func[node]! })}
+          describe={(node) => <PairCard name={words.name(node)} pair={amounts.totals} at={node} cost={cost} />}
+        />
+        <div class="flame-foot">
+          <Scale palette={palette} />
+        </div>
+      </div>
+      <CallTree
+        tree={difference}
+        words={words}
+        colour={colour}
+        totals={amounts.wideTotals}
+        columns={treeColumns(amounts, cost)}
+        chosen={chosen}
+        onChoose={setChosen}
+        onSandwich={(node) => change({ mode: "sandwich", of: difference.func[node]! })}
+        {...sorting({ state, change })}
+      />
+    </div>
+  );
+}
+
+export function DiffFlame(props: DiffProps): JSX.Element {
+  const { difference, state, change } = props;
+  const amounts = useAmounts(props);
+  const { matches } = useSearch(state.find, NAMES_ALONE);
+  const label = useMemo(() => kept((func: number) => foldedName(difference.functionName(func))), [difference]);
+  const found = useMemo(() => {
+    if (matches === null) return "";
+    const count = difference.functions.filter((func) => matches(func.name)).length;
+    return count === 0 ? "no match" : `${countText(count)} functions`;
+  }, [difference, matches]);
+  const { old, now } = amounts.totals;
+  const mode: ModeProps = { ...props, amounts, label, matches };
+  return (
+    <>
+      <div class="toolbar">
+        <ModeChoice state={state} change={change} />
+        <Find kinds={NAMES_ALONE} pattern={state.find} onPattern={(find) => change({ find })} result={found} />
+        <span class="faint to-right">
+          {COST_NAMES[state.cost]}: {costFigure(state.cost, old[0]!)} → {costFigure(state.cost, now[0]!)}
+        </span>
+      </div>
+      {state.mode === "icicle" ? <Icicle {...mode} /> : <DiffSandwich {...mode} />}
+    </>
+  );
+}

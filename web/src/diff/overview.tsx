@@ -1,0 +1,63 @@
+// overview.tsx - the figures of two runs side by side, their curves over each other, and which functions changed
+import type { JSX } from "preact";
+import type { RunFields } from "../data/document";
+import type { Difference } from "../data/difference";
+import { bytesText, countText, shareText, timeText } from "../text/format";
+import { COST_NAMES } from "../text/words";
+import { Changes } from "./changes";
+import { Curves } from "./curves";
+import { changeText, useAmounts, type DiffProps } from "./view";
+
+const FIGURES: readonly (readonly [string, keyof RunFields, (amount: number) => string])[] = [
+  ["Peak", "peak_bytes", bytesText],
+  ["Blocks then", "peak_blocks", countText],
+  ["At the end", "live_bytes_at_end", bytesText],
+  ["Allocations", "allocation_calls", countText],
+  ["Allocated", "allocated_bytes", bytesText],
+  ["Temporary", "temporary_calls", countText],
+  ["Failed", "failed_calls", countText],
+  ["Duration", "duration_ns", timeText],
+];
+
+function Figures({ difference }: { difference: Difference }): JSX.Element {
+  const [old, now] = [difference.old.document.run, difference.now.document.run];
+  return (
+    <dl class="figures">
+      {FIGURES.map(([name, key, words]) => {
+        const [before, after] = [Number(old[key]), Number(now[key])];
+        const change = changeText(after - before, words);
+        const share = changeText(after - before, (amount) => shareText(amount, before));
+        return (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd data-figure={name}>
+              {words(after)}
+              <small>{change === "" ? "as before" : `${change}${share === "" ? "" : `, ${share}`}`}</small>
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+export function DiffOverview(props: DiffProps): JSX.Element {
+  const { difference, state, change } = props;
+  const amounts = useAmounts(props);
+  return (
+    <div class="stack-v">
+      <Figures difference={difference} />
+      <Curves {...props} />
+      <div class="tall">
+        <div class="toolbar">
+          <h2>Functions that changed</h2>
+          <span class="faint">
+            {COST_NAMES[state.cost]}
+            {state.span === null ? "" : ", over the chosen time of both runs"}
+          </span>
+        </div>
+        <Changes {...props} amounts={amounts} matches={null} chosen={state.row} onChoose={(row) => change({ row })} />
+      </div>
+    </div>
+  );
+}

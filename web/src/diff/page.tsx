@@ -1,0 +1,96 @@
+// page.tsx - what changed between two recordings
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Difference } from "../data/difference";
+import type { DiffDocument } from "../data/document";
+import { Recording } from "../data/recording";
+import { COSTS, type View } from "../state";
+import { COST_NAMES } from "../text/words";
+import { Choices } from "../ui/choices";
+import { KeyList, useKeys } from "../ui/keys";
+import { SpanChip } from "../views/span_chip";
+import { useLocationState } from "../ui/location";
+import { useTheme } from "../ui/theme";
+import { Curves } from "./curves";
+import { DiffFlame } from "./flame";
+import { DiffOverview } from "./overview";
+
+const TABS: readonly (readonly [View, string])[] = [
+  ["overview", "Difference"],
+  ["flame", "Flame graph"],
+];
+
+function Command({ name, recording }: { name: string; recording: Recording }): JSX.Element {
+  const { run } = recording.document;
+  return (
+    <>
+      <span class="faint">{name}</span>
+      <code class="command" title={`${run.command}\n${run.trace}`}>
+        {run.command}
+      </code>
+    </>
+  );
+}
+
+export function DiffPage({ document: both }: { document: DiffDocument }): JSX.Element {
+  const difference = useMemo(() => new Difference(new Recording(both.old), new Recording(both.new)), [both]);
+  const [state, change] = useLocationState();
+  const [palette, turnTheme] = useTheme();
+  const [keysShown, showKeys] = useState(false);
+  useKeys({ change, turnTheme, showKeys });
+  useEffect(() => {
+    document.title = `${both.new.run.command} – difference – heapwright`;
+  }, [both]);
+  const view = state.view === "flame" ? "flame" : "overview";
+  const props = { difference, state, change, palette };
+  return (
+    <>
+      <header class="head">
+        <div class="run">
+          <span class="brand">heapwright</span>
+          <Command name="old" recording={difference.old} />
+          <Command name="new" recording={difference.now} />
+          <span class="tools">
+            <button type="button" onClick={turnTheme} title="Light or dark (t)" aria-label={palette.dark ? "Light" : "Dark"}>
+              {palette.dark ? "☀" : "☾"}
+            </button>
+            <button type="button" onClick={() => showKeys(true)} title="Keys (?)" aria-label="Keys">
+              ?
+            </button>
+          </span>
+        </div>
+        <div class="bar">
+          <nav aria-label="Views">
+            {TABS.map(([tab, name]) => (
+              <a
+                key={tab}
+                href={`#${tab}`}
+                aria-current={tab === view ? "page" : undefined}
+                onClick={(event) => {
+                  event.preventDefault();
+                  change({ view: tab });
+                }}
+              >
+                {name}
+              </a>
+            ))}
+          </nav>
+          <Choices
+            label="Cost"
+            choices={COSTS.map((cost) => [cost, COST_NAMES[cost]])}
+            chosen={state.cost}
+            onChoose={(cost) => change({ cost })}
+          />
+          <SpanChip recording={difference.longer} span={state.span} onWhole={() => change({ span: null })} />
+        </div>
+      </header>
+      {view === "flame" && (
+        <div class="strip">
+          <Curves {...props} small />
+        </div>
+      )}
+      <main class={view === "flame" ? "fixed" : ""}>{view === "flame" ? <DiffFlame {...props} /> : <DiffOverview {...props} />}</main>
+      {keysShown && <KeyList onClose={() => showKeys(false)} />}
+    </>
+  );
+}

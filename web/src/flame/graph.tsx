@@ -1,0 +1,203 @@
+// graph.tsx - a flame graph on a canvas as large as what is in sight of it, with zoom, hover, keys and a copy as SVG
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { faded, mix, type Palette } from "../ui/palette";
+import { saveSvg } from "../ui/save";
+import { boxAt, draw, layoutOf, resize, ROW_PX, type Box, type Branches, type Look, type Viewport } from "./layout";
+import { canvasPainter, FONT, svgPainter } from "./painter";
+
+export interface GraphSource {
+  readonly tree: Branches;
+  /** what each node has itself, now */
+  readonly self: Float64Array;
+  /** totals that place the children; the same as long as the tree is */
+  readonly order: Float64Array;
+  readonly label: (node: number) => string;
+  readonly fill: (node: number) => string;
+  /** null: nothing is searched for */
+  readonly found: ((node: number) => boolean) | null;
+}
+
+interface Props {
+  readonly name: string;
+  readonly source: GraphSource;
+  readonly palette: Palette;
+  readonly zoom: number;
+  readonly chosen: number;
+  readonly upwards?: boolean;
+  readonly onZoom: (node: number) => void;
+  readonly onChoose: (node: number) => void;
+  /** a frame was clicked twice */
+  readonly onOpen?: (node: number) => void;
+  readonly describe: (node: number) => JSX.Element;
+}
+
+let charPx = 0;
+
+/** The width of a character: the font is monospaced, so that fitting a name needs no measuring. */
+function measuredCharPx(context: CanvasRenderingContext2D): number {
+  if (charPx === 0) {
+    context.font = FONT;
+    charPx = context.measureText("m".repeat(100)).width / 100;
+  }
+  return charPx;
+}
+
+function lookOf({ source, palette, chosen, upwards }: Props, width: number): Look {
+  const fadedFills = new Map<string, string>();
+  const fillOf = (node: number): string => {
+    const full = source.fill(node);
+    if (!isFaded(node)) return full;
+    let fill = fadedFills.get(full);
+    if (fill === undefined) fadedFills.set(full, (fill = faded(full, palette)));
+    return fill;
+  };
+  const isFaded = (node: number): boolean => source.found !== null && !source.found(node);
+  return {
+    label: source.label,
+    fill: fillOf,
+    ink: palette.text,
+    fadedInk: palette.faint,
+    faded: isFaded,
+    ground: palette.panel,
+    outline: palette.accent,
+    band: mix(palette.faint, palette.panel, 0.25),
+    charPx: width,
+    marked: chosen,
+    upwards: upwards === true,
+  };
+}
+
+/** The neighbour of a frame that an arrow key means. */
+function neighbour(box: Box, key: string, upwards: boolean): Box | null | undefined {
+  const inwards = upwards ? "ArrowUp" : "ArrowDown";
+  const outwards = upwards ? "ArrowDown" : "ArrowUp";
+  if (key === inwards) return box.children?.find((child) => (child.value ?? 0) > 0);
+  if (key === outwards) return box.parent;
+  const siblings = box.parent?.children?.filter((child) => (child.value ?? 0) > 0) ?? [];
+  const at = siblings.indexOf(box);
+  if (key === "ArrowRight") return siblings[at + 1];
+  if (key === "ArrowLeft") return siblings[at - 1];
+  return null;
+}
+
+interface Hover {
+  readonly node: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+function HoverCard({ hover, describe }: { hover: Hover; describe: Props["describe"] }): JSX.Element {
+  const rightHalf = hover.x > innerWidth / 2;
+  const lowerHalf = hover.y > innerHeight / 2;
+  const style = {
+    ...(rightHalf ? { right: `${innerWidth - hover.x + 12}px` } : { left: `${hover.x + 12}px` }),
+    ...(lowerHalf ? { bottom: `${innerHeight - hover.y + 12}px` } : { top: `${hover.y + 16}px` }),
+  };
+  return (
+    <div class="hover" style={style}>
+      {describe(hover.node)}
+    </div>
+  );
+}
+
+export function FlameGraph(props: Props): JSX.Element {
+  const { source, palette, zoom, chosen, upwards = false } = props;
+  const scroll = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  const [top, setTop] = useState(0);
+  const [hover, setHover] = useState<Hover | null>(null);
+  const layout = useMemo(() => layoutOf(source.tree, source.self, source.order), [source.tree, source.order]);
+  useMemo(() => resize(layout, source.self), [layout, source.self]);
+
+  useLayoutEffect(() => {
+    const element = scroll.current;
+    if (element === null) return;
+    const measure = (): void => setSize({ width: element.clientWidth, height: element.clientHeight });
+    measure();
+    const watcher = new ResizeObserver(measure);
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
+  useEffect(() => {
+    if (upwards && scroll.current) scroll.current.scrollTop = layout.rows * ROW_PX; // the root is at the bottom
+  }, [layout, upwards, size.height]);
+
+  const zoomed = layout.boxes[zoom] ?? layout.root;
+  const rows = Math.max(layout.rows, Math.floor(size.height / ROW_PX));
+  const view: Viewport = { ...size, top, rows, zoom: zoomed };
+  useEffect(() => {
+    const element = canvas.current;
+    const context = element?.getContext("2d");
+    if (!element || !context || size.width === 0) return;
+    const ratio = devicePixelRatio;
+    element.width = Math.round(size.width * ratio);
+    element.height = Math.round(size.height * ratio);
+    context.scale(ratio, ratio);
+    draw(canvasPainter(context), view, lookOf(props, measuredCharPx(context)));
+  }, [source, layout, palette, size, top, zoom, chosen]);
+
+  const at = (event: MouseEvent): Box | null => {
+    const corner = canvas.current?.getBoundingClientRect();
+    return corner ? boxAt(event.clientX - corner.left, event.clientY - corner.top, view, { upwards }) : null;
+  };
+  const onMouseMove = (event: MouseEvent): void => {
+    const box = at(event);
+    setHover(box && { node: box.data, x: event.clientX, y: event.clientY });
+  };
+  const onClick = (event: MouseEvent): void => {
+    const box = at(event);
+    if (box === null) return;
+    props.onChoose(box.data);
+    props.onZoom(box.data);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const current = layout.boxes[chosen] ?? zoomed;
+    if (event.key === "Enter") props.onZoom(current.data);
+    else if (event.key === "Backspace") props.onZoom(zoomed.parent?.data ?? 0);
+    else if (event.key.startsWith("Arrow")) {
+      const to = neighbour(current, event.key, upwards);
+      if (to) props.onChoose(to.data);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const save = (): void => {
+    const painter = svgPainter(size.width, rows * ROW_PX, palette.panel);
+    draw(painter, { ...view, top: 0, height: rows * ROW_PX }, lookOf(props, measuredCharPx(canvas.current!.getContext("2d")!)));
+    saveSvg(`${props.name}.svg`, painter.finish());
+  };
+  return (
+    <>
+      <div
+        class="flame-scroll"
+        ref={scroll}
+        tabIndex={0}
+        role="application"
+        aria-label={`Flame graph: ${source.label(chosen >= 0 ? chosen : zoom)}`}
+        data-graph={props.name}
+        onScroll={() => setTop(scroll.current?.scrollTop ?? 0)}
+        onKeyDown={onKeyDown}
+      >
+        <div style={{ height: `${rows * ROW_PX}px`, position: "relative" }}>
+          <canvas
+            ref={canvas}
+            style={{ position: "sticky", top: 0, width: `${size.width}px`, height: `${size.height}px` }}
+            onMouseMove={onMouseMove}
+            onMouseLeave={() => setHover(null)}
+            onClick={onClick}
+            onDblClick={(event) => {
+              const box = at(event);
+              if (box) props.onOpen?.(box.data);
+            }}
+          />
+        </div>
+      </div>
+      <button type="button" class="plain-button save-picture" onClick={save}>
+        SVG
+      </button>
+      {hover && <HoverCard hover={hover} describe={props.describe} />}
+    </>
+  );
+}

@@ -1,0 +1,149 @@
+// layout.ts - where each frame of a flame graph lies: d3-hierarchy sums and partitions, this file draws
+//
+// The structure is built once for a tree; a new cost or interval only gives it new values. Widths are shares of the whole
+// (0 to 1) and depths are rows, so that a zoom is nothing but another scale. Children keep the order that they have for the
+// whole run: frames that jump to other places while an interval is dragged cannot be followed by the eye.
+import { hierarchy, partition, type HierarchyRectangularNode } from "d3-hierarchy";
+import type { Painter } from "./painter";
+
+export const ROW_PX = 20;
+const TEXT_LEFT_PX = 4;
+const TEXT_MIN_PX = 26; // narrower frames have no room for a word
+const GAP_MIN_PX = 6;
+const NARROW_PX = 2; // narrower frames are drawn as one band with their neighbours
+const DRAWN_MIN_PX = 0.4;
+
+/** A tree as columns: nodes are numbered, parents before their children; node 0 is the root. */
+export interface Branches {
+  readonly parent: Int32Array;
+}
+
+export type Box = HierarchyRectangularNode<number>;
+
+export interface Layout {
+  readonly boxes: readonly Box[]; // by node
+  readonly root: Box;
+  readonly rows: number;
+}
+
+/** Lays out a tree by what each node has itself; `order` (totals, the larger first) places the children. */
+export function layoutOf(tree: Branches, self: Float64Array, order: Float64Array): Layout {
+  const children: number[][] = Array.from(tree.parent, () => []);
+  for (let node = 1; node < tree.parent.length; node++) children[tree.parent[node]!]!.push(node);
+  const made = hierarchy(0, (node) => children[node]);
+  made.sort((a, b) => order[b.data]! - order[a.data]! || a.data - b.data);
+  const root = made as Box;
+  const boxes = new Array<Box>(tree.parent.length);
+  root.each((box) => (boxes[box.data] = box));
+  const layout = { boxes, root, rows: root.height + 1 };
+  resize(layout, self);
+  return layout;
+}
+
+/** Gives an existing layout other amounts. */
+export function resize(layout: Layout, self: Float64Array): void {
+  layout.root.sum((node) => self[node]!);
+  partition<number>().size([1, layout.rows])(layout.root);
+}
+
+export interface Look {
+  readonly label: (node: number) => string;
+  readonly fill: (node: number) => string;
+  readonly ink: string;
+  readonly fadedInk: string;
+  readonly faded: (node: number) => boolean;
+  readonly ground: string;
+  readonly outline: string;
+  readonly band: string;
+  readonly charPx: number;
+  /** a frame with a frame around it; -1: none */
+  readonly marked: number;
+  /** rows grow upwards */
+  readonly upwards: boolean;
+}
+
+export interface Viewport {
+  readonly width: number;
+  readonly height: number;
+  readonly top: number; // px scrolled
+  readonly rows: number; // all, for what grows upwards
+  readonly zoom: Box;
+}
+
+function rowTop(row: number, view: Viewport, look: Look): number {
+  return (look.upwards ? view.rows - 1 - row : row) * ROW_PX - view.top;
+}
+
+/** Where a frame is, in pixels: left and width. What the zoomed frame lies in takes the whole width. */
+export function extent(box: Box, view: Viewport): [number, number] {
+  const { zoom, width } = view;
+  const scale = width / Math.max(zoom.x1 - zoom.x0, Number.MIN_VALUE);
+  const left = Math.max(0, (box.x0 - zoom.x0) * scale);
+  return [left, Math.min(width, (box.x1 - zoom.x0) * scale) - left];
+}
+
+function drawBox(painter: Painter, box: Box, view: Viewport, look: Look): void {
+  const [left, width] = extent(box, view);
+  const top = rowTop(box.depth, view, look);
+  if (top + ROW_PX < 0 || top > view.height) return;
+  const gap = width >= GAP_MIN_PX ? 1 : 0;
+  const node = box.data;
+  if (node === look.marked) {
+    painter.rect(left, top, width - gap, ROW_PX - 1, look.outline);
+    painter.rect(left + 2, top + 2, Math.max(0, width - gap - 4), ROW_PX - 5, look.fill(node));
+  } else painter.rect(left, top, width - gap, ROW_PX - 1, look.fill(node));
+  if (width < TEXT_MIN_PX) return;
+  const room = Math.floor((width - 2 * TEXT_LEFT_PX) / look.charPx);
+  const label = look.label(node).slice(0, 1000); // no frame is that wide
+  const text = label.length <= room ? label : `${label.slice(0, Math.max(0, room - 1))}…`;
+  painter.text(left + TEXT_LEFT_PX, top + ROW_PX / 2, text, look.faded(node) ? look.fadedInk : look.ink);
+}
+
+/** The children of a frame that are wide enough for themselves; those between them are drawn here, as bands. */
+function wideChildren(painter: Painter, box: Box, view: Viewport, look: Look): Box[] {
+  const wide: Box[] = [];
+  const top = rowTop(box.depth + 1, view, look);
+  let [from, to] = [0, 0];
+  const endBand = (): void => {
+    if (to - from >= DRAWN_MIN_PX) painter.rect(from, top, to - from, ROW_PX - 1, look.band);
+    to = from = 0;
+  };
+  for (const child of box.children ?? []) {
+    const [left, width] = extent(child, view);
+    if (width >= NARROW_PX) {
+      endBand();
+      wide.push(child);
+    } else if (width > 0) {
+      if (to === from) from = left;
+      to = left + width;
+    }
+  }
+  endBand();
+  return wide;
+}
+
+/** Draws what is in sight. What is in frames too narrow to be told apart is left out. */
+export function draw(painter: Painter, view: Viewport, look: Look): void {
+  painter.rect(0, 0, view.width, view.height, look.ground);
+  for (let box = view.zoom.parent; box; box = box.parent) drawBox(painter, box, view, look);
+  const left: Box[] = [view.zoom];
+  for (let box = left.pop(); box; box = left.pop()) {
+    drawBox(painter, box, view, look);
+    left.push(...wideChildren(painter, box, view, look));
+  }
+}
+
+/** The frame at a place, in pixels of the viewport. */
+export function boxAt(x: number, y: number, view: Viewport, look: Pick<Look, "upwards">): Box | null {
+  const fromTop = Math.floor((y + view.top) / ROW_PX);
+  const row = look.upwards ? view.rows - 1 - fromTop : fromTop;
+  if (row < 0) return null;
+  for (let box: Box | null = view.zoom; box && row <= view.zoom.depth; box = box.parent) if (box.depth === row) return box;
+  let box: Box | undefined = view.zoom;
+  while (box && box.depth < row)
+    box = box.children?.find((child) => {
+      const [left, width] = extent(child, view);
+      return x >= left && x < left + width;
+    });
+  return box ?? null;
+}

@@ -1,0 +1,99 @@
+// state.ts - what the page shows, kept in the URL's fragment so that a view can be sent as a link
+
+export const VIEWS = ["overview", "timeline", "flame", "leaks", "sizes", "threads", "lifetimes", "durations"] as const;
+export type View = (typeof VIEWS)[number];
+
+export const COSTS = ["peak", "live", "calls", "bytes", "temporary"] as const;
+export type Cost = (typeof COSTS)[number];
+
+export const FLAME_MODES = ["icicle", "sandwich"] as const;
+export type FlameMode = (typeof FLAME_MODES)[number];
+
+export const CURVES = ["stacks", "sizes", "threads"] as const;
+export type Curves = (typeof CURVES)[number];
+
+/** An interval of the run; a moment where both ends are the same. */
+export interface Span {
+  readonly fromNs: number;
+  readonly toNs: number;
+}
+
+export interface State {
+  readonly view: View;
+  readonly cost: Cost;
+  /** null: the whole run */
+  readonly span: Span | null;
+  readonly mode: FlameMode;
+  readonly curves: Curves;
+  /** a pattern for names; "": none */
+  readonly find: string;
+  /** the node of the call tree that fills the flame graph; 0: all of it */
+  readonly zoom: number;
+  /** the function in the middle of the sandwich; -1: none chosen */
+  readonly of: number;
+  /** the row that a table has chosen; -1: none */
+  readonly row: number;
+  /** "column+" or "column-"; "": as the view has it */
+  readonly sort: string;
+}
+
+const FRESH: State = {
+  view: "overview",
+  cost: "peak",
+  span: null,
+  mode: "icicle",
+  curves: "stacks",
+  find: "",
+  zoom: 0,
+  of: -1,
+  row: -1,
+  sort: "",
+};
+
+function oneOf<T extends string>(choices: readonly T[], text: string | null, otherwise: T): T {
+  return choices.find((choice) => choice === text) ?? otherwise;
+}
+
+function wholeNumber(text: string | null, otherwise: number): number {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : otherwise;
+}
+
+function spanOf(values: URLSearchParams): Span | null {
+  const at = wholeNumber(values.get("at"), -1);
+  if (at >= 0) return { fromNs: at, toNs: at };
+  const fromNs = wholeNumber(values.get("from"), -1);
+  const toNs = wholeNumber(values.get("to"), -1);
+  return fromNs >= 0 && toNs > fromNs ? { fromNs, toNs } : null;
+}
+
+/** What a fragment asks for; whatever in it is not understood is as if it were not there. */
+export function parseFragment(fragment: string): State {
+  const [view, rest] = fragment.replace(/^#/, "").split("?", 2);
+  const values = new URLSearchParams(rest ?? "");
+  return {
+    view: oneOf(VIEWS, view ?? "", FRESH.view),
+    cost: oneOf(COSTS, values.get("cost"), FRESH.cost),
+    span: spanOf(values),
+    mode: oneOf(FLAME_MODES, values.get("mode"), FRESH.mode),
+    curves: oneOf(CURVES, values.get("curves"), FRESH.curves),
+    find: values.get("find") ?? FRESH.find,
+    zoom: wholeNumber(values.get("zoom"), FRESH.zoom),
+    of: wholeNumber(values.get("of"), FRESH.of),
+    row: wholeNumber(values.get("row"), FRESH.row),
+    sort: values.get("sort") ?? FRESH.sort,
+  };
+}
+
+/** The fragment of a state: only what differs from a fresh page, so that links stay short. */
+export function formatFragment(state: State): string {
+  const values = new URLSearchParams();
+  if (state.span !== null && state.span.fromNs === state.span.toNs) values.set("at", String(state.span.toNs));
+  else if (state.span !== null) {
+    values.set("from", String(state.span.fromNs));
+    values.set("to", String(state.span.toNs));
+  }
+  for (const key of ["cost", "mode", "curves", "find", "zoom", "of", "row", "sort"] as const)
+    if (state[key] !== FRESH[key]) values.set(key, String(state[key]));
+  const rest = values.toString();
+  return `#${state.view}${rest === "" ? "" : `?${rest}`}`;
+}

@@ -1,0 +1,88 @@
+// format.ts - numbers as the text report prints them: commas, decimal units (MB = 10^6)
+
+const BYTE_UNITS = ["kB", "MB", "GB", "TB", "PB", "EB"];
+const EXACT_BELOW = 10_000; // bytes; what is larger is rounded to a tenth of a unit
+
+// Kept: making one costs a thousand times what using it does.
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const atMostTenths = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
+
+/** 12,481,903 */
+export function countText(count: number): string {
+  return whole.format(count);
+}
+
+function tenthsText(value: number, unit: string): string {
+  return `${tenths.format(value)} ${unit}`;
+}
+
+/** 0, 9,999 B, 10.0 kB, 412.6 MB; a loss has a minus sign */
+export function bytesText(bytes: number): string {
+  if (bytes < 0) return `−${bytesText(-bytes)}`;
+  if (bytes === 0) return "0";
+  if (bytes < EXACT_BELOW) return `${countText(bytes)} B`;
+  let unit = 0;
+  let value = bytes / 1000;
+  while (Math.round(value * 10) >= 10_000 && unit + 1 < BYTE_UNITS.length) {
+    value /= 1000;
+    unit++;
+  }
+  return tenthsText(value, BYTE_UNITS[unit]!);
+}
+
+/** 36.1 %, <0.1 %; "" for nothing */
+export function shareText(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return "";
+  const percent = (100 * part) / whole;
+  return Math.abs(percent) < 0.05 ? "<0.1 %" : tenthsText(percent, "%");
+}
+
+/** 155 ns, 12.3 ms, 602.4 s, 3 h 12 min */
+export function timeText(ns: number): string {
+  const seconds = ns / 1e9;
+  if (ns === 0) return "0 s";
+  if (ns < 1e3) return `${whole.format(ns)} ns`;
+  if (ns < 1e6) return tenthsText(ns / 1e3, "µs");
+  if (ns < 1e9) return tenthsText(ns / 1e6, "ms");
+  if (seconds < 10_000) return tenthsText(seconds, "s");
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/** A moment, with the decimals that tell it from its neighbour `stepNs` away: 2.4899 s */
+export function momentText(ns: number, stepNs: number): string {
+  const [unit, unitNs] = stepNs >= 1e5 || ns >= 1e10 ? ["s", 1e9] : ["ms", 1e6];
+  const decimals = Math.min(6, Math.max(0, Math.ceil(Math.log10(unitNs / Math.max(stepNs, 1)))));
+  return `${(ns / unitNs).toFixed(decimals)} ${unit}`;
+}
+
+/** Moments on an axis, in one unit and with as many decimals as they need; "" for 0, which the other axis has. */
+export function ticksText(ticks: readonly number[]): string[] {
+  const step = (ticks[1] ?? 0) - (ticks[0] ?? 0);
+  const last = ticks[ticks.length - 1] ?? 0;
+  const [unit, name] = last >= 2e9 ? [1e9, "s"] : last >= 2e6 ? [1e6, "ms"] : [1e3, "µs"];
+  let decimals = 0;
+  while (decimals < 6 && Math.abs((step / unit) * 10 ** decimals - Math.round((step / unit) * 10 ** decimals)) > 1e-6) decimals++;
+  return ticks.map((tick) => (tick === 0 ? "" : `${(tick / unit).toFixed(decimals)} ${name}`));
+}
+
+/** 1 block, 2 blocks */
+export function blocksText(count: number): string {
+  return `${countText(count)} block${count === 1 ? "" : "s"}`;
+}
+
+/** 950, 12.5 k, 1.2 M: for the labels of an axis */
+export function shortCountText(count: number): string {
+  const [unit, name] = count >= 1e9 ? [1e9, "G"] : count >= 1e6 ? [1e6, "M"] : count >= 1e4 ? [1e3, "k"] : [1, ""];
+  return `${atMostTenths.format(count / unit)}${name === "" ? "" : ` ${name}`}`;
+}
+
+/** 20,720/s; "" for no time */
+export function rateText(count: number, ns: number): string {
+  return ns > 0 ? `${countText((count * 1e9) / ns)}/s` : "";
+}
+
+/** 69.4 MB/s; "" for no time */
+export function byteRateText(bytes: number, ns: number): string {
+  return ns > 0 ? `${bytesText((bytes * 1e9) / ns)}/s` : "";
+}

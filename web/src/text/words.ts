@@ -1,0 +1,50 @@
+// words.ts - what things are called on the page, once
+import type { Recording } from "../data/recording";
+import type { Cost, Span, View } from "../state";
+import { momentText } from "./format";
+
+export const VIEW_NAMES: Readonly<Record<View, string>> = {
+  overview: "Overview",
+  timeline: "Timeline",
+  flame: "Flame graph",
+  leaks: "Leaks",
+  sizes: "Sizes",
+  threads: "Threads",
+  lifetimes: "Lifetimes",
+  durations: "Durations",
+};
+
+export const COST_NAMES: Readonly<Record<Cost, string>> = {
+  peak: "Peak",
+  live: "At end",
+  calls: "Calls",
+  bytes: "Allocated",
+  temporary: "Temporary",
+};
+
+export function isBytes(cost: Cost): boolean {
+  return cost === "peak" || cost === "live" || cost === "bytes";
+}
+
+/** A moment of a recording, as exact as its slices are. */
+export function timeIn(recording: Recording, ns: number): string {
+  return momentText(ns, recording.document.run.duration_ns / 1000);
+}
+
+export function spanText(recording: Recording, span: Span): string {
+  const until = timeIn(recording, span.toNs);
+  return span.fromNs === span.toNs ? `at ${until}` : `${timeIn(recording, span.fromNs)} – ${until}`;
+}
+
+/** What a cost means for the interval that is shown: "live at 2.48 s". */
+export function costText(recording: Recording, cost: Cost, span: Span | null): string {
+  if (span === null) {
+    const words = { peak: "live at the peak", live: "live at the end", calls: "allocations", bytes: "allocated" };
+    return cost === "temporary" ? "temporary allocations" : words[cost];
+  }
+  const edges = recording.edgesOf(span);
+  if (cost === "live") return `live at ${timeIn(recording, span.toNs)}`;
+  if (cost === "peak") return `live at ${timeIn(recording, recording.edgesNs[recording.highest(edges)]!)}, the most there`;
+  const what = { calls: "allocations", bytes: "allocated", temporary: "temporary allocations" }[cost];
+  return edges.from === edges.to ? `${what} until ${timeIn(recording, span.toNs)}` : `${what} within`;
+}

@@ -1,0 +1,78 @@
+// keys.tsx - the keys that work everywhere, and the overlay that lists them
+import type { JSX } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { COSTS, VIEWS } from "../state";
+import type { Change } from "./location";
+
+export interface Commands {
+  readonly change: Change;
+  readonly turnTheme: () => void;
+  readonly showKeys: (shown: boolean) => void;
+}
+
+const LIST: readonly (readonly [string, string])[] = [
+  [`1 – ${VIEWS.length}`, "the views, from left to right"],
+  ["c", "the next cost: peak, at end, calls, bytes, temporary"],
+  ["/", "find names; Enter keeps the pattern, Escape drops it"],
+  ["x", "the whole run again"],
+  ["← →", "over a chart: move the interval; with Shift, make it longer or shorter"],
+  ["↑ ↓ ← →", "in a flame graph, tree or table: go to the neighbour"],
+  ["Enter", "in a flame graph: zoom in; Backspace: zoom out"],
+  ["s", "in the tree: the function with its callers and callees (or a double click)"],
+  ["Alt ← →", "back and forth through what was shown"],
+  ["t", "light or dark"],
+  ["?", "this list; Escape closes it"],
+];
+
+/** Writing in a field is no command. */
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
+}
+
+/** Listens from the first drawing on; no command looks at what was drawn, which may be older than the last key. */
+export function useKeys({ change, turnTheme, showKeys }: Commands): void {
+  useLayoutEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key === "Escape") showKeys(false);
+      if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const view = VIEWS[Number(event.key) - 1];
+      if (view !== undefined) change({ view });
+      else if (event.key === "c") change(({ cost }) => ({ cost: COSTS[(COSTS.indexOf(cost) + 1) % COSTS.length]! }));
+      else if (event.key === "x") change({ span: null });
+      else if (event.key === "t") turnTheme();
+      else if (event.key === "?") showKeys(true);
+      else if (event.key === "/") document.querySelector<HTMLInputElement>(".find input")?.focus();
+      else return;
+      event.preventDefault();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+export function KeyList({ onClose }: { onClose: () => void }): JSX.Element {
+  const close = useRef<HTMLButtonElement>(null);
+  useEffect(() => close.current?.focus(), []);
+  return (
+    <div class="overlay" role="dialog" aria-modal="true" aria-label="Keys" onClick={onClose}>
+      <div class="panel" onClick={(event) => event.stopPropagation()}>
+        <h2>Keys</h2>
+        <dl>
+          {LIST.map(([keys, what]) => (
+            <>
+              <dt>
+                <kbd>{keys}</kbd>
+              </dt>
+              <dd>{what}</dd>
+            </>
+          ))}
+        </dl>
+        <p>
+          <button type="button" class="plain-button" ref={close} onClick={onClose}>
+            Close
+          </button>
+        </p>
+      </div>
+    </div>
+  );
+}

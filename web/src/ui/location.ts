@@ -1,0 +1,53 @@
+// location.ts - keeps the page's state and the URL's fragment the same
+import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { formatFragment, parseFragment, type State } from "../state";
+
+/** A step back leads to what was shown before one of these changed; the rest only corrects the current entry. */
+const STEPS: readonly (keyof State)[] = ["view", "cost", "mode", "zoom", "of", "curves"];
+const QUIET_MS = 200; // between two writes: browsers refuse to rewrite the URL with every pixel of a drag
+
+/** A part that depends on the state is a function of the newest one: two keys may come before anything is drawn. */
+export type Change = (part: Partial<State> | ((state: State) => Partial<State>)) => void;
+
+/** What a view had chosen means nothing in another one. */
+function merged(state: State, part: Partial<State>): State {
+  const fresh = part.view !== undefined && part.view !== state.view ? { row: -1, sort: "" } : {};
+  return { ...state, ...fresh, ...part };
+}
+
+export function useLocationState(): [State, Change] {
+  const [state, setState] = useState(() => parseFragment(location.hash));
+  const current = useRef(state);
+  const pending = useRef(0);
+  const written = useRef(-QUIET_MS);
+
+  const change = useCallback<Change>((part) => {
+    const before = current.current;
+    const after = merged(before, typeof part === "function" ? part(before) : part);
+    if (formatFragment(after) === formatFragment(before)) return;
+    clearTimeout(pending.current);
+    if (STEPS.some((key) => after[key] !== before[key])) {
+      history.replaceState(null, "", formatFragment(before));
+      history.pushState(null, "", formatFragment(after));
+    } else {
+      const write = (): void => {
+        written.current = performance.now();
+        history.replaceState(null, "", formatFragment(current.current));
+      };
+      pending.current = setTimeout(write, Math.max(0, written.current + QUIET_MS - performance.now()));
+    }
+    current.current = after;
+    setState(after);
+  }, []);
+
+  useLayoutEffect(() => {
+    const follow = (): void => {
+      clearTimeout(pending.current);
+      current.current = parseFragment(location.hash);
+      setState(current.current);
+    };
+    addEventListener("popstate", follow);
+    return () => removeEventListener("popstate", follow);
+  }, []);
+  return [state, change];
+}

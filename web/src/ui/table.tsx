@@ -1,0 +1,202 @@
+// table.tsx - a table with sortable columns that draws only the rows in sight, so that half a million are no slower
+import type { ComponentChild, JSX } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { bytesText, countText, shareText } from "../text/format";
+import type { State } from "../state";
+import type { Change } from "./location";
+import { saveCsv } from "./save";
+
+const ROW_PX = 26; // as .table tr in style.css
+const ROWS_BEYOND = 8; // drawn above and below what is in sight, so that scrolling shows no gap
+
+/** share: a part of the whole, 0 to 1 */
+export type Kind = "bytes" | "count" | "share" | "text";
+
+export interface Column<Row> {
+  readonly key: string;
+  readonly title: string;
+  readonly kind: Kind;
+  /** sorted by, and in the CSV file */
+  readonly value: (row: Row) => number | string;
+  /** as shown, where the kind does not say it */
+  readonly show?: (row: Row) => ComponentChild;
+  /** the part of the whole that a bar behind the figure shows, 0 to 1 */
+  readonly share?: (row: Row) => number;
+  /** CSS width; the columns without one share what is left */
+  readonly width?: string;
+  readonly hint?: string;
+}
+
+interface Props<Row> {
+  readonly name: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly idOf: (row: Row) => number;
+  readonly chosen?: number;
+  readonly onChoose?: (row: Row) => void;
+  /** a row was clicked twice */
+  readonly onOpen?: (row: Row) => void;
+  /** "" : the rows keep their order */
+  readonly sort: string;
+  readonly onSort: (sort: string) => void;
+  /** false: the rows are in their final order already (a tree) */
+  readonly sorts?: boolean;
+  readonly onKey?: (event: KeyboardEvent, row: Row) => void;
+  readonly empty?: string;
+}
+
+function compare(a: number | string, b: number | string): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), "en");
+}
+
+/** What "key+" or "key-" asks for; descending where it names nothing, since the largest matters most. */
+export function sortOf<Row>(sort: string, columns: readonly Column<Row>[]): [Column<Row> | undefined, number] {
+  return [columns.find((column) => column.key === sort.slice(0, -1)), sort.endsWith("+") ? 1 : -1];
+}
+
+/** How a table is sorted, as the page's state has it; `first`: until somebody chooses. */
+export function sorting({ state, change }: { readonly state: State; readonly change: Change }, first = ""): Pick<Props<never>, "sort" | "onSort"> {
+  return { sort: state.sort === "" ? first : state.sort, onSort: (sort) => change({ sort }) };
+}
+
+function nextSort<Row>(sort: string, column: Column<Row>): string {
+  const first = column.kind === "text" ? "+" : "-";
+  const second = first === "+" ? "-" : "+";
+  return `${column.key}${sort === column.key + first ? second : first}`;
+}
+
+function cellText<Row>(column: Column<Row>, row: Row): string {
+  const value = column.value(row);
+  if (typeof value === "string") return value;
+  if (column.kind === "share") return shareText(value, 1);
+  return column.kind === "bytes" ? bytesText(value) : countText(value);
+}
+
+function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Element {
+  const share = column.share?.(row) ?? 0;
+  return (
+    <td class={column.kind === "text" ? "name" : "figure"}>
+      {share > 0 && <i class="share" style={{ width: `${(100 * Math.min(1, share)).toFixed(2)}%` }} />}
+      <span>{column.show ? column.show(row) : cellText(column, row)}</span>
+    </td>
+  );
+}
+
+function Head<Row>({ columns, sort, onSort }: Pick<Props<Row>, "columns" | "sort" | "onSort">): JSX.Element {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => {
+          const way = sort.slice(0, -1) === column.key ? sort.slice(-1) : "";
+          const order = way === "+" ? "ascending" : way === "-" ? "descending" : "none";
+          return (
+            <th key={column.key} class={column.kind === "text" ? "name" : "figure"} aria-sort={order}>
+              <button type="button" title={column.hint ?? ""} onClick={() => onSort(nextSort(sort, column))}>
+                {column.title}
+                <i class="way">{way === "+" ? "▲" : way === "-" ? "▼" : ""}</i>
+              </button>
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
+/** The rows in sight of a scrolled element: the first one, and how many. */
+function useWindow(count: number): [{ current: HTMLDivElement | null }, number, number, () => void] {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const watcher = new ResizeObserver(() => setHeight(element.clientHeight));
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
+  const first = Math.max(0, Math.min(Math.floor(top / ROW_PX) - ROWS_BEYOND, count - 1));
+  const shown = Math.min(count - first, Math.ceil(height / ROW_PX) + 2 * ROWS_BEYOND);
+  return [box, first, shown, () => setTop(box.current?.scrollTop ?? 0)];
+}
+
+export function Table<Row>(props: Props<Row>): JSX.Element {
+  const { columns, rows, idOf, sort, chosen, onChoose, name } = props;
+  const sorted = useMemo(() => {
+    const [by, sign] = sortOf(sort, columns);
+    if (by === undefined || props.sorts === false) return rows;
+    return [...rows].sort((a, b) => sign * compare(by.value(a), by.value(b)) || idOf(a) - idOf(b));
+  }, [rows, sort, columns]);
+  const [box, first, shown, onScroll] = useWindow(sorted.length);
+  const at = chosen === undefined ? -1 : sorted.findIndex((row) => idOf(row) === chosen);
+
+  const scrollTo = (index: number): void => {
+    const element = box.current;
+    if (element === null) return;
+    const [above, below] = [index * ROW_PX, (index + 2) * ROW_PX]; // the head covers one row
+    if (above < element.scrollTop) element.scrollTop = above;
+    else if (below > element.scrollTop + element.clientHeight) element.scrollTop = below - element.clientHeight;
+  };
+  useEffect(() => {
+    if (at >= 0) scrollTo(at);
+  }, [chosen]);
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 0) / ROW_PX) - 2);
+    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    const ends: Record<string, number> = { Home: 0, End: sorted.length - 1 };
+    const step = steps[event.key];
+    const to = step === undefined ? ends[event.key] : Math.max(0, Math.min(sorted.length - 1, at + step));
+    const current = sorted[at];
+    if (to !== undefined && sorted[to] !== undefined && onChoose) {
+      onChoose(sorted[to]);
+      event.preventDefault();
+    } else if (current !== undefined) props.onKey?.(event, current);
+  };
+
+  const saveRows = (): void =>
+    saveCsv(`${name}.csv`, [
+      columns.map((column) => column.title),
+      ...sorted.map((row) => columns.map((column) => column.value(row))),
+    ]);
+
+  return (
+    <div class="table-frame">
+      <div class="table" ref={box} onScroll={onScroll} tabIndex={0} onKeyDown={onKeyDown} data-table={name}>
+        <table aria-rowcount={sorted.length} aria-label={name}>
+          <colgroup>
+            {columns.map((column) => (
+              <col key={column.key} style={column.width === undefined ? {} : { width: column.width }} />
+            ))}
+          </colgroup>
+          <Head columns={columns} sort={sort} onSort={props.onSort} />
+          <tbody>
+            <tr class="spacer" style={{ height: `${first * ROW_PX}px` }} />
+            {sorted.slice(first, first + shown).map((row) => (
+              <tr
+                key={idOf(row)}
+                class={idOf(row) === chosen ? "chosen" : ""}
+                aria-selected={idOf(row) === chosen}
+                onClick={() => onChoose?.(row)}
+                onDblClick={() => props.onOpen?.(row)}
+              >
+                {columns.map((column) => (
+                  <Cell key={column.key} column={column} row={row} />
+                ))}
+              </tr>
+            ))}
+            <tr class="spacer" style={{ height: `${(sorted.length - first - shown) * ROW_PX}px` }} />
+          </tbody>
+        </table>
+        {sorted.length === 0 && <p class="empty">{props.empty ?? "Nothing here."}</p>}
+      </div>
+      <div class="table-foot">
+        <span>{countText(sorted.length)} rows</span>
+        <button type="button" onClick={saveRows}>
+          CSV
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,133 @@
+// call_tree.tsx - a tree of calls as a table, open along what matters; what stands in its columns is the caller's
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { Branches } from "../flame/layout";
+import { sortOf, Table, type Column } from "../ui/table";
+
+export type NodeColumn = Column<{ readonly node: number }>;
+
+/** What a node is called: whole, as there is room for it, and where it is. */
+export interface NodeWords {
+  readonly name: (node: number) => string;
+  readonly label: (node: number) => string;
+  readonly where: (node: number) => string;
+}
+
+interface Props {
+  readonly tree: Branches;
+  readonly words: NodeWords;
+  readonly colour: (node: number) => string;
+  /** what the tree opens along, and is ordered by where `sort` names no column; nodes with nothing are left out */
+  readonly totals: Float64Array;
+  readonly columns: readonly NodeColumn[];
+  readonly chosen: number;
+  readonly onChoose: (node: number) => void;
+  readonly sort: string;
+  readonly onSort: (sort: string) => void;
+  readonly onSandwich: (node: number) => void;
+}
+
+const [FORK_PX, CHAIN_PX] = [12, 3]; // an only child is hardly indented: chains of calls are long
+const FOLLOWED_SHARE = 0.6; // the tree opens along children that have most of their parent
+
+interface TreeRow {
+  readonly node: number;
+  readonly depth: number;
+  readonly indentPx: number;
+  readonly leaf: boolean;
+}
+
+/** The rows of the open part of the tree, in order. */
+function treeRows({ tree, totals, words, columns, sort }: Props, children: readonly number[][], open: ReadonlySet<number>): TreeRow[] {
+  const [column, sign] = sortOf(sort, columns);
+  const amount = (node: number): number => Number(column?.value({ node }) ?? totals[node]!);
+  const byName = (a: number, b: number): number => sign * words.name(a).localeCompare(words.name(b), "en");
+  const order = sort.startsWith("name") ? byName : (a: number, b: number): number => sign * (amount(a) - amount(b)) || a - b;
+  const rows: TreeRow[] = [];
+  const left: Omit<TreeRow, "leaf">[] = [{ node: 0, depth: 0, indentPx: 0 }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { node, depth, indentPx } = next;
+    const shown = children[node]!.filter((child) => totals[child]! > 0);
+    rows.push({ ...next, leaf: shown.length === 0 });
+    if (!open.has(node)) continue;
+    shown.sort(order);
+    const step = shown.length > 1 ? FORK_PX : CHAIN_PX;
+    for (const child of shown.reverse()) left.push({ node: child, depth: depth + 1, indentPx: indentPx + step });
+  }
+  return tree.parent.length > 1 ? rows : [];
+}
+
+function childrenOf(parent: Int32Array): number[][] {
+  const children: number[][] = Array.from(parent, () => []);
+  for (let node = 1; node < parent.length; node++) children[parent[node]!]!.push(node);
+  return children;
+}
+
+/** Opens from the root along what has most, to where it forks; and the way to the chosen node. */
+function openedFor({ tree, totals, chosen }: Props, children: readonly number[][]): Set<number> {
+  const open = new Set<number>();
+  for (let node: number | undefined = 0; node !== undefined; ) {
+    open.add(node);
+    const total: number = totals[node]!;
+    node = children[node]!.find((child) => totals[child]! >= FOLLOWED_SHARE * total && total > 0);
+  }
+  for (let node = chosen; node > 0; node = tree.parent[node]!) open.add(tree.parent[node]!);
+  return open;
+}
+
+export function CallTree(props: Props): JSX.Element {
+  const { tree, words, colour, totals, chosen, onChoose, sort, onSort } = props;
+  const children = useMemo(() => childrenOf(tree.parent), [tree]);
+  const [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
+  const open = useMemo(() => {
+    const opened = openedFor(props, children);
+    for (const [node, isOpen] of turned) if (isOpen) opened.add(node);
+      else opened.delete(node);
+    return opened;
+  }, [tree, children, totals, chosen, turned]);
+  const rows = useMemo(() => treeRows(props, children, open), [totals, sort, open]);
+  const turn = (node: number, isOpen: boolean): void => setTurned(new Map(turned).set(node, isOpen));
+  const name: Column<TreeRow> = {
+    key: "name",
+    title: "Function",
+    kind: "text",
+    value: (row) => "  ".repeat(row.depth) + words.name(row.node),
+    show: (row) => (
+      <span title={`${words.name(row.node).slice(0, 2000)}\n${words.where(row.node)}`} style={{ paddingLeft: `${row.indentPx}px` }}>
+        <i
+          class="tree-toggle"
+          onClick={(event) => {
+            event.stopPropagation();
+            turn(row.node, !open.has(row.node));
+          }}
+        >
+          {row.leaf ? "" : open.has(row.node) ? "▾" : "▸"}
+        </i>
+        <i class="dot" style={{ background: colour(row.node) }} />
+        {words.label(row.node).slice(0, 500)}
+      </span>
+    ),
+  };
+  return (
+    <Table
+      name="tree"
+      columns={[name, ...props.columns]}
+      rows={rows}
+      idOf={(row) => row.node}
+      sort={sort}
+      onSort={onSort}
+      sorts={false}
+      chosen={chosen}
+      onChoose={(row) => onChoose(row.node)}
+      onOpen={(row) => props.onSandwich(row.node)}
+      onKey={(event, row) => {
+        if (event.key === "ArrowRight") turn(row.node, true);
+        else if (event.key === "ArrowLeft") turn(row.node, false);
+        else if (event.key === "s") props.onSandwich(row.node);
+        else return;
+        event.preventDefault();
+      }}
+      empty="Nothing was allocated here."
+    />
+  );
+}

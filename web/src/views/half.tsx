@@ -1,0 +1,57 @@
+// half.tsx - a half of a sandwich: all callers of a function, growing upwards, or all that it calls
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { mergedAmounts, type Merged } from "../data/sandwich";
+import { totalsOf } from "../data/tree";
+import { FlameGraph, type GraphSource } from "../flame/graph";
+import type { Palette } from "../ui/palette";
+
+interface Props {
+  readonly merged: Merged;
+  readonly upwards: boolean;
+  /** what the merged nodes take over from the tree's: totals for callers, own amounts for callees */
+  readonly taken: Float64Array;
+  readonly takenOrder: Float64Array;
+  /** of a function */
+  readonly label: (func: number) => string;
+  readonly fill: (node: number) => string;
+  readonly describe: (node: number, total: number) => JSX.Element;
+  readonly onOpen: (func: number) => void;
+  readonly palette: Palette;
+}
+
+export function Half({ merged, upwards, taken, takenOrder, label, fill, describe, onOpen, palette }: Props): JSX.Element {
+  const [chosen, setChosen] = useState(-1);
+  const [zoom, setZoom] = useState(0);
+  const self = useMemo(() => mergedAmounts(merged, taken), [merged, taken]);
+  const order = useMemo(() => totalsOf(merged.parent, mergedAmounts(merged, takenOrder)), [merged, takenOrder]);
+  const totals = useMemo(() => totalsOf(merged.parent, self), [merged, self]);
+  const source = useMemo<GraphSource>(
+    () => ({ tree: merged, self, order, label: (node) => label(merged.func[node]!), fill, found: null }),
+    [merged, self, order, fill],
+  );
+  return (
+    <div class="flame-frame">
+      <div class="crumbs">
+        {upwards ? "Callers" : "Callees"} of {label(merged.func[0]!)}
+        {zoom > 0 && (
+          <button type="button" onClick={() => setZoom(0)}>
+            ✕ zoom
+          </button>
+        )}
+      </div>
+      <FlameGraph
+        name={upwards ? "callers" : "callees"}
+        source={source}
+        palette={palette}
+        zoom={zoom}
+        chosen={chosen}
+        upwards={upwards}
+        onZoom={setZoom}
+        onChoose={setChosen}
+        onOpen={(node) => onOpen(merged.func[node]!)}
+        describe={(node) => describe(node, totals[node]!)}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,101 @@
+// leaks.tsx - what was not freed, or what an interval left behind, by stack
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { rowsMatching } from "../data/matching";
+import type { Recording } from "../data/recording";
+import type { Span } from "../state";
+import { blocksText, bytesText, countText, shareText } from "../text/format";
+import { spanText } from "../text/words";
+import { Find, useSearch } from "../ui/find";
+import { sorting, Table, type Column } from "../ui/table";
+import { shortStack } from "./stack";
+import { StackDetail } from "./stack_detail";
+import type { ViewProps } from "./view";
+
+interface Leak {
+  readonly row: number;
+  readonly bytes: number;
+  readonly blocks: number;
+}
+
+/** Of the whole run: what is left without the runtime's own. Of an interval: what live bytes and blocks grew by. */
+function leaksOf(recording: Recording, span: Span | null): Leak[] {
+  const leaks: Leak[] = [];
+  const edges = span && recording.edgesOf(span);
+  const from = edges === null || edges.from === edges.to ? 0 : edges.from;
+  for (let row = 0; row < recording.rows; row++) {
+    const grown = (amount: "live_bytes" | "live_blocks"): number =>
+      edges === null
+        ? recording.column(amount)[row]! - recording.column(`runtime_${amount}`)[row]!
+        : recording.series.until(row, amount, edges.to) - recording.series.until(row, amount, from);
+    const leak = { row, bytes: grown("live_bytes"), blocks: grown("live_blocks") };
+    if (leak.bytes > 0 || leak.blocks > 0) leaks.push(leak);
+  }
+  return leaks;
+}
+
+function heading(recording: Recording, span: Span | null, leaks: readonly Leak[]): string {
+  const bytes = leaks.reduce((sum, leak) => sum + leak.bytes, 0);
+  const blocks = leaks.reduce((sum, leak) => sum + leak.blocks, 0);
+  const amount = `${bytesText(bytes)} in ${blocksText(blocks)}`;
+  if (span === null) return `${amount} not freed at the end`;
+  const words = spanText(recording, span);
+  return span.fromNs === span.toNs ? `${amount} live ${words}` : `${amount} more live after ${words} than before, where it grew`;
+}
+
+function foundText(found: readonly Leak[], all: number): string {
+  const bytes = found.reduce((sum, leak) => sum + leak.bytes, 0);
+  return `${countText(found.length)} stacks, ${bytesText(bytes)} ${shareText(bytes, all)}`;
+}
+
+function runtimeText(recording: Recording): string {
+  const sum = (column: Float64Array): number => column.reduce((all, part) => all + part, 0);
+  const bytes = sum(recording.column("runtime_live_bytes"));
+  if (bytes === 0) return "";
+  const blocks = sum(recording.column("runtime_live_blocks"));
+  return `Beside these, the runtime's own ${bytesText(bytes)} in ${blocksText(blocks)}, which are no leaks.`;
+}
+
+export function Leaks(props: ViewProps): JSX.Element {
+  const { recording, state, change } = props;
+  const { span } = state;
+  const leaks = useMemo(() => leaksOf(recording, span), [recording, span]);
+  const all = useMemo(() => leaks.reduce((sum, leak) => sum + leak.bytes, 0), [leaks]);
+  const columns = useMemo<Column<Leak>[]>(
+    () => [
+      { key: "bytes", title: "Bytes", kind: "bytes", value: (leak) => leak.bytes, share: (leak) => leak.bytes / all, width: "104px" },
+      { key: "share", title: "%", kind: "share", value: (leak) => leak.bytes / all, width: "76px" },
+      { key: "blocks", title: "Blocks", kind: "count", value: (leak) => leak.blocks, width: "92px" },
+      { key: "calls", title: "Of calls", kind: "count", value: (leak) => recording.column("calls")[leak.row]!, width: "104px" },
+      { key: "stack", title: "Allocated by", kind: "text", value: (leak) => shortStack(recording, leak.row) },
+    ],
+    [recording, all],
+  );
+  const search = useSearch(state.find);
+  const kept = useMemo(() => rowsMatching(recording, search), [recording, search]);
+  const found = useMemo(() => (kept === null ? leaks : leaks.filter((leak) => kept[leak.row] === 1)), [leaks, kept]);
+  const largest = found.reduce<Leak | null>((most, leak) => (most === null || leak.bytes > most.bytes ? leak : most), null);
+  const chosen = found.some((leak) => leak.row === state.row) ? state.row : (largest?.row ?? -1);
+  return (
+    <>
+      <div class="toolbar">
+        <h2>{heading(recording, span, leaks)}</h2>
+        <Find pattern={state.find} onPattern={(find) => change({ find })} result={kept === null ? "" : foundText(found, all)} />
+        {span === null && <span class="faint">{runtimeText(recording)}</span>}
+      </div>
+      <div class={chosen >= 0 ? "with-detail" : "alone"}>
+        <Table
+          name="leaks"
+          columns={columns}
+          rows={found}
+          idOf={(leak) => leak.row}
+          {...sorting({ state, change }, "bytes-")}
+          chosen={chosen}
+          onChoose={(leak) => change({ row: leak.row })}
+          empty={leaks.length === 0 ? "Everything was freed." : "No stack matches."}
+        />
+        {chosen >= 0 && <StackDetail {...props} row={chosen} />}
+      </div>
+    </>
+  );
+}

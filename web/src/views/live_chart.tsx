@@ -1,0 +1,33 @@
+// live_chart.tsx - the live bytes of a part of the recording over time, with the brush
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { bytesText } from "../text/format";
+import { Chart } from "../ui/chart";
+import type { ViewProps } from "./view";
+
+interface Props extends ViewProps {
+  readonly name: string;
+  readonly title: string;
+  /** at each edge */
+  readonly values: Float64Array;
+  readonly height: number;
+}
+
+export function LiveChart({ recording, state, change, palette, name, title, values, height }: Props): JSX.Element {
+  const curves = useMemo(() => [{ label: "Live", values, colour: 0, filled: true }], [values]);
+  return (
+    <Chart
+      name={name}
+      title={title}
+      timesNs={recording.edgesNs}
+      edgesNs={recording.edgesNs}
+      curves={curves}
+      format={bytesText}
+      marks={[]}
+      palette={palette}
+      height={height}
+      span={state.span}
+      onSpan={(span) => change({ span })}
+    />
+  );
+}

@@ -1,0 +1,95 @@
+// node_names.ts - what the frames of a flame graph are called and how they are coloured, whatever they cost
+import type { Recording } from "../data/recording";
+import { baseName, CUT } from "../data/tree";
+import type { Cost } from "../state";
+import { bytesText, countText } from "../text/format";
+import { foldedName, kept } from "../text/names";
+import { isBytes } from "../text/words";
+import { HUE_COUNT, SHADES, tint, type Palette } from "../ui/palette";
+
+/** What each node of a tree costs: itself, and with all that it calls. */
+export interface Amounts {
+  readonly self: Float64Array;
+  readonly totals: Float64Array;
+}
+
+export function costFigure(cost: Cost, amount: number): string {
+  return isBytes(cost) ? bytesText(amount) : countText(amount);
+}
+
+/** Modules by what they allocate themselves or have others allocate for them, the most first. */
+function modulesByWeight(recording: Recording): number[] {
+  const { tree } = recording;
+  const weight = new Map<number, number>();
+  const totals = recording.totals(recording.self(recording.column("bytes")));
+  tree.func.forEach((func, node) => {
+    const module = tree.functions[func]?.module ?? -1;
+    const caller = tree.functions[tree.func[tree.parent[node]!] ?? -1]?.module ?? -1;
+    if (module >= 0 && module !== caller) weight.set(module, (weight.get(module) ?? 0) + totals[node]!);
+  });
+  return [...weight.keys()].sort((a, b) => weight.get(b)! - weight.get(a)! || a - b);
+}
+
+export class NodeNames {
+  readonly #recording: Recording;
+  readonly #colours: ReadonlyMap<number, number>; // by module: the largest have one of their own
+
+  constructor(recording: Recording) {
+    this.#recording = recording;
+    this.#colours = new Map(modulesByWeight(recording).slice(0, HUE_COUNT).map((module, i) => [module, i]));
+  }
+
+  functionName(func: number): string {
+    if (func === CUT) return "… stacks cut from this page";
+    return this.#recording.tree.functions[func]?.name ?? "all";
+  }
+
+  /** The name as a box has room for it. */
+  readonly functionLabel = kept((func) => foldedName(this.functionName(func)));
+
+  functionColour(func: number): number {
+    const module = this.#recording.tree.functions[func]?.module ?? -1;
+    return this.#colours.get(module) ?? -1;
+  }
+
+  /** The colours of a graph's nodes: the module's hue, in a shade of the function's. */
+  fill(palette: Palette, functionOf: (node: number) => number): (node: number) => string {
+    const ofFunction = kept((func) => tint(this.functionColour(func), palette, Math.max(0, func) % SHADES));
+    return (node) => ofFunction(functionOf(node));
+  }
+
+  functionModule(func: number): string {
+    const module = this.#recording.tree.functions[func]?.module ?? -1;
+    return module < 0 ? "" : baseName(this.#recording.moduleName(module));
+  }
+
+  /** The file that a function is in, or why that is not known. */
+  functionFile(func: number): string {
+    const found = this.#recording.tree.functions[func];
+    return found === undefined ? "" : found.file === "" ? found.reason : found.file;
+  }
+
+  name(node: number): string {
+    return this.functionName(this.#recording.tree.func[node]!);
+  }
+
+  label(node: number): string {
+    return this.functionLabel(this.#recording.tree.func[node]!);
+  }
+
+  colour(node: number): number {
+    return this.functionColour(this.#recording.tree.func[node]!);
+  }
+
+  legend(): [string, number][] {
+    return [...this.#colours].map(([module, colour]) => [baseName(this.#recording.moduleName(module)), colour]);
+  }
+
+  where(node: number): string {
+    const { tree } = this.#recording;
+    const [func, line] = [tree.func[node]!, tree.line[node]!];
+    const file = this.functionFile(func);
+    const place = line > 0 ? `${file}:${line}` : line < 0 && file !== "" ? `${file}, several lines` : file;
+    return [place, this.functionModule(func), tree.inlined[node] === 1 ? "inlined" : ""].filter((part) => part !== "").join(" · ");
+  }
+}

@@ -1,0 +1,68 @@
+// run_chart.tsx - live bytes over the run, with what was resident and usable, and the peak marked
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { unpack } from "../data/packed";
+import { nearest, type Recording } from "../data/recording";
+import { bytesText } from "../text/format";
+import { Chart, type Curve, type Mark } from "../ui/chart";
+import type { ViewProps } from "./view";
+
+/** Differences to times. */
+function summed(steps: Float64Array): Float64Array {
+  let sum = 0;
+  return steps.map((step) => (sum += step));
+}
+
+const SLACK_SHOWN = 1.03; // usable bytes that hardly differ from those asked for would only blur their curve
+
+interface RunCurves {
+  readonly timesNs: Float64Array;
+  readonly curves: readonly Curve[];
+}
+
+function runCurves(recording: Recording): RunCurves {
+  const { run, timeline, slices, rss } = recording.document;
+  const timesNs = summed(unpack(timeline.time_ns));
+  const curves: Curve[] = [{ label: "Live", values: unpack(timeline.max_bytes), colour: 0, filled: true }];
+  if (slices.usable_bytes.some((bytes, slice) => bytes > SLACK_SHOWN * slices.live_bytes[slice]! && bytes > 0.1 * run.peak_bytes)) {
+    const values = new Array<number | null>(timesNs.length).fill(null);
+    slices.usable_bytes.forEach((bytes, slice) => (values[nearest(timesNs, recording.edgesNs[slice + 1]!)] = bytes));
+    curves.push({ label: "Usable", values, colour: 2, sampled: "held", dashed: true });
+  }
+  if (rss !== undefined && rss.time_ns.length > 0) {
+    const values = new Array<number | null>(timesNs.length).fill(null);
+    rss.time_ns.forEach((time, i) => {
+      const at = nearest(timesNs, time);
+      values[at] = Math.max(values[at] ?? 0, rss.rss_bytes[i]!);
+    });
+    curves.push({ label: "RSS", values, colour: 3, sampled: "joined" });
+  }
+  return { timesNs, curves };
+}
+
+export function marksOf(recording: Recording): Mark[] {
+  const { run, marks = [] } = recording.document;
+  const all = marks.map((mark) => ({ timeNs: mark.time_ns, label: mark.text }));
+  all.push({ timeNs: run.peak_time_ns, label: `peak ${bytesText(run.peak_bytes)}` });
+  return all.sort((a, b) => a.timeNs - b.timeNs);
+}
+
+export function RunChart({ recording, state, change, palette, small }: ViewProps & { small?: boolean }): JSX.Element {
+  const { timesNs, curves } = useMemo(() => runCurves(recording), [recording]);
+  const marks = useMemo(() => (small ? [] : marksOf(recording)), [recording, small]);
+  return (
+    <Chart
+      name="live"
+      title="Live bytes over time"
+      timesNs={timesNs}
+      edgesNs={recording.edgesNs}
+      curves={small ? curves.slice(0, 1) : curves}
+      format={bytesText}
+      marks={marks}
+      palette={palette}
+      height={small ? 72 : 260}
+      span={state.span}
+      onSpan={(span) => change({ span })}
+    />
+  );
+}

@@ -1,0 +1,119 @@
+// sandwich.tsx - the functions as a list, and the chosen one with its callers above and its callees below
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { calleesOf, callersOf, functionAmounts, outermost, type Merged } from "../data/sandwich";
+import type { Cost } from "../state";
+import { shareText } from "../text/format";
+import { isBytes } from "../text/words";
+import { tint } from "../ui/palette";
+import { sorting, Table, type Column } from "../ui/table";
+import { Half } from "./half";
+import { costFigure, type Amounts, type NodeNames } from "./node_names";
+import type { ViewProps } from "./view";
+
+interface Props extends ViewProps {
+  readonly names: NodeNames;
+  readonly amounts: Amounts;
+  readonly order: Float64Array;
+  readonly matched: Uint8Array | null;
+}
+
+interface CardProps {
+  readonly names: NodeNames;
+  readonly func: number;
+  readonly upwards: boolean;
+  readonly cost: Cost;
+  readonly total: number;
+  readonly all: number;
+}
+
+function MergedCard({ names, func, upwards, cost, total, all }: CardProps): JSX.Element {
+  return (
+    <>
+      <div class="function">{names.functionName(func)}</div>
+      <div class="where">
+        {names.functionFile(func)} {names.functionModule(func)}
+      </div>
+      <dl>
+        <dt>{upwards ? "Called from here" : "Total"}</dt>
+        <dd>
+          {costFigure(cost, total)} <span class="faint">{shareText(total, all)}</span>
+        </dd>
+      </dl>
+    </>
+  );
+}
+
+export function Sandwich(props: Props): JSX.Element {
+  const { recording, state, change, names, amounts, order, matched, palette } = props;
+  const { tree } = recording;
+  const outer = useMemo(() => outermost(tree), [tree]);
+  const sums = useMemo(() => functionAmounts(tree, outer, amounts.self, amounts.totals), [tree, outer, amounts]);
+  const rows = useMemo(() => {
+    const hits = matched === null ? null : new Set(tree.func.filter((_func, node) => matched[node] === 1));
+    return Array.from(tree.functions.keys()).filter((func) => sums.total[func]! > 0 && (hits === null || hits.has(func)));
+  }, [tree, sums, matched]);
+  const heaviest = useMemo(() => rows.reduce((most, func) => (sums.self[func]! > (sums.self[most] ?? -1) ? func : most), -1), [rows]);
+  const middle = state.of >= 0 && state.of < tree.functions.length ? state.of : heaviest;
+  const callees = useMemo(() => calleesOf(tree, outer, middle), [tree, outer, middle]);
+  const callers = useMemo(() => callersOf(tree, outer, middle), [tree, outer, middle]);
+  const orderSelf = useMemo(() => recording.self(recording.costs(state.cost, null)), [recording, state.cost]);
+  const fills = useMemo(() => {
+    const of = (merged: Merged): ((node: number) => string) => names.fill(palette, (node) => merged.func[node]!);
+    return { callers: of(callers), callees: of(callees) };
+  }, [names, palette, callers, callees]);
+  const kind = isBytes(state.cost) ? "bytes" : "count";
+  const all = amounts.totals[0]!;
+  const columns: Column<number>[] = [
+    {
+      key: "name",
+      title: "Function",
+      kind: "text",
+      value: (func) => names.functionName(func),
+      show: (func) => (
+        <span title={names.functionName(func).slice(0, 2000)}>
+          <i class="dot" style={{ background: tint(names.functionColour(func), palette) }} />
+          {names.functionLabel(func).slice(0, 500)}
+        </span>
+      ),
+    },
+    { key: "total", title: "Total", kind, value: (func) => sums.total[func]!, share: (func) => sums.total[func]! / all, width: "104px" },
+    { key: "self", title: "Self", kind, value: (func) => sums.self[func]!, share: (func) => sums.self[func]! / all, width: "104px" },
+    { key: "module", title: "Module", kind: "text", value: (func) => names.functionModule(func), width: "120px" },
+  ];
+  const half = (upwards: boolean): JSX.Element => {
+    const merged = upwards ? callers : callees;
+    return (
+      <Half
+        key={`${upwards} ${middle}`}
+        merged={merged}
+        upwards={upwards}
+        taken={upwards ? amounts.totals : amounts.self}
+        takenOrder={upwards ? order : orderSelf}
+        label={(func) => names.functionLabel(func)}
+        fill={upwards ? fills.callers : fills.callees}
+        describe={(node, total) => <MergedCard {...{ names, upwards, total, all }} func={merged.func[node]!} cost={state.cost} />}
+        onOpen={(func) => change({ of: func })}
+        palette={palette}
+      />
+    );
+  };
+  return (
+    <div class="flame-view">
+      <div class="halves">
+        {half(true)}
+        {half(false)}
+      </div>
+      <Table
+        name="functions"
+        columns={columns}
+        rows={rows}
+        idOf={(func) => func}
+        {...sorting({ state, change }, "self-")}
+        chosen={middle}
+        onChoose={(func) => change({ of: func })}
+        empty="No function matches."
+      />
+    </div>
+  );
+}

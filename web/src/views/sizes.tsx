@@ -1,0 +1,117 @@
+// sizes.tsx - every block size: how many, how much at the peak and at the end, and its live bytes over time
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { SIZE_FIGURES, type SizeFigure } from "../data/document";
+import { unpack } from "../data/packed";
+import type { Recording } from "../data/recording";
+import { Series } from "../data/series";
+import type { Span } from "../state";
+import { bytesText, countText } from "../text/format";
+import { spanText } from "../text/words";
+import { sorting, Table, type Column } from "../ui/table";
+import { LiveChart } from "./live_chart";
+import type { ViewProps } from "./view";
+
+type SizeRow = Readonly<Record<SizeFigure, number>> & { readonly id: number };
+
+function sizeText({ from, to }: { from: number; to: number }): string {
+  return from === to ? bytesText(from) : `${bytesText(from)} – ${bytesText(to)}`;
+}
+
+function wholeRun(recording: Recording): SizeRow[] {
+  const { sizes } = recording.document;
+  const columns = SIZE_FIGURES.map((figure) => [figure, unpack(sizes[figure])] as const);
+  return Array.from(columns[0]![1], (_, id) => {
+    const row: Partial<Record<SizeFigure | "id", number>> = { id };
+    for (const [figure, values] of columns) row[figure] = values[id]!;
+    return row as SizeRow;
+  });
+}
+
+export function sizeSeries(recording: Recording): Series {
+  const { size_series: rows } = recording.document;
+  return new Series(rows.series, rows.from.length);
+}
+
+/** Within an interval: by the rows that the document has over time, where sizes with little share one. */
+function within(recording: Recording, series: Series, span: Span): SizeRow[] {
+  const { size_series: rows } = recording.document;
+  const edges = recording.edgesOf(span);
+  const costs = (cost: "calls" | "bytes" | "temporary" | "live" | "peak"): Float64Array => recording.costsOf(series, cost, edges);
+  const [calls, bytes, temporary, live, peak] = [costs("calls"), costs("bytes"), costs("temporary"), costs("live"), costs("peak")];
+  return rows.from.map((from, id) => ({
+    id,
+    from,
+    to: rows.to[id]!,
+    cut: 0,
+    calls: calls[id]!,
+    bytes: bytes[id]!,
+    temporary_calls: temporary[id]!,
+    live_blocks: series.until(id, "live_blocks", edges.to),
+    live_bytes: live[id]!,
+    peak_blocks: series.until(id, "live_blocks", recording.highest(edges)),
+    peak_bytes: peak[id]!,
+    peak_usable_bytes: peak[id]!,
+    own_peak_blocks: 0,
+    series_row: id,
+  }));
+}
+
+function columnsOf(rows: readonly SizeRow[], span: Span | null): Column<SizeRow>[] {
+  const sum = (figure: SizeFigure): number => rows.reduce((all, row) => all + row[figure], 0);
+  const [calls, peak] = [sum("calls"), sum("peak_bytes")];
+  const wholeOnly: Column<SizeRow>[] = [
+    { key: "own", title: "Most blocks", kind: "count", value: (row) => row.own_peak_blocks, hint: "its own maximum, whenever that was" },
+    { key: "slack", title: "Slack", kind: "bytes", value: (row) => row.peak_usable_bytes - row.peak_bytes, hint: "rounding by the allocator, at the peak" },
+  ];
+  return [
+    { key: "size", title: "Size", kind: "bytes", value: (row) => row.from, show: sizeText, width: "160px" },
+    { key: "calls", title: "Calls", kind: "count", value: (row) => row.calls, share: (row) => row.calls / calls },
+    { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes },
+    { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary_calls },
+    { key: "peak", title: "At the peak", kind: "bytes", value: (row) => row.peak_bytes, share: (row) => row.peak_bytes / peak },
+    { key: "peak_blocks", title: "Peak blocks", kind: "count", value: (row) => row.peak_blocks },
+    { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live_bytes },
+    { key: "live_blocks", title: "Blocks left", kind: "count", value: (row) => row.live_blocks },
+    ...(span === null ? wholeOnly : []),
+  ];
+}
+
+export function Sizes(props: ViewProps): JSX.Element {
+  const { recording, state, change } = props;
+  const { span } = state;
+  const series = useMemo(() => sizeSeries(recording), [recording]);
+  const rows = useMemo(
+    () => (span === null ? wholeRun(recording) : within(recording, series, span).filter((row) => row.calls > 0 || row.live_bytes > 0)),
+    [recording, series, span],
+  );
+  const columns = useMemo(() => columnsOf(rows, span), [rows]);
+  const most = rows.reduce<SizeRow | undefined>((best, row) => (row.peak_bytes > (best?.peak_bytes ?? -1) ? row : best), undefined);
+  const chosen = rows.find((row) => row.id === state.row) ?? most;
+  const rowOfSeries = chosen?.series_row ?? 0;
+  const values = useMemo(() => {
+    const live = new Float64Array(recording.edgesNs.length);
+    if (rowOfSeries < series.rows) series.addTo(live, rowOfSeries, "live_bytes");
+    return live;
+  }, [recording, series, rowOfSeries]);
+  const { size_series: over } = recording.document;
+  const shown = { from: over.from[rowOfSeries] ?? 0, to: over.to[rowOfSeries] ?? 0 };
+  return (
+    <>
+      <div class="toolbar">
+        <h2>{countText(recording.document.run.allocation_calls)} allocations by size</h2>
+        <span class="faint">{span === null ? "" : `${spanText(recording, span)}; sizes with little are in one row a class`}</span>
+      </div>
+      <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />
+      <Table
+        name="sizes"
+        columns={columns}
+        rows={rows}
+        idOf={(row) => row.id}
+        {...sorting({ state, change }, "peak-")}
+        chosen={chosen?.id ?? -1}
+        onChoose={(row) => change({ row: row.id })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+// stack_detail.tsx - one row of the recording's stacks: its figures, its live bytes over time, its frames
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Recording } from "../data/recording";
+import { blocksText, bytesText, countText } from "../text/format";
+import { timeIn } from "../text/words";
+import { LiveChart } from "./live_chart";
+import { Frames } from "./stack";
+import type { ViewProps } from "./view";
+
+function inBlocks(bytes: number, blocks: number): string {
+  return blocks === 0 ? "0" : `${bytesText(bytes)} in ${blocksText(blocks)}`;
+}
+
+function figuresOf(recording: Recording, row: number): [string, string][] {
+  const at = (figure: Parameters<Recording["column"]>[0]): number => recording.column(figure)[row]!;
+  const sizes = at("smallest") === at("largest") ? bytesText(at("largest")) : `${bytesText(at("smallest"))} – ${bytesText(at("largest"))}`;
+  return [
+    ["At the end", inBlocks(at("live_bytes"), at("live_blocks"))],
+    ["At the peak", inBlocks(at("peak_bytes"), at("peak_blocks"))],
+    ["Own peak", bytesText(at("own_peak_bytes"))],
+    ["Allocations", `${countText(at("calls"))} of ${sizes}`],
+    ["Allocated", bytesText(at("bytes"))],
+    ["Temporary", countText(at("temporary_calls"))],
+    ["First, last", `${timeIn(recording, at("first_ns"))}, ${timeIn(recording, at("last_ns"))}`],
+  ];
+}
+
+export function StackDetail(props: ViewProps & { row: number }): JSX.Element {
+  const { recording, change, row } = props;
+  const curve = useMemo(() => recording.liveCurve([row]), [recording, row]);
+  const places = useMemo(() => recording.stack(row), [recording, row]);
+  const cut = recording.cutStacks(row);
+  return (
+    <aside class="detail" aria-label="The chosen stack">
+      <div class="detail-head">
+        <h2>{cut > 0 ? `${countText(cut)} stacks, below here` : recording.entryOf(row)}</h2>
+        <a
+          class="plain-button"
+          href="#flame"
+          onClick={(event) => {
+            event.preventDefault();
+            change({ view: "flame", zoom: recording.tree.nodeOfRow[row]!, mode: "icicle" });
+          }}
+        >
+          in the flame graph
+        </a>
+      </div>
+      <dl>
+        {figuresOf(recording, row).map(([name, text]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+          </>
+        ))}
+      </dl>
+      <LiveChart {...props} name="stack" title="Live bytes of this stack" values={curve} height={120} />
+      <Frames places={places} />
+    </aside>
+  );
+}

@@ -1,0 +1,171 @@
+// threads.tsx - what each thread allocated and freed, and who frees whose blocks
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { ThreadFigure } from "../data/document";
+import type { Recording } from "../data/recording";
+import { Series } from "../data/series";
+import type { Span } from "../state";
+import { bytesText, countText } from "../text/format";
+import { spanText } from "../text/words";
+import { curveColour, mix } from "../ui/palette";
+import { sorting, Table, type Column } from "../ui/table";
+import type { ViewProps } from "./view";
+
+const POLICIES = ["", "FIFO", "RR", "batch", "", "idle", "deadline"]; // as Linux numbers them
+const MATRIX_THREADS = 16;
+
+export function threadName(recording: Recording, row: number): string {
+  const { threads } = recording.document;
+  const cut = threads.cut[row] ?? 0;
+  if (cut > 0) return `${countText(cut)} more threads`;
+  return threads.name[row] ?? "";
+}
+
+/** The name, with the id where another thread has the same name. */
+function distinctName(recording: Recording, row: number): string {
+  const { name, tid } = recording.document.threads;
+  const own = threadName(recording, row);
+  return name.filter((other) => other === own).length > 1 ? `${own} ${tid[row]}` : own;
+}
+
+function policyText(recording: Recording, row: number): string {
+  const { policy, priority } = recording.document.threads;
+  const name = POLICIES[policy[row] ?? 0] ?? "";
+  return name === "" ? "" : `${name} ${priority[row]}`;
+}
+
+/** What a thread did within an interval, or over the whole run. */
+interface ThreadRow {
+  readonly row: number;
+  readonly calls: number;
+  readonly bytes: number;
+  readonly temporary: number;
+  readonly live: number;
+}
+
+function threadRows(recording: Recording, span: Span | null): ThreadRow[] {
+  const { threads } = recording.document;
+  const rows = threads.tid.map((_tid, row) => row);
+  if (span === null)
+    return rows.map((row) => ({
+      row,
+      calls: threads.allocation_calls[row]!,
+      bytes: threads.allocated_bytes[row]!,
+      temporary: threads.temporary_calls[row]!,
+      live: threads.live_bytes[row]!,
+    }));
+  const series = new Series(threads.series, rows.length);
+  const edges = recording.edgesOf(span);
+  const costs = (cost: "calls" | "bytes" | "temporary" | "live"): Float64Array => recording.costsOf(series, cost, edges);
+  const [calls, bytes, temporary, live] = [costs("calls"), costs("bytes"), costs("temporary"), costs("live")];
+  return rows.map((row) => ({ row, calls: calls[row]!, bytes: bytes[row]!, temporary: temporary[row]!, live: live[row]! }));
+}
+
+function columnsOf(recording: Recording, rows: readonly ThreadRow[], span: Span | null): Column<ThreadRow>[] {
+  const { threads } = recording.document;
+  const calls = rows.reduce((sum, row) => sum + row.calls, 0);
+  const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
+  const whole = (key: ThreadFigure, title: string, kind: "count" | "bytes", hint = ""): Column<ThreadRow> => ({
+    key,
+    title,
+    kind,
+    value: ({ row }) => threads[key][row]!,
+    hint,
+  });
+  return [
+    { key: "name", title: "Thread", kind: "text", value: ({ row }) => threadName(recording, row), width: "15%" },
+    { key: "tid", title: "Id", kind: "text", value: ({ row }) => String(threads.tid[row]!), width: "72px" },
+    { key: "policy", title: "Real time", kind: "text", value: ({ row }) => policyText(recording, row), width: "96px" },
+    { key: "calls", title: "Allocations", kind: "count", value: (row) => row.calls, share: (row) => row.calls / calls },
+    { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes, share: (row) => row.bytes / bytes },
+    { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary },
+    { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live },
+    ...(span === null
+      ? [
+          whole("peak_bytes", "At the peak", "bytes"),
+          whole("free_calls", "Frees", "count"),
+          whole("foreign_frees", "Of others", "count", "frees of blocks that another thread allocated"),
+          whole("late_allocation_calls", "Late", "count", "allocations after the thread's first second"),
+        ]
+      : []),
+  ];
+}
+
+/** Who frees whose blocks: a row for each thread that allocated, a column for each that freed. */
+function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">): JSX.Element | null {
+  const { handovers } = recording.document;
+  if (handovers === undefined || handovers.owner.length === 0) return null;
+  const weight = new Map<number, number>();
+  const blocks = new Map<string, readonly [number, number]>();
+  handovers.owner.forEach((owner, i) => {
+    const [freer, count] = [handovers.freer[i]!, handovers.blocks[i]!];
+    for (const thread of [owner, freer]) weight.set(thread, (weight.get(thread) ?? 0) + count);
+    blocks.set(`${owner} ${freer}`, [count, handovers.bytes[i]!]);
+  });
+  const shown = [...weight.keys()].sort((a, b) => weight.get(b)! - weight.get(a)!).slice(0, MATRIX_THREADS).sort((a, b) => a - b);
+  const most = Math.max(...handovers.blocks);
+  const cell = (owner: number, freer: number): JSX.Element => {
+    const [count, bytes] = blocks.get(`${owner} ${freer}`) ?? [0, 0];
+    const ground = mix(curveColour(0, palette), palette.panel, count === 0 ? 0.04 : 0.12 + (0.3 * count) / most);
+    const title = `${distinctName(recording, freer)} freed ${countText(count)} blocks (${bytesText(bytes)}) of ${distinctName(recording, owner)}`;
+    return (
+      <td key={freer} style={{ background: ground }} title={title}>
+        {count === 0 ? "" : countText(count)}
+      </td>
+    );
+  };
+  return (
+    <section class="panel">
+      <div class="toolbar">
+        <h2>Who frees whose blocks</h2>
+        <span class="faint">blocks of the whole run that one thread allocated (row) and another freed (column)</span>
+      </div>
+      <div class="scroll-x">
+        <table class="matrix">
+          <thead>
+            <tr>
+              <th />
+              {shown.map((freer) => (
+                <th key={freer} scope="col">
+                  {distinctName(recording, freer)}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((owner) => (
+              <tr key={owner}>
+                <th scope="row">{distinctName(recording, owner)}</th>
+                {shown.map((freer) => cell(owner, freer))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+export function Threads({ recording, state, change, palette }: ViewProps): JSX.Element {
+  const { span } = state;
+  const rows = useMemo(() => threadRows(recording, span), [recording, span]);
+  const columns = useMemo(() => columnsOf(recording, rows, span), [recording, rows]);
+  return (
+    <>
+      <div class="toolbar">
+        <h2>{countText(recording.document.run.threads)} threads</h2>
+        <span class="faint">{span === null ? "" : spanText(recording, span)}</span>
+      </div>
+      <Table
+        name="threads"
+        columns={columns}
+        rows={rows}
+        idOf={({ row }) => row}
+        {...sorting({ state, change }, "bytes-")}
+        chosen={state.row}
+        onChoose={({ row }) => change({ row })}
+      />
+      <Matrix recording={recording} palette={palette} />
+    </>
+  );
+}

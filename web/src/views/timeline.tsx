@@ -1,0 +1,148 @@
+// timeline.tsx - live bytes over time by who holds them, and what was allocated when
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { Series } from "../data/series";
+import type { Recording } from "../data/recording";
+import { CURVES, type Curves } from "../state";
+import { bytesText, countText, shortCountText } from "../text/format";
+import { spanText } from "../text/words";
+import { Chart, type Curve } from "../ui/chart";
+import { Choices } from "../ui/choices";
+import { HUE_COUNT } from "../ui/palette";
+import { marksOf, RunChart } from "./run_chart";
+import { sizeSeries } from "./sizes";
+import { distinctStacks } from "./stack";
+import { threadName } from "./threads";
+import type { ViewProps } from "./view";
+
+const CURVE_NAMES: Readonly<Record<Curves, string>> = { stacks: "Stacks", sizes: "Block sizes", threads: "Threads" };
+
+interface Part {
+  readonly label: string;
+  readonly row: number; // of the series; -1: the others
+  readonly values: Float64Array;
+}
+
+/** The rows of a series that hold most over the run, and all others together. */
+function parts(recording: Recording, series: Series, labels: (rows: number[]) => string[], separate: (row: number) => boolean): Part[] {
+  const edges = recording.edgesNs.length;
+  const all = new Float64Array(edges);
+  const weights = new Float64Array(series.rows);
+  const curve = new Float64Array(edges);
+  for (let row = 0; row < series.rows; row++) {
+    curve.fill(0);
+    series.addTo(curve, row, "live_bytes");
+    curve.forEach((bytes, edge) => (all[edge]! += bytes));
+    weights[row] = separate(row) ? curve.reduce((sum, bytes) => sum + bytes, 0) : 0;
+  }
+  const largest = Array.from(weights.keys()).sort((a, b) => weights[b]! - weights[a]!);
+  const shown = largest.slice(0, HUE_COUNT).filter((row) => weights[row]! > 0);
+  const names = labels(shown);
+  const made = shown.map((row, i): Part => {
+    const values = new Float64Array(edges);
+    series.addTo(values, row, "live_bytes");
+    values.forEach((bytes, edge) => (all[edge]! -= bytes));
+    return { label: names[i]!, row, values };
+  });
+  return all.some((bytes) => bytes > 0) ? [...made, { label: "all others", row: -1, values: all }] : made;
+}
+
+function partsBy(recording: Recording, by: Curves): Part[] {
+  const { threads, size_series: sizes } = recording.document;
+  const everyRow = (): boolean => true;
+  if (by === "sizes") {
+    const label = (row: number): string => {
+      const [from, to] = [sizes.from[row]!, sizes.to[row]!];
+      return from === to ? bytesText(from) : `${bytesText(from)} – ${bytesText(to)}`;
+    };
+    return parts(recording, sizeSeries(recording), (rows) => rows.map(label), everyRow);
+  }
+  if (by === "threads")
+    return parts(recording, new Series(threads.series, threads.tid.length), (rows) => rows.map((row) => threadName(recording, row)), everyRow);
+  return parts(recording, recording.series, (rows) => distinctStacks(recording, rows), (row) => recording.cutStacks(row) === 0);
+}
+
+/** A figure of each slice as a rate: drawn to the slice's end. */
+function rates(recording: Recording, amounts: readonly number[]): Float64Array {
+  const { edgesNs } = recording;
+  return edgesNs.map((end, edge) => {
+    const slice = Math.max(0, edge - 1);
+    const lengthNs = edge === 0 ? edgesNs[1]! : end - edgesNs[slice]!;
+    return lengthNs > 0 ? ((amounts[slice] ?? 0) * 1e9) / lengthNs : 0;
+  });
+}
+
+function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
+  const curves = useMemo<Curve[]>(() => {
+    const { slices } = recording.document;
+    return [
+      { label: "Allocations", values: rates(recording, slices.allocation_calls), colour: 0, filled: true },
+      { label: "Temporary", values: rates(recording, slices.temporary_calls), colour: 1 },
+      { label: "Frees", values: rates(recording, slices.free_calls), colour: 2 },
+    ];
+  }, [recording]);
+  return (
+    <Chart
+      name="rates"
+      title="Calls in a second"
+      timesNs={recording.edgesNs}
+      edgesNs={recording.edgesNs}
+      curves={curves}
+      format={(rate) => `${countText(rate)}/s`}
+      axisFormat={(rate) => `${shortCountText(rate)}/s`}
+      marks={[]}
+      palette={palette}
+      height={150}
+      span={state.span}
+      onSpan={(span) => change({ span })}
+    />
+  );
+}
+
+export function Timeline(props: ViewProps): JSX.Element {
+  const { recording, state, change, palette } = props;
+  const shown = useMemo(() => partsBy(recording, state.curves), [recording, state.curves]);
+  const curves = useMemo(
+    () => shown.map((part, i): Curve => ({ label: part.label, values: part.values, colour: part.row < 0 ? -1 : i })),
+    [shown],
+  );
+  const marks = useMemo(() => marksOf(recording), [recording]);
+  const open = (index: number): void => {
+    const row = shown[index]?.row ?? -1;
+    if (row < 0) return;
+    if (state.curves === "stacks") change({ view: "flame", mode: "icicle", zoom: recording.tree.nodeOfRow[row]! });
+    else change({ view: state.curves, row });
+  };
+  return (
+    <div class="stack-v">
+      <div class="toolbar">
+        <Choices
+          label="Stacked by"
+          choices={CURVES.map((by) => [by, CURVE_NAMES[by]])}
+          chosen={state.curves}
+          onChoose={(by) => change({ curves: by })}
+        />
+        <span class="faint">
+          {state.span === null ? "Drag over a chart for an interval, click for a moment: every view follows." : spanText(recording, state.span)}
+        </span>
+      </div>
+      <Chart
+        name={`live-by-${state.curves}`}
+        title={`Live bytes by ${CURVE_NAMES[state.curves].toLowerCase()}`}
+        timesNs={recording.edgesNs}
+        edgesNs={recording.edgesNs}
+        curves={curves}
+        stacked
+        format={bytesText}
+        marks={marks}
+        palette={palette}
+        height={300}
+        span={state.span}
+        onSpan={(span) => change({ span })}
+        onCurve={open}
+      />
+      <Rates {...props} />
+      <RunChart {...props} />
+    </div>
+  );
+}
