@@ -107,7 +107,8 @@ def test_pool(hw):
 
 PEERS = {  # what Debian 12's do otherwise, which is so; whatever more a rule finds is to be looked at
     "jemalloc": {"family"}, "tcmalloc": {"calloc-overflow"},
-    "mimalloc": {"calloc-overflow", "huge-sizes", "new-bad-alloc", "new-handler"}, "tbb": {"new-handler"},
+    "mimalloc": {"calloc-overflow", "huge-sizes", "new-bad-alloc", "new-handler"},
+    "tbb": {"new-handler", "fork-threads", "fork-handlers"},  # it has no fork handlers: a lock may be held in the child, or not
 }
 
 
