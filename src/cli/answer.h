@@ -1,8 +1,8 @@
 /* answer.h - where a command's answer goes: stdout, or a file that appears whole or not at all
  *
- * A file is written beside its place under a name of its own (NAME.XXXXXX) and renamed at the end; when anything goes
- * wrong, or Ctrl-C or SIGTERM ends the program, it is removed, and what stood there before stays. Devices and pipes are written to directly; "-" is
- * stdout. A recording is not replaced.
+ * A file is written beside its place under a name of its own (NAME.XXXXXX) and renamed at the end; when anything goes wrong,
+ * or Ctrl-C or SIGTERM ends the program, it is removed, and what stood there before stays. Devices and pipes are written to
+ * directly; "-" is stdout. A recording is not replaced.
  */
 #ifndef HWI_CLI_ANSWER_H
 #define HWI_CLI_ANSWER_H

@@ -1,7 +1,8 @@
 /* group_rows.c - which functions, source files, source lines and modules of two runs are the same
  *
  * Lines shift when somebody edits the file above them. Of a function, the lines that allocate keep their order: where both
- * runs have equally many, the first is the first, and so on. Else the shift is taken that makes the most of them meet, with the same figures if that is to be had.
+ * runs have equally many, the first is the first, and so on. Else the shift is taken that makes the most of them meet, with
+ * the same figures if that is to be had.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -43,8 +43,8 @@ static inline const struct hwi_site *hwi_site_of(const struct hwi_sites *sites, 
   return &sites->items[sites->of_frame[frame]];
 }
 
-/* The function's name as it is; for what has none, "?? MODULE+0xOFFSET" (of where it begins, where that is known), "?? 0xADDRESS" or "[N frames left out]". The line
- * is cleared before. */
+/* The function's name as it is; for what has none, "?? MODULE+0xOFFSET" (of where it begins, where that is known),
+ * "?? 0xADDRESS" or "[N frames left out]". The line is cleared before. */
 const char *hwi_site_function(const struct hwi_sites *sites, const struct hwi_site *site, uint32_t symbol,
                               struct hwi_line *line);
 const char *hwi_site_file(const struct hwi_site *site, uint32_t symbol); /* "" where it is unknown */

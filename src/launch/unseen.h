@@ -1,9 +1,9 @@
 /* unseen.h - counts processes that run without being recorded (env -i, sudo, static programs, another user's)
  *
  * A process counts when at two looks in a row it has no recorder and will not get one: its environment does not ask for it,
- * or its executable cannot have it. Or when it has one and has allocated, and there is no trace: where it may not write beside
- * the run's first trace, since it became another user or sees other files, it has nothing to say so with. One look is not enough, since a process has neither environment nor libraries while it
- * execs or ends. One that ends sooner is not noticed.
+ * or its executable cannot have it. Or when it has one and has allocated, and there is no trace: it may not write beside the
+ * run's first one, since it became another user or sees other files. One look is not enough, as a process has neither
+ * environment nor libraries while it execs or ends. One that ends sooner is not noticed.
  */
 #ifndef HWI_LAUNCH_UNSEEN_H
 #define HWI_LAUNCH_UNSEEN_H

@@ -3,9 +3,9 @@
  * node       a frame of the profile that is kept. Callers of kept frames are kept.
  * row        what one kept stack is accountable for, or the sum of what was cut: all stacks whose innermost kept frame is the
  *            same, and which go on below it. Every stack is in exactly one row, so that rows add up to the run's figures.
- * share      of a frame: the largest of its shares of the run's bytes at the peak, live bytes, calls, bytes, temporary
- *            calls, failed calls and of the stacks' own peaks. A frame's share is never above its caller's: the frames with the largest shares
- *            are a tree, however many are taken.
+ * share      of a frame: the largest of its shares of the run's bytes at the peak, live bytes, calls, bytes, temporary calls,
+ *            failed calls and of the stacks' own peaks. A frame's share is never above its caller's: the frames with the
+ *            largest shares are a tree, however many are taken.
  */
 #ifndef HWI_PAGE_CUT_H
 #define HWI_PAGE_CUT_H

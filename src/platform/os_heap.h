@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Private zeroed memory that the kernel has room for, at a place with free address space behind it, where there is one. The length is
- * rounded up to pages. 0, or negative. */
+/* Private zeroed memory that the kernel has room for, at a place with free address space behind it, where there is one. The
+ * length is rounded up to pages. 0, or negative. */
 int hwi_os_map_with_room(size_t bytes, void **start);
 
 /* The same, exactly at `start`: -EEXIST where something is there already. */
@@ -35,8 +35,8 @@ int hwi_os_wait_for_lock(uint32_t *word);
 /* Gives the lock to the thread with the highest priority that waits for it. 0, or negative. */
 int hwi_os_hand_lock_on(uint32_t *word);
 
-/* Keeps the standard error output that there is now for hwi_os_print_error, since many programs close it before their end. It takes
- * a descriptor far above those that programs count on. */
+/* Keeps the standard error output that there is now for hwi_os_print_error, since many programs close it before their end. It
+ * takes a descriptor far above those that programs count on. */
 void hwi_os_keep_error_output(void);
 
 /* Writes to the standard error output, or the kept one, as far as that takes it. */

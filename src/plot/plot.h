@@ -40,8 +40,8 @@ struct hwi_plot_request {
  * Whether all could be written is for the caller to ask of `out`. */
 int hwi_plot_write(const struct hwi_plot_request *request, FILE *out, struct hwi_error *error);
 
-/* Two runs: what was live in both, over each other along time, and what changed, as far as the comparison shows it. As above; of a run
- * that has no timeline (a saved report) the first part is left out. */
+/* Two runs: what was live in both, over each other along time, and what changed, as far as the comparison shows it. As above;
+ * of a run that has no timeline (a saved report) the first part is left out. */
 int hwi_plot_write_diff(struct hwi_comparison *comparison, enum hwi_plot_form form, const char *script_path, FILE *out,
                         struct hwi_error *error);
 

@@ -132,8 +132,8 @@ struct hwi_size {
   uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 where not recorded */
 };
 
-/* What one thread allocated from one stack in one size, requested and usable: the finest grain. All that adds up is a sum over these, so that a
- * report can be narrowed in any way. */
+/* What one thread allocated from one stack in one size, requested and usable: the finest grain. All that adds up is a sum
+ * over these, so that a report can be narrowed in any way. */
 struct hwi_profile_cell {
   uint32_t thread, stack, size; /* size: an index into the profile's sizes */
   uint64_t usable;              /* of each block; 0 where not recorded */

@@ -2,10 +2,10 @@
  *
  * A stack within some EXACT_FACTOR times the limit is kept and verified whole. Of a deeper one, a node names its outermost
  * and its innermost frames and no other, so that these are what is verified: the words that the outer part's steps loaded,
- * and those that led from one of the innermost frames to the next, down to the place where the walk met them. That keeps the time of an event the same at
- * whatever depth. The kept frames themselves are bounded, too: when they become too many, those that follow the outer part
- * are left out. When the program has returned past all frames that are left inward of the gap, a walk of bounded length either
- * reaches the outer part, or becomes the new inner end.
+ * and those that led from one of the innermost frames to the next, down to the place where the walk met them. That keeps the
+ * time of an event the same at whatever depth. The kept frames themselves are bounded, too: when they become too many, those
+ * that follow the outer part are left out. When the program has returned past all frames that are left inward of the gap, a
+ * walk of bounded length either reaches the outer part, or becomes the new inner end.
  *
  * What is not looked at is the stretch between. It could hide that the outer part's last frames were left, where a recursion
  * came back to thousands of levels without an event, through a frame so large and so empty that the old words lie unchanged

@@ -19,10 +19,8 @@ enum { HWI_INNER = HWI_KEPT_INNER }; /* frames named of the inner end of a stack
 /* Forgets the kept stack. */
 void hwi_kept_forget(struct hwi_kept *kept);
 
-/* The kept frame walk->met - 1 is where the walk is. Is every word unchanged that the rest of the stack hangs on? Else no
- * frame can be met but those outward of the step that changed, and walk->met says so. */
-/* Is everything that the kept walk loaded outward of its first walk->met frames still there? If not, walk->met becomes the number
- * of frames of which it is. Counts what was verified. */
+/* The kept frame walk->met - 1 is where the walk is: is every word that the kept walk loaded from there on unchanged? If not,
+ * walk->met becomes the number of frames of which it is; none but those can be met. Counts what was verified. */
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk);
 
 /* The kept frame `index`, which comes after all others that do, has a bp_slot. There is room for as many as for frames. */
@@ -97,8 +95,7 @@ static inline uint32_t hwi_frames_pcs_unchanged(const struct hwi_frame *frames, 
   return frame < stop ? (uint32_t)(frame - frames) : end;
 }
 
-/* The first of the kept frames [first, end) whose step outward would load another bp that something hangs on; `end`: there is
- * none. */
+/* The first of the kept frames [first, end) whose step outward would load another bp that matters; `end`: there is none. */
 uint32_t hwi_kept_bps_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
 
 /* The first of the kept frames [first, end) whose step outward is not what it was; `end`: there is none. */
@@ -113,8 +110,6 @@ static inline uint32_t hwi_kept_unchanged(const struct hwi_kept *kept, uint32_t 
 /* hwi_kept_is_met where walk->met lies beyond the frames that are verified whole: see kept.c for what is verified of those. */
 bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk);
 
-/* Is everything that the kept walk loaded outward of its first walk->met frames still there? If not, walk->met becomes the number
- * of frames of which it is. Counts what was verified. */
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   if (__builtin_expect(walk->met > kept->exact_count, 0))

@@ -1,9 +1,9 @@
 /* range.h - which memory around a stack is known to be readable, so that no load of a walk can fault
  *
  * The page that the stack pointer is on is readable, since it is in use. From there the range grows page by page, downward
- * with the thread's own stack and upward with what a walk wants to load, each page asked of the kernel once; the first unreadable page
- * is remembered as a wall. The range is dropped when the stack pointer leaves it, and what a walk added that the stack may not
- * be is taken off again at the walk's end (walk.c).
+ * with the thread's own stack and upward with what a walk wants to load, each page asked of the kernel once; the first
+ * unreadable page is remembered as a wall. The range is dropped when the stack pointer leaves it, and what a walk added that
+ * the stack may not be is taken off again at the walk's end (walk.c).
  */
 #ifndef HWI_RECORD_RANGE_H
 #define HWI_RECORD_RANGE_H

@@ -16,7 +16,8 @@
 
 #define RECORDER_FRAME() ((uintptr_t)__builtin_frame_address(0))
 
-/* Called after the real allocator returned, and after the session began: later than any event of another thread that made the block free. */
+/* Called after the real allocator returned, and after the session began: later than any event of another thread that made the
+ * block free. */
 static inline uint64_t tick_after(void)
 {
   if (__builtin_expect(hwi_session.clock != HW_CLOCK_TSC, 0))

@@ -1,13 +1,14 @@
 /* rows.c - a lane's cache of rows
  *
- * A table of 16-byte slots, private to its lane, so that nothing is shared and dropping it is one call. A row is looked for in one
- * slot; what had to make room there lies in the slot beside it, from where it is fetched back in a hundredth of the time that the
- * CFI would take. The table starts with slots of the lane's own and doubles when it missed as often as it has slots. A key of 0 is
- * an empty slot.
+ * A table of 16-byte slots, private to its lane, so that nothing is shared and dropping it is one call. A row is looked for
+ * in one slot; what had to make room there lies in the slot beside it, from where it is fetched back in a hundredth of the
+ * time that the CFI would take. The table starts with slots of the lane's own and doubles when it missed as often as it has
+ * slots. A key of 0 is an empty slot.
  *
  * A second table of that kind remembers nodes that were looked up. That saves most look-ups in the tree of nodes, whose cache
- * misses are the cost of an event in a program with many stacks. It forgets all when it grows. Both are void when a module was
- * unloaded, when one was loaded and there are rows of code that no module covered, which may be that one's now, or when an event was abandoned, in whose middle an entry may be half written.
+ * misses are the cost of an event in a program with many stacks. It forgets all when it grows. Both are void when a module
+ * was unloaded, when one was loaded and there are rows of code that no module covered, which may be that one's now, or when
+ * an event was abandoned, in whose middle an entry may be half written.
  */
 #include "record/rows.h"
 

@@ -9,9 +9,9 @@
  * kept frame (pc, sp and bp) that hangs on the same outer frames (by the node of its caller), and all that is outward of it is
  * unchanged, the whole stack is known, and its node.
  *
- * Most often the next stack is a tip's again, on the same stem or on one further out. So a tip that was taken stays where it is, and
- * the kept stack ends at its stem and says that it goes on there; its frames are copied behind the stem only when a walk, or a
- * tip whose stem is further in, asks for them.
+ * Most often the next stack is a tip's again, on the same stem or on one further out. So a tip that was taken stays where it
+ * is, and the kept stack ends at its stem and says that it goes on there; its frames are copied behind the stem only when a
+ * walk, or a tip whose stem is further in, asks for them.
  *
  * Cost: a frame is a load or two and as many compares; walking it, and finding its node, is some five times as much. A
  * direct-mapped table takes what comes last; it is as large as the second level of a CPU's cache bears.

@@ -10,20 +10,20 @@
 #include "report/report.h"
 #include "report/text/line.h"
 
-enum hwi_finding_kind {                         /* figures: */
-                        HWI_FINDING_GROWTH = 0, /* bytes an hour, from when (ns), bytes never freed */
-                        HWI_FINDING_REAL_TIME,  /* allocations and frees of the thread after its first second */
-                        HWI_FINDING_FAILED,     /* calls of the run */
-                        HWI_FINDING_GIANT,      /* bytes of the one block */
-                        HWI_FINDING_RSS_GAP, /* resident bytes beyond what was asked for, all, and of its largest part */
-                        HWI_FINDING_SLACK, /* bytes of rounding at the peak, and of the size with most of it: it, its usable size, blocks */
-                        HWI_FINDING_CHURN, /* temporary calls of the run, and of the stack */
-                        HWI_FINDING_FOREIGN_FREES, /* frees by the thread of what others allocated, frees of others' blocks in the run */
-                        HWI_FINDING_RESERVE, /* advice: reallocs and copied bytes that would go, sizes in the end: median, largest */
-                        HWI_FINDING_CONTAINER, /* the same of containers; an estimate */
-                        HWI_FINDING_ARENA, /* advice: allocations (and as many frees) that would go, blocks, generations, bytes of the largest */
-                        HWI_FINDING_INLINE_BUFFER, /* advice: calls that would go, the largest block */
-                        HWI_FINDING_KINDS
+enum hwi_finding_kind {
+  HWI_FINDING_GROWTH = 0, /* bytes an hour, from when (ns), bytes never freed */
+  HWI_FINDING_REAL_TIME,  /* allocations and frees of the thread after its first second */
+  HWI_FINDING_FAILED,     /* calls of the run */
+  HWI_FINDING_GIANT,      /* bytes of the one block */
+  HWI_FINDING_RSS_GAP,    /* resident bytes beyond what was asked for, all, and of its largest part */
+  HWI_FINDING_SLACK, /* bytes of rounding at the peak, and of the size with most of it: it, its usable size, blocks */
+  HWI_FINDING_CHURN, /* temporary calls of the run, and of the stack */
+  HWI_FINDING_FOREIGN_FREES, /* frees by the thread of what others allocated, frees of others' blocks in the run */
+  HWI_FINDING_RESERVE,       /* advice: reallocs and copied bytes saved; sizes in the end: median, largest */
+  HWI_FINDING_CONTAINER,     /* the same of containers; an estimate */
+  HWI_FINDING_ARENA,         /* advice: allocations (as many frees) saved, blocks, generations, bytes of the largest */
+  HWI_FINDING_INLINE_BUFFER, /* advice: calls saved, the largest block */
+  HWI_FINDING_KINDS
 };
 
 enum { HWI_FINDING_FIGURES = 4, HWI_FINDINGS_MAX = 8 };

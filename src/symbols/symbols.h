@@ -47,8 +47,8 @@ struct hwi_symbol_module {
 
 struct hwi_symbols;
 
-/* Looks debug files up below /usr/lib/debug. HW_ERR_MEMORY; then *symbols is NULL. A symbolizer is for one thread at a time: it opens
- * files, and remembers what it found in them, as it is asked. */
+/* Looks debug files up below /usr/lib/debug. HW_ERR_MEMORY; then *symbols is NULL. A symbolizer is for one thread at a time:
+ * it opens files, and remembers what it found in them, as it is asked. */
 int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error);
 void hwi_symbols_destroy(struct hwi_symbols *symbols); /* NULL is fine */
 

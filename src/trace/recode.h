@@ -52,9 +52,9 @@ const uint64_t *hwi_recoder_births(const struct hwi_recoder *recoder);
 /* The columns are whole; fills *section's last tick and count of events. 0 or HW_ERR_MEMORY. */
 int hwi_recoder_end(struct hwi_recoder *recoder, struct hw_section_header *section);
 
-/* All of that: fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks, and HWI_DECODE_PADDING readable
- * bytes behind), and *section's ticks and count of events. HW_ERR_DAMAGED: there is damage, which the columns cannot tell;
- * HW_ERR_LIMIT: too large, or of mixed fields; HW_ERR_MEMORY. */
+/* All of that: fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks, and
+ * HWI_DECODE_PADDING readable bytes behind), and *section's ticks and count of events. HW_ERR_DAMAGED: there is damage, which
+ * the columns cannot tell; HW_ERR_LIMIT: too large, or of mixed fields; HW_ERR_MEMORY. */
 int hwi_recode(struct hwi_recoder *recoder, const uint8_t *plain, size_t bytes, struct hwi_columns_out *out,
                struct hw_section_header *section);
 

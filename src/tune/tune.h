@@ -1,8 +1,8 @@
 /* tune.h - how large a pool this program needs: its recording, made again on the pool itself
  *
- * First each process is replayed on a pool without a limit worth the name, which shows its extent (pool_replay.h); the margin is added,
- * and what comes out is tried: the process is replayed again on a pool of just that size. Where a smaller pool puts blocks so
- * differently that it does not suffice, it is made larger and tried again.
+ * First each process is replayed on a pool without a limit worth the name, which shows its extent (pool_replay.h); the margin
+ * is added, and what comes out is tried: the process is replayed again on a pool of just that size. Where a smaller pool puts
+ * blocks so differently that it does not suffice, it is made larger and tried again.
  */
 #ifndef HWI_TUNE_TUNE_H
 #define HWI_TUNE_TUNE_H

@@ -1,7 +1,7 @@
 /* test_no_memory.c - charts for which there is no memory are not written, whichever call of malloc it is that fails
  *
- * What would break: a result of malloc that is not checked; a script that lacks what there was no memory for, a name above all; what is not freed
- * on the way out.
+ * What would break: a result of malloc that is not checked; a script that lacks what there was no memory for, a name above
+ * all; what is not freed on the way out.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* fuzz_summary.c - any bytes as what a summary holds: no crash, no hang, no memory beyond what they are worth, and a report
  *
- * An input is a list of edits of the summary of a small recording, its epochs and its result one after the other, as they are before
- * compression: each two bytes of where and one of what. So the fuzzer begins with what makes sense, and zstd's checksum, which would
- * refuse nearly all else, is put right.
+ * An input is a list of edits of the summary of a small recording, its epochs and its result one after the other, as they are
+ * before compression: each two bytes of where and one of what. So the fuzzer begins with what makes sense, and zstd's
+ * checksum, which would refuse nearly all else, is put right.
  */
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* test_random.c - the profile of random recordings, held against the naive model
  *
- * What would break: any figure of a stack, size, thread or pair; steps of growth, deaths together, handovers; the merge of streams; the halves of a realloc that lie apart;
- * ties; the replay for the totals alone, or that tells of its events; what a summary keeps; intervals and moments; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
+ * What would break: any figure of a stack, size, thread or pair; steps of growth, deaths together, handovers; the merge of
+ * streams; the halves of a realloc that lie apart; ties; the replay for the totals alone, or that tells of its events; what a
+ * summary keeps; intervals and moments; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
  * alone.
  */
 #include <setjmp.h>

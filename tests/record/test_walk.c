@@ -1,7 +1,8 @@
 /* test_walk.c - a walk takes no more steps than the stack has changed, and says the same as a full one
  *
- * Breaks if a stack of which only a return address in the middle is another is walked to its end, if one that was there before
- * is walked again or taken for another, or if the work of an event grows with the depth of a recursion. Work is counted in frames walked and verified, never in time.
+ * Breaks if a stack of which only a return address in the middle is another is walked to its end, if one that was there
+ * before is walked again or taken for another, or if the work of an event grows with the depth of a recursion. Work is
+ * counted in frames walked and verified, never in time.
  */
 #include "record/walk.h"
 
