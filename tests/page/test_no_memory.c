@@ -8,66 +8,23 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "../trace/encoder.c"
+#include "../report/small_run.h"
 #include "../trace/failing_malloc.h"
 #include "page/page.h"
 
-enum { CALLS_MOST = 5000, DOCUMENT_MOST = 1 << 17, BLOCKS = 100 };
+enum { CALLS_MOST = 5000, DOCUMENT_MOST = 1 << 17 };
 
-static char path[64], expected[DOCUMENT_MOST];
-static struct hwi_profile *shown;
-
-static void make_trace(void)
-{
-  static struct enc enc;
-  const uint64_t start = 1000000;
-  enc_init(&enc, 1);
-  enc_chunk(&enc, 0, 0, 0, start);
-  enc_thread(&enc, 0, 0, 500, "main");
-  enc_thread(&enc, 0, 1, 501, "other");
-  enc_main(&enc, 0);
-  enc_tool(&enc, HW_TOOL_MARK, enc.header.start.monotonic_ns + 50, "half", 4);
-  for (uint64_t i = 0; i < BLOCKS; i++)
-    enc_alloc(&enc, 0, start + i, 2, 100 + i % 3, 0x10000 + 64 * i);
-  for (uint64_t i = 0; i < BLOCKS - 1; i++)
-    enc_free(&enc, 0, start + 200 + i, 0x10000 + 64 * i);
-  enc_write(&enc, path);
-  enc_release(&enc);
-}
-
-static const struct hwi_symbol nameless = {.reason = HWI_SYMBOL_NO_FILE};
-
-static uint32_t find_nothing(void *context, const struct hwi_symbol_module *module, uint64_t address,
-                             bool is_return_address, const struct hwi_symbol **frames)
-{
-  (void)context, (void)module, (void)address, (void)is_return_address;
-  *frames = &nameless;
-  return 1;
-}
-
-static const char *no_allocator(const struct hwi_symbol_module *program)
-{
-  (void)program;
-  return NULL;
-}
-
-static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
-{
-  (void)context;
-  return hwi_profile_events(path, &(struct hwi_profile_options){0}, sink, error);
-}
+static char expected[DOCUMENT_MOST];
+static struct small_run run;
 
 /* Writes the document to `to`. False: no call failed. */
 static bool check_failing(int run_count, uint64_t calls, uint64_t failures, char *to)
 {
   static char buffer[BUFSIZ];
-  const struct hwi_report run = {
-      .profile = shown, .names = {find_nothing, NULL, no_allocator}, .replayer = {replay, NULL}};
-  const struct hwi_report runs[] = {run, run};
+  const struct hwi_report runs[] = {small_run_report(&run), small_run_report(&run)};
   struct hwi_error error = {.text = ""};
   memset(to, 0, DOCUMENT_MOST);
   FILE *out = fmemopen(to, DOCUMENT_MOST, "w");
@@ -113,13 +70,10 @@ static void test_two_runs(void **state)
 
 int main(void)
 {
-  snprintf(path, sizeof path, "/tmp/hw-test-page-memory-%d.hwt", (int)getpid());
-  make_trace();
-  if (hwi_profile_create(&shown, path, &(struct hwi_profile_options){0}, NULL) < 0)
+  if (!small_run_begin(&run, "page-memory"))
     return 1;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_run), cmocka_unit_test(test_two_runs)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  hwi_profile_destroy(shown);
-  unlink(path);
+  small_run_end(&run);
   return failed;
 }

@@ -8,69 +8,28 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "../trace/encoder.c"
+#include "../report/small_run.h"
 #include "../trace/failing_malloc.h"
 #include "plot/plot.h"
 
-enum { CALLS_MOST = 5000, SCRIPT_MOST = 1 << 18, BLOCKS = 100 };
+enum { CALLS_MOST = 5000, SCRIPT_MOST = 1 << 18 };
 
-static char path[64], expected[SCRIPT_MOST];
-static struct hwi_profile *shown;
-
-static void make_trace(void)
-{
-  static struct enc enc;
-  const uint64_t start = 1000000;
-  enc_init(&enc, 1);
-  enc_chunk(&enc, 0, 0, 0, start);
-  enc_thread(&enc, 0, 0, 500, "main");
-  enc_thread(&enc, 0, 1, 501, "other");
-  enc_main(&enc, 0);
-  enc_tool(&enc, HW_TOOL_MARK, enc.header.start.monotonic_ns + 50, "half", 4);
-  for (uint64_t i = 0; i < BLOCKS; i++)
-    enc_alloc(&enc, 0, start + i, 2, 100 + i % 3, 0x10000 + 64 * i);
-  for (uint64_t i = 0; i < BLOCKS - 1; i++)
-    enc_free(&enc, 0, start + 200 + i, 0x10000 + 64 * i);
-  enc_write(&enc, path);
-  enc_release(&enc);
-}
-
-static const struct hwi_symbol nameless = {.reason = HWI_SYMBOL_NO_FILE};
-
-static uint32_t find_nothing(void *context, const struct hwi_symbol_module *module, uint64_t address,
-                             bool is_return_address, const struct hwi_symbol **frames)
-{
-  (void)context, (void)module, (void)address, (void)is_return_address;
-  *frames = &nameless;
-  return 1;
-}
-
-static const char *no_allocator(const struct hwi_symbol_module *program)
-{
-  (void)program;
-  return NULL;
-}
-
-static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
-{
-  (void)context;
-  return hwi_profile_events(path, &(struct hwi_profile_options){0}, sink, error);
-}
+static char expected[SCRIPT_MOST];
+static struct small_run run;
 
 /* Writes the script of all charts to `to`. False: no call failed. */
 static bool check_failing(uint64_t calls, uint64_t failures, char *to)
 {
   static char buffer[BUFSIZ];
-  const struct hwi_plot_request request = {
-      .report = {.profile = shown, .names = {find_nothing, NULL, no_allocator}, .replayer = {replay, NULL}},
-      .form = HWI_PLOT_SCRIPT,
-      .charts = {HWI_CHART_LIVE, HWI_CHART_LIVE_BY_STACK, HWI_CHART_LIVE_BY_SIZE, HWI_CHART_LIVE_BY_THREAD,
-                 HWI_CHART_SIZES, HWI_CHART_LIFETIMES, HWI_CHART_THREADS},
-      .chart_count = 7};
+  const struct hwi_plot_request request = {.report = small_run_report(&run),
+                                           .form = HWI_PLOT_SCRIPT,
+                                           .charts = {HWI_CHART_LIVE, HWI_CHART_LIVE_BY_STACK, HWI_CHART_LIVE_BY_SIZE,
+                                                      HWI_CHART_LIVE_BY_THREAD, HWI_CHART_SIZES, HWI_CHART_LIFETIMES,
+                                                      HWI_CHART_THREADS},
+                                           .chart_count = 7};
   struct hwi_error error = {.text = ""};
   memset(to, 0, SCRIPT_MOST);
   FILE *out = fmemopen(to, SCRIPT_MOST, "w");
@@ -106,13 +65,10 @@ static void test_every_chart(void **state)
 
 int main(void)
 {
-  snprintf(path, sizeof path, "/tmp/hw-test-plot-memory-%d.hwt", (int)getpid());
-  make_trace();
-  if (hwi_profile_create(&shown, path, &(struct hwi_profile_options){0}, NULL) < 0)
+  if (!small_run_begin(&run, "plot-memory"))
     return 1;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_chart)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  hwi_profile_destroy(shown);
-  unlink(path);
+  small_run_end(&run);
   return failed;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "../report/nameless.h"
 #include "export/decompressed.h"
 #include "export/import_foreign.h"
 #include "profile/result.h"
@@ -133,26 +134,11 @@ int LLVMFuzzerInitialize(int *count, char ***words)
   return 0;
 }
 
-static uint32_t find_nothing(void *context, const struct hwi_symbol_module *module, uint64_t address,
-                             bool is_return_address, const struct hwi_symbol **frames)
-{
-  static const struct hwi_symbol unknown = {.reason = HWI_SYMBOL_NO_MODULE};
-  (void)context, (void)module, (void)address, (void)is_return_address;
-  *frames = &unknown;
-  return 1;
-}
-
-static const char *no_allocator(const struct hwi_symbol_module *program)
-{
-  (void)program;
-  return NULL;
-}
-
 static void report_on(const struct hwi_profile *profile)
 {
   FILE *out = fopen("/dev/null", "w");
   const struct hwi_report report = {.profile = profile,
-                                    .names = {find_nothing, NULL, no_allocator},
+                                    .names = nameless_names,
                                     .options = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
   const struct hwi_style style = {.out = out, .columns = COLUMNS};
   if (!out || hwi_report_text(&report, &style, NULL) < 0 || hwi_report_json(&report, out, NULL) < 0)

@@ -10,23 +10,9 @@
 
 #include <cmocka.h>
 
+#include "../report/nameless.h"
 #include "profile/result.h"
 #include "report/report.h"
-
-static uint32_t find_nothing(void *context, const struct hwi_symbol_module *module, uint64_t address,
-                             bool is_return_address, const struct hwi_symbol **frames)
-{
-  (void)context, (void)module, (void)address, (void)is_return_address;
-  static const struct hwi_symbol unknown = {.reason = HWI_SYMBOL_NO_MODULE};
-  *frames = &unknown;
-  return 1;
-}
-
-static const char *no_allocator(const struct hwi_symbol_module *program)
-{
-  (void)program;
-  return NULL;
-}
 
 char *report_of(const struct hwi_profile *profile, bool json)
 {
@@ -36,7 +22,7 @@ char *report_of(const struct hwi_profile *profile, bool json)
   FILE *out = open_memstream(&text, &bytes);
   assert_non_null(out);
   const struct hwi_report report = {.profile = profile,
-                                    .names = {find_nothing, NULL, no_allocator},
+                                    .names = nameless_names,
                                     .options = {.cost = HWI_COST_DEFAULT, .top = HWI_TOP_DEFAULT, .min_calls = 1}};
   const struct hwi_style style = {.out = out, .columns = COLUMNS};
   assert_int_equal(json ? hwi_report_json(&report, out, NULL) : hwi_report_text(&report, &style, NULL), 0);

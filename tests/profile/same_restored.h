@@ -7,10 +7,10 @@
 /* The profile's report, in text (`json` false) or JSON, without names of functions; malloc'd. */
 char *report_of(const struct hwi_profile *profile, bool json);
 
-/* It was restored, not replayed. */
 /* Fails where they differ first. */
 void assert_same_words(const char *text, const char *expected);
 
+/* It was restored, not replayed. */
 bool is_restored(const struct hwi_profile *profile);
 
 /* Reports on the run at `path`, of which `fresh` is a profile by replay and `options` what was asked, are the same to the byte
