@@ -27,10 +27,10 @@ static void write_output(FILE *script, const char *path)
 
 void hwi_canvas_begin(const struct hwi_canvas *canvas, FILE *script)
 {
-  const double svg_a_cm = 47, png_a_cm = 94;
+  const double svg_a_cm = 47, png_a_cm = 94; /* points; the texts and points of a PDF are scaled accordingly */
   fputs("# Charts of a heap by heapwright. To draw them: gnuplot -d FILE\n"
         "# The data stand before each chart, in bytes and nanoseconds, as `heapwright report --json` has them.\n\n"
-        "set encoding utf8\n",
+        "set encoding utf8\nset micro\n",
         script);
   switch (canvas->form) {
   case HWI_PLOT_SCRIPT:
@@ -39,13 +39,14 @@ void hwi_canvas_begin(const struct hwi_canvas *canvas, FILE *script)
             canvas->width_cm, canvas->height_cm);
     break;
   case HWI_PLOT_SVG:
-    fprintf(script, "set terminal svg noenhanced font 'DejaVu Sans,13' size %.0f, %.0f background '#ffffff'\n",
+    fprintf(script,
+            "set terminal svg noenhanced font 'DejaVu Sans,9' fontscale 1.45 size %.0f, %.0f background '#ffffff'\n",
             canvas->width_cm * svg_a_cm, canvas->height_cm * svg_a_cm);
     break;
   case HWI_PLOT_PNG:
     fprintf(
         script,
-        "set terminal pngcairo noenhanced font 'DejaVu Sans,9' fontscale 2.2 linewidth 2 size %.0f, %.0f background "
+        "set terminal pngcairo noenhanced font 'DejaVu Sans,9' fontscale 2.2 pointscale 2.2 linewidth 2 dashlength 2 size %.0f, %.0f background "
         "'#ffffff'\n",
         canvas->width_cm * png_a_cm, canvas->height_cm * png_a_cm);
     break;

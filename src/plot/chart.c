@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/size_classes.h"
+
 const char *const hwi_chart_names[] = {
     [HWI_CHART_LIVE] = "live",
     [HWI_CHART_LIVE_BY_STACK] = "live-by-stack",
@@ -57,7 +59,7 @@ double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart)
   case HWI_CHART_LIVE_BY_THREAD:
     return hwi_chart_parts_height_cm(plot, HWI_DIVISION_THREAD);
   case HWI_CHART_LIFETIMES:
-    return axes + row * HWI_LIFETIMES;
+    return axes - 0.4 + row * HWI_LIFETIMES;
   case HWI_CHART_THREADS:
     return axes + row * hwi_chart_thread_rows(plot);
   case HWI_CHART_DURATIONS:
@@ -121,6 +123,21 @@ void hwi_chart_thread_name(struct hwi_line *line, const struct hwi_profile *prof
   hwi_line_printf(line, "%.*s", (int)sizeof it->name, it->name);
   if (is_named_alike(profile, thread))
     hwi_line_printf(line, " (%" PRIu32 ")", it->tid);
+}
+
+struct hwi_number hwi_chart_class_name(unsigned class)
+{
+  static const char *const units[] = {"", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+  enum { STEP_BITS = 10 };
+  uint64_t most = hwi_size_class_most(class);
+  size_t unit = 0;
+  while (unit + 1 < sizeof units / sizeof *units && most >> STEP_BITS > 0 && most % (1 << STEP_BITS) == 0) {
+    most >>= STEP_BITS;
+    unit++;
+  }
+  struct hwi_number name;
+  snprintf(name.text, sizeof name.text, "%" PRIu64 "%s", most, units[unit]);
+  return name;
 }
 
 struct hwi_number hwi_chart_peak_name(const struct hwi_profile *profile)

@@ -53,6 +53,9 @@ void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const c
 double hwi_chart_parts_height_cm(const struct hwi_plot *plot, enum hwi_division division);
 double hwi_chart_legend_cm(const struct hwi_plot *plot, enum hwi_division division);
 
+/* "16", "1 KiB": classes of block sizes end at powers of two. */
+struct hwi_number hwi_chart_class_name(unsigned class);
+
 uint32_t hwi_chart_thread_rows(const struct hwi_plot *plot); /* bars, the one of all others included */
 
 /* "worker", "worker (4711)" where another one has that name, or "thread 4711". */

@@ -6,6 +6,8 @@
 #include "report/lifetimes.h"
 #include "report/size_classes.h"
 
+#define NOTHING_ALLOCATED "nothing was allocated"
+
 static struct hwi_box part_of(const struct hwi_box *box, double from, double to)
 {
   return (struct hwi_box){box->x + box->width * from, box->y, box->width * (to - from), box->height};
@@ -17,19 +19,6 @@ static uint64_t larger(uint64_t a, uint64_t b)
 }
 
 /* --- sizes --- */
-
-/* "16", "1 KiB": classes end at powers of two. */
-static void write_class_name(FILE *script, uint64_t most)
-{
-  static const char *const units[] = {"", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
-  enum { STEP_BITS = 10 };
-  size_t unit = 0;
-  while (unit + 1 < sizeof units / sizeof *units && most >> STEP_BITS > 0 && most % (1 << STEP_BITS) == 0) {
-    most >>= STEP_BITS;
-    unit++;
-  }
-  fprintf(script, "'%" PRIu64 "%s'", most, units[unit]);
-}
 
 /* Classes with something in them are [first, last]. */
 struct classes {
@@ -79,8 +68,7 @@ static void write_size_axis(FILE *script, const struct classes *classes)
   fputs("set xlabel 'block size, up to (bytes)'\nset xtics rotate by 90 right font ',8' (", script);
   for (unsigned i = 0; i < count; i++) {
     fputs(i > 0 ? ", " : "", script);
-    write_class_name(script, hwi_size_class_most(classes->first + i));
-    fprintf(script, " %u", i);
+    fprintf(script, "'%s' %u", hwi_chart_class_name(classes->first + i).text, i);
   }
   fputs(count > 0 ? ")\n" : "'' 0)\n", script);
 }
@@ -91,10 +79,12 @@ static void write_size_bars(FILE *script, const struct classes *classes, const c
   hwi_script_legend_above(script);
   fputs("set boxwidth 0.4\n", script);
   write_size_axis(script, classes);
-  if (classes->first == HWI_SIZE_CLASSES)
+  if (classes->first == HWI_SIZE_CLASSES) {
+    hwi_script_note(script, NOTHING_ALLOCATED);
     fputs("plot NaN notitle\n", script);
-  else
+  } else {
     fprintf(script, "plot %s, \\\n     %s\n", curves[0], curves[1]);
+  }
 }
 
 void hwi_chart_sizes(struct hwi_plot *plot, const struct hwi_box *box)
@@ -154,11 +144,12 @@ void hwi_chart_lifetimes(struct hwi_plot *plot, const struct hwi_box *box)
     fprintf(script, "%" PRIu64 "\n", lifetimes[step]);
   }
   fputs("EOD\n", script);
-  const uint64_t room = most + most / 4; /* for the figures beside the bars */
+  const uint64_t room = most + (most + 3) / 4; /* for the figures beside the bars */
   struct hwi_scale counts = hwi_scale_of_counts(most);
   hwi_script_begin_panel(script, box, "How long blocks live");
   fprintf(script, "n = %g\n", counts.per);
   hwi_script_axis(script, 'x', "blocks", &counts, room);
+  hwi_script_no_legend(script);
   hwi_script_rows(script, HWI_LIFETIMES);
   fputs("set ytics (", script);
   for (int step = 0; step < HWI_LIFETIMES; step++)
@@ -176,7 +167,7 @@ void hwi_chart_lifetimes(struct hwi_plot *plot, const struct hwi_box *box)
 
 /* --- threads --- */
 
-enum { THREADS_MAX = 16 };
+enum { THREADS_MAX = 16, THREADS_LEAST = 2 }; /* rows that there is room for */
 
 /* The threads that allocated, the most bytes at the peak first; of many, the rest in one. */
 struct threads {
@@ -238,7 +229,7 @@ static const struct hwi_amount *row_of(const struct threads *threads, uint32_t r
 
 uint32_t hwi_chart_thread_rows(const struct hwi_plot *plot)
 {
-  uint32_t count = plot->profile->thread_count;
+  uint32_t count = (uint32_t)larger(plot->profile->thread_count, THREADS_LEAST);
   return count < THREADS_MAX ? count : THREADS_MAX;
 }
 
@@ -289,6 +280,8 @@ static void draw_threads(struct hwi_plot *plot, const struct hwi_box *box, const
   hwi_script_axis(script, 'x', "calls", &counts, calls);
   hwi_script_rows(script, rows);
   write_thread_names(plot, threads);
+  if (rows == 0)
+    hwi_script_note(script, NOTHING_ALLOCATED);
   fputs(rows == 0
             ? "plot NaN notitle\n"
             : "plot $threads using ($2/n):(-$0):(0):($2/n):(-$0-0.32):(-$0+0.32) with boxxyerror fillcolor '#0072b2' "

@@ -7,6 +7,7 @@
 #define AXES_CM 2.8
 #define ROW_CM 0.55
 #define SLOWEST_CM 7.0
+#define MEAN_COLOUR "#e69f00"
 
 /* Of 10,000 calls. */
 enum { HALF = 5000, PERCENT_99 = 9900, PERCENT_99_9 = 9990, PERCENT_99_99 = 9999 };
@@ -77,21 +78,28 @@ static void draw_entries(const struct hwi_plot *plot, const struct hwi_box *box)
   write_duration_axis(script, 'x', least_ns, most_ns);
   hwi_script_rows(script, found->entry_count > 0 ? found->entry_count : 1);
   write_names(script, found);
-  hwi_script_legend_above(script);
-  if (found->all.calls == 0)
+  if (found->all.calls == 0) {
+    hwi_script_note(script, "no call was timed");
     fputs("plot NaN notitle\n", script);
-  else
-    fputs(
-        "s = 1e9 # nanoseconds in a second; what took none is drawn as if it took one\n"
-        "d(ns) = ns > 0 ? ns/s : 1/s\n"
-        "plot $durations using (d($3)):(-$0):(d($3)):(d($6)):(-$0-0.08):(-$0+0.08) with boxxyerror fillcolor '#8fbfdd' title "
-        "'median to 99.99 %', \\\n"
-        "     $durations using (d($3)):(-$0):(d($3)):(d($4)):(-$0-0.3):(-$0+0.3) with boxxyerror fillcolor '#0072b2' title "
-        "'median to 99 %', \\\n"
-        "     $durations using (d($1 > 0 ? $2/$1 : 0)):(-$0) with points pointtype 1 pointsize 1.2 linewidth 2 linecolor '#f0e442' "
-        "title 'mean', \\\n"
-        "     $durations using (d($7)):(-$0) with points pointtype 7 pointsize 0.9 linecolor '#d55e00' title 'slowest'\n",
-        script);
+    return;
+  }
+  static const struct hwi_legend_name legend[] = {{"■", "median to 99 %", "#0072b2"},
+                                                  {"■", "median to 99.99 %", "#8fbfdd"},
+                                                  {"✚", "mean", MEAN_COLOUR},
+                                                  {"●", "slowest", "#d55e00"}};
+  for (uint32_t i = 0; i < sizeof legend / sizeof *legend; i++)
+    hwi_script_legend_name(script, box, i, &legend[i]);
+  fputs(
+      "s = 1e9 # nanoseconds in a second; what took none is drawn as if it took one\n"
+      "d(ns) = ns > 0 ? ns/s : 1/s\n"
+      "plot $durations using (d($3)):(-$0):(d($3)):(d($6)):(-$0-0.08):(-$0+0.08) with boxxyerror fillcolor '#8fbfdd' "
+      "notitle, \\\n"
+      "     $durations using (d($3)):(-$0):(d($3)):(d($4)):(-$0-0.3):(-$0+0.3) with boxxyerror fillcolor '#0072b2' "
+      "notitle, \\\n"
+      "     $durations using (d($1 > 0 ? $2/$1 : 0)):(-$0) with points pointtype 1 pointsize 1.2 linewidth 2 linecolor '" MEAN_COLOUR
+      "' notitle, \\\n"
+      "     $durations using (d($7)):(-$0) with points pointtype 7 pointsize 0.9 linecolor '#d55e00' notitle\n",
+      script);
 }
 
 /* --- the slowest --- */
@@ -115,21 +123,24 @@ static void write_slowest(FILE *script, const struct hwi_report_durations *found
 }
 
 /* A colour for each entry point, as far as colours go. */
-static void write_points(FILE *script, const struct hwi_report_durations *found)
+static void write_points(FILE *script, const struct hwi_report_durations *found, const struct hwi_box *box)
 {
   enum { NAMED = HWI_COLOURS - 1 };
   uint32_t named = found->entry_count < NAMED ? found->entry_count : NAMED;
-  for (uint32_t row = 0; row < named; row++) {
+  for (uint32_t row = 0; row < found->entry_count && row <= named; row++)
+    hwi_script_legend_name(script, box, row,
+                           row < named
+                               ? &(struct hwi_legend_name){"●", hwi_entry_name(found->entries[row]), hwi_colours[row]}
+                               : &(struct hwi_legend_name){"●", "others", HWI_COLOUR_REST});
+  for (uint32_t row = 0; row < named; row++)
     fprintf(script,
             "%s$slowest using ($3 == %" PRIu32
-            " ? $1/t : NaN):(d($2)) with points pointtype 7 pointsize 0.5 linecolor '%s' title ",
+            " ? $1/t : NaN):(d($2)) with points pointtype 7 pointsize 0.5 linecolor '%s' notitle",
             row > 0 ? ", \\\n     " : "plot ", row, hwi_colours[row]);
-    hwi_script_text(script, hwi_entry_name(found->entries[row]));
-  }
   if (found->entry_count > named)
     fprintf(script,
             ", \\\n     $slowest using ($3 >= %" PRIu32 " ? $1/t : NaN):(d($2)) with points pointtype 7 pointsize 0.5 "
-            "linecolor '" HWI_COLOUR_REST "' title 'others'",
+            "linecolor '" HWI_COLOUR_REST "' notitle",
             named);
   fputs("\n", script);
 }
@@ -142,14 +153,14 @@ static void draw_slowest(const struct hwi_plot *plot, const struct hwi_box *box)
   hwi_script_begin_panel(script, box, "The slowest calls");
   hwi_script_time_axis(script, plot->profile);
   if (durations->slow_count == 0) {
+    hwi_script_note(script, "no call was timed");
     fputs("set yrange [0 : 1]\nplot NaN notitle\n", script);
     return;
   }
   write_duration_axis(script, 'y', durations->slowest[durations->slow_count - 1].took_ns,
                       durations->slowest[0].took_ns);
-  hwi_script_legend_above(script);
-  fputs("set tmargin 4.6\n", script); /* the names may take two lines */
-  write_points(script, &plot->durations);
+  fputs(HWI_SCRIPT_TWO_ROWS, script);
+  write_points(script, &plot->durations, box);
 }
 
 void hwi_chart_durations(struct hwi_plot *plot, const struct hwi_box *box)

@@ -5,12 +5,19 @@
 #include "report/evidence.h"
 
 enum { MARKS_MAX = 12 };
+#define HEAP_COLOUR "#0072b2"
+#define USABLE_COLOUR "#e69f00"
+#define RSS_COLOUR "#444444"
 
 /* What the axes have to hold, and what there is to show. */
 struct range {
-  uint64_t from_ns, to_ns, most;
-  bool has_usable, has_rss;
+  uint64_t from_ns, to_ns, most, most_rss;
+  uint32_t rss_count; /* samples */
+  bool has_usable, draws_rss;
 };
+
+/* A resident set so many times as large as the heap would make a line of the heap: it is told in the legend then. */
+enum { RSS_TIMES_MOST = 10 };
 
 static bool is_narrowed(const struct hwi_plot *plot)
 {
@@ -43,14 +50,20 @@ static struct range find_range(const struct hwi_plot *plot)
     raise(&range, plot->series.moments[i].usable);
     range.has_usable |= plot->series.moments[i].usable > 0;
   }
-  for (uint32_t i = 0; i < plot->profile->timeline_count && !is_narrowed(plot); i++)
+  for (uint32_t i = 0; i < plot->profile->timeline_count && !is_narrowed(plot); i++) {
     raise(&range, plot->profile->timeline[i].max_bytes);
-  for (uint32_t i = 0; i < plot->rss.count && !is_narrowed(plot); i++) { /* it is of whole processes */
-    if (!is_within(&range, plot->rss.points[i].time_ns))
-      continue;
-    raise(&range, plot->rss.points[i].rss_bytes);
-    range.has_rss = true;
+    raise(&range, plot->series.slice_usable[i]);
   }
+  for (uint32_t i = 0; i < plot->rss.count && !is_narrowed(plot); i++) { /* it is of whole processes */
+    const struct hwi_page_rss_point *point = &plot->rss.points[i];
+    if (!is_within(&range, point->time_ns))
+      continue;
+    range.most_rss = point->rss_bytes > range.most_rss ? point->rss_bytes : range.most_rss;
+    range.rss_count++;
+  }
+  range.draws_rss = range.rss_count > 0 && range.most_rss / RSS_TIMES_MOST <= range.most;
+  if (range.draws_rss)
+    raise(&range, range.most_rss);
   return range;
 }
 
@@ -74,13 +87,27 @@ void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const c
   fputs("EOD\n", script);
 }
 
-static void write_moments(FILE *script, const struct hwi_series *series, const char *name)
+/* Of a narrowed report, which has no timeline. */
+static void write_moments(FILE *script, const struct hwi_series *series)
 {
-  fprintf(script, "$%s << EOD\n# time_ns live_bytes usable_bytes\n", name);
+  fputs("$live << EOD\n# time_ns live_bytes usable_bytes\n", script);
   for (uint32_t i = 0; i < series->moment_count; i++)
     fprintf(script, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", series->moments[i].ns, sum_of(&series->moments[i]),
             series->moments[i].usable);
   fputs("EOD\n", script);
+}
+
+static void write_usable(FILE *script, const struct hwi_series *series)
+{
+  const struct hwi_profile *profile = series->profile;
+  uint64_t from_ns = profile->span.from_ns;
+  uint32_t last = profile->timeline_count - 1;
+  fputs("$usable << EOD\n# from_ns max_usable_bytes\n", script);
+  for (uint32_t i = 0; i <= last; i++) {
+    fprintf(script, "%" PRIu64 " %" PRIu64 "\n", from_ns, series->slice_usable[i]);
+    from_ns = profile->timeline[i].ns;
+  }
+  fprintf(script, "%" PRIu64 " %" PRIu64 "\nEOD\n", from_ns, series->slice_usable[last]);
 }
 
 static void write_rss(FILE *script, const struct hwi_page_rss *rss)
@@ -150,37 +177,44 @@ static void write_peak(const struct axes *axes, const struct hwi_totals *totals)
   hwi_script_text(axes->script, words);
   fprintf(
       axes->script,
-      " at %.9g, %.9g %s offset %s, 0.7 front textcolor '#222222' point pointtype 7 pointsize 0.7 linecolor '#222222'\n",
+      " at %.9g, %.9g %s offset %s, 0.7 front boxed textcolor '#222222' point pointtype 7 pointsize 0.7 linecolor '#222222'\n",
       (double)totals->peak_time_ns / axes->time.per, (double)totals->peak_bytes / axes->bytes.per,
       right ? "right" : "left", right ? "0.6" : "-0.6");
 }
 
 /* --- the chart --- */
 
+static void write_legend(const struct hwi_plot *plot, const struct range *range, const struct hwi_box *box)
+{
+  char rss[sizeof "resident set (RSS): up to , not drawn" + sizeof(struct hwi_number)];
+  snprintf(rss, sizeof rss, "resident set (RSS): up to %s, not drawn", hwi_bytes_text(range->most_rss).text);
+  const struct hwi_legend_name names[] = {
+      {"━", is_narrowed(plot) ? "asked for (narrowed)" : "asked for", HEAP_COLOUR},
+      {"╍", "usable sizes", USABLE_COLOUR},
+      {range->draws_rss ? "┈" : "", range->draws_rss ? "resident set (RSS)" : rss, RSS_COLOUR}};
+  const bool has[] = {true, range->has_usable, range->rss_count > 0};
+  for (uint32_t i = 0, place = 0; i < sizeof names / sizeof *names; i++) {
+    if (has[i])
+      hwi_script_legend_name(plot->script, box, place++, &names[i]);
+  }
+}
+
 static void write_curves(const struct hwi_plot *plot, const struct range *range)
 {
   FILE *script = plot->script;
-  hwi_script_legend_above(script);
-  if (is_narrowed(plot))
-    fputs(
-        "plot $live using ($1/t):($2/b) with filledcurves y1=0 fillcolor '#c6dcec' notitle, \\\n"
-        "     $live using ($1/t):($2/b) with lines linewidth 1.2 linecolor '#0072b2' title 'asked for, of what is shown'",
+  bool narrowed = is_narrowed(plot);
+  fputs(narrowed ? "plot $live using ($1/t):($2/b) with filledcurves y1=0"
+                 : "plot $live using ($1/t):($5/b) with fillsteps",
         script);
-  else
-    fputs("plot $live using ($1/t):($5/b) with fillsteps fillcolor '#c6dcec' notitle, \\\n"
-          "     $live using ($1/t):($5/b) with steps linewidth 1.2 linecolor '#0072b2' title 'asked for'",
-          script);
-  const char *usable = is_narrowed(plot) ? "$live" : "$usable";
+  fputs(" fillcolor '#c6dcec' notitle", script);
   if (range->has_usable)
-    fprintf(
-        script,
-        ", \\\n     %s using ($1/t):($3/b) with lines linewidth 1 linecolor '#e69f00' dashtype (8,4) title 'usable sizes'",
-        usable);
-  if (range->has_rss)
-    fputs(
-        ", \\\n     $rss using ($1/t):($2/b) with lines linewidth 1 linecolor '#444444' dashtype (2,3) title 'resident "
-        "set (RSS)'",
-        script);
+    fprintf(script, ", \\\n     %s linewidth 1 linecolor '" USABLE_COLOUR "' dashtype (8,4) notitle",
+            narrowed ? "$live using ($1/t):($3/b) with lines" : "$usable using ($1/t):($2/b) with steps");
+  fprintf(script, ", \\\n     $live using %s linewidth 1.2 linecolor '" HEAP_COLOUR "' notitle",
+          narrowed ? "($1/t):($2/b) with lines" : "($1/t):($5/b) with steps");
+  if (range->draws_rss)
+    fprintf(script, ", \\\n     $rss using ($1/t):($2/b) with %s linecolor '" RSS_COLOUR "' notitle",
+            range->rss_count > 1 ? "lines linewidth 1 dashtype (2,3)" : "points pointtype 6 pointsize 0.7");
   fputs("\n", script);
 }
 
@@ -190,18 +224,18 @@ void hwi_chart_live(struct hwi_plot *plot, const struct hwi_box *box)
   FILE *script = plot->script;
   struct axes axes = {.script = script, .range = find_range(plot)};
   if (is_narrowed(plot)) {
-    write_moments(script, &plot->series, "live");
+    write_moments(script, &plot->series);
   } else {
     hwi_chart_timeline(script, profile, "live");
     if (axes.range.has_usable)
-      write_moments(script, &plot->series, "usable");
-    if (axes.range.has_rss)
+      write_usable(script, &plot->series);
+    if (axes.range.rss_count > 0)
       write_rss(script, &plot->rss);
   }
   hwi_script_begin_panel(script, box, "Live heap");
   axes.time = hwi_script_time_axis(script, profile);
   axes.bytes = hwi_scale_of_bytes(axes.range.most);
-  fprintf(script, "b = %g # bytes in %s\n", axes.bytes.per, axes.bytes.unit);
+  fprintf(script, HWI_SCRIPT_BYTES_MARGIN "b = %g # bytes in %s\n", axes.bytes.per, axes.bytes.unit);
   hwi_script_axis(script, 'y', "memory", &axes.bytes, axes.range.most);
   if (plot->image != NULL) {
     hwi_evidence_silences(plot->image->info, write_silence, &axes);
@@ -209,5 +243,8 @@ void hwi_chart_live(struct hwi_plot *plot, const struct hwi_box *box)
   }
   if (!is_narrowed(plot) && profile->totals.peak_bytes > 0)
     write_peak(&axes, &profile->totals);
+  if (axes.range.most == 0)
+    hwi_script_note(script, "nothing was live");
+  write_legend(plot, &axes.range, box);
   write_curves(plot, &axes.range);
 }

@@ -35,9 +35,12 @@ static void name_stacks(struct hwi_plot *plot, const struct hwi_parts *parts, st
 
 static void name_class(struct hwi_line *line, uint32_t class)
 {
-  struct hwi_number least = hwi_bytes_text(hwi_size_class_least(class)),
-                    most = hwi_bytes_text(hwi_size_class_most(class));
-  hwi_line_printf(line, "%s to %s", least.text, most.text);
+  const uint64_t kib = 1024;
+  if (class == 0)
+    hwi_line_printf(line, "up to %s bytes", hwi_chart_class_name(class).text);
+  else
+    hwi_line_printf(line, "%s to %s%s", hwi_chart_class_name(class - 1).text, hwi_chart_class_name(class).text,
+                    hwi_size_class_most(class) < kib ? " bytes" : "");
 }
 
 static void name_parts(struct hwi_plot *plot, enum hwi_division division, struct names *names)
@@ -63,7 +66,7 @@ double hwi_chart_legend_cm(const struct hwi_plot *plot, enum hwi_division divisi
 
 double hwi_chart_parts_height_cm(const struct hwi_plot *plot, enum hwi_division division)
 {
-  return 7 + hwi_chart_legend_cm(plot, division);
+  return 7.2 + hwi_chart_legend_cm(plot, division);
 }
 
 /* --- the chart --- */
@@ -131,7 +134,7 @@ static void write_areas(FILE *script, enum hwi_division division, uint32_t part_
 /* Below the panel, in the room that the chart's height has for it. */
 static void write_legend(const struct hwi_plot *plot, const struct hwi_box *box, enum hwi_division division)
 {
-  const double axis_cm = 1.2, indent = 0.02, a_cm = box->height / hwi_chart_parts_height_cm(plot, division);
+  const double axis_cm = 1.4, indent = 0.02, a_cm = box->height / hwi_chart_parts_height_cm(plot, division);
   double legend = box->y + hwi_chart_legend_cm(plot, division) * a_cm;
   fprintf(plot->script,
           "set bmargin at screen %.4f\nset key at screen %.4f, screen %.4f left top Left reverse samplen 1 "
@@ -149,9 +152,12 @@ void hwi_chart_parts(struct hwi_plot *plot, const struct hwi_box *box, enum hwi_
   name_parts(plot, division, &names);
   hwi_script_begin_panel(script, box, divisions[division].title);
   hwi_script_time_axis(script, plot->profile);
-  fprintf(script, "b = %g # bytes in %s\n", bytes.per, bytes.unit);
+  fprintf(script, HWI_SCRIPT_BYTES_MARGIN "b = %g # bytes in %s\n", bytes.per, bytes.unit);
   hwi_script_axis(script, 'y', "live", &bytes, most);
+  hwi_script_no_legend(script); /* but one below */
   write_legend(plot, box, division);
+  if (most == 0)
+    hwi_script_note(script, "nothing was live");
   names.has_rest = has_rest(&plot->series, division);
   write_areas(script, division, plot->series.parts[division].count, &names);
   for (int i = 0; i <= HWI_PARTS_MAX; i++)

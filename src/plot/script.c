@@ -102,6 +102,7 @@ void hwi_script_begin_panel(FILE *script, const struct hwi_box *box, const char 
         "set tics nomirror out scale 0.5 textcolor '#222222'\n"
         "set format '%g'\n"
         "set style fill solid 1.0 noborder\n"
+        "set style textbox opaque fillcolor '#b0ffffff' noborder margins 0.3, 0.3\n"
         "set key off\n",
         script);
   fprintf(script, "set origin %.4f, %.4f\nset size %.4f, %.4f\n", box->x, box->y, box->width, box->height);
@@ -111,10 +112,37 @@ void hwi_script_begin_panel(FILE *script, const struct hwi_box *box, const char 
           box->x, box->y + box->height);
 }
 
+void hwi_script_no_legend(FILE *script)
+{
+  fputs("set tmargin 2.4\n", script);
+}
+
 void hwi_script_legend_above(FILE *script)
 {
   fputs("set key at graph 0, graph 1.02 left bottom horizontal maxrows 1 Left reverse samplen 1.2 width 1 font ',8'\n",
         script);
+}
+
+void hwi_script_legend_name(FILE *script, const struct hwi_box *box, uint32_t index, const struct hwi_legend_name *name)
+{
+  enum { COLUMNS = 4 };
+  const double indent = 0.02, first_row = 2.5, row = 1.0, sign = 1.6; /* of the width; in lines; in characters */
+  double x = box->x + box->width * (indent + (1 - indent) * (index % COLUMNS) / COLUMNS);
+  double top = box->y + box->height, below = first_row + row * (index / COLUMNS);
+  const struct hwi_legend_name parts[] = {{"", name->sign, name->colour}, {"", name->text, "#000000"}};
+  for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+    fputs("set label ", script);
+    hwi_script_text(script, parts[part].text);
+    fprintf(script, " at screen %.4f, screen %.4f left offset %.1f, -%.1f font ',8' textcolor '%s'\n", x, top,
+            part * sign, below, parts[part].colour);
+  }
+}
+
+void hwi_script_note(FILE *script, const char *words)
+{
+  fputs("set label ", script);
+  hwi_script_text(script, words);
+  fputs(" at graph 0.5, graph 0.5 center textcolor '#666666'\n", script);
 }
 
 struct hwi_scale hwi_script_time_axis(FILE *script, const struct hwi_profile *profile)
@@ -146,8 +174,8 @@ void hwi_script_axis(FILE *script, char axis, const char *what, const struct hwi
   const uint64_t few = 5;       /* tics at halves of a call would say nothing */
   if (scale->per == 1 && most <= few)
     fprintf(script, "set %ctics 1\n", axis);
-  else if (axis == 'x') /* the labels stand side by side: half a page has room for few */
-    fprintf(script, "set xtics %g\n", step_of((double)most / scale->per * headroom));
+  else
+    fprintf(script, "set %ctics %g\n", axis, step_of((double)most / scale->per * headroom));
   fprintf(script, "set %crange [0 : %.9g]\n", axis, most > 0 ? (double)most / scale->per * headroom : 1);
   fprintf(script, *scale->unit != '\0' ? "set %clabel '%s (%s)'\n" : "set %clabel '%s'\n", axis, what, scale->unit);
 }

@@ -42,8 +42,26 @@ bool hwi_script_is_whole(const char *script, size_t bytes);
 /* Begins a chart, or a part of one, in a box: nothing of the one before remains. */
 void hwi_script_begin_panel(FILE *script, const struct hwi_box *box, const char *title);
 
+/* The panel takes the room that names of curves would have. */
+void hwi_script_no_legend(FILE *script);
+
 /* Names the curves in a line between the title and the panel. */
 void hwi_script_legend_above(FILE *script);
+
+/* The same by hand, at fixed places, four to a row: where the names are many or long, gnuplot's own legend leaves the page. Below the
+ * title there is room for two rows once HWI_SCRIPT_TWO_ROWS is written. */
+struct hwi_legend_name {
+  const char *sign, *text, *colour;
+};
+#define HWI_SCRIPT_TWO_ROWS "set tmargin 4.7\n"
+void hwi_script_legend_name(FILE *script, const struct hwi_box *box, uint32_t index,
+                            const struct hwi_legend_name *name);
+
+/* Says in the middle of an empty panel why it is. */
+void hwi_script_note(FILE *script, const char *words);
+
+/* The same for all charts of bytes along time, so that on a page their times stand below each other. */
+#define HWI_SCRIPT_BYTES_MARGIN "set lmargin 7\n"
 
 /* The axis of time, from one moment to another; the scale is that of its columns. */
 struct hwi_scale hwi_script_time_axis(FILE *script, const struct hwi_profile *profile);

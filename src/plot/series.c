@@ -147,6 +147,25 @@ static void pass_time(struct hwi_series *series, uint64_t ns)
     look(series, due_ns(series));
 }
 
+/* Slices end where the next one begins; the last one has what comes at the very end, too. */
+static void enter_slice(struct hwi_series *series, uint64_t ns)
+{
+  const struct hwi_profile *profile = series->profile;
+  if (series->slice_usable == NULL || ns < series->from_ns)
+    return;
+  if (!series->is_within)
+    series->slice_usable[0] = series->usable;
+  series->is_within = true;
+  for (; series->slice + 1 < profile->timeline_count && ns >= profile->timeline[series->slice].ns; series->slice++)
+    series->slice_usable[series->slice + 1] = series->usable;
+}
+
+static void note_usable(struct hwi_series *series)
+{
+  if (series->is_within && series->usable > series->slice_usable[series->slice])
+    series->slice_usable[series->slice] = series->usable;
+}
+
 static void add(struct hwi_series *series, const struct hwi_block_event *event)
 {
   series->all_bytes += event->size;
@@ -198,9 +217,11 @@ static bool take(void *context, const struct hwi_block_event *event)
   if (is_behind(series, event->ns) || !is_known(series, event))
     return false;
   pass_time(series, event->ns);
+  enter_slice(series, event->ns);
   if (event->kind == HWI_BLOCK_ALLOC) {
     add(series, event);
     look_at_peak(series, event->ns);
+    note_usable(series);
   } else {
     subtract(series, event);
   }
@@ -220,8 +241,12 @@ int hwi_series_init(struct hwi_series *series, const struct hwi_plot_request *re
     if (!begin_parts(series, division, selection))
       return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow what is live along time");
   }
+  if (profile->timeline_count > 0 &&
+      (series->slice_usable = calloc(profile->timeline_count, sizeof *series->slice_usable)) == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow what is live along time");
   int status = hwi_replayer_run(&request->report.replayer, profile, &sink, error);
   pass_time(series, UINT64_MAX);
+  enter_slice(series, UINT64_MAX);
   return status == HW_ERR_LIMIT ? HW_OK : status;
 }
 
@@ -229,4 +254,5 @@ void hwi_series_release(struct hwi_series *series)
 {
   for (int division = 0; division < HWI_DIVISIONS; division++)
     free(series->parts[division].part_of);
+  free(series->slice_usable);
 }

@@ -35,6 +35,9 @@ struct hwi_series {
   uint32_t moment_count, due;                        /* `due` of HWI_MOMENTS + 1 is next */
   uint64_t from_ns, to_ns, all_bytes, usable;
   bool peak_seen;
+  uint64_t *slice_usable; /* the most within each slice of the profile's timeline; NULL: it has none */
+  uint32_t slice;         /* that is being read */
+  bool is_within;         /* the first slice has begun */
 };
 
 /* Reads the recording once more. To be released, even after a failure. */

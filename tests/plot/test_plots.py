@@ -94,6 +94,42 @@ def test_the_resident_set_is_that_of_all_processes_shown(hw, record, tmp_path):
     assert block(script, "rss") == [list(row) for row in zip(page["rss"]["time_ns"], page["rss"]["rss_bytes"])]
 
 
+def test_usable_sizes_are_the_most_within_each_slice(hw, run, tmp_path):
+    for options in ([], ["--from", "4ms", "--to", "90%"]):
+        script = write(hw, run.trace, tmp_path / "x.gp", "--chart", "live", *options)
+        live, usable = block(script, "live"), block(script, "usable")
+        assert [row[0] for row in usable] == [row[0] for row in live]
+        assert all(row[1] >= slice[4] for row, slice in zip(usable, live))  # an allocator gives no less than it is asked for
+        report = run.report_with(*options)
+        peak = next(i for i, slice in enumerate(live) if slice[4] == report["peak_bytes"])
+        assert usable[peak][1] == report["peak_usable_bytes"]
+
+
+def test_a_resident_set_far_above_the_heap_is_told_and_not_drawn(hw, record, compile_c, tmp_path):
+    program = compile_c(r"""
+        #include <stdlib.h>
+        #include <string.h>
+        #include <unistd.h>
+        int main(int count, char **words) {
+          size_t bytes = atol(words[1]);
+          char *block = malloc(bytes);
+          for (int i = 0; i < 10; i++) { memset(block + i * (bytes / 10), 1, bytes / 10); usleep(10000); }
+          return block[0] - 1;
+        }
+        """)
+
+    def script(size):
+        for _ in range(20):  # until the launcher, which may have to wait for its turn, has seen the program run
+            script = write(hw, record([program, size]).trace, tmp_path / "x.gp", "--chart", "live").read_text()
+            if "$rss << EOD" in script:
+                return script
+        raise AssertionError("never a sample")
+
+    small, large = script("1000"), script("30000000")
+    assert re.search(r'"resident set \(RSS\): up to [\d.]+ [kM]B, not drawn"', small) and "$rss using" not in small
+    assert '"resident set (RSS)"' in large and "$rss using" in large
+
+
 def test_sizes_lifetimes_and_threads_are_those_of_the_report(hw, run, tmp_path):
     script = write(hw, run.trace, tmp_path / "x.gp", "--chart", "sizes,lifetimes,threads")
     report = run.report
@@ -174,6 +210,37 @@ def test_each_chart_has_a_page_the_size_of_a_figure(hw, run, tmp_path, chart):
     assert fonts and all(re.search(r" yes yes yes ", font) for font in fonts)  # embedded
 
 
+MANY_ENTRIES = r"""
+#include <cstdlib>
+#include <new>
+#include <string>
+int main() {
+  std::string *texts[100];
+  for (int i = 0; i < 100; i++) {
+    texts[i] = new std::string(1000, 'x');
+    delete[] new char[100];
+    delete static_cast<long *>(::operator new(8, std::nothrow));
+    ::operator delete(::operator new(64, std::align_val_t(64)), std::align_val_t(64));
+    free(calloc(1, 10)), free(aligned_alloc(64, 64)), free(realloc(malloc(10), 20)), free(valloc(10));
+  }
+  for (int i = 0; i < 100; i++) delete texts[i];
+}
+"""
+
+
+def test_no_word_leaves_the_page(hw, record, compile_cxx, tmp_path):
+    run = record([compile_cxx(MANY_ENTRIES)], "--durations")
+    for name, options in (("figures.pdf", ["--chart", ",".join([*CHARTS, "durations"])]), ("report.pdf", [])):
+        picture = write(hw, run.trace, tmp_path / name, *options)
+        told = subprocess.run(["pdftotext", "-bbox", picture, "-"], capture_output=True, text=True, check=True).stdout
+        for page in told.split("<page ")[1:]:
+            width, height = map(float, re.match(r'width="([\d.]+)" height="([\d.]+)"', page).groups())
+            for left, top, right, bottom, word in re.findall(
+                    r'<word xMin="(.*?)" yMin="(.*?)" xMax="(.*?)" yMax="(.*?)">(.*?)</word>', page):
+                assert 0 <= float(left) and float(right) <= width and 0 <= float(top) and float(bottom) <= height, word
+    assert "slowest" in words(tmp_path / "figures.pdf") and "others" in words(tmp_path / "figures.pdf")
+
+
 def test_several_charts_are_several_pages_or_one_picture(hw, run, tmp_path):
     assert pages(write(hw, run.trace, tmp_path / "x.pdf", "--chart", ",".join(CHARTS))) == len(CHARTS)
     sizes = []
@@ -192,10 +259,33 @@ def test_a_pdf_without_charts_is_a_report(hw, run, tmp_path):
     report = write(hw, run.trace, tmp_path / "x.pdf")
     assert 2 <= pages(report) <= 4
     text = words(report)
+    assert [int(n) for n in re.findall(r"^ *page (\d+)$", text, re.M)] == list(range(1, pages(report) + 1))
     for part in ("Live heap", "Live heap by call stack", "Live heap by block size", "How long blocks live",
                  "Allocations by thread", "Top stacks at the peak", "large", "Evidence:"):
         assert part in text
     assert f"{run.report['allocation_calls']:,}" in text
+
+
+def test_a_row_and_its_frames_stay_on_one_page(hw, record, compile_c, tmp_path):
+    chain = "".join(f"FRAME(f{i}, f{i + 1})\n" for i in reversed(range(12)))
+    kinds = "".join(f"__attribute__((noinline)) static void kind{i}(void) {{ f0(100 + {i}); }}\n" for i in range(20))
+    program = compile_c("""
+        #include <stdlib.h>
+        #define FRAME(name, next) __attribute__((noinline)) static void name(int n) { next(n); __asm__ volatile(""); }
+        __attribute__((noinline)) static void f12(int n) { void *volatile p = malloc(n); (void)p; }
+        """ + chain + kinds + "int main(void) { " + "".join(f"kind{i}(); " for i in range(20)) + "return 0; }\n")
+    report = write(hw, record([program]).trace, tmp_path / "x.pdf", "--top", "20", "--frames", "all")
+    rows = 0
+    for page in words(report).split("\f"):
+        lines = [line.split() for line in page.splitlines() if line.strip()]
+        starts = [i for i, line in enumerate(lines) if len(line) > 3 and line[0].isdigit() and line[2] in ("B", "kB")]
+        for start, end in zip(starts, [*starts[1:], len(lines)]):
+            names = [line[0] for line in lines[start + 1:end]]
+            assert names[0] == "f12" and "f0" in names and "main" in names
+        rows += len(starts)
+        if starts:
+            assert all(line[0] != "main" for line in lines[:starts[0]])
+    assert rows == 20
 
 
 def test_the_script_makes_the_pdf(hw, run, tmp_path):
