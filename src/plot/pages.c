@@ -1,7 +1,7 @@
 /* pages.c - a report on paper
  *
  * The words are those of the text report, line by line. Charts and lines fill a page from its top; what does not fit begins the
- * next one.
+ * next one. A row of a table and its frames stay together, and so do a title and its first row.
  */
 #include "plot/pages.h"
 
@@ -16,6 +16,8 @@ enum { TEXT_COLUMNS = 104 };
 #define LINE_FONT "DejaVu Sans Mono%s,%.1f"
 #define LINE_POINTS 7.6 /* TEXT_COLUMNS characters are TEXT_CM wide */
 #define FOOT_CM 1.6
+#define PAGE_NUMBER_CM 1.0
+#define CHART_OUTDENT_CM 0.2 /* the titles of charts stand above the words */
 #define GAP_CM 0.4
 #define TABLES_CM 12.0 /* tables begin a new page where less is left */
 
@@ -36,24 +38,6 @@ static void end_page(struct pages *pages)
   pages->is_open = false;
 }
 
-static void begin_page(struct pages *pages)
-{
-  end_page(pages);
-  pages->is_open = true;
-  pages->count++;
-  pages->below_cm = HWI_PAGE_HEIGHT_CM - MARGIN_CM;
-  fprintf(pages->script, "\n# === page %u ===\n\nset multiplot\n", pages->count);
-}
-
-/* Makes room for something so high: on a new page where this one has not enough. */
-static void make_room(struct pages *pages, double height_cm)
-{
-  if (!pages->is_open || pages->below_cm - height_cm < FOOT_CM)
-    begin_page(pages);
-}
-
-/* --- words --- */
-
 /* An empty panel over the whole page, for labels. */
 static void begin_words(FILE *script)
 {
@@ -66,6 +50,28 @@ static void end_words(FILE *script)
 {
   fputs("plot NaN notitle\n", script);
 }
+
+static void begin_page(struct pages *pages)
+{
+  end_page(pages);
+  pages->is_open = true;
+  pages->count++;
+  pages->below_cm = HWI_PAGE_HEIGHT_CM - MARGIN_CM;
+  fprintf(pages->script, "\n# === page %u ===\n\nset multiplot\n", pages->count);
+  begin_words(pages->script);
+  fprintf(pages->script, "set label 'page %u' at screen %.4f, screen %.4f right font ',8' textcolor '#666666'\n",
+          pages->count, 1 - MARGIN_CM / HWI_PAGE_WIDTH_CM, PAGE_NUMBER_CM / HWI_PAGE_HEIGHT_CM);
+  end_words(pages->script);
+}
+
+/* Makes room for something so high: on a new page where this one has not enough. */
+static void make_room(struct pages *pages, double height_cm)
+{
+  if (!pages->is_open || pages->below_cm - height_cm < FOOT_CM)
+    begin_page(pages);
+}
+
+/* --- words --- */
 
 /* The text of a line with its emphasis taken off, which the text report sets around whole lines. */
 static enum hwi_emphasis take_emphasis(const struct hwi_style *style, char **line)
@@ -96,20 +102,52 @@ static void write_line(struct pages *pages, const struct hwi_style *style, char 
   pages->below_cm -= LINE_CM;
 }
 
+static bool is_bold(const struct hwi_style *style, const char *line)
+{
+  const char *begin = hwi_style_begin(style, HWI_BOLD);
+  return strncmp(line, begin, strlen(begin)) == 0;
+}
+
+/* Rows are indented. */
+static bool is_title(const struct hwi_style *style, const char *line)
+{
+  return is_bold(style, line) && line[strlen(hwi_style_begin(style, HWI_BOLD))] != ' ';
+}
+
+/* So many lines from here on stay on one page, if one has the room. */
+static unsigned lines_together(const struct hwi_style *style, const char *line)
+{
+  unsigned count = 1;
+  bool has_row = !is_title(style, line);
+  if (!is_bold(style, line))
+    return count;
+  while ((line = strchr(line, '\n')) != NULL && *++line != '\0' && *line != '\n') {
+    if (is_bold(style, line) && has_row)
+      break;
+    has_row |= is_bold(style, line);
+    count++;
+  }
+  return count;
+}
+
 /* Lines as they are; `text` is cut up. */
 static void write_lines(struct pages *pages, const struct hwi_style *style, char *text)
 {
+  const double page_cm = HWI_PAGE_HEIGHT_CM - MARGIN_CM - FOOT_CM;
   bool begun = false;
   for (char *line = text; line != NULL && *line != '\0';) {
+    double needed_cm = LINE_CM * lines_together(style, line);
     char *end = strchr(line, '\n');
     if (end != NULL)
       *end = '\0';
-    if (begun && pages->below_cm - LINE_CM < FOOT_CM) {
+    if (needed_cm > page_cm)
+      needed_cm = LINE_CM;
+    if (begun && pages->below_cm - needed_cm < FOOT_CM) {
       end_words(pages->script);
       begun = false;
     }
     if (!begun) {
-      make_room(pages, LINE_CM);
+      make_room(pages, needed_cm);
       begin_words(pages->script);
       begun = true;
     }
@@ -151,7 +189,7 @@ static void draw_chart(struct pages *pages, enum hwi_chart chart)
   double height_cm = hwi_chart_height_cm(pages->plot, chart);
   make_room(pages, height_cm + GAP_CM);
   pages->below_cm -= height_cm + GAP_CM;
-  const struct hwi_box box = {MARGIN_CM / HWI_PAGE_WIDTH_CM, pages->below_cm / HWI_PAGE_HEIGHT_CM,
+  const struct hwi_box box = {(MARGIN_CM - CHART_OUTDENT_CM) / HWI_PAGE_WIDTH_CM, pages->below_cm / HWI_PAGE_HEIGHT_CM,
                               TEXT_CM / HWI_PAGE_WIDTH_CM, height_cm / HWI_PAGE_HEIGHT_CM};
   hwi_chart_draw(pages->plot, chart, &box);
 }
