@@ -9,7 +9,7 @@
 
 enum { ROWS_DEFAULT = 15, ROWS_MAX = 60 };
 #define LIVE_CM 7.5
-#define AXES_CM 2.6
+#define AXES_CM 2.2
 #define ROW_CM 0.5
 
 struct drawing {
@@ -26,6 +26,16 @@ static const struct hwi_profile *profile_of(const struct drawing *drawing, int s
 
 /* --- over each other --- */
 
+/* Where both peaks are nearly the same, the words about the lower one stand below it. */
+static bool is_below_other(const struct drawing *drawing, int side, uint64_t span_ns)
+{
+  const double near = 0.2; /* of the axis */
+  const struct hwi_totals *it = &profile_of(drawing, side)->totals, *other = &profile_of(drawing, !side)->totals;
+  bool is_lower = it->peak_bytes < other->peak_bytes || (it->peak_bytes == other->peak_bytes && side == HWI_OLD);
+  double apart = ((double)it->peak_time_ns - (double)other->peak_time_ns) / (double)span_ns;
+  return is_lower && (double)it->peak_bytes > (1 - near) * (double)other->peak_bytes && apart < near && apart > -near;
+}
+
 static void write_peak(const struct drawing *drawing, int side, uint64_t span_ns, const struct hwi_scale *time,
                        const struct hwi_scale *bytes)
 {
@@ -34,14 +44,14 @@ static void write_peak(const struct drawing *drawing, int side, uint64_t span_ns
   const struct hwi_totals *totals = &profile_of(drawing, side)->totals;
   double at = (double)totals->peak_time_ns / (double)span_ns;
   fprintf(drawing->script,
-          "set label '%s: %s' at %.9g, %.9g %s offset 0, 0.8 front font ',8' textcolor '%s' "
+          "set label '%s: %s' at %.9g, %.9g %s offset 0, %s front boxed font ',8' textcolor '%s' "
           "point pointtype 7 pointsize 0.7 linecolor '%s'\n",
           names[side], hwi_bytes_text(totals->peak_bytes).text, (double)totals->peak_time_ns / time->per,
           (double)totals->peak_bytes / bytes->per,
           at < near       ? "left"
           : at > 1 - near ? "right"
                           : "center",
-          colours[side], colours[side]);
+          is_below_other(drawing, side, span_ns) ? "-0.9" : "0.8", colours[side], colours[side]);
 }
 
 static void draw_live(const struct drawing *drawing, const struct hwi_box *box)
@@ -108,56 +118,84 @@ static void write_changes(const struct drawing *drawing)
   fputs("EOD\n", drawing->script);
 }
 
-static void write_rows(const struct drawing *drawing, const struct hwi_scale *scale)
+static void add_name(struct hwi_line *name, const struct drawing *drawing, uint32_t row)
 {
   enum { NAME_CELLS = 54 };
   const struct hwi_style style = {.utf8 = true};
-  struct hwi_comparison *comparison = drawing->comparison;
+  hwi_row_name(name, drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
+}
+
+static void write_rows(const struct drawing *drawing, const struct hwi_scale *scale)
+{
   struct hwi_line name = {0};
   fputs("set ytics font ',8' (", drawing->script);
   for (uint32_t row = 0; row < drawing->rows; row++) {
     hwi_line_clear(&name);
-    hwi_row_name(&name, comparison, &comparison->rows[row], NAME_CELLS, &style);
+    add_name(&name, drawing, row);
     fputs(row > 0 ? ", " : "", drawing->script);
     hwi_script_tic(drawing->script, &name);
     fprintf(drawing->script, " -%" PRIu32, row);
   }
-  fputs(drawing->rows > 0 ? ")\n" : "'nothing' 0)\n", drawing->script);
+  fputs(")\n", drawing->script);
   hwi_line_release(&name);
   for (uint32_t row = 0; row < drawing->rows; row++) {
     int64_t change = change_of(drawing, row);
     fprintf(drawing->script, "set label '%s' at %.9g, -%" PRIu32 " %s offset %s, 0 font ',7.5'\n",
-            hwi_change_text(change, comparison->cost).text, (double)change / scale->per, row,
+            hwi_change_text(change, drawing->comparison->cost).text, (double)change / scale->per, row,
             change < 0 ? "right" : "left", change < 0 ? "-0.5" : "0.5");
   }
 }
 
+/* The part of the width that the names of the rows take. */
+static double names_width(const struct drawing *drawing)
+{
+  const double margin = 0.04, a_cell = 0.0092, least = 0.15;
+  size_t longest = 0;
+  struct hwi_line name = {0};
+  for (uint32_t row = 0; row < drawing->rows; row++) {
+    hwi_line_clear(&name);
+    add_name(&name, drawing, row);
+    size_t cells = hwi_cells(hwi_line_text(&name));
+    longest = cells > longest ? cells : longest;
+  }
+  hwi_line_release(&name);
+  double width = margin + a_cell * (double)longest;
+  return width > least ? width : least;
+}
+
+static void draw_nothing(const struct drawing *drawing, const struct hwi_box *box)
+{
+  write_changes(drawing);
+  hwi_script_begin_panel(drawing->script, box, title_of(drawing->comparison));
+  fputs("unset border\nunset tics\nset xrange [0 : 1]\nset yrange [0 : 1]\n", drawing->script);
+  hwi_script_note(drawing->script, "nothing");
+  fputs("plot NaN notitle\n", drawing->script);
+}
+
 static void draw_changes(const struct drawing *drawing, const struct hwi_box *box)
 {
-  const double names = 0.5, room = 0.3, edge = 0.03; /* of the width; of the range: for the figures beside the bars */
+  const double room = 0.3, edge = 0.03; /* of the range: for the figures beside the bars */
   FILE *script = drawing->script;
   int64_t fall, rise;
   find_reach(drawing, &fall, &rise);
   uint64_t most = -(uint64_t)fall > (uint64_t)rise ? -(uint64_t)fall : (uint64_t)rise;
   bool is_bytes = hwi_cost_is_bytes(drawing->comparison->cost);
   struct hwi_scale scale = is_bytes ? hwi_scale_of_bytes(most) : hwi_scale_of_counts(most);
-  double range = most > 0 ? ((double)rise - (double)fall) / scale.per : 1;
+  double range = ((double)rise - (double)fall) / scale.per;
   double from = (double)fall / scale.per - range * (fall < 0 ? room : edge);
   double to = (double)rise / scale.per + range * (rise > 0 ? room : edge);
   write_changes(drawing);
   hwi_script_begin_panel(script, box, title_of(drawing->comparison));
   fprintf(script, "n = %g\nset xrange [%.9g : %.9g]\nset lmargin at screen %.4f\n", scale.per, from, to,
-          box->x + box->width * names);
+          box->x + box->width * names_width(drawing));
   fprintf(script, *scale.unit != '\0' ? "set xlabel 'change (%s)'\n" : "set xlabel 'change'\n", scale.unit);
-  hwi_script_rows(script, drawing->rows > 0 ? drawing->rows : 1);
+  hwi_script_no_legend(script);
+  hwi_script_rows(script, drawing->rows);
   write_rows(drawing, &scale);
   fputs("set arrow from 0, graph 0 to 0, graph 1 nohead linecolor '#444444' linewidth 0.6\n", script);
-  fputs(
-      drawing->rows == 0
-          ? "plot NaN notitle\n"
-          : "plot $changes using ($3/n):(-$0):($3<0 ? $3/n : 0):($3<0 ? 0 : $3/n):(-$0-0.32):(-$0+0.32):($3<0 ? 0x0072b2 : "
-            "0xd55e00) with boxxyerror fillcolor rgb variable notitle\n",
-      script);
+  fputs("plot $changes using ($3/n):(-$0):($3<0 ? $3/n : 0):($3<0 ? 0 : $3/n):(-$0-0.32):(-$0+0.32):($3<0 ? 0x0072b2 : "
+        "0xd55e00) with boxxyerror fillcolor rgb variable notitle\n",
+        script);
 }
 
 /* --- the whole --- */
@@ -171,7 +209,10 @@ static void draw(const struct drawing *drawing, const struct hwi_canvas *canvas)
   fputs("\nset multiplot\n", drawing->script);
   if (drawing->has_timelines)
     draw_live(drawing, &live);
-  draw_changes(drawing, &changes);
+  if (drawing->rows > 0)
+    draw_changes(drawing, &changes);
+  else
+    draw_nothing(drawing, &changes);
   fputs("unset multiplot\nunset output\n", drawing->script);
 }
 
