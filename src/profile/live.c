@@ -1,45 +1,71 @@
 /* live.c - the table of live blocks
  *
- * It grows front to back in both tables, since a block's home is the upper bits of a product: what is moved is given back to the
- * system at once, and the larger table takes memory only as it fills, so that no moment has two of them.
+ * It grows within its own memory: a block's home is the upper bits of a product, so that in a table twice as large its home is
+ * about twice as far from the front. From the back to the front each block moves behind all that have not moved yet; the few
+ * for which that does not hold, since they lie far from their homes or across the table's end, wait until all others are done.
  */
 #include "profile/live.h"
 
 #include <stdlib.h>
 
 #include "profile/table.h"
+#include "trace/grow.h"
 
 enum { FIRST_BITS = 10, HASH_BITS = 64 };
 
 bool hwi_live_init(struct hwi_live *live)
 {
   *live = (struct hwi_live){.mask = ((size_t)1 << FIRST_BITS) - 1, .shift = HASH_BITS - FIRST_BITS};
-  live->slots = calloc(live->mask + 1, sizeof *live->slots);
+  live->slots = hwi_table_create((live->mask + 1) * sizeof *live->slots);
   return live->slots;
 }
 
 void hwi_live_release(struct hwi_live *live)
 {
-  free(live->slots);
+  hwi_table_release(live->slots, (live->mask + 1) * sizeof *live->slots);
   *live = (struct hwi_live){0};
+}
+
+/* Blocks that are in no slot for now. */
+struct waiting {
+  struct hwi_live_slot *blocks;
+  size_t count, capacity;
+};
+
+/* Takes the block in `slot`, in front of which none has moved yet, to its place. False: no memory. */
+static bool move(struct hwi_live *live, struct hwi_live_slot *slot, struct waiting *waiting)
+{
+  const struct hwi_live_slot block = *slot, *end = live->slots + live->mask + 1;
+  struct hwi_live_slot *to = live->slots + hwi_live_home(live, block.address);
+  slot->address = 0;
+  for (bool is_behind = to >= slot; is_behind && to < end; to++)
+    if (!to->address) {
+      *to = block;
+      return true;
+    }
+  if (!hwi_grow((void **)&waiting->blocks, &waiting->capacity, waiting->count + 1, sizeof block))
+    return false;
+  waiting->blocks[waiting->count++] = block;
+  return true;
 }
 
 bool hwi_live_double(struct hwi_live *live)
 {
-  struct hwi_live larger = {.mask = live->mask * 2 + 1, .shift = live->shift - 1, .count = live->count};
-  larger.slots = hwi_table_create((larger.mask + 1) * sizeof *larger.slots);
-  if (!larger.slots)
+  struct waiting waiting = {0};
+  const size_t slots = live->mask + 1;
+  struct hwi_live_slot *larger = hwi_table_double(live->slots, slots * sizeof *larger);
+  if (!larger)
     return false;
-  const size_t bytes = (live->mask + 1) * sizeof *live->slots;
-  size_t given_back = 0;
-  for (size_t i = 0; i <= live->mask; i++) {
-    if (live->slots[i].address)
-      *hwi_live_slot(&larger, live->slots[i].address) = live->slots[i];
-    given_back = hwi_table_give_back(live->slots, bytes, given_back, i * sizeof *live->slots);
-  }
-  free(live->slots);
-  *live = larger;
-  return true;
+  live->slots = larger;
+  live->mask = 2 * slots - 1;
+  live->shift--;
+  bool ok = true;
+  for (size_t i = slots; ok && i-- > 0;)
+    ok = !larger[i].address || move(live, &larger[i], &waiting);
+  for (size_t i = 0; i < waiting.count; i++)
+    *hwi_live_slot(live, waiting.blocks[i].address) = waiting.blocks[i];
+  free(waiting.blocks);
+  return ok;
 }
 
 void hwi_live_remove(struct hwi_live *live, struct hwi_live_slot *slot)

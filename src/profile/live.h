@@ -33,7 +33,7 @@ struct hwi_live {
 bool hwi_live_init(struct hwi_live *live); /* false: no memory */
 void hwi_live_release(struct hwi_live *live);
 
-/* Makes the table twice as large. False: no memory. */
+/* Makes the table twice as large. False: no memory; then it is only to be released. */
 bool hwi_live_double(struct hwi_live *live);
 
 static inline bool hwi_live_has_room(const struct hwi_live *live)
@@ -41,7 +41,7 @@ static inline bool hwi_live_has_room(const struct hwi_live *live)
   return live->count < (live->mask + 1) / 2;
 }
 
-/* Makes room for one more block. False: no memory. */
+/* Makes room for one more block. False: no memory, as above. */
 static inline bool hwi_live_grow(struct hwi_live *live)
 {
   return hwi_live_has_room(live) || hwi_live_double(live);

@@ -11,7 +11,7 @@ enum { FIRST_SLOTS = 64, HASH_SHIFT = 32 };
 void hwi_numbering_release(struct hwi_numbering *numbering)
 {
   free(numbering->keys);
-  free(numbering->slots);
+  hwi_table_release(numbering->slots, (numbering->mask + 1) * sizeof *numbering->slots);
   *numbering = (struct hwi_numbering){0};
 }
 
@@ -35,7 +35,7 @@ static bool grow_slots(struct hwi_numbering *numbering)
   uint32_t *made = hwi_table_create(slots * sizeof *made);
   if (!made)
     return false;
-  free(numbering->slots);
+  hwi_table_release(numbering->slots, (numbering->mask + 1) * sizeof *made);
   numbering->slots = made;
   numbering->mask = slots - 1;
   for (size_t i = 0; i < numbering->count; i++)

@@ -1,39 +1,18 @@
-/* table.h - memory for hash tables that grow large and are walked at random */
+/* table.h - memory for hash tables that grow large and are walked at random
+ *
+ * Large tables are whole huge pages, without which most look-ups would miss the TLB, too; and they grow where they are, or are
+ * moved page by page: what a table touched once it keeps, since new pages cost more than all look-ups of a table that grows.
+ */
 #ifndef HWI_PROFILE_TABLE_H
 #define HWI_PROFILE_TABLE_H
 
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
-/* Zeroed; to be freed with free(). From 2 MiB on `bytes` is whole pages. Without huge pages most look-ups in a large table
- * would miss the TLB, too. */
-static inline void *hwi_table_create(size_t bytes)
-{
-  const size_t huge_page_bytes = (size_t)1 << 21;
-  if (bytes < huge_page_bytes)
-    return calloc(1, bytes);
-  size_t whole_bytes = (bytes + huge_page_bytes - 1) & ~(huge_page_bytes - 1); /* aligned_alloc wants a multiple */
-  void *table = aligned_alloc(huge_page_bytes, whole_bytes);
-  if (!table)
-    return NULL;
-  if (madvise(table, bytes, MADV_DONTNEED) != 0) /* else it is zero, and takes no memory before it is used */
-    memset(table, 0, bytes);
-  madvise(table, bytes, MADV_HUGEPAGE); /* as good as it goes */
-  return table;
-}
+/* Zeroed; NULL: no memory. `bytes` is a power of two. */
+void *hwi_table_create(size_t bytes);
+void hwi_table_release(void *table, size_t bytes); /* NULL is fine */
 
-/* Of such a table, `before` bytes are given back already; now those up to `end` are, as far as that is worth a call. Returns what
- * is given back in all. The table is to be freed all the same. */
-static inline size_t hwi_table_give_back(void *table, size_t bytes, size_t before, size_t end)
-{
-  const size_t huge_page_bytes = (size_t)1 << 21;
-  if (bytes < huge_page_bytes || end - before < huge_page_bytes)
-    return before;
-  end &= ~(huge_page_bytes - 1);
-  madvise((char *)table + before, end - before, MADV_DONTNEED);
-  return end;
-}
+/* The same table, or where it lies now, with as many zeros behind it. NULL: no memory, and nothing changed. */
+void *hwi_table_double(void *table, size_t bytes);
 
 #endif

@@ -13,7 +13,7 @@ bool hwi_tagged_init(struct hwi_tagged *table)
 
 void hwi_tagged_release(struct hwi_tagged *table)
 {
-  free(table->slots);
+  hwi_table_release(table->slots, (table->mask + 1) * sizeof *table->slots);
   *table = (struct hwi_tagged){0};
 }
 
@@ -35,7 +35,7 @@ static bool grow(struct hwi_tagged *table)
   for (size_t i = 0; i <= table->mask; i++)
     if (table->slots[i].number)
       put(&larger, table->slots[i]);
-  free(table->slots);
+  hwi_table_release(table->slots, (table->mask + 1) * sizeof *table->slots);
   *table = larger;
   return true;
 }

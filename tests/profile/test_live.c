@@ -77,7 +77,7 @@ static void test_against_an_array(void **state)
   hwi_live_release(&live);
 }
 
-/* While a large table grows, what is moved is given back to the system. */
+/* A large table grows where its blocks are. */
 static void test_growth_of_a_large_table(void **state)
 {
   (void)state;
