@@ -17,16 +17,44 @@ static uint64_t live_at(const struct hwi_profile *profile, uint64_t ns)
   return profile->timeline_count > 0 ? profile->timeline[i].live_bytes : profile->totals.peak_bytes;
 }
 
-/* The most that blocks with mappings of their own can have held. Mappings of others than the allocator look the same. */
-static uint64_t large_bytes_at_most(const struct hwi_profile *profile)
+static const uint64_t LARGE_BLOCK_BYTES = UINT64_C(128) << 10; /* where glibc begins to map blocks one by one */
+
+/* What blocks of at least that size held at a point of the classes' timeline, those in the class that it begins included. */
+static uint64_t large_bytes_of(const struct hwi_class_point *point)
 {
-  const uint64_t large_block_bytes = UINT64_C(128) << 10; /* where glibc begins to map blocks one by one */
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < profile->size_count; i++) {
-    if (profile->sizes[i].size >= large_block_bytes)
-      bytes += profile->sizes[i].size * profile->sizes[i].own_peak_blocks;
-  }
+  for (unsigned class = hwi_size_class(LARGE_BLOCK_BYTES); class < HWI_SIZE_CLASSES; class ++)
+    bytes += point->live_bytes[class];
   return bytes;
+}
+
+/* The more of what large blocks held at the points before and behind the moment; UINT64_MAX where there are none. */
+static uint64_t large_bytes_about(const struct hwi_profile *profile, uint64_t ns)
+{
+  uint32_t i = 0;
+  while (i < profile->class_point_count && profile->class_points[i].ns < ns)
+    i++;
+  if (i == profile->class_point_count)
+    return UINT64_MAX;
+  uint64_t before = i > 0 ? large_bytes_of(&profile->class_points[i - 1]) : 0;
+  uint64_t behind = large_bytes_of(&profile->class_points[i]);
+  return before > behind ? before : behind;
+}
+
+/* The most that blocks with mappings of their own can have held then. Mappings of others than the allocator look the same. */
+static uint64_t large_bytes_at_most(const struct hwi_profile *profile, const struct hwi_rss_point *point)
+{
+  uint64_t ever = 0, at_peak = 0, then = large_bytes_about(profile, point->ns);
+  for (uint32_t i = 0; i < profile->size_count; i++) {
+    const struct hwi_size *size = &profile->sizes[i];
+    if (size->size >= LARGE_BLOCK_BYTES) {
+      ever += size->size * size->own_peak_blocks;
+      at_peak += size->size * size->peak_blocks;
+    }
+  }
+  if (hwi_rss_is_of_peak(profile, point) && at_peak > then)
+    then = at_peak;
+  return then < ever ? then : ever;
 }
 
 static bool is_of_time(const struct hwi_rss_point *point, uint64_t ns)
@@ -66,7 +94,7 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
     parts.rounding = (uint64_t)((double)parts.asked * (double)(totals->peak_usable_bytes - totals->peak_bytes) /
                                 (double)totals->peak_bytes);
   uint64_t blocks = parts.asked + parts.rounding;
-  uint64_t at_most = large_bytes_at_most(profile);
+  uint64_t at_most = large_bytes_at_most(profile, point);
   at_most = at_most < blocks ? at_most : blocks;
   if (parts.untouched > at_most)
     parts.untouched = at_most;
@@ -102,9 +130,9 @@ bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_
 {
   enum { SAME_PERCENT = 2 };
   uint64_t peak = profile->totals.peak_bytes;
-  return is_of_time(point, profile->totals.peak_time_ns) ||
-         (point->sample.mapped > 0 && hwi_rss_has_live(profile, point) &&
-          live_at(profile, point->ns) >= peak - peak * SAME_PERCENT / 100);
+  if (point->sample.mapped > 0 && hwi_rss_has_live(profile, point))
+    return live_at(profile, point->ns) >= peak - peak * SAME_PERCENT / 100; /* a peak may be over at once */
+  return is_of_time(point, profile->totals.peak_time_ns);
 }
 
 const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *profile, const struct hwi_trace_info *info)

@@ -37,7 +37,7 @@ uint32_t hwi_rss_moments(const struct hwi_profile *profile, uint64_t moments_ns[
  * compared with it. */
 const struct hwi_rss_point *hwi_rss_point_at(const struct hwi_trace_info *info, uint64_t moment_ns);
 
-/* Whether a sample may be taken for the peak: of its very time, or of a time when about as much was live. */
+/* Whether a sample may be taken for the peak: of a time when about as much was live, or, where that is not known, of its time. */
 bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 
 /* Of the samples with a look at the mappings that may be taken for the peak the largest, since blocks are touched only once

@@ -99,3 +99,41 @@ def test_without_samples(hw, build, tmp_path, recorder):
     subprocess.run(["/bin/true"], env={**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}, check=True)
     assert "not known: the mappings of the process were not looked at" in hw("report", "--rss", trace).stdout
     assert report(hw, trace)["rss_along_time"] == []
+
+
+# 50 MB for less than a moment, between looks at the mappings; all of the rest is touched as soon as it is there.
+SPIKE = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *volatile kept[20], *volatile spike;
+static void fill(int from, int to)
+{
+  for (int i = from; i < to; i++) {
+    memset(kept[i] = malloc(1000), 1, 1000);
+    usleep(150000);
+  }
+}
+int main(void)
+{
+  fill(0, 10);
+  memset(spike = malloc(50000000), 1, 50000000);
+  free(spike);
+  fill(10, 20);
+}
+"""
+
+
+def test_a_peak_that_was_over_at_once(hw, build, tmp_path):
+    """The look after a spike is not called one at the peak, nor are small blocks taken for untouched because large ones were there
+    at another time."""
+    (tmp_path / "spike.c").write_text(SPIKE)
+    subprocess.run(["gcc", "-O1", "-o", "spike", "spike.c"], cwd=tmp_path, check=True)
+    subprocess.run([build / "bin/heapwright", "record", "-q", "-o", "spike.hwt", "--", "./spike"], cwd=tmp_path, check=True)
+    trace = tmp_path / "spike.hwt"
+    image = next(image for image in report(hw, trace)["images"] if image["counted"])
+    looks = [point for point in image["rss"] if "mapped_bytes" in point and point["asked_bytes"] < 1000000]
+    assert looks and all(point["untouched_bytes"] == 0 for point in looks), looks
+    if len(looks) == len([point for point in image["rss"] if "mapped_bytes" in point]):  # else the spike itself was seen
+        head = " ".join(hw("report", trace).stdout.split())
+        assert "RSS near the peak, at" in head and "RSS at the peak" not in head
