@@ -66,6 +66,8 @@ static uint64_t duration(const struct hwi_trace *trace)
 {
   const struct hw_trace_header *header = &trace->header;
   uint64_t told_ns = trace->info.being_written ? trace->tool.last_ns : trace->tool.last_sign_ns;
+  if (told_ns > trace->replaced_ns)
+    told_ns = trace->replaced_ns;
   uint64_t ns = max(told_ns, trace->last_tick ? hwi_clock_tick_ns(&trace->clock, trace->last_tick) : 0);
   if (header->last.monotonic_ns > header->start.monotonic_ns)
     ns = max(ns, header->last.monotonic_ns - header->start.monotonic_ns);
@@ -78,6 +80,15 @@ static uint64_t silent_from(const struct hwi_trace *trace)
   if (state != HW_STATE_STOPPED_LIMIT && state != HW_STATE_STOPPED_DISK && state != HW_STATE_STOPPED_MEMORY)
     return UINT64_MAX;
   return hwi_clock_unit_ns(&trace->clock, trace->header.stop_clock);
+}
+
+/* Samples are in order. */
+static uint64_t own_rss_count(const struct hwi_trace *trace)
+{
+  uint64_t count = trace->tool.rss_count;
+  while (count > 0 && trace->tool.rss[count - 1].ns > trace->replaced_ns)
+    count--;
+  return count;
 }
 
 static uint32_t as_count(uint64_t end)
@@ -103,7 +114,7 @@ void hwi_trace_info_update(struct hwi_trace *trace)
   info->marks = trace->tool.marks;
   info->mark_count = as_count(trace->tool.mark_count);
   info->rss = trace->tool.rss;
-  info->rss_count = as_count(trace->tool.rss_count);
+  info->rss_count = as_count(own_rss_count(trace));
   info->exit = trace->tool.has_exit ? &trace->tool.exit : NULL;
   info->rss_peak_bytes = max(trace->header.rss_peak_bytes, d->rss_peak_bytes);
   info->clock_cost_ns = hwi_clock_span_ns(&trace->clock, trace->header.clock_cost);
@@ -120,6 +131,12 @@ void hwi_trace_info_update(struct hwi_trace *trace)
   info->first_damage_off = trace->index.first_damage;
   info->missing_chunks = trace->source.missing_chunks;
   info->raw_event_bytes = trace->source.event_bytes;
+}
+
+void hwi_trace_set_replaced(struct hwi_trace *trace, uint64_t ns)
+{
+  trace->replaced_ns = ns;
+  hwi_trace_info_update(trace);
 }
 
 void hwi_trace_info_release(struct hwi_trace *trace)

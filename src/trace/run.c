@@ -32,7 +32,7 @@ static int add_image(struct hwi_run *run, char *path, const struct hw_trace_head
     free(path);
     return HW_ERR_MEMORY;
   }
-  run->images[run->count++] = (struct hwi_run_image){.path = path, .header = *header};
+  run->images[run->count++] = (struct hwi_run_image){.path = path, .header = *header, .replaced_ns = UINT64_MAX};
   return 0;
 }
 
@@ -119,6 +119,45 @@ static size_t name_bytes(const char *path, bool folder)
   return hwi_has_suffix(path, bytes, FOLDER_SUFFIX) ? bytes - strlen(FOLDER_SUFFIX) : 0;
 }
 
+/* --- images that others replaced --- */
+
+struct place {
+  uint32_t pid;
+  size_t number;
+  uint64_t process_start;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+  const struct place *a = left, *b = right;
+  if (a->pid != b->pid)
+    return a->pid < b->pid ? -1 : 1;
+  if (a->process_start != b->process_start)
+    return a->process_start < b->process_start ? -1 : 1;
+  return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* A program that another one replaces by exec cannot say that it ends: it does when the next image of its process begins. */
+static int find_replaced(struct hwi_run *run)
+{
+  struct place *places = calloc(run->count + 1, sizeof *places);
+  if (!places)
+    return HW_ERR_MEMORY;
+  for (size_t i = 0; i < run->count; i++) {
+    const struct hw_trace_header *header = &run->images[i].header;
+    places[i] = (struct place){.pid = header->pid, .number = i, .process_start = header->process_start};
+  }
+  qsort(places, run->count, sizeof *places, compare_places);
+  for (size_t i = 0; i + 1 < run->count; i++) {
+    const struct place *place = &places[i], *next = &places[i + 1];
+    if (place->pid == next->pid && place->process_start == next->process_start && place->process_start != 0)
+      run->images[place->number].replaced_ns =
+          run->images[next->number].header.start.monotonic_ns - run->images[place->number].header.start.monotonic_ns;
+  }
+  free(places);
+  return 0;
+}
+
 int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error)
 {
   *run = (struct hwi_run){0};
@@ -134,10 +173,13 @@ int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct h
   } else {
     status = add_family(run, path, true, error);
   }
+  if (status == 0 && run->count > 1) {
+    qsort(run->images, run->count, sizeof *run->images, compare_images);
+    if (find_replaced(run) < 0)
+      status = hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up the images of %s", path);
+  }
   if (status < 0)
     hwi_run_release(run);
-  else
-    qsort(run->images, run->count, sizeof *run->images, compare_images);
   return status;
 }
 
@@ -231,6 +273,8 @@ static struct hwi_run *family_of(struct hwi_run *run)
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error)
 {
   int status = hwi_trace_open_alone(trace, run->images[number].path, error);
+  if (status == 0)
+    hwi_trace_set_replaced(*trace, run->images[number].replaced_ns);
   if (status < 0 || !inherits(&(*trace)->header))
     return status;
   struct hwi_run *family = family_of(run);

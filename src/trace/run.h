@@ -10,6 +10,8 @@ struct hwi_run_image {
   char *path;
   struct hw_trace_header header;       /* as it was when the run was looked up */
   struct hwi_definitions *definitions; /* complete; NULL: not needed yet */
+  uint64_t
+      replaced_ns; /* since it began: an exec put the process's next image in its place; UINT64_MAX: none is known */
 };
 
 struct hwi_run {

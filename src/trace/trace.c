@@ -87,6 +87,7 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
   }
   trace->source.fd = fd;
   trace->header = header;
+  trace->replaced_ns = UINT64_MAX;
   trace->path = strdup(path);
   if (trace->path)
     status = fstat(fd, &about) < 0 ? HW_ERR_IO : prepare(trace, (uint64_t)about.st_size);

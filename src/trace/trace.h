@@ -20,6 +20,7 @@ struct hwi_trace {
   struct hwi_merge merge;
   bool complete; /* all definitions are read */
   uint64_t last_tick;
+  uint64_t replaced_ns; /* see hwi_trace_set_replaced; UINT64_MAX: it was not */
   struct hwi_trace_info info;
   char *command;
   const char **environment;
@@ -31,6 +32,9 @@ int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct
 /* Brings info up to date with what was read. */
 void hwi_trace_info_update(struct hwi_trace *trace);
 void hwi_trace_info_release(struct hwi_trace *trace);
+
+/* Another program took its process over then, since the trace began: what tools noted of the process later is not about it. */
+void hwi_trace_set_replaced(struct hwi_trace *trace, uint64_t ns);
 
 /* Everything but the parent's definitions. */
 int hwi_trace_open_alone(struct hwi_trace **trace, const char *path, struct hwi_error *error);

@@ -206,6 +206,43 @@ def test_processes(record, compile_c):
     assert report["peak_bytes"] == 60000  # of the sum along time: the first child ends before the second begins
 
 
+# 100 kB each, one program after another in the same process; the last one spawns `true`.
+CHAIN = r"""
+#define _GNU_SOURCE
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile kept;
+
+int main(int count, char **words)
+{
+  char number[] = {(char)(count > 1 ? *words[1] + 1 : '1'), 0};
+  char *const command[] = {"true", NULL};
+  pid_t child;
+  kept = malloc(100000);
+  if (*number < '5')
+    execl("/proc/self/exe", words[0], number, (char *)NULL);
+  return posix_spawn(&child, "/bin/true", NULL, NULL, command, environ) != 0 || wait(NULL) != child;
+}
+"""
+
+
+def test_a_program_ends_where_exec_replaces_it(record, compile_c):
+    report = record([compile_c(CHAIN)]).report_with("--children")
+    chain = [process for process in report["processes"] if process["allocated_bytes"] >= 100000]
+    assert len(chain) == 5 and len({process["pid"] for process in chain}) == 1
+    for before, after in zip(chain, chain[1:]):
+        assert before["to_ns"] <= after["from_ns"]
+        assert report["processes"][after["parent"]] == before
+    assert report["peak_bytes"] < 200000  # one image's at a time
+    assert [report["processes"][process["parent"]] for process in report["processes"] if process["command"] == "true"] == chain[-1:]
+    images = [image for image in report["images"] if image["allocated_bytes"] >= 100000]
+    assert all(sample["time_ns"] <= image["duration_ns"] for image in images for sample in image["rss"])
+
+
 def test_processes_that_are_not_counted(record, compile_c):
     processes = record([compile_c(PROCESSES)]).report["processes"]
     assert [process["allocated_bytes"] for process in processes] == [10000, 20000, 50000]

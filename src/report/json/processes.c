@@ -16,14 +16,34 @@ static uint64_t start_of_run(const struct hwi_profile *profile)
   return ns;
 }
 
+static bool is_forked_from(const struct hw_trace_header *image, const struct hw_trace_header *other)
+{
+  return memcmp(other->image_id, image->parent_image_id, HW_ID_BYTES) == 0;
+}
+
+/* An earlier program of the process, which began this one by exec. */
+static bool is_of_process(const struct hw_trace_header *image, const struct hw_trace_header *other)
+{
+  return other->pid == image->pid && other->process_start == image->process_start && image->process_start != 0;
+}
+
+/* Where nothing was recorded between fork and exec, as with vfork and posix_spawn. */
+static bool is_child_of(const struct hw_trace_header *image, const struct hw_trace_header *other)
+{
+  return other->pid == image->ppid;
+}
+
 /* The index of the image that began this one, and so began before it; `image` itself: none that is known. */
 static uint32_t parent_of(const struct hwi_profile *profile, uint32_t image)
 {
-  const uint8_t *parent = profile->images[image].info->header.parent_image_id;
-  for (uint32_t i = image; i-- > 0;) {
-    const struct hwi_trace_info *info = profile->images[i].info;
-    if (info != NULL && memcmp(info->header.image_id, parent, HW_ID_BYTES) == 0)
-      return i;
+  static bool (*const ways[])(const struct hw_trace_header *image,
+                              const struct hw_trace_header *other) = {is_forked_from, is_of_process, is_child_of};
+  for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+    for (uint32_t i = image; i-- > 0;) {
+      const struct hwi_trace_info *info = profile->images[i].info;
+      if (info != NULL && ways[way](&profile->images[image].info->header, &info->header))
+        return i;
+    }
   }
   return image;
 }
