@@ -22,7 +22,8 @@ void hwi_suppressing_end(struct hwi_suppressions *suppressions, bool used)
   for (size_t i = 0; used && i < suppressions->count; i++) {
     const struct hwi_suppression *item = &suppressions->items[i];
     if (item->stacks == 0)
-      hwi_warn("%s, line %u: leak:%s matches nothing that is left", suppressions->path, item->line, item->pattern);
+      hwi_warn("%s, line %u: leak:%s matches nothing that is left%s", suppressions->path, item->line, item->pattern,
+               item->is_late ? " but what a line before it does" : "");
   }
   hwi_suppressions_release(suppressions);
 }

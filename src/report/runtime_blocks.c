@@ -3,13 +3,9 @@
 
 static bool is_suppressed(struct hwi_runtime_blocks *runtime, const struct hwi_amount *amount)
 {
-  struct hwi_suppression *by =
-      runtime->suppressions != NULL ? hwi_suppressions_find(runtime->suppressions, runtime->frames) : NULL;
-  if (by == NULL)
+  if (runtime->suppressions == NULL ||
+      !hwi_suppressions_apply(runtime->suppressions, runtime->frames, amount->live_blocks, amount->live_bytes))
     return false;
-  by->stacks++;
-  by->blocks += amount->live_blocks;
-  by->bytes += amount->live_bytes;
   runtime->suppressed.live_blocks += amount->live_blocks;
   runtime->suppressed.live_bytes += amount->live_bytes;
   runtime->suppressed_count++;

@@ -60,7 +60,8 @@ def test_text_counts_each_line(hw, run, listed):
     assert table == [["3,000", "B", "3", "3", "leak:cache_fill"], ["70", "B", "1", "4", "leak:lose"],
                      ["0", "0", "5", "leak:main"], ["0", "0", "6", "leak:gone_since"]]
     assert "suppressed: 3,070 B in 4 blocks" in " ".join(done.stdout.split())
-    assert "line 6: leak:gone_since matches nothing that is left" in done.stderr
+    assert "line 5: leak:main matches nothing that is left but what a line before it does\n" in done.stderr
+    assert "line 6: leak:gone_since matches nothing that is left\n" in done.stderr
     assert "line 4" not in done.stderr
 
 

@@ -49,18 +49,39 @@ static bool matches(const struct hwi_suppression *suppression, const char *text)
   return text != NULL && *text != '\0' && hwi_pattern_matches(suppression->pattern, strlen(suppression->pattern), text);
 }
 
+static bool matches_stack(const struct hwi_suppression *suppression, const struct hwi_named_frames *frames)
+{
+  for (uint32_t i = 0; i < frames->count; i++) {
+    const struct hwi_shown_frame *frame = &frames->items[i];
+    if (frame->symbol != NULL &&
+        (matches(suppression, frame->symbol->function) || matches(suppression, frame->symbol->file) ||
+         matches(suppression, hwi_module_path(frames->profile, frame->module))))
+      return true;
+  }
+  return false;
+}
+
 struct hwi_suppression *hwi_suppressions_find(const struct hwi_suppressions *suppressions,
                                               const struct hwi_named_frames *frames)
 {
   for (size_t i = 0; i < suppressions->count; i++) {
-    struct hwi_suppression *suppression = &suppressions->items[i];
-    for (uint32_t k = 0; k < frames->count; k++) {
-      const struct hwi_shown_frame *frame = &frames->items[k];
-      if (frame->symbol != NULL &&
-          (matches(suppression, frame->symbol->function) || matches(suppression, frame->symbol->file) ||
-           matches(suppression, hwi_module_path(frames->profile, frame->module))))
-        return suppression;
-    }
+    if (matches_stack(&suppressions->items[i], frames))
+      return &suppressions->items[i];
   }
   return NULL;
+}
+
+bool hwi_suppressions_apply(const struct hwi_suppressions *suppressions, const struct hwi_named_frames *frames,
+                            uint64_t blocks, uint64_t bytes)
+{
+  struct hwi_suppression *by = hwi_suppressions_find(suppressions, frames);
+  if (by == NULL)
+    return false;
+  by->stacks++;
+  by->blocks += blocks;
+  by->bytes += bytes;
+  const struct hwi_suppression *end = suppressions->items + suppressions->count;
+  for (struct hwi_suppression *other = by + 1; other < end; other++)
+    other->is_late = other->is_late || (other->stacks == 0 && matches_stack(other, frames));
+  return true;
 }

@@ -12,6 +12,7 @@ struct hwi_suppression {
   const char *pattern; /* ended by NUL */
   unsigned line;
   uint64_t stacks, blocks, bytes; /* matched so far */
+  bool is_late;                   /* it would have matched, had a line before it not */
 };
 
 struct hwi_suppressions {
@@ -25,8 +26,12 @@ struct hwi_suppressions {
 int hwi_suppressions_read(struct hwi_suppressions *suppressions, const char *path, struct hwi_error *error);
 void hwi_suppressions_release(struct hwi_suppressions *suppressions);
 
-/* The line that suppresses the stack loaded last; NULL: none does. Counting is the caller's. */
+/* The line that suppresses the stack loaded last; NULL: none does. Nothing is counted. */
 struct hwi_suppression *hwi_suppressions_find(const struct hwi_suppressions *suppressions,
                                               const struct hwi_named_frames *frames);
+
+/* Whether a line suppresses it; counted. */
+bool hwi_suppressions_apply(const struct hwi_suppressions *suppressions, const struct hwi_named_frames *frames,
+                            uint64_t blocks, uint64_t bytes);
 
 #endif
