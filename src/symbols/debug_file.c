@@ -65,6 +65,18 @@ bool hwi_debug_file_by_build_id(struct hwi_elf_file *file, const struct hwi_debu
   return found;
 }
 
+bool hwi_debug_file_by_name(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, const char *module_path,
+                            const uint8_t *build_id, size_t bytes)
+{
+  const char *slash = strrchr(module_path, '/');
+  const char *name = slash ? slash + 1 : module_path;
+  bool found = false;
+  for (size_t i = 0; !found && i < dirs->count; i++)
+    found = open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, NULL), build_id, bytes) ||
+            open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, ".debug", NULL), build_id, bytes);
+  return found;
+}
+
 static bool has_checksum(const struct hwi_elf_file *file, uint32_t wanted)
 {
   size_t bytes;

@@ -56,7 +56,9 @@ static void find_debug(struct hwi_module_file *file, const struct hwi_symbol_mod
 {
   if (has_debug_info(&file->own) && hwi_elf_file_section(&file->own, ".symtab"))
     return;
-  if (has_build_id(module) && hwi_debug_file_by_build_id(&file->debug, dirs, module->build_id, module->build_id_bytes))
+  if (has_build_id(module) &&
+      (hwi_debug_file_by_build_id(&file->debug, dirs, module->build_id, module->build_id_bytes) ||
+       hwi_debug_file_by_name(&file->debug, dirs, module->path, module->build_id, module->build_id_bytes)))
     return;
   if (!file->own.elf)
     return;

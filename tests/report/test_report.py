@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import time
 
@@ -348,6 +349,22 @@ def test_debug_files_are_found_in_folders_that_are_named(hw, split, tmp_path):
     assert names_line(document(hw, trace, "--debug-dir", tmp_path / "empty", "--debug-dir", folder))
     assert names_line(document(hw, trace, "--debug-dir", folder, "--debug-dir", tmp_path / "empty"))
     assert not names_line(document(hw, trace, "--debug-dir", tmp_path / "empty"))
+
+
+@pytest.mark.parametrize("name", ["bare", "bare.debug"])
+@pytest.mark.parametrize("rebuilt", [False, True], ids=["stripped", "rebuilt"])
+def test_debug_files_are_found_by_name(hw, split, program, tmp_path, name, rebuilt):
+    """The program before it was stripped, or its debug file, in a folder that is not laid out by build-ids."""
+    trace, _ = split
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    subprocess.run(["objcopy", *(["--only-keep-debug"] if name == "bare.debug" else []), program, folder / name], check=True)
+    if rebuilt:
+        shutil.copy("/bin/true", tmp_path / "bare")
+    assert not names_line(document(hw, trace))
+    assert names_line(document(hw, trace, "--debug-dir", folder))
+    shutil.copy("/bin/true", folder / name)  # of another build-id
+    assert not names_line(document(hw, trace, "--debug-dir", folder))
 
 
 def test_debug_dir_that_is_not_there(hw, trace, tmp_path):
