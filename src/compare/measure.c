@@ -202,6 +202,12 @@ static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *bud
     measure->doubt = "the recording has no durations (record --durations)";
     return;
   }
+  bool is_over = measure->from_ns > profile->duration_ns && measure->from_ns != UINT64_MAX; /* that is "end" */
+  if (is_over) { /* a run that broke off in its first second does not show that its tenth keeps the budget */
+    measure->doubt = "the run ended before the rule's part of it";
+    measure->at_least = true;
+    return;
+  }
   if (budget->metric == HWI_METRIC_LOST || doubt_ns >= measure->to_ns)
     return;
   bool held = budget->metric != HWI_METRIC_CALLS && budget->metric != HWI_METRIC_BYTES &&

@@ -145,6 +145,13 @@ def test_figures_of_the_whole_run_are_the_report_s(check, hw, trace):
     assert check("own_peak=0")["own_peak=0"]["figure"] == report["peak_bytes"]
 
 
+def test_a_run_that_ended_before_the_rule_s_part(check):
+    """It does not show that the budget is kept there; one that is exceeded at once is."""
+    found = check("calls(from=1h)=0", "live(from=1h)=1e9", "calls(from=100%)=0", "calls(to=1h)=1e9")
+    assert [each["verdict"] for each in found.values()] == ["unknown", "unknown", "ok", "ok"]
+    assert found["calls(from=1h)=0"]["why"].startswith("the run ended before")
+
+
 def test_who_is_to_blame(check):
     rule = "calls(func=steer)=0"
     rows = check(rule)[rule]["stacks"]
