@@ -11,6 +11,7 @@
 #include "export/export.h"
 #include "export/tables.h"
 #include "report/input/suggest.h"
+#include "report/moment.h"
 #include "symbols/symbols.h"
 
 struct values {
@@ -175,6 +176,16 @@ static void warn_of(struct hwi_line *remarks)
   hwi_line_release(remarks);
 }
 
+/* Other tools' formats have no place for it. */
+static void warn_of_what_is_missing(const struct hwi_profile *profile)
+{
+  const char *why;
+  bool frees;
+  uint64_t ns = hwi_moment_of_doubt(profile, &why, &frees);
+  if (ns < (profile->span.kind == HWI_SPAN_RUN ? UINT64_MAX : profile->span.to_ns))
+    hwi_warn("the recording is not complete: %s; 'heapwright report' says more", why);
+}
+
 static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path,
                        const struct hwi_answer_file *to)
 {
@@ -195,6 +206,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
         .event_stacks = values->event_stacks,
     };
     status = write_file(values, format, &request, to);
+    warn_of_what_is_missing(profile);
     warn_of(&request.remarks);
     hwi_symbols_destroy(symbols);
   }

@@ -44,6 +44,16 @@ def test_what_is_wrong_is_worded(hw, tracks, tmp_path, arguments, words):
     assert os.listdir(tmp_path) == []
 
 
+def test_that_a_recording_is_not_complete_is_told(hw, tracks, tmp_path):
+    """The formats have no place for it, and so a part would pass for the whole."""
+    cut = tmp_path / "cut.hwt"
+    cut.write_bytes(tracks.read_bytes()[:-1])
+    done = hw("export", cut, "-o", tmp_path / "x.folded")
+    assert (done.returncode, done.stderr) == (
+        0, "heapwright: the recording is not complete: the trace is damaged; 'heapwright report' says more\n")
+    assert hw("export", tracks, "-o", tmp_path / "x.folded").stderr == ""
+
+
 def test_the_recording_is_not_overwritten(hw, tracks):
     before = tracks.read_bytes()
     done = hw("export", tracks, "-o", tracks, "--format", "folded")
