@@ -46,7 +46,7 @@ def start(arguments, **more):
 
 
 def wait_for_work(path, threads):
-    for _ in range(500):
+    for _ in range(6000):
         if path.exists() and path.stat().st_size and counted(path, threads)[0] > 1000:
             return
         time.sleep(0.01)
@@ -75,7 +75,7 @@ def report_of(hw, trace):
 
 
 def target_of(launcher):
-    for _ in range(200):
+    for _ in range(6000):
         children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
         if children:
             return int(children[0])

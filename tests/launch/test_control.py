@@ -24,29 +24,44 @@ def allocate(compile_c):
     return compile_c(Path(__file__).parent / "programs/allocate.c", name="allocate")
 
 
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
+
+
 @pytest.fixture
 def running(build, tmp_path, allocate):
-    """running("--paused", children=1): a recording that goes on for some seconds; its launcher and its trace."""
+    """running(children=1): a recording that goes on until end() lets it; its launcher and its trace."""
     started = []
 
-    def run(*options, children=0):
+    def run(children=0):
         trace = tmp_path / "run.hwt"
-        command = f"for i in $(seq {children}); do '{allocate}' 4000 1000 & done; '{allocate}' 4000 1000; wait"
-        words = ["sh", "-c", command] if children else [str(allocate), "4000", "1000"]
-        process = subprocess.Popen([str(build / "bin/heapwright"), "record", "-q", "-o", str(trace), *options, "--", *words])
+        command = f"exec 3<&0; for i in $(seq {children}); do '{allocate}' 0 1000 <&3 & done; '{allocate}' 0 1000; wait"
+        words = ["sh", "-c", command] if children else [str(allocate), "0", "1000"]
+        process = subprocess.Popen([str(build / "bin/heapwright"), "record", "-q", "-o", str(trace), "--", *words],
+                                   stdin=subprocess.PIPE)
         started.append(process)
-        wanted = 1 + (children + 1 if children else 0)
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            traces = [t for t in traces_of_run(trace) if is_begun(t) and "sh." not in t.name]
-            if len(traces) >= wanted:
-                return process, trace
-            time.sleep(0.02)
-        raise AssertionError("the recording did not begin")
+        wait_until(lambda: is_begun(trace) and (not children or len([t for t in allocators(trace) if is_begun(t)]) > children))
+        return process, trace
 
     yield run
     for process in started:
-        process.wait(60)
+        end(process)
+
+
+def allocators(trace):
+    """Of a run with children: the traces of `allocate`."""
+    return [t for t in traces_of_run(trace) if t.name.startswith("allocate")]
+
+
+def end(process):
+    process.stdin.close()
+    assert process.wait(60) == 0
 
 
 def report_of(hw, trace, *options):
@@ -129,7 +144,7 @@ def test_what_is_asked_for_already_changes_nothing(running, hw):
     process, trace = running()
     done = hw("control", trace, "on")
     assert (done.returncode, done.stderr) == (0, "heapwright: recording is on already\n")
-    process.wait(60)
+    end(process)
     assert silences(report_of(hw, trace)) == [[]]
 
 
@@ -137,21 +152,19 @@ def test_mark(running, hw):
     process, trace = running()
     assert hw("control", trace, "mark", "all maps loaded").returncode == 0
     assert hw("control", trace, "mark").returncode == 0
-    process.wait(60)
+    end(process)
     marks = report_of(hw, trace)["images"][0]["marks"]
     assert [mark["text"] for mark in marks] == ["all maps loaded", "mark"]
     assert 0 < marks[0]["time_ns"] < marks[1]["time_ns"]
 
 
 def test_all_processes_of_the_run_unless_only_this(running, hw):
-    process, trace = running(children=1)
-    time.sleep(0.3)
-    a, b = [t for t in traces_of_run(trace) if "allocate" in t.name]
+    _, trace = running(children=1)
+    a, b = allocators(trace)
     assert hw("control", str(read_header(a).pid), "off", "--only-this").returncode == 0
     assert (read_header(a).control, read_header(b).control) == (1, 0)
     assert hw("control", str(read_header(b).pid), "off").returncode == 0
     assert {read_header(t).control for t in (trace, a, b)} == {1}
-    process.wait(60)
 
 
 def is_paused(trace):
@@ -162,12 +175,10 @@ def test_children_of_a_paused_run_are_paused(stepped, hw, tmp_path):
     trace, go = tmp_path / "run.hwt", tmp_path / "go"
     os.mkfifo(go)
     run = stepped(after=go)
-    while not is_begun(trace):
-        time.sleep(0.02)
+    wait_until(lambda: is_begun(trace))
     assert hw("control", trace, "off").returncode == 0
     go.write_text("now\n")
-    while not any(is_paused(t) for t in traces_of_run(trace) if t.name.startswith("in_steps")):
-        time.sleep(0.02)
+    wait_until(lambda: any(is_paused(t) for t in traces_of_run(trace) if t.name.startswith("in_steps")))
     run.step(b"a")
     run.end()
     (child,) = [t for t in traces_of_run(trace) if t.name.startswith("in_steps")]
@@ -184,8 +195,7 @@ def test_paused(record, allocate):
 def test_duration(stepped, hw, tmp_path):
     run, trace = stepped("--duration", "1s"), tmp_path / "run.hwt"
     run.step(b"a")
-    while not is_paused(trace):
-        time.sleep(0.02)
+    wait_until(lambda: is_paused(trace))
     run.step(b"a")
     run.end()
     report = report_of(hw, trace)
@@ -337,11 +347,10 @@ def test_import_refuses(preload, hw, tmp_path, running):
         assert done.returncode == 2, arguments
         assert done.stderr.startswith("heapwright: ")
     assert (tmp_path / "precious").read_text() == "precious"
-    process, trace = running()
+    _, trace = running()
     done = hw("import", trace, "-o", tmp_path / "x.hwt")
     assert done.returncode == 2
     assert "still being written" in done.stderr
-    process.wait(60)
 
 
 WITHOUT_MAIN = """
