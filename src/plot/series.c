@@ -166,26 +166,17 @@ static void note_usable(struct hwi_series *series)
     series->slice_usable[series->slice] = series->usable;
 }
 
-static void add(struct hwi_series *series, const struct hwi_block_event *event)
+/* The event's block begins to live, or ends: its bytes are added, or taken off (modulo 2^64). */
+static void count(struct hwi_series *series, const struct hwi_block_event *event)
 {
-  series->all_bytes += event->size;
+  const uint64_t sign = event->kind == HWI_BLOCK_ALLOC ? 1 : UINT64_MAX;
+  series->all_bytes += sign * event->size;
   if (!hwi_narrowing_keeps(series->filter, event->owner, event->stack, event->size))
     return;
   const uint32_t items[HWI_DIVISIONS] = {event->stack, hwi_size_class(event->size), event->owner};
   for (int division = 0; division < HWI_DIVISIONS; division++)
-    series->parts[division].live[series->parts[division].part_of[items[division]]] += event->size;
-  series->usable += event->usable;
-}
-
-static void subtract(struct hwi_series *series, const struct hwi_block_event *event)
-{
-  series->all_bytes -= event->size;
-  if (!hwi_narrowing_keeps(series->filter, event->owner, event->stack, event->size))
-    return;
-  const uint32_t items[HWI_DIVISIONS] = {event->stack, hwi_size_class(event->size), event->owner};
-  for (int division = 0; division < HWI_DIVISIONS; division++)
-    series->parts[division].live[series->parts[division].part_of[items[division]]] -= event->size;
-  series->usable -= event->usable;
+    series->parts[division].live[series->parts[division].part_of[items[division]]] += sign * event->size;
+  series->usable += sign * event->usable;
 }
 
 /* A moment of its own for the peak, which equal steps would miss. */
@@ -196,11 +187,6 @@ static void look_at_peak(struct hwi_series *series, uint64_t ns)
     return;
   series->peak_seen = true;
   look(series, ns);
-}
-
-static bool is_behind(const struct hwi_series *series, uint64_t ns)
-{
-  return series->profile->span.kind == HWI_SPAN_INTERVAL ? ns >= series->to_ns : ns > series->to_ns;
 }
 
 /* The recording may have grown since it was read first. */
@@ -214,16 +200,14 @@ static bool take(void *context, const struct hwi_block_event *event)
   struct hwi_series *series = context;
   if (event->kind == HWI_BLOCK_FAILED || event->kind == HWI_BLOCK_FREE_UNKNOWN)
     return true;
-  if (is_behind(series, event->ns) || !is_known(series, event))
+  if (!is_known(series, event))
     return false;
   pass_time(series, event->ns);
   enter_slice(series, event->ns);
+  count(series, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
-    add(series, event);
     look_at_peak(series, event->ns);
     note_usable(series);
-  } else {
-    subtract(series, event);
   }
   return true;
 }
@@ -247,7 +231,7 @@ int hwi_series_init(struct hwi_series *series, const struct hwi_plot_request *re
   int status = hwi_replayer_run(&request->report.replayer, profile, &sink, error);
   pass_time(series, UINT64_MAX);
   enter_slice(series, UINT64_MAX);
-  return status == HW_ERR_LIMIT ? HW_OK : status;
+  return status;
 }
 
 void hwi_series_release(struct hwi_series *series)

@@ -181,6 +181,27 @@ def test_an_interval_is_drawn_alone(hw, run, tmp_path):
     assert sum(parts[-1][1:]) == report["live_bytes_at_end"]
 
 
+KILLED = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+  void *volatile blocks[2] = {malloc(1000)};
+  usleep(5000);
+  blocks[1] = malloc(50000);
+  kill(getpid(), SIGKILL);
+  return blocks[0] == blocks[1];
+}
+"""
+
+
+def test_an_interval_to_the_end_has_the_last_event(hw, preload, compile_c, tmp_path):
+    """Of a run that was killed: it ends with that event, which was left out as lying behind the interval."""
+    trace = preload([compile_c(KILLED)]).trace
+    script = write(hw, trace, tmp_path / "x.gp", "--chart", "live-by-size", "--from", "1ms")
+    assert sum(block(script, "by_size")[-1][1:]) == 51000
+
+
 def test_durations_are_those_of_the_report(hw, record, compile_c, tmp_path):
     run = record([compile_c(PROGRAM, "-pthread")], "--durations")
     script = write(hw, run.trace, tmp_path / "x.gp", "--chart", "durations")
