@@ -188,18 +188,17 @@ static uint64_t part_of(const struct hwi_gauge *gauge, struct hwi_gauge_share *s
 
 static uint64_t figure_of(const struct hwi_duration_tally *tally, enum hwi_metric metric)
 {
-  enum { HALF = 5000, P99 = 9900, P99_9 = 9990, P99_99 = 9999 };
   switch (metric) {
   case HWI_METRIC_DURATION_MEAN:
     return tally->calls ? tally->sum_ns / tally->calls : 0;
   case HWI_METRIC_DURATION_P50:
-    return hwi_duration_quantile(tally, HALF);
+    return hwi_duration_quantile(tally, HWI_DURATION_P50);
   case HWI_METRIC_DURATION_P99:
-    return hwi_duration_quantile(tally, P99);
+    return hwi_duration_quantile(tally, HWI_DURATION_P99);
   case HWI_METRIC_DURATION_P99_9:
-    return hwi_duration_quantile(tally, P99_9);
+    return hwi_duration_quantile(tally, HWI_DURATION_P99_9);
   case HWI_METRIC_DURATION_P99_99:
-    return hwi_duration_quantile(tally, P99_99);
+    return hwi_duration_quantile(tally, HWI_DURATION_P99_99);
   default:
     return tally->max_ns;
   }

@@ -70,9 +70,6 @@ extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls;
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error);
 void hwi_tables_release(struct hwi_tables *tables);
 
-/* Where durations were recorded: how long the chosen calls took. NULL: no memory, or the recording cannot be read again. */
-const struct hwi_report_durations *hwi_tables_durations(const struct hwi_tables *tables);
-
 const struct hwi_table *hwi_table_named(const char *name); /* NULL: there is none */
 
 #endif

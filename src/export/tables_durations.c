@@ -9,7 +9,8 @@
 
 #define COUNT "INTEGER NOT NULL"
 
-const struct hwi_report_durations *hwi_tables_durations(const struct hwi_tables *tables)
+/* Of the chosen calls. NULL: no memory, or the recording cannot be read again. */
+static const struct hwi_report_durations *durations_of(const struct hwi_tables *tables)
 {
   struct hwi_report_durations *found = tables->durations;
   if (found->is_gathered)
@@ -26,7 +27,7 @@ static bool fill_durations(const struct hwi_tables *tables, const struct hwi_row
 {
   if (!hwi_profile_is_timed(tables->export->profile))
     return true;
-  const struct hwi_report_durations *found = hwi_tables_durations(tables);
+  const struct hwi_report_durations *found = durations_of(tables);
   for (uint32_t i = 0; found != NULL && i < found->entry_count; i++) {
     const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[i]];
     const struct hwi_value values[] = {
@@ -34,11 +35,11 @@ static bool fill_durations(const struct hwi_tables *tables, const struct hwi_row
         hwi_value_number(tally->calls),
         hwi_value_number(tally->untimed),
         hwi_value_number(tally->sum_ns),
-        hwi_value_number(hwi_duration_quantile(tally, 5000)),
-        hwi_value_number(hwi_duration_quantile(tally, 9000)),
-        hwi_value_number(hwi_duration_quantile(tally, 9900)),
-        hwi_value_number(hwi_duration_quantile(tally, 9990)),
-        hwi_value_number(hwi_duration_quantile(tally, 9999)),
+        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P50)),
+        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P90)),
+        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P99)),
+        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P99_9)),
+        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P99_99)),
         hwi_value_number(tally->max_ns),
     };
     if (!sink->take(sink->context, values))
@@ -69,7 +70,7 @@ static bool fill_slow_calls(const struct hwi_tables *tables, const struct hwi_ro
 {
   if (!hwi_profile_is_timed(tables->export->profile))
     return true;
-  const struct hwi_report_durations *found = hwi_tables_durations(tables);
+  const struct hwi_report_durations *found = durations_of(tables);
   for (size_t i = 0; found != NULL && i < found->durations.slow_count; i++) {
     const struct hwi_slow_call *call = &found->durations.slowest[i];
     const struct hwi_value values[] = {

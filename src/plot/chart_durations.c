@@ -9,9 +9,6 @@
 #define SLOWEST_CM 7.0
 #define MEAN_COLOUR "#e69f00"
 
-/* Of 10,000 calls. */
-enum { HALF = 5000, PERCENT_99 = 9900, PERCENT_99_9 = 9990, PERCENT_99_99 = 9999 };
-
 double hwi_chart_durations_height_cm(const struct hwi_plot *plot)
 {
   return AXES_CM + ROW_CM * (plot->durations.entry_count + 1) + SLOWEST_CM;
@@ -36,8 +33,9 @@ static void write_entries(FILE *script, const struct hwi_report_durations *found
   for (uint32_t row = 0; row < found->entry_count; row++) {
     const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[row]];
     fprintf(script, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-            tally->calls, tally->sum_ns, hwi_duration_quantile(tally, HALF), hwi_duration_quantile(tally, PERCENT_99),
-            hwi_duration_quantile(tally, PERCENT_99_9), hwi_duration_quantile(tally, PERCENT_99_99), tally->max_ns);
+            tally->calls, tally->sum_ns, hwi_duration_quantile(tally, HWI_DURATION_P50),
+            hwi_duration_quantile(tally, HWI_DURATION_P99), hwi_duration_quantile(tally, HWI_DURATION_P99_9),
+            hwi_duration_quantile(tally, HWI_DURATION_P99_99), tally->max_ns);
   }
   fputs("EOD\n", script);
 }
@@ -60,7 +58,7 @@ static void find_range(const struct hwi_report_durations *found, uint64_t *least
   *most_ns = 0;
   for (uint32_t row = 0; row < found->entry_count; row++) {
     const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[row]];
-    uint64_t half = hwi_duration_quantile(tally, HALF);
+    uint64_t half = hwi_duration_quantile(tally, HWI_DURATION_P50);
     *least_ns = tally->calls > 0 && half < *least_ns ? half : *least_ns;
     *most_ns = tally->max_ns > *most_ns ? tally->max_ns : *most_ns;
   }

@@ -52,6 +52,15 @@ void hwi_durations_release(struct hwi_durations *durations);
 bool hwi_durations_sum(const struct hwi_durations *durations, struct hwi_duration_tally *sum);
 void hwi_duration_tally_release(struct hwi_duration_tally *tally);
 
+/* Parts of 10,000 calls. */
+enum {
+  HWI_DURATION_P50 = 5000,
+  HWI_DURATION_P90 = 9000,
+  HWI_DURATION_P99 = 9900,
+  HWI_DURATION_P99_9 = 9990,
+  HWI_DURATION_P99_99 = 9999,
+};
+
 /* The duration that `part` of 10,000 calls do not exceed. 0 where none was timed. */
 uint64_t hwi_duration_quantile(const struct hwi_duration_tally *tally, uint32_t part);
 

@@ -28,7 +28,11 @@ static void write_tally(struct hwi_json *json, const struct hwi_duration_tally *
   static const struct {
     const char *name;
     uint32_t part;
-  } quantiles[] = {{"p50_ns", 5000}, {"p90_ns", 9000}, {"p99_ns", 9900}, {"p99_9_ns", 9990}, {"p99_99_ns", 9999}};
+  } quantiles[] = {{"p50_ns", HWI_DURATION_P50},
+                   {"p90_ns", HWI_DURATION_P90},
+                   {"p99_ns", HWI_DURATION_P99},
+                   {"p99_9_ns", HWI_DURATION_P99_9},
+                   {"p99_99_ns", HWI_DURATION_P99_99}};
   hwi_json_number(json, "calls", tally->calls);
   hwi_json_number(json, "untimed_calls", tally->untimed);
   if (tally->calls == 0)

@@ -47,7 +47,7 @@ static void add_time(struct hwi_text *text, uint64_t ns, size_t cells)
 
 static void print_tally(struct hwi_text *text, const struct hwi_duration_tally *tally, const char *name)
 {
-  static const uint32_t parts[] = {5000, 9900, 9990, 9999}; /* of 10,000 */
+  static const uint32_t parts[] = {HWI_DURATION_P50, HWI_DURATION_P99, HWI_DURATION_P99_9, HWI_DURATION_P99_99};
   hwi_line_right(&text->line, hwi_count_text(tally->calls).text, CALLS_CELLS);
   add_time(text, (tally->sum_ns + tally->calls / 2) / tally->calls, TIME_CELLS);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
