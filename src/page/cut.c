@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page/share.h"
+
 static int no_memory(struct hwi_error *error)
 {
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows of the call stacks");
@@ -84,38 +86,26 @@ static uint32_t find_least(const uint32_t *shares, uint32_t count, uint32_t most
   return low;
 }
 
-struct ranked {
-  uint32_t share, frame;
-};
-
-static int compare_ranked(const void *left, const void *right)
-{
-  const struct ranked *a = left, *b = right;
-  if (a->share != b->share)
-    return a->share > b->share ? -1 : 1;
-  return a->frame < b->frame ? -1 : a->frame > b->frame;
-}
-
 /* Of frames with the same share, the first ones are taken: callers before what they call. */
 static bool rank(struct hwi_page_cut *cut, const uint32_t *shares, uint32_t most)
 {
   const uint32_t count = cut->profile->frame_count;
   uint32_t least = find_least(shares, count, most), taken = 0;
   uint32_t ties = most - count_above(shares, count, least);
-  struct ranked *ranked = calloc((size_t)most + 1, sizeof *ranked);
+  struct hwi_ranked *ranked = calloc((size_t)most + 1, sizeof *ranked);
   cut->order = calloc((size_t)most + 1, sizeof *cut->order);
   for (uint32_t f = 1; f < count && ranked != NULL && cut->order != NULL; f++) {
     bool is_tie = shares[f] == least && least > 0 && ties > 0;
     if (shares[f] <= least && !is_tie)
       continue;
     ties -= is_tie;
-    ranked[taken++] = (struct ranked){shares[f], f};
+    ranked[taken++] = (struct hwi_ranked){shares[f], f};
   }
   bool done = ranked != NULL && cut->order != NULL;
-  if (done && taken > 1)
-    qsort(ranked, taken, sizeof *ranked, compare_ranked);
+  if (done)
+    hwi_rank(ranked, taken);
   for (uint32_t i = 0; i < taken; i++)
-    cut->order[i] = ranked[i].frame;
+    cut->order[i] = ranked[i].index;
   cut->order_count = taken;
   free(ranked);
   return done;

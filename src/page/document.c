@@ -93,34 +93,29 @@ static void write_lifetimes(struct hwi_json *json, const struct hwi_table_rows *
 
 static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
 {
-#define COLUMN(name)                           \
-  {                                            \
-#name, offsetof(struct hwi_page_row, name) \
-  }
   static const struct hwi_column columns[] = {
-      COLUMN(node),
+      HWI_COLUMN(struct hwi_page_row, node),
       {"cut", offsetof(struct hwi_page_row, stacks)},
-      COLUMN(entry),
-      COLUMN(calls),
-      COLUMN(bytes),
-      COLUMN(temporary_calls),
-      COLUMN(free_calls),
-      COLUMN(failed_calls),
-      COLUMN(peak_bytes),
-      COLUMN(peak_blocks),
-      COLUMN(peak_usable_bytes),
-      COLUMN(own_peak_bytes),
-      COLUMN(live_bytes),
-      COLUMN(live_blocks),
-      COLUMN(runtime_live_bytes),
-      COLUMN(runtime_live_blocks),
-      COLUMN(smallest),
-      COLUMN(largest),
-      COLUMN(first_ns),
-      COLUMN(last_ns),
+      HWI_COLUMN(struct hwi_page_row, entry),
+      HWI_COLUMN(struct hwi_page_row, calls),
+      HWI_COLUMN(struct hwi_page_row, bytes),
+      HWI_COLUMN(struct hwi_page_row, temporary_calls),
+      HWI_COLUMN(struct hwi_page_row, free_calls),
+      HWI_COLUMN(struct hwi_page_row, failed_calls),
+      HWI_COLUMN(struct hwi_page_row, peak_bytes),
+      HWI_COLUMN(struct hwi_page_row, peak_blocks),
+      HWI_COLUMN(struct hwi_page_row, peak_usable_bytes),
+      HWI_COLUMN(struct hwi_page_row, own_peak_bytes),
+      HWI_COLUMN(struct hwi_page_row, live_bytes),
+      HWI_COLUMN(struct hwi_page_row, live_blocks),
+      HWI_COLUMN(struct hwi_page_row, runtime_live_bytes),
+      HWI_COLUMN(struct hwi_page_row, runtime_live_blocks),
+      HWI_COLUMN(struct hwi_page_row, smallest),
+      HWI_COLUMN(struct hwi_page_row, largest),
+      HWI_COLUMN(struct hwi_page_row, first_ns),
+      HWI_COLUMN(struct hwi_page_row, last_ns),
       {NULL, 0},
   };
-#undef COLUMN
   const struct hwi_page_cut *cut = &page->cut;
   const struct hwi_table_rows rows = {cut->rows, cut->row_count, sizeof *cut->rows};
   write_entries(json);
@@ -138,12 +133,10 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
 
 static void write_timeline(struct hwi_json *json, const struct hwi_profile *profile)
 {
-#define COLUMN(name)                             \
-  {                                              \
-#name, offsetof(struct hwi_time_point, name) \
-  }
-  static const struct hwi_column columns[] = {COLUMN(live_bytes), COLUMN(live_blocks), COLUMN(max_bytes), {NULL, 0}};
-#undef COLUMN
+  static const struct hwi_column columns[] = {HWI_COLUMN(struct hwi_time_point, live_bytes),
+                                              HWI_COLUMN(struct hwi_time_point, live_blocks),
+                                              HWI_COLUMN(struct hwi_time_point, max_bytes),
+                                              {NULL, 0}};
   const struct hwi_table_rows rows = {profile->timeline, profile->timeline_count, sizeof *profile->timeline};
   struct hwi_packed times = {0};
   for (uint32_t i = 0; i < profile->timeline_count; i++)

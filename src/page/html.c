@@ -8,6 +8,7 @@ extern const char hwi_page_template[];
 
 static const char place[] = "<!--heapwright-data-->";
 static const char element[] = "<script type=\"application/json\" id=\"heapwright-data\">", element_end[] = "</script>";
+static const char escaped[] = "\\u003c"; /* a '<' */
 
 static const char *find_place(void)
 {
@@ -31,8 +32,17 @@ void hwi_html_escape(const char *text, size_t bytes, FILE *out)
   const char *end = text + bytes, *tag;
   while ((tag = memchr(text, '<', (size_t)(end - text))) != NULL) {
     fwrite(text, 1, (size_t)(tag - text), out);
-    fputs("\\u003c", out);
+    fputs(escaped, out);
     text = tag + 1;
   }
   fwrite(text, 1, (size_t)(end - text), out);
+}
+
+size_t hwi_html_escaped_bytes(const char *text, size_t bytes)
+{
+  const char *end = text + bytes;
+  size_t sum = bytes;
+  for (const char *at = text; (at = memchr(at, '<', (size_t)(end - at))) != NULL; at++)
+    sum += sizeof escaped - 1 - 1;
+  return sum;
 }

@@ -11,5 +11,6 @@ void hwi_html_end(FILE *out);
 
 /* Each '<' of a part of the document is written as \u003c, so that no name can end the element. */
 void hwi_html_escape(const char *text, size_t bytes, FILE *out);
+size_t hwi_html_escaped_bytes(const char *text, size_t bytes); /* that this writes */
 
 #endif

@@ -5,6 +5,8 @@
 #ifndef HWI_PAGE_PACKED_H
 #define HWI_PAGE_PACKED_H
 
+#include <stddef.h>
+
 #include "report/json/json.h"
 
 /* All zero: no numbers. `failed`: there was no memory for one of them. */
@@ -26,6 +28,11 @@ struct hwi_column {
   const char *key;
   size_t offset;
 };
+
+/* The column that is called as the member is. */
+/* clang-format off */
+#define HWI_COLUMN(type, member) {#member, offsetof(type, member)}
+/* clang-format on */
 
 struct hwi_table_rows {
   const void *items;

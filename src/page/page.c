@@ -8,7 +8,6 @@
 #include "page/page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "page/document.h"
 #include "page/html.h"
@@ -57,17 +56,6 @@ static int write_document(struct hwi_page *page, struct hwi_written *text, struc
   return status;
 }
 
-/* As a part of an HTML file, where each '<' is written as \u003c. */
-static size_t size_in_html(const struct hwi_written *text)
-{
-  const size_t added = sizeof "\\u003c" - 1 - 1;
-  const char *end = text->text + text->bytes;
-  size_t size = text->bytes;
-  for (const char *at = text->text; (at = memchr(at, '<', (size_t)(end - at))) != NULL; at++)
-    size += added;
-  return size;
-}
-
 /* The size is nearly proportional to the nodes, but for what is there without any. */
 static int make_smaller(struct hwi_page *page, double share, struct hwi_error *error)
 {
@@ -83,14 +71,17 @@ static int make_smaller(struct hwi_page *page, double share, struct hwi_error *e
 static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_written *text, struct hwi_error *error)
 {
   const double margin = 0.95;
-  int status = write_document(page, text, error);
-  while (status == HW_OK && size_in_html(text) > bytes_max && page->cut.node_count > NODES_LEAST) {
-    double share = (double)bytes_max / (double)size_in_html(text) * margin;
-    status = make_smaller(page, share, error);
-    if (status == HW_OK)
-      status = write_document(page, text, error);
+  for (;;) {
+    int status = write_document(page, text, error);
+    if (status < 0)
+      return status;
+    size_t bytes = hwi_html_escaped_bytes(text->text, text->bytes);
+    if (bytes <= bytes_max || page->cut.node_count <= NODES_LEAST)
+      return HW_OK;
+    status = make_smaller(page, (double)bytes_max / (double)bytes * margin, error);
+    if (status < 0)
+      return status;
   }
-  return status;
 }
 
 /* --- one run, or two --- */

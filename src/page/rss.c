@@ -83,14 +83,15 @@ void hwi_page_rss_init(struct hwi_page_rss *rss, const struct hwi_profile *profi
 
 void hwi_json_page_rss(struct hwi_json *json, const struct hwi_page_rss *rss)
 {
-#define COLUMN(name)                                 \
-  {                                                  \
-#name, offsetof(struct hwi_page_rss_point, name) \
-  }
-  static const struct hwi_column columns[] = {COLUMN(time_ns),        COLUMN(rss_bytes),   COLUMN(anonymous_bytes),
-                                              COLUMN(file_bytes),     COLUMN(shmem_bytes), COLUMN(stack_bytes),
-                                              COLUMN(recorder_bytes), COLUMN(swap_bytes),  {NULL, 0}};
-#undef COLUMN
+  static const struct hwi_column columns[] = {HWI_COLUMN(struct hwi_page_rss_point, time_ns),
+                                              HWI_COLUMN(struct hwi_page_rss_point, rss_bytes),
+                                              HWI_COLUMN(struct hwi_page_rss_point, anonymous_bytes),
+                                              HWI_COLUMN(struct hwi_page_rss_point, file_bytes),
+                                              HWI_COLUMN(struct hwi_page_rss_point, shmem_bytes),
+                                              HWI_COLUMN(struct hwi_page_rss_point, stack_bytes),
+                                              HWI_COLUMN(struct hwi_page_rss_point, recorder_bytes),
+                                              HWI_COLUMN(struct hwi_page_rss_point, swap_bytes),
+                                              {NULL, 0}};
   const struct hwi_table_rows rows = {rss->points, rss->count, sizeof *rss->points};
   hwi_json_begin_object(json, "rss");
   hwi_json_plain_columns(json, &rows, columns);

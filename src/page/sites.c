@@ -124,17 +124,13 @@ void hwi_page_sites_release(struct hwi_page_sites *sites)
 
 /* --- JSON --- */
 
-#define COLUMN(type, name)      \
-  {                             \
-#name, offsetof(type, name) \
-  }
-
 static void write_modules(struct hwi_json *json, struct hwi_page_sites *sites)
 {
   struct module {
     uint64_t path, build_id; /* strings */
   };
-  static const struct hwi_column columns[] = {COLUMN(struct module, path), COLUMN(struct module, build_id), {NULL, 0}};
+  static const struct hwi_column columns[] = {
+      HWI_COLUMN(struct module, path), HWI_COLUMN(struct module, build_id), {NULL, 0}};
   const struct hwi_profile *profile = sites->names->profile;
   struct module *modules = calloc((size_t)profile->module_count + 1, sizeof *modules);
   struct hwi_table_rows rows = {modules, 0, sizeof *modules};
@@ -153,12 +149,12 @@ static void write_modules(struct hwi_json *json, struct hwi_page_sites *sites)
 
 static void write_frames(struct hwi_json *json, const struct hwi_page_sites *sites)
 {
-  static const struct hwi_column references[] = {COLUMN(struct hwi_page_frame, function),
-                                                 COLUMN(struct hwi_page_frame, file),
-                                                 COLUMN(struct hwi_page_frame, reason),
+  static const struct hwi_column references[] = {HWI_COLUMN(struct hwi_page_frame, function),
+                                                 HWI_COLUMN(struct hwi_page_frame, file),
+                                                 HWI_COLUMN(struct hwi_page_frame, reason),
                                                  {NULL, 0}},
-                                 numbers[] = {COLUMN(struct hwi_page_frame, line), {NULL, 0}},
-                                 identities[] = {COLUMN(struct hwi_page_frame, identity), {NULL, 0}};
+                                 numbers[] = {HWI_COLUMN(struct hwi_page_frame, line), {NULL, 0}},
+                                 identities[] = {HWI_COLUMN(struct hwi_page_frame, identity), {NULL, 0}};
   const struct hwi_table_rows rows = {sites->frames, sites->frame_count, sizeof *sites->frames};
   hwi_json_begin_object(json, "frames");
   hwi_json_reference_columns(json, &rows, references);
@@ -170,12 +166,12 @@ static void write_frames(struct hwi_json *json, const struct hwi_page_sites *sit
 
 static void write_sites(struct hwi_json *json, const struct hwi_page_sites *sites)
 {
-  static const struct hwi_column references[] = {COLUMN(struct hwi_page_site, module),
-                                                 COLUMN(struct hwi_page_site, function_start),
+  static const struct hwi_column references[] = {HWI_COLUMN(struct hwi_page_site, module),
+                                                 HWI_COLUMN(struct hwi_page_site, function_start),
                                                  {NULL, 0}},
-                                 numbers[] = {COLUMN(struct hwi_page_site, address),
-                                              COLUMN(struct hwi_page_site, frame),
-                                              COLUMN(struct hwi_page_site, kind),
+                                 numbers[] = {HWI_COLUMN(struct hwi_page_site, address),
+                                              HWI_COLUMN(struct hwi_page_site, frame),
+                                              HWI_COLUMN(struct hwi_page_site, kind),
                                               {NULL, 0}};
   const struct hwi_table_rows rows = {sites->sites, sites->site_count, sizeof *sites->sites};
   hwi_json_begin_object(json, "sites");
@@ -183,8 +179,6 @@ static void write_sites(struct hwi_json *json, const struct hwi_page_sites *site
   hwi_json_plain_columns(json, &rows, numbers);
   hwi_json_end_object(json);
 }
-
-#undef COLUMN
 
 static void write_nodes(struct hwi_json *json, const struct hwi_page_sites *sites, const struct hwi_page_cut *cut)
 {

@@ -112,28 +112,24 @@ void hwi_page_sizes_release(struct hwi_page_sizes *sizes)
 void hwi_json_page_sizes(struct hwi_json *json, const struct hwi_page_sizes *sizes,
                          const struct hwi_page_ledger *ledger)
 {
-#define COLUMN(name)                            \
-  {                                             \
-#name, offsetof(struct hwi_page_size, name) \
-  }
   static const struct hwi_column columns[] = {
-      COLUMN(from),
-      COLUMN(to),
-      COLUMN(cut),
-      COLUMN(calls),
-      COLUMN(bytes),
-      COLUMN(temporary_calls),
-      COLUMN(live_blocks),
-      COLUMN(live_bytes),
-      COLUMN(peak_blocks),
-      COLUMN(peak_bytes),
-      COLUMN(peak_usable_bytes),
-      COLUMN(own_peak_blocks),
-      COLUMN(series_row),
+      HWI_COLUMN(struct hwi_page_size, from),
+      HWI_COLUMN(struct hwi_page_size, to),
+      HWI_COLUMN(struct hwi_page_size, cut),
+      HWI_COLUMN(struct hwi_page_size, calls),
+      HWI_COLUMN(struct hwi_page_size, bytes),
+      HWI_COLUMN(struct hwi_page_size, temporary_calls),
+      HWI_COLUMN(struct hwi_page_size, live_blocks),
+      HWI_COLUMN(struct hwi_page_size, live_bytes),
+      HWI_COLUMN(struct hwi_page_size, peak_blocks),
+      HWI_COLUMN(struct hwi_page_size, peak_bytes),
+      HWI_COLUMN(struct hwi_page_size, peak_usable_bytes),
+      HWI_COLUMN(struct hwi_page_size, own_peak_blocks),
+      HWI_COLUMN(struct hwi_page_size, series_row),
       {NULL, 0},
   };
-  static const struct hwi_column bounds[] = {COLUMN(from), COLUMN(to), {NULL, 0}};
-#undef COLUMN
+  static const struct hwi_column bounds[] = {
+      HWI_COLUMN(struct hwi_page_size, from), HWI_COLUMN(struct hwi_page_size, to), {NULL, 0}};
   const struct hwi_table_rows rows = {sizes->rows, sizes->row_count, sizeof *sizes->rows};
   const struct hwi_table_rows series = {sizes->series, sizes->series_count, sizeof *sizes->series};
   hwi_json_begin_object(json, "sizes");

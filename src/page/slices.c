@@ -93,16 +93,14 @@ void hwi_page_slices_join(struct hwi_page_slices *slices, uint32_t to[HWI_PAGE_S
 
 void hwi_json_page_slices(struct hwi_json *json, const struct hwi_page_slices *slices)
 {
-#define COLUMN(name)                             \
-  {                                              \
-#name, offsetof(struct hwi_page_slice, name) \
-  }
   static const struct hwi_column columns[] = {
-      COLUMN(from_ns),         COLUMN(allocation_calls), COLUMN(free_calls), COLUMN(failed_calls),
-      COLUMN(temporary_calls), COLUMN(allocated_bytes),  COLUMN(live_bytes), COLUMN(live_blocks),
-      COLUMN(usable_bytes),    COLUMN(min_bytes),        COLUMN(max_bytes),  {NULL, 0},
+      HWI_COLUMN(struct hwi_page_slice, from_ns),         HWI_COLUMN(struct hwi_page_slice, allocation_calls),
+      HWI_COLUMN(struct hwi_page_slice, free_calls),      HWI_COLUMN(struct hwi_page_slice, failed_calls),
+      HWI_COLUMN(struct hwi_page_slice, temporary_calls), HWI_COLUMN(struct hwi_page_slice, allocated_bytes),
+      HWI_COLUMN(struct hwi_page_slice, live_bytes),      HWI_COLUMN(struct hwi_page_slice, live_blocks),
+      HWI_COLUMN(struct hwi_page_slice, usable_bytes),    HWI_COLUMN(struct hwi_page_slice, min_bytes),
+      HWI_COLUMN(struct hwi_page_slice, max_bytes),       {NULL, 0},
   };
-#undef COLUMN
   const struct hwi_table_rows rows = {slices->items, slices->count, sizeof *slices->items};
   hwi_json_number(json, "peak_slice", slices->peak);
   hwi_json_plain_columns(json, &rows, columns);

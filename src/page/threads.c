@@ -218,31 +218,26 @@ static void write_names(struct hwi_json *json, const struct hwi_page_threads *th
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
                            const struct hwi_page_cut *cut, const struct hwi_page_ledger *ledger)
 {
-#define COLUMN(name)                              \
-  {                                               \
-#name, offsetof(struct hwi_page_thread, name) \
-  }
   static const struct hwi_column columns[] = {
-      COLUMN(tid),
-      COLUMN(pid),
-      COLUMN(policy),
-      COLUMN(priority),
-      COLUMN(allocation_calls),
-      COLUMN(free_calls),
-      COLUMN(failed_calls),
-      COLUMN(temporary_calls),
-      COLUMN(allocated_bytes),
-      COLUMN(live_bytes),
-      COLUMN(live_blocks),
-      COLUMN(peak_bytes),
-      COLUMN(own_peak_bytes),
-      COLUMN(foreign_frees),
-      COLUMN(late_allocation_calls),
-      COLUMN(late_free_calls),
-      COLUMN(cut),
+      HWI_COLUMN(struct hwi_page_thread, tid),
+      HWI_COLUMN(struct hwi_page_thread, pid),
+      HWI_COLUMN(struct hwi_page_thread, policy),
+      HWI_COLUMN(struct hwi_page_thread, priority),
+      HWI_COLUMN(struct hwi_page_thread, allocation_calls),
+      HWI_COLUMN(struct hwi_page_thread, free_calls),
+      HWI_COLUMN(struct hwi_page_thread, failed_calls),
+      HWI_COLUMN(struct hwi_page_thread, temporary_calls),
+      HWI_COLUMN(struct hwi_page_thread, allocated_bytes),
+      HWI_COLUMN(struct hwi_page_thread, live_bytes),
+      HWI_COLUMN(struct hwi_page_thread, live_blocks),
+      HWI_COLUMN(struct hwi_page_thread, peak_bytes),
+      HWI_COLUMN(struct hwi_page_thread, own_peak_bytes),
+      HWI_COLUMN(struct hwi_page_thread, foreign_frees),
+      HWI_COLUMN(struct hwi_page_thread, late_allocation_calls),
+      HWI_COLUMN(struct hwi_page_thread, late_free_calls),
+      HWI_COLUMN(struct hwi_page_thread, cut),
       {NULL, 0},
   };
-#undef COLUMN
   const struct hwi_table_rows rows = {threads->rows, threads->row_count, sizeof *threads->rows};
   hwi_json_begin_object(json, "threads");
   write_names(json, threads);

@@ -18,7 +18,7 @@ static void begin_script(const struct hwi_plot *plot, double width_cm, double he
 
 /* --- figures --- */
 
-/* Below each other on one page; `charts` is NULL for the one of a request without any. */
+/* Below each other on one page. */
 static void draw_page(struct hwi_plot *plot, const enum hwi_chart *charts, uint32_t count, double height_cm)
 {
   double below_cm = height_cm;
