@@ -51,9 +51,12 @@ void hwi_watch_release(struct hwi_watch *watch)
 
 /* --- finding traces --- */
 
-/* A child that starts while the run is paused is paused, too. */
+/* A child that starts while the run is paused is paused, too. What it was itself switched to before it was found here stays. */
 static void follow_switch(struct hwi_watch *watch, struct hwi_watched *trace)
 {
+  enum hw_control begun = trace->drain.header.started_paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD;
+  if (hwi_switch_get(&trace->drain.log) != begun)
+    return;
   enum hw_control wanted = watch->paused_by_duration ? HW_CONTROL_PAUSE : hwi_switch_get(&watch->traces[0].drain.log);
   (void)!hwi_switch_set(&trace->drain.log, wanted, NULL);
 }

@@ -119,11 +119,57 @@ static void test_a_second_child_at_the_same_moment(void **state)
   unlink(path);
 }
 
+static void set_control(const char *path, uint32_t control)
+{
+  int fd = open(path, O_WRONLY);
+  assert_int_equal(pwrite(fd, &control, sizeof control, offsetof(struct hw_trace_header, control)), sizeof control);
+  close(fd);
+}
+
+static uint32_t control_of(const char *path)
+{
+  uint32_t control;
+  int fd = open(path, O_RDONLY);
+  assert_int_equal(pread(fd, &control, sizeof control, offsetof(struct hw_trace_header, control)), sizeof control);
+  close(fd);
+  return control;
+}
+
+/* `heapwright control CHILD off --only-this` was undone where the child was not found here yet. */
+static void test_a_child_follows_the_run_unless_it_was_switched(void **state)
+{
+  (void)state;
+  for (int was_switched = 0; was_switched < 2; was_switched++) {
+    char path[] = "/tmp/hw-test-watch-XXXXXX", folder[64], child[128];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    write_empty_trace(fd);
+    close(fd);
+    snprintf(folder, sizeof folder, "%s.children", path);
+    snprintf(child, sizeof child, "%s/a.1.hwt", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    write_child(folder, "a.1.hwt");
+    set_control(was_switched ? child : path, HW_CONTROL_PAUSE);
+    struct hwi_watch_options options = {.name = path, .pid = (uint32_t)getpid()};
+    struct hwi_watch watch;
+    assert_int_equal(hwi_watch_init(&watch, &options), 0);
+    hwi_watch_poll(&watch, not_interrupted);
+    assert_int_equal(watch.outcome.trace_count, 2);
+    assert_int_equal(control_of(child), HW_CONTROL_PAUSE);
+    assert_int_equal(control_of(path), was_switched ? HW_CONTROL_RECORD : HW_CONTROL_PAUSE);
+    hwi_watch_release(&watch);
+    unlink(child);
+    rmdir(folder);
+    unlink(path);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_no_memory_leaves_nothing_open),
       cmocka_unit_test(test_a_second_child_at_the_same_moment),
+      cmocka_unit_test(test_a_child_follows_the_run_unless_it_was_switched),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
