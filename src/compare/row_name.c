@@ -48,5 +48,5 @@ void hwi_row_name(struct hwi_line *line, struct hwi_comparison *comparison, cons
   else
     add_threads(&name, &profile->threads[item], row);
   hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);
-  hwi_line_release(&name);
+  hwi_line_release_part(line, &name);
 }

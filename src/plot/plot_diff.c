@@ -16,7 +16,8 @@ struct drawing {
   struct hwi_comparison *comparison;
   FILE *script;
   uint32_t rows;
-  bool has_timelines; /* of the whole runs: what is narrowed has none */
+  struct hwi_line names[ROWS_MAX]; /* of the rows */
+  bool has_timelines;              /* of the whole runs: what is narrowed has none */
 };
 
 static const struct hwi_profile *profile_of(const struct drawing *drawing, int side)
@@ -118,49 +119,43 @@ static void write_changes(const struct drawing *drawing)
   fputs("EOD\n", drawing->script);
 }
 
-static void add_name(struct hwi_line *name, const struct drawing *drawing, uint32_t row)
+static void name_rows(struct drawing *drawing)
 {
   enum { NAME_CELLS = 54 };
   const struct hwi_style style = {.utf8 = true};
-  hwi_row_name(name, drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
+  for (uint32_t row = 0; row < drawing->rows; row++)
+    hwi_row_name(&drawing->names[row], drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
 }
 
-static void write_rows(const struct drawing *drawing, const struct hwi_scale *scale)
-{
-  struct hwi_line name = {0};
-  fputs("set ytics font ',8' (", drawing->script);
-  for (uint32_t row = 0; row < drawing->rows; row++) {
-    hwi_line_clear(&name);
-    add_name(&name, drawing, row);
-    fputs(row > 0 ? ", " : "", drawing->script);
-    hwi_script_tic(drawing->script, &name);
-    fprintf(drawing->script, " -%" PRIu32, row);
-  }
-  fputs(")\n", drawing->script);
-  hwi_line_release(&name);
-  for (uint32_t row = 0; row < drawing->rows; row++) {
-    int64_t change = change_of(drawing, row);
-    fprintf(drawing->script, "set label '%s' at %.9g, -%" PRIu32 " %s offset %s, 0 font ',7.5'\n",
-            hwi_change_text(change, drawing->comparison->cost).text, (double)change / scale->per, row,
-            change < 0 ? "right" : "left", change < 0 ? "-0.5" : "0.5");
-  }
-}
-
-/* The part of the width that the names of the rows take. */
+/* The part of the width that the names take. */
 static double names_width(const struct drawing *drawing)
 {
   const double margin = 0.04, a_cell = 0.0092, least = 0.15;
   size_t longest = 0;
-  struct hwi_line name = {0};
   for (uint32_t row = 0; row < drawing->rows; row++) {
-    hwi_line_clear(&name);
-    add_name(&name, drawing, row);
-    size_t cells = hwi_cells(hwi_line_text(&name));
+    size_t cells = hwi_cells(hwi_line_text(&drawing->names[row]));
     longest = cells > longest ? cells : longest;
   }
-  hwi_line_release(&name);
   double width = margin + a_cell * (double)longest;
   return width > least ? width : least;
+}
+
+static void write_rows(const struct drawing *drawing, const struct hwi_scale *scale)
+{
+  const enum hwi_cost cost = drawing->comparison->cost;
+  fputs("set ytics font ',8' (", drawing->script);
+  for (uint32_t row = 0; row < drawing->rows; row++) {
+    fputs(row > 0 ? ", " : "", drawing->script);
+    hwi_script_tic(drawing->script, &drawing->names[row]);
+    fprintf(drawing->script, " -%" PRIu32, row);
+  }
+  fputs(")\n", drawing->script);
+  for (uint32_t row = 0; row < drawing->rows; row++) {
+    int64_t change = change_of(drawing, row);
+    fprintf(drawing->script, "set label '%s' at %.9g, -%" PRIu32 " %s offset %s, 0 font ',7.5'\n",
+            hwi_change_text(change, cost).text, (double)change / scale->per, row, change < 0 ? "right" : "left",
+            change < 0 ? "-0.5" : "0.5");
+  }
 }
 
 static void draw_nothing(const struct drawing *drawing, const struct hwi_box *box)
@@ -240,10 +235,13 @@ int hwi_plot_write_diff(struct hwi_comparison *comparison, enum hwi_plot_form fo
                           profile_of(&drawing, HWI_NEW)->timeline_count > 0;
   const struct hwi_canvas canvas = {form, script_path, HWI_FIGURE_CM,
                                     (drawing.has_timelines ? LIVE_CM : 0) + AXES_CM + ROW_CM * (drawing.rows + 1)};
+  name_rows(&drawing);
   draw(&drawing, &canvas);
   int status = hwi_written_end(&script, drawing.script)
                    ? hwi_canvas_draw(form, script.text, script.bytes, out, error)
                    : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
+  for (uint32_t row = 0; row < drawing.rows; row++)
+    hwi_line_release(&drawing.names[row]);
   hwi_written_release(&script);
   return status;
 }

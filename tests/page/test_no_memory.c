@@ -70,7 +70,7 @@ static void test_two_runs(void **state)
 
 int main(void)
 {
-  if (!small_run_begin(&run, "page-memory"))
+  if (!small_run_begin(&run, "page-memory", 0))
     return 1;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_run), cmocka_unit_test(test_two_runs)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

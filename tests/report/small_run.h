@@ -1,4 +1,5 @@
-/* small_run.h - a small recording with all that a page or a chart shows of one: threads, a mark, sizes, a block that stays */
+/* small_run.h - a small recording with all that a page or a chart shows of one: threads, a mark, sizes, a block that
+ * stays, and where that is asked for, durations of calls */
 #ifndef HWI_TESTS_REPORT_SMALL_RUN_H
 #define HWI_TESTS_REPORT_SMALL_RUN_H
 
@@ -16,17 +17,19 @@ struct small_run {
   struct hwi_profile *profile;
 };
 
-static inline void small_run_write(const char *path)
+static inline void small_run_write(const char *path, uint8_t fields)
 {
   static struct enc enc;
   const uint64_t start = 1000000;
   enc_init(&enc, 1);
-  enc_chunk(&enc, 0, 0, 0, start);
+  const int chunk = enc_chunk(&enc, 0, 0, 0, start);
+  enc.header.fields |= fields;
+  enc.chunks[chunk].header.fields |= fields;
   enc_thread(&enc, 0, 0, 500, "main");
   enc_thread(&enc, 0, 1, 501, "other");
   enc_main(&enc, 0);
   enc_tool(&enc, HW_TOOL_MARK, enc.header.start.monotonic_ns + 50, "half", 4);
-  for (uint64_t i = 0; i < SMALL_RUN_BLOCKS; i++)
+  for (uint64_t i = 0; i < SMALL_RUN_BLOCKS; i++, enc.chunks[chunk].took += 7)
     enc_alloc(&enc, 0, start + i, 2, 100 + i % 3, 0x10000 + 64 * i);
   for (uint64_t i = 0; i < SMALL_RUN_BLOCKS - 1; i++)
     enc_free(&enc, 0, start + 200 + i, 0x10000 + 64 * i);
@@ -34,12 +37,13 @@ static inline void small_run_write(const char *path)
   enc_release(&enc);
 }
 
-/* False: its profile could not be made. `name` sets its file apart from other tests'. */
-static inline bool small_run_begin(struct small_run *run, const char *name)
+/* False: its profile could not be made. `name` sets its file apart from other tests'; `fields` are 0 or
+ * HW_FIELD_DURATION. */
+static inline bool small_run_begin(struct small_run *run, const char *name, uint8_t fields)
 {
   *run = (struct small_run){.profile = NULL};
   snprintf(run->path, sizeof run->path, "/tmp/hw-test-%s-%d.hwt", name, (int)getpid());
-  small_run_write(run->path);
+  small_run_write(run->path, fields);
   return hwi_profile_create(&run->profile, run->path, &(struct hwi_profile_options){0}, NULL) >= 0;
 }
 

@@ -51,7 +51,7 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
     hwi_line_printf(&name, "+0x%" PRIx64, start != 0 ? start : file_address(printer, frame));
   }
   hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);
-  hwi_line_release(&name);
+  hwi_line_release_part(line, &name);
 }
 
 static void add_file(struct hwi_line *line, const struct hwi_text_frames *printer, const struct hwi_symbol *symbol,
@@ -71,7 +71,7 @@ static void add_reason(struct hwi_line *line, const struct hwi_text_frames *prin
   if (frame->symbol->start != 0)
     hwi_line_printf(&reason, ", at +0x%" PRIx64, file_address(printer, frame) - frame->symbol->start);
   hwi_line_shorten(line, hwi_line_text(&reason), cells, hwi_style_ellipsis(printer->text->style));
-  hwi_line_release(&reason);
+  hwi_line_release_part(line, &reason);
 }
 
 /* Where it is in the source; else why that is unknown; else, where there is no column for it, the module. */
@@ -109,7 +109,7 @@ static void add_module(struct hwi_line *line, const struct hwi_text_frames *prin
     hwi_line_clean(&name, hwi_base_name(hwi_module_path(printer->frames->profile, frame->module)));
   }
   hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(printer->text->style));
-  hwi_line_release(&name);
+  hwi_line_release_part(line, &name);
 }
 
 static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_line *shown)
@@ -155,7 +155,7 @@ static void add_library(struct hwi_line *line, const char *path)
   const char *suffix = strstr(hwi_line_text(&name), ".so");
   hwi_line_add(line, hwi_line_text(&name),
                suffix != NULL ? (size_t)(suffix - hwi_line_text(&name)) : strlen(hwi_line_text(&name)));
-  hwi_line_release(&name);
+  hwi_line_release_part(line, &name);
 }
 
 void hwi_text_frames_fold(struct hwi_line *line, const struct hwi_text *text, const struct hwi_named_frames *frames,
@@ -203,6 +203,7 @@ void hwi_text_frames_init(struct hwi_text_frames *printer, struct hwi_text *text
   bool needs_hint = !text->report->options.all_frames && !text->style->paper;
   *printer = (struct hwi_text_frames){.text = text, .frames = frames, .hint_given = !needs_hint};
   printer->told = calloc((size_t)frames->profile->module_count + 1, sizeof *printer->told);
+  text->line.failed |= printer->told == NULL;
 }
 
 void hwi_text_frames_release(struct hwi_text_frames *printer)
@@ -239,7 +240,7 @@ static void measure_frame(struct hwi_text_frames *printer, const struct hwi_fold
   hwi_line_clear(&line);
   add_module(&line, printer, frame, MODULE_MAX);
   printer->columns.module = larger(printer->columns.module, hwi_cells(hwi_line_text(&line)));
-  hwi_line_release(&line);
+  hwi_line_release_part(&printer->text->line, &line);
 }
 
 int hwi_text_frames_measure(struct hwi_text_frames *printer, uint32_t stack, struct hwi_error *error)

@@ -20,7 +20,7 @@ struct hwi_text_frames {
   struct hwi_folded folded;
   struct hwi_frame_columns columns;
   bool hint_given; /* how to unfold has been said */
-  bool *told;      /* by module: its build-id has been, which nameless frames have once; NULL: no memory, none has it */
+  bool *told; /* by module: its build-id has been, which nameless frames have once; NULL: no memory, the text fails */
 };
 
 /* Both are borrowed until the release. */

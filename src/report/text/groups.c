@@ -67,7 +67,7 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
       hwi_line_printf(&name, " (%s)", reason_of(symbol, by));
   }
   hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);
-  hwi_line_release(&name);
+  hwi_line_release_part(line, &name);
 }
 
 void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
@@ -84,7 +84,7 @@ void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, c
   else if (text->report->options.by == HWI_BY_LINE && symbol->file != NULL && symbol->function != NULL)
     hwi_cxx_name_add(&name, symbol->function, cells, hwi_style_ellipsis(text->style));
   hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(text->style));
-  hwi_line_release(&name);
+  hwi_line_release_part(line, &name);
 }
 
 /* The calls of a source line give way to its function. */
@@ -112,7 +112,7 @@ static void measure(struct table *table, const struct hwi_groups *groups, uint64
     if (hwi_cells(hwi_line_text(&line)) > table->second_cells)
       table->second_cells = hwi_cells(hwi_line_text(&line));
   }
-  hwi_line_release(&line);
+  hwi_line_release_part(&table->text->line, &line);
   /* The second column takes what the names leave, if that is worth it. */
   table->name_cells = name < most ? name : most;
   size_t rest = left - table->name_cells;
@@ -155,8 +155,8 @@ static void print_row(struct table *table, const struct hwi_group *group, uint64
     hwi_line_repeat(&text->line, " ", GAP_CELLS);
     hwi_line_puts(&text->line, hwi_line_text(&second));
   }
-  hwi_line_release(&name);
-  hwi_line_release(&second);
+  hwi_line_release_part(&text->line, &name);
+  hwi_line_release_part(&text->line, &second);
   hwi_text_end(text, HWI_PLAIN);
 }
 
@@ -195,7 +195,7 @@ int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection
   hwi_line_puts(&heading, names[table.by]);
   hwi_text_cost_words(&heading, text);
   hwi_text_heading(text, hwi_line_text(&heading), HWI_TEXT_BY);
-  hwi_line_release(&heading);
+  hwi_line_release_part(&text->line, &heading);
   hwi_text_narrowing(text, selection);
   print_titles(&table);
   for (uint64_t row = 0; row < rows; row++)

@@ -12,7 +12,7 @@ static void add_name(struct hwi_line *line, const struct hwi_text *text, uint32_
   struct hwi_line clean = {0};
   hwi_line_clean(&clean, thread->name[0] != '\0' ? thread->name : "?");
   hwi_line_shorten(line, hwi_line_text(&clean), cells, hwi_style_ellipsis(text->style));
-  hwi_line_release(&clean);
+  hwi_line_release_part(line, &clean);
 }
 
 /* "worker (4711)", on the left. */
@@ -23,8 +23,8 @@ static void add_owner(struct hwi_text *text, uint32_t index)
   add_name(&label, text, index, NAME_CELLS - number.bytes);
   hwi_line_puts(&label, hwi_line_text(&number));
   hwi_line_left(&text->line, hwi_line_text(&label), NAME_CELLS);
-  hwi_line_release(&label);
-  hwi_line_release(&number);
+  hwi_line_release_part(&text->line, &label);
+  hwi_line_release_part(&text->line, &number);
 }
 
 static void add_rest(struct hwi_text *text, uint32_t threads, bool right)
@@ -35,7 +35,7 @@ static void add_rest(struct hwi_text *text, uint32_t threads, bool right)
     hwi_line_right(&text->line, hwi_line_text(&label), COLUMN_CELLS);
   else
     hwi_line_left(&text->line, hwi_line_text(&label), NAME_CELLS);
-  hwi_line_release(&label);
+  hwi_line_release_part(&text->line, &label);
 }
 
 /* Names over the columns, and their ids below, for the names of a pool's threads are one. */
@@ -47,7 +47,7 @@ static void print_titles(struct hwi_text *text, const struct hwi_handover_matrix
     struct hwi_line name = {0};
     add_name(&name, text, matrix->freers[i], COLUMN_CELLS - 1);
     hwi_line_right(&text->line, hwi_line_text(&name), COLUMN_CELLS);
-    hwi_line_release(&name);
+    hwi_line_release_part(&text->line, &name);
   }
   if (matrix->all_freers > matrix->freer_count)
     add_rest(text, matrix->all_freers - matrix->freer_count, true);
@@ -59,7 +59,7 @@ static void print_titles(struct hwi_text *text, const struct hwi_handover_matrix
     struct hwi_line id = {0};
     hwi_line_printf(&id, "(%" PRIu32 ")", text->profile->threads[matrix->freers[i]].tid);
     hwi_line_right(&text->line, hwi_line_text(&id), COLUMN_CELLS);
-    hwi_line_release(&id);
+    hwi_line_release_part(&text->line, &id);
   }
   hwi_text_end(text, HWI_DIM);
 }

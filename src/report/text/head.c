@@ -23,7 +23,7 @@ static void add_cut(struct hwi_text *text, const char *value)
     hwi_line_add(&text->line, hwi_line_text(&clean), bytes);
     hwi_line_puts(&text->line, ellipsis);
   }
-  hwi_line_release(&clean);
+  hwi_line_release_part(&text->line, &clean);
 }
 
 /* The file's name; that of a child's trace with its run's in front. */
@@ -46,7 +46,7 @@ static void print_name(struct hwi_text *text)
   struct hwi_line name = {0};
   hwi_line_clean(&name, shown_name(info->path));
   hwi_line_shorten(&text->line, hwi_line_text(&name), text->style->columns / 2, hwi_style_ellipsis(text->style));
-  hwi_line_release(&name);
+  hwi_line_release_part(&text->line, &name);
   const char *command = info->command != NULL && *info->command != '\0' ? info->command : info->exe;
   hwi_line_puts(&text->line, "   ");
   add_cut(text, command != NULL ? command : "");
@@ -296,6 +296,7 @@ void hwi_text_images(struct hwi_text *text)
 {
   const struct hwi_image **images = calloc(text->profile->image_count, sizeof(const struct hwi_image *));
   uint32_t count = 0;
+  text->line.failed |= images == NULL;
   for (uint32_t i = 0; images != NULL && i < text->profile->image_count; i++) {
     if (text->profile->images[i].counted)
       images[count++] = &text->profile->images[i];

@@ -77,7 +77,7 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
     bool fits = cells <= room;
     if (fits)
       hwi_line_puts(&text->line, hwi_line_text(&item));
-    hwi_line_release(&item);
+    hwi_line_release_part(&text->line, &item);
     if (!fits)
       break;
     room -= cells;
@@ -85,7 +85,7 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
   }
   if (*separator == ',') /* a size stands before it */
     hwi_line_puts(&text->line, hwi_line_text(&rounding));
-  hwi_line_release(&rounding);
+  hwi_line_release_part(&text->line, &rounding);
 }
 
 /* --- the ranking --- */

@@ -12,7 +12,7 @@ static void add_shortened(struct hwi_text *text, const char *prefix, const char 
   size_t used = hwi_cells(hwi_line_text(&text->line)), columns = text->style->columns;
   hwi_line_shorten(&text->line, hwi_line_text(&whole), columns > used ? columns - used : 0,
                    hwi_style_ellipsis(text->style));
-  hwi_line_release(&whole);
+  hwi_line_release_part(&text->line, &whole);
 }
 
 void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions)

@@ -209,7 +209,7 @@ void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selecti
   hwi_line_puts(&heading, "Entry points");
   hwi_text_cost_words(&heading, text);
   hwi_text_heading(text, hwi_line_text(&heading), HWI_TEXT_BY);
-  hwi_line_release(&heading);
+  hwi_line_release_part(&text->line, &heading);
   hwi_text_filter(text, selection);
   hwi_text_amount_titles(text);
   hwi_line_puts(&text->line, "   entry point");

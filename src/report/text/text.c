@@ -57,7 +57,7 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
     if (*rest == '\0')
       break;
   }
-  hwi_line_release(&text->line);
+  hwi_line_release_part(&whole, &text->line);
   hwi_line_clear(&whole);
   text->line = whole;
 }
@@ -202,7 +202,7 @@ void hwi_text_rest(struct hwi_text *text, uint64_t count, const char *noun)
   hwi_line_puts(line, "in ");
   hwi_line_counted(line, count, hwi_line_text(&more));
   hwi_line_puts(line, hwi_style_hint(text->style, " (--top 0)"));
-  hwi_line_release(&more);
+  hwi_line_release_part(&text->line, &more);
 }
 
 uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count)
@@ -299,10 +299,14 @@ static int begin(struct hwi_text *text, const struct hwi_report *report, const s
   return hwi_linked_in_init(&text->linked_in, report, error);
 }
 
-static void end(struct hwi_text *text)
+/* A line that there was no memory for lacks something: the report is none then. */
+static int end(struct hwi_text *text, int status, struct hwi_error *error)
 {
+  if (status == HW_OK && text->line.failed)
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the report");
   hwi_line_release(&text->line);
   hwi_linked_in_release(&text->linked_in);
+  return status;
 }
 
 static int print_summary(struct hwi_text *text, bool with_chart, struct hwi_error *error)
@@ -342,8 +346,7 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
     status = print_tables(&text, error);
   if (status == HW_OK)
     hwi_text_next(&text);
-  end(&text);
-  return status;
+  return end(&text, status, error);
 }
 
 int hwi_report_text_summary(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error)
@@ -352,8 +355,7 @@ int hwi_report_text_summary(const struct hwi_report *report, const struct hwi_st
   int status = begin(&text, report, style, error);
   if (status == HW_OK)
     status = print_summary(&text, false, error);
-  end(&text);
-  return status;
+  return end(&text, status, error);
 }
 
 int hwi_report_text_ranking(const struct hwi_report *report, const struct hwi_style *style, struct hwi_error *error)
@@ -362,6 +364,5 @@ int hwi_report_text_ranking(const struct hwi_report *report, const struct hwi_st
   int status = begin(&text, report, style, error);
   if (status == HW_OK)
     status = print_tables(&text, error);
-  end(&text);
-  return status;
+  return end(&text, status, error);
 }

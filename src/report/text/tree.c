@@ -141,7 +141,7 @@ static void add_name(struct printer *printer, struct hwi_line *line, const struc
   }
   hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(text->style));
   hwi_line_puts(line, mark);
-  hwi_line_release(&name);
+  hwi_line_release_part(line, &name);
 }
 
 /* Of a function its place in the source, else its module; of a source line its function. */
@@ -165,7 +165,7 @@ static void add_place(struct printer *printer, struct hwi_line *line, const stru
     struct hwi_line module = {0};
     hwi_line_clean(&module, hwi_base_name(hwi_module_path(text->profile, frame->module)));
     hwi_line_shorten(line, hwi_line_text(&module), most, ellipsis);
-    hwi_line_release(&module);
+    hwi_line_release_part(line, &module);
   }
 }
 
@@ -183,9 +183,8 @@ static void print_link(struct printer *printer, const struct hwi_fold_line *show
     add_name(printer, &name, &printer->chain.items[shown->first], link->recurs, place.bytes > 0);
   }
   end_line(printer, hwi_line_text(&name), hwi_line_text(&place), shown->folded ? HWI_DIM : HWI_PLAIN);
-  printer->text->line.failed |= name.failed || place.failed;
-  hwi_line_release(&name);
-  hwi_line_release(&place);
+  hwi_line_release_part(&printer->text->line, &name);
+  hwi_line_release_part(&printer->text->line, &place);
 }
 
 /* --- twigs --- */
@@ -230,8 +229,7 @@ static void print_cut(struct printer *printer, uint32_t count, const struct hwi_
     hwi_line_puts(&name, by_top ? " (--top 0)" : " (--min-share 0)");
   printer->hint_given = true;
   end_line(printer, hwi_line_text(&name), "", HWI_DIM);
-  printer->text->line.failed |= name.failed;
-  hwi_line_release(&name);
+  hwi_line_release_part(&printer->text->line, &name);
 }
 
 /* Leaves the twigs that `parent` is not the end of. */
@@ -318,8 +316,7 @@ static void print_heading(struct hwi_text *text)
   hwi_text_cost_words(&heading, text);
   hwi_line_printf(&heading, ", %s first", callers ? "callers" : "callees");
   hwi_text_heading(text, hwi_line_text(&heading), callers ? "[--tree=callees]" : "[--tree=callers]");
-  text->line.failed |= heading.failed;
-  hwi_line_release(&heading);
+  hwi_line_release_part(&text->line, &heading);
 }
 
 static int print_tree(struct printer *printer, struct hwi_tree *tree, struct hwi_error *error)
