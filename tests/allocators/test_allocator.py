@@ -41,6 +41,19 @@ def test_cxx_contract(example, variant, allocators, programs):
     assert not differing or example != "counting.cc"
 
 
+@pytest.mark.parametrize("source", ["quick.c", "quick.cc"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_quick_ways(variant, source, allocators, programs, tmp_path):
+    """The contract is kept by what they leave to the checks, and they come neither too early nor in vain."""
+    output = tmp_path / "seen"
+    library = allocators(PROGRAMS / source, *VARIANTS[variant])
+    for name, flags in (("contract.c", ()), ("contract_cxx.cc", ("-faligned-new",))):
+        contract = programs(RECORD_PROGRAMS / name, *flags)
+        ours, plain = (run([contract], preload, QUICK_OUTPUT=str(output)).splitlines() for preload in (library, None))
+        assert [line for line in ours if "reserve" not in line] == [line for line in plain if "reserve" not in line]
+        assert output.read_text() == "1 1 0 0\n"
+
+
 def test_cxx_plugin_of_a_c_program(allocators, programs):
     """The runtime is loaded for the plug-in alone: bad_alloc and the handler have to be found from the code that called."""
     plugin = programs(RECORD_PROGRAMS / "plugin.cc", "-shared", "-fPIC", name="plugin.so")

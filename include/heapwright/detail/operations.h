@@ -113,10 +113,17 @@ HW_OPERATION void *hw_allocate_or_say(size_t size, size_t align)
   return HW_LIKELY(block) ? block : hw_no_memory();
 }
 
+HW_COLD void *hw_malloc_otherwise(size_t size)
+{
+  return hw_allocate_or_say(size, HW_PLAIN_ALIGN);
+}
+
 HW_OPERATION void *hw_do_malloc(size_t size)
 {
   HW_CHECK_GIVEN();
-  return hw_allocate_or_say(size, HW_PLAIN_ALIGN);
+  if (!hw_given.quick_alloc)
+    return hw_allocate_or_say(size, HW_PLAIN_ALIGN);
+  return HW_LIKELY(hw_has_begun()) ? hw_given.quick_alloc(size, hw_malloc_otherwise) : hw_malloc_otherwise(size);
 }
 
 HW_OPERATION void *hw_zeroed(size_t size)
@@ -216,7 +223,7 @@ HW_COLD void hw_begin_and_free(void *block)
 }
 
 /* Boot blocks stay. So does what is freed while there is no allocator yet: it cannot be its block. */
-HW_OPERATION void hw_do_free(void *block)
+HW_OPERATION void hw_free(void *block)
 {
   if (HW_UNLIKELY(!block || hw_boot_owns(block)))
     return;
@@ -224,6 +231,21 @@ HW_OPERATION void hw_do_free(void *block)
     hw_free_begun(block);
   else
     hw_begin_and_free(block);
+}
+
+HW_COLD void hw_free_otherwise(void *block)
+{
+  hw_free(block);
+}
+
+HW_OPERATION void hw_do_free(void *block)
+{
+  if (!hw_given.quick_free)
+    hw_free(block);
+  else if (HW_LIKELY(hw_has_begun()))
+    hw_given.quick_free(block, hw_free_otherwise);
+  else
+    hw_free_otherwise(block);
 }
 
 HW_OPERATION void hw_do_free_sized(void *block, size_t size)
@@ -280,7 +302,7 @@ HW_OPERATION void *hw_reallocated(void *old, size_t size)
 }
 
 /* `old` is a block, `size` not 0. */
-static void *hw_resize(void *old, size_t size)
+static __attribute__((noinline)) void *hw_resize(void *old, size_t size)
 {
   if (HW_UNLIKELY(!hw_is_possible(&size, HW_PLAIN_ALIGN)))
     return hw_no_memory();
@@ -294,7 +316,7 @@ static void *hw_resize(void *old, size_t size)
   return HW_LIKELY(block) ? block : hw_no_memory();
 }
 
-HW_OPERATION void *hw_do_realloc(void *old, size_t size)
+HW_OPERATION void *hw_realloc(void *old, size_t size)
 {
   if (HW_UNLIKELY(!old))
     return hw_do_malloc(size);
@@ -302,6 +324,19 @@ HW_OPERATION void *hw_do_realloc(void *old, size_t size)
     return hw_resize(old, size);
   hw_do_free(old); /* as glibc: freed, and NULL that is no failure */
   return NULL;
+}
+
+HW_COLD void *hw_realloc_otherwise(void *old, size_t size)
+{
+  return hw_realloc(old, size);
+}
+
+HW_OPERATION void *hw_do_realloc(void *old, size_t size)
+{
+  if (!hw_given.quick_realloc)
+    return hw_realloc(old, size);
+  return HW_LIKELY(hw_has_begun()) ? hw_given.quick_realloc(old, size, hw_realloc_otherwise)
+                                   : hw_realloc_otherwise(old, size);
 }
 
 HW_OPERATION void *hw_do_reallocarray(void *old, size_t count, size_t size)
@@ -368,10 +403,17 @@ HW_OPERATION void *hw_new(size_t size, size_t align, const void *tag)
   return hw_new_again(&call);
 }
 
+HW_COLD void *hw_new_otherwise(size_t size)
+{
+  return hw_new(size, HW_PLAIN_ALIGN, NULL);
+}
+
 HW_OPERATION void *hw_do_new(enum hw_entry entry, size_t size)
 {
   (void)entry;
-  return hw_new(size, HW_PLAIN_ALIGN, NULL);
+  if (!hw_given.quick_alloc)
+    return hw_new(size, HW_PLAIN_ALIGN, NULL);
+  return HW_LIKELY(hw_has_begun()) ? hw_given.quick_alloc(size, hw_new_otherwise) : hw_new_otherwise(size);
 }
 
 HW_OPERATION void *hw_do_new_nothrow(enum hw_entry entry, size_t size, const void *tag)

@@ -297,41 +297,30 @@ static void *alloc_otherwise(size_t bytes, size_t align)
 
 /* --- what the entry points do not do themselves --- */
 
-void *hwi_heap_alloc_slowly(size_t bytes, size_t align)
+void *hwi_heap_alloc_plain(size_t bytes)
 {
-  return hwi_heap_alloc_aligned(bytes, align);
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  void *block = hw_pool_alloc(hwi_heap.pool, bytes);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  return LIKELY(block) ? block : alloc_otherwise(bytes, HW_POOL_ALIGN);
 }
 
-enum hw_pool_fault hwi_heap_free_slowly(void *block)
+void *hwi_heap_alloc_aligned(size_t bytes, size_t align)
+{
+  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  void *block = pool_try_alloc_aligned(hwi_heap.pool, align, bytes);
+  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  if (UNLIKELY(!block))
+    block = alloc_from_pool(bytes, align); /* which looks for longer */
+  return LIKELY(block) ? block : alloc_otherwise(bytes, align);
+}
+
+enum hw_pool_fault hwi_heap_free(void *block)
 {
   bool is_taken = hwi_lock_enter(&hwi_heap.lock);
   enum hw_pool_fault fault = hw_pool_free(hwi_heap.pool, block);
   hwi_lock_leave(&hwi_heap.lock, is_taken);
   return fault;
-}
-
-void *hwi_heap_alloc_aligned(size_t bytes, size_t align)
-{
-  void *block = alloc_from_pool(bytes, align);
-  return LIKELY(block) ? block : alloc_otherwise(bytes, align);
-}
-
-void *hwi_heap_alloc_large(size_t bytes)
-{
-  return hwi_heap_alloc_now(bytes, false);
-}
-
-void *hwi_heap_leave_with(void *block)
-{
-  if (!hwi_lock_try_leave(&hwi_heap.lock))
-    hwi_lock_hand_on(&hwi_heap.lock);
-  return block;
-}
-
-void *hwi_heap_leave_and_alloc(size_t bytes, size_t align)
-{
-  hwi_heap_leave_with(NULL);
-  return hwi_heap_alloc_slowly(bytes, align);
 }
 
 /* --- other things --- */

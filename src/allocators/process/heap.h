@@ -41,35 +41,13 @@ void hwi_heap_say_stats(void);
 #define HWI_COLD __attribute__((noinline, cold))
 
 /* In full: these wait for the lock, and find out what was wrong. */
-HWI_COLD void *hwi_heap_alloc_slowly(size_t bytes, size_t align);
-HWI_COLD enum hw_pool_fault hwi_heap_free_slowly(void *block);
-
-/* Gives back the lock that hwi_lock_try_enter took; then allocates; returns `block`. */
-HWI_COLD void *hwi_heap_leave_and_alloc(size_t bytes, size_t align);
-HWI_COLD void *hwi_heap_leave_with(void *block);
-
-/* Allocates with the lock. All calls are the last thing done on the way, so that nothing is kept for after them. */
-HWI_HOT void *hwi_heap_alloc_now(size_t bytes, bool is_small)
-{
-  if (UNLIKELY(!hwi_lock_try_enter(&hwi_heap.lock)))
-    return hwi_heap_alloc_slowly(bytes, HW_POOL_ALIGN);
-  void *block = is_small ? pool_try_alloc_small(hwi_heap.pool, bytes) : pool_try_alloc_large(hwi_heap.pool, bytes);
-  if (UNLIKELY(!block))
-    return hwi_heap_leave_and_alloc(bytes, HW_POOL_ALIGN);
-  if (UNLIKELY(!hwi_lock_try_leave(&hwi_heap.lock)))
-    return hwi_heap_leave_with(block);
-  return block;
-}
-
-__attribute__((noinline)) void *hwi_heap_alloc_large(size_t bytes);
+__attribute__((noinline)) void *hwi_heap_alloc_plain(size_t bytes);
 __attribute__((noinline)) void *hwi_heap_alloc_aligned(size_t bytes, size_t align);
+HWI_COLD enum hw_pool_fault hwi_heap_free(void *block);
 
-/* Entry points whose alignment is known when they are compiled have small requests whole. */
-HWI_HOT void *hwi_heap_alloc(size_t bytes, size_t align)
+static inline void *hwi_heap_alloc(size_t bytes, size_t align)
 {
-  if (!__builtin_constant_p(align) || align > HW_POOL_ALIGN)
-    return hwi_heap_alloc_aligned(bytes, align);
-  return LIKELY(is_small_request(bytes)) ? hwi_heap_alloc_now(bytes, true) : hwi_heap_alloc_large(bytes);
+  return align <= HW_POOL_ALIGN ? hwi_heap_alloc_plain(bytes) : hwi_heap_alloc_aligned(bytes, align);
 }
 
 /* Any address, at any time. */

@@ -8,7 +8,7 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-__thread uint32_t hwi_lock_tid;
+__thread struct hwi_lock_words hwi_lock_words = {HWI_LOCK_NEVER, 0};
 
 static const char never;
 const char *hwi_lock_alone = &never;
@@ -28,12 +28,6 @@ static _Noreturn void give_up(const char *why)
   hwi_os_abort();
 }
 
-static bool take_if_free(struct hwi_lock *lock)
-{
-  uint32_t free = 0;
-  return __atomic_compare_exchange_n(&lock->word, &free, hwi_lock_tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
 /* The kernel hands a lock that is waited for from one sleeping thread to the next, and while threads keep coming the queue never
  * empties: thousands of times slower than to try again. A thread without a real-time policy does that first: it takes no lock
  * that a more urgent one waits for, since that is never free. */
@@ -45,7 +39,7 @@ static bool take_soon(struct hwi_lock *lock)
   if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE)
     return false;
   for (int i = 0; i < TRIES; i++) {
-    if (take_if_free(lock))
+    if (hwi_lock_try_take(lock))
       return true;
     hwi_os_yield();
   }
@@ -54,16 +48,16 @@ static bool take_soon(struct hwi_lock *lock)
 
 void hwi_lock_wait(struct hwi_lock *lock)
 {
-  if (!hwi_lock_tid)
-    hwi_lock_tid = hwi_os_tid();
-  if (take_if_free(lock) || take_soon(lock))
+  if (!hwi_lock_words.mine)
+    hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
+  if (hwi_lock_try_take(lock) || take_soon(lock))
     return;
   int error = hwi_os_wait_for_lock(&lock->word);
   if (error == -EDEADLK)
     give_up("a signal's handler, or code that malloc itself runs, allocated while its thread was in malloc");
   if (error == -ESRCH)
     give_up("a thread ended while it was in malloc");
-  while (error && !take_if_free(lock)) /* no such locks here: without inheritance, then */
+  while (error && !hwi_lock_try_take(lock)) /* no such locks here: without inheritance, then */
     hwi_os_yield();
 }
 

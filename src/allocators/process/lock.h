@@ -25,34 +25,57 @@ struct hwi_lock {
 extern const char *hwi_lock_alone __attribute__((visibility("hidden")));
 void hwi_lock_begin(void);
 
-/* The calling thread's tid; 0: not asked for yet. */
-extern __thread uint32_t hwi_lock_tid __attribute__((visibility("hidden"), tls_model("initial-exec")));
+/* What the calling thread finds in a free lock and leaves in it: 0 and its tid. Until the tid was asked for, what it would have to
+ * find is never there, so that one comparison sees to both. */
+#define HWI_LOCK_NEVER UINT32_MAX
+
+struct hwi_lock_words {
+  uint32_t free, mine;
+};
+
+extern __thread struct hwi_lock_words hwi_lock_words __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 __attribute__((noinline, cold)) void hwi_lock_wait(struct hwi_lock *lock);
 __attribute__((noinline, cold)) void hwi_lock_hand_on(struct hwi_lock *lock);
 
+/* False, and nothing was done: the lock has to be waited for, or this thread's tid asked for. */
+static inline bool hwi_lock_try_take(struct hwi_lock *lock)
+{
+  uint32_t free = hwi_lock_words.free, mine = hwi_lock_words.mine;
+  return __builtin_expect(
+      __atomic_compare_exchange_n(&lock->word, &free, mine, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 1);
+}
+
+/* False, and nothing was done: others wait for it. */
+static inline bool hwi_lock_try_give(struct hwi_lock *lock)
+{
+  uint32_t mine = hwi_lock_words.mine;
+  return __builtin_expect(__atomic_compare_exchange_n(&lock->word, &mine, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED),
+                          1);
+}
+
 /* Takes the lock whether there are other threads or not. */
 static inline void hwi_lock_take_always(struct hwi_lock *lock)
 {
-  uint32_t free = 0, tid = hwi_lock_tid;
-  if (__builtin_expect(!tid, 0) ||
-      __builtin_expect(!__atomic_compare_exchange_n(&lock->word, &free, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED),
-                       0))
+  if (!hwi_lock_try_take(lock))
     hwi_lock_wait(lock);
 }
 
 static inline void hwi_lock_give(struct hwi_lock *lock)
 {
-  uint32_t mine = hwi_lock_tid;
-  if (__builtin_expect(!__atomic_compare_exchange_n(&lock->word, &mine, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED),
-                       0))
+  if (!hwi_lock_try_give(lock))
     hwi_lock_hand_on(lock);
+}
+
+static inline bool hwi_lock_is_alone(void)
+{
+  return *hwi_lock_alone;
 }
 
 /* Takes the lock if there are other threads, which is what is returned, for hwi_lock_leave. */
 static inline bool hwi_lock_enter(struct hwi_lock *lock)
 {
-  if (*hwi_lock_alone)
+  if (hwi_lock_is_alone())
     return false;
   hwi_lock_take_always(lock);
   return true;
@@ -64,33 +87,10 @@ static inline void hwi_lock_leave(struct hwi_lock *lock, bool is_taken)
     hwi_lock_give(lock);
 }
 
-/* The two for where an entry point is to be one piece of code: false, and nothing was done, where the lock has to be waited for,
- * or others wait for it. */
-static inline bool hwi_lock_try_enter(struct hwi_lock *lock)
-{
-  uint32_t free = 0, tid;
-  if (*hwi_lock_alone)
-    return true;
-  tid = hwi_lock_tid;
-  return __builtin_expect(tid != 0, 1) &&
-         __builtin_expect(
-             __atomic_compare_exchange_n(&lock->word, &free, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 1);
-}
-
-static inline bool hwi_lock_try_leave(struct hwi_lock *lock)
-{
-  uint32_t holder = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
-  if (!holder) /* one thread: it was not taken */
-    return true;
-  return __builtin_expect(!(holder & HWI_OS_LOCK_WAITERS), 1) &&
-         __builtin_expect(
-             __atomic_compare_exchange_n(&lock->word, &holder, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED), 1);
-}
-
 /* In the child of a fork, whose one thread has a tid of its own: nobody holds the lock. */
 static inline void hwi_lock_reset(struct hwi_lock *lock)
 {
-  hwi_lock_tid = 0;
+  hwi_lock_words = (struct hwi_lock_words){HWI_LOCK_NEVER, 0};
   lock->word = 0;
 }
 

@@ -13,26 +13,112 @@ static void tlsf_init(void)
   hwi_heap_begin(&settings);
 }
 
+/* --- the quick ways ---
+ *
+ * All calls are the last thing done, so that nothing is kept for after them; and whether there is a second thread is asked at the
+ * start, so that an entry point is one piece of code for each of both. */
+
+typedef void *alloc_fn(size_t bytes);
+typedef void free_fn(void *block);
+typedef void *realloc_fn(void *block, size_t bytes);
+
+/* The lock was taken. */
+static HWI_COLD void *hand_on_with(void *block)
+{
+  hwi_lock_hand_on(&hwi_heap.lock);
+  return block;
+}
+
+static HWI_COLD void *leave_and_alloc(size_t bytes, alloc_fn *otherwise)
+{
+  hwi_lock_give(&hwi_heap.lock);
+  return otherwise(bytes);
+}
+
+static HWI_COLD void leave_and_free(void *block, free_fn *otherwise)
+{
+  hwi_lock_give(&hwi_heap.lock);
+  otherwise(block);
+}
+
+/* There is no free block of just the size, or it was written to. */
+static __attribute__((noinline)) void *alloc_alone(size_t bytes, alloc_fn *otherwise)
+{
+  void *block = pool_try_alloc(hwi_heap.pool, bytes);
+  return LIKELY(block) ? block : otherwise(bytes);
+}
+
+/* The same with the lock, which was taken. */
+static __attribute__((noinline)) void *alloc_and_leave(size_t bytes, alloc_fn *otherwise)
+{
+  void *block = pool_try_alloc(hwi_heap.pool, bytes);
+  if (UNLIKELY(!block))
+    return leave_and_alloc(bytes, otherwise);
+  return LIKELY(hwi_lock_try_give(&hwi_heap.lock)) ? block : hand_on_with(block);
+}
+
+HWI_HOT void *tlsf_quick_alloc(size_t bytes, alloc_fn *otherwise)
+{
+  bool is_small = is_small_request(bytes);
+  if (hwi_lock_is_alone()) {
+    void *block = LIKELY(is_small) ? pool_try_alloc_same(hwi_heap.pool, block_size_for(bytes)) : NULL;
+    return LIKELY(block) ? block : alloc_alone(bytes, otherwise);
+  }
+  if (UNLIKELY(!hwi_lock_try_take(&hwi_heap.lock)))
+    return otherwise(bytes);
+  void *block = LIKELY(is_small) ? pool_try_alloc_same(hwi_heap.pool, block_size_for(bytes)) : NULL;
+  if (!block)
+    return alloc_and_leave(bytes, otherwise);
+  return LIKELY(hwi_lock_try_give(&hwi_heap.lock)) ? block : hand_on_with(block);
+}
+
+HWI_HOT void tlsf_quick_free(void *block, free_fn *otherwise)
+{
+  if (UNLIKELY(!block))
+    return;
+  if (hwi_lock_is_alone()) {
+    if (UNLIKELY(!pool_try_free(hwi_heap.pool, block)))
+      otherwise(block);
+  } else if (UNLIKELY(!hwi_lock_try_take(&hwi_heap.lock))) {
+    otherwise(block);
+  } else if (UNLIKELY(!pool_try_free(hwi_heap.pool, block))) {
+    leave_and_free(block, otherwise);
+  } else if (UNLIKELY(!hwi_lock_try_give(&hwi_heap.lock))) {
+    hwi_lock_hand_on(&hwi_heap.lock);
+  }
+}
+
+/* The same with the lock, which was taken. */
+static HWI_COLD void *leave_and_realloc(void *block, size_t bytes, realloc_fn *otherwise)
+{
+  hwi_lock_give(&hwi_heap.lock);
+  return otherwise(block, bytes);
+}
+
+HWI_HOT void *tlsf_quick_realloc(void *block, size_t bytes, realloc_fn *otherwise)
+{
+  if (UNLIKELY(!bytes))
+    return otherwise(block, bytes);
+  if (hwi_lock_is_alone())
+    return LIKELY(pool_try_resize(hwi_heap.pool, block, bytes)) ? block : otherwise(block, bytes);
+  if (UNLIKELY(!hwi_lock_try_take(&hwi_heap.lock)))
+    return otherwise(block, bytes);
+  if (!pool_try_resize(hwi_heap.pool, block, bytes))
+    return leave_and_realloc(block, bytes, otherwise);
+  return LIKELY(hwi_lock_try_give(&hwi_heap.lock)) ? block : hand_on_with(block);
+}
+
+/* --- the whole ways --- */
+
 /* The pool looks at each address anyway: what lies outside of it is another malloc's. No `owns`, then, which would be asked first. */
 
-static HWI_COLD void tlsf_free_slowly(void *block)
+static void tlsf_free(void *block)
 {
-  enum hw_pool_fault fault = hwi_heap_free_slowly(block);
+  enum hw_pool_fault fault = hwi_heap_free(block);
   if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block))
     hw_next_free(block);
   else if (fault != HW_POOL_OK)
     hwi_heap_report(fault, block);
-}
-
-/* As hwi_heap_alloc: a call is the last thing done on the way. */
-static inline void tlsf_free(void *block)
-{
-  if (UNLIKELY(!hwi_lock_try_enter(&hwi_heap.lock)))
-    tlsf_free_slowly(block);
-  else if (UNLIKELY(!pool_try_free(hwi_heap.pool, block)))
-    tlsf_free_slowly(hwi_heap_leave_with(block));
-  else if (UNLIKELY(!hwi_lock_try_leave(&hwi_heap.lock)))
-    hwi_lock_hand_on(&hwi_heap.lock);
 }
 
 static size_t tlsf_usable_size(void *block)
@@ -86,5 +172,7 @@ static __attribute__((destructor)) void tlsf_ends(void)
 }
 
 HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = tlsf_free, .usable_size = tlsf_usable_size,
-                     .realloc = tlsf_realloc, .init = tlsf_init, .before_fork = hwi_heap_before_fork,
-                     .after_fork = hwi_heap_after_fork, .stats = tlsf_stats, .keeps_errno = true);
+                     .quick_alloc = tlsf_quick_alloc, .quick_free = tlsf_quick_free,
+                     .quick_realloc = tlsf_quick_realloc, .realloc = tlsf_realloc, .init = tlsf_init,
+                     .before_fork = hwi_heap_before_fork, .after_fork = hwi_heap_after_fork, .stats = tlsf_stats,
+                     .keeps_errno = true);

@@ -23,12 +23,14 @@
 
 #include "allocators/tlsf/layout.h"
 
+#define HWI_HOT static inline __attribute__((always_inline))
+
 #define FIRST_BIT ((size_t)1)
 #define LINEAR_END ((size_t)2 << LINEAR_LOG2)
 
-static inline size_t lowest_bit(size_t map)
+static inline unsigned lowest_bit(size_t map)
 {
-  return WORD == 8 ? (size_t)__builtin_ctzll(map) : (size_t)__builtin_ctz((unsigned)map);
+  return WORD == 8 ? (unsigned)__builtin_ctzll(map) : (unsigned)__builtin_ctz((unsigned)map);
 }
 
 static inline unsigned highest_bit(size_t map) /* with ^, compilers see the one instruction that there is for it */
@@ -42,8 +44,8 @@ static inline bool is_linear(size_t size)
   return __builtin_expect(size < LINEAR_END, 1);
 }
 
-/* The bin of free blocks of this size. */
-static inline size_t bin_of(size_t size)
+/* The bin of free blocks of this size, which may have its flags beside it. */
+HWI_HOT size_t bin_of(size_t size)
 {
   if (is_linear(size))
     return size >> ALIGN_LOG2;
@@ -51,15 +53,23 @@ static inline size_t bin_of(size_t size)
   return ((size_t)(level - LINEAR_LOG2) << WORD_BITS_LOG2) + (size >> (level - WORD_BITS_LOG2));
 }
 
-/* Whether blocks in a size's own bin may be too small for it, so that only the next bin's are sure to be large enough. */
-static inline bool bin_has_smaller(size_t size)
+/* The first bin whose blocks all have at least this size: its own, or the next. */
+HWI_HOT size_t bin_of_all(size_t size)
 {
-  return !is_linear(size) && size & ((FIRST_BIT << (highest_bit(size) - WORD_BITS_LOG2)) - 1);
+  if (is_linear(size))
+    return size >> ALIGN_LOG2;
+  unsigned level = highest_bit(size);
+  return ((size_t)(level - LINEAR_LOG2) << WORD_BITS_LOG2) + ((size - 1) >> (level - WORD_BITS_LOG2)) + 1;
 }
 
-static inline struct link *bin_link(const struct hw_pool *pool, size_t bin)
+HWI_HOT struct link *bin_link(const struct hw_pool *pool, size_t bin)
 {
   return pool_bins(pool) + bin;
+}
+
+static inline size_t bin_of_link(const struct hw_pool *pool, const struct link *from)
+{
+  return (size_t)((uintptr_t)from - (uintptr_t)pool_bins(pool)) / sizeof *from;
 }
 
 /* All bits but one: a rotation, which compilers see in it. */
@@ -69,14 +79,14 @@ static inline size_t all_but(size_t bit)
 }
 
 /* The bits of a bin that is no longer empty, or has become so. */
-static inline void bin_mark(struct hw_pool *pool, size_t bin)
+HWI_HOT void bin_mark(struct hw_pool *pool, size_t bin)
 {
   size_t row = bin >> WORD_BITS_LOG2;
   pool->filled[row] |= FIRST_BIT << (bin & (WORD_BITS - 1));
   pool->rows_filled |= FIRST_BIT << row;
 }
 
-static inline void bin_unmark(struct hw_pool *pool, size_t bin)
+HWI_HOT void bin_unmark(struct hw_pool *pool, size_t bin)
 {
   size_t row = bin >> WORD_BITS_LOG2, map = pool->filled[row] & all_but(bin);
   pool->filled[row] = map;
@@ -85,7 +95,7 @@ static inline void bin_unmark(struct hw_pool *pool, size_t bin)
 }
 
 /* Puts the block in front of its bin. */
-static inline void bin_insert(struct hw_pool *pool, struct block *block, size_t size)
+HWI_HOT void bin_insert(struct hw_pool *pool, struct block *block, size_t size)
 {
   size_t bin = bin_of(size);
   struct link *from = bin_link(pool, bin);
@@ -100,9 +110,8 @@ static inline void bin_insert(struct hw_pool *pool, struct block *block, size_t 
 }
 
 /* Takes the first block out of a bin. False, and nothing is changed: as bin_remove. */
-static inline bool bin_pop(struct hw_pool *pool, size_t bin, struct block *block)
+HWI_HOT bool bin_pop(struct hw_pool *pool, struct link *from, struct block *block)
 {
-  struct link *from = bin_link(pool, bin);
   struct block *next = block->next.to;
   if (__builtin_expect(block->from != from, 0))
     return false;
@@ -113,14 +122,14 @@ static inline bool bin_pop(struct hw_pool *pool, size_t bin, struct block *block
     next->from = from;
   } else {
     from->to = NULL;
-    bin_unmark(pool, bin);
+    bin_unmark(pool, bin_of_link(pool, from));
   }
   return true;
 }
 
 /* Takes a free block out of its bin. False, and nothing is changed: its links do not lead to what leads back. A pointer that was
  * written there is followed, though: whoever writes to freed memory may crash here rather than be told. */
-static inline bool bin_remove(struct hw_pool *pool, struct block *block)
+HWI_HOT bool bin_remove(struct hw_pool *pool, struct block *block)
 {
   struct link *from = block->from;
   struct block *next = block->next.to;
@@ -134,14 +143,14 @@ static inline bool bin_remove(struct hw_pool *pool, struct block *block)
     return true;
   }
   from->to = NULL;
-  size_t bin = (size_t)((uintptr_t)from - (uintptr_t)pool_bins(pool)) / sizeof(struct link);
+  size_t bin = bin_of_link(pool, from);
   if (bin < pool->bin_count) /* else the last of several */
     bin_unmark(pool, bin);
   return true;
 }
 
 /* The first bin that is not empty from `bin` on; or 0, in which no block is, since none is that small. */
-static inline size_t bin_next(const struct hw_pool *pool, size_t bin)
+HWI_HOT size_t bin_next(const struct hw_pool *pool, size_t bin)
 {
   size_t row = bin >> WORD_BITS_LOG2;
   size_t map = pool->filled[row] >> (bin & (WORD_BITS - 1));
@@ -159,16 +168,15 @@ static inline size_t bin_next(const struct hw_pool *pool, size_t bin)
 }
 
 /* The bin whose first block has at least `size` bytes; or 0. */
-static inline size_t bin_find(const struct hw_pool *pool, size_t size)
+HWI_HOT size_t bin_find(const struct hw_pool *pool, size_t size)
 {
+  if (is_linear(size))
+    return bin_next(pool, size >> ALIGN_LOG2);
   size_t bin = bin_of(size);
-  if (bin_has_smaller(size)) {
-    const struct block *first = bin_link(pool, bin)->to;
-    if (first && block_size(first) >= size)
-      return bin;
-    bin++;
-  }
-  return bin_next(pool, bin);
+  const struct block *first = bin_link(pool, bin)->to;
+  if (first && first->head >= size << SEAL_BITS)
+    return bin;
+  return bin_next(pool, bin_of_all(size));
 }
 
 /* The first block of the highest bin that is not empty; or NULL. */

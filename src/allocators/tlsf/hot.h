@@ -11,7 +11,6 @@
 #include "allocators/tlsf/internal.h"
 #include "allocators/tlsf/layout.h"
 
-#define HWI_HOT static inline __attribute__((always_inline))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
@@ -80,52 +79,74 @@ static inline void count_used(struct hw_pool *pool, size_t size)
   pool->below_peak_bytes = below;
 }
 
-/* Makes `size` bytes from `block` on a free block. What is in front is used, and what is behind knows already. */
-HWI_HOT void put_free(struct hw_pool *pool, struct block *block, size_t size)
+/* Makes what lies from `block` on a free block, whose header is to be `head`. What is in front is used, and what is behind
+ * knows already. */
+HWI_HOT void put_free_head(struct hw_pool *pool, struct block *block, size_t size, size_t head)
 {
-  block_set_word(pool, block, size | BLOCK_FREE);
+  block->head = head;
   block_footer(block, size)->to = block;
   bin_insert(pool, block, size);
 }
 
-/* Makes the first block of the bin, which has `size` bytes at least, a used one: its first `size` bytes, or all where too little
- * would be left for a free block. 0: it, or what is behind it, was written to. Else its size. */
-HWI_HOT size_t take_first(struct hw_pool *pool, size_t bin, struct block *block, size_t size)
+/* The same, of what `word` says: a size, and BLOCK_FREE. */
+HWI_HOT void put_free(struct hw_pool *pool, struct block *block, size_t word)
 {
-  if (UNLIKELY(!has_free_head(pool, block)))
-    return 0;
-  size_t have = block_size(block);
-  if (have - size >= MIN_BLOCK) {
-    if (UNLIKELY(!bin_pop(pool, bin, block)))
-      return 0;
-    put_free(pool, block_at(block, size), have - size);
-  } else {
-    struct block *behind = block_at(block, have);
-    size_t head = behind->head ^ AFTER_FREE_BITS;
-    if (UNLIKELY(!head_is_sealed(pool, behind, head) || !bin_pop(pool, bin, block)))
-      return 0;
-    behind->head = head;
-    size = have;
-  }
-  block_set_word(pool, block, size);
-  return size;
+  block_set_word(pool, block, word);
+  block_footer(block, word - BLOCK_FREE)->to = block;
+  bin_insert(pool, block, word);
 }
 
-/* The first block of the bin, which bin_find has found, or 0, as a used one of `size` bytes. NULL: there is none, or a fault. */
-HWI_HOT void *take_from(struct hw_pool *pool, size_t bin, size_t size)
+/* A block was given out. */
+HWI_HOT void *taken(struct hw_pool *pool, struct block *block, size_t size)
 {
-  if (UNLIKELY(!bin))
-    return NULL;
-  struct block *block = bin_link(pool, bin)->to;
-  size_t taken = take_first(pool, bin, block, size);
-  if (UNLIKELY(!taken))
-    return NULL;
-  count_used(pool, taken);
+  count_used(pool, size);
   pool->used_count++;
   void *payload = block_payload(block);
   if (!payload)
     __builtin_unreachable(); /* what compilers would look at again */
   return payload;
+}
+
+/* The first block of a bin of just one size, all of it, as a used one. NULL: it, or what is behind it, was written to. */
+HWI_HOT void *take_whole(struct hw_pool *pool, struct link *from, size_t size)
+{
+  struct block *block = from->to;
+  struct block *behind = block_at(block, size);
+  size_t product = seal_product(pool, block, size);
+  if (UNLIKELY(block->head != head_of(size | BLOCK_FREE, seal_product_when_free(pool, product))) ||
+      (!IS_SEALED && !is_inside(pool, behind)))
+    return NULL;
+  if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) || !bin_pop(pool, from, block)))
+    return NULL;
+  block_turn_after_free(behind);
+  block->head = head_of(size, product);
+  return taken(pool, block, size);
+}
+
+/* The first block of the bin, which bin_find has found, or 0, as a used one: its first `size` bytes, or all where too little would
+ * be left for a free block. NULL: there is none; or it, or what is behind it, was written to. */
+HWI_HOT void *take_from(struct hw_pool *pool, size_t bin, size_t size)
+{
+  if (UNLIKELY(!bin))
+    return NULL;
+  struct link *from = bin_link(pool, bin);
+  struct block *block = from->to;
+  if (UNLIKELY(!has_free_head(pool, block)))
+    return NULL;
+  size_t rest = head_word(block->head) - size; /* and BLOCK_FREE, which makes it more than MIN_BLOCK or less */
+  if (LIKELY(rest > MIN_BLOCK)) {
+    if (UNLIKELY(!bin_pop(pool, from, block)))
+      return NULL;
+    put_free(pool, block_at(block, size), rest);
+  } else {
+    size += rest - BLOCK_FREE;
+    struct block *behind = block_at(block, size);
+    if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) || !bin_pop(pool, from, block)))
+      return NULL;
+    block_turn_after_free(behind);
+  }
+  block_set_word(pool, block, size);
+  return taken(pool, block, size);
 }
 
 /* Requests that are met from a bin of just their size, or a larger one: no other arithmetic is needed. */
@@ -134,35 +155,108 @@ static inline bool is_small_request(size_t bytes)
   return bytes < LINEAR_END - 2 * ALIGN;
 }
 
-/* hw_pool_alloc; NULL may also be a fault that nobody has been told of. */
-HWI_HOT void *pool_try_alloc_small(struct hw_pool *pool, size_t bytes)
+/* A small request, as a block's size, from the bin of just that size. NULL: there is no such block, or a fault that nobody has been
+ * told of. */
+HWI_HOT void *pool_try_alloc_same(struct hw_pool *pool, size_t size)
 {
-  size_t size = block_size_for(bytes);
-  return take_from(pool, bin_next(pool, size >> ALIGN_LOG2), size);
+  struct link *from = bin_link(pool, size >> ALIGN_LOG2);
+  return LIKELY(from->to) ? take_whole(pool, from, size) : NULL;
 }
 
-HWI_HOT void *pool_try_alloc_large(struct hw_pool *pool, size_t bytes)
+/* hw_pool_alloc; NULL may also be a fault that nobody has been told of. */
+HWI_HOT void *pool_try_alloc(struct hw_pool *pool, size_t bytes)
 {
   size_t size = block_size_for(bytes);
-  return bytes <= pool->largest_request ? take_from(pool, bin_find(pool, size), size) : NULL;
+  if (UNLIKELY(bytes > pool->largest_request))
+    return NULL;
+  return take_from(pool, bin_find(pool, size), size);
+}
+
+/* How far behind the start of `block` a block with an aligned payload may begin: nowhere, or far enough for a free block. */
+static inline size_t aligned_off(const struct block *block, size_t align)
+{
+  uintptr_t payload = (uintptr_t)block_payload(block);
+  size_t off = (size_t)(0 - payload) & (align - 1);
+  return off && off < MIN_BLOCK ? off + align : off;
+}
+
+static inline bool has_room_for(const struct block *block, size_t align, size_t size)
+{
+  size_t off = aligned_off(block, align);
+  return off <= block_size(block) && size <= block_size(block) - off;
+}
+
+/* A free block that has `size` bytes behind an aligned payload, as the first of its bin; NULL: none is sure to have. The size's own
+ * bin may have one that was aligned before. */
+HWI_HOT struct link *find_aligned(const struct hw_pool *pool, size_t align, size_t size)
+{
+  struct link *from = bin_link(pool, bin_of(size));
+  if (from->to && has_room_for(from->to, align, size))
+    return from;
+  size_t at_most =
+      size + ALIGN; /* in front, less than `align`, or ALIGN more where that is too little for a free block */
+  if (UNLIKELY(align > pool->largest_request || at_most > pool->largest_request - align))
+    return NULL;
+  size_t bin = bin_find(pool, at_most + align);
+  return bin ? bin_link(pool, bin) : NULL;
+}
+
+/* Makes a used block of the first one of a bin, so far behind its start that the payload is aligned; what is in front of it stays
+ * free, and what is behind it, where that is enough for a block. NULL: one of them was written to. */
+HWI_HOT void *take_aligned(struct hw_pool *pool, struct link *from, size_t align, size_t size)
+{
+  struct block *block = from->to;
+  size_t off = aligned_off(block, align), rest = head_word(block->head) - off - size; /* and BLOCK_FREE */
+  struct block *used = block_at(block, off), *behind = block_at(used, size + rest - BLOCK_FREE);
+  if (UNLIKELY(!has_free_head(pool, block)) ||
+      (rest < MIN_BLOCK && UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS))) ||
+      UNLIKELY(!bin_pop(pool, from, block)))
+    return NULL;
+  if (rest > MIN_BLOCK) {
+    put_free(pool, block_at(used, size), rest);
+  } else {
+    size += rest - BLOCK_FREE;
+    block_turn_after_free(behind);
+  }
+  block_set_word(pool, used, size);
+  if (off) {
+    block_turn_after_free(used);
+    put_free(pool, block, off | BLOCK_FREE);
+  }
+  return taken(pool, used, size);
+}
+
+/* hw_pool_alloc_aligned of more than ALIGN; NULL may also be a fault that nobody has been told of. */
+HWI_HOT void *pool_try_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
+{
+  if (UNLIKELY(bytes > pool->largest_request))
+    return NULL;
+  size_t size = block_size_for(bytes);
+  struct link *from = find_aligned(pool, align, size);
+  return LIKELY(from) ? take_aligned(pool, from, align, size) : NULL;
 }
 
 /* --- giving back --- */
 
-/* Makes `size` bytes from `block` on, which are in no bin, free, together with a free block behind. False, and nothing is changed: that
- * one was written to. */
+/* Makes `size` bytes from `block` on, which are in no bin, free, together with the free block behind, whose header is `head`.
+ * False, and nothing is changed: that one was written to. */
+HWI_HOT bool join_free(struct hw_pool *pool, struct block *block, size_t size, size_t head)
+{
+  if (UNLIKELY(!bin_remove(pool, block_at(block, size))))
+    return false;
+  put_free(pool, block, size + head_word(head));
+  return true;
+}
+
+/* The same where what is behind may be used. */
 HWI_HOT bool join_behind(struct hw_pool *pool, struct block *block, size_t size)
 {
   struct block *behind = block_at(block, size);
   size_t head = behind->head;
-  if (head & BLOCK_FREE << SEAL_BITS) {
-    if (UNLIKELY(!bin_remove(pool, behind)))
-      return false;
-    size += head_word(head) - BLOCK_FREE;
-  } else {
-    behind->head = head ^ AFTER_FREE_BITS;
-  }
-  put_free(pool, block, size);
+  if (head & BLOCK_FREE << SEAL_BITS)
+    return join_free(pool, block, size, head);
+  behind->head = head ^ AFTER_FREE_BITS;
+  put_free(pool, block, size | BLOCK_FREE);
   return true;
 }
 
@@ -180,6 +274,18 @@ HWI_HOT bool join_both(struct hw_pool *pool, struct block *block, size_t size)
   block->head = head;
   bin_insert(pool, front, front_size);
   return false;
+}
+
+/* As join_behind, of a whole block, the product of whose header is known. */
+HWI_HOT bool join_whole(struct hw_pool *pool, struct block *block, size_t size, size_t product)
+{
+  struct block *behind = block_at(block, size);
+  size_t head = behind->head;
+  if (head & BLOCK_FREE << SEAL_BITS)
+    return join_free(pool, block, size, head);
+  behind->head = head ^ AFTER_FREE_BITS;
+  put_free_head(pool, block, size, head_of(size | BLOCK_FREE, seal_product_when_free(pool, product)));
+  return true;
 }
 
 /* Makes a used block, with a sound header behind it, part of the free memory. False, and nothing is changed: a neighbour that is
@@ -203,12 +309,69 @@ HWI_HOT bool pool_try_free(struct hw_pool *pool, void *payload)
       return false;
   } else {
     size = head_word(head);
-    if (UNLIKELY(!is_used_head(pool, block, head)) || UNLIKELY(!join_behind(pool, block, size)))
+    size_t product = seal_product(pool, block, size);
+    if (UNLIKELY(!is_used_head(pool, block, head)) || UNLIKELY(!join_whole(pool, block, size, product)))
       return false;
   }
   pool->below_peak_bytes += size;
   pool->used_count--;
   return true;
+}
+
+/* --- changing the size --- */
+
+/* A used block, which had `have` bytes, and the free memory behind it, up to `end`, become a used block of `size` bytes and a free
+ * one, where enough is left over for that. What is at the end knows of a free block in front. */
+HWI_HOT void share_out(struct hw_pool *pool, struct block *block, size_t have, size_t size, struct block *end)
+{
+  size_t rest = (uintptr_t)end - (uintptr_t)block - size;
+  bool is_after_free = block_is_after_free(block);
+  if (LIKELY(rest >= MIN_BLOCK)) {
+    put_free(pool, block_at(block, size), rest | BLOCK_FREE);
+  } else {
+    size += rest;
+    block_turn_after_free(end);
+  }
+  block_set_word(pool, block, size);
+  if (is_after_free)
+    block_turn_after_free(block);
+  if (size > have)
+    count_used(pool, size - have);
+  else
+    pool->below_peak_bytes += have - size;
+}
+
+/* The used block of `have` bytes, with a sound header behind it, has `size` where it stands. False, and nothing is changed: there is
+ * no room, or what is free behind it was written to. */
+HWI_HOT bool resize(struct hw_pool *pool, struct block *block, size_t have, size_t size)
+{
+  struct block *behind = block_at(block, have);
+  if (have - size < MIN_BLOCK)
+    return true;
+  if (!block_is_free(behind)) {
+    if (size > have)
+      return false;
+    block_turn_after_free(behind);
+    share_out(pool, block, have, size, behind);
+    return true;
+  }
+  struct block *end = block_at(behind, block_size(behind));
+  size_t room = (uintptr_t)end - (uintptr_t)block;
+  if (size > room || (room - size < MIN_BLOCK && UNLIKELY(!head_is_sealed(pool, end, end->head ^ AFTER_FREE_BITS))) ||
+      UNLIKELY(!bin_remove(pool, behind)))
+    return false;
+  share_out(pool, block, have, size, end);
+  return true;
+}
+
+/* hw_pool_resize, of any address. False: no room, or a fault that nobody has been told of. */
+HWI_HOT bool pool_try_resize(struct hw_pool *pool, void *payload, size_t bytes)
+{
+  if (UNLIKELY(!is_payload(pool, payload)) || UNLIKELY(bytes > pool->largest_request))
+    return false;
+  struct block *block = block_of_payload(payload);
+  size_t head = head_without_after_free(block->head);
+  return LIKELY(is_used_head(pool, block, head)) && resize(pool, block, head_word(head), block_size_for(bytes));
 }
 
 #endif

@@ -105,15 +105,37 @@ static inline struct link *pool_bins(const struct hw_pool *pool)
   return (struct link *)(uintptr_t)(pool + 1);
 }
 
+/* The highest bits of the product are the seal. */
+static inline size_t seal_product(const struct hw_pool *pool, const struct block *block, size_t word)
+{
+  return ((uintptr_t)block ^ word) * pool->seal_factor;
+}
+
+/* The product of the same block and size with BLOCK_FREE, from that without: neither the address nor the size has that bit. */
+static inline size_t seal_product_when_free(const struct hw_pool *pool, size_t product)
+{
+  return product + pool->seal_factor;
+}
+
+static inline size_t product_seal(size_t product)
+{
+  return IS_SEALED ? product >> (WORD_BITS - SEAL_BITS) % WORD_BITS : 0;
+}
+
 static inline size_t seal_of(const struct hw_pool *pool, const struct block *block, size_t word)
 {
-  return IS_SEALED ? (((uintptr_t)block ^ word) * pool->seal_factor) >> (WORD_BITS - SEAL_BITS) % WORD_BITS : 0;
+  return product_seal(seal_product(pool, block, word));
+}
+
+static inline size_t head_of(size_t word, size_t product)
+{
+  return word << SEAL_BITS | product_seal(product);
 }
 
 /* The header of a block behind one that is not free. */
 static inline void block_set_word(const struct hw_pool *pool, struct block *block, size_t word)
 {
-  block->head = word << SEAL_BITS | seal_of(pool, block, word);
+  block->head = head_of(word, seal_product(pool, block, word));
 }
 
 static inline size_t head_word(size_t head)

@@ -70,60 +70,21 @@ static COLD void *report_unmet(struct hw_pool *pool, size_t bytes)
 
 void *hw_pool_alloc(struct hw_pool *pool, size_t bytes)
 {
-  void *payload = is_small_request(bytes) ? pool_try_alloc_small(pool, bytes) : pool_try_alloc_large(pool, bytes);
+  void *payload = pool_try_alloc(pool, bytes);
   return LIKELY(payload) ? payload : report_unmet(pool, bytes);
 }
 
-static void set_used(const struct hw_pool *pool, struct block *block, size_t size, bool is_after_free)
+/* The whole search: a block that is no longer than the request may happen to have its payload aligned, or room to spare. */
+static COLD void *alloc_aligned_otherwise(struct hw_pool *pool, size_t align, size_t bytes)
 {
-  block_set_word(pool, block, size);
-  if (is_after_free)
-    block_turn_after_free(block);
-}
-
-/* Of what `have` bytes from `block` on leave over when `size` are taken, enough to be a free block; or the header behind, which
- * must be told otherwise, is sound. */
-static inline bool end_is_sound(const struct hw_pool *pool, const struct block *block, size_t have, size_t size)
-{
-  return have - size >= MIN_BLOCK || block_is_sealed(pool, block_at(block, have));
-}
-
-/* Makes the first `size` of `have` bytes, which are in no bin, a used block, and what is left over a free one. The block behind has
- * AFTER_FREE; the new one has it if the block in front is free. Returns the block's size. */
-static size_t carve(struct hw_pool *pool, struct block *block, size_t have, size_t size, bool is_after_free)
-{
-  if (have - size >= MIN_BLOCK) {
-    put_free(pool, block_at(block, size), have - size);
-  } else {
-    size = have;
-    block_turn_after_free(block_at(block, have));
-  }
-  set_used(pool, block, size, is_after_free);
-  return size;
-}
-
-/* Makes a used block of a free one, from `off` on; what is in front of it stays free. */
-static void *use_free(struct hw_pool *pool, struct block *block, size_t off, size_t size)
-{
-  struct block *used = block_at(block, off);
-  size_t have = block_size(block) - off;
-  if (UNLIKELY(!has_free_head(pool, block) || !end_is_sound(pool, used, have, size) || !bin_remove(pool, block))) {
-    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
-    return NULL;
-  }
-  count_used(pool, carve(pool, used, have, size, off > 0));
-  if (off)
-    put_free(pool, block, off);
-  pool->used_count++;
-  return block_payload(used);
-}
-
-/* How far behind the start of `block` a block with an aligned payload may begin: nowhere, or far enough for a free block. */
-static inline size_t aligned_off(const struct block *block, size_t align)
-{
-  uintptr_t payload = (uintptr_t)block_payload(block);
-  size_t off = (size_t)(0 - payload) & (align - 1);
-  return off && off < MIN_BLOCK ? off + align : off;
+  size_t size = block_size_for(bytes), bin = bytes <= pool->largest_request ? bin_find(pool, size) : 0;
+  struct link *from = bin ? bin_link(pool, bin) : NULL;
+  if (!from || !has_room_for(from->to, align, size))
+    from = from ? find_aligned(pool, align, size) : NULL;
+  void *payload = from ? take_aligned(pool, from, align, size) : NULL;
+  if (from && !payload)
+    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(from->to));
+  return payload;
 }
 
 void *hw_pool_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
@@ -132,17 +93,8 @@ void *hw_pool_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
     return NULL;
   if (align <= ALIGN)
     return hw_pool_alloc(pool, bytes);
-  if (UNLIKELY(bytes > pool->largest_request))
-    return NULL;
-  size_t size = block_size_for(bytes);
-  struct block *block = find_block(pool, size); /* it may happen to be aligned, or to have room to spare */
-  if (block && aligned_off(block, align) > block_size(block) - size) {
-    size_t at_most =
-        size + ALIGN; /* in front, less than `align`, or ALIGN more where that is too little for a free block */
-    bool is_possible = align <= pool->largest_request && at_most <= pool->largest_request - align;
-    block = is_possible ? find_block(pool, at_most + align) : NULL;
-  }
-  return block ? use_free(pool, block, aligned_off(block, align), size) : NULL;
+  void *payload = pool_try_alloc_aligned(pool, align, bytes);
+  return LIKELY(payload) ? payload : alloc_aligned_otherwise(pool, align, bytes);
 }
 
 /* --- giving back --- */
@@ -178,55 +130,24 @@ size_t hw_pool_usable_bytes(struct hw_pool *pool, void *payload)
   return 0;
 }
 
-/* Splits off what a used block has beyond `size`; the header behind it is sound. False, as in give_back. */
-static bool shrink(struct hw_pool *pool, struct block *block, size_t size)
+/* A block was not resized: for want of room, or is there a fault? Returns false. */
+static COLD bool report_unchanged(struct hw_pool *pool, void *payload, size_t bytes)
 {
-  size_t have = block_size(block), rest_size = have - size;
-  bool is_after_free = block_is_after_free(block);
-  if (rest_size < MIN_BLOCK)
-    return true;
-  struct block *rest = block_at(block, size);
-  size_t kept = rest->head; /* of the payload */
-  set_used(pool, block, size, is_after_free);
-  block_set_word(pool, rest, rest_size);
-  if (LIKELY(give_back(pool, rest, rest_size))) {
-    pool->below_peak_bytes += rest_size;
-    return true;
-  }
-  set_used(pool, block, have, is_after_free);
-  rest->head = kept;
-  return false;
-}
-
-/* Adds to a used block what it needs of the free one behind it, which is large enough. False: that one was written to. */
-static bool grow(struct hw_pool *pool, struct block *block, size_t size)
-{
-  size_t have = block_size(block);
-  struct block *behind = block_at(block, have);
-  size_t both = have + block_size(behind);
-  if (UNLIKELY(!end_is_sound(pool, block, both, size) || !bin_remove(pool, behind)))
+  size_t have = used_size(pool, payload);
+  if (!have) {
+    report_fault_of(pool, payload);
     return false;
-  count_used(pool, carve(pool, block, both, size, block_is_after_free(block)) - have);
-  return true;
+  }
+  struct block *behind = block_at(block_of_payload(payload), have);
+  size_t room = have + (block_is_free(behind) ? block_size(behind) : 0);
+  if (bytes <= pool->largest_request && block_size_for(bytes) <= room)
+    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
+  return false;
 }
 
 bool hw_pool_resize(struct hw_pool *pool, void *payload, size_t bytes)
 {
-  size_t have = used_size(pool, payload);
-  if (UNLIKELY(!have)) {
-    report_fault_of(pool, payload);
-    return false;
-  }
-  if (bytes > pool->largest_request)
-    return false;
-  size_t size = block_size_for(bytes);
-  struct block *block = block_of_payload(payload), *behind = block_at(block, have);
-  if (size > have && (!block_is_free(behind) || size - have > block_size(behind)))
-    return false;
-  if (LIKELY(size > have ? grow(pool, block, size) : shrink(pool, block, size)))
-    return true;
-  report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
-  return false;
+  return LIKELY(pool_try_resize(pool, payload, bytes)) || report_unchanged(pool, payload, bytes);
 }
 
 struct HWI_REUSED word {

@@ -168,7 +168,7 @@ struct hw_pool *hw_pool_init(void *memory, size_t bytes, size_t largest_bytes)
   uintptr_t start = align_up((uintptr_t)memory), limit = (uintptr_t)memory + bytes;
   largest_bytes = largest_bytes > bytes ? largest_bytes : bytes;
   largest_bytes = largest_bytes < LARGEST_SIZE ? largest_bytes : LARGEST_SIZE;
-  size_t bin_count = bin_of(largest_bytes) + bin_has_smaller(largest_bytes);
+  size_t bin_count = bin_of_all(largest_bytes);
   bin_count = (bin_count + WORD_BITS) & ~(size_t)(WORD_BITS - 1); /* whole rows */
   uintptr_t first = align_up(start + sizeof(struct hw_pool) + bin_count * sizeof(struct link));
   if (!memory || limit < start || bytes > largest_bytes || !is_enough(first, limit))

@@ -1,0 +1,2 @@
+/* quick.cc - the same as C++ */
+#include "quick.c"
