@@ -80,6 +80,16 @@ bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_po
   return false;
 }
 
+/* Known at the peak; elsewhere its share of what is asked for is taken to be the same. Blocks of 0 bytes are nothing else. */
+static uint64_t rounding_of(const struct hwi_totals *totals, uint64_t asked_bytes)
+{
+  uint64_t at_peak =
+      totals->peak_usable_bytes > totals->peak_bytes ? totals->peak_usable_bytes - totals->peak_bytes : 0;
+  if (totals->peak_bytes == 0)
+    return at_peak;
+  return (uint64_t)((double)asked_bytes * (double)at_peak / (double)totals->peak_bytes);
+}
+
 struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
   const struct hw_rss_sample *sample = &point->sample;
@@ -89,10 +99,7 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
                                 .files = sample->files,
                                 .stacks = sample->stacks,
                                 .recorder = sample->recorder};
-  if (totals->peak_usable_bytes >
-      totals->peak_bytes) /* known at the peak: elsewhere its share is taken to be the same */
-    parts.rounding = (uint64_t)((double)parts.asked * (double)(totals->peak_usable_bytes - totals->peak_bytes) /
-                                (double)totals->peak_bytes);
+  parts.rounding = rounding_of(totals, parts.asked);
   uint64_t blocks = parts.asked + parts.rounding;
   uint64_t at_most = large_bytes_at_most(profile, point);
   at_most = at_most < blocks ? at_most : blocks;

@@ -1,0 +1,48 @@
+/* test_rss_parts.c - the parts of resident memory: rounding is what usable sizes add, where nothing was asked for, too */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/rss_parts.h"
+
+static struct hwi_rss_parts parts_at_peak(uint64_t peak_bytes, uint64_t peak_usable_bytes)
+{
+  const struct hwi_profile profile = {
+      .totals = {.peak_bytes = peak_bytes, .peak_usable_bytes = peak_usable_bytes, .peak_time_ns = 1000},
+      .span = {.kind = HWI_SPAN_MOMENT, .from_ns = 1000}};
+  const struct hwi_rss_point point = {.ns = 1000, .sample = {.mapped = 100000, .heap = 40000, .files = 50000}};
+  return hwi_rss_parts_of(&profile, &point);
+}
+
+static void rounding_is_what_usable_sizes_add(void **state)
+{
+  (void)state;
+  struct hwi_rss_parts parts = parts_at_peak(10000, 12000);
+  assert_int_equal(parts.asked, 10000);
+  assert_int_equal(parts.rounding, 2000);
+  assert_int_equal(parts.free, 28000);
+  assert_int_equal(parts.other, 10000);
+  assert_int_equal(parts_at_peak(10000, 0).rounding, 0);
+}
+
+/* A quotient of zeros became exabytes: at a moment of which nothing but blocks of malloc(0) lives. */
+static void blocks_of_no_bytes_are_all_rounding(void **state)
+{
+  (void)state;
+  struct hwi_rss_parts parts = parts_at_peak(0, 2400);
+  assert_int_equal(parts.asked, 0);
+  assert_int_equal(parts.rounding, 2400);
+  assert_int_equal(parts.free, 40000 - 2400);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rounding_is_what_usable_sizes_add),
+      cmocka_unit_test(blocks_of_no_bytes_are_all_rounding),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
