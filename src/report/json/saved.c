@@ -26,17 +26,6 @@ bool hwi_saved_is(const char *path)
 
 /* --- the run --- */
 
-static int no_memory(struct hwi_error *error)
-{
-  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to read a saved report");
-}
-
-static void read_fields(void *to, const struct hwi_json_field *fields, const json_t *from)
-{
-  for (; fields->key != NULL; fields++)
-    *(uint64_t *)((char *)to + fields->off) = hwi_saved_number(from, fields->key);
-}
-
 /* "" where there is none. NULL: no memory. */
 static const char *text_of(struct hwi_saved_tables *tables, const json_t *object, const char *key)
 {
@@ -85,7 +74,7 @@ static bool read_image(struct hwi_saved_tables *tables, struct hwi_image *image,
   info->header.ppid = (uint32_t)hwi_saved_number(item, "ppid");
   info->header.start.monotonic_ns = hwi_saved_number(item, "start_realtime_ns"); /* for what lies between two of them */
   *image = (struct hwi_image){.info = info, .counted = json_is_true(json_object_get(item, "counted"))};
-  read_fields(&image->totals, hwi_json_totals_fields, item);
+  hwi_saved_fields(&image->totals, hwi_json_totals_fields, item);
   return info->path != NULL && info->command != NULL && info->exe != NULL && info->cwd != NULL &&
          read_silences(tables, info, json_object_get(item, "silences"));
 }
@@ -118,12 +107,12 @@ static int read_images(struct hwi_saved_tables *tables, struct hwi_profile *prof
   json_array_foreach(images, i, item)
   {
     if (made == NULL || !read_image(tables, &made[i], item))
-      return no_memory(error);
+      return hwi_saved_no_memory(error);
     profile->image_count++;
   }
   profile->images = made;
   read_evidence(profile, report);
-  return made != NULL ? HW_OK : no_memory(error);
+  return made != NULL ? HW_OK : hwi_saved_no_memory(error);
 }
 
 static int read_threads(struct hwi_saved_tables *tables, struct hwi_profile *profile, const json_t *threads,
@@ -133,7 +122,7 @@ static int read_threads(struct hwi_saved_tables *tables, struct hwi_profile *pro
   size_t i;
   const json_t *item;
   if (made == NULL)
-    return no_memory(error);
+    return hwi_saved_no_memory(error);
   json_array_foreach(threads, i, item)
   {
     const char *name = json_string_value(json_object_get(item, "name"));
@@ -184,7 +173,7 @@ static int parse(json_t **report, const char *path, struct hwi_error *error)
   if (*report != NULL)
     return check_document(*report, path, error);
   if (json_error_code(&wrong) == json_error_out_of_memory)
-    return no_memory(error);
+    return hwi_saved_no_memory(error);
   return hwi_error_set_at(error, HW_ERR_DAMAGED, (uint64_t)(wrong.position > 0 ? wrong.position : 0),
                           "%s: line %d is no JSON: %s", path, wrong.line, wrong.text);
 }
@@ -194,7 +183,7 @@ static int read_profile(struct hwi_saved *saved, const json_t *report, struct hw
   struct hwi_profile *profile = &saved->profile;
   struct hwi_saved_tables *tables = saved->tables;
   const json_t *stacks = json_object_get(report, "top");
-  read_fields(&profile->totals, hwi_json_totals_fields, report);
+  hwi_saved_fields(&profile->totals, hwi_json_totals_fields, report);
   profile->duration_ns = hwi_saved_number(report, "duration_ns");
   int status = read_images(tables, profile, report, error);
   if (status == HW_OK)
@@ -226,12 +215,12 @@ int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_erro
   if (made != NULL)
     made->tables = calloc(1, sizeof *made->tables);
   if (status == HW_OK && (made == NULL || made->tables == NULL))
-    status = no_memory(error);
+    status = hwi_saved_no_memory(error);
   if (status == HW_OK) {
     made->tables->place_count = made->tables->stack_count = 1; /* 0 is none */
     made->names = (struct hwi_names){hwi_saved_find, made->tables, no_allocator};
     bool begun = hwi_frames_init(&made->tables->frames) && hwi_tagged_init(&made->tables->numbers);
-    status = begun ? read_profile(made, report, error) : no_memory(error);
+    status = begun ? read_profile(made, report, error) : hwi_saved_no_memory(error);
   }
   json_decref(report);
   if (status == HW_OK)

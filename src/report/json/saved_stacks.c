@@ -11,7 +11,7 @@
 #include "report/json/saved_tables.h"
 #include "trace/grow.h"
 
-static int no_memory(struct hwi_error *error)
+int hwi_saved_no_memory(struct hwi_error *error)
 {
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to read a saved report");
 }
@@ -21,6 +21,12 @@ uint64_t hwi_saved_number(const json_t *object, const char *key)
 {
   double value = json_number_value(json_object_get(object, key));
   return value <= 0 ? 0 : value >= 0x1p63 ? UINT64_C(1) << 63 : (uint64_t)value;
+}
+
+void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from)
+{
+  for (; fields->key != NULL; fields++)
+    *(uint64_t *)((char *)to + fields->off) = hwi_saved_number(from, fields->key);
 }
 
 /* --- modules --- */
@@ -52,7 +58,7 @@ int hwi_saved_modules(struct hwi_saved_tables *tables, const json_t *modules, st
     module.path = json_string_value(json_object_get(item, "path"));
     read_build_id(&module, json_string_value(json_object_get(item, "build_id")));
     if (module.path != NULL && hwi_frames_intern_module(&tables->frames, &module) == 0)
-      return no_memory(error);
+      return hwi_saved_no_memory(error);
   }
   return HW_OK;
 }
@@ -178,7 +184,7 @@ static int read_frames(struct hwi_saved_tables *tables, struct hwi_stack *stack,
   for (size_t end = json_array_size(items), first; end > 0; end = first) {
     stack->frame = read_frame(tables, items, end - 1, stack->frame, &first);
     if (stack->frame == 0)
-      return no_memory(error);
+      return hwi_saved_no_memory(error);
     stack->depth++;
   }
   return HW_OK;
@@ -201,15 +207,9 @@ static int add_stack(struct hwi_saved_tables *tables, const struct hwi_stack *st
 {
   if (tables->stack_count >= UINT32_MAX - 1 ||
       !hwi_grow((void **)&tables->stacks, &tables->stack_room, tables->stack_count + 1, sizeof *tables->stacks))
-    return no_memory(error);
+    return hwi_saved_no_memory(error);
   tables->stacks[tables->stack_count++] = *stack;
   return HW_OK;
-}
-
-static void read_amount(struct hwi_amount *amount, const json_t *object)
-{
-  for (const struct hwi_json_field *field = hwi_json_amount_fields; field->key != NULL; field++)
-    *(uint64_t *)((char *)amount + field->off) = hwi_saved_number(object, field->key);
 }
 
 int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, struct hwi_error *error)
@@ -220,7 +220,7 @@ int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, stru
   json_array_foreach(stacks, i, item)
   {
     struct hwi_amount amount;
-    read_amount(&amount, item);
+    hwi_saved_fields(&amount, hwi_json_amount_fields, item);
     struct hwi_stack stack = stack_of(&amount, hwi_saved_number(item, "failed_calls"));
     stack.entry = hwi_entry_of_name(json_string_value(json_object_get(item, "entry")));
     status = read_frames(tables, &stack, json_object_get(item, "stack"), error);

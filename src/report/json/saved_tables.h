@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "profile/frames.h"
+#include "report/json/figures.h"
 #include "report/json/saved.h"
 #include "symbols/store.h"
 
@@ -29,6 +30,9 @@ struct hwi_saved_tables {
 
 /* An unsigned member of an object; 0 where there is none. */
 uint64_t hwi_saved_number(const json_t *object, const char *key);
+/* The members that `fields` names, into the struct whose they are. */
+void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from);
+int hwi_saved_no_memory(struct hwi_error *error); /* the status, worded */
 
 /* All return 0 or a negative status. */
 int hwi_saved_modules(struct hwi_saved_tables *tables, const json_t *modules, struct hwi_error *error);
