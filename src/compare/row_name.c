@@ -42,7 +42,7 @@ void hwi_row_name(struct hwi_line *line, struct hwi_comparison *comparison, cons
     hwi_who_add(&name, &(struct hwi_who_words){&side->frames, ellipsis},
                 &(struct hwi_who){.stack = item, .cells = cells});
   else if (comparison->options->report.by == HWI_BY_ENTRY)
-    hwi_line_puts(&name, item != HW_ENTRY_NONE ? hwi_entry_name(item) : "unknown");
+    hwi_line_puts(&name, hwi_entry_shown(item));
   else if (comparison->options->report.by == HWI_BY_SIZE)
     hwi_line_puts(&name, hwi_bytes_text(profile->sizes[item].size).text);
   else

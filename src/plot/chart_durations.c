@@ -45,7 +45,7 @@ static void write_names(FILE *script, const struct hwi_report_durations *found)
   fputs("set ytics (", script);
   for (uint32_t row = 0; row < found->entry_count; row++) {
     fputs(row > 0 ? ", " : "", script);
-    hwi_script_text(script, hwi_entry_name(found->entries[row]));
+    hwi_script_text(script, hwi_entry_shown(found->entries[row]));
     fprintf(script, " -%" PRIu32, row);
   }
   fputs(found->entry_count > 0 ? ")\n" : "'' 0)\n", script);
@@ -128,7 +128,7 @@ static void write_points(FILE *script, const struct hwi_report_durations *found,
   for (uint32_t row = 0; row < found->entry_count && row <= named; row++)
     hwi_script_legend_name(script, box, row,
                            row < named
-                               ? &(struct hwi_legend_name){"●", hwi_entry_name(found->entries[row]), hwi_colours[row]}
+                               ? &(struct hwi_legend_name){"●", hwi_entry_shown(found->entries[row]), hwi_colours[row]}
                                : &(struct hwi_legend_name){"●", "others", HWI_COLOUR_REST});
   for (uint32_t row = 0; row < named; row++)
     fprintf(script,

@@ -16,6 +16,11 @@ const char *hwi_entry_name(uint32_t entry)
   return entry < HW_ENTRY_COUNT ? names[entry] : "";
 }
 
+const char *hwi_entry_shown(uint32_t entry)
+{
+  return entry != HW_ENTRY_NONE ? hwi_entry_name(entry) : "unknown";
+}
+
 uint8_t hwi_entry_of_name(const char *name)
 {
   for (uint8_t entry = HW_ENTRY_NONE + 1; name != NULL && entry < HW_ENTRY_COUNT; entry++) {

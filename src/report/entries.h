@@ -7,6 +7,7 @@
 
 /* "malloc", "operator new[]", ...; "" for none and for numbers that are none. By enum hw_entry. */
 const char *hwi_entry_name(uint32_t entry);
+const char *hwi_entry_shown(uint32_t entry); /* to people: "unknown" for none */
 
 /* The number of such a name; HW_ENTRY_NONE where there is none, and of NULL. */
 uint8_t hwi_entry_of_name(const char *name);

@@ -2,7 +2,6 @@
 #include "report/json/durations.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "report/entries.h"
 
@@ -66,8 +65,6 @@ static void write_call(struct hwi_json *json, const struct hwi_profile *profile,
                        const struct hwi_json_stacks *stacks)
 {
   const struct hwi_profile_thread *thread = &profile->threads[call->thread];
-  char name[sizeof thread->name + 1] = "";
-  memcpy(name, thread->name, sizeof thread->name);
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "entry", hwi_entry_name(call->entry));
   hwi_json_number(json, "took_ns", call->took_ns);
@@ -75,7 +72,7 @@ static void write_call(struct hwi_json *json, const struct hwi_profile *profile,
   hwi_json_number(json, "size", call->size);
   hwi_json_number(json, "address", call->address);
   hwi_json_bool(json, "failed", call->failed);
-  hwi_json_text(json, "thread", name);
+  hwi_json_text(json, "thread", thread->name);
   hwi_json_number(json, "tid", thread->tid);
   hwi_json_text(json, "stack_of", call->is_free ? "block" : "call");
   stacks->tell(stacks->context, json, call->stack);

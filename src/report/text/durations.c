@@ -1,6 +1,5 @@
 /* durations.c - how long calls took: a row for each entry point, then the slowest calls with their stacks */
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/durations.h"
 #include "report/entries.h"
@@ -16,11 +15,6 @@ enum {
   MEASURED_ROWS = 100
 };
 enum { FIGURE_CELLS = CALLS_CELLS + TIMES * TIME_CELLS };
-
-static const char *name_of(uint8_t entry)
-{
-  return entry != HW_ENTRY_NONE ? hwi_entry_name(entry) : "unknown";
-}
 
 /* --- the table --- */
 
@@ -97,7 +91,7 @@ static void print_table(struct hwi_text *text, const struct hwi_report_durations
   for (uint32_t i = 0; i < found->entry_count; i++) {
     const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[i]];
     if (tally->calls > 0)
-      print_tally(text, tally, name_of(found->entries[i]));
+      print_tally(text, tally, hwi_entry_shown(found->entries[i]));
     rows += tally->calls > 0;
   }
   if (rows > 1)
@@ -110,10 +104,8 @@ static void print_table(struct hwi_text *text, const struct hwi_report_durations
 static void add_thread(struct hwi_text *text, uint32_t number)
 {
   const struct hwi_profile_thread *thread = &text->profile->threads[number];
-  char name[sizeof thread->name + 1] = "";
-  memcpy(name, thread->name, sizeof thread->name);
   hwi_line_puts(&text->line, ", thread ");
-  hwi_line_clean(&text->line, name[0] != '\0' ? name : "?");
+  hwi_line_clean(&text->line, thread->name[0] != '\0' ? thread->name : "?");
   hwi_line_printf(&text->line, " (%" PRIu32 ")", thread->tid);
 }
 
@@ -133,7 +125,7 @@ static int print_call(struct hwi_text_frames *printer, const struct hwi_slow_cal
   struct hwi_text *text = printer->text;
   hwi_line_right(&text->line, hwi_count_text(rank).text, HWI_RANK_CELLS - 1);
   add_time(text, call->took_ns, HWI_AMOUNT_CELLS);
-  hwi_line_printf(&text->line, "   %s", name_of(call->entry));
+  hwi_line_printf(&text->line, "   %s", hwi_entry_shown(call->entry));
   if (call->stack != 0)
     hwi_line_printf(&text->line, " of %s", hwi_bytes_text(call->size).text);
   hwi_line_printf(&text->line, " at %s", hwi_time_text(call->ns).text);

@@ -180,7 +180,7 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
 static void finish_entry(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
 {
   (void)filter;
-  hwi_line_printf(&text->line, "   %s", index != HW_ENTRY_NONE ? hwi_entry_name(index) : "unknown");
+  hwi_line_printf(&text->line, "   %s", hwi_entry_shown(index));
 }
 
 /* Calls that gave out nothing are in no ranking. */
@@ -191,7 +191,7 @@ static void print_failed(struct hwi_text *text, const struct hwi_entries *entrie
     if (entries->failed_calls[i] == 0)
       continue;
     hwi_line_printf(&text->line, "%s%s of %s", before, hwi_count_text(entries->failed_calls[i]).text,
-                    hwi_entry_name(i));
+                    hwi_entry_shown(i));
     before = ", ";
   }
   if (text->line.bytes > 0)
