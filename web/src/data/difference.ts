@@ -1,5 +1,6 @@
 // difference.ts - two recordings as one tree of calls: what is the same function in both is one frame
 import type { Cost, Span } from "../state";
+import { Branching } from "./branching";
 import type { Recording } from "./recording";
 import { CUT, totalsOf, type CodeFunction } from "./tree";
 
@@ -50,30 +51,22 @@ export class Difference {
     this.old = old;
     this.now = now;
     const numbers = new FunctionNumbers();
-    const [parent, func] = [[-1], [-1]];
-    const children = new Map<string, number>();
+    const both = new Branching(-1);
     const merge = (recording: Recording): Int32Array => {
       const own = numbers.of(recording);
       const merged = new Int32Array(recording.tree.parent.length);
       for (let node = 1; node < merged.length; node++) {
         const above = merged[recording.tree.parent[node]!]!;
         const number = recording.tree.func[node] === CUT ? CUT : own[recording.tree.func[node]!]!;
-        const key = `${above} ${number}`;
-        let to = children.get(key);
-        if (to === undefined) {
-          children.set(key, (to = parent.length));
-          parent.push(above);
-          func.push(number);
-        }
-        merged[node] = to;
+        merged[node] = both.child(above, number);
       }
       return merged;
     };
     this.#ofOld = merge(old);
     this.#ofNow = merge(now);
     this.functions = numbers.functions;
-    this.parent = Int32Array.from(parent);
-    this.func = Int32Array.from(func);
+    this.parent = Int32Array.from(both.parent);
+    this.func = Int32Array.from(both.func);
   }
 
   /** What each node has itself, in both runs, over the same times since their starts. */

@@ -1,6 +1,7 @@
 // sandwich.ts - one function with all that call it above and all that it calls below, wherever in the tree it is
 //
 // An occurrence of the function inside another one (recursion) is a part of the outer one, so that nothing counts twice.
+import { Branching } from "./branching";
 import type { Tree } from "./tree";
 
 /** Ways to or from the function, merged by function. Node 0 is the function itself. */
@@ -11,26 +12,12 @@ export interface Merged {
   readonly of: Int32Array;
 }
 
-class Merger {
-  readonly parent = [-1];
-  readonly func: number[];
+class Merger extends Branching {
   readonly of: Int32Array;
-  readonly #children = new Map<string, number>();
 
   constructor(middle: number, nodes: number) {
-    this.func = [middle];
+    super(middle);
     this.of = new Int32Array(nodes).fill(-1);
-  }
-
-  child(parent: number, func: number): number {
-    const key = `${parent} ${func}`;
-    let node = this.#children.get(key);
-    if (node === undefined) {
-      this.#children.set(key, (node = this.parent.length));
-      this.parent.push(parent);
-      this.func.push(func);
-    }
-    return node;
   }
 
   finish(): Merged {

@@ -73,7 +73,7 @@ function Icicle({ difference, state, change, palette, amounts, label, matches }:
   const source = useMemo<GraphSource>(
     () => ({
       tree: difference,
-      self: amounts.wide,
+      totals: amounts.wideTotals,
       order: amounts.wideTotals,
       label: words.label,
       fill: colour,

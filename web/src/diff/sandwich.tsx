@@ -61,8 +61,8 @@ export function DiffSandwich(props: Props): JSX.Element {
   return (
     <div class="flame-view">
       <div class="halves">
-        <Side {...props} key={`above ${middle}`} merged={callers} upwards />
-        <Side {...props} key={`below ${middle}`} merged={callees} upwards={false} />
+        <Side {...props} key="above" merged={callers} upwards />
+        <Side {...props} key="below" merged={callees} upwards={false} />
       </div>
       <Changes {...props} chosen={middle} onChoose={(func) => change({ of: func })} />
     </div>

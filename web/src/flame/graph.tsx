@@ -3,14 +3,14 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { faded, mix, type Palette } from "../ui/palette";
 import { saveSvg } from "../ui/save";
-import { boxAt, draw, layoutOf, resize, ROW_PX, type Box, type Branches, type Look, type Viewport } from "./layout";
+import { boxAt, draw, Layout, ROW_PX, type Box, type Branches, type Look, type Viewport } from "./layout";
 import { canvasPainter, FONT, svgPainter } from "./painter";
 
 export interface GraphSource {
   readonly tree: Branches;
-  /** what each node has itself, now */
-  readonly self: Float64Array;
-  /** totals that place the children; the same as long as the tree is */
+  /** what each node has now, with all below it */
+  readonly totals: Float64Array;
+  /** totals that place the children: those of the whole run */
   readonly order: Float64Array;
   readonly label: (node: number) => string;
   readonly fill: (node: number) => string;
@@ -68,13 +68,21 @@ function lookOf({ source, palette, chosen, upwards }: Props, width: number): Loo
   };
 }
 
+/** Gives a canvas its size. One that has it keeps its memory: to set it again would have a new one made with each drawing. */
+function fitCanvas(canvas: HTMLCanvasElement, widthPx: number, heightPx: number): void {
+  const [width, height] = [Math.round(widthPx * devicePixelRatio), Math.round(heightPx * devicePixelRatio)];
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+}
+
 /** The neighbour of a frame that an arrow key means. */
-function neighbour(box: Box, key: string, upwards: boolean): Box | null | undefined {
+function neighbour(layout: Layout, box: Box, key: string, upwards: boolean): Box | null | undefined {
   const inwards = upwards ? "ArrowUp" : "ArrowDown";
   const outwards = upwards ? "ArrowDown" : "ArrowUp";
-  if (key === inwards) return box.children?.find((child) => (child.value ?? 0) > 0);
+  const shown = (outer: Box | null): Box[] => (outer === null ? [] : layout.children(outer).filter((child) => layout.total(child) > 0));
+  if (key === inwards) return shown(box)[0];
   if (key === outwards) return box.parent;
-  const siblings = box.parent?.children?.filter((child) => (child.value ?? 0) > 0) ?? [];
+  const siblings = shown(box.parent);
   const at = siblings.indexOf(box);
   if (key === "ArrowRight") return siblings[at + 1];
   if (key === "ArrowLeft") return siblings[at - 1];
@@ -108,8 +116,8 @@ export function FlameGraph(props: Props): JSX.Element {
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(0);
   const [hover, setHover] = useState<Hover | null>(null);
-  const layout = useMemo(() => layoutOf(source.tree, source.self, source.order), [source.tree, source.order]);
-  useMemo(() => resize(layout, source.self), [layout, source.self]);
+  const layout = useMemo(() => new Layout(source.tree), [source.tree]);
+  useMemo(() => layout.resize(source.totals, source.order), [layout, source.totals, source.order]);
 
   useLayoutEffect(() => {
     const element = scroll.current;
@@ -131,16 +139,14 @@ export function FlameGraph(props: Props): JSX.Element {
     const element = canvas.current;
     const context = element?.getContext("2d");
     if (!element || !context || size.width === 0) return;
-    const ratio = devicePixelRatio;
-    element.width = Math.round(size.width * ratio);
-    element.height = Math.round(size.height * ratio);
-    context.scale(ratio, ratio);
-    draw(canvasPainter(context), view, lookOf(props, measuredCharPx(context)));
+    fitCanvas(element, size.width, size.height);
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    draw(canvasPainter(context), layout, view, lookOf(props, measuredCharPx(context)));
   }, [source, layout, palette, size, top, zoom, chosen]);
 
   const at = (event: MouseEvent): Box | null => {
     const corner = canvas.current?.getBoundingClientRect();
-    return corner ? boxAt(event.clientX - corner.left, event.clientY - corner.top, view, { upwards }) : null;
+    return corner ? boxAt(event.clientX - corner.left, event.clientY - corner.top, layout, view, { upwards }) : null;
   };
   const onMouseMove = (event: MouseEvent): void => {
     const box = at(event);
@@ -157,7 +163,7 @@ export function FlameGraph(props: Props): JSX.Element {
     if (event.key === "Enter") props.onZoom(current.data);
     else if (event.key === "Backspace") props.onZoom(zoomed.parent?.data ?? 0);
     else if (event.key.startsWith("Arrow")) {
-      const to = neighbour(current, event.key, upwards);
+      const to = neighbour(layout, current, event.key, upwards);
       if (to) props.onChoose(to.data);
     } else return;
     event.preventDefault();
@@ -165,7 +171,7 @@ export function FlameGraph(props: Props): JSX.Element {
   };
   const save = (): void => {
     const painter = svgPainter(size.width, rows * ROW_PX, palette.panel);
-    draw(painter, { ...view, top: 0, height: rows * ROW_PX }, lookOf(props, measuredCharPx(canvas.current!.getContext("2d")!)));
+    draw(painter, layout, { ...view, top: 0, height: rows * ROW_PX }, lookOf(props, measuredCharPx(canvas.current!.getContext("2d")!)));
     saveSvg(`${props.name}.svg`, painter.finish());
   };
   return (

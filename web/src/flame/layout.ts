@@ -1,9 +1,11 @@
-// layout.ts - where each frame of a flame graph lies: d3-hierarchy sums and partitions, this file draws
+// layout.ts - where each frame of a flame graph lies: d3-hierarchy has the structure and divides a frame's width, this file draws
 //
-// The structure is built once for a tree; a new cost or interval only gives it new values. Widths are shares of the whole
-// (0 to 1) and depths are rows, so that a zoom is nothing but another scale. Children keep the order that they have for the
-// whole run: frames that jump to other places while an interval is dragged cannot be followed by the eye.
-import { hierarchy, partition, type HierarchyRectangularNode } from "d3-hierarchy";
+// The structure is built once for a tree; a new cost or interval only gives it new totals. Widths are shares of the whole
+// (0 to 1) and depths are rows, so that a zoom is nothing but another scale. A frame's children are placed when somebody asks
+// for them: of tens of thousands of frames a few hundred are wide enough to be seen, and these alone are worth placing anew
+// with every step of a drag. Children keep the order that they have for the whole run: frames that jump to other places while
+// an interval is dragged cannot be followed by the eye.
+import { hierarchy, treemapDice, type HierarchyRectangularNode } from "d3-hierarchy";
 import type { Painter } from "./painter";
 
 export const ROW_PX = 20;
@@ -20,30 +22,56 @@ export interface Branches {
 
 export type Box = HierarchyRectangularNode<number>;
 
-export interface Layout {
+export class Layout {
   readonly boxes: readonly Box[]; // by node
   readonly root: Box;
   readonly rows: number;
-}
+  #order: Float64Array = new Float64Array();
+  #totals: Float64Array = new Float64Array();
+  #sorted = new Uint8Array(); // by node: whether its children are in order
+  #placed = new Uint8Array(); // by node: whether its children have their places
 
-/** Lays out a tree by what each node has itself; `order` (totals, the larger first) places the children. */
-export function layoutOf(tree: Branches, self: Float64Array, order: Float64Array): Layout {
-  const children: number[][] = Array.from(tree.parent, () => []);
-  for (let node = 1; node < tree.parent.length; node++) children[tree.parent[node]!]!.push(node);
-  const made = hierarchy(0, (node) => children[node]);
-  made.sort((a, b) => order[b.data]! - order[a.data]! || a.data - b.data);
-  const root = made as Box;
-  const boxes = new Array<Box>(tree.parent.length);
-  root.each((box) => (boxes[box.data] = box));
-  const layout = { boxes, root, rows: root.height + 1 };
-  resize(layout, self);
-  return layout;
-}
+  constructor(tree: Branches) {
+    const children: number[][] = Array.from(tree.parent, () => []);
+    for (let node = 1; node < tree.parent.length; node++) children[tree.parent[node]!]!.push(node);
+    const boxes = new Array<Box>(tree.parent.length);
+    this.root = hierarchy(0, (node) => children[node]) as Box;
+    this.root.each((box) => (boxes[box.data] = box));
+    this.boxes = boxes;
+    this.rows = this.root.height + 1;
+  }
 
-/** Gives an existing layout other amounts. */
-export function resize(layout: Layout, self: Float64Array): void {
-  layout.root.sum((node) => self[node]!);
-  partition<number>().size([1, layout.rows])(layout.root);
+  /** `totals` are how wide the nodes are now; `order`, other totals, places the children: the larger first. */
+  resize(totals: Float64Array, order: Float64Array): void {
+    if (order !== this.#order) this.#sorted = new Uint8Array(this.boxes.length);
+    this.#order = order;
+    this.#totals = totals;
+    this.#placed = new Uint8Array(this.boxes.length);
+    Object.assign(this.root, { x0: 0, x1: 1 });
+  }
+
+  total(box: Box): number {
+    return this.#totals[box.data]!;
+  }
+
+  /** From left to right, with their places where the box has its own. */
+  children(box: Box): readonly Box[] {
+    const { children = [] } = box;
+    if (children.length === 0 || this.#placed[box.data] === 1) return children;
+    this.#placed[box.data] = 1;
+    if (this.#sorted[box.data] === 0) {
+      children.sort((a, b) => this.#order[b.data]! - this.#order[a.data]! || a.data - b.data);
+      this.#sorted[box.data] = 1;
+    }
+    for (const sized of [box, ...children]) (sized as { value?: number }).value = this.total(sized); // what is divided by
+    treemapDice(box, box.x0, box.depth, box.x1, box.depth + 1);
+    return children;
+  }
+
+  /** Places a box and all that it lies in. */
+  place(box: Box): void {
+    for (const outer of box.ancestors().reverse()) if (outer !== box) this.children(outer);
+  }
 }
 
 export interface Look {
@@ -100,7 +128,7 @@ function drawBox(painter: Painter, box: Box, view: Viewport, look: Look): void {
 }
 
 /** The children of a frame that are wide enough for themselves; those between them are drawn here, as bands. */
-function wideChildren(painter: Painter, box: Box, view: Viewport, look: Look): Box[] {
+function wideChildren(painter: Painter, layout: Layout, box: Box, view: Viewport, look: Look): Box[] {
   const wide: Box[] = [];
   const top = rowTop(box.depth + 1, view, look);
   let [from, to] = [0, 0];
@@ -108,7 +136,7 @@ function wideChildren(painter: Painter, box: Box, view: Viewport, look: Look): B
     if (to - from >= DRAWN_MIN_PX) painter.rect(from, top, to - from, ROW_PX - 1, look.band);
     to = from = 0;
   };
-  for (const child of box.children ?? []) {
+  for (const child of layout.children(box)) {
     const [left, width] = extent(child, view);
     if (width >= NARROW_PX) {
       endBand();
@@ -123,25 +151,26 @@ function wideChildren(painter: Painter, box: Box, view: Viewport, look: Look): B
 }
 
 /** Draws what is in sight. What is in frames too narrow to be told apart is left out. */
-export function draw(painter: Painter, view: Viewport, look: Look): void {
+export function draw(painter: Painter, layout: Layout, view: Viewport, look: Look): void {
+  layout.place(view.zoom);
   painter.rect(0, 0, view.width, view.height, look.ground);
   for (let box = view.zoom.parent; box; box = box.parent) drawBox(painter, box, view, look);
   const left: Box[] = [view.zoom];
   for (let box = left.pop(); box; box = left.pop()) {
     drawBox(painter, box, view, look);
-    left.push(...wideChildren(painter, box, view, look));
+    left.push(...wideChildren(painter, layout, box, view, look));
   }
 }
 
 /** The frame at a place, in pixels of the viewport. */
-export function boxAt(x: number, y: number, view: Viewport, look: Pick<Look, "upwards">): Box | null {
+export function boxAt(x: number, y: number, layout: Layout, view: Viewport, look: Pick<Look, "upwards">): Box | null {
   const fromTop = Math.floor((y + view.top) / ROW_PX);
   const row = look.upwards ? view.rows - 1 - fromTop : fromTop;
   if (row < 0) return null;
   for (let box: Box | null = view.zoom; box && row <= view.zoom.depth; box = box.parent) if (box.depth === row) return box;
   let box: Box | undefined = view.zoom;
   while (box && box.depth < row)
-    box = box.children?.find((child) => {
+    box = layout.children(box).find((child) => {
       const [left, width] = extent(child, view);
       return x >= left && x < left + width;
     });

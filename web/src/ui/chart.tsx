@@ -99,8 +99,14 @@ function axesOf(palette: Palette, format: (value: number) => string): uPlot.Axis
   ];
 }
 
-function optionsOf(props: Props, width: number): uPlot.Options {
-  const { curves, palette, stacked, edgesNs } = props;
+/** What the curves look like, without their values. */
+function looksOf({ curves, stacked }: Props): string {
+  return JSON.stringify([stacked, ...curves.map(({ colour, filled, dashed, sampled }) => [colour, filled, dashed, sampled])]);
+}
+
+/** A plot outlives the values that it was made for: what depends on them is asked for when it draws. */
+function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options {
+  const { curves, palette, stacked } = props;
   const series: uPlot.Series[] = curves.map((curve) => {
     const colour = curveColour(curve.colour, palette);
     return {
@@ -121,13 +127,13 @@ function optionsOf(props: Props, width: number): uPlot.Options {
     padding: [18, 28, 0, 0], // on the right half of the last label of the times
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-    scales: { x: { time: false, range: [edgesNs[0]!, edgesNs[edgesNs.length - 1]!] }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    scales: { x: { time: false, range: () => [now().edgesNs[0]!, now().edgesNs.at(-1)!] }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
     series: [{}, ...series],
     ...(stacked && {
       bands: curves.slice(1).map((_curve, i) => ({ series: [i + 2, i + 1] as [number, number] })),
     }),
-    axes: axesOf(palette, props.axisFormat ?? props.format),
-    hooks: { draw: [(plot) => drawMarks(plot, props.marks, palette)] },
+    axes: axesOf(palette, (value) => (now().axisFormat ?? now().format)(value)),
+    hooks: { draw: [(plot) => drawMarks(plot, now().marks, palette)] },
   };
 }
 
@@ -186,8 +192,11 @@ function atText({ timesNs, curves, format }: Props, at: number): string {
 
 export function Chart(props: Props): JSX.Element {
   const { timesNs, curves, palette, name, stacked } = props;
+  const latest = useRef(props);
+  latest.current = props;
   const [box, width] = useWidth();
   const [plot, setPlot] = useState<uPlot | null>(null);
+  const drawn = useRef<uPlot | null>(null); // the same at once: between effects, `plot` may be destroyed already
   const [at, setAt] = useState<number | null>(null);
   const target = useRef<HTMLDivElement>(null);
   const data = useMemo(
@@ -195,16 +204,21 @@ export function Chart(props: Props): JSX.Element {
     [timesNs, curves, stacked],
   );
   useEffect(() => {
+    drawn.current?.setData(data as uPlot.AlignedData);
+  }, [data]);
+  useEffect(() => {
     if (width === 0 || target.current === null) return;
-    const options = optionsOf(props, width);
+    const options = optionsOf(props, width, () => latest.current);
     options.hooks = { ...options.hooks, setCursor: [(self) => setAt(self.cursor.idx ?? null)] };
     const made = new uPlot(options, data as uPlot.AlignedData, target.current);
+    drawn.current = made;
     setPlot(made);
     return () => {
       made.destroy();
+      drawn.current = null;
       setPlot(null);
     };
-  }, [data, palette, width, props.height]);
+  }, [looksOf(props), palette, width, props.height]);
 
   return (
     <figure class="chart">

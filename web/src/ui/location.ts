@@ -4,7 +4,7 @@ import { formatFragment, parseFragment, type State } from "../state";
 
 /** A step back leads to what was shown before one of these changed; the rest only corrects the current entry. */
 const STEPS: readonly (keyof State)[] = ["view", "cost", "mode", "zoom", "of", "curves"];
-const QUIET_MS = 200; // between two writes: browsers refuse to rewrite the URL with every pixel of a drag
+const QUIET_MS = 200; // without a change before the URL is written: browsers refuse to do so with every pixel of a drag
 
 /** A part that depends on the state is a function of the newest one: two keys may come before anything is drawn. */
 export type Change = (part: Partial<State> | ((state: State) => Partial<State>)) => void;
@@ -19,7 +19,6 @@ export function useLocationState(): [State, Change] {
   const [state, setState] = useState(() => parseFragment(location.hash));
   const current = useRef(state);
   const pending = useRef(0);
-  const written = useRef(-QUIET_MS);
 
   const change = useCallback<Change>((part) => {
     const before = current.current;
@@ -30,11 +29,7 @@ export function useLocationState(): [State, Change] {
       history.replaceState(null, "", formatFragment(before));
       history.pushState(null, "", formatFragment(after));
     } else {
-      const write = (): void => {
-        written.current = performance.now();
-        history.replaceState(null, "", formatFragment(current.current));
-      };
-      pending.current = setTimeout(write, Math.max(0, written.current + QUIET_MS - performance.now()));
+      pending.current = setTimeout(() => history.replaceState(null, "", formatFragment(after)), QUIET_MS);
     }
     current.current = after;
     setState(after);

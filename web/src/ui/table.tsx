@@ -7,7 +7,7 @@ import type { Change } from "./location";
 import { saveCsv } from "./save";
 
 const ROW_PX = 26; // as .table tr in style.css
-const ROWS_BEYOND = 8; // drawn above and below what is in sight, so that scrolling shows no gap
+const ROWS_BEYOND = 4; // drawn above and below what is in sight, so that scrolling shows no gap
 
 /** share: a part of the whole, 0 to 1 */
 export type Kind = "bytes" | "count" | "share" | "text";
@@ -76,9 +76,11 @@ function cellText<Row>(column: Column<Row>, row: Row): string {
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Element {
   const share = column.share?.(row) ?? 0;
   return (
-    <td class={column.kind === "text" ? "name" : "figure"}>
-      {share > 0 && <i class="share" style={{ width: `${(100 * Math.min(1, share)).toFixed(2)}%` }} />}
-      <span>{column.show ? column.show(row) : cellText(column, row)}</span>
+    <td
+      class={column.kind === "text" ? "name" : "figure"}
+      style={share > 0 ? { backgroundSize: `${(100 * Math.min(1, share)).toFixed(2)}% 20px` } : undefined}
+    >
+      {column.show ? column.show(row) : cellText(column, row)}
     </td>
   );
 }
@@ -121,8 +123,42 @@ function useWindow(count: number): [{ current: HTMLDivElement | null }, number, 
   return [box, first, shown, () => setTop(box.current?.scrollTop ?? 0)];
 }
 
+interface BodyProps<Row> extends Pick<Props<Row>, "columns" | "idOf"> {
+  readonly chosen: number | undefined;
+  /** in their order */
+  readonly rows: readonly Row[];
+  readonly first: number;
+  readonly shown: number;
+  readonly onChoose: (row: Row) => void;
+  readonly onOpen: (row: Row) => void;
+}
+
+function Body<Row>({ columns, rows, idOf, chosen, first, shown, onChoose, onOpen }: BodyProps<Row>): JSX.Element {
+  return (
+    <tbody>
+      <tr class="spacer" style={{ height: `${first * ROW_PX}px` }} />
+      {rows.slice(first, first + shown).map((row) => (
+        <tr
+          key={idOf(row)}
+          class={idOf(row) === chosen ? "chosen" : ""}
+          aria-selected={idOf(row) === chosen}
+          onClick={() => onChoose(row)}
+          onDblClick={() => onOpen(row)}
+        >
+          {columns.map((column) => (
+            <Cell key={column.key} column={column} row={row} />
+          ))}
+        </tr>
+      ))}
+      <tr class="spacer" style={{ height: `${(rows.length - first - shown) * ROW_PX}px` }} />
+    </tbody>
+  );
+}
+
 export function Table<Row>(props: Props<Row>): JSX.Element {
   const { columns, rows, idOf, sort, chosen, onChoose, name } = props;
+  const latest = useRef(props);
+  latest.current = props;
   const sorted = useMemo(() => {
     const [by, sign] = sortOf(sort, columns);
     if (by === undefined || props.sorts === false) return rows;
@@ -130,6 +166,19 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   }, [rows, sort, columns]);
   const [box, first, shown, onScroll] = useWindow(sorted.length);
   const at = chosen === undefined ? -1 : sorted.findIndex((row) => idOf(row) === chosen);
+
+  // Kept, so that what is shown already is not made again: a drag changes other things with every step.
+  const body = useMemo(
+    () => (
+      <Body
+        {...{ columns, idOf, chosen, first, shown }}
+        rows={sorted}
+        onChoose={(row) => latest.current.onChoose?.(row)}
+        onOpen={(row) => latest.current.onOpen?.(row)}
+      />
+    ),
+    [columns, sorted, chosen, first, shown],
+  );
 
   const scrollTo = (index: number): void => {
     const element = box.current;
@@ -171,23 +220,7 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
             ))}
           </colgroup>
           <Head columns={columns} sort={sort} onSort={props.onSort} />
-          <tbody>
-            <tr class="spacer" style={{ height: `${first * ROW_PX}px` }} />
-            {sorted.slice(first, first + shown).map((row) => (
-              <tr
-                key={idOf(row)}
-                class={idOf(row) === chosen ? "chosen" : ""}
-                aria-selected={idOf(row) === chosen}
-                onClick={() => onChoose?.(row)}
-                onDblClick={() => props.onOpen?.(row)}
-              >
-                {columns.map((column) => (
-                  <Cell key={column.key} column={column} row={row} />
-                ))}
-              </tr>
-            ))}
-            <tr class="spacer" style={{ height: `${(sorted.length - first - shown) * ROW_PX}px` }} />
-          </tbody>
+          {body}
         </table>
         {sorted.length === 0 && <p class="empty">{props.empty ?? "Nothing here."}</p>}
       </div>

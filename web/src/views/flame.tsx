@@ -95,7 +95,7 @@ function Icicle({ recording, state, change, palette, names, amounts, order, matc
   const source = useMemo<GraphSource>(
     () => ({
       tree: recording.tree,
-      self: amounts.self,
+      totals: amounts.totals,
       order,
       label: (node) => names.label(node),
       fill: names.fill(palette, (node) => recording.tree.func[node]!),

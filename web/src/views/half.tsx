@@ -21,14 +21,16 @@ interface Props {
 }
 
 export function Half({ merged, upwards, taken, takenOrder, label, fill, describe, onOpen, palette }: Props): JSX.Element {
-  const [chosen, setChosen] = useState(-1);
-  const [zoom, setZoom] = useState(0);
-  const self = useMemo(() => mergedAmounts(merged, taken), [merged, taken]);
+  const fresh = { in: merged, chosen: -1, zoom: 0 }; // as another function is looked at
+  const [looked, lookAt] = useState(fresh);
+  const now = (before: typeof fresh): typeof fresh => (before.in === merged ? before : fresh);
+  const { chosen, zoom } = now(looked);
+  const setZoom = (node: number): void => lookAt((before) => ({ ...now(before), zoom: node }));
   const order = useMemo(() => totalsOf(merged.parent, mergedAmounts(merged, takenOrder)), [merged, takenOrder]);
-  const totals = useMemo(() => totalsOf(merged.parent, self), [merged, self]);
+  const totals = useMemo(() => totalsOf(merged.parent, mergedAmounts(merged, taken)), [merged, taken]);
   const source = useMemo<GraphSource>(
-    () => ({ tree: merged, self, order, label: (node) => label(merged.func[node]!), fill, found: null }),
-    [merged, self, order, fill],
+    () => ({ tree: merged, totals, order, label: (node) => label(merged.func[node]!), fill, found: null }),
+    [merged, totals, order, fill],
   );
   return (
     <div class="flame-frame">
@@ -48,7 +50,7 @@ export function Half({ merged, upwards, taken, takenOrder, label, fill, describe
         chosen={chosen}
         upwards={upwards}
         onZoom={setZoom}
-        onChoose={setChosen}
+        onChoose={(node) => lookAt((before) => ({ ...now(before), chosen: node }))}
         onOpen={(node) => onOpen(merged.func[node]!)}
         describe={(node) => describe(node, totals[node]!)}
       />

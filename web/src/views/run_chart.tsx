@@ -48,7 +48,10 @@ export function marksOf(recording: Recording): Mark[] {
 }
 
 export function RunChart({ recording, state, change, palette, small }: ViewProps & { small?: boolean }): JSX.Element {
-  const { timesNs, curves } = useMemo(() => runCurves(recording), [recording]);
+  const { timesNs, curves } = useMemo(() => {
+    const made = runCurves(recording);
+    return small ? { ...made, curves: made.curves.slice(0, 1) } : made;
+  }, [recording, small]);
   const marks = useMemo(() => (small ? [] : marksOf(recording)), [recording, small]);
   return (
     <Chart
@@ -56,7 +59,7 @@ export function RunChart({ recording, state, change, palette, small }: ViewProps
       title="Live bytes over time"
       timesNs={timesNs}
       edgesNs={recording.edgesNs}
-      curves={small ? curves.slice(0, 1) : curves}
+      curves={curves}
       format={bytesText}
       marks={marks}
       palette={palette}

@@ -1,7 +1,7 @@
 // sandwich.tsx - the functions as a list, and the chosen one with its callers above and its callees below
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { calleesOf, callersOf, functionAmounts, outermost, type Merged } from "../data/sandwich";
+import { calleesOf, callersOf, functionAmounts, outermost, type FunctionAmounts, type Merged } from "../data/sandwich";
 import type { Cost } from "../state";
 import { shareText } from "../text/format";
 import { isBytes } from "../text/words";
@@ -44,6 +44,28 @@ function MergedCard({ names, func, upwards, cost, total, all }: CardProps): JSX.
   );
 }
 
+function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmounts): Column<number>[] {
+  const kind = isBytes(state.cost) ? "bytes" : "count";
+  const all = amounts.totals[0]!;
+  return [
+    {
+      key: "name",
+      title: "Function",
+      kind: "text",
+      value: (func) => names.functionName(func),
+      show: (func) => (
+        <span title={names.functionName(func).slice(0, 2000)}>
+          <i class="dot" style={{ background: tint(names.functionColour(func), palette) }} />
+          {names.functionLabel(func).slice(0, 500)}
+        </span>
+      ),
+    },
+    { key: "total", title: "Total", kind, value: (func) => sums.total[func]!, share: (func) => sums.total[func]! / all, width: "104px" },
+    { key: "self", title: "Self", kind, value: (func) => sums.self[func]!, share: (func) => sums.self[func]! / all, width: "104px" },
+    { key: "module", title: "Module", kind: "text", value: (func) => names.functionModule(func), width: "120px" },
+  ];
+}
+
 export function Sandwich(props: Props): JSX.Element {
   const { recording, state, change, names, amounts, order, matched, palette } = props;
   const { tree } = recording;
@@ -62,30 +84,13 @@ export function Sandwich(props: Props): JSX.Element {
     const of = (merged: Merged): ((node: number) => string) => names.fill(palette, (node) => merged.func[node]!);
     return { callers: of(callers), callees: of(callees) };
   }, [names, palette, callers, callees]);
-  const kind = isBytes(state.cost) ? "bytes" : "count";
   const all = amounts.totals[0]!;
-  const columns: Column<number>[] = [
-    {
-      key: "name",
-      title: "Function",
-      kind: "text",
-      value: (func) => names.functionName(func),
-      show: (func) => (
-        <span title={names.functionName(func).slice(0, 2000)}>
-          <i class="dot" style={{ background: tint(names.functionColour(func), palette) }} />
-          {names.functionLabel(func).slice(0, 500)}
-        </span>
-      ),
-    },
-    { key: "total", title: "Total", kind, value: (func) => sums.total[func]!, share: (func) => sums.total[func]! / all, width: "104px" },
-    { key: "self", title: "Self", kind, value: (func) => sums.self[func]!, share: (func) => sums.self[func]! / all, width: "104px" },
-    { key: "module", title: "Module", kind: "text", value: (func) => names.functionModule(func), width: "120px" },
-  ];
+  const columns = useMemo(() => columnsOf(props, sums), [names, sums, palette, state.cost]);
   const half = (upwards: boolean): JSX.Element => {
     const merged = upwards ? callers : callees;
     return (
       <Half
-        key={`${upwards} ${middle}`}
+        key={String(upwards)}
         merged={merged}
         upwards={upwards}
         taken={upwards ? amounts.totals : amounts.self}
