@@ -65,3 +65,17 @@ export async function drag(page, chart, from, to) {
   await page.mouse.move(box.x + to * box.width, y);
   await page.mouse.up();
 }
+
+/** The fragment after a change of the interval, when the URL has followed to the one that is shown. */
+export async function settled(page, before) {
+  await page.waitForFunction((old) => {
+    const shown = document.querySelector("[data-span]")?.dataset.span;
+    return location.hash !== old && shown !== undefined && location.hash.includes(shown);
+  }, before);
+  return page.evaluate(() => location.hash);
+}
+
+/** When what was asked for is on the screen: effects run after the first frame, and may ask for another one. */
+export function drawn(page) {
+  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done())))));
+}

@@ -1,9 +1,8 @@
 // brush.mjs - an interval dragged over a chart is what every view shows, the link keeps it, and keys move it
-import { assert, check, drag, rows } from "./browser.mjs";
+import { assert, check, drag, rows, settled } from "./browser.mjs";
 
 const rootCalls = async (page) => Number((await rows(page, "tree"))[0][1].replaceAll(",", ""));
 const fragment = (page) => page.evaluate(() => location.hash);
-const settled = (page) => page.waitForTimeout(300); // the URL follows a drag when it rests
 
 await check(async ({ page, report, open }) => {
   await open("#flame?cost=calls");
@@ -12,8 +11,7 @@ await check(async ({ page, report, open }) => {
   await page.waitForSelector("[data-span]");
   const within = await rootCalls(page);
   assert.ok(within > 0 && within < report.allocation_calls, `${within} of ${report.allocation_calls}`);
-  await settled(page);
-  const link = await fragment(page);
+  const link = await settled(page, "#flame?cost=calls");
   const [, from, to] = /from=(\d+)&to=(\d+)/.exec(link);
   assert.ok(Math.abs(from / report.duration_ns - 0.25) < 0.02 && Math.abs(to / report.duration_ns - 0.6) < 0.02, link);
 
@@ -36,17 +34,15 @@ await check(async ({ page, report, open }) => {
 
   // A click is a moment; its live bytes are there; x is the whole run again.
   const box = await page.locator(".strip .u-over").boundingBox();
+  const interval = await fragment(page);
   await page.mouse.click(box.x + box.width / 2, box.y + 5);
-  await settled(page);
-  assert.match(await fragment(page), /at=\d+/);
-  const atMiddle = await fragment(page);
+  const atMiddle = await settled(page, interval);
+  assert.match(atMiddle, /at=\d+/);
   await page.locator(".brush").first().focus();
   await page.keyboard.press("ArrowRight");
-  await settled(page);
-  assert.notEqual(await fragment(page), atMiddle);
+  const next = await settled(page, atMiddle);
   await page.keyboard.press("Shift+ArrowRight");
-  await settled(page);
-  assert.match(await fragment(page), /from=\d+&to=\d+/);
+  assert.match(await settled(page, next), /from=\d+&to=\d+/);
   await page.keyboard.press("x");
   assert.equal(await page.locator("[data-span]").count(), 0);
 

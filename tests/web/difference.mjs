@@ -1,5 +1,5 @@
 // difference.mjs - the page of a difference has both runs' figures, what changed of each function, and one tree of both
-import { assert, check, count, drag, rows } from "./browser.mjs";
+import { assert, check, count, drag, rows, settled } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
   const { old, now } = report; // of `report --json`, each
@@ -20,7 +20,15 @@ await check(async ({ page, report, open }) => {
   for (const key of ["ArrowDown", "Enter"]) await page.keyboard.press(key);
   assert.match(await page.evaluate(() => location.hash), /zoom=\d+/);
   await page.locator(".find input").fill("keep*");
-  assert.match(await page.locator(".find span").textContent(), /2 functions/);
+  const found = page.locator(".find span");
+  assert.match(await found.textContent(), /2 functions/);
+  await page.locator(".find input").fill("module=libc.so*");
+  assert.match(await found.textContent(), /^\d+ functions/);
+  await page.locator(".find input").fill("module=keep");
+  assert.equal(await found.textContent(), "no match");
+  await page.locator(".find input").fill("file=*.c");
+  assert.match(await found.textContent(), /^\d+ functions/);
+  await page.locator(".find input").focus();
   await page.keyboard.press("Escape");
 
   // The tree has both runs' calls with all below them; it opens and sorts by keys and columns.
@@ -40,9 +48,8 @@ await check(async ({ page, report, open }) => {
 
   // An interval is the same time of both runs: three of them have all calls, and x is both runs again.
   await drag(page, ".strip", 0.25, 0.6);
-  await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.hash));
+  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await settled(page, "#flame?cost=calls"));
   const within = await figures();
-  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await page.evaluate(() => location.hash));
   const sums = [...within];
   for (const part of [`from=0&to=${from}`, `from=${to}&to=${Math.max(old.duration_ns, now.duration_ns)}`]) {
     await open(`#flame?cost=calls&${part}`);

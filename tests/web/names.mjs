@@ -1,10 +1,10 @@
 // names.mjs - names that are markup, quotes, emoji or 10,000 characters are text on every view, and in what is saved
-import { assert, check, saved } from "./browser.mjs";
+import { assert, check, drawn, saved } from "./browser.mjs";
 
 await check(async ({ page, open }) => {
   for (const view of ["overview", "timeline", "flame", "flame?mode=sandwich", "leaks", "sizes", "threads", "lifetimes"]) {
     await open(`#${view}`);
-    await page.waitForTimeout(100);
+    await drawn(page);
     const alien = await page.evaluate(() => ({
       ran: window.ran_from_a_name === true,
       elements: document.querySelectorAll("#page script, #page img, #page b[title=evil]").length,

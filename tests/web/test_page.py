@@ -76,6 +76,16 @@ int main(void)
 }
 """
 
+# Its counts differ between two runs.
+KEEPING = r"""
+#include <stdlib.h>
+#define KEEPS(name) __attribute__((noinline)) static void name(int n) { while (n-- > 0) { void *volatile b = malloc(100); (void)b; } }
+KEEPS(keep)
+KEEPS(keep_more)
+KEEPS(same)
+int main(void) { keep(KEPT); same(7); keep_more(MORE); return 0; }
+"""
+
 
 def check_page(name, page, report):
     """Runs NAME.mjs on a page."""
@@ -95,7 +105,7 @@ def run_check(name, hw, recording, tmp_path, *options, of_page=()):
     check_page(name, page, report)
 
 
-@pytest.mark.parametrize("name", ["figures", "brush", "flame", "find", "keys"])
+@pytest.mark.parametrize("name", ["figures", "brush", "flame", "find", "ignore", "keys"])
 def test_page(name, hw, record, compile_c, tmp_path):
     run_check(name, hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
 
@@ -119,20 +129,21 @@ def test_names_are_text(hw, record, compile_c, tmp_path):
     run_check("names", hw, record([program]), tmp_path)
 
 
-def test_difference(hw, record, compile_c, tmp_path):
+def check_difference(name, hw, record, compile_c, tmp_path, options=()):
+    """Runs NAME.mjs on the difference of two runs of KEEPING, recorded and reported with `options`."""
     (tmp_path / "old").mkdir()
-    source = r"""
-    #include <stdlib.h>
-    #define KEEPS(name) __attribute__((noinline)) static void name(int n) { while (n-- > 0) { void *volatile b = malloc(100); (void)b; } }
-    KEEPS(keep)
-    KEEPS(keep_more)
-    KEEPS(same)
-    int main(void) { keep(KEPT); same(7); keep_more(MORE); return 0; }
-    """
-    old = record([compile_c(source, "-DKEPT=100", "-DMORE=0").rename(tmp_path / "old/program")])
-    now = record([compile_c(source, "-DKEPT=120", "-DMORE=50")])
+    old = record([compile_c(KEEPING, "-DKEPT=100", "-DMORE=0").rename(tmp_path / "old/program")], *options)
+    now = record([compile_c(KEEPING, "-DKEPT=120", "-DMORE=50")], *options)
     page, report = tmp_path / "run.html", tmp_path / "report.json"
     written = hw("diff", "-o", page, old.trace, now.trace)
     assert written.returncode == 0, written.stderr
-    report.write_text(json.dumps({"old": old.report, "now": now.report}))
-    check_page("difference", page, report)
+    report.write_text(json.dumps({"old": old.report_with(*options), "now": now.report_with(*options)}))
+    check_page(name, page, report)
+
+
+def test_difference(hw, record, compile_c, tmp_path):
+    check_difference("difference", hw, record, compile_c, tmp_path)
+
+
+def test_durations_of_a_difference(hw, record, compile_c, tmp_path):
+    check_difference("difference_durations", hw, record, compile_c, tmp_path, ["--durations"])

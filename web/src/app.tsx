@@ -2,13 +2,16 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PageDocument } from "./data/document";
+import { rowsMatching } from "./data/matching";
 import { Recording } from "./data/recording";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
 import { COSTS, VIEWS, type State, type View } from "./state";
 import { bytesText, timeText } from "./text/format";
 import { COST_NAMES, VIEW_NAMES } from "./text/words";
+import { Chip } from "./ui/chip";
 import { Choices } from "./ui/choices";
+import { useSearch } from "./ui/find";
 import { KeyList, useKeys } from "./ui/keys";
 import { useLocationState, type Change } from "./ui/location";
 import { useTheme } from "./ui/theme";
@@ -66,6 +69,7 @@ function Run({ recording }: { recording: Recording }): JSX.Element {
 
 interface HeadProps {
   readonly recording: Recording;
+  readonly views: readonly View[];
   readonly state: State;
   readonly change: Change;
   readonly dark: boolean;
@@ -73,8 +77,7 @@ interface HeadProps {
   readonly onKeys: () => void;
 }
 
-function Head({ recording, state, change, dark, onTheme, onKeys }: HeadProps): JSX.Element {
-  const hasDurations = recording.document.durations !== undefined;
+function Head({ recording, views, state, change, dark, onTheme, onKeys }: HeadProps): JSX.Element {
   return (
     <header class="head">
       <div class="run">
@@ -90,7 +93,7 @@ function Head({ recording, state, change, dark, onTheme, onKeys }: HeadProps): J
       </div>
       <div class="bar">
         <nav aria-label="Views">
-          {VIEWS.filter((view) => view !== "durations" || hasDurations).map((view) => (
+          {views.map((view) => (
             <a
               key={view}
               href={`#${view}`}
@@ -113,6 +116,15 @@ function Head({ recording, state, change, dark, onTheme, onKeys }: HeadProps): J
           />
         )}
         <SpanChip recording={recording} span={state.span} onWhole={() => change({ span: null })} />
+        {state.ignore !== "" && (
+          <Chip
+            title="Left out of stacks, the flame graph, leaks, lifetimes and slow calls. The figures of the run, its sizes and threads are of all."
+            name="Ignore nothing"
+            onEnd={() => change({ ignore: "" })}
+          >
+            without {state.ignore}
+          </Chip>
+        )}
       </div>
     </header>
   );
@@ -125,11 +137,14 @@ export function App({ source }: { source: DataSource }): JSX.Element {
 }
 
 function Page({ content }: { content: PageDocument }): JSX.Element {
-  const recording = useMemo(() => new Recording(content), [content]);
   const [state, change] = useLocationState();
+  const whole = useMemo(() => new Recording(content), [content]);
+  const ignore = useSearch(state.ignore);
+  const recording = useMemo(() => whole.without(rowsMatching(whole, ignore)), [whole, ignore]);
   const [palette, turnTheme] = useTheme();
   const [keysShown, showKeys] = useState(false);
-  useKeys({ change, turnTheme, showKeys });
+  const views = VIEWS.filter((view) => view !== "durations" || content.durations !== undefined);
+  useKeys({ change, turnTheme, showKeys, views });
   useEffect(() => {
     document.title = `${recording.document.run.command} – heapwright`;
   }, [recording]);
@@ -139,7 +154,7 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   const props: ViewProps = { recording, state, change, palette };
   return (
     <>
-      <Head {...{ recording, state, change, dark: palette.dark, onTheme: turnTheme, onKeys: () => showKeys(true) }} />
+      <Head {...{ recording, views, state, change, dark: palette.dark, onTheme: turnTheme, onKeys: () => showKeys(true) }} />
       {!WITH_OWN_CHART.includes(view) && (
         <div class="strip">
           <RunChart {...props} small />

@@ -27,6 +27,8 @@ export interface State {
   readonly curves: Curves;
   /** a pattern for names; "": none */
   readonly find: string;
+  /** a pattern too: stacks that pass through what it names are left out everywhere; "": none */
+  readonly ignore: string;
   /** the node of the call tree that fills the flame graph; 0: all of it */
   readonly zoom: number;
   /** the function in the middle of the sandwich; -1: none chosen */
@@ -44,6 +46,7 @@ const FRESH: State = {
   mode: "icicle",
   curves: "stacks",
   find: "",
+  ignore: "",
   zoom: 0,
   of: -1,
   row: -1,
@@ -77,6 +80,7 @@ export function parseFragment(fragment: string): State {
     mode: oneOf(FLAME_MODES, values.get("mode"), FRESH.mode),
     curves: oneOf(CURVES, values.get("curves"), FRESH.curves),
     find: values.get("find") ?? FRESH.find,
+    ignore: values.get("ignore") ?? FRESH.ignore,
     zoom: wholeNumber(values.get("zoom"), FRESH.zoom),
     of: wholeNumber(values.get("of"), FRESH.of),
     row: wholeNumber(values.get("row"), FRESH.row),
@@ -84,15 +88,19 @@ export function parseFragment(fragment: string): State {
   };
 }
 
+/** A span as the fragment has it. */
+export function spanValues({ fromNs, toNs }: Span): [string, string][] {
+  if (fromNs === toNs) return [["at", String(toNs)]];
+  return [
+    ["from", String(fromNs)],
+    ["to", String(toNs)],
+  ];
+}
+
 /** The fragment of a state: only what differs from a fresh page, so that links stay short. */
 export function formatFragment(state: State): string {
-  const values = new URLSearchParams();
-  if (state.span !== null && state.span.fromNs === state.span.toNs) values.set("at", String(state.span.toNs));
-  else if (state.span !== null) {
-    values.set("from", String(state.span.fromNs));
-    values.set("to", String(state.span.toNs));
-  }
-  for (const key of ["cost", "mode", "curves", "find", "zoom", "of", "row", "sort"] as const)
+  const values = new URLSearchParams(state.span === null ? [] : spanValues(state.span));
+  for (const key of ["cost", "mode", "curves", "find", "ignore", "zoom", "of", "row", "sort"] as const)
     if (state[key] !== FRESH[key]) values.set(key, String(state[key]));
   const rest = values.toString();
   return `#${state.view}${rest === "" ? "" : `?${rest}`}`;

@@ -1,6 +1,7 @@
 // difference.ts - two recordings as one tree of calls: what is the same function in both is one frame
 import type { Cost, Span } from "../state";
 import { Branching } from "./branching";
+import type { Searched } from "./matching";
 import type { Recording } from "./recording";
 import { CUT, totalsOf, type CodeFunction } from "./tree";
 
@@ -10,9 +11,12 @@ export interface Pair {
   readonly now: Float64Array;
 }
 
+/** A function of either run or of both, with its module's path. */
+export type SharedFunction = Omit<CodeFunction, "module"> & Searched;
+
 /** Functions that `heapwright diff` takes for the same share a number here; so do those of one run that it does. */
 class FunctionNumbers {
-  readonly functions: CodeFunction[] = [];
+  readonly functions: SharedFunction[] = [];
   readonly #ofIdentity = new Map<number, number>();
 
   of(recording: Recording): Int32Array {
@@ -20,7 +24,7 @@ class FunctionNumbers {
       let number = this.#ofIdentity.get(func.identity);
       if (number === undefined) {
         this.#ofIdentity.set(func.identity, (number = this.functions.length));
-        this.functions.push(func);
+        this.functions.push({ ...func, module: recording.moduleName(func.module) });
       }
       return number;
     });
@@ -41,7 +45,7 @@ function costsWithin(recording: Recording, cost: Cost, span: Span | null): Float
 export class Difference {
   readonly old: Recording;
   readonly now: Recording;
-  readonly functions: readonly CodeFunction[];
+  readonly functions: readonly SharedFunction[];
   readonly parent: Int32Array;
   readonly func: Int32Array;
   readonly #ofOld: Int32Array;

@@ -2,12 +2,23 @@
 import type { Search } from "../ui/find";
 import type { Recording } from "./recording";
 
-/** By function: 1 where the search is about its name, or about its module's or its file's. */
-export function functionsMatching(recording: Recording, { matches, of }: Search): Uint8Array | null {
+/** What a search can be about of a function. */
+export interface Searched {
+  readonly name: string;
+  readonly file: string;
+  /** its path */
+  readonly module: string;
+}
+
+/** By function: 1 where the search is about its name, or about its module's or its file's. null: nothing is searched for. */
+export function matchingOf(functions: readonly Searched[], { matches, of }: Search): Uint8Array | null {
   if (matches === null) return null;
-  return Uint8Array.from(recording.tree.functions, ({ name, module, file }) =>
-    Number(matches(of === "module" ? recording.moduleName(module) : of === "file" ? file : name)),
-  );
+  return Uint8Array.from(functions, (func) => Number(matches(of === "func" ? func.name : func[of])));
+}
+
+export function functionsMatching(recording: Recording, search: Search): Uint8Array | null {
+  const { functions } = recording.tree;
+  return matchingOf(functions.map(({ name, file, module }) => ({ name, file, module: recording.moduleName(module) })), search);
 }
 
 /** By row of `stacks`: 1 where a frame of the stack matches. null: nothing is searched for, and every row is meant. */

@@ -2,6 +2,7 @@
 //
 // edge       a moment where slices of time meet; edge 0 is the start, the last one the end.
 // row        of the document's `stacks`: one call stack, or the sum of those that were cut.
+// ignored    rows that the user does not want to see: a recording without them has nothing in them, wherever it is asked.
 import type { Cost, Span } from "../state";
 import { LIFETIMES, type Lifetime, type PageDocument, type RowFigure } from "./document";
 import { unpack } from "./packed";
@@ -47,29 +48,47 @@ export class Recording {
   readonly tree: Tree;
   readonly rows: number;
   readonly #places: Places;
+  readonly #whole: Recording | null; // what this one is without some rows
+  readonly #ignored: Uint8Array | null;
   readonly #columns = new Map<RowFigure, Float64Array>();
   #series: Series | null = null;
   #cut: Float64Array | null = null;
   #entry: Float64Array | null = null;
   #nodes: { readonly up: Float64Array; readonly site: Float64Array; readonly ofRow: Float64Array } | null = null;
 
-  constructor(document: PageDocument) {
+  constructor(document: PageDocument, whole: Recording | null = null, ignored: Uint8Array | null = null) {
     this.document = document;
-    this.edgesNs = Float64Array.from([...document.slices.from_ns, document.run.duration_ns]);
-    this.tree = treeOf(document);
+    this.edgesNs = whole?.edgesNs ?? Float64Array.from([...document.slices.from_ns, document.run.duration_ns]);
+    this.tree = whole?.tree ?? treeOf(document);
     this.rows = document.stacks.count;
     this.#places = new Places(document);
+    this.#whole = whole;
+    this.#ignored = ignored;
+  }
+
+  /** The same without some rows, by row: 1 where it is ignored. */
+  without(ignored: Uint8Array | null): Recording {
+    return ignored === null ? this : new Recording(this.document, this, ignored);
+  }
+
+  isIgnored(row: number): boolean {
+    return this.#ignored?.[row] === 1;
+  }
+
+  #kept(column: Float64Array): Float64Array {
+    return this.#ignored === null ? column : column.map((amount, row) => (this.isIgnored(row) ? 0 : amount));
   }
 
   column(figure: RowFigure): Float64Array {
     let column = this.#columns.get(figure);
-    if (column === undefined) this.#columns.set(figure, (column = unpack(this.document.stacks[figure])));
+    if (column === undefined)
+      this.#columns.set(figure, (column = this.#kept(this.#whole?.column(figure) ?? unpack(this.document.stacks[figure]))));
     return column;
   }
 
   /** Unpacked when first asked for: the first screen shows the whole run, which needs none. */
   get series(): Series {
-    return (this.#series ??= new Series(this.document.stacks.series, this.rows));
+    return (this.#series ??= this.#whole?.series.without(this.#ignored!) ?? new Series(this.document.stacks.series, this.rows));
   }
 
   /** How many stacks, cut from the document, a row is the sum of; 0: it is one stack. */
@@ -85,7 +104,7 @@ export class Recording {
 
   lifetimes(): Record<Lifetime, Float64Array> {
     const made: Partial<Record<Lifetime, Float64Array>> = {};
-    for (const lifetime of LIFETIMES) made[lifetime] = unpack(this.document.stacks.lifetimes[lifetime]);
+    for (const lifetime of LIFETIMES) made[lifetime] = this.#kept(unpack(this.document.stacks.lifetimes[lifetime]));
     return made as Record<Lifetime, Float64Array>;
   }
 
@@ -143,6 +162,7 @@ export class Recording {
 
   /** The frames of a row's stack, innermost first. */
   stack(row: number): Place[] {
+    if (this.#whole !== null) return this.#whole.stack(row);
     this.#nodes ??= {
       up: unpack(this.document.nodes.parent),
       site: unpack(this.document.nodes.site),

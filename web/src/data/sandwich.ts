@@ -69,7 +69,7 @@ export interface FunctionAmounts {
 }
 
 /** What each function has itself, and with all that it calls; recursion counts once. */
-export function functionAmounts(tree: Pick<Tree, "func" | "functions">, outer: Uint8Array, self: Float64Array, totals: Float64Array): FunctionAmounts {
+export function functionAmounts(tree: Pick<Tree, "func"> & { readonly functions: ArrayLike<unknown> }, outer: Uint8Array, self: Float64Array, totals: Float64Array): FunctionAmounts {
   const sums = { self: new Float64Array(tree.functions.length), total: new Float64Array(tree.functions.length) };
   tree.func.forEach((func, node) => {
     if (func < 0) return;

@@ -16,15 +16,17 @@ const SIGNED: Readonly<Record<Amount, boolean>> = {
 /** Entries of all rows, one row after another; the entries of a row ascend by slice, their amounts are sums so far. */
 export class Series {
   readonly rows: number;
-  readonly #first: Int32Array; // of a row's entries; one more than there are rows
-  readonly #slice: Int32Array;
-  readonly #sums: Readonly<Record<Amount, Float64Array>>;
+  #first: Int32Array; // of a row's entries
+  #end: Int32Array; // behind the last of them
+  #slice: Int32Array;
+  #sums: Readonly<Record<Amount, Float64Array>>;
 
   constructor(packed: Packed, rows: number) {
     const numbers = unpack(packed);
     const most = Math.floor(numbers.length / (AMOUNTS.length + 1));
     this.rows = rows;
-    this.#first = new Int32Array(rows + 1);
+    this.#first = new Int32Array(rows);
+    this.#end = new Int32Array(rows);
     this.#slice = new Int32Array(most);
     this.#sums = {
       calls: new Float64Array(most),
@@ -36,10 +38,18 @@ export class Series {
     let at = 0;
     let entry = 0;
     for (let row = 0; row < rows; row++) {
-      const first = entry;
+      const first = (this.#first[row] = entry);
       for (let left = numbers[at++] ?? 0; left > 0; left--, entry++) at = this.#read(numbers, at, entry, entry === first);
-      this.#first[row + 1] = entry;
+      this.#end[row] = entry;
     }
+  }
+
+  /** The same rows, of which those marked did nothing. */
+  without(ignored: Uint8Array): Series {
+    const made = new Series("", this.rows);
+    [made.#first, made.#slice, made.#sums] = [this.#first, this.#slice, this.#sums];
+    made.#end = this.#end.map((end, row) => (ignored[row] === 1 ? this.#first[row]! : end));
+    return made;
   }
 
   #read(numbers: Float64Array, from: number, entry: number, isFirst: boolean): number {
@@ -55,7 +65,7 @@ export class Series {
 
   /** The sum of an amount over the slices before an edge. */
   until(row: number, amount: Amount, edge: number): number {
-    let [low, high] = [this.#first[row]!, this.#first[row + 1]!]; // the first entry at or behind the edge
+    let [low, high] = [this.#first[row]!, this.#end[row]!]; // the first entry at or behind the edge
     const first = low;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -67,7 +77,7 @@ export class Series {
 
   /** Adds a row's amount at every edge to a curve. */
   addTo(curve: Float64Array, row: number, amount: Amount): void {
-    const end = this.#first[row + 1]!;
+    const end = this.#end[row]!;
     let entry = this.#first[row]!;
     let value = 0;
     for (let edge = 0; edge < curve.length; edge++) {

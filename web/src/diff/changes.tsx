@@ -18,7 +18,8 @@ interface Row {
 
 interface Props extends DiffProps {
   readonly amounts: DiffAmounts;
-  readonly matches: ((name: string) => boolean) | null;
+  /** by function; null: nothing is searched for */
+  readonly matched: Uint8Array | null;
   readonly chosen: number;
   readonly onChoose: (func: number) => void;
 }
@@ -38,9 +39,9 @@ function changedFunctions({ difference, amounts }: Props): Row[] {
 }
 
 export function Changes(props: Props): JSX.Element {
-  const { difference, amounts, state, change, matches } = props;
+  const { difference, amounts, state, change, matched } = props;
   const changed = useMemo(() => changedFunctions(props), [difference, amounts]);
-  const rows = useMemo(() => (matches === null ? changed : changed.filter((row) => matches(row.name))), [changed, matches]);
+  const rows = useMemo(() => (matched === null ? changed : changed.filter((row) => matched[row.id] === 1)), [changed, matched]);
   const kind = isBytes(state.cost) ? "bytes" : "count";
   const signed = (key: string, title: string, value: (row: Row) => number, hint: string): Column<Row> => ({
     key,
@@ -48,7 +49,7 @@ export function Changes(props: Props): JSX.Element {
     kind,
     value,
     show: (row) => changeText(value(row), (amount) => costFigure(state.cost, amount)),
-    width: "108px",
+    width: "124px",
     hint,
   });
   const columns: Column<Row>[] = [
@@ -68,7 +69,7 @@ export function Changes(props: Props): JSX.Element {
       chosen={props.chosen}
       onChoose={(row) => props.onChoose(row.id)}
       onOpen={(row) => change({ view: "flame", mode: "sandwich", of: row.id })}
-      empty={matches === null ? "No function changed." : "No function that changed matches."}
+      empty={matched === null ? "No function changed." : "No function that changed matches."}
     />
   );
 }

@@ -2,12 +2,13 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Difference } from "../data/difference";
+import { matchingOf } from "../data/matching";
 import { FlameGraph, type GraphSource } from "../flame/graph";
 import type { Cost } from "../state";
 import { countText } from "../text/format";
 import { foldedName, kept } from "../text/names";
 import { COST_NAMES, isBytes } from "../text/words";
-import { Find, NAMES_ALONE, useSearch } from "../ui/find";
+import { Find, useSearch } from "../ui/find";
 import { changeColour, type Palette } from "../ui/palette";
 import { sorting } from "../ui/table";
 import { CallTree, type NodeColumn, type NodeWords } from "../views/call_tree";
@@ -51,7 +52,7 @@ function treeColumns({ totals }: DiffAmounts, cost: Cost): NodeColumn[] {
 interface ModeProps extends DiffProps {
   readonly amounts: DiffAmounts;
   readonly label: (func: number) => string;
-  readonly matches: ((name: string) => boolean) | null;
+  readonly matched: Uint8Array | null;
 }
 
 function wordsOf(difference: Difference, label: (func: number) => string): NodeWords {
@@ -65,7 +66,7 @@ function wordsOf(difference: Difference, label: (func: number) => string): NodeW
   };
 }
 
-function Icicle({ difference, state, change, palette, amounts, label, matches }: ModeProps): JSX.Element {
+function Icicle({ difference, state, change, palette, amounts, label, matched }: ModeProps): JSX.Element {
   const { cost, zoom } = state;
   const [chosen, setChosen] = useState(zoom > 0 ? zoom : -1);
   const words = useMemo(() => wordsOf(difference, label), [difference, label]);
@@ -77,9 +78,9 @@ function Icicle({ difference, state, change, palette, amounts, label, matches }:
       order: amounts.wideTotals,
       label: words.label,
       fill: colour,
-      found: matches && ((node) => matches(words.name(node))),
+      found: matched && ((node) => matched[difference.func[node]!] === 1),
     }),
-    [difference, amounts, words, colour, matches],
+    [difference, amounts, words, colour, matched],
   );
   const zoomTo = (node: number): void => change({ zoom: node });
   return (
@@ -119,20 +120,21 @@ function Icicle({ difference, state, change, palette, amounts, label, matches }:
 export function DiffFlame(props: DiffProps): JSX.Element {
   const { difference, state, change } = props;
   const amounts = useAmounts(props);
-  const { matches } = useSearch(state.find, NAMES_ALONE);
+  const search = useSearch(state.find);
+  const matched = useMemo(() => matchingOf(difference.functions, search), [difference, search]);
   const label = useMemo(() => kept((func: number) => foldedName(difference.functionName(func))), [difference]);
   const found = useMemo(() => {
-    if (matches === null) return "";
-    const count = difference.functions.filter((func) => matches(func.name)).length;
+    if (matched === null) return "";
+    const count = matched.reduce((sum, hit) => sum + hit, 0);
     return count === 0 ? "no match" : `${countText(count)} functions`;
-  }, [difference, matches]);
+  }, [matched]);
   const { old, now } = amounts.totals;
-  const mode: ModeProps = { ...props, amounts, label, matches };
+  const mode: ModeProps = { ...props, amounts, label, matched };
   return (
     <>
       <div class="toolbar">
         <ModeChoice state={state} change={change} />
-        <Find kinds={NAMES_ALONE} pattern={state.find} onPattern={(find) => change({ find })} result={found} />
+        <Find pattern={state.find} onPattern={(find) => change({ find })} result={found} />
         <span class="faint to-right">
           {COST_NAMES[state.cost]}: {costFigure(state.cost, old[0]!)} → {costFigure(state.cost, now[0]!)}
         </span>

@@ -56,7 +56,7 @@ export function DiffOverview(props: DiffProps): JSX.Element {
             {state.span === null ? "" : ", over the chosen time of both runs"}
           </span>
         </div>
-        <Changes {...props} amounts={amounts} matches={null} chosen={state.row} onChoose={(row) => change({ row })} />
+        <Changes {...props} amounts={amounts} matched={null} chosen={state.row} onChoose={(row) => change({ row })} />
       </div>
     </div>
   );

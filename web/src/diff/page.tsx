@@ -12,23 +12,22 @@ import { SpanChip } from "../views/span_chip";
 import { useLocationState } from "../ui/location";
 import { useTheme } from "../ui/theme";
 import { Curves } from "./curves";
+import { DiffDurations, hasDurations } from "./durations";
 import { DiffFlame } from "./flame";
 import { DiffOverview } from "./overview";
 
 const TABS: readonly (readonly [View, string])[] = [
   ["overview", "Difference"],
   ["flame", "Flame graph"],
+  ["durations", "Durations"],
 ];
 
 function Command({ name, recording }: { name: string; recording: Recording }): JSX.Element {
   const { run } = recording.document;
   return (
-    <>
-      <span class="faint">{name}</span>
-      <code class="command" title={`${run.command}\n${run.trace}`}>
-        {run.command}
-      </code>
-    </>
+    <span class="named-command" title={`${run.command}\n${run.trace}`}>
+      <span class="faint">{name}</span> <code>{run.command}</code>
+    </span>
   );
 }
 
@@ -37,11 +36,12 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
   const [state, change] = useLocationState();
   const [palette, turnTheme] = useTheme();
   const [keysShown, showKeys] = useState(false);
-  useKeys({ change, turnTheme, showKeys });
+  const tabs = TABS.filter(([tab]) => tab !== "durations" || hasDurations(difference));
+  useKeys({ change, turnTheme, showKeys, views: tabs.map(([tab]) => tab) });
   useEffect(() => {
     document.title = `${both.new.run.command} – difference – heapwright`;
   }, [both]);
-  const view = state.view === "flame" ? "flame" : "overview";
+  const view = tabs.some(([tab]) => tab === state.view) ? state.view : "overview";
   const props = { difference, state, change, palette };
   return (
     <>
@@ -61,7 +61,7 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
         </div>
         <div class="bar">
           <nav aria-label="Views">
-            {TABS.map(([tab, name]) => (
+            {tabs.map(([tab, name]) => (
               <a
                 key={tab}
                 href={`#${tab}`}
@@ -75,12 +75,14 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
               </a>
             ))}
           </nav>
-          <Choices
-            label="Cost"
-            choices={COSTS.map((cost) => [cost, COST_NAMES[cost]])}
-            chosen={state.cost}
-            onChoose={(cost) => change({ cost })}
-          />
+          {view !== "durations" && (
+            <Choices
+              label="Cost"
+              choices={COSTS.map((cost) => [cost, COST_NAMES[cost]])}
+              chosen={state.cost}
+              onChoose={(cost) => change({ cost })}
+            />
+          )}
           <SpanChip recording={difference.longer} span={state.span} onWhole={() => change({ span: null })} />
         </div>
       </header>
@@ -89,7 +91,9 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
           <Curves {...props} small />
         </div>
       )}
-      <main class={view === "flame" ? "fixed" : ""}>{view === "flame" ? <DiffFlame {...props} /> : <DiffOverview {...props} />}</main>
+      <main class={view === "overview" ? "" : "fixed"}>
+        {view === "flame" ? <DiffFlame {...props} /> : view === "durations" ? <DiffDurations {...props} /> : <DiffOverview {...props} />}
+      </main>
       {keysShown && <KeyList onClose={() => showKeys(false)} />}
     </>
   );

@@ -12,7 +12,7 @@ import { changeShare, type DiffAmounts, type DiffProps } from "./view";
 interface Props extends DiffProps {
   readonly amounts: DiffAmounts;
   readonly label: (func: number) => string;
-  readonly matches: ((name: string) => boolean) | null;
+  readonly matched: Uint8Array | null;
 }
 
 /** The function that changed most by itself. */

@@ -71,6 +71,11 @@ export function blocksText(count: number): string {
   return `${countText(count)} block${count === 1 ? "" : "s"}`;
 }
 
+/** 1 stack, 2 stacks */
+export function stacksText(count: number): string {
+  return `${countText(count)} stack${count === 1 ? "" : "s"}`;
+}
+
 /** 950, 12.5 k, 1.2 M: for the labels of an axis */
 export function shortCountText(count: number): string {
   const [unit, name] = count >= 1e9 ? [1e9, "G"] : count >= 1e6 ? [1e6, "M"] : count >= 1e4 ? [1e3, "k"] : [1, ""];

@@ -1,12 +1,10 @@
-// find.tsx - a field for a pattern of names, and what it matches
+// find.tsx - fields for patterns of names, and what they match
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
 /** What a pattern can be about; "module=lib*" says which, as --only does. */
 const KINDS = ["func", "module", "file"] as const;
 type Kind = (typeof KINDS)[number];
-export const NAMES_ALONE: readonly Kind[] = ["func"];
-
 export interface Search {
   readonly of: Kind;
   /** null: no pattern, or one that is not understood */
@@ -15,8 +13,8 @@ export interface Search {
 }
 
 /** What a pattern asks for, with a kind before it or without. A name with `*` and `?` where they stand for anything, or /a regular expression/. Letters match in both cases. */
-export function searchOf(asked: string, kinds: readonly Kind[] = KINDS): Search {
-  const of = kinds.find((kind) => asked.startsWith(`${kind}=`));
+export function searchOf(asked: string): Search {
+  const of = KINDS.find((kind) => asked.startsWith(`${kind}=`));
   const pattern = of === undefined ? asked : asked.slice(of.length + 1);
   return { of: of ?? "func", ...matcherOf(pattern) };
 }
@@ -33,27 +31,33 @@ function matcherOf(pattern: string): Pick<Search, "matches" | "wrong"> {
   }
 }
 
-export function useSearch(pattern: string, kinds: readonly Kind[] = KINDS): Search {
-  return useMemo(() => searchOf(pattern, kinds), [pattern, kinds]);
+export function useSearch(pattern: string): Search {
+  return useMemo(() => searchOf(pattern), [pattern]);
 }
 
+const FIELDS = {
+  find: { label: "Find names", placeholder: "Find na*me or file=*.c", what: "" },
+  ignore: { label: "Ignore names", placeholder: "Ignore", what: "Leaves out what passes through: " },
+};
+
 interface Props {
+  readonly kind?: keyof typeof FIELDS;
   readonly pattern: string;
   readonly onPattern: (pattern: string) => void;
   readonly result: string;
-  readonly kinds?: readonly Kind[];
 }
 
-export function Find({ pattern, onPattern, result, kinds = KINDS }: Props): JSX.Element {
-  const { wrong } = useSearch(pattern, kinds);
+export function Find({ kind = "find", pattern, onPattern, result }: Props): JSX.Element {
+  const { wrong } = useSearch(pattern);
+  const { label, placeholder, what } = FIELDS[kind];
   return (
-    <label class="find">
+    <label class={kind}>
       <input
         type="search"
         value={pattern}
-        placeholder={kinds === KINDS ? "Find na*me, /regex/, module=lib*" : "Find a name, na*me or /regex/"}
-        title={`A function's name or a part of it, with * and ?, or /a regular expression/${kinds === KINDS ? "; module= or file= before it for these" : ""}`}
-        aria-label="Find names"
+        placeholder={placeholder}
+        title={`${what}a function's name or a part of it, with * and ?, or /a regular expression/; module= or file= before it for these`}
+        aria-label={label}
         spellcheck={false}
         onInput={(event) => onPattern(event.currentTarget.value)}
         onKeyDown={(event) => {

@@ -1,19 +1,22 @@
 // keys.tsx - the keys that work everywhere, and the overlay that lists them
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { COSTS, VIEWS } from "../state";
+import { COSTS, type View } from "../state";
 import type { Change } from "./location";
 
 export interface Commands {
   readonly change: Change;
   readonly turnTheme: () => void;
   readonly showKeys: (shown: boolean) => void;
+  /** from left to right */
+  readonly views: readonly View[];
 }
 
 const LIST: readonly (readonly [string, string])[] = [
-  [`1 – ${VIEWS.length}`, "the views, from left to right"],
+  ["1, 2, …", "the views, from left to right"],
   ["c", "the next cost: peak, at end, calls, bytes, temporary"],
   ["/", "find names; Enter keeps the pattern, Escape drops it"],
+  ["i", "ignore names: stacks that pass through them are left out"],
   ["x", "the whole run again"],
   ["← →", "over a chart: move the interval; with Shift, make it longer or shorter"],
   ["↑ ↓ ← →", "in a flame graph, tree or table: go to the neighbour"],
@@ -30,24 +33,25 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 /** Listens from the first drawing on; no command looks at what was drawn, which may be older than the last key. */
-export function useKeys({ change, turnTheme, showKeys }: Commands): void {
+export function useKeys({ change, turnTheme, showKeys, views }: Commands): void {
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.key === "Escape") showKeys(false);
       if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-      const view = VIEWS[Number(event.key) - 1];
+      const view = views[Number(event.key) - 1];
       if (view !== undefined) change({ view });
       else if (event.key === "c") change(({ cost }) => ({ cost: COSTS[(COSTS.indexOf(cost) + 1) % COSTS.length]! }));
       else if (event.key === "x") change({ span: null });
       else if (event.key === "t") turnTheme();
       else if (event.key === "?") showKeys(true);
       else if (event.key === "/") document.querySelector<HTMLInputElement>(".find input")?.focus();
+      else if (event.key === "i") document.querySelector<HTMLInputElement>(".ignore input")?.focus();
       else return;
       event.preventDefault();
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
-  }, []);
+  }, [views.join()]);
 }
 
 export function KeyList({ onClose }: { onClose: () => void }): JSX.Element {

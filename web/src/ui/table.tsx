@@ -6,6 +6,8 @@ import type { State } from "../state";
 import type { Change } from "./location";
 import { saveCsv } from "./save";
 
+const LEAST_PX = { text: 180, figure: 80 }; // of a column that says nothing else: in less room the table is scrolled
+const [TITLE_CHAR_PX, TITLE_ROOM_PX] = [8, 28]; // a title is read whole, with its arrow
 const ROW_PX = 26; // as .table tr in style.css
 const ROWS_BEYOND = 4; // drawn above and below what is in sight, so that scrolling shows no gap
 
@@ -83,6 +85,12 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Elem
       {column.show ? column.show(row) : cellText(column, row)}
     </td>
   );
+}
+
+function leastWidth<Row>(columns: readonly Column<Row>[]): string {
+  const least = ({ kind, title }: Column<Row>): number =>
+    kind === "text" ? LEAST_PX.text : Math.max(LEAST_PX.figure, title.length * TITLE_CHAR_PX + TITLE_ROOM_PX);
+  return `calc(${columns.map((column) => (column.width?.endsWith("px") ? column.width : `${least(column)}px`)).join(" + ")})`;
 }
 
 function Head<Row>({ columns, sort, onSort }: Pick<Props<Row>, "columns" | "sort" | "onSort">): JSX.Element {
@@ -213,7 +221,7 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   return (
     <div class="table-frame">
       <div class="table" ref={box} onScroll={onScroll} tabIndex={0} onKeyDown={onKeyDown} data-table={name}>
-        <table aria-rowcount={sorted.length} aria-label={name}>
+        <table aria-rowcount={sorted.length} aria-label={name} style={{ minWidth: leastWidth(columns) }}>
           <colgroup>
             {columns.map((column) => (
               <col key={column.key} style={column.width === undefined ? {} : { width: column.width }} />
@@ -225,7 +233,7 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
         {sorted.length === 0 && <p class="empty">{props.empty ?? "Nothing here."}</p>}
       </div>
       <div class="table-foot">
-        <span>{countText(sorted.length)} rows</span>
+        <span>{sorted.length === 1 ? "1 row" : `${countText(sorted.length)} rows`}</span>
         <button type="button" onClick={saveRows}>
           CSV
         </button>

@@ -5,8 +5,9 @@ import type { DurationFields, SlowCallFields } from "../data/document";
 import { rowsMatching } from "../data/matching";
 import { countText, timeText } from "../text/format";
 import { spanText, timeIn } from "../text/words";
-import { Find, useSearch } from "../ui/find";
+import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
+import { Finding } from "./finding";
 import { shortStack } from "./stack";
 import { StackDetail } from "./stack_detail";
 import type { ViewProps } from "./view";
@@ -131,6 +132,7 @@ function Slowest(props: ViewProps): JSX.Element {
     return all.filter(
       ({ time_ns, row }) =>
         (span === null || span.fromNs === span.toNs || (span.fromNs <= time_ns && time_ns < span.toNs)) &&
+        (row === undefined || !recording.isIgnored(row)) &&
         (kept === null || (row !== undefined && kept[row] === 1)),
     );
   }, [recording, span, search]);
@@ -156,7 +158,7 @@ function Slowest(props: ViewProps): JSX.Element {
 
 export function Durations(props: ViewProps): JSX.Element {
   const { document } = props.recording;
-  const { span, find } = props.state;
+  const { span } = props.state;
   if (document.durations === undefined)
     return (
       <section class="panel">
@@ -176,7 +178,7 @@ export function Durations(props: ViewProps): JSX.Element {
           in the whole run; of each up to {timeText(document.clock_cost_ns ?? 0)} is the reading of the clock
           {isInterval ? `; below, the slowest ones ${spanText(props.recording, span)}` : ""}
         </span>
-        <Find pattern={find} onPattern={(pattern) => props.change({ find: pattern })} result="" />
+        <Finding {...props} result="" />
       </div>
       <Functions {...props} />
       <Slowest {...props} />

@@ -7,11 +7,12 @@ import { FlameGraph, type GraphSource } from "../flame/graph";
 import type { Cost } from "../state";
 import { countText, shareText } from "../text/format";
 import { costText, isBytes } from "../text/words";
-import { Find, useSearch } from "../ui/find";
+import { useSearch } from "../ui/find";
 import { tint, type Palette } from "../ui/palette";
 import { sorting } from "../ui/table";
 import { CallTree, type NodeColumn } from "./call_tree";
 import { Crumbs } from "./crumbs";
+import { Finding } from "./finding";
 import { costFigure, NodeNames, type Amounts } from "./node_names";
 import { ModeChoice } from "./mode_choice";
 import { Sandwich } from "./sandwich";
@@ -157,7 +158,7 @@ export function FlameView(props: ViewProps): JSX.Element {
     <>
       <div class="toolbar">
         <ModeChoice state={state} change={change} />
-        <Find pattern={state.find} onPattern={(find) => change({ find })} result={found} />
+        <Finding {...{ state, change }} result={found} />
         <span class="faint to-right">
           {costFigure(cost, amounts.totals[0]!)} {costText(recording, cost, span)}
         </span>

@@ -4,10 +4,11 @@ import { useMemo } from "preact/hooks";
 import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
 import type { Span } from "../state";
-import { blocksText, bytesText, countText, shareText } from "../text/format";
+import { blocksText, bytesText, shareText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
-import { Find, useSearch } from "../ui/find";
+import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
+import { Finding } from "./finding";
 import { shortStack } from "./stack";
 import { StackDetail } from "./stack_detail";
 import type { ViewProps } from "./view";
@@ -45,7 +46,7 @@ function heading(recording: Recording, span: Span | null, leaks: readonly Leak[]
 
 function foundText(found: readonly Leak[], all: number): string {
   const bytes = found.reduce((sum, leak) => sum + leak.bytes, 0);
-  return `${countText(found.length)} stacks, ${bytesText(bytes)} ${shareText(bytes, all)}`;
+  return `${stacksText(found.length)}, ${bytesText(bytes)} ${shareText(bytes, all)}`;
 }
 
 function runtimeText(recording: Recording): string {
@@ -80,7 +81,7 @@ export function Leaks(props: ViewProps): JSX.Element {
     <>
       <div class="toolbar">
         <h2>{heading(recording, span, leaks)}</h2>
-        <Find pattern={state.find} onPattern={(find) => change({ find })} result={kept === null ? "" : foundText(found, all)} />
+        <Finding {...{ state, change }} result={kept === null ? "" : foundText(found, all)} />
         {span === null && <span class="faint">{runtimeText(recording)}</span>}
       </div>
       <div class={chosen >= 0 ? "with-detail" : "alone"}>
@@ -92,7 +93,7 @@ export function Leaks(props: ViewProps): JSX.Element {
           {...sorting({ state, change }, "bytes-")}
           chosen={chosen}
           onChoose={(leak) => change({ row: leak.row })}
-          empty={leaks.length === 0 ? "Everything was freed." : "No stack matches."}
+          empty={leaks.length === 0 && state.ignore === "" ? "Everything was freed." : "No stack matches."}
         />
         {chosen >= 0 && <StackDetail {...props} row={chosen} />}
       </div>

@@ -4,9 +4,10 @@ import { useMemo } from "preact/hooks";
 import { LIFETIMES, type Lifetime } from "../data/document";
 import { rowsMatching } from "../data/matching";
 import { countText, shareText } from "../text/format";
-import { Find, useSearch } from "../ui/find";
+import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
+import { Finding } from "./finding";
 import { shortStack } from "./stack";
 import { StackDetail } from "./stack_detail";
 import type { ViewProps } from "./view";
@@ -32,7 +33,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
   const search = useSearch(state.find);
   const rows = useMemo(() => {
     const kept = rowsMatching(recording, search);
-    return Array.from({ length: recording.rows }, (_, row) => row).filter((row) => kept === null || kept[row] === 1);
+    return Array.from({ length: recording.rows }, (_, row) => row).filter((row) => !recording.isIgnored(row) && (kept === null || kept[row] === 1));
   }, [recording, search]);
   const calls = recording.column("calls");
   const columns = useMemo<Column<number>[]>(
@@ -60,9 +61,8 @@ export function Lifetimes(props: ViewProps): JSX.Element {
         <div class="toolbar">
           <h2>How long blocks lived</h2>
           <span class="faint">{countText(total)} blocks of the whole run</span>
-          <Find
-            pattern={state.find}
-            onPattern={(find) => change({ find })}
+          <Finding
+            {...{ state, change }}
             result={rows.length < recording.rows ? `${countText(rows.length)} of ${countText(recording.rows)} stacks` : ""}
           />
         </div>

@@ -148,12 +148,13 @@ function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">
 
 export function Threads({ recording, state, change, palette }: ViewProps): JSX.Element {
   const { span } = state;
+  const { threads } = recording.document.run;
   const rows = useMemo(() => threadRows(recording, span), [recording, span]);
   const columns = useMemo(() => columnsOf(recording, rows, span), [recording, rows]);
   return (
     <>
       <div class="toolbar">
-        <h2>{countText(recording.document.run.threads)} threads</h2>
+        <h2>{threads === 1 ? "1 thread" : `${countText(threads)} threads`}</h2>
         <span class="faint">{span === null ? "" : spanText(recording, span)}</span>
       </div>
       <Table

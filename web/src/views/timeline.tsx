@@ -2,13 +2,16 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { Series } from "../data/series";
+import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
 import { CURVES, type Curves } from "../state";
-import { bytesText, countText, shortCountText } from "../text/format";
+import { bytesText, countText, shortCountText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
 import { Chart, type Curve } from "../ui/chart";
 import { Choices } from "../ui/choices";
+import { useSearch } from "../ui/find";
 import { HUE_COUNT } from "../ui/palette";
+import { Finding } from "./finding";
 import { marksOf, RunChart } from "./run_chart";
 import { sizeSeries } from "./sizes";
 import { distinctStacks } from "./stack";
@@ -23,13 +26,23 @@ interface Part {
   readonly values: Float64Array;
 }
 
+interface Rows {
+  readonly series: Series;
+  readonly labels: (rows: number[]) => string[];
+  /** those that the curves are of */
+  readonly counts: (row: number) => boolean;
+  /** of these, those that may have a curve of their own */
+  readonly separate: (row: number) => boolean;
+}
+
 /** The rows of a series that hold most over the run, and all others together. */
-function parts(recording: Recording, series: Series, labels: (rows: number[]) => string[], separate: (row: number) => boolean): Part[] {
+function parts(recording: Recording, { series, labels, counts, separate }: Rows): Part[] {
   const edges = recording.edgesNs.length;
   const all = new Float64Array(edges);
   const weights = new Float64Array(series.rows);
   const curve = new Float64Array(edges);
   for (let row = 0; row < series.rows; row++) {
+    if (!counts(row)) continue;
     curve.fill(0);
     series.addTo(curve, row, "live_bytes");
     curve.forEach((bytes, edge) => (all[edge]! += bytes));
@@ -47,7 +60,7 @@ function parts(recording: Recording, series: Series, labels: (rows: number[]) =>
   return all.some((bytes) => bytes > 0) ? [...made, { label: "all others", row: -1, values: all }] : made;
 }
 
-function partsBy(recording: Recording, by: Curves): Part[] {
+function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Part[] {
   const { threads, size_series: sizes } = recording.document;
   const everyRow = (): boolean => true;
   if (by === "sizes") {
@@ -55,11 +68,21 @@ function partsBy(recording: Recording, by: Curves): Part[] {
       const [from, to] = [sizes.from[row]!, sizes.to[row]!];
       return from === to ? bytesText(from) : `${bytesText(from)} – ${bytesText(to)}`;
     };
-    return parts(recording, sizeSeries(recording), (rows) => rows.map(label), everyRow);
+    return parts(recording, { series: sizeSeries(recording), labels: (rows) => rows.map(label), counts: everyRow, separate: everyRow });
   }
   if (by === "threads")
-    return parts(recording, new Series(threads.series, threads.tid.length), (rows) => rows.map((row) => threadName(recording, row)), everyRow);
-  return parts(recording, recording.series, (rows) => distinctStacks(recording, rows), (row) => recording.cutStacks(row) === 0);
+    return parts(recording, {
+      series: new Series(threads.series, threads.tid.length),
+      labels: (rows) => rows.map((row) => threadName(recording, row)),
+      counts: everyRow,
+      separate: everyRow,
+    });
+  return parts(recording, {
+    series: recording.series,
+    labels: (rows) => distinctStacks(recording, rows),
+    counts: (row) => kept === null || kept[row] === 1,
+    separate: (row) => recording.cutStacks(row) === 0,
+  });
 }
 
 /** A figure of each slice as a rate: drawn to the slice's end. */
@@ -99,9 +122,17 @@ function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
   );
 }
 
+function foundText(kept: Uint8Array): string {
+  const count = kept.reduce((sum, hit) => sum + hit, 0);
+  return count === 0 ? "no match" : stacksText(count);
+}
+
 export function Timeline(props: ViewProps): JSX.Element {
   const { recording, state, change, palette } = props;
-  const shown = useMemo(() => partsBy(recording, state.curves), [recording, state.curves]);
+  const search = useSearch(state.find);
+  const byStacks = state.curves === "stacks";
+  const kept = useMemo(() => (byStacks ? rowsMatching(recording, search) : null), [recording, search, byStacks]);
+  const shown = useMemo(() => partsBy(recording, state.curves, kept), [recording, state.curves, kept]);
   const curves = useMemo(
     () => shown.map((part, i): Curve => ({ label: part.label, values: part.values, colour: part.row < 0 ? -1 : i })),
     [shown],
@@ -122,13 +153,14 @@ export function Timeline(props: ViewProps): JSX.Element {
           chosen={state.curves}
           onChoose={(by) => change({ curves: by })}
         />
+        {byStacks && <Finding {...{ state, change }} result={kept === null ? "" : foundText(kept)} />}
         <span class="faint">
           {state.span === null ? "Drag over a chart for an interval, click for a moment: every view follows." : spanText(recording, state.span)}
         </span>
       </div>
       <Chart
         name={`live-by-${state.curves}`}
-        title={`Live bytes by ${CURVE_NAMES[state.curves].toLowerCase()}`}
+        title={`Live bytes by ${CURVE_NAMES[state.curves].toLowerCase()}${kept === null ? "" : ": what was found"}`}
         timesNs={recording.edgesNs}
         edgesNs={recording.edgesNs}
         curves={curves}

@@ -1,0 +1,23 @@
+// difference_durations.mjs - how long calls took in two runs is what `report --durations --json` says of each
+import { assert, check, count, rows, saved } from "./browser.mjs";
+
+await check(async ({ page, report, open }) => {
+  const { old, now } = report;
+  await open("");
+  await page.keyboard.press("3");
+  const of = (run, name) => run.durations.find(({ entry }) => entry === name)?.calls ?? 0;
+  const shown = await rows(page, "durations");
+  for (const [name, before, after] of shown.filter(([entry]) => entry !== "all of them"))
+    assert.deepEqual([before, after], [count(of(old, name)), count(of(now, name))], name);
+  assert.equal(shown.length, new Set([...old.durations, ...now.durations].map(({ entry }) => entry)).size + 1);
+
+  const { text } = await saved(page, '[data-table="durations"] ~ .table-foot button');
+  const [titles, ...lines] = text.trim().split("\r\n").map((line) => line.match(/("[^"]*"|[^,]*)(,|$)/g).map((field) => field.replace(/,$/, "").replaceAll('"', "")));
+  const all = lines.find(([entry]) => entry === "all of them");
+  const figure = (title) => Number(all[titles.indexOf(title)]);
+  const [before, after] = [old.durations_of_all, now.durations_of_all];
+  assert.deepEqual([figure("Mean old"), figure("Mean new")], [before.mean_ns, after.mean_ns]);
+  assert.deepEqual([figure("Sum old"), figure("Sum new")], [before.total_ns, after.total_ns]);
+  assert.equal(figure("Sum ±"), after.total_ns - before.total_ns);
+  assert.deepEqual([figure("Most old"), figure("Most new")], [before.max_ns, after.max_ns]);
+});

@@ -1,0 +1,85 @@
+// durations.tsx - how long calls took in both runs, function by function
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { Difference } from "../data/difference";
+import type { DurationFields, PageDocument } from "../data/document";
+import { countText, timeText } from "../text/format";
+import { sorting, Table, type Column } from "../ui/table";
+import { changeText, type DiffProps } from "./view";
+
+const NOTHING: DurationFields = { calls: 0, untimed_calls: 0 };
+
+interface Row {
+  readonly id: number;
+  readonly entry: string;
+  readonly old: DurationFields;
+  readonly now: DurationFields;
+}
+
+export function hasDurations({ old, now }: Difference): boolean {
+  return old.document.durations !== undefined && now.document.durations !== undefined;
+}
+
+/** A row for each function that either run called, and the last one for all of them. */
+function rowsOf({ old, now }: Difference): Row[] {
+  const of = ({ durations = [] }: PageDocument): Map<string, DurationFields> => new Map(durations.map((row) => [row.entry, row]));
+  const [before, after] = [of(old.document), of(now.document)];
+  const entries = [...new Set([...before.keys(), ...after.keys()])];
+  const rows = entries.map((entry, id) => ({ id, entry, old: before.get(entry) ?? NOTHING, now: after.get(entry) ?? NOTHING }));
+  const all = { old: old.document.durations_of_all ?? NOTHING, now: now.document.durations_of_all ?? NOTHING };
+  return [...rows, { id: rows.length, entry: "all of them", ...all }];
+}
+
+type Time = "total_ns" | "mean_ns" | "p99_ns" | "max_ns";
+
+/** Old and new; the change of what says more than one call does. */
+function timeColumns(key: Time, title: string, hint: string, changes: boolean): Column<Row>[] {
+  const column = (part: string, value: (row: Row) => number, words: (ns: number) => string): Column<Row> => ({
+    key: `${key}_${part}`,
+    title: `${title} ${part}`,
+    kind: "count",
+    value,
+    show: (row) => words(value(row)),
+    hint,
+  });
+  const change = ({ old, now }: Row): number => (now[key] ?? 0) - (old[key] ?? 0);
+  return [
+    column("old", ({ old }) => old[key] ?? 0, timeText),
+    column("new", ({ now }) => now[key] ?? 0, timeText),
+    ...(changes ? [column("±", change, (ns) => changeText(ns, timeText))] : []),
+  ];
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { key: "entry", title: "Function", kind: "text", value: ({ entry }) => entry, width: "128px" },
+  { key: "calls_old", title: "Calls old", kind: "count", value: ({ old }) => old.calls },
+  { key: "calls_new", title: "Calls new", kind: "count", value: ({ now }) => now.calls },
+  ...timeColumns("mean_ns", "Mean", "the time of one call, on average", true),
+  ...timeColumns("p99_ns", "99 %", "of the calls took no longer", false),
+  ...timeColumns("max_ns", "Most", "the longest call", false),
+  ...timeColumns("total_ns", "Sum", "the time of all its calls together", true),
+];
+
+export function DiffDurations({ difference, state, change }: DiffProps): JSX.Element {
+  const rows = useMemo(() => rowsOf(difference), [difference]);
+  const { old, now } = rows[rows.length - 1]!;
+  return (
+    <>
+      <div class="toolbar">
+        <h2>How long calls took</h2>
+        <span class="faint">
+          {countText(old.calls)} calls of the old run, {countText(now.calls)} of the new one; of the whole runs
+        </span>
+      </div>
+      <Table
+        name="durations"
+        columns={COLUMNS}
+        rows={rows}
+        idOf={(row) => row.id}
+        {...sorting({ state, change })}
+        chosen={state.row}
+        onChoose={(row) => change({ row: row.id })}
+      />
+    </>
+  );
+}
