@@ -58,6 +58,14 @@ static void flush(struct hwi_pass *pass, ZSTD_EndDirective directive)
   pass->at = 0;
 }
 
+uint8_t *hwi_pass_room(struct hwi_pass *pass, size_t count)
+{
+  if (PLAIN_BYTES - pass->at < count)
+    flush(pass, ZSTD_e_continue);
+  pass->at += count;
+  return pass->plain + pass->at - count;
+}
+
 static inline void put(struct hwi_pass *pass, uint64_t value)
 {
   if (PLAIN_BYTES - pass->at < HWI_VARINT_MAX_BYTES)
@@ -112,6 +120,22 @@ static uint64_t get_slowly(struct hwi_pass *pass)
   }
   hwi_pass_fail(pass, HW_ERR_DAMAGED);
   return 0;
+}
+
+_Static_assert((int)HWI_PASS_ROOM_BYTES <= (int)PLAIN_BYTES, "the room is there");
+
+const uint8_t *hwi_pass_take(struct hwi_pass *pass, size_t count)
+{
+  if (pass->end - pass->at < count && pass->status == 0)
+    refill(pass);
+  if (pass->status)
+    return NULL;
+  if (pass->end - pass->at < count) {
+    hwi_pass_fail(pass, HW_ERR_DAMAGED);
+    return NULL;
+  }
+  pass->at += count;
+  return pass->plain + pass->at - count;
 }
 
 static inline uint64_t get(struct hwi_pass *pass)
@@ -193,108 +217,7 @@ bool hwi_pass_count(struct hwi_pass *pass, uint64_t *count)
   return pass->status == 0;
 }
 
-/* --- columns --- */
-
-static inline uint64_t load(const uint8_t *at, unsigned bytes)
-{
-  uint64_t value = 0;
-  memcpy(&value, at, bytes); /* little-endian, as all that this runs on */
-  return value;
-}
-
-/* One field of a group of items. */
-struct column {
-  uint8_t *at; /* in the first of them */
-  size_t item_bytes, count;
-};
-
-/* How a column is told. */
-enum { COLUMN_EACH = 0, COLUMN_ALL_ALIKE = 1 };
-
-static inline bool all_are_alike(unsigned bytes, struct column column)
-{
-  for (size_t i = 1; i < column.count; i++)
-    if (memcmp(column.at, column.at + i * column.item_bytes, bytes) != 0)
-      return false;
-  return true;
-}
-
-/* The item before the first one counts as 0. */
-static inline void write_column(struct hwi_pass *pass, const struct hwi_field *field, unsigned bytes,
-                                struct column column)
-{
-  uint64_t last = 0;
-  bool alike = all_are_alike(bytes, column);
-  put(pass, alike ? COLUMN_ALL_ALIKE : COLUMN_EACH);
-  for (size_t i = 0; i < (alike ? 1 : column.count); i++, column.at += column.item_bytes) {
-    uint64_t value = load(column.at, bytes);
-    put(pass, field->order == HWI_FIELD_NEAR ? hwi_zigzag((int64_t)(value - last)) : value);
-    last = value;
-  }
-}
-
-static inline void read_column(struct hwi_pass *pass, const struct hwi_field *field, unsigned bytes,
-                               struct column column)
-{
-  const unsigned bits = 8 * bytes;
-  uint64_t last = 0, way = get(pass), excess = way > COLUMN_ALL_ALIKE;
-  size_t told = way == COLUMN_ALL_ALIKE ? 1 : column.count;
-  for (size_t i = 0; i < told; i++, column.at += column.item_bytes) {
-    uint64_t value = get(pass);
-    if (field->order == HWI_FIELD_NEAR)
-      value = last + ((value >> 1) ^ -(value & 1));
-    excess |= field->is_bool ? value >> 1 : bits < 64 ? value >> bits : 0;
-    if (field->is_bool)
-      value &= 1;
-    memcpy(column.at, &value, bytes);
-    last = value;
-  }
-  for (size_t i = told; i < column.count; i++, column.at += column.item_bytes)
-    memcpy(column.at, column.at - column.item_bytes, bytes);
-  if (excess)
-    hwi_pass_fail(pass, HW_ERR_DAMAGED);
-}
-
-static inline void pass_column_of(struct hwi_pass *pass, const struct hwi_field *field, unsigned bytes,
-                                  struct column column)
-{
-  if (pass->writes)
-    write_column(pass, field, bytes, column);
-  else
-    read_column(pass, field, bytes, column);
-}
-
-/* With a width that the compiler knows. */
-static void pass_column(struct hwi_pass *pass, const struct hwi_field *field, struct column column)
-{
-  if (field->bytes == sizeof(uint64_t))
-    pass_column_of(pass, field, sizeof(uint64_t), column);
-  else if (field->bytes == sizeof(uint32_t))
-    pass_column_of(pass, field, sizeof(uint32_t), column);
-  else if (field->bytes == sizeof(uint16_t))
-    pass_column_of(pass, field, sizeof(uint16_t), column);
-  else
-    pass_column_of(pass, field, sizeof(uint8_t), column);
-}
-
-static void pass_group(struct hwi_pass *pass, const struct hwi_fields *fields, uint8_t *items, size_t count)
-{
-  for (size_t f = 0; f < fields->count && pass->status == 0; f++) {
-    const struct hwi_field *field = &fields->list[f];
-    for (unsigned i = 0; i < field->repeat; i++)
-      pass_column(pass, field,
-                  (struct column){items + field->off + (size_t)i * field->bytes, fields->item_bytes, count});
-  }
-}
-
-void hwi_pass_array(struct hwi_pass *pass, const struct hwi_fields *fields, void *items, size_t count)
-{
-  for (size_t first = 0; first < count && pass->status == 0; first += HWI_PASS_GROUP_ITEMS) {
-    size_t left = count - first;
-    pass_group(pass, fields, (uint8_t *)items + first * fields->item_bytes,
-               left < HWI_PASS_GROUP_ITEMS ? left : HWI_PASS_GROUP_ITEMS);
-  }
-}
+/* --- lists --- */
 
 /* Of the struct as this program has it. */
 static uint64_t signature(const struct hwi_fields *fields)

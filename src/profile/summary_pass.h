@@ -3,7 +3,8 @@
  * pass     one way through a summary, to write it or to read it. What a summary holds is described once, as calls that give
  *          the places of numbers: a pass that writes takes them from there, one that reads puts them there.
  * group    consecutive items of a list, few enough that the cache holds them.
- * column   one field of all items of a group, one after the other: neighbours are alike, which zstd makes use of.
+ * column   one field of all items of a group, one after the other: neighbours are alike, which zstd makes use of. See
+ *          summary_columns.c.
  *
  * A pass that has failed goes on without doing anything (what it reads is 0), so that only its end needs to be looked at. When
  * it reads, every byte is hostile: memory is bounded by hwi_pass_count.
@@ -84,7 +85,13 @@ void hwi_pass_number(struct hwi_pass *pass, uint64_t *number);
 /* A number of items. False: the pass failed, also because no summary of this size has so many. */
 bool hwi_pass_count(struct hwi_pass *pass, uint64_t *count);
 
-/* Items of an array, in groups whose last one may be smaller. */
+/* The next bytes of the stream, at most HWI_PASS_ROOM_BYTES of them, until the next call: to be read (NULL: the pass failed) or
+ * to be filled. */
+enum { HWI_PASS_ROOM_BYTES = 1 << 15 };
+const uint8_t *hwi_pass_take(struct hwi_pass *pass, size_t count);
+uint8_t *hwi_pass_room(struct hwi_pass *pass, size_t count);
+
+/* Items of an array, in groups whose last one may be smaller. Those to be read are all zero before. */
 enum { HWI_PASS_GROUP_ITEMS = 4096 };
 void hwi_pass_array(struct hwi_pass *pass, const struct hwi_fields *fields, void *items, size_t count);
 
