@@ -1,8 +1,10 @@
 /* selection.c - which stacks a report is about, and in what order */
-#define _GNU_SOURCE
 #include "report/selection.h"
 
 #include <stdlib.h>
+
+#include "profile/large.h"
+#include "report/keyed.h"
 
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)
 {
@@ -152,39 +154,24 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
   return amounts;
 }
 
-/* What a stack is ranked by, side by side: there can be a million of them, all over the amounts. */
-struct rank {
-  uint64_t cost, bytes;
-  uint32_t stack;
-};
-
-/* The largest cost first; then what was allocated in all, then the number, so that a report comes out the same each time. */
-static int compare_ranks(const void *left, const void *right)
-{
-  const struct rank *a = left, *b = right;
-  if (a->cost != b->cost)
-    return a->cost > b->cost ? -1 : 1;
-  if (a->bytes != b->bytes)
-    return a->bytes > b->bytes ? -1 : 1;
-  return a->stack < b->stack ? -1 : a->stack > b->stack;
-}
-
-/* False: no memory. */
+/* The largest cost first; then what was allocated in all, then the number, so that a report comes out the same each time. There
+ * can be a million of them: sorted by the last key first, each time in an order that leaves equal ones as they were. False: no
+ * memory. */
 static bool sort_stacks(struct hwi_selection *selection)
 {
-  struct rank *ranks = malloc(((size_t)selection->stack_count + 1) * sizeof *ranks);
-  if (ranks == NULL)
-    return false;
-  for (uint32_t i = 0; i < selection->stack_count; i++) {
-    uint32_t stack = selection->stacks[i];
-    const struct hwi_amount *amount = &selection->amounts[stack];
-    ranks[i] = (struct rank){hwi_amount_cost(amount, selection->cost), amount->bytes, stack};
-  }
-  qsort(ranks, selection->stack_count, sizeof *ranks, compare_ranks);
-  for (uint32_t i = 0; i < selection->stack_count; i++)
-    selection->stacks[i] = ranks[i].stack;
-  free(ranks);
-  return true;
+  const uint32_t count = selection->stack_count;
+  struct hwi_keyed *keyed = hwi_large_calloc((size_t)count + 1, sizeof *keyed);
+  bool done = keyed != NULL;
+  for (uint32_t i = 0; i < count && done; i++)
+    keyed[i] = (struct hwi_keyed){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
+  done = done && hwi_keyed_sort(keyed, count);
+  for (uint32_t i = 0; i < count && done; i++)
+    keyed[i].key = hwi_amount_cost(&selection->amounts[keyed[i].item], selection->cost);
+  done = done && hwi_keyed_sort(keyed, count);
+  for (uint32_t i = 0; i < count && done; i++)
+    selection->stacks[i] = keyed[i].item;
+  free(keyed);
+  return done;
 }
 
 static void choose(struct hwi_selection *selection, const struct hwi_report *report,
@@ -217,7 +204,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
   const struct hwi_profile *profile = report->profile;
   *selection = (struct hwi_selection){
       .cost = hwi_report_cost(&report->options, profile),
-      .amounts = calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
+      .amounts = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
       .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
   };
   int status = selection->amounts != NULL && selection->stacks != NULL

@@ -1,0 +1,60 @@
+/* keyed.c - items in the order of a number that each has
+ *
+ * By digits, the lowest one first: each time items are dealt out by one digit of their keys in the order in which they stand, so
+ * that those of one digit keep the order that the lower digits gave them. The highest digit is dealt last and so counts most.
+ * Most keys are small: digits that all keys have in common are left out.
+ */
+#include "report/keyed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/large.h"
+
+enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS, DIGITS = (64 + DIGIT_BITS - 1) / DIGIT_BITS };
+
+static inline unsigned digit_of(uint64_t key, unsigned digit)
+{
+  return (unsigned)(key >> digit * DIGIT_BITS) & (DIGIT_VALUES - 1);
+}
+
+/* Deals `from` out to `to`, unless all have the same digit. */
+static bool deal(struct hwi_keyed *to, const struct hwi_keyed *from, size_t count, unsigned digit)
+{
+  size_t next[DIGIT_VALUES] = {0};
+  for (size_t i = 0; i < count; i++)
+    next[digit_of(from[i].key, digit)]++;
+  if (next[digit_of(from[0].key, digit)] == count)
+    return false;
+  for (size_t value = DIGIT_VALUES, before = 0; value-- > 0;) { /* the largest first */
+    size_t of_value = next[value];
+    next[value] = before;
+    before += of_value;
+  }
+  for (size_t i = 0; i < count; i++)
+    to[next[digit_of(from[i].key, digit)]++] = from[i];
+  return true;
+}
+
+bool hwi_keyed_sort(struct hwi_keyed *items, size_t count)
+{
+  if (count < 2)
+    return true;
+  struct hwi_keyed *others = hwi_large_calloc(count, sizeof *others), *from = items, *to = others;
+  if (others == NULL)
+    return false;
+  uint64_t most = 0;
+  for (size_t i = 0; i < count; i++)
+    most |= items[i].key;
+  for (unsigned digit = 0; digit < DIGITS && most >> digit * DIGIT_BITS > 0; digit++) {
+    if (!deal(to, from, count, digit))
+      continue;
+    struct hwi_keyed *dealt = to;
+    to = from;
+    from = dealt;
+  }
+  if (from != items)
+    memcpy(items, from, count * sizeof *items);
+  free(others);
+  return true;
+}

@@ -1,0 +1,77 @@
+/* test_keyed.c - items in the order of their keys, against qsort
+ *
+ * What would break: a digit that is left out although keys differ in it, or dealt out of turn; equal keys that change places; what
+ * was sorted left in the other half.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/keyed.h"
+
+enum { MOST = 3000, ROUNDS = 200 };
+
+static uint64_t state_of_random = 1;
+
+static uint64_t next_random(void)
+{
+  state_of_random = state_of_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return state_of_random >> 11;
+}
+
+static int compare(const void *left, const void *right)
+{
+  const struct hwi_keyed *a = left, *b = right;
+  if (a->key != b->key)
+    return a->key > b->key ? -1 : 1;
+  return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* Items are numbered as they stand, so that the order of equal ones is that of their numbers. */
+static void check(struct hwi_keyed *items, size_t count)
+{
+  struct hwi_keyed expected[MOST];
+  for (size_t i = 0; i < count; i++)
+    items[i].item = (uint32_t)i;
+  memcpy(expected, items, count * sizeof *items);
+  qsort(expected, count, sizeof *expected, compare);
+  assert_true(hwi_keyed_sort(items, count));
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(items[i].key, expected[i].key);
+    assert_int_equal(items[i].item, expected[i].item);
+  }
+}
+
+static void test_random_keys(void **state)
+{
+  (void)state;
+  static struct hwi_keyed items[MOST];
+  for (int round = 0; round < ROUNDS; round++) {
+    size_t count = next_random() % MOST;
+    unsigned bits = next_random() % 64;
+    uint64_t base = next_random() << next_random() % 12;
+    for (size_t i = 0; i < count; i++)
+      items[i].key = base + (next_random() << 11 >> bits);
+    check(items, count);
+  }
+}
+
+static void test_highest_digit(void **state)
+{
+  (void)state;
+  struct hwi_keyed items[] = {{.key = 0}, {.key = UINT64_MAX}, {.key = UINT64_C(1) << 63}, {.key = 1}, {.key = 0}};
+  check(items, sizeof items / sizeof *items);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_random_keys),
+      cmocka_unit_test(test_highest_digit),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
