@@ -20,7 +20,7 @@ NOTICED int prctl(int option, ...);
 int dlclose(void *handle)
 {
   if (!hwi_real_dlclose)
-    hwi_real_find();
+    hwi_real_find_noticed();
   int result = hwi_real_dlclose(handle);
   hwi_record_unloaded();
   return result;
@@ -31,7 +31,7 @@ int dlclose(void *handle)
 int pthread_setname_np(pthread_t thread, const char *name)
 {
   if (!hwi_real_setname)
-    hwi_real_find();
+    hwi_real_find_noticed();
   int error = hwi_real_setname ? hwi_real_setname(thread, name) : ENOSYS;
   if (!error && pthread_equal(thread, pthread_self()))
     hwi_record_thread_name(name);
@@ -47,7 +47,9 @@ int prctl(int option, ...)
   for (int i = 0; i < 4; i++)
     words[i] = va_arg(list, unsigned long);
   va_end(list);
-  if (!hwi_real_prctl && (!hwi_real_find() || !hwi_real_prctl)) {
+  if (!hwi_real_prctl)
+    hwi_real_find_noticed();
+  if (!hwi_real_prctl) {
     errno = ENOSYS;
     return -1;
   }

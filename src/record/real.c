@@ -130,6 +130,15 @@ static bool find_all(hwi_function *next[])
   return next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
 }
 
+void hwi_real_find_noticed(void)
+{
+  if (!symbol_address)
+    return;
+  hwi_real_dlclose = (hwi_dlclose_fn *)symbol_address(RTLD_NEXT, "dlclose");
+  hwi_real_setname = (hwi_setname_fn *)symbol_address(RTLD_NEXT, "pthread_setname_np");
+  hwi_real_prctl = (hwi_prctl_fn *)symbol_address(RTLD_NEXT, "prctl");
+}
+
 bool hwi_real_find(void)
 {
   if (!symbol_address || is_finding)
@@ -138,9 +147,6 @@ bool hwi_real_find(void)
   hwi_function *next[HW_ENTRY_COUNT] = {0};
   bool is_found = find_all(next);
   if (is_found) {
-    hwi_real_dlclose = (hwi_dlclose_fn *)symbol_address(RTLD_NEXT, "dlclose");
-    hwi_real_setname = (hwi_setname_fn *)symbol_address(RTLD_NEXT, "pthread_setname_np");
-    hwi_real_prctl = (hwi_prctl_fn *)symbol_address(RTLD_NEXT, "prctl");
     hwi_operators_plan(next);
     hwi_timed_replace(next);
     for (int entry = HW_ENTRY_COUNT; entry-- > 0;)

@@ -40,6 +40,10 @@ extern __attribute__((visibility("hidden"))) hwi_prctl_fn *hwi_real_prctl;
  * relocated: such a call is served by boot.h. Any thread, any time, any number of times; takes no lock of its own. */
 bool hwi_real_find(void);
 
+/* Only the functions that allocate nothing. They may be called with a lock of the program's own malloc held, which a look-up of what
+ * libc lacks would come to: dlsym allocates a text for what it does not find. */
+void hwi_real_find_noticed(void);
+
 /* The symbol of an entry point. */
 const char *hwi_real_symbol(enum hw_entry entry);
 

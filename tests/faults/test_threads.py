@@ -181,6 +181,47 @@ def test_the_last_name_counts(record, compile_c):
     assert {"at the end", "from outside"} <= {thread["name"] for thread in report["by_thread"]}
 
 
+OWN_MALLOC = r"""
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static int is_locked;
+static char arena[1 << 20] __attribute__((aligned(16)));
+static size_t used;
+
+/* As browsers' allocators do, it names its mappings, or its thread, while it holds its lock. */
+void *malloc(size_t size)
+{
+  static int is_named;
+  if (is_locked)
+    _exit(3);
+  is_locked = 1;
+  if (!is_named++ && prctl(PR_SET_NAME, "named") != 0)
+    _exit(4);
+  void *block = arena + used;
+  used += (size + 15) & ~(size_t)15;
+  is_locked = 0;
+  return block;
+}
+
+void free(void *block) { (void)block; }
+void *calloc(size_t count, size_t size) { return malloc(count * size); }
+void *realloc(void *old, size_t size) { return old ? NULL : malloc(size); }
+
+static void begin(void) { malloc(10); }
+__attribute__((section(".preinit_array"), used)) static void (*before_all_constructors)(void) = begin;
+
+int main(void) { return write(1, "done\n", 5) != 5; }
+"""
+
+
+def test_prctl_under_a_lock_of_the_programs_own_malloc(compile_c, preload):
+    """Chromium hung: the first prctl, from within its malloc, looked up what libc does not have, and the look-up allocated."""
+    done = preload([compile_c(OWN_MALLOC, "-fno-builtin")])
+    assert (done.process.stdout, done.process.stderr, done.process.returncode) == ("done\n", "", 0)
+
+
 SHORT = r"""
 #define _GNU_SOURCE
 #include <errno.h>
