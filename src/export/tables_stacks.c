@@ -99,7 +99,7 @@ static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
         hwi_value_if(whole, stack->first_ns),
         hwi_value_if(whole, stack->last_ns),
         hwi_value_text(stack->entry != HW_ENTRY_NONE ? hwi_export_entry_name(stack->entry) : NULL),
-        hwi_value_number(stack->depth),
+        hwi_value_number(hwi_profile_depth(tables->export->profile, number)),
         hwi_value_text(hwi_line_text(&text)),
     };
     wanted = sink->take(sink->context, values);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "page/share.h"
+#include "report/selection.h"
 
 enum { ROWS_MAX = 64 };
 
@@ -175,22 +176,23 @@ static void write_stack_threads(struct hwi_json *json, const struct hwi_page_thr
       {NULL, 0},
   };
   const struct hwi_profile *profile = threads->profile;
-  struct pair *pairs = calloc((size_t)profile->thread_stack_count + 1, sizeof *pairs);
+  struct pair *pairs = calloc((size_t)profile->cell_count + 1, sizeof *pairs);
   struct hwi_table_rows rows = {pairs, 0, sizeof *pairs};
-  for (uint32_t i = 0; i < profile->thread_stack_count && pairs != NULL; i++) {
-    const struct hwi_thread_stack *share = &profile->thread_stacks[i];
-    pairs[i] = (struct pair){.first = cut->row_of[share->stack],
-                             .second = threads->row_of[share->thread],
-                             .calls = share->calls,
-                             .bytes = share->bytes,
-                             .temporary_calls = share->temporary_calls,
-                             .live_bytes = share->live_bytes,
-                             .live_blocks = share->live_blocks,
-                             .peak_bytes = share->peak_bytes,
-                             .peak_blocks = share->peak_blocks};
+  for (uint32_t i = 0; i < profile->cell_count && pairs != NULL; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    const struct hwi_amount amount = hwi_amount_of_cell(profile, cell);
+    pairs[i] = (struct pair){.first = cut->row_of[cell->stack],
+                             .second = threads->row_of[cell->thread],
+                             .calls = amount.calls,
+                             .bytes = amount.bytes,
+                             .temporary_calls = amount.temporary_calls,
+                             .live_bytes = amount.live_bytes,
+                             .live_blocks = amount.live_blocks,
+                             .peak_bytes = amount.peak_bytes,
+                             .peak_blocks = amount.peak_blocks};
   }
   if (pairs != NULL)
-    rows.count = join_pairs(pairs, profile->thread_stack_count);
+    rows.count = join_pairs(pairs, profile->cell_count);
   json->failed |= pairs == NULL;
   for (size_t i = rows.count; i-- > 1;) /* differences are short */
     pairs[i].first -= pairs[i - 1].first;

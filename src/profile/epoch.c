@@ -1,11 +1,11 @@
 /* epoch.c - what happened to a run's counters in one epoch: its bytes
  *
- * As in summary_replay.c each list has its fields named once, for both directions.
+ * As in summary_result.c each list has its fields named once, for both directions.
  */
 #include "profile/epoch.h"
 
 #include "base/error.h"
-#include "profile/summary_replay.h"
+#include "profile/summary_timelines.h"
 
 #define U64 sizeof(uint64_t)
 

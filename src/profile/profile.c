@@ -27,8 +27,8 @@ static void collect_infos(struct hwi_run_replay *r)
     r->images[i].info = r->result->traces[i] ? hwi_trace_info(r->result->traces[i]) : NULL;
 }
 
-/* Images have their infos. */
-static int fill_profile(struct hwi_run_replay *r)
+/* What is of no list. Images have their infos. */
+static void fill_totals(struct hwi_run_replay *r)
 {
   struct hwi_profile *profile = &r->result->profile;
   const struct hwi_level *level = &r->result->replay.level;
@@ -45,6 +45,10 @@ static int fill_profile(struct hwi_run_replay *r)
   profile->totals.peak_blocks = level->peak_blocks;
   profile->totals.peak_usable_bytes = level->peak_usable;
   profile->totals.peak_time_ns = level->peak_ns;
+}
+
+static int fill_lists(struct hwi_run_replay *r)
+{
   return hwi_result_fill(r->result) ? 0 : hwi_run_replay_no_memory(r);
 }
 
@@ -71,19 +75,38 @@ static uint64_t expected_ns(void *context)
   return hwi_run_replay_time_span(context);
 }
 
-static int make_profile(struct hwi_run_replay *r)
+static int make_whole(struct hwi_run_replay *r)
 {
-  bool whole = r->options->span.kind == HWI_SPAN_RUN;
-  struct hwi_summary *summary = r->summary;
-  const struct hwi_part part = {&r->options->span, r->images, expected_ns, r};
-  if (whole ? hwi_summary_load(summary, r->result, r->images) : hwi_summary_load_part(summary, r->result, &part))
-    return fill_profile(r);
-  int status = replay_run(r);
+  int status = 0;
+  bool restored = hwi_summary_load(r->summary, r->result, r->images);
+  if (!restored)
+    status = replay_run(r);
   if (status < 0)
     return status;
-  if (whole)
-    hwi_summary_keep(summary, r->options->summary_least_ns, r->result, r->images);
-  return fill_profile(r);
+  fill_totals(r);
+  if (!restored)
+    status = fill_lists(r);
+  if (!restored && status == 0)
+    hwi_summary_keep(r->summary, r->options->summary_least_ns, r->result, r->images);
+  return status;
+}
+
+static int make_part(struct hwi_run_replay *r)
+{
+  const struct hwi_part part = {&r->options->span, r->images, expected_ns, r};
+  int status = hwi_summary_load_part(r->summary, r->result, &part) ? 0 : replay_run(r);
+  if (status < 0)
+    return status;
+  fill_totals(r);
+  return fill_lists(r);
+}
+
+static int make_profile(struct hwi_run_replay *r)
+{
+  int status = r->options->span.kind == HWI_SPAN_RUN ? make_whole(r) : make_part(r);
+  if (status == 0)
+    hwi_result_sum_up(r->result);
+  return status;
 }
 
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
@@ -128,6 +151,14 @@ int hwi_profile_events(const char *path, const struct hwi_profile_options *optio
   if (r.result)
     hwi_profile_destroy(&r.result->profile);
   return status;
+}
+
+uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack)
+{
+  uint32_t depth = 0;
+  for (uint32_t frame = profile->stacks[stack].frame; frame != 0; frame = profile->frames[frame].caller)
+    depth += !profile->frames[frame].cut;
+  return depth;
 }
 
 void hwi_profile_destroy(struct hwi_profile *profile)

@@ -79,6 +79,7 @@ struct hwi_stack {
   uint64_t calls, bytes; /* allocations and their requested bytes */
   uint64_t usable;       /* sum of usable sizes */
   uint64_t free_calls, temporary_calls, failed_calls;
+  uint64_t missed_frees;              /* blocks whose free was not seen */
   uint64_t start_blocks, start_bytes; /* live at the start of the span */
   uint64_t live_blocks, live_bytes;   /* at the end */
   uint64_t peak_blocks, peak_bytes;   /* at the run's peak */
@@ -88,7 +89,6 @@ struct hwi_stack {
   uint64_t smallest, largest;         /* block sizes */
   uint64_t lifetimes[HWI_LIFETIMES];  /* blocks that ended, or are live at the end; not those whose free was missed */
   uint32_t frame;                     /* the innermost one, an index into frames; 0: the stack is unknown */
-  uint32_t depth;                     /* frames, cut ones not counted */
   uint8_t entry;                      /* enum hw_entry */
 };
 
@@ -121,12 +121,6 @@ struct hwi_handover {
   uint64_t blocks, bytes;
 };
 
-/* Block sizes of one stack: the most frequent ones at the peak are shown. */
-struct hwi_stack_size {
-  uint32_t stack;
-  uint64_t size, calls, peak_blocks, live_blocks;
-};
-
 struct hwi_size {
   uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls;
   uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 where not recorded */
@@ -148,12 +142,6 @@ struct hwi_profile_thread {
   uint64_t live_bytes, live_blocks, peak_bytes, own_peak_bytes; /* of blocks that it allocated */
   uint64_t late_allocation_calls, late_free_calls;              /* more than a second after its first call */
   uint64_t foreign_frees; /* of its free_calls: blocks that another thread allocated */
-};
-
-/* A stack's share of one thread. */
-struct hwi_thread_stack {
-  uint32_t thread, stack;
-  uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks;
 };
 
 /* A stack whose minimum kept rising through the last seven tenths of the run: see growth.h. What it gained in the time
@@ -215,12 +203,8 @@ struct hwi_profile {
   uint32_t size_count; /* ascending */
   const struct hwi_profile_thread *threads;
   uint32_t thread_count;
-  const struct hwi_thread_stack *thread_stacks;
-  uint32_t thread_stack_count;
   const struct hwi_profile_cell *cells;
   uint32_t cell_count; /* by stack */
-  const struct hwi_stack_size *stack_sizes;
-  uint32_t stack_size_count; /* by stack, then most peak blocks, then most calls */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* what gained most first; none where the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;
@@ -295,6 +279,9 @@ struct hwi_profile_options {
   void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
   void *progress_context;
 };
+
+/* The stack's frames, cut ones not counted. */
+uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack);
 
 /* Replays the run named by `path` (a trace, or a NAME.children folder). *profile is owned by the caller. */
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,

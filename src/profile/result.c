@@ -1,67 +1,47 @@
-/* result.c - what a replay found, as the profile's consumers see it: sums by stack and thread, and all that goes along time */
+/* result.c - what a replay found, as the profile's consumers see it: all but what adds up over cells, see result_sums.c */
 #include "profile/result.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/large.h"
 #include "trace/grow.h"
 
 /* --- stacks --- */
 
-static void add_to_stack(struct hwi_stack *stack, const struct hwi_tally *tally, uint32_t number)
+/* Where counting began anew: what was live then. */
+static void add_starts(struct hwi_stack *stacks, const struct hwi_tally *tally)
 {
-  const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-  uint64_t at_start = hwi_tally_live_at_start(tally, number), at_end = hwi_tally_live_at_end(tally, number);
-  if (cell->calls) {
-    if (!stack->calls || cell->size < stack->smallest)
-      stack->smallest = cell->size;
-    if (cell->size > stack->largest)
-      stack->largest = cell->size;
+  for (uint32_t i = 1; i < tally->cell_count && i < tally->before_capacity; i++) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, i);
+    stacks[cell->stack].start_blocks += tally->before[i];
+    stacks[cell->stack].start_bytes += tally->before[i] * cell->size;
   }
-  stack->calls += cell->calls;
-  stack->bytes += cell->calls * cell->size;
-  stack->usable += cell->calls * cell->usable;
-  stack->temporary_calls += cell->temporary_calls;
-  stack->start_blocks += at_start;
-  stack->start_bytes += at_start * cell->size;
-  stack->live_blocks += at_end;
-  stack->live_bytes += at_end * cell->size;
-  stack->peak_blocks += cell->peak_live;
-  stack->peak_bytes += cell->peak_live * cell->size;
-  stack->peak_usable += cell->peak_live * cell->usable;
 }
 
+/* What does not add up over cells. */
 static bool fill_stacks(struct hwi_result *result)
 {
   const struct hwi_tally *tally = &result->replay.tally;
-  const struct hwi_frames *frames = &result->replay.frames;
-  struct hwi_stack *stacks = calloc(tally->stack_count, sizeof *stacks);
-  uint32_t *depth = calloc(frames->count, sizeof *depth);
+  const struct hwi_frame *frames = result->replay.frames.frames;
+  struct hwi_stack *stacks = hwi_large_calloc(tally->stack_count, sizeof *stacks);
   result->profile.stacks = stacks;
-  if (!stacks || !depth) {
-    free(depth);
+  if (!stacks)
     return false;
-  }
-  for (size_t f = 1; f < frames->count; f++) /* callers come first */
-    depth[f] = depth[frames->frames[f].caller] + !frames->frames[f].cut;
-  for (uint32_t i = 1; i < tally->cell_count; i++)
-    add_to_stack(&stacks[hwi_tally_cell(tally, i)->stack], tally, i);
   for (size_t s = 1; s < tally->stack_count; s++) {
     const struct hwi_stack_tally *from = &tally->stacks[s];
     struct hwi_stack *stack = &stacks[s];
-    stack->free_calls = stack->start_blocks + stack->calls - stack->live_blocks - from->missed_frees;
+    stack->missed_frees = from->missed_frees;
     stack->failed_calls = from->failed_calls;
     memcpy(stack->lifetimes, from->ended, sizeof from->ended);
-    stack->lifetimes[HWI_LIFETIME_UNTIL_END] = stack->live_blocks;
     stack->own_peak_bytes = from->own_peak_bytes;
     stack->first_ns = from->first_ns;
     stack->last_ns = from->last_ns;
     stack->frame = from->frame;
-    stack->depth = depth[from->frame];
-    stack->entry = from->frame ? frames->frames[from->frame].entry : HW_ENTRY_NONE;
+    stack->entry = from->frame ? frames[from->frame].entry : HW_ENTRY_NONE;
   }
+  add_starts(stacks, tally);
   result->profile.stack_count = (uint32_t)tally->stack_count;
-  free(depth);
   return true;
 }
 
@@ -138,17 +118,6 @@ static bool fill_threads(struct hwi_result *result)
     };
     memcpy(threads[i].name, described->name, sizeof described->name);
   }
-  for (uint32_t i = 1; i < tally->cell_count; i++) {
-    const struct hwi_cell *cell = hwi_tally_cell(tally, i);
-    struct hwi_profile_thread *thread = &threads[cell->thread];
-    uint64_t at_end = hwi_tally_live_at_end(tally, i);
-    thread->allocation_calls += cell->calls;
-    thread->allocated_bytes += cell->calls * cell->size;
-    thread->temporary_calls += cell->temporary_calls;
-    thread->live_blocks += at_end;
-    thread->live_bytes += at_end * cell->size;
-    thread->peak_bytes += cell->peak_live * cell->size;
-  }
   result->profile.thread_count = (uint32_t)tally->thread_count;
   return true;
 }
@@ -169,14 +138,10 @@ static void fill_timeline(struct hwi_result *result)
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
-  struct hwi_profile *profile = &result->profile;
   hwi_frames_freeze(&replay->frames); /* the most memory is needed here: tables of the replay go as soon as they can */
   hwi_tally_freeze(&replay->tally);
   hwi_tally_settle_all(&replay->tally);
-  profile->frames = replay->frames.frames;
-  profile->frame_count = (uint32_t)replay->frames.count;
-  profile->modules = replay->frames.modules;
-  profile->module_count = (uint32_t)replay->frames.module_count;
+  hwi_result_publish_frames(result);
   fill_timeline(result);
   if (!fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
     return false;
@@ -186,22 +151,46 @@ bool hwi_result_fill(struct hwi_result *result)
   return done;
 }
 
+void hwi_result_publish_frames(struct hwi_result *result)
+{
+  const struct hwi_frames *frames = &result->replay.frames;
+  struct hwi_profile *profile = &result->profile;
+  profile->frames = frames->frames;
+  profile->frame_count = (uint32_t)frames->count;
+  profile->modules = frames->modules;
+  profile->module_count = (uint32_t)frames->module_count;
+}
+
+/* --- the end --- */
+
+void hwi_result_release_lists(struct hwi_result *result)
+{
+  struct hwi_profile *profile = &result->profile;
+  const void *const lists[] = {profile->stacks, profile->growing, profile->together, profile->resizes,
+                               profile->cells,  profile->sizes,   profile->threads};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    free((void *)lists[i]);
+  profile->stacks = NULL;
+  profile->growing = NULL;
+  profile->together = NULL;
+  profile->resizes = NULL;
+  profile->cells = NULL;
+  profile->sizes = NULL;
+  profile->threads = NULL;
+  profile->stack_count = profile->growing_count = profile->together_count = profile->resize_count = 0;
+  profile->cell_count = profile->size_count = profile->thread_count = 0;
+}
+
 void hwi_result_release(struct hwi_result *result)
 {
-  free((void *)result->profile.stacks);
-  free((void *)result->profile.growing);
-  free((void *)result->profile.together);
-  free((void *)result->profile.resizes);
-  free((void *)result->profile.stack_sizes);
-  free((void *)result->profile.thread_stacks);
-  free((void *)result->profile.cells);
-  free((void *)result->profile.sizes);
-  free((void *)result->profile.threads);
+  hwi_result_release_lists(result);
   free((void *)result->profile.images);
   for (uint32_t i = 0; i < result->trace_count; i++)
     hwi_trace_close(result->traces[i]);
   free(result->traces);
   free(result->described);
+  free(result->cell_numbers);
+  free(result->size_numbers);
   hwi_rows_release(&result->epoch_rows);
   hwi_rows_release(&result->nodes);
   hwi_summary_images_release(&result->kept);

@@ -15,7 +15,8 @@
 #include "base/version.h"
 #include "profile/lifetimes.h"
 #include "profile/span_replay.h"
-#include "profile/summary_replay.h"
+#include "profile/summary_parts.h"
+#include "profile/summary_result.h"
 #include "trace/fingerprint.h"
 
 #define MAGIC "\x89HWS\r\n\x1a\n"
@@ -34,9 +35,10 @@ struct header {
   char program[PROGRAM_BYTES]; /* the version of the program, zeros behind it */
   uint64_t fingerprint;        /* hwi_run_fingerprint */
   uint64_t result_off;         /* between the header and this: epochs */
-  uint64_t result_bytes;       /* nothing follows */
+  uint64_t result_bytes;
+  uint64_t parts_bytes; /* behind the result: what a part of the run needs beside; nothing follows. 0: no epochs */
 };
-_Static_assert(sizeof(struct header) == 64, "without a gap");
+_Static_assert(sizeof(struct header) == 72, "without a gap");
 
 /* Of the processor, so that it does not hang on what else the machine does. */
 static uint64_t clock_ns(void)
@@ -99,13 +101,13 @@ static struct header header_of(const struct hwi_summary *summary)
   return header;
 }
 
-/* All that a summary is made of. */
+/* All that a report of the whole run is made of. */
 static void pass_all(struct hwi_pass *pass, const struct hwi_run *run, struct hwi_result *result,
                      struct hwi_image *images)
 {
   hwi_pass_number(pass, &result->profile.duration_ns);
   hwi_summary_pass_images(pass, &result->kept, run, images);
-  hwi_summary_pass_replay(pass, result);
+  hwi_summary_pass_result(pass, result);
 }
 
 /* --- load --- */
@@ -119,24 +121,31 @@ static bool header_fits(int fd, const struct hwi_summary *summary, struct header
   struct header expected = header_of(summary);
   expected.result_off = header->result_off;
   expected.result_bytes = header->result_bytes;
+  expected.parts_bytes = header->parts_bytes;
   uint64_t bytes = (uint64_t)about.st_size;
   return memcmp(header, &expected, sizeof expected) == 0 && header->result_off >= sizeof *header &&
-         header->result_off <= bytes && header->result_bytes == bytes - header->result_off &&
+         header->result_off <= bytes && header->result_bytes <= bytes - header->result_off &&
+         header->parts_bytes == bytes - header->result_off - header->result_bytes &&
          lseek(fd, (off_t)header->result_off, SEEK_SET) >= 0;
 }
 
 static void forget(struct hwi_result *result, struct hwi_image *images)
 {
+  struct hwi_profile *profile = &result->profile;
+  hwi_result_release_lists(result);
   hwi_replay_release(&result->replay);
   memset(&result->replay, 0, sizeof result->replay);
   hwi_summary_images_release(&result->kept);
   free(result->described);
   result->described = NULL;
   result->described_count = 0;
+  free(result->cell_numbers);
+  free(result->size_numbers);
+  result->cell_numbers = result->size_numbers = NULL;
   hwi_rows_release(&result->epoch_rows);
   hwi_rows_release(&result->nodes);
-  result->profile.duration_ns = 0;
-  memset(images, 0, result->profile.image_count * sizeof *images);
+  *profile = (struct hwi_profile){.images = profile->images, .image_count = profile->image_count};
+  memset(images, 0, profile->image_count * sizeof *images);
 }
 
 static bool load_result(const struct hwi_summary *summary, int fd, const struct header *header,
@@ -151,6 +160,19 @@ static bool load_result(const struct hwi_summary *summary, int fd, const struct 
 static int open_summary(const struct hwi_summary *summary)
 {
   return summary->path ? open(summary->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
+}
+
+/* The file stands behind the result. */
+static bool load_parts(int fd, const struct header *header, struct hwi_result *result)
+{
+  struct hwi_pass pass;
+  if (lseek(fd, (off_t)(header->result_off + header->result_bytes), SEEK_SET) < 0)
+    return false;
+  hwi_pass_begin_read(&pass, fd, header->parts_bytes);
+  pass.most_items +=
+      header->result_bytes; /* nodes are told in next to no bytes, but the stacks that they are take theirs */
+  hwi_summary_pass_parts(&pass, result);
+  return hwi_pass_end(&pass) == 0;
 }
 
 bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
@@ -199,8 +221,9 @@ bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result 
   int fd = open_summary(summary);
   if (fd < 0)
     return false;
-  bool fits = header_fits(fd, summary, &header) && header.result_off > sizeof header; /* else there are no epochs */
-  bool done = fits && load_result(summary, fd, &header, result, part->images) && result->epoch_rows.count &&
+  bool fits = header_fits(fd, summary, &header) && header.parts_bytes; /* else there are no epochs */
+  bool done = fits && load_result(summary, fd, &header, result, part->images) && load_parts(fd, &header, result) &&
+              result->epoch_rows.count &&
               hwi_epoch_file_open(&file, fd, sizeof header, header.result_off, result->epoch_rows.count) &&
               replay_part(summary, &file, result, part);
   if (fits && !done)
@@ -261,6 +284,19 @@ void hwi_summary_drop_epochs(struct hwi_summary *summary)
     hwi_summary_release(summary);
 }
 
+/* Where the file stands, as load_parts reads it. */
+static bool write_parts(const struct hwi_summary *summary, struct hwi_result *result, struct header *header)
+{
+  struct hwi_pass pass;
+  if (result->epoch_rows.count == 0)
+    return true;
+  hwi_pass_begin_write(&pass, summary->fd);
+  hwi_summary_pass_parts(&pass, result);
+  bool done = hwi_pass_end(&pass) == 0;
+  header->parts_bytes = pass.packed_bytes;
+  return done;
+}
+
 static bool write_result(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
 {
   struct hwi_pass pass;
@@ -273,6 +309,8 @@ static bool write_result(const struct hwi_summary *summary, struct hwi_result *r
   struct header header = header_of(summary);
   header.result_off = summary->end_off;
   header.result_bytes = pass.packed_bytes;
+  if (!write_parts(summary, result, &header))
+    return false;
   return pwrite(summary->fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
 }
 

@@ -35,8 +35,8 @@ bool hwi_summary_add_epoch(struct hwi_summary *summary, struct hwi_epoch *epoch)
 /* There will be none of those that were added. */
 void hwi_summary_drop_epochs(struct hwi_summary *summary);
 
-/* Restores the replay, the threads and the images of the run. False: there is no use in the file, or none; then *result and
- * *images are what they were, which is all zero but for the number of images in result->profile. */
+/* Restores what hwi_result_fill makes of the run, and its images. False: there is no use in the file, or none; then *result and
+ * *images are what they were, which is all zero but for the images and their number in result->profile. */
 bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images);
 
 /* What hwi_summary_restore needs beside. */
@@ -47,10 +47,11 @@ struct hwi_part {
   void *context;
 };
 
-/* The same of a part of the run, from its epochs. */
+/* Of a part of the run, from its epochs: restores what a replay of it would leave, for hwi_result_fill, and the images. False: as
+ * above. */
 bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result *result, const struct hwi_part *part);
 
-/* Keeps the outcome of a replay of the whole run, before hwi_result_fill, where it took more than `least_ns` of the
+/* Keeps the outcome of a replay of the whole run, after hwi_result_fill and before hwi_result_sum_up, where it took more than `least_ns` of the
  * processor since hwi_summary_init, with the epochs that were added. The file appears whole or not at all, for its owner alone; what
  * goes wrong leaves none. A file of that name that is no summary stays. */
 void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,

@@ -18,7 +18,7 @@ enum {
   SOME_ITEMS = 512, /* their values lie in the first cache */
 };
 
-_Static_assert((int)PLANES_MOST * (int)HWI_PASS_GROUP_ITEMS <= (int)HWI_PASS_ROOM_BYTES, "all planes of a column");
+_Static_assert((int)PLANES_MOST *(int)HWI_PASS_GROUP_ITEMS <= (int)HWI_PASS_ROOM_BYTES, "all planes of a column");
 
 /* One field of a group of items. */
 struct column {
@@ -95,7 +95,7 @@ static inline void gather_of(uint64_t *values, const uint8_t *planes, size_t all
   }
 }
 
-/* With a number of planes that the compiler knows, where it is one of the usual ones. */
+/* With a number of planes that the compiler knows. */
 static void gather(uint64_t *values, const uint8_t *planes, size_t all, size_t count, unsigned plane_count)
 {
   switch (plane_count) {
@@ -110,6 +110,12 @@ static void gather(uint64_t *values, const uint8_t *planes, size_t all, size_t c
     break;
   case 4:
     gather_of(values, planes, all, count, 4);
+    break;
+  case 5:
+    gather_of(values, planes, all, count, 5);
+    break;
+  case 6:
+    gather_of(values, planes, all, count, 6);
     break;
   default:
     gather_of(values, planes, all, count, plane_count);

@@ -13,7 +13,7 @@ bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_diary **di
 /* Ends the diary, which goes, and leaves with the result what else its epochs need to be replayed. */
 bool hwi_summary_end_epochs(struct hwi_diary **diary, struct hwi_result *result, const struct hwi_replay_image *image);
 
-/* Writes or reads what is with the result; and whether what was read goes together, and with the rest of the result. */
+/* Writes or reads what is with the result; and whether what was read goes together, and with the replay's lists. */
 void hwi_summary_pass_epochs(struct hwi_pass *pass, struct hwi_result *result);
 bool hwi_summary_epochs_are_sound(const struct hwi_result *result);
 

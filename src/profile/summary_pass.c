@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/varint.h"
+#include "profile/large.h"
 
 enum {
   PLAIN_BYTES = 1 << 17,
@@ -249,7 +250,7 @@ void hwi_pass_list(struct hwi_pass *pass, const struct hwi_fields *fields, void 
   bool counted = hwi_pass_count(pass, &number);
   if (!pass->writes) {
     *count = 0;
-    *items = counted && number + spare ? calloc(number + spare, fields->item_bytes) : NULL;
+    *items = counted && number + spare ? hwi_large_calloc(number + spare, fields->item_bytes) : NULL;
     if (counted && number + spare && !*items)
       hwi_pass_fail(pass, HW_ERR_MEMORY);
     if (!*items)

@@ -1,7 +1,7 @@
 /* fuzz_summary.c - any bytes as what a summary holds: no crash, no hang, no memory beyond what they are worth, and a report
  *
- * An input is a list of edits of the summary of a small recording, its epochs and its result one after the other, as they are
- * before compression: each two bytes of where and one of what. So the fuzzer begins with what makes sense, and zstd's
+ * An input is a list of edits of the summary of a small recording, its epochs, its result and its parts one after the other, as
+ * they are before compression: each two bytes of where and one of what. So the fuzzer begins with what makes sense, and zstd's
  * checksum, which would refuse nearly all else, is put right.
  */
 #include <fcntl.h>
@@ -23,8 +23,8 @@ int LLVMFuzzerInitialize(int *count, char ***words);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 enum {
-  HEADER_BYTES = 64,
-  RESULT_OFF = 48, /* in the header; behind it: its bytes */
+  HEADER_BYTES = 72,
+  RESULT_OFF = 48, /* in the header; behind it: its bytes, and those of what follows it */
   MOST_FRAMES = 16,
   EPOCH_EVENTS = 2,
   FROM_NS = 1,
@@ -41,7 +41,7 @@ static const char recording[] =
 
 static char dir[] = "/tmp/hw-fuzz-summary-XXXXXX", trace[64], summary[80];
 static uint8_t file[FILE_MAX_BYTES], plain[FILE_MAX_BYTES], edited[FILE_MAX_BYTES];
-static size_t ends[MOST_FRAMES], frame_count; /* in plain; the last is the result */
+static size_t ends[MOST_FRAMES], frame_count; /* in plain; the last ones are the result and what is behind it */
 
 static void remove_files(void)
 {
@@ -115,8 +115,10 @@ static void read_summary(void)
     off += sizeof(uint64_t);
     add_frame(off, count);
   }
-  add_frame(off, (size_t)bytes - off);
-  if (frame_count < 3)
+  size_t result_bytes = (size_t)number_at(RESULT_OFF + sizeof(uint64_t));
+  add_frame(off, result_bytes);
+  add_frame(off + result_bytes, (size_t)bytes - off - result_bytes);
+  if (frame_count < 4)
     abort();
 }
 
@@ -159,14 +161,14 @@ static size_t write_frame(size_t number, size_t off)
 static size_t make_file(void)
 {
   size_t off = HEADER_BYTES;
-  for (size_t i = 0; i + 1 < frame_count; i++) {
+  for (size_t i = 0; i + 2 < frame_count; i++) {
     size_t end = write_frame(i, off + sizeof(uint64_t));
     const uint64_t bytes = end - off - sizeof bytes;
     memcpy(file + off, &bytes, sizeof bytes);
     off = end;
   }
-  size_t end = write_frame(frame_count - 1, off);
-  const uint64_t places[] = {off, end - off};
+  size_t result_end = write_frame(frame_count - 2, off), end = write_frame(frame_count - 1, result_end);
+  const uint64_t places[] = {off, result_end - off, end - result_end};
   memcpy(file + RESULT_OFF, places, sizeof places);
   return end;
 }

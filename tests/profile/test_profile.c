@@ -159,7 +159,7 @@ static void test_loads_of_a_library_meet(void **state)
   assert_string_equal(profile->modules[frame->module].path, "/lib/plug.so");
   assert_int_equal(frame->address - profile->modules[frame->module].bias, 0x500);
   assert_int_equal(profile->frames[frame->caller].address, 0x400100);
-  assert_int_equal(profile->stacks[1].depth, 2);
+  assert_int_equal(hwi_profile_depth(profile, 1), 2);
 }
 
 /* One thread uses a node before the thread that made it has written its definition, and a module's, down. */

@@ -388,33 +388,9 @@ static void check_threads(const struct hwi_profile *p)
   }
 }
 
-static void check_pairs(const struct hwi_profile *p)
+static void check_cells(const struct hwi_profile *p)
 {
   uint64_t calls = 0;
-  for (uint32_t i = 0; i < p->stack_size_count; i++) {
-    const struct hwi_stack_size *s = &p->stack_sizes[i];
-    struct naive_sum sum = naive_sum(&naive, of(NAIVE_ANY, node_of(p, s->stack), s->size));
-    assert_int_equal(s->calls, sum.calls);
-    assert_int_equal(s->peak_blocks, sum.peak_blocks);
-    assert_int_equal(s->live_blocks, sum.live_blocks);
-    calls += s->calls;
-  }
-  assert_int_equal(calls, p->totals.allocation_calls);
-  calls = 0;
-  for (uint32_t i = 0; i < p->thread_stack_count; i++) {
-    const struct hwi_thread_stack *s = &p->thread_stacks[i];
-    struct naive_sum sum = naive_sum(&naive, of(p->threads[s->thread].number, node_of(p, s->stack), NAIVE_ANY));
-    assert_int_equal(s->calls, sum.calls);
-    assert_int_equal(s->bytes, sum.bytes);
-    assert_int_equal(s->temporary_calls, sum.temporary);
-    assert_int_equal(s->live_bytes, sum.live_bytes);
-    assert_int_equal(s->live_blocks, sum.live_blocks);
-    assert_int_equal(s->peak_bytes, sum.peak_bytes);
-    assert_int_equal(s->peak_blocks, sum.peak_blocks);
-    calls += s->calls;
-  }
-  assert_int_equal(calls, p->totals.allocation_calls);
-  calls = 0;
   for (uint32_t i = 0; i < p->cell_count; i++) {
     const struct hwi_profile_cell *s = &p->cells[i];
     struct naive_filter filter = of(p->threads[s->thread].number, node_of(p, s->stack), p->sizes[s->size].size);
@@ -499,7 +475,7 @@ static void check_part(const struct hwi_span *span, int first, int end)
   check_stacks(profile);
   check_sizes(profile);
   check_threads(profile);
-  check_pairs(profile);
+  check_cells(profile);
   check_lists(profile);
   if (span->kind == HWI_SPAN_INTERVAL)
     check_timeline(profile);
@@ -544,7 +520,7 @@ static void run_case(uint64_t seed)
     check_stacks(profile);
     check_sizes(profile);
     check_threads(profile);
-    check_pairs(profile);
+    check_cells(profile);
     check_lists(profile);
     check_timeline(profile);
   }

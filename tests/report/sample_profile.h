@@ -217,13 +217,6 @@ static const struct hwi_stack sample_stacks[SAMPLE_STACKS] = {
            .entry = HW_ENTRY_CALLOC},
 };
 
-static const struct hwi_stack_size sample_stack_sizes[] = {
-    {1, 1200000, 20000, 101, 0}, {1, 6400000, 100, 3, 0},        {1, 8500000, 3008, 1, 0},
-    {2, 96000000, 1, 1, 1},      {3, 1152, 53559, 38368, 53559}, {4, 4096, 2500000, 600, 7208},
-    {4, 137137, 10, 300, 0},     {4, 16, 9905151, 0, 363},       {5, 72704, 1, 1, 1},
-    {6, 1000, 73, 0, 0},
-};
-
 static const struct hwi_size sample_sizes[] = {
     {16, 9905151, 363, 0, 400, 8000000, 0},   {1000, 73, 0, 0, 1, 0, 0},
     {1152, 53559, 53559, 38368, 53559, 0, 0}, {4096, 2500000, 7208, 600, 7300, 114528, 0},
@@ -280,6 +273,8 @@ static const struct hwi_handover sample_handovers[] = {{0, 2, 29000, 33408000}, 
 static const struct hwi_profile_cell sample_cells[] = {
     {.thread = 1, .stack = 1, .size = 4, .calls = 1204, .peak_blocks = 3},
     {.thread = 2, .stack = 1, .size = 4, .calls = 21904, .temporary_calls = 4, .peak_blocks = 102},
+    {.thread = 2, .stack = 1, .size = 3, .peak_blocks = 3},
+    {.thread = 2, .stack = 1, .size = 1, .peak_blocks = 1},
     {.thread = 0, .stack = 2, .size = 5, .calls = 1, .peak_blocks = 1, .live_blocks = 1},
     {.thread = 2, .stack = 3, .size = 2, .calls = 53559, .peak_blocks = 38368, .live_blocks = 53559},
     {.thread = 2, .stack = 4, .size = 0, .calls = 9905151, .temporary_calls = 8000000, .live_blocks = 363},
@@ -360,8 +355,6 @@ static void sample_init(struct sample *sample)
   profile->threads = sample->threads, profile->thread_count = 3;
   profile->cells = sample_cells;
   profile->cell_count = sizeof sample_cells / sizeof *sample_cells;
-  profile->stack_sizes = sample_stack_sizes;
-  profile->stack_size_count = sizeof sample_stack_sizes / sizeof *sample_stack_sizes;
   profile->timeline = sample->timeline, profile->timeline_count = SAMPLE_SLICES;
   profile->class_points = sample->class_points, profile->class_point_count = SAMPLE_SLICES;
   profile->handovers = sample_handovers;

@@ -29,9 +29,6 @@ static uint64_t read_everything(const struct hwi_profile *p)
   for (uint32_t i = 1; i < p->stack_count; i++)
     if (p->stacks[i].frame >= p->frame_count)
       abort();
-  for (uint32_t i = 0; i < p->thread_stack_count; i++)
-    if (p->thread_stacks[i].thread >= p->thread_count || p->thread_stacks[i].stack >= p->stack_count)
-      abort();
   for (uint32_t i = 0; i < p->cell_count; i++) {
     const struct hwi_profile_cell *cell = &p->cells[i];
     if (cell->thread >= p->thread_count || cell->stack >= p->stack_count || cell->size >= p->size_count)

@@ -185,7 +185,6 @@ static int read_frames(struct hwi_saved_tables *tables, struct hwi_stack *stack,
     stack->frame = read_frame(tables, items, end - 1, stack->frame, &first);
     if (stack->frame == 0)
       return hwi_saved_no_memory(error);
-    stack->depth++;
   }
   return HW_OK;
 }

@@ -70,7 +70,8 @@ int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struc
     const struct hwi_symbol *symbols;
     uint32_t count = hwi_named_frames_find(frames, at, &symbols);
     if (!make_room(frames, count))
-      return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a stack of %u frames", profile->stacks[stack].depth);
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a stack of %u frames",
+                           hwi_profile_depth(profile, stack));
     for (uint32_t k = 0; k < count; k++)
       frames->items[frames->count++] = (struct hwi_shown_frame){
           symbols != NULL ? &symbols[k] : NULL, profile->frames[at].address, profile->frames[at].module};

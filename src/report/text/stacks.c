@@ -1,44 +1,12 @@
 /* stacks.c - the ranking by stack: figures, then the frames that say something */
 #include <stdlib.h>
 
+#include "report/stack_sizes.h"
 #include "report/text/frames.h"
 
 enum { MEASURED_ROWS = 100 };
 
 /* --- the sizes of a stack's blocks --- */
-
-static uint64_t size_count(const struct hwi_stack_size *size, enum hwi_cost cost)
-{
-  if (cost == HWI_COST_PEAK)
-    return size->peak_blocks;
-  return cost == HWI_COST_LIVE ? size->live_blocks : size->calls;
-}
-
-static int compare_stack(const void *key, const void *item)
-{
-  uint32_t stack = *(const uint32_t *)key, other = ((const struct hwi_stack_size *)item)->stack;
-  return stack < other ? -1 : stack > other;
-}
-
-/* The entry of `stack` with the highest count below `limit` (the earlier one of equals), or NULL. Few stacks have more than a
- * handful of sizes, and only a handful is shown. */
-static const struct hwi_stack_size *next_size(const struct hwi_stack_size *first, const struct hwi_stack_size *end,
-                                              const struct hwi_stack_size *before, enum hwi_cost cost)
-{
-  const struct hwi_stack_size *best = NULL;
-  for (const struct hwi_stack_size *size = first; size < end; size++) {
-    uint64_t count = size_count(size, cost);
-    if (count == 0 || (best != NULL && count <= size_count(best, cost)))
-      continue;
-    if (before != NULL) {
-      uint64_t limit = size_count(before, cost);
-      if (count > limit || (count == limit && size <= before))
-        continue;
-    }
-    best = size;
-  }
-  return best;
-}
 
 /* "rounding +41.2 %": what usable sizes add to a stack's bytes at the peak, where that is much of them and not little at
  * all. */
@@ -52,27 +20,23 @@ static void word_rounding(struct hwi_line *line, const struct hwi_text *text, ui
     hwi_line_printf(line, "; rounding +%s", hwi_share_text(slack, stack->peak_bytes).text);
 }
 
+/* As many as there is room for. */
 static void add_sizes(struct hwi_text *text, uint32_t stack)
 {
-  const struct hwi_profile *profile = text->profile;
-  const struct hwi_stack_size *all = profile->stack_sizes, *end = all + profile->stack_size_count;
-  const struct hwi_stack_size *first = bsearch(&stack, all, profile->stack_size_count, sizeof *all, compare_stack);
-  if (first == NULL)
-    return;
-  while (first > all && first[-1].stack == stack)
-    first--;
-  const struct hwi_stack_size *last = first;
-  while (last < end && last->stack == stack)
-    last++;
+  struct hwi_stack_sizes sizes;
   struct hwi_line rounding = {0};
+  if (!hwi_stack_sizes_init(&sizes, text->profile, stack, text->cost)) {
+    text->line.failed = true;
+    return;
+  }
   word_rounding(&rounding, text, stack);
   size_t used = hwi_cells(hwi_line_text(&text->line)) + rounding.bytes;
   size_t room = text->style->columns > used ? text->style->columns - used : 0;
   const char *separator = "   ";
-  for (const struct hwi_stack_size *size = NULL; (size = next_size(first, last, size, text->cost)) != NULL;) {
+  for (uint32_t i = 0; i < sizes.count; i++) {
     struct hwi_line item = {0};
-    hwi_line_printf(&item, "%s%s (%s)", separator, hwi_bytes_text(size->size).text,
-                    hwi_count_text(size_count(size, text->cost)).text);
+    hwi_line_printf(&item, "%s%s (%s)", separator, hwi_bytes_text(sizes.items[i].size).text,
+                    hwi_count_text(sizes.items[i].shown).text);
     size_t cells = hwi_cells(hwi_line_text(&item));
     bool fits = cells <= room;
     if (fits)
@@ -86,6 +50,7 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
   if (*separator == ',') /* a size stands before it */
     hwi_line_puts(&text->line, hwi_line_text(&rounding));
   hwi_line_release_part(&text->line, &rounding);
+  hwi_stack_sizes_release(&sizes);
 }
 
 /* --- the ranking --- */

@@ -1,0 +1,96 @@
+/* stack_sizes.c - the block sizes of one stack, out of its cells
+ *
+ * Few stacks are shown, so that nobody needs the sizes of all of them.
+ */
+#include "report/stack_sizes.h"
+
+#include <stdlib.h>
+
+static uint64_t shown_of(const struct hwi_stack_size *size, enum hwi_cost cost)
+{
+  if (cost == HWI_COST_PEAK)
+    return size->peak_blocks;
+  return cost == HWI_COST_LIVE ? size->live_blocks : size->calls;
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+  const struct hwi_stack_size *a = left, *b = right;
+  return a->size < b->size ? -1 : a->size > b->size;
+}
+
+static int compare_shown(const void *left, const void *right)
+{
+  const struct hwi_stack_size *a = left, *b = right;
+  if (a->shown != b->shown)
+    return a->shown > b->shown ? -1 : 1;
+  if (a->peak_blocks != b->peak_blocks)
+    return a->peak_blocks > b->peak_blocks ? -1 : 1;
+  if (a->calls != b->calls)
+    return a->calls > b->calls ? -1 : 1;
+  return compare_sizes(left, right);
+}
+
+/* The index of the first cell of the stack, or of one behind it. Cells stand by stack. */
+static uint32_t first_cell(const struct hwi_profile *profile, uint32_t stack)
+{
+  uint32_t low = 0, high = profile->cell_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (profile->cells[middle].stack < stack)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Joins neighbours of one size; returns how many are left. */
+static uint32_t join(struct hwi_stack_size *list, uint32_t count)
+{
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (kept == 0 || list[kept - 1].size != list[i].size) {
+      list[kept++] = list[i];
+      continue;
+    }
+    list[kept - 1].calls += list[i].calls;
+    list[kept - 1].peak_blocks += list[i].peak_blocks;
+    list[kept - 1].live_blocks += list[i].live_blocks;
+  }
+  return kept;
+}
+
+bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile, uint32_t stack,
+                          enum hwi_cost cost)
+{
+  const uint32_t first = first_cell(profile, stack);
+  uint32_t end = first, joined;
+  while (end < profile->cell_count && profile->cells[end].stack == stack)
+    end++;
+  *sizes = (struct hwi_stack_sizes){.items = calloc((size_t)(end - first) + 1, sizeof *sizes->items)};
+  if (sizes->items == NULL)
+    return false;
+  for (uint32_t i = first; i < end; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    sizes->items[i - first] = (struct hwi_stack_size){.size = profile->sizes[cell->size].size,
+                                                      .calls = cell->calls,
+                                                      .peak_blocks = cell->peak_blocks,
+                                                      .live_blocks = cell->live_blocks};
+  }
+  qsort(sizes->items, end - first, sizeof *sizes->items, compare_sizes);
+  joined = join(sizes->items, end - first);
+  for (uint32_t i = 0; i < joined; i++) {
+    sizes->items[i].shown = shown_of(&sizes->items[i], cost);
+    if (sizes->items[i].shown > 0)
+      sizes->items[sizes->count++] = sizes->items[i];
+  }
+  qsort(sizes->items, sizes->count, sizeof *sizes->items, compare_shown);
+  return true;
+}
+
+void hwi_stack_sizes_release(struct hwi_stack_sizes *sizes)
+{
+  free(sizes->items);
+  *sizes = (struct hwi_stack_sizes){0};
+}
