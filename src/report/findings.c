@@ -112,11 +112,6 @@ static uint64_t temporary_of(const struct hwi_stack *stack)
   return stack->temporary_calls;
 }
 
-static uint64_t giant_of(const struct hwi_stack *stack)
-{
-  return stack->peak_blocks == 1 ? stack->peak_bytes : 0;
-}
-
 uint32_t hwi_findings_most(const struct hwi_profile *profile, uint64_t (*figure_of)(const struct hwi_stack *stack))
 {
   uint32_t best = 0;
@@ -139,10 +134,18 @@ static void find_failed(struct hwi_findings *findings, const struct hwi_profile 
                                                     .figures = {profile->totals.failed_calls}});
 }
 
+/* The largest block of the peak. Others like it may have been there, too. */
 static void find_giant(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
-  uint32_t stack = hwi_findings_most(profile, giant_of);
-  uint64_t bytes = stack ? profile->stacks[stack].peak_bytes : 0;
+  uint64_t bytes = 0;
+  uint32_t stack = 0;
+  for (uint32_t i = 0; i < profile->stack_size_count; i++) {
+    const struct hwi_stack_size *item = &profile->stack_sizes[i];
+    if (item->peak_blocks > 0 && item->size > bytes) {
+      bytes = item->size;
+      stack = item->stack;
+    }
+  }
   if (bytes >= GIANT_BYTES_MIN && hwi_is_share(bytes, profile->totals.peak_bytes, GIANT_PEAK_PERCENT))
     hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_GIANT, .stack = stack, .figures = {bytes}});
 }

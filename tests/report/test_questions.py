@@ -196,6 +196,25 @@ def test_what_stands_out(record, compile_c, hw):
     assert "advice     room for 24 B in place of a block saves 40,000 calls" in text, text
 
 
+def test_giants_of_one_stack(record, compile_c):
+    """Two blocks from one place are no smaller for it; three small ones, and a large one that is gone by then, are none."""
+    source = """
+#include <stdlib.h>
+static void *volatile kept[8];
+__attribute__((noinline)) void *image(size_t bytes) { return malloc(bytes); }
+int main(void)
+{
+  free(image(60000000));
+  kept[0] = image(40000000);
+  kept[1] = image(40000000);
+  for (int i = 2; i < 5; i++)
+    kept[i] = malloc(3000000);
+}
+"""
+    [giant] = [finding for finding in record([compile_c(source)]).report["findings"] if finding["kind"] == "giant"]
+    assert (giant["bytes"], giant["stack"][0]["function"]) == (40000000, "image")
+
+
 def test_nothing_stands_out(record, compile_c, hw):
     recording = record([compile_c(LIFETIMES)])
     assert recording.report["findings"] == []

@@ -286,7 +286,9 @@ static void nothing_stands_out_when_nothing_does(void **state)
   free(text);
   sample.growing.to_bytes = sample.profile.totals.peak_bytes / 2000; /* too little to be worth a line */
   sample.threads[1].policy = 0;
-  sample.stacks[2].peak_blocks = 2; /* not one of a fifth of the peak */
+  static const struct hwi_stack_size halves[] = {{2, 48000000, 2, 2, 2}}; /* neither is a fifth of the peak */
+  sample.profile.stack_sizes = halves;
+  sample.profile.stack_size_count = 1;
   sample.profile.totals.failed_calls = 0;
   sample.profile.totals.temporary_calls = sample.profile.totals.allocation_calls / 3;
   text = print();
