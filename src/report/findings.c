@@ -139,11 +139,11 @@ static void find_giant(struct hwi_findings *findings, const struct hwi_profile *
 {
   uint64_t bytes = 0;
   uint32_t stack = 0;
-  for (uint32_t i = 0; i < profile->stack_size_count; i++) {
-    const struct hwi_stack_size *item = &profile->stack_sizes[i];
-    if (item->peak_blocks > 0 && item->size > bytes) {
-      bytes = item->size;
-      stack = item->stack;
+  for (uint32_t i = 0; i < profile->cell_count; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    if (cell->peak_blocks > 0 && profile->sizes[cell->size].size > bytes) {
+      bytes = profile->sizes[cell->size].size;
+      stack = cell->stack;
     }
   }
   if (bytes >= GIANT_BYTES_MIN && hwi_is_share(bytes, profile->totals.peak_bytes, GIANT_PEAK_PERCENT))

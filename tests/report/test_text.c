@@ -286,9 +286,10 @@ static void nothing_stands_out_when_nothing_does(void **state)
   free(text);
   sample.growing.to_bytes = sample.profile.totals.peak_bytes / 2000; /* too little to be worth a line */
   sample.threads[1].policy = 0;
-  static const struct hwi_stack_size halves[] = {{2, 48000000, 2, 2, 2}}; /* neither is a fifth of the peak */
-  sample.profile.stack_sizes = halves;
-  sample.profile.stack_size_count = 1;
+  static const struct hwi_profile_cell small[] = {
+      {.stack = 2, .size = 4, .calls = 80, .peak_blocks = 80}}; /* of 1.2 MB */
+  sample.profile.cells = small;
+  sample.profile.cell_count = 1;
   sample.profile.totals.failed_calls = 0;
   sample.profile.totals.temporary_calls = sample.profile.totals.allocation_calls / 3;
   text = print();
