@@ -9,7 +9,7 @@ struct values {
   struct hwi_texts variables;
 };
 
-static const struct values defaults = {.allocator = "tlsf"};
+static const struct values defaults = {.allocator = "tlsf", .pool_bytes = HWI_RUN_POOL_DEFAULT};
 
 static const struct hwi_option options[] = {
     HWI_STARTING_OPTIONS(allocator, variables, "run the command on this allocator (default: tlsf)"),

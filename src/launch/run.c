@@ -41,7 +41,7 @@ static int set_variables(const struct hwi_run_options *options, struct hwi_error
 {
   char size[32];
   snprintf(size, sizeof size, "%llu", (unsigned long long)options->pool_bytes);
-  if ((options->pool_bytes && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
+  if ((options->pool_bytes != HWI_RUN_POOL_DEFAULT && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
       (options->pool_stats && setenv("HEAPWRIGHT_POOL_STATS", "1", 1) != 0))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   for (size_t i = 0; i < options->variable_count; i++) {
@@ -68,6 +68,15 @@ static int become(const char *path, char **command, struct hwi_error *error)
   return missing_or_not_executable(os_error);
 }
 
+/* Says so where what is asked for is the pool's, and the allocator another one. */
+static void check_pool_options(const struct hwi_run_options *options, const char *allocator)
+{
+  const char *name = strrchr(allocator, '/');
+  bool is_pool = !strcmp(name ? name + 1 : allocator, "libheapwright-tlsf.so");
+  if (!is_pool && (options->pool_stats || options->pool_bytes != HWI_RUN_POOL_DEFAULT))
+    options->warn("--pool-size and --stats are of tlsf: %s takes no notice of them", options->allocator);
+}
+
 /* Of a command that nothing can be preloaded into, what it starts may be another matter. */
 static bool is_served(const struct hwi_program *program, const struct hwi_run_options *options)
 {
@@ -90,7 +99,10 @@ int hwi_run(const struct hwi_run_options *options, char **command, struct hwi_er
     options->warn("'%s' %s: it runs on its own malloc", command[0], hwi_obstacle_text(program.obstacle));
   else if (program.allocator)
     options->warn("'%s' has %s linked in, and goes on using that", command[0], program.allocator);
-  if (hwi_allocator_find(&allocator, options->allocator, error) == 0 && set_variables(options, error) == 0 &&
+  if (hwi_allocator_find(&allocator, options->allocator, error) != 0)
+    goto out;
+  check_pool_options(options, allocator);
+  if (set_variables(options, error) == 0 &&
       (!is_served(&program, options) || set_preload(allocator, options->children, error) == 0))
     status = become(program.path, command, error);
 out:

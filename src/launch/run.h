@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 
+#define HWI_RUN_POOL_DEFAULT UINT64_MAX
+
 struct hwi_run_options {
   const char *allocator;        /* as hwi_allocator_find has it */
   bool children;                /* what the command starts has it, too */
-  uint64_t pool_bytes;          /* of the pool of tlsf at the start; 0: its default */
+  uint64_t pool_bytes;          /* of the pool of tlsf at the start, or HWI_RUN_POOL_DEFAULT */
   bool pool_stats;              /* tlsf prints its figures when the command ends */
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;

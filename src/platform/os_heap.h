@@ -16,7 +16,8 @@ int hwi_os_map_with_room(size_t bytes, void **start);
 /* The same, exactly at `start`: -EEXIST where something is there already. */
 int hwi_os_map_at(void *start, size_t bytes);
 
-/* Asks for huge pages for memory that is not touched yet. 0, or negative. */
+/* Asks for huge pages for memory that is not touched yet. 0, or negative: -EOPNOTSUPP: they are switched off, for the system or this
+ * process; -EINVAL: this kernel has none. */
 int hwi_os_use_huge_pages(void *start, size_t bytes);
 
 /* Keeps memory from being paged out. 0, or negative: -EPERM, -ENOMEM: more than the process may lock. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unwind.h>
 
@@ -54,8 +55,19 @@ int hwi_os_map_at(void *start, size_t bytes)
   return -EEXIST;
 }
 
+/* By the system's setting, or the process's: the kernel takes the request all the same. */
+static bool has_no_huge_pages(void)
+{
+  char text[64];
+  long n = hwi_os_read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text - 1);
+  text[n > 0 ? n : 0] = 0;
+  return strstr(text, "[never]") || CALL(SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0, 0) == 1;
+}
+
 int hwi_os_use_huge_pages(void *start, size_t bytes)
 {
+  if (has_no_huge_pages())
+    return -EOPNOTSUPP;
   return (int)CALL(SYS_madvise, start, bytes, MADV_HUGEPAGE, 0, 0, 0);
 }
 

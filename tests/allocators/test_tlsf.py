@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -216,5 +217,38 @@ def test_stats_come_after_a_program_closed_stderr(user):
                         r"largest free block \d+\n", process.stderr)
 
 
-def test_huge_pages(user):
+HUGE = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* huge off COMMAND...: with huge pages switched off for the process. huge: prints what of its memory is in them. */
+int main(int argc, char **argv)
+{
+  if (argc > 2)
+    return prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) || execv(argv[2], argv + 2);
+  char line[200];
+  unsigned long sum = 0, kib;
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  while (fgets(line, sizeof line, maps))
+    sum += sscanf(line, "AnonHugePages: %lu", &kib) == 1 ? kib : 0;
+  printf("%lu\n", sum);
+  return 0;
+}
+"""
+
+
+def test_huge_pages(user, tmp_path):
+    """They are had where the system gives them, and it is said where it does not."""
     expect_done(user("churn", HEAPWRIGHT_POOL_HUGE_PAGES="1"))
+    source, program = tmp_path / "huge.c", tmp_path / "huge"
+    source.write_text(HUGE)
+    subprocess.run(["gcc", source, "-o", program], check=True)
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    has_huge_pages = setting.exists() and "[never]" not in setting.read_text()
+    environment = {**os.environ, "LD_PRELOAD": str(LIBRARY), "HEAPWRIGHT_POOL_HUGE_PAGES": "1", "HEAPWRIGHT_POOL_SIZE": "32M"}
+    for words, is_off in ([], not has_huge_pages), (["off", str(program)], True):
+        done = subprocess.run([program, *words], env=environment, capture_output=True, text=True, check=True)
+        assert ("no huge pages for 33554432 bytes of the pool" in done.stderr) == is_off
+        assert not is_off or done.stdout == "0\n"

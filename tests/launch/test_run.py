@@ -127,6 +127,19 @@ def test_pool(hw):
     assert int(done.stdout.split()[0]) > 0 and len(done.stdout.split()) == 1
 
 
+def test_a_pool_of_no_size_is_an_error(hw):
+    """And not silently the default."""
+    done = hw("run", "--pool-size", "0", "--stats", "true")
+    assert done.returncode == 0 and "HEAPWRIGHT_POOL_SIZE=0 is too small; 100000000 bytes it is\n" in done.stderr
+
+
+@pytest.mark.parametrize("options", [["--stats"], ["--pool-size", "64M"]])
+def test_options_of_the_pool_do_nothing_on_another_allocator(options, hw, bump):
+    done = hw("run", "-a", bump, *options, "echo", "hello")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert done.stderr == f"heapwright: --pool-size and --stats are of tlsf: {bump} takes no notice of them\n"
+
+
 def test_variables_of_the_pool_are_known(hw, bump):
     done = hw("run", "-a", bump, "true", env={**os.environ, "HEAPWRIGHT_POOL_SIZE": "1000000", "HEAPWRIGHT_POOL_POLICY": "fail"})
     assert done.returncode == 0 and done.stderr == ""

@@ -134,13 +134,25 @@ void hwi_heap_say_stats(void)
 
 /* --- the beginning --- */
 
+/* Where there are none, it is said once: all growth would say the same. */
+static void use_huge_pages(uintptr_t start, size_t bytes)
+{
+  int error = hwi_os_use_huge_pages((void *)start, bytes);
+  if (!error)
+    return;
+  settings.huge_pages = false;
+  say_with_bytes("no huge pages for ", bytes,
+                 " bytes of the pool; see /sys/kernel/mm/transparent_hugepage/enabled. The program goes on without",
+                 error);
+}
+
 /* Makes pages present, and keeps them. 0, or negative: there is no memory. */
 static int make_present(uintptr_t start, uintptr_t end)
 {
   if (start == end)
     return 0;
   if (settings.huge_pages)
-    hwi_os_use_huge_pages((void *)start, end - start);
+    use_huge_pages(start, end - start);
   int error = hwi_os_populate((void *)start, end - start);
   if (error || settings.locking == HWI_LOCKING_OFF)
     return error;
