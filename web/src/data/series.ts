@@ -75,6 +75,27 @@ export class Series {
     return low === first ? 0 : this.#sums[amount][low - 1]!;
   }
 
+  /** What a row's amount adds up to over `edges` edges: what its curve has below it. */
+  weight(row: number, amount: Amount, edges: number): number {
+    const end = this.#end[row]!;
+    let sum = 0;
+    for (let entry = this.#first[row]!; entry < end; entry++) {
+      const until = entry + 1 < end ? this.#slice[entry + 1]! : edges - 1;
+      sum += this.#sums[amount][entry]! * (until - this.#slice[entry]!);
+    }
+    return sum;
+  }
+
+  /** Adds what a row's amount changes by, from each edge to the next, to the steps of a curve. */
+  addStepsTo(steps: Float64Array, row: number, amount: Amount): void {
+    let before = 0;
+    for (let entry = this.#first[row]!; entry < this.#end[row]!; entry++) {
+      const value = this.#sums[amount][entry]!;
+      steps[this.#slice[entry]! + 1]! += value - before;
+      before = value;
+    }
+  }
+
   /** Adds a row's amount at every edge to a curve. */
   addTo(curve: Float64Array, row: number, amount: Amount): void {
     const end = this.#end[row]!;

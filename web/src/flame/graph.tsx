@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { faded, mix, type Palette } from "../ui/palette";
 import { saveSvg } from "../ui/save";
-import { boxAt, draw, Layout, ROW_PX, type Box, type Branches, type Look, type Viewport } from "./layout";
+import { boxAt, draw, layoutOf, ROW_PX, type Box, type Branches, type Layout, type Look, type Viewport } from "./layout";
 import { canvasPainter, FONT, svgPainter } from "./painter";
 
 export interface GraphSource {
@@ -116,7 +116,7 @@ export function FlameGraph(props: Props): JSX.Element {
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(0);
   const [hover, setHover] = useState<Hover | null>(null);
-  const layout = useMemo(() => new Layout(source.tree), [source.tree]);
+  const layout = layoutOf(source.tree);
   useMemo(() => layout.resize(source.totals, source.order), [layout, source.totals, source.order]);
 
   useLayoutEffect(() => {

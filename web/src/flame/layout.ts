@@ -6,6 +6,7 @@
 // with every step of a drag. Children keep the order that they have for the whole run: frames that jump to other places while
 // an interval is dragged cannot be followed by the eye.
 import { hierarchy, treemapDice, type HierarchyRectangularNode } from "d3-hierarchy";
+import { keptFor } from "../data/kept";
 import type { Painter } from "./painter";
 
 export const ROW_PX = 20;
@@ -73,6 +74,9 @@ export class Layout {
     for (const outer of box.ancestors().reverse()) if (outer !== box) this.children(outer);
   }
 }
+
+/** The layout of a tree. */
+export const layoutOf = keptFor((tree: Branches) => new Layout(tree));
 
 export interface Look {
   readonly label: (node: number) => string;

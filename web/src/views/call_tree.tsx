@@ -1,6 +1,7 @@
 // call_tree.tsx - a tree of calls as a table, open along what matters; what stands in its columns is the caller's
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { keptFor } from "../data/kept";
 import type { Branches } from "../flame/layout";
 import { sortOf, Table, type Column } from "../ui/table";
 
@@ -57,11 +58,11 @@ function treeRows({ tree, totals, words, columns, sort }: Props, children: reado
   return tree.parent.length > 1 ? rows : [];
 }
 
-function childrenOf(parent: Int32Array): number[][] {
+const childrenOf = keptFor(({ parent }: Branches): number[][] => {
   const children: number[][] = Array.from(parent, () => []);
   for (let node = 1; node < parent.length; node++) children[parent[node]!]!.push(node);
   return children;
-}
+});
 
 /** Opens from the root along what has most, to where it forks; and the way to the chosen node. */
 function openedFor({ tree, totals, chosen }: Props, children: readonly number[][]): Set<number> {
@@ -77,7 +78,7 @@ function openedFor({ tree, totals, chosen }: Props, children: readonly number[][
 
 export function CallTree(props: Props): JSX.Element {
   const { tree, words, colour, totals, chosen, onChoose, sort, onSort } = props;
-  const children = useMemo(() => childrenOf(tree.parent), [tree]);
+  const children = childrenOf(tree);
   const [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
   const open = useMemo(() => {
     const opened = openedFor(props, children);

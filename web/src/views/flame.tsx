@@ -13,7 +13,7 @@ import { sorting } from "../ui/table";
 import { CallTree, type NodeColumn } from "./call_tree";
 import { Crumbs } from "./crumbs";
 import { Finding } from "./finding";
-import { costFigure, NodeNames, type Amounts } from "./node_names";
+import { costFigure, namesOf, type Amounts, type NodeNames } from "./node_names";
 import { ModeChoice } from "./mode_choice";
 import { Sandwich } from "./sandwich";
 import type { ViewProps } from "./view";
@@ -141,7 +141,7 @@ function Icicle({ recording, state, change, palette, names, amounts, order, matc
 export function FlameView(props: ViewProps): JSX.Element {
   const { recording, state, change } = props;
   const { cost, span } = state;
-  const names = useMemo(() => new NodeNames(recording), [recording]);
+  const names = namesOf(recording);
   const search = useSearch(state.find);
   const amounts = useMemo<Amounts>(() => {
     const self = recording.self(recording.costs(cost, span));

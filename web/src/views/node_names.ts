@@ -1,4 +1,5 @@
 // node_names.ts - what the frames of a flame graph are called and how they are coloured, whatever they cost
+import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
 import { baseName, CUT } from "../data/tree";
 import type { Cost } from "../state";
@@ -93,3 +94,5 @@ export class NodeNames {
     return [place, this.functionModule(func), tree.inlined[node] === 1 ? "inlined" : ""].filter((part) => part !== "").join(" · ");
   }
 }
+
+export const namesOf = keptFor((recording: Recording) => new NodeNames(recording));

@@ -7,8 +7,8 @@ import { bytesText } from "../text/format";
 import { Chart, type Curve, type Mark } from "../ui/chart";
 import type { ViewProps } from "./view";
 
-/** Differences to times. */
-function summed(steps: Float64Array): Float64Array {
+/** Differences to what they lead to. */
+export function summed(steps: Float64Array): Float64Array {
   let sum = 0;
   return steps.map((step) => (sum += step));
 }

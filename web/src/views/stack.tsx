@@ -1,6 +1,7 @@
 // stack.tsx - one call stack: as a line, or as the list of its frames
 import type { JSX } from "preact";
 import type { PageDocument } from "../data/document";
+import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
 import { baseName, type Place } from "../data/tree";
 import { foldedName } from "../text/names";
@@ -38,12 +39,11 @@ export function distinctStacks(recording: Recording, rows: readonly number[]): s
   });
 }
 
-const shortStacks = new WeakMap<PageDocument, Map<number, string>>(); // by row
+const shortStacks = keptFor<PageDocument, Map<number, string>>(() => new Map()); // by row
 
 /** "inner ← middle ← outer"; kept, since tables ask again for each row that they draw */
 export function shortStack(recording: Recording, row: number): string {
-  let kept = shortStacks.get(recording.document);
-  if (kept === undefined) shortStacks.set(recording.document, (kept = new Map<number, string>()));
+  const kept = shortStacks(recording.document);
   let text = kept.get(row);
   if (text === undefined) kept.set(row, (text = madeShortStack(recording, row)));
   return text;

@@ -12,7 +12,7 @@ import { Choices } from "../ui/choices";
 import { useSearch } from "../ui/find";
 import { HUE_COUNT } from "../ui/palette";
 import { Finding } from "./finding";
-import { marksOf, RunChart } from "./run_chart";
+import { marksOf, RunChart, summed } from "./run_chart";
 import { sizeSeries } from "./sizes";
 import { distinctStacks } from "./stack";
 import { threadName } from "./threads";
@@ -38,16 +38,14 @@ interface Rows {
 /** The rows of a series that hold most over the run, and all others together. */
 function parts(recording: Recording, { series, labels, counts, separate }: Rows): Part[] {
   const edges = recording.edgesNs.length;
-  const all = new Float64Array(edges);
+  const steps = new Float64Array(edges);
   const weights = new Float64Array(series.rows);
-  const curve = new Float64Array(edges);
   for (let row = 0; row < series.rows; row++) {
     if (!counts(row)) continue;
-    curve.fill(0);
-    series.addTo(curve, row, "live_bytes");
-    curve.forEach((bytes, edge) => (all[edge]! += bytes));
-    weights[row] = separate(row) ? curve.reduce((sum, bytes) => sum + bytes, 0) : 0;
+    series.addStepsTo(steps, row, "live_bytes");
+    weights[row] = separate(row) ? series.weight(row, "live_bytes", edges) : 0;
   }
+  const all = summed(steps);
   const largest = Array.from(weights.keys()).sort((a, b) => weights[b]! - weights[a]!);
   const shown = largest.slice(0, HUE_COUNT).filter((row) => weights[row]! > 0);
   const names = labels(shown);
