@@ -25,7 +25,9 @@ static uint32_t find(void *context, const struct hwi_symbol_module *module, uint
 {
   (void)context, (void)module, (void)address, (void)is_return_address;
   static const struct hwi_symbol found[] = {
-      {.function = "std::vector<int, std::allocator<int> >::reserve(unsigned long)", .file = "/a/vector.h", .line = 7,
+      {.function = "std::vector<int, std::allocator<int> >::reserve(unsigned long)",
+       .file = "/a/vector.h",
+       .line = 7,
        .inlined = true},
       {.function = "program", .file = "/a/program.cc", .line = 12},
   };
