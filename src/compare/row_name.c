@@ -40,7 +40,7 @@ void hwi_row_name(struct hwi_line *line, struct hwi_comparison *comparison, cons
     hwi_text_group_name(&name, &text, &side->groups.items[item], cells);
   else if (comparison->options->report.by == HWI_BY_STACK)
     hwi_who_add(&name, &(struct hwi_who_words){&side->frames, ellipsis},
-                &(struct hwi_who){.stack = item, .cells = cells});
+                &(struct hwi_who){.stack = item, .cells = cells, .via = true});
   else if (comparison->options->report.by == HWI_BY_ENTRY)
     hwi_line_puts(&name, hwi_entry_shown(item));
   else if (comparison->options->report.by == HWI_BY_SIZE)

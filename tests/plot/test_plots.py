@@ -356,6 +356,29 @@ def test_stacks_whose_nearest_callers_agree_are_told_apart_in_the_legend(hw, rec
     assert [re.sub(r" \(.*?\)", "", name) for name in names[:2]] == ["by_5 < … < left", "by_5 < … < right"]
 
 
+def test_what_a_container_wants_is_named_after_who_called_it(hw, record, compile_cxx, tmp_path):
+    program = compile_cxx(r"""
+        #include <map>
+        #include <vector>
+        static std::vector<int> *numbers = new std::vector<int>;
+        static std::map<int, int> *table = new std::map<int, int>;
+        __attribute__((noinline)) void keep(int i) { numbers->push_back(i); (*table)[i] = i; }
+        __attribute__((noinline)) void alone(std::vector<long> &longs) { longs.resize(1000); }
+        int main() {
+          std::vector<long> longs;
+          for (int i = 0; i < 1000; i++)
+            keep(i);
+          alone(longs);
+          return longs[0];
+        }
+        """)
+    script = write(hw, record([program]).trace, tmp_path / "x.gp", "--chart", "live-by-stack").read_text()
+    names = re.findall(r'keyentry .* title "(.*)"', script)
+    for pattern in (r"keep \(.*:\d+\) via std::vector<int>::push_back", r"keep \(.*:\d+\) via std::map<.*>::operator\[\]",
+                    r"alone \(.*:\d+\)"):
+        assert [name for name in names if re.fullmatch(pattern, name)], names
+
+
 def test_paper_names_no_options(hw, run, tmp_path):
     paper = words(write(hw, run.trace, tmp_path / "x.pdf", "--top", "1"))
     assert "Top stacks at the peak" in paper and re.search(r"in \d+ more stacks", paper)

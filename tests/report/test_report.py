@@ -242,7 +242,7 @@ def test_colour_on_a_terminal_only(build, trace):
         return seen
 
     assert b"\033[1m" in on_terminal() and f"Next: heapwright report --tree {trace}".encode() in on_terminal()
-    assert re.search(rb"\033\[34m[^\033]*\xe2\x96[^\033]*\033\[0m", on_terminal())  # the chart's bars
+    assert re.search(rb"\033\[94m[^\033]*\xe2\x96[^\033]*\033\[0m", on_terminal())  # the chart's bars
     assert b"\033" not in on_terminal(NO_COLOR="1")
     assert b"\033" not in on_terminal(TERM="dumb")
 

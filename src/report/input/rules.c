@@ -1,6 +1,11 @@
 /* rules.c - the shipped lists: what frames say nothing, and what blocks are the runtime's own */
 #include "report/input/rules.h"
 
+/* The standard library of C++: in a few words, who called it says more than which of its templates asked for memory. */
+const char hwi_rules_libraries[] = "leak:^std::\n"
+                                   "leak:^void std::\n"
+                                   "leak:^__gnu_cxx::\n";
+
 /* Compared with the innermost frames, one after the other, until one does not match: what remains is who wanted memory. */
 const char hwi_rules_wrappers[] =
     /* C++: allocators, and the containers' private helpers between them and the operation that the user wrote */

@@ -163,6 +163,18 @@ void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *firs
     *first = end;
 }
 
+uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
+{
+  for (uint32_t i = first; i < last; i++) {
+    const struct hwi_symbol *symbol = frames->items[i].symbol;
+    if (symbol == NULL || symbol->function == NULL)
+      break; /* it may be anyone's */
+    if (!hwi_patterns_match(hwi_rules_libraries, symbol->function))
+      return i;
+  }
+  return first;
+}
+
 bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
 {
   uint32_t first, last;

@@ -42,6 +42,9 @@ uint32_t hwi_named_frames_find(const struct hwi_named_frames *frames, uint32_t f
  * allocation on and, outermost, what lies below main or a thread's own function. One frame at least remains, if any. */
 void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *first, uint32_t *last);
 
+/* Of [first, last) the innermost frame that is not the standard library's; `first` where that is not known. */
+uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t first, uint32_t last);
+
 /* Whether the loaded stack's block is one of the runtime's own (libc, libstdc++, loader). */
 bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames);
 

@@ -13,7 +13,8 @@ enum {
   NAME_CELLS_MIN = 16,
   NAME_CELLS_MAX = 48,
   CALLERS_MAX = 3,
-  CALLERS_DEEPEST = 64
+  CALLERS_DEEPEST = 64,
+  VIA_CELLS_MIN = 48 /* below it who wanted the memory has no room besides */
 };
 
 /* A function without a name. */
@@ -103,10 +104,22 @@ static struct chain chain_of(const struct hwi_shown_frame *frames, uint32_t coun
   return chain;
 }
 
+/* A line for " via std::vector<…>::push_back"; nothing where the frame called no one for its memory. */
+static struct hwi_line via_of(const struct hwi_who_words *words_of, const struct hwi_shown_frame *inner,
+                              const struct hwi_who *who)
+{
+  struct hwi_line via = {0};
+  if (inner != NULL && who->via && who->cells >= VIA_CELLS_MIN) {
+    hwi_line_puts(&via, " via ");
+    add_function(&via, words_of, inner, who->cells / 2);
+  }
+  return via;
+}
+
 void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_who *who)
 {
   struct hwi_named_frames *frames = words_of->frames;
-  uint32_t first = 0, last = 0, end;
+  uint32_t first = 0, last = 0, own, end;
   int status = hwi_named_frames_load(frames, who->stack, NULL);
   line->failed |= status == HW_ERR_MEMORY;
   if (status == HW_OK)
@@ -115,13 +128,18 @@ void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words_of, co
     hwi_line_shorten(line, "a stack that is not known", who->cells, words_of->ellipsis);
     return;
   }
-  for (end = first + 1; end < last && end - first <= who->callers && frames->items[end].symbol != NULL;)
+  own = hwi_named_frames_own(frames, first, last);
+  for (end = own + 1; end < last && end - own <= who->callers && frames->items[end].symbol != NULL;)
     end++;
-  const struct chain chain = chain_of(&frames->items[first], end - first);
+  const struct chain chain = chain_of(&frames->items[own], end - own);
+  struct hwi_line via = via_of(words_of, own > first ? &frames->items[first] : NULL, who);
+  size_t cells = who->cells - hwi_cells(hwi_line_text(&via));
   if (chain.count > 1)
-    add_chain(line, words_of, &chain, who->cells);
+    add_chain(line, words_of, &chain, cells);
   else
-    add_frame(line, words_of, chain.frames[0], who->cells);
+    add_frame(line, words_of, chain.frames[0], cells);
+  hwi_line_puts(line, hwi_line_text(&via));
+  hwi_line_release_part(line, &via);
 }
 
 /* --- which rows need callers --- */
@@ -137,7 +155,15 @@ static int compare_words(const void *left, const void *right)
   return strcmp(hwi_line_text(&a->line), hwi_line_text(&b->line));
 }
 
-/* Those whose words other stacks have, too, get one caller more. Whether any did. */
+static void add_word(struct hwi_who *who)
+{
+  if (who->via)
+    who->callers++;
+  else
+    who->via = true;
+}
+
+/* Those whose words other stacks have, too, tell what they called, and then one caller more. Whether any did. */
 static bool deepen(const struct hwi_who_words *words_of, struct words *words, uint32_t count)
 {
   bool any = false;
@@ -151,7 +177,7 @@ static bool deepen(const struct hwi_who_words *words_of, struct words *words, ui
     for (end = begin + 1; end < count && compare_words(&words[begin], &words[end]) == 0; end++)
       are_alike |= words[end].who->stack != words[begin].who->stack;
     for (uint32_t i = begin; i < end && are_alike; i++)
-      words[i].who->callers++;
+      add_word(words[i].who);
     any |= are_alike;
   }
   return any;
@@ -164,7 +190,7 @@ bool hwi_whos_tell_apart(const struct hwi_who_words *words_of, struct hwi_who *w
     return false;
   for (uint32_t i = 0; i < count; i++)
     words[i].who = &whos[i];
-  for (uint32_t round = 0; round < CALLERS_DEEPEST && deepen(words_of, words, count);)
+  for (uint32_t round = 0; round <= CALLERS_DEEPEST && deepen(words_of, words, count);)
     round++;
   bool failed = false;
   for (uint32_t i = 0; i < count; i++) {

@@ -7,10 +7,12 @@
 #include "report/names/named_frames.h"
 #include "report/text/line.h"
 
-/* The frame that wanted the stack's memory, and so many of its callers; of more than three only the last. */
+/* The frame that wanted the stack's memory, and so many of its callers; of more than three only the last. Where it called a container
+ * or the like for it, `via` adds which: "Index::add (index.cpp:60) via std::vector<…>::push_back". */
 struct hwi_who {
   uint32_t stack, callers;
   size_t cells; /* at most */
+  bool via;
 };
 
 /* What the words are made with. */
@@ -21,8 +23,8 @@ struct hwi_who_words {
 
 void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words, const struct hwi_who *who);
 
-/* Gives those of `whos` that would have the same words as many callers as it takes to tell them apart: three, or the one further out
- * in which they differ ("f < … < main"). False: no memory. */
+/* Gives those of `whos` that would have the same words `via`, and as many callers as it takes to tell them apart: three, or the one
+ * further out in which they differ ("f < … < main"). False: no memory. */
 bool hwi_whos_tell_apart(const struct hwi_who_words *words, struct hwi_who *whos, uint32_t count);
 
 #endif

@@ -49,7 +49,7 @@ const char *hwi_style_begin(const struct hwi_style *style, enum hwi_emphasis emp
                                           [HWI_BOLD] = "\033[1m",
                                           [HWI_DIM] = "\033[2m",
                                           [HWI_ALARM] = "\033[1;31m",
-                                          [HWI_CHART] = "\033[34m"};
+                                          [HWI_CHART] = "\033[94m"};
   return style->colour ? sequences[emphasis] : "";
 }
 
