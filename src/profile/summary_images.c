@@ -305,6 +305,15 @@ static bool take(uint64_t *left, uint64_t part)
   return enough;
 }
 
+/* Who shows marks knows these kinds. */
+static bool marks_are_sound(const struct line *lines, uint64_t count)
+{
+  for (uint64_t i = 0; i < count; i++)
+    if (lines[i].type != HW_TOOL_MARK && lines[i].type != HW_TOOL_PAUSED && lines[i].type != HW_TOOL_RESUMED)
+      return false;
+  return true;
+}
+
 /* The rows name what is there, all of it and no more. */
 static bool lists_are_sound(const struct lists *lists, size_t image_count)
 {
@@ -314,7 +323,10 @@ static bool lists_are_sound(const struct lists *lists, size_t image_count)
     return false;
   for (size_t i = 0; i < lists->row_count; i++) {
     const struct row *row = &lists->rows[i];
-    if (!take(&lines, row->environment_count) || !take(&lines, row->mark_count) || !take(&lines, row->note_count) ||
+    if (!take(&lines, row->environment_count))
+      return false;
+    const struct line *marks = lists->lines + (lists->line_count - lines);
+    if (!take(&lines, row->mark_count) || !marks_are_sound(marks, row->mark_count) || !take(&lines, row->note_count) ||
         !take(&points, row->rss_count) || !(row->known || row->unreadable) || (row->counted && !row->known))
       return false;
     if (row->duration_ns > HWI_TRACE_LATEST_NS)

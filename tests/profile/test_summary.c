@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <zstd.h>
 
 #include "../trace/encoder.c"
 #include "profile/summary.h"
@@ -310,6 +311,53 @@ static void test_every_byte_of_epochs(void **state)
 }
 
 /* A part of another trace is not made of them, and one that is replayed keeps none. */
+enum { RESULT_OFF = 48, PLAIN_MAX_BYTES = 1 << 16 }; /* in the header; behind it: its bytes, and more */
+
+/* In place of the summary: its own, but for one byte of its result as it is before compression. 0: there is no such byte. */
+static size_t write_forged(const uint8_t *own, size_t own_bytes, size_t at, uint8_t value)
+{
+  static uint8_t plain[PLAIN_MAX_BYTES], packed[PLAIN_MAX_BYTES];
+  uint64_t result[2]; /* offset, bytes */
+  memcpy(result, own + RESULT_OFF, sizeof result);
+  const uint8_t *behind = own + result[0] + result[1], *end = own + own_bytes;
+  size_t bytes = ZSTD_decompress(plain, sizeof plain, own + result[0], result[1]);
+  assert_false(ZSTD_isError(bytes));
+  if (at >= bytes)
+    return 0;
+  plain[at] = value;
+  ZSTD_CCtx *context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  result[1] = ZSTD_compress2(context, packed + result[0], sizeof packed - result[0], plain, bytes);
+  ZSTD_freeCCtx(context);
+  memcpy(packed, own, result[0]);
+  memcpy(packed + RESULT_OFF, result, sizeof result);
+  memcpy(packed + result[0] + result[1], behind, (size_t)(end - behind));
+  write_summary(packed, result[0] + result[1] + (size_t)(end - behind));
+  return bytes;
+}
+
+/* An export of marks takes their kinds for indices. */
+static void test_forged_kinds_of_marks(void **state)
+{
+  (void)state;
+  enum { NO_KIND = 9 };
+  size_t own_bytes, restored = 0, refused = 0;
+  enc_tool(&enc, HW_TOOL_MARK, 0, "m", 1);
+  enc_write(&enc, trace);
+  hwi_profile_destroy(make((struct hwi_profile_options){0}));
+  uint8_t *own = read_summary(&own_bytes);
+  for (size_t at = 0; write_forged(own, own_bytes, at, NO_KIND) > 0; at++) {
+    struct hwi_profile *profile = make((struct hwi_profile_options){0});
+    restored += is_restored(profile);
+    refused += !is_restored(profile);
+    assert_int_equal(profile->images[0].info->mark_count, 1);
+    assert_int_equal(profile->images[0].info->marks[0].type, HW_TOOL_MARK);
+    hwi_profile_destroy(profile);
+  }
+  assert_true(restored > 0 && refused > 0);
+  free(own);
+}
+
 static void test_stale_epochs(void **state)
 {
   (void)state;
@@ -404,6 +452,7 @@ int main(void)
       cmocka_unit_test_setup(test_all_images, begin_test),
       cmocka_unit_test_setup(test_every_byte, begin_test),
       cmocka_unit_test_setup(test_every_byte_of_epochs, begin_test),
+      cmocka_unit_test_setup(test_forged_kinds_of_marks, begin_test),
       cmocka_unit_test_setup(test_stale_epochs, begin_test),
       cmocka_unit_test_setup(test_every_length, begin_test),
       cmocka_unit_test_setup(test_other_files_stay, begin_test),
