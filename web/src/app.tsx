@@ -40,7 +40,6 @@ const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
 };
 const WITH_OWN_CHART: readonly View[] = ["overview", "timeline"];
 const WITH_COST: readonly View[] = ["flame"];
-const PREPARED_MS = 300; // after the first screen, what other views need is unpacked, before somebody asks for it
 
 export function Failure({ what }: { what: string }): JSX.Element {
   return (
@@ -146,10 +145,6 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   const [keysShown, showKeys] = useState(false);
   const views = VIEWS.filter((view) => view !== "durations" || content.durations !== undefined);
   useKeys({ change, turnTheme, showKeys, views });
-  useEffect(() => {
-    const later = setTimeout(() => whole.prepare(), PREPARED_MS);
-    return () => clearTimeout(later);
-  }, [whole]);
   useEffect(() => {
     document.title = `${recording.document.run.command} – heapwright`;
   }, [recording]);

@@ -91,12 +91,6 @@ export class Recording {
     return (this.#series ??= this.#whole?.series.without(this.#ignored!) ?? new Series(this.document.stacks.series, this.rows));
   }
 
-  /** Unpacks what most views need. */
-  prepare(): void {
-    void this.series;
-    for (const figure of Object.values(COLUMN)) this.column(figure);
-  }
-
   /** How many stacks, cut from the document, a row is the sum of; 0: it is one stack. */
   cutStacks(row: number): number {
     return (this.#cut ??= unpack(this.document.stacks.cut))[row]!;
