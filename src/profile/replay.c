@@ -45,8 +45,9 @@ static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 
 /* --- the end of a block --- */
 
-/* A block of the cell no longer counts as live anywhere but in the table. */
-static void uncount_block(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t cell_number)
+/* A block of the cell no longer counts as live anywhere but in the table. Inline by force: a free has looked up most of it. */
+static inline __attribute__((always_inline)) void uncount_block(struct hwi_replay *replay,
+                                                                struct hwi_replay_image *image, uint32_t cell_number)
 {
   struct hwi_tally *tally = &replay->tally;
   struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
@@ -272,30 +273,50 @@ static bool apply_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
 
 /* --- a batch --- */
 
-static void pass_time(struct hwi_replay *replay, uint64_t ns)
+static uint64_t min(uint64_t a, uint64_t b)
 {
-  ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
-  if (ns <= replay->now_ns)
-    return;
-  replay->now_ns = ns;
+  return a < b ? a : b;
+}
+
+/* When the next of what goes by time ends. */
+static uint64_t next_due_ns(const struct hwi_replay *replay)
+{
+  return min(min(replay->timeline.slice_end_ns, replay->class_timeline.next_ns), replay->tenths.end_ns);
+}
+
+/* Ends what is due by `ns`; returns what is due next. */
+static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uint64_t ns)
+{
   if (ns >= replay->timeline.slice_end_ns)
     hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);
   if (ns >= replay->class_timeline.next_ns)
     hwi_class_timeline_advance(&replay->class_timeline, ns, &replay->tally);
   if (ns >= replay->tenths.end_ns)
     hwi_tenths_advance(&replay->tenths, ns);
+  return next_due_ns(replay);
+}
+
+static inline void pass_time(struct hwi_replay *replay, uint64_t ns, uint64_t *due_ns)
+{
+  ns = min(ns, HWI_TRACE_LATEST_NS);
+  if (ns <= replay->now_ns)
+    return;
+  replay->now_ns = ns;
+  if (ns >= *due_ns)
+    *due_ns = end_due(replay, ns);
 }
 
 bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t image_number,
                       const struct hwi_event *events, int count)
 {
+  uint64_t due_ns = next_due_ns(replay);
   for (int i = 0; i < count && i < LOOK_AHEAD; i++)
     hwi_live_fetch(&image->live, events[i].address);
   for (int i = 0; i < count; i++) {
     const struct hwi_event *event = &events[i];
     if (i + LOOK_AHEAD < count)
       hwi_live_fetch(&image->live, events[i + LOOK_AHEAD].address);
-    pass_time(replay, hwi_replay_image_ns(image, event->tick));
+    pass_time(replay, hwi_replay_image_ns(image, event->tick), &due_ns);
     size_t threads = replay->tally.thread_count;
     uint32_t thread = hwi_replay_image_thread(image, event->thread, image_number, &replay->tally);
     bool done = thread;
@@ -366,7 +387,8 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
   image->totals.live_bytes_at_end = image->live_bytes;
   if (replay->phase == HWI_PHASE_AFTER) /* it ends, but not within the span */
     return true;
-  pass_time(replay, ns);
+  uint64_t due_ns = next_due_ns(replay);
+  pass_time(replay, ns, &due_ns);
   if (!leaves)
     return true;
   if (!hwi_grow((void **)&tally->ended, &tally->ended_capacity, tally->cell_count, sizeof *tally->ended))

@@ -127,43 +127,50 @@ static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
   return number;
 }
 
-/* 0: there is none. */
-static uint32_t find_known(const struct hwi_tally *tally, uint32_t tag, const struct hwi_cell *wanted)
+/* In a sealed tally: the cell's turn has come; 0 where there is none. */
+static __attribute__((noinline)) uint32_t see_cell(struct hwi_tally *tally, uint32_t stack, uint32_t number)
+{
+  hwi_tally_see_stack(tally, stack);
+  if (!number)
+    return 0;
+  if (number >= tally->cell_count)
+    tally->cell_count = number + 1;
+  const uint32_t size_number = hwi_tally_cell(tally, number)->size_number;
+  if (size_number >= tally->size_count)
+    tally->size_count = (size_t)size_number + 1;
+  return number;
+}
+
+/* The number of a cell that is not known; 0: no memory, or the tally is sealed. */
+static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack,
+                                                    uint64_t size, uint64_t usable)
+{
+  if (tally->sealed)
+    return see_cell(tally, stack, 0);
+  uint32_t number =
+      add_cell(tally, (struct hwi_cell){.size = size, .usable = usable, .thread = thread, .stack = stack});
+  if (!number || !hwi_tagged_add(&tally->cell_numbers, cell_hash(thread, stack, size, usable), number))
+    return 0;
+  return tally->stacks[stack].last_cell = number;
+}
+
+/* On the hot path, and so what happens once a cell is elsewhere. */
+uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
+                                 uint64_t usable)
 {
   const struct hwi_tagged *numbers = &tally->cell_numbers;
+  const uint32_t tag = cell_hash(thread, stack, size, usable);
   for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number;
        at = hwi_tagged_next(numbers, at)) {
     if (at->tag != tag)
       continue;
     const struct hwi_cell *cell = hwi_tally_cell(tally, at->number);
-    if (cell->size == wanted->size && cell->thread == wanted->thread && cell->stack == wanted->stack &&
-        cell->usable == wanted->usable)
-      return at->number;
+    if (cell->size != size || cell->thread != thread || cell->stack != stack || cell->usable != usable)
+      continue;
+    tally->stacks[stack].last_cell = at->number;
+    return tally->sealed ? see_cell(tally, stack, at->number) : at->number;
   }
-  return 0;
-}
-
-uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
-                                 uint64_t usable)
-{
-  const struct hwi_cell wanted = {.size = size, .usable = usable, .thread = thread, .stack = stack};
-  uint32_t tag = cell_hash(thread, stack, size, usable), number = find_known(tally, tag, &wanted);
-  if (tally->sealed) {
-    hwi_tally_see_stack(tally, stack);
-    if (!number)
-      return 0;
-    if (number >= tally->cell_count)
-      tally->cell_count = number + 1;
-    const uint32_t size_number = hwi_tally_cell(tally, number)->size_number;
-    if (size_number >= tally->size_count)
-      tally->size_count = (size_t)size_number + 1;
-  } else if (!number) {
-    number = add_cell(tally, wanted);
-    if (!number || !hwi_tagged_add(&tally->cell_numbers, tag, number))
-      return 0;
-  }
-  tally->stacks[stack].last_cell = number;
-  return number;
+  return make_cell(tally, thread, stack, size, usable);
 }
 
 bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number)

@@ -201,7 +201,8 @@ static inline struct hwi_habit *get_node(struct hwi_restorer *r)
 }
 
 /* What a birth says of its block. `old`: the address of the block that it replaces, or 0. */
-static inline bool restore_birth(struct hwi_restorer *r, uint8_t op, uint64_t old, struct hwi_event *event)
+static inline __attribute__((always_inline)) bool restore_birth(struct hwi_restorer *r, uint8_t op, uint64_t old,
+                                                                struct hwi_event *event)
 {
   struct hwi_habit *habit = get_node(r);
   if (!habit || r->block_count == r->block_room)
@@ -319,21 +320,20 @@ static void next_thread(struct hwi_restorer *r)
 
 int hwi_restore(struct hwi_restorer *r, struct hwi_event *events, int max)
 {
-  int count = 0;
-  while (r->op_count && !r->damaged && count <= max - HWI_DECODE_MIN_ROOM) {
+  struct hwi_event *event = events, *const last = events + max - HWI_DECODE_MIN_ROOM;
+  while (r->op_count && !r->damaged && event <= last) {
     if (!r->thread_op_count)
       next_thread(r);
     uint8_t op = hwi_columns_get_byte(&r->in, HWI_COLUMN_OPS);
     uint64_t ticks = hwi_columns_get_byte(&r->in, HWI_COLUMN_TIMES);
     if (ticks == HWI_TIME_LONG)
       ticks = hwi_columns_get(&r->in, HWI_COLUMN_LONG_TIMES);
-    if (r->in.failed || ticks > HWI_LATEST_TICK - r->tick) {
+    if (ticks > HWI_LATEST_TICK - r->tick) {
       r->damaged = true;
       break;
     }
     uint64_t before = r->tick;
     r->tick += ticks;
-    struct hwi_event *event = &events[count];
     *event = (struct hwi_event){.tick = r->tick, .thread = r->thread};
     int made = restore_op(r, op, event);
     if (made && r->is_timed)
@@ -345,9 +345,9 @@ int hwi_restore(struct hwi_restorer *r, struct hwi_event *events, int max)
     }
     r->op_count--;
     r->thread_op_count--;
-    count += made;
+    event += made;
   }
-  return count;
+  return (int)(event - events);
 }
 
 bool hwi_restore_chunk(struct hwi_restorer *r, struct hwi_restored_chunk *chunk)
