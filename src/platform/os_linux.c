@@ -1,30 +1,25 @@
-/* os_linux.c - the seam to the kernel on Linux: memory, files, time, processes
+/* os_linux.c - the seam to the kernel on Linux: memory, time, processes
  *
- * Everything goes by system calls of our own: the target may have replaced any function of libc, and libc's wrappers write
- * errno. madvise makes pages present and says where that cannot be (Linux 5.14); malloc needs it, too, so that no sandbox
+ * madvise makes pages present and says where that cannot be (Linux 5.14); malloc needs it, too, so that no sandbox
  * kills for it. On older kernels two tricks serve: rt_sigprocmask with an impossible `how` reads eight bytes and says
  * EFAULT where they are unreadable; with no new set it writes the old one and says EFAULT where a store would have raised
  * SIGBUS. Both leave the signal mask alone.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h> /* RENAME_NOREPLACE */
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/decimal.h"
 #include "platform/arch.h"
 #include "platform/os.h"
+#include "platform/os_linux_call.h"
 #include "platform/os_vdso.h"
 
 #ifndef MADV_POPULATE_READ
@@ -37,25 +32,12 @@
 
 enum { KERNEL_SIGSET_BYTES = 8, IMPOSSIBLE_HOW = -1 };
 
-#define CALL(number, a, b, c, d, e, f) \
-  hwi_arch_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-#define CALL0(number) CALL(number, 0, 0, 0, 0, 0, 0)
-#define CALL1(number, a) CALL(number, a, 0, 0, 0, 0, 0)
-#define CALL2(number, a, b) CALL(number, a, b, 0, 0, 0, 0)
-#define CALL3(number, a, b, c) CALL(number, a, b, c, 0, 0, 0)
-#define CALL4(number, a, b, c, d) CALL(number, a, b, c, d, 0, 0)
-
-static bool is_error(long result)
-{
-  return (unsigned long)result > -4096UL;
-}
-
 /* --- memory --- */
 
 void *hwi_os_map(size_t bytes)
 {
   long at = CALL(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return is_error(at) ? NULL : (void *)at;
+  return hwi_call_failed(at) ? NULL : (void *)at;
 }
 
 void hwi_os_unmap(void *start, size_t bytes)
@@ -95,7 +77,7 @@ void hwi_os_replace_by_nothing(void *start, size_t bytes)
 int hwi_os_replace_by_private(void *start, size_t bytes)
 {
   long at = CALL(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  return is_error(at) ? (int)at : 0;
+  return hwi_call_failed(at) ? (int)at : 0;
 }
 
 int hwi_os_allow_access(void *start, size_t bytes)
@@ -106,7 +88,7 @@ int hwi_os_allow_access(void *start, size_t bytes)
 void *hwi_os_map_on(void *page, size_t bytes)
 {
   long at = CALL(SYS_mremap, page, 0, bytes, MREMAP_MAYMOVE, 0, 0);
-  return is_error(at) ? NULL : (void *)at;
+  return hwi_call_failed(at) ? NULL : (void *)at;
 }
 
 static bool is_page_readable(uintptr_t page)
@@ -128,155 +110,6 @@ size_t hwi_os_readable_pages(uintptr_t start, size_t count)
   while (pages < count && is_page_readable(start + pages * HWI_OS_PAGE_BYTES))
     pages++;
   return pages;
-}
-
-/* --- files --- */
-
-static long map_part(long fd, struct hwi_os_part *part, int access)
-{
-  long at = CALL(SYS_mmap, NULL, part->bytes, access, MAP_SHARED | MAP_NORESERVE, fd, part->off);
-  part->start = is_error(at) ? NULL : (void *)at;
-  return is_error(at) ? at : 0;
-}
-
-/* Not through the mapping: where the disk is full, that would raise SIGBUS. */
-static long put_contents(long fd, const struct hwi_os_part *part)
-{
-  long put = part->contents ? CALL4(SYS_pwrite64, fd, part->contents, part->contents_bytes, part->off) : 0;
-  return put < 0 ? put : put < (long)part->contents_bytes ? -ENOSPC : 0;
-}
-
-static void unmap_part(const struct hwi_os_part *part)
-{
-  if (part->start)
-    hwi_os_unmap(part->start, part->bytes);
-}
-
-static void unmake_file(const char *path, const struct hwi_os_part *head, const struct hwi_os_part *body)
-{
-  unmap_part(head);
-  unmap_part(body);
-  hwi_os_remove_file(path);
-}
-
-/* The file is empty for a moment, and then has the contents. */
-static int make_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
-{
-  long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0)
-    return (int)fd;
-  head->start = body->start = NULL;
-  CALL2(SYS_fchmod, fd, 0600); /* whatever the umask left out */
-  long result = map_part(fd, head, PROT_READ | PROT_WRITE);
-  if (result == 0)
-    result = map_part(fd, body, PROT_NONE);
-  if (result == 0)
-    result = put_contents(fd, head);
-  if (result == 0)
-    result = CALL2(SYS_ftruncate, fd, bytes);
-  CALL1(SYS_close, fd);
-  if (result)
-    unmake_file(path, head, body);
-  return (int)result;
-}
-
-/* PATH.PID.new. False: that is too long. */
-static bool put_new_name(char to[HWI_OS_PATH_BYTES], const char *path)
-{
-  static const char suffix[] = ".new";
-  char digits[HWI_DECIMAL_DIGITS];
-  const char *first = hwi_decimal(digits, hwi_os_pid());
-  size_t bytes = strlen(path), count = (size_t)(digits + sizeof digits - first);
-  if (bytes + 1 + count + sizeof suffix > HWI_OS_PATH_BYTES)
-    return false;
-  memcpy(to, path, bytes);
-  to[bytes] = '.';
-  memcpy(to + bytes + 1, first, count);
-  memcpy(to + bytes + 1 + count, suffix, sizeof suffix);
-  return true;
-}
-
-/* What is killed on the way leaves a file of another name, and no two images that begin at once see each other's half made one.
- * Where the file system cannot rename so, or the name is too long, it has its own name from the start. */
-int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
-{
-  static char new_name[HWI_OS_PATH_BYTES];
-  if (CALL3(SYS_faccessat, AT_FDCWD, path, F_OK) == 0)
-    return -EEXIST;
-  if (put_new_name(new_name, path) && make_file(new_name, bytes, head, body) == 0) {
-    int result = (int)CALL(SYS_renameat2, AT_FDCWD, new_name, AT_FDCWD, path, RENAME_NOREPLACE, 0);
-    if (result == 0)
-      return 0;
-    unmake_file(new_name, head, body);
-    if (result == -EEXIST)
-      return result;
-  }
-  return make_file(path, bytes, head, body);
-}
-
-int hwi_os_remove_file(const char *path)
-{
-  return (int)CALL3(SYS_unlinkat, AT_FDCWD, path, 0);
-}
-
-long hwi_os_read_file(const char *path, void *to, size_t bytes)
-{
-  long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
-  if (fd < 0)
-    return fd;
-  size_t have = 0;
-  long got = 0;
-  while (have < bytes && (got = CALL3(SYS_read, fd, (char *)to + have, bytes - have)) > 0)
-    have += (size_t)got;
-  CALL1(SYS_close, fd);
-  return got < 0 && have == 0 ? got : (long)have;
-}
-
-long hwi_os_executable_path(char *to, size_t bytes)
-{
-  return CALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, bytes);
-}
-
-long hwi_os_folder_path(char *to, size_t bytes)
-{
-  return CALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/cwd", to, bytes);
-}
-
-long hwi_os_command_line(char *to, size_t bytes)
-{
-  return hwi_os_read_file("/proc/self/cmdline", to, bytes);
-}
-
-long hwi_os_environment(char *to, size_t bytes)
-{
-  return hwi_os_read_file("/proc/self/environ", to, bytes);
-}
-
-int hwi_os_make_dir(const char *path)
-{
-  long result = CALL3(SYS_mkdirat, AT_FDCWD, path, 0700);
-  if (result != -EEXIST)
-    return (int)result;
-  long fd = CALL4(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
-  if (fd < 0)
-    return (int)fd;
-  CALL1(SYS_close, fd);
-  return 0;
-}
-
-bool hwi_os_file_is_mine(const char *path)
-{
-  struct statx info;
-  long result = CALL(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_UID, &info, 0);
-  return result == 0 && S_ISREG(info.stx_mode) && info.stx_uid == (uint32_t)CALL0(SYS_geteuid);
-}
-
-uint64_t hwi_os_free_disk_bytes(const char *dir)
-{
-  struct statfs fs;
-  if (CALL2(SYS_statfs, dir, &fs) < 0)
-    return 0;
-  return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 }
 
 /* --- time --- */

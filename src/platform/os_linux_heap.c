@@ -10,25 +10,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unwind.h>
 
-#include "platform/arch.h"
 #include "platform/os.h"
-
-#define CALL(number, a, b, c, d, e, f) \
-  hwi_arch_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#include "platform/os_linux_call.h"
 
 enum { STDERR = 2, LEAST_KEPT_DESCRIPTOR = 700, HUGE_PAGE_BYTES = 2 << 20 };
 
 /* The address space between the program and the libraries is nearly all free; the kernel fills it downward from these. This far
  * below them a mapping can grow upward. */
 static const uintptr_t ROOM_BYTES = (uintptr_t)1 << 43;
-
-static bool is_error(long result)
-{
-  return (unsigned long)result > -4096UL;
-}
 
 static long map(const void *start, size_t bytes, int flags)
 {
@@ -40,7 +31,7 @@ int hwi_os_map_with_room(size_t bytes, void **start)
   uintptr_t here = (uintptr_t)&hwi_os_map_with_room;
   uintptr_t wanted = here > 2 * ROOM_BYTES ? (here - ROOM_BYTES) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1) : 0;
   long at = map((const void *)wanted, bytes, 0);
-  if (is_error(at))
+  if (hwi_call_failed(at))
     return (int)at;
   *start = (void *)at;
   return 0;
@@ -49,8 +40,8 @@ int hwi_os_map_with_room(size_t bytes, void **start)
 int hwi_os_map_at(void *start, size_t bytes)
 {
   long at = map(start, bytes, MAP_FIXED_NOREPLACE);
-  if (is_error(at) || (void *)at == start)
-    return is_error(at) ? (int)at : 0;
+  if (hwi_call_failed(at) || (void *)at == start)
+    return hwi_call_failed(at) ? (int)at : 0;
   hwi_os_unmap((void *)at, bytes); /* before Linux 4.17 the flag says nothing */
   return -EEXIST;
 }
@@ -114,7 +105,7 @@ static int error_output = STDERR;
 void hwi_os_keep_error_output(void)
 {
   long kept = CALL(SYS_fcntl, STDERR, F_DUPFD_CLOEXEC, LEAST_KEPT_DESCRIPTOR, 0, 0, 0);
-  if (!is_error(kept))
+  if (!hwi_call_failed(kept))
     error_output = (int)kept;
 }
 

@@ -1,0 +1,27 @@
+/* os_linux_call.h - Linux's system calls without libc's wrappers
+ *
+ * What runs in the target makes them itself: the target may have replaced any function of libc, and libc's wrappers write
+ * errno. All give what the kernel gives: a result, or a negative errno.
+ */
+#ifndef HWI_PLATFORM_OS_LINUX_CALL_H
+#define HWI_PLATFORM_OS_LINUX_CALL_H
+
+#include <stdbool.h>
+#include <sys/syscall.h>
+
+#include "platform/arch.h"
+
+#define CALL(number, a, b, c, d, e, f) \
+  hwi_arch_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define CALL0(number) CALL(number, 0, 0, 0, 0, 0, 0)
+#define CALL1(number, a) CALL(number, a, 0, 0, 0, 0, 0)
+#define CALL2(number, a, b) CALL(number, a, b, 0, 0, 0, 0)
+#define CALL3(number, a, b, c) CALL(number, a, b, c, 0, 0, 0)
+#define CALL4(number, a, b, c, d) CALL(number, a, b, c, d, 0, 0)
+
+static inline bool hwi_call_failed(long result)
+{
+  return (unsigned long)result > -4096UL;
+}
+
+#endif
