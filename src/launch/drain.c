@@ -13,15 +13,15 @@
 #include "platform/arch.h"
 #include "trace/decode.h"
 #include "trace/grow.h"
-#include "trace/index.h"
 
-enum { PAGE_BYTES = 4096, UNREAD_MAX_BYTES = 64 << 20 };
+enum { UNREAD_MAX_BYTES = 64 << 20 };
 static const uint64_t BUSY_NS = 2000000;     /* a new thread's first chunk may take as long to be seen */
 static const uint64_t SILENT_NS = 200000000; /* a thread may be kept from running as long in the middle of an event */
 
 int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
 {
-  *drain = (struct hwi_drain){.path = path, .walked_off = HW_CHUNKS_OFF};
+  *drain = (struct hwi_drain){.path = path};
+  hwi_backlog_init(&drain->backlog);
   drain->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (drain->fd < 0)
     return HW_ERR_IO;
@@ -46,8 +46,7 @@ void hwi_drain_close(struct hwi_drain *drain)
 {
   close(drain->fd);
   free(drain->path);
-  free(drain->backlog);
-  free(drain->gaps);
+  hwi_backlog_release(&drain->backlog);
   free(drain->plain);
   hwi_follow_destroy(drain->follow);
   *drain = (struct hwi_drain){.fd = -1};
@@ -55,99 +54,7 @@ void hwi_drain_close(struct hwi_drain *drain)
 
 uint64_t hwi_drain_open_bytes(const struct hwi_drain *drain)
 {
-  uint64_t bytes = HW_TRACE_HEADER_BYTES;
-  for (size_t i = 0; i < drain->backlog_count; i++)
-    bytes += drain->backlog[i].retired ? 0 : drain->backlog[i].bytes;
-  return bytes;
-}
-
-/* --- finding chunks --- */
-
-static bool add_chunk(struct hwi_drain *drain, const struct hw_chunk_header *chunk)
-{
-  if (!hwi_grow((void **)&drain->backlog, &drain->backlog_capacity, drain->backlog_count + 1, sizeof *drain->backlog))
-    return false;
-  drain->backlog[drain->backlog_count++] = (struct hwi_backlog_chunk){
-      .off = chunk->off,
-      .stream = chunk->stream,
-      .sequence = chunk->sequence,
-      .bytes = chunk->bytes,
-      .valid_bytes = chunk->valid_bytes,
-      .retired = chunk->state == HW_CHUNK_RETIRED,
-  };
-  if (chunk->stream >= drain->streams && chunk->stream < UINT32_MAX)
-    drain->streams = chunk->stream + 1;
-  return true;
-}
-
-static bool add_gap(struct hwi_drain *drain, uint64_t start, uint64_t end)
-{
-  if (!hwi_grow((void **)&drain->gaps, &drain->gap_capacity, drain->gap_count + 1, sizeof *drain->gaps))
-    return false;
-  drain->gaps[drain->gap_count++] = (struct hwi_gap){start, end};
-  return true;
-}
-
-/* Finds the chunks between `off` and `end`; what lies between them becomes gaps. */
-static bool walk(struct hwi_drain *drain, uint64_t off, uint64_t end)
-{
-  uint64_t gap = off;
-  while (off < end) {
-    struct hw_chunk_header chunk;
-    if (!hwi_index_read_chunk(drain->fd, &drain->header, off, &chunk)) {
-      off += PAGE_BYTES;
-      continue;
-    }
-    if ((gap < off && !add_gap(drain, gap, off)) || !add_chunk(drain, &chunk))
-      return false;
-    off += chunk.bytes;
-    gap = off;
-  }
-  if (off > drain->walked_off)
-    drain->walked_off = off;
-  return gap >= end || add_gap(drain, gap, end);
-}
-
-static bool find_chunks(struct hwi_drain *drain)
-{
-  struct hw_trace_header header;
-  if (pread(drain->fd, &header, sizeof header, 0) == (ssize_t)sizeof header) {
-    header.window_bytes = drain->header.window_bytes; /* checked once; the program could change it */
-    memcpy(header.image_id, drain->header.image_id, HW_ID_BYTES);
-    drain->header = header;
-  }
-  for (size_t i = drain->gap_count; i-- > 0;) {
-    struct hwi_gap gap = drain->gaps[i];
-    drain->gaps[i] = drain->gaps[--drain->gap_count];
-    if (!walk(drain, gap.start, gap.end))
-      return false;
-  }
-  uint64_t end = drain->header.used_bytes & ~(uint64_t)(PAGE_BYTES - 1);
-  if (end > drain->header.window_bytes)
-    end = drain->header.window_bytes;
-  return end <= drain->walked_off || walk(drain, drain->walked_off, end);
-}
-
-/* Open chunks may be retired by now. */
-static void look_again(struct hwi_drain *drain)
-{
-  for (size_t i = 0; i < drain->backlog_count; i++) {
-    struct hwi_backlog_chunk *known = &drain->backlog[i];
-    struct hw_chunk_header chunk;
-    if (known->retired || !hwi_index_read_chunk(drain->fd, &drain->header, known->off, &chunk) ||
-        chunk.state != HW_CHUNK_RETIRED)
-      continue;
-    known->retired = true;
-    known->valid_bytes = chunk.valid_bytes;
-  }
-}
-
-static int compare_chunks(const void *left, const void *right)
-{
-  const struct hwi_backlog_chunk *a = left, *b = right;
-  if (a->stream != b->stream)
-    return a->stream < b->stream ? -1 : 1;
-  return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+  return HW_TRACE_HEADER_BYTES + hwi_backlog_open_bytes(&drain->backlog);
 }
 
 /* --- counting --- */
@@ -160,8 +67,8 @@ void hwi_drain_count(struct hwi_drain *drain)
 
 static void tell_of_chunks(const struct hwi_drain *drain)
 {
-  for (size_t i = 0; i < drain->backlog_count; i++) {
-    const struct hwi_backlog_chunk *chunk = &drain->backlog[i];
+  for (size_t i = 0; i < drain->backlog.count; i++) {
+    const struct hwi_backlog_chunk *chunk = &drain->backlog.chunks[i];
     hwi_follow_chunk(drain->follow, &(struct hwi_seen_chunk){chunk->off, chunk->stream, chunk->sequence});
   }
 }
@@ -190,8 +97,10 @@ static bool is_counted(const struct hwi_drain *drain, const struct hwi_backlog_c
 static void check_unread(const struct hwi_drain *drain)
 {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < drain->backlog_count; i++)
-    bytes += drain->backlog[i].retired && !is_counted(drain, &drain->backlog[i]) ? drain->backlog[i].bytes : 0;
+  for (size_t i = 0; i < drain->backlog.count; i++)
+    bytes += drain->backlog.chunks[i].retired && !is_counted(drain, &drain->backlog.chunks[i])
+                 ? drain->backlog.chunks[i].bytes
+                 : 0;
   if (bytes > UNREAD_MAX_BYTES)
     hwi_follow_give_up(drain->follow);
 }
@@ -201,11 +110,11 @@ static void check_unread(const struct hwi_drain *drain)
 /* From `first` on: how many chunks make up a section, and how many plain bytes they have. 0: not enough yet. */
 static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
 {
-  const struct hwi_backlog_chunk *chunks = drain->backlog;
-  uint32_t target = hwi_section_target(drain->streams);
+  const struct hwi_backlog_chunk *chunks = drain->backlog.chunks;
+  uint32_t target = hwi_section_target(drain->backlog.streams);
   size_t i = first;
   *bytes = 0;
-  while (i < drain->backlog_count && chunks[i].retired && is_counted(drain, &chunks[i]) && *bytes < target) {
+  while (i < drain->backlog.count && chunks[i].retired && is_counted(drain, &chunks[i]) && *bytes < target) {
     if (i > first && (chunks[i].stream != chunks[first].stream || chunks[i].sequence != chunks[i - 1].sequence + 1))
       break;
     *bytes += sizeof(struct hw_chunk_header) + chunks[i].valid_bytes;
@@ -251,7 +160,7 @@ static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, siz
     return;
   }
   for (size_t i = first; i < first + count; i++) {
-    const struct hwi_backlog_chunk *chunk = &drain->backlog[i];
+    const struct hwi_backlog_chunk *chunk = &drain->backlog.chunks[i];
     /* Where the file system has no holes, the chunk stays; readers drop what comes twice. */
     (void)!fallocate(drain->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk->off, (off_t)chunk->bytes);
   }
@@ -262,7 +171,7 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
 {
   uint64_t start = drain->append_off;
   struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
-  if (!read_chunks(drain, &drain->backlog[first], count, bytes))
+  if (!read_chunks(drain, &drain->backlog.chunks[first], count, bytes))
     return 0; /* whoever compacts the file sees what became of them */
   int status = hwi_section_pack(&file, drain->plain, bytes);
   if (status == HW_ERR_IO) {
@@ -274,13 +183,6 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
   if (status == 0)
     give_back(drain, start, first, count);
   return status == HW_ERR_DAMAGED ? 0 : status;
-}
-
-/* Drops the chunks [0, count). */
-static void drop_first(struct hwi_drain *drain, size_t count)
-{
-  drain->backlog_count -= count;
-  memmove(drain->backlog, drain->backlog + count, drain->backlog_count * sizeof *drain->backlog);
 }
 
 /* Packs the section that was made while counting; its chunks are the first of the backlog. */
@@ -301,21 +203,12 @@ static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
   if (status < 0)
     return status;
   size_t count = 0;
-  while (count < drain->backlog_count && drain->backlog[count].sequence <= section.last_sequence)
+  while (count < drain->backlog.count && drain->backlog.chunks[count].sequence <= section.last_sequence)
     count++;
   drain->append_off = file.off;
   give_back(drain, start, 0, count);
-  drop_first(drain, count);
+  hwi_backlog_drop_first(&drain->backlog, count);
   return 0;
-}
-
-/* Bytes of chunks that could be packed now. */
-static uint64_t waiting_bytes(const struct hwi_drain *drain)
-{
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < drain->backlog_count; i++)
-    bytes += drain->backlog[i].retired ? drain->backlog[i].valid_bytes : 0;
-  return bytes;
 }
 
 /* The moment `ns` ago, in ticks; 0 where nobody knows. */
@@ -330,18 +223,24 @@ static uint64_t tick_before(const struct hw_trace_header *header, uint64_t ns)
   return back < (double)now ? (now - (uint64_t)back) >> header->tick_shift : 0;
 }
 
+static void read_header(struct hwi_drain *drain)
+{
+  struct hw_trace_header header;
+  if (pread(drain->fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+    return;
+  header.window_bytes = drain->header.window_bytes; /* checked once; the program could change it */
+  memcpy(header.image_id, drain->header.image_id, HW_ID_BYTES);
+  drain->header = header;
+}
+
 static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
 {
   if (drain->follow && is_over)
     hwi_follow_begin(drain->follow, UINT64_MAX, UINT64_MAX);
   else if (drain->follow)
     hwi_follow_begin(drain->follow, tick_before(&drain->header, BUSY_NS), tick_before(&drain->header, SILENT_NS));
-  if (!find_chunks(drain))
-    return false;
-  look_again(drain);
-  if (drain->backlog_count > 1)
-    qsort(drain->backlog, drain->backlog_count, sizeof *drain->backlog, compare_chunks);
-  return true;
+  read_header(drain);
+  return hwi_backlog_look(&drain->backlog, drain->fd, &drain->header);
 }
 
 void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
@@ -350,7 +249,7 @@ void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
     return;
   if (!look_for_chunks(drain, true))
     hwi_follow_give_up(drain->follow);
-  hwi_packer_set_effort(packer, hwi_effort_for(waiting_bytes(drain)));
+  hwi_packer_set_effort(packer, hwi_effort_for(hwi_backlog_waiting_bytes(&drain->backlog)));
   int status = 0;
   do {
     count_chunks(drain);
@@ -376,19 +275,19 @@ static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, bool
 {
   int status = 0;
   size_t kept = 0, i = 0;
-  while (i < drain->backlog_count && status == 0) {
+  while (i < drain->backlog.count && status == 0) {
     size_t bytes, count = drain->stopped || (*worked && interrupted()) ? 0 : choose(drain, i, &bytes);
     if (count) {
       status = pack_section(drain, packer, i, count, bytes);
       *worked = true;
       i += count;
     } else {
-      drain->backlog[kept++] = drain->backlog[i++];
+      drain->backlog.chunks[kept++] = drain->backlog.chunks[i++];
     }
   }
-  while (i < drain->backlog_count)
-    drain->backlog[kept++] = drain->backlog[i++];
-  drain->backlog_count = kept;
+  while (i < drain->backlog.count)
+    drain->backlog.chunks[kept++] = drain->backlog.chunks[i++];
+  drain->backlog.count = kept;
   return status;
 }
 
@@ -401,7 +300,7 @@ int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*in
     return HW_ERR_MEMORY;
   count_chunks(drain);
   check_unread(drain);
-  hwi_packer_set_effort(packer, hwi_effort_for(waiting_bytes(drain)));
+  hwi_packer_set_effort(packer, hwi_effort_for(hwi_backlog_waiting_bytes(&drain->backlog)));
   return is_sole(drain) ? pack_sole(drain, packer, interrupted, worked)
                         : pack_streams(drain, packer, interrupted, worked);
 }

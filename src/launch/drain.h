@@ -1,8 +1,5 @@
 /* drain.h - packs one raw trace while its program writes it
  *
- * backlog    chunks that are known and not yet packed: open ones, and retired ones that wait until a section of theirs is full.
- * gap        a range of the window that was given out but has no valid chunk header yet: a thread is making its chunk ready.
- *
  * Retired chunks are packed into sections behind the window of the same file; when these are written, the chunks' blocks are
  * given back to the file system. Killed at any instruction, this leaves each chunk in one place or in both.
  */
@@ -13,21 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launch/backlog.h"
 #include "launch/follow.h"
 #include "launch/tool_log.h"
 #include "trace/format.h"
 #include "trace/pack.h"
-
-struct hwi_backlog_chunk {
-  uint64_t off;
-  uint32_t stream, sequence;
-  uint32_t bytes, valid_bytes;
-  bool retired;
-};
-
-struct hwi_gap {
-  uint64_t start, end;
-};
 
 struct hwi_drain {
   char *path; /* owned */
@@ -35,13 +22,8 @@ struct hwi_drain {
   uint64_t inode;
   struct hw_trace_header header; /* as last read */
   struct hwi_tool_log log;
-  uint64_t walked_off; /* chunks below are known or in a gap */
   uint64_t append_off; /* where the next section goes */
-  uint32_t streams;    /* one more than the largest number seen */
-  struct hwi_backlog_chunk *backlog;
-  size_t backlog_count, backlog_capacity;
-  struct hwi_gap *gaps;
-  size_t gap_count, gap_capacity;
+  struct hwi_backlog backlog;
   struct hwi_follow *follow; /* NULL: nobody wants the counts */
   uint8_t *plain;            /* chunks on their way into a section */
   size_t plain_capacity;
