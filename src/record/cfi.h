@@ -43,22 +43,20 @@ struct hwi_cfi_module {
 };
 
 enum hwi_row_kind {
-  HWI_ROW_NONE = 0,     /* no CFI covers the address */
-  HWI_ROW_SP = 1,       /* CFA = sp + offset */
-  HWI_ROW_BP = 2,       /* CFA = bp + offset */
-  HWI_ROW_SP_DEREF = 3, /* CFA = word at sp + offset */
-  HWI_ROW_BP_DEREF =
-      4, /* CFA = word at bp + offset, and the caller's bp is the word at bp + 8 * bp_words: a realigned frame */
+  HWI_ROW_NONE = 0,      /* no CFI covers the address */
+  HWI_ROW_SP = 1,        /* CFA = sp + offset */
+  HWI_ROW_BP = 2,        /* CFA = bp + offset */
+  HWI_ROW_SP_DEREF = 3,  /* CFA = word at sp + offset */
+  HWI_ROW_BP_DEREF = 4,  /* CFA = word at bp + offset; the caller's bp is the word at bp + 8 * bp_words: realigned */
   HWI_ROW_SIGNAL = 5,    /* signal frame: pc, sp, bp lie in the ucontext; offset = that of the gregs from sp */
   HWI_ROW_OUTERMOST = 6, /* the return address is undefined: the stack ends here */
   HWI_ROW_FULL = 7,      /* only hwi_cfi_step can do it */
 };
 
 struct hwi_frame_row {
-  uint8_t kind; /* enum hwi_row_kind */
-  int8_t
-      bp_words; /* where the caller's bp was saved: CFA + 8 * bp_words; 0: it was not (bp keeps its value). But see BP_DEREF */
-  int32_t offset; /* see the kinds */
+  uint8_t kind;    /* enum hwi_row_kind */
+  int8_t bp_words; /* the caller's bp was saved at CFA + 8 * bp_words; 0: it was not. But see BP_DEREF */
+  int32_t offset;  /* see the kinds */
 };
 /* In every kind but SIGNAL, OUTERMOST, FULL and NONE, the return address lies at CFA - 8 and the caller's sp is the CFA. */
 

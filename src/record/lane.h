@@ -28,9 +28,7 @@ struct hwi_frame {
   uintptr_t sp;  /* its stack pointer at that moment */
   uintptr_t bp;  /* its frame pointer register */
   uint32_t node; /* the node of the stack from the outermost frame to this one; 0: not looked up */
-  int8_t
-      bp_slot; /* words from the caller's sp to where its bp was saved; HWI_NO_BP_SLOT: the step did not load it, or, in a
-                      kept frame, nothing hangs on what it loaded */
+  int8_t bp_slot;  /* words from the caller's sp to where its bp was saved; HWI_NO_BP_SLOT: not loaded, or of no use */
   bool bp_is_free; /* no step from here on hangs on bp: the frame saved its caller's, and uses it for other things */
   bool bp_passes;  /* nor does this step, but the caller's bp is the same one */
 };
@@ -102,11 +100,10 @@ enum { HWI_ROWS_FIRST = 256 };
 struct hwi_rows {
   struct hwi_row_slot *slots; /* NULL: none yet */
   struct hwi_memo *memos;
-  uint32_t count, memo_count;   /* of slots and memos: powers of two */
-  uint32_t misses, memo_misses; /* since the last growth */
-  bool has_uncovered;           /* there are rows of addresses that no module covered */
-  struct hwi_row_slot
-      first[HWI_ROWS_FIRST]; /* the first slots: where no more memory can be had, frames need not be found anew */
+  uint32_t count, memo_count;                /* of slots and memos: powers of two */
+  uint32_t misses, memo_misses;              /* since the last growth */
+  bool has_uncovered;                        /* there are rows of addresses that no module covered */
+  struct hwi_row_slot first[HWI_ROWS_FIRST]; /* the first slots, so that there are some where no memory can be had */
 };
 
 struct hwi_new_chunk {

@@ -43,8 +43,7 @@ struct hwi_walk {
   uint32_t verify_count; /* kept steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
   uint32_t odd_count;    /* odd words of the last step */
-  uint32_t
-      guessed_at; /* first fresh frame without CFI, whose caller a frame pointer told, if any; HWI_NO_GUESS: there was none */
+  uint32_t guessed_at;   /* first fresh frame without CFI, whose caller a frame pointer told; HWI_NO_GUESS: none */
   struct hwi_word odd[HWI_STEP_MOST_WORDS];
 };
 
