@@ -144,6 +144,14 @@ bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
   return has_room(lane, bytes) ? extend(lane, bytes) : begin_chunk(lane, bytes);
 }
 
+void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free, uint64_t took)
+{
+  if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
+    hwi_lane_put_reserved_free(lane, free, hwi_session.fields, took);
+  else
+    hwi_session_lose();
+}
+
 bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, struct hwi_bytes head, struct hwi_bytes text)
 {
   if (!hwi_lane_reserve(lane, RECORD_HEAD_BYTES + head.count + text.count))

@@ -118,6 +118,10 @@ struct hwi_owed {
   uint8_t entry;
 };
 
+struct hwi_recent { /* the last allocation of a slot */
+  uint64_t size, usable, address;
+};
+
 /* Why the next event of a lane must look closer. */
 enum hwi_attention {
   HWI_LANE_NEW_CHUNK = 1, /* since stream.c last looked */
@@ -131,7 +135,7 @@ struct hwi_lane {
   struct hwi_new_chunk made;     /* on its way into the trace; made.chunk NULL: none */
   uint64_t last_tick, last_address, last_node_address;
   uint32_t last_node;   /* defined in this chunk */
-  uint64_t event_count; /* of this lane: which stacks are audited */
+  uint32_t until_audit; /* walks that are not audited, before one that is */
   struct hwi_kept kept;
   struct hwi_range range;
   struct hwi_rows rows;
@@ -148,17 +152,20 @@ struct hwi_lane {
   uint8_t attention;                      /* enum hwi_attention */
   struct hwi_owed owed;                   /* where attention says so */
   uint32_t recent_nodes[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h; 0: the slot is empty */
-  struct {
-    uint64_t size, usable, address;
-  } recent[HW_RECENT_SLOTS];
+  struct hwi_recent recent[HW_RECENT_SLOTS];
 };
 
 /* Makes sure that `bytes` more fit, in a new chunk if need be. False: nothing can be kept any more (counted by the caller). */
 bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes);
 
+static inline bool hwi_lane_has_room(const struct hwi_lane *lane, uint32_t bytes)
+{
+  return __builtin_expect((uintptr_t)lane->end - (uintptr_t)lane->at >= bytes, 1);
+}
+
 static inline bool hwi_lane_reserve(struct hwi_lane *lane, uint32_t bytes)
 {
-  return __builtin_expect((uintptr_t)lane->end - (uintptr_t)lane->at >= bytes, 1) || hwi_lane_reserve_slow(lane, bytes);
+  return hwi_lane_has_room(lane, bytes) || hwi_lane_reserve_slow(lane, bytes);
 }
 
 /* The event in work was abandoned: brings to its end what it had begun with chunks, and gives them up. */
@@ -198,14 +205,12 @@ static inline void hwi_lane_commit(struct hwi_lane *lane, uint8_t *at)
   __atomic_store_n(&lane->chunk->valid_bytes, valid, __ATOMIC_RELEASE);
 }
 
-/* Writes a free: whole, with HW_FIELD_DURATION in `fields` where that is in the session's. `took`: as in the event. */
-static inline __attribute__((always_inline)) void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free,
-                                                                    uint8_t fields, uint64_t took)
+/* Writes a free: whole, with HW_FIELD_DURATION in `fields` where that is in the session's. `took`: as in the event. The caller
+ * has reserved HW_EVENT_MAX_BYTES. */
+static inline __attribute__((always_inline)) void hwi_lane_put_reserved_free(struct hwi_lane *lane,
+                                                                             const struct hwi_owed *free,
+                                                                             uint8_t fields, uint64_t took)
 {
-  if (__builtin_expect(!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 0)) {
-    hwi_session_lose();
-    return;
-  }
   enum hw_op op = free->entry == HW_ENTRY_FREE           ? HW_OP_FREE
                   : free->entry == HW_ENTRY_DELETE_SIZED ? HW_OP_DELETE
                                                          : HW_OP_FREE_VIA;
@@ -217,6 +222,9 @@ static inline __attribute__((always_inline)) void hwi_lane_put_free(struct hwi_l
     at = hwi_put_varint(at, took);
   hwi_lane_commit(lane, at);
 }
+
+/* The same with the session's fields, where there is room; else the event is counted as lost. */
+void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free, uint64_t took);
 
 struct hwi_bytes {
   const void *at; /* NULL: there are none */

@@ -14,7 +14,7 @@ void hwi_owed_write(struct hwi_lane *lane, uint64_t took)
 {
   lane->attention &= (uint8_t)~HWI_LANE_OWES; /* abandoned from here on, the event is lost, and never written twice */
   atomic_signal_fence(memory_order_seq_cst);
-  hwi_lane_put_free(lane, &lane->owed, hwi_session.fields, took);
+  hwi_lane_put_free(lane, &lane->owed, took);
 }
 
 void hwi_owed_settle(const void *block, uint64_t took)

@@ -16,13 +16,18 @@
 
 #define RECORDER_FRAME() ((uintptr_t)__builtin_frame_address(0))
 
+static inline uint64_t tick_of_tsc_after(void)
+{
+  return (hwi_os_is_single_threaded() ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
+}
+
 /* Called after the real allocator returned, and after the session began: later than any event of another thread that made the
  * block free. */
 static inline uint64_t tick_after(void)
 {
   if (__builtin_expect(hwi_session.clock != HW_CLOCK_TSC, 0))
     return hwi_session_clock_after_loads() >> HWI_TICK_SHIFT_NS;
-  return (hwi_os_is_single_threaded() ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
+  return tick_of_tsc_after();
 }
 
 /* Before the real free. */
@@ -31,6 +36,11 @@ static inline uint64_t tick_before(void)
   if (__builtin_expect(hwi_session.clock != HW_CLOCK_TSC, 0))
     return hwi_session_clock() >> HWI_TICK_SHIFT_NS;
   return hwi_arch_clock() >> HWI_TICK_SHIFT_TSC;
+}
+
+static inline bool is_loader(uintptr_t pc)
+{
+  return pc - hwi_session.loader_start < hwi_session.loader_bytes;
 }
 
 static inline bool is_paused(void)
@@ -95,29 +105,23 @@ INLINE void put_alloc_with(uint8_t fields, struct hwi_lane *lane, const struct a
 {
   uint32_t node = made->node;
   uint8_t slot = hw_recent_slot(node), *at;
+  struct hwi_recent *recent = &lane->recent[slot];
   uint64_t usable = usable_of(fields, made->block, made->size), base = lane->last_address;
-  if (__builtin_expect(lane->recent_nodes[slot] == node && node, 1)) {
-    bool again = lane->recent[slot].size == made->size && lane->recent[slot].usable == usable;
-    at = hwi_lane_begin(lane, again ? HW_OP_ALLOC_AGAIN : HW_OP_ALLOC_RECENT, made->tick);
-    *at++ = slot;
-    base = lane->recent[slot].address;
-    if (!again)
-      at = put_size(fields, at, made->size, usable);
-  } else {
+  if (__builtin_expect(lane->recent_nodes[slot] != node || !node, 0)) {
     at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, made->tick), node);
     at = put_size(fields, at, made->size, usable);
     lane->recent_nodes[slot] = node;
+  } else {
+    bool again = recent->size == made->size && recent->usable == usable;
+    at = hwi_lane_begin(lane, again ? HW_OP_ALLOC_AGAIN : HW_OP_ALLOC_RECENT, made->tick);
+    *at++ = slot;
+    base = recent->address;
+    if (!again)
+      at = put_size(fields, at, made->size, usable);
   }
-  lane->recent[slot].size = made->size;
-  lane->recent[slot].usable = usable;
-  lane->recent[slot].address = (uintptr_t)made->block;
+  *recent = (struct hwi_recent){made->size, usable, (uintptr_t)made->block};
   at = hwi_lane_put_address(lane, at, (uintptr_t)made->block, base);
   hwi_lane_commit(lane, put_took(fields, at, made->block));
-}
-
-static __attribute__((noinline)) void put_alloc_unusual(struct hwi_lane *lane, const struct allocation *made)
-{
-  put_alloc_with(hwi_session.fields, lane, made);
 }
 
 static void put_aligned(struct hwi_lane *lane, const struct allocation *made, size_t align)
@@ -130,52 +134,79 @@ static void put_aligned(struct hwi_lane *lane, const struct allocation *made, si
   hwi_lane_commit(lane, put_took(fields, at, made->block));
 }
 
-void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
+/* What hwi_record_alloc was told. */
+struct given {
+  enum hw_entry entry;
+  size_t size, align;
+  void *block;
+};
+
+/* Whatever hwi_record_alloc does not do itself. `lane`: is entered; NULL: it is not yet. */
+static __attribute__((noinline)) void alloc_unusually(struct hwi_lane *lane, const struct hwi_caller *caller,
+                                                      const struct given *given)
 {
-  struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
-  if (__builtin_expect(!lane, 0))
+  if (!lane && !(lane = hwi_stream_enter_slow(RECORDER_FRAME())))
     return;
   uint64_t tick = tick_after();
-  if (__builtin_expect(caller->pc - hwi_session.loader_start < hwi_session.loader_bytes, 0))
+  if (is_loader(caller->pc))
     hwi_session_loader_calls();
-  if (__builtin_expect(!is_paused(), 1)) {
-    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
-    if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1)) {
-      const struct allocation made = {tick, size, block, node};
-      if (__builtin_expect(align != 0, 0))
-        put_aligned(lane, &made, align);
-      else if (IS_USUAL())
-        put_alloc_with(HW_FIELD_USABLE, lane, &made);
-      else
-        put_alloc_unusual(lane, &made);
-    } else {
+  if (!is_paused()) {
+    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)given->entry));
+    const struct allocation made = {tick, given->size, given->block, node};
+    if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
       hwi_session_lose();
-    }
+    else if (given->align)
+      put_aligned(lane, &made, given->align);
+    else
+      put_alloc_with(hwi_session.fields, lane, &made);
   }
   hwi_stream_leave(lane);
 }
 
-/* Where the clock is another one, or calls are timed. */
-static __attribute__((noinline)) void begin_free(struct hwi_lane *lane, enum hw_entry entry, void *block)
+void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
+  struct hwi_lane *lane = hwi_stream_enter_quickly(RECORDER_FRAME());
+  if (__builtin_expect(!lane || is_loader(caller->pc) || align || !hwi_session.has_plain_allocs || is_paused(), 0)) {
+    alloc_unusually(lane, caller, &(const struct given){entry, size, align, block});
+    return;
+  }
+  uint64_t tick = tick_of_tsc_after();
+  uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
+  if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
+    put_alloc_with(HW_FIELD_USABLE, lane, &(const struct allocation){tick, size, block, node});
+  else
+    hwi_session_lose();
+  hwi_stream_leave(lane);
+}
+
+/* Whatever hwi_record_free does not do itself. `lane`: is entered; NULL: it is not yet. */
+static __attribute__((noinline)) void free_unusually(struct hwi_lane *lane, uintptr_t caller_pc, enum hw_entry entry,
+                                                     void *block)
+{
+  if (!lane && !(lane = hwi_stream_enter_slow(RECORDER_FRAME())))
+    return;
+  if (is_loader(caller_pc))
+    hwi_session_loader_calls();
   const struct hwi_owed owed = {tick_before(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)
     hwi_owed_begin(lane, &owed);
   else
-    hwi_lane_put_free(lane, &owed, 0, 0);
+    hwi_lane_put_free(lane, &owed, 0);
+  hwi_stream_leave(lane);
 }
 
+/* It calls nothing, so that it need not save registers. */
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
 {
-  struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
-  if (__builtin_expect(!lane, 0))
+  struct hwi_lane *lane = hwi_stream_enter_quickly(RECORDER_FRAME());
+  if (__builtin_expect(!lane || is_loader(caller_pc) || !hwi_session.has_plain_frees ||
+                           !hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES),
+                       0)) {
+    free_unusually(lane, caller_pc, entry, block);
     return;
-  if (__builtin_expect(caller_pc - hwi_session.loader_start < hwi_session.loader_bytes, 0))
-    hwi_session_loader_calls();
-  if (__builtin_expect(hwi_session.has_plain_frees, 1))
-    hwi_lane_put_free(lane, &(struct hwi_owed){hwi_arch_clock() >> HWI_TICK_SHIFT_TSC, block, (uint8_t)entry}, 0, 0);
-  else
-    begin_free(lane, entry, block);
+  }
+  const struct hwi_owed whole = {hwi_arch_clock() >> HWI_TICK_SHIFT_TSC, block, (uint8_t)entry};
+  hwi_lane_put_reserved_free(lane, &whole, 0, 0);
   hwi_stream_leave(lane);
 }
 
@@ -221,7 +252,7 @@ static void put_realloc(struct hwi_lane *lane, const struct allocation *made, co
 static void put_paused_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
 {
   const struct hwi_owed old = {call->began, (void *)call->old, (uint8_t)call->entry};
-  hwi_lane_put_free(lane, &old, hwi_session.fields, hwi_timed_took(call->block));
+  hwi_lane_put_free(lane, &old, hwi_timed_took(call->block));
 }
 
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)

@@ -107,6 +107,7 @@ static bool start_image(void)
   hwi_session.fields =
       (hwi_session.options.usable ? HW_FIELD_USABLE : 0) | (hwi_session.options.durations ? HW_FIELD_DURATION : 0);
   hwi_session.has_plain_frees = hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
+  hwi_session.has_plain_allocs = hwi_session.has_plain_frees && hwi_session.fields == HW_FIELD_USABLE;
   hwi_session.clock_cost = hwi_session.options.durations ? hwi_timed_clock_cost() : 0;
   hwi_nodes_init();
   if (!hwi_modules_init())

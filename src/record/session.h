@@ -38,8 +38,9 @@ struct hwi_session {
   uint32_t pid;         /* of this address space; a child of vfork has another */
   uint8_t fields;       /* HW_FIELD_*: what events carry */
   bool has_plain_frees; /* the clock is the TSC, and calls are not timed: what to do for a free hangs on nothing more */
-  uint32_t clock_cost;  /* see the trace's header */
-  bool has_launcher;    /* it was there when the image began: names, policies and the resident set are its business */
+  bool has_plain_allocs; /* and `fields` are the usual ones */
+  uint32_t clock_cost;   /* see the trace's header */
+  bool has_launcher;     /* it was there when the image began: names, policies and the resident set are its business */
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
   char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */

@@ -25,7 +25,8 @@ extern __thread struct hwi_thread_stream *hwi_stream_self; /* NULL: this thread 
  * it should have been). Covers every case that the fast path does not. */
 struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame);
 
-static inline struct hwi_lane *hwi_stream_enter(uintptr_t frame)
+/* The same where the fast path does; NULL, and nothing was done, where it does not. */
+static inline __attribute__((always_inline)) struct hwi_lane *hwi_stream_enter_quickly(uintptr_t frame)
 {
   struct hwi_thread_stream *self = hwi_stream_self;
   if (__builtin_expect(!atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed) || !self ||
@@ -33,10 +34,16 @@ static inline struct hwi_lane *hwi_stream_enter(uintptr_t frame)
                            self->lanes[0].module_epoch !=
                                atomic_load_explicit(&hwi_session.module_epoch, memory_order_relaxed),
                        0))
-    return hwi_stream_enter_slow(frame);
+    return NULL;
   self->lanes[0].busy = frame;
   atomic_signal_fence(memory_order_seq_cst);
   return &self->lanes[0];
+}
+
+static inline struct hwi_lane *hwi_stream_enter(uintptr_t frame)
+{
+  struct hwi_lane *lane = hwi_stream_enter_quickly(frame);
+  return __builtin_expect(lane != NULL, 1) ? lane : hwi_stream_enter_slow(frame);
 }
 
 static inline void hwi_stream_leave(struct hwi_lane *lane)

@@ -34,7 +34,7 @@
 enum {
   FRESH_FACTOR = 4, /* times the limit: frames walked at most for one event */
   FIRST_FRAMES = 64,
-  AUDIT_MASK = 1023, /* one spliced stack in 1,024 is audited */
+  AUDIT_EVERY = 1024, /* one spliced stack in so many is audited, where not each is */
 };
 
 void hwi_walk_forget(struct hwi_lane *lane)
@@ -226,7 +226,10 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
 
 static bool is_audited(struct hwi_lane *lane)
 {
-  return (++lane->event_count & AUDIT_MASK) == 0 || hwi_session.options.check;
+  if (__builtin_expect(!__builtin_sub_overflow(lane->until_audit, 1, &lane->until_audit), 1))
+    return false;
+  lane->until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
+  return true;
 }
 
 /* Stacks that are seldom: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of it. */
