@@ -117,6 +117,10 @@ struct hwi_os_module {
 /* The module that covers `address`. Takes no lock on glibc 2.35 and later; before, dl_iterate_phdr. False: none. */
 bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module);
 
+/* The path of the first loaded module whose path is one, as is_one says; valid while it is loaded. NULL: none. Takes the loader's
+ * lock. */
+const char *hwi_os_module_path(bool (*is_one)(const char *path));
+
 /* The GNU build-id of a module whose headers are mapped at `start`. The length in bytes (at most max), 0: none. */
 size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max);
 

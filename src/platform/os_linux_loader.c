@@ -77,6 +77,28 @@ bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module)
   return dl_iterate_phdr(covers, &search) == 1;
 }
 
+struct path_search {
+  bool (*is_one)(const char *path);
+  const char *path; /* that was found */
+};
+
+static int is_wanted(struct dl_phdr_info *info, size_t size, void *context)
+{
+  (void)size;
+  struct path_search *search = context;
+  if (!search->is_one(info->dlpi_name))
+    return 0;
+  search->path = info->dlpi_name;
+  return 1;
+}
+
+const char *hwi_os_module_path(bool (*is_one)(const char *path))
+{
+  struct path_search search = {.is_one = is_one};
+  dl_iterate_phdr(is_wanted, &search);
+  return search.path;
+}
+
 /* The build-id among the notes in [at, end). */
 static size_t build_id_in(const uint8_t *at, const uint8_t *end, uint8_t *to, size_t max)
 {

@@ -17,6 +17,14 @@ static const char *module_path(const void *address)
   return hwi_os_find_module((uintptr_t)address, &module) ? module.path : "";
 }
 
+/* The part of one of valgrind's tools that has a malloc, which valgrind calls instead of ours: callgrind and others have none. */
+static bool is_valgrind_malloc(const char *path)
+{
+  static const char any[] = "vgpreload_", common[] = "vgpreload_core";
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  return !strncmp(name, any, sizeof any - 1) && strncmp(name, common, sizeof common - 1) != 0;
+}
+
 void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
 {
   void *address;
@@ -24,4 +32,7 @@ void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
     found(HW_NOTE_OWN_MALLOC, module_path(address));
   if (hwi_real_is_ahead(HW_SYMBOL_NEW, &address))
     found(HW_NOTE_OWN_NEW, module_path(address));
+  const char *path = hwi_os_module_path(is_valgrind_malloc);
+  if (path)
+    found(HW_NOTE_OWN_MALLOC, path);
 }
