@@ -16,26 +16,22 @@
 
 #define RECORDER_FRAME() ((uintptr_t)__builtin_frame_address(0))
 
-static inline uint64_t tick_of_tsc_after(void)
+/*
+ * Later than any event of another thread that handed the block over: of an allocation, called after the real allocator returned,
+ * than the free that made room for it; of a free, called before the real one, than the block's own birth. For the latter, too,
+ * earlier loads must be over: a processor reads its counter while the load of the pointer that is freed still waits for another
+ * processor's cache, and by then the block may not be born yet.
+ */
+static inline uint64_t tick_of_tsc(void)
 {
   return (hwi_os_is_single_threaded() ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
 }
 
-/* Called after the real allocator returned, and after the session began: later than any event of another thread that made the
- * block free. */
-static inline uint64_t tick_after(void)
+static inline uint64_t tick_now(void)
 {
   if (__builtin_expect(hwi_session.clock != HW_CLOCK_TSC, 0))
     return hwi_session_clock_after_loads() >> HWI_TICK_SHIFT_NS;
-  return tick_of_tsc_after();
-}
-
-/* Before the real free. */
-static inline uint64_t tick_before(void)
-{
-  if (__builtin_expect(hwi_session.clock != HW_CLOCK_TSC, 0))
-    return hwi_session_clock() >> HWI_TICK_SHIFT_NS;
-  return hwi_arch_clock() >> HWI_TICK_SHIFT_TSC;
+  return tick_of_tsc();
 }
 
 static inline bool is_loader(uintptr_t pc)
@@ -147,7 +143,7 @@ static __attribute__((noinline)) void alloc_unusually(struct hwi_lane *lane, con
 {
   if (!lane && !(lane = hwi_stream_enter_slow(RECORDER_FRAME())))
     return;
-  uint64_t tick = tick_after();
+  uint64_t tick = tick_now();
   if (is_loader(caller->pc))
     hwi_session_loader_calls();
   if (!is_paused()) {
@@ -170,7 +166,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
     alloc_unusually(lane, caller, &(const struct given){entry, size, align, block});
     return;
   }
-  uint64_t tick = tick_of_tsc_after();
+  uint64_t tick = tick_of_tsc();
   uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
   if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
     put_alloc_with(HW_FIELD_USABLE, lane, &(const struct allocation){tick, size, block, node});
@@ -187,7 +183,7 @@ static __attribute__((noinline)) void free_unusually(struct hwi_lane *lane, uint
     return;
   if (is_loader(caller_pc))
     hwi_session_loader_calls();
-  const struct hwi_owed owed = {tick_before(), block, (uint8_t)entry};
+  const struct hwi_owed owed = {tick_now(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)
     hwi_owed_begin(lane, &owed);
   else
@@ -205,7 +201,7 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
     free_unusually(lane, caller_pc, entry, block);
     return;
   }
-  const struct hwi_owed whole = {hwi_arch_clock() >> HWI_TICK_SHIFT_TSC, block, (uint8_t)entry};
+  const struct hwi_owed whole = {tick_of_tsc(), block, (uint8_t)entry};
   hwi_lane_put_reserved_free(lane, &whole, 0, 0);
   hwi_stream_leave(lane);
 }
@@ -223,7 +219,7 @@ void hwi_record_freed(const void *block, uint64_t took)
 uint64_t hwi_record_realloc_begin(void)
 {
   /* before the first event there is no clock yet, and no earlier event that this could be confused with */
-  return __builtin_expect(hwi_session.clock != 0, 1) ? tick_before() : 0;
+  return __builtin_expect(hwi_session.clock != 0, 1) ? tick_now() : 0;
 }
 
 INLINE void put_realloc_with(uint8_t fields, struct hwi_lane *lane, const struct allocation *made,
@@ -260,7 +256,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
-  uint64_t ended = tick_after();
+  uint64_t ended = tick_now();
   if (__builtin_expect(is_paused(), 0)) {
     put_paused_realloc(lane, call);
   } else {
@@ -278,7 +274,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
   struct hwi_lane *lane = hwi_stream_enter(RECORDER_FRAME());
   if (!lane)
     return;
-  uint64_t tick = tick_after();
+  uint64_t tick = tick_now();
   if (!is_paused()) {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
     if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {
