@@ -110,8 +110,8 @@ def test_growth(record, compile_c, hw):
 
 
 def test_a_short_run_is_all_start(record, compile_c, hw):
-    """1.5 s, and some more where the machine is busy: 10 s are none."""
-    recording = record([compile_c(GROWTH.replace("usleep(24000)", "if (i % 5 == 4) usleep(15000)"))])
+    """5 s, and some more where the machine is busy, which must not stop it for a tenth of the run: 10 s are none."""
+    recording = record([compile_c(GROWTH.replace("usleep(24000)", "if (i % 5 == 4) usleep(50000)"))])
     assert [stack["stack"][0]["function"] for stack in recording.report["growing"]] == ["leak"]
     assert "grows " not in hw("report", recording.trace).stdout
 
