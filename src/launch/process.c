@@ -148,8 +148,10 @@ enum use { USE_OTHER, USE_RECORDER, USE_STACK, USE_FILE, USE_HEAP, USE_LARGE_BLO
 struct walk {
   const struct hwi_trace_file *trace;
   const char *library;
-  uint64_t guard_end; /* of the page that guards what comes next; 0: it was none */
-  uint64_t file_end;  /* of the file mapped before, whose zeroed data may follow; 0: there is none */
+  uint64_t end;                /* of the mapping that was told last */
+  struct hw_rss_sample before; /* what was counted before it */
+  uint64_t guard_end;          /* of the page that guards what comes next; 0: it was none */
+  uint64_t file_end;           /* of the file mapped before, whose zeroed data may follow; 0: there is none */
   enum use use;
   uint64_t bytes; /* of address space */
 };
@@ -180,11 +182,25 @@ static enum use use_of(const struct walk *walk, const struct hwi_mapping *mappin
   return is_arena(mapping) ? USE_HEAP : USE_LARGE_BLOCK;
 }
 
-static void begin_mapping(struct walk *walk, const struct hwi_mapping *mapping)
+/* The kernel tells smaps page by page, and goes on where the last mapping ended: one that has grown meanwhile, as a heap
+ * does, is told again, whole. */
+static bool is_told_again(const struct walk *walk, const struct hwi_mapping *mapping)
+{
+  return mapping->start < walk->end;
+}
+
+static void begin_mapping(struct walk *walk, const struct hwi_mapping *mapping, struct hw_rss_sample *sample)
 {
   enum { GUARD_MAX_BYTES = 64 << 10 };
-  walk->use = use_of(walk, mapping);
+  bool is_again = is_told_again(walk, mapping);
+  walk->end = mapping->end;
   walk->bytes = mapping->end - mapping->start;
+  if (is_again) { /* what it is for was told by what lies below it, the first time */
+    *sample = walk->before;
+    return;
+  }
+  walk->before = *sample;
+  walk->use = use_of(walk, mapping);
   bool is_guard =
       !mapping->inode && !*mapping->name && strncmp(mapping->rights, "---p", 4) == 0 && walk->bytes <= GUARD_MAX_BYTES;
   walk->guard_end = is_guard ? mapping->end : 0;
@@ -231,7 +247,7 @@ bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const 
     if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1)
       count_resident(&walk, kilobytes * 1024, sample);
     else if (strchr(line, '-') && hwi_mapping_parse(line, &mapping))
-      begin_mapping(&walk, &mapping);
+      begin_mapping(&walk, &mapping, sample);
   }
   fclose(file);
   return sample->mapped > 0;

@@ -1,0 +1,55 @@
+/* test_process.c - what smaps says of a process that grows meanwhile
+ *
+ * Breaks if a heap that grows while it is looked at counts twice: RSS would be twice what the process ever had.
+ */
+#include "launch/process.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/preload.h"
+
+enum { STEP_BYTES = 256 << 10, STEPS = 256, HEAP_BYTES = STEPS * STEP_BYTES, LOOKS = 1000 };
+
+static void grow_and_shrink(void)
+{
+  for (;;) {
+    char *end = sbrk(0);
+    for (int i = 0; i < STEPS; i++)
+      memset(sbrk(STEP_BYTES), 1, STEP_BYTES);
+    brk(end);
+  }
+}
+
+static void test_what_grows_is_counted_once(void **state)
+{
+  (void)state;
+  struct hwi_trace_file trace = {"none.hwt", 0};
+  struct hw_rss_sample at_first = {0}, sample = {0};
+  assert_true(hwi_process_mapped((uint32_t)getpid(), &trace, HWI_RECORDER_NAME, &at_first));
+  pid_t pid = fork();
+  if (pid == 0)
+    grow_and_shrink();
+  uint64_t most = 0;
+  for (int i = 0; i < LOOKS || most < at_first.heap + HEAP_BYTES / 2; i++) { /* it may not have run yet */
+    assert_true(hwi_process_mapped((uint32_t)pid, &trace, HWI_RECORDER_NAME, &sample));
+    most = sample.heap > most ? sample.heap : most;
+  }
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+  assert_in_range(most, at_first.heap, at_first.heap + HEAP_BYTES + HEAP_BYTES / 4);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_what_grows_is_counted_once),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
