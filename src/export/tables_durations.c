@@ -16,8 +16,8 @@ static const struct hwi_report_durations *durations_of(const struct hwi_tables *
   if (found->is_gathered)
     return found;
   struct hwi_export *export = tables->export;
-  int status = hwi_report_durations_init(found, &export->request->report, &export->selection.narrowing,
-                                         HWI_SLOW_CALLS_JSON, NULL);
+  const struct hwi_durations_wanted wanted = {.slow_calls = HWI_SLOW_CALLS_JSON};
+  int status = hwi_report_durations_init(found, &export->request->report, &export->selection.narrowing, wanted, NULL);
   if (status < 0)
     hwi_report_durations_release(found);
   return status == HW_OK ? found : NULL;

@@ -15,6 +15,7 @@ const char *const hwi_chart_names[] = {
     [HWI_CHART_LIFETIMES] = "lifetimes",
     [HWI_CHART_THREADS] = "threads",
     [HWI_CHART_DURATIONS] = "durations",
+    [HWI_CHART_DURATIONS_ALONG_TIME] = "durations-along-time",
     [HWI_CHARTS] = NULL,
 };
 
@@ -23,10 +24,15 @@ bool hwi_chart_is_along_time(enum hwi_chart chart)
   return chart <= HWI_CHART_LIVE_BY_THREAD;
 }
 
+static bool is_of_durations(enum hwi_chart chart)
+{
+  return chart == HWI_CHART_DURATIONS || chart == HWI_CHART_DURATIONS_ALONG_TIME;
+}
+
 int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hwi_error *error)
 {
   bool is_moment = plot->profile->span.kind == HWI_SPAN_MOMENT;
-  if (is_moment && (hwi_chart_is_along_time(chart) || chart == HWI_CHART_LIFETIMES || chart == HWI_CHART_DURATIONS))
+  if (is_moment && (hwi_chart_is_along_time(chart) || chart == HWI_CHART_LIFETIMES || is_of_durations(chart)))
     return hwi_error_set(
         error, HW_ERR_USAGE,
         "--chart %s needs time to pass, and --at is about one moment: leave --at out, or say --from and --to",
@@ -36,11 +42,11 @@ int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hw
         error, HW_ERR_USAGE,
         "--chart lifetimes: lifetimes are known of whole stacks, whichever thread allocated and in whichever "
         "size: leave --thread out, and --only or --ignore of threads and sizes");
-  if (chart == HWI_CHART_DURATIONS && !hwi_profile_is_timed(plot->profile))
-    return hwi_error_set(
-        error, HW_ERR_USAGE,
-        "--chart durations: the recording does not say how long calls took; record them with: heapwright "
-        "record --durations COMMAND");
+  if (is_of_durations(chart) && !hwi_profile_is_timed(plot->profile))
+    return hwi_error_set(error, HW_ERR_USAGE,
+                         "--chart %s: the recording does not say how long calls took; record them with: heapwright "
+                         "record --durations COMMAND",
+                         hwi_chart_names[chart]);
   return HW_OK;
 }
 
@@ -64,6 +70,8 @@ double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart)
     return axes + row * hwi_chart_thread_rows(plot);
   case HWI_CHART_DURATIONS:
     return hwi_chart_durations_height_cm(plot);
+  case HWI_CHART_DURATIONS_ALONG_TIME:
+    return hwi_chart_durations_along_height_cm(plot);
   }
   return 7;
 }
@@ -95,6 +103,9 @@ void hwi_chart_draw(struct hwi_plot *plot, enum hwi_chart chart, const struct hw
     break;
   case HWI_CHART_DURATIONS:
     hwi_chart_durations(plot, box);
+    break;
+  case HWI_CHART_DURATIONS_ALONG_TIME:
+    hwi_chart_durations_along(plot, box);
     break;
   case HWI_CHARTS:
     break;

@@ -45,6 +45,12 @@ void hwi_chart_lifetimes(struct hwi_plot *plot, const struct hwi_box *box);
 void hwi_chart_threads(struct hwi_plot *plot, const struct hwi_box *box);
 void hwi_chart_durations(struct hwi_plot *plot, const struct hwi_box *box);
 double hwi_chart_durations_height_cm(const struct hwi_plot *plot);
+void hwi_chart_durations_along(struct hwi_plot *plot, const struct hwi_box *box);
+double hwi_chart_durations_along_height_cm(const struct hwi_plot *plot);
+
+/* An axis of durations ('x' or 'y') from the least to the most that it has to show, in powers of ten. */
+void hwi_chart_duration_axis(FILE *script, char axis, uint64_t least_ns, uint64_t most_ns);
+#define HWI_MEAN_COLOUR "#e69f00"
 
 /* The timeline as the data block $name. */
 void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const char *name);

@@ -7,15 +7,13 @@
 #define AXES_CM 2.8
 #define ROW_CM 0.55
 #define SLOWEST_CM 7.0
-#define MEAN_COLOUR "#e69f00"
 
 double hwi_chart_durations_height_cm(const struct hwi_plot *plot)
 {
   return AXES_CM + ROW_CM * (plot->durations.entry_count + 1) + SLOWEST_CM;
 }
 
-/* An axis of durations from the least to the most that it has to show, in powers of ten. */
-static void write_duration_axis(FILE *script, char axis, uint64_t least_ns, uint64_t most_ns)
+void hwi_chart_duration_axis(FILE *script, char axis, uint64_t least_ns, uint64_t most_ns)
 {
   const double second = 1e9, edge = 1.6;
   least_ns = least_ns > 0 ? least_ns : 1;
@@ -73,7 +71,7 @@ static void draw_entries(const struct hwi_plot *plot, const struct hwi_box *box)
   find_range(found, &least_ns, &most_ns);
   write_entries(script, found);
   hwi_script_begin_panel(script, box, "How long calls took");
-  write_duration_axis(script, 'x', least_ns, most_ns);
+  hwi_chart_duration_axis(script, 'x', least_ns, most_ns);
   hwi_script_rows(script, found->entry_count > 0 ? found->entry_count : 1);
   write_names(script, found);
   if (found->all.calls == 0) {
@@ -83,7 +81,7 @@ static void draw_entries(const struct hwi_plot *plot, const struct hwi_box *box)
   }
   static const struct hwi_legend_name legend[] = {{"■", "median to 99 %", "#0072b2"},
                                                   {"■", "median to 99.99 %", "#8fbfdd"},
-                                                  {"✚", "mean", MEAN_COLOUR},
+                                                  {"✚", "mean", HWI_MEAN_COLOUR},
                                                   {"●", "slowest", "#d55e00"}};
   for (uint32_t i = 0; i < sizeof legend / sizeof *legend; i++)
     hwi_script_legend_name(script, box, i, &legend[i]);
@@ -94,7 +92,7 @@ static void draw_entries(const struct hwi_plot *plot, const struct hwi_box *box)
       "notitle, \\\n"
       "     $durations using (d($3)):(-$0):(d($3)):(d($4)):(-$0-0.3):(-$0+0.3) with boxxyerror fillcolor '#0072b2' "
       "notitle, \\\n"
-      "     $durations using (d($1 > 0 ? $2/$1 : 0)):(-$0) with points pointtype 1 pointsize 1.2 linewidth 2 linecolor '" MEAN_COLOUR
+      "     $durations using (d($1 > 0 ? $2/$1 : 0)):(-$0) with points pointtype 1 pointsize 1.2 linewidth 2 linecolor '" HWI_MEAN_COLOUR
       "' notitle, \\\n"
       "     $durations using (d($7)):(-$0) with points pointtype 7 pointsize 0.9 linecolor '#d55e00' notitle\n",
       script);
@@ -155,8 +153,8 @@ static void draw_slowest(const struct hwi_plot *plot, const struct hwi_box *box)
     fputs("set yrange [0 : 1]\nplot NaN notitle\n", script);
     return;
   }
-  write_duration_axis(script, 'y', durations->slowest[durations->slow_count - 1].took_ns,
-                      durations->slowest[0].took_ns);
+  hwi_chart_duration_axis(script, 'y', durations->slowest[durations->slow_count - 1].took_ns,
+                          durations->slowest[0].took_ns);
   fputs(HWI_SCRIPT_TWO_ROWS, script);
   write_points(script, &plot->durations, box);
 }

@@ -87,13 +87,22 @@ static bool needs_series(const struct hwi_plot *plot)
   return needed && plot->profile->span.kind != HWI_SPAN_MOMENT;
 }
 
-static bool needs_durations(const struct hwi_plot *plot)
+static bool is_asked_for(const struct hwi_plot *plot, enum hwi_chart chart)
 {
   const struct hwi_plot_request *request = plot->request;
-  bool needed = is_report(request) && hwi_chart_check(plot, HWI_CHART_DURATIONS, NULL) == HW_OK;
+  bool is_asked = is_report(request) && hwi_chart_check(plot, chart, NULL) == HW_OK;
   for (uint32_t i = 0; i < request->chart_count; i++)
-    needed |= request->charts[i] == HWI_CHART_DURATIONS;
-  return needed;
+    is_asked |= request->charts[i] == chart;
+  return is_asked;
+}
+
+/* Reads the recording once more, where a chart is of durations. */
+static int gather_durations(struct hwi_plot *plot, struct hwi_error *error)
+{
+  const struct hwi_durations_wanted wanted = {SLOW_CALLS, is_asked_for(plot, HWI_CHART_DURATIONS_ALONG_TIME)};
+  if (!wanted.along && !is_asked_for(plot, HWI_CHART_DURATIONS))
+    return HW_OK;
+  return hwi_report_durations_init(&plot->durations, &plot->report, &plot->selection.narrowing, wanted, error);
 }
 
 /* Collects all that the charts are drawn from. */
@@ -118,9 +127,7 @@ static int begin(struct hwi_plot *plot, const struct hwi_plot_request *request, 
     status = hwi_selection_init(&plot->selection, &plot->report, NULL, error);
   if (status == HW_OK && needs_series(plot))
     status = hwi_series_init(&plot->series, request, &plot->selection, error);
-  if (status == HW_OK && needs_durations(plot))
-    status = hwi_report_durations_init(&plot->durations, &plot->report, &plot->selection.narrowing, SLOW_CALLS, error);
-  return status;
+  return status == HW_OK ? gather_durations(plot, error) : status;
 }
 
 static int write_script(struct hwi_plot *plot, struct hwi_written *script, struct hwi_error *error)

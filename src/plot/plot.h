@@ -19,7 +19,8 @@ enum hwi_chart {
   HWI_CHART_SIZES,
   HWI_CHART_LIFETIMES,
   HWI_CHART_THREADS,
-  HWI_CHART_DURATIONS, /* how long calls took; of what was recorded with --durations */
+  HWI_CHART_DURATIONS,            /* how long calls took; of what was recorded with --durations */
+  HWI_CHART_DURATIONS_ALONG_TIME, /* the same, each call where it was; likewise */
   HWI_CHARTS
 };
 

@@ -5,30 +5,18 @@
 
 #include "trace/grow.h"
 
-enum { PARTS = 1 << HWI_DURATION_PART_BITS, ALL_PARTS = 10000 };
+enum { ALL_PARTS = 10000 };
 
 /* --- buckets --- */
 
-/* Buckets of the power of two with `shift` more bits than the first one are 1 << shift wide. */
-static uint32_t bucket_of(uint64_t ns)
-{
-  if (ns < PARTS)
-    return (uint32_t)ns;
-  unsigned shift = 63 - (unsigned)__builtin_clzll(ns) - HWI_DURATION_PART_BITS;
-  return (shift << HWI_DURATION_PART_BITS) + (uint32_t)(ns >> shift);
-}
-
 uint64_t hwi_duration_bucket_from(uint32_t bucket)
 {
-  if (bucket < 2 * PARTS)
-    return bucket;
-  unsigned shift = (bucket >> HWI_DURATION_PART_BITS) - 1;
-  return (uint64_t)(bucket - (shift << HWI_DURATION_PART_BITS)) << shift;
+  return hwi_log_bucket_from(bucket, HWI_DURATION_PART_BITS);
 }
 
 uint64_t hwi_duration_bucket_to(uint32_t bucket)
 {
-  return bucket + 1 < HWI_DURATION_BUCKETS ? hwi_duration_bucket_from(bucket + 1) - 1 : UINT64_MAX;
+  return hwi_log_bucket_to(bucket, HWI_DURATION_PART_BITS);
 }
 
 /* --- tallies --- */
@@ -47,7 +35,7 @@ static bool add_time(struct hwi_duration_tally *tally, uint64_t ns)
   tally->calls++;
   tally->sum_ns += ns;
   tally->max_ns = ns > tally->max_ns ? ns : tally->max_ns;
-  tally->buckets[bucket_of(ns)]++;
+  tally->buckets[hwi_log_bucket_of(ns, HWI_DURATION_PART_BITS)]++;
   return true;
 }
 
@@ -170,7 +158,9 @@ bool hwi_durations_add(struct hwi_durations *durations, const struct hwi_block_e
       .is_free = event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_UNKNOWN,
       .failed = event->kind == HWI_BLOCK_FAILED,
   };
-  return add_time(tally, event->took_ns) && add_slow(durations, &call);
+  return add_time(tally, event->took_ns) && add_slow(durations, &call) &&
+         (durations->along == NULL ||
+          hwi_durations_along_add(durations->along, (uint8_t)(tally - durations->entries), event->ns, event->took_ns));
 }
 
 void hwi_durations_release(struct hwi_durations *durations)

@@ -8,11 +8,11 @@
 #ifndef HWI_PROFILE_DURATIONS_H
 #define HWI_PROFILE_DURATIONS_H
 
-#include "profile/profile.h"
+#include "profile/durations_along.h"
 
 enum {
   HWI_DURATION_PART_BITS = 7, /* parts of a power of two */
-  HWI_DURATION_BUCKETS = (64 - HWI_DURATION_PART_BITS + 1) << HWI_DURATION_PART_BITS,
+  HWI_DURATION_BUCKETS = HWI_LOG_BUCKETS(HWI_DURATION_PART_BITS),
 };
 
 /* Of one entry point, or of all. */
@@ -33,12 +33,13 @@ struct hwi_slow_call {
   bool is_free, failed;
 };
 
-/* All zero but for slow_max: nothing so far. */
+/* All zero but for slow_max and along: nothing so far. */
 struct hwi_durations {
   struct hwi_duration_tally entries[HW_ENTRY_COUNT]; /* by enum hw_entry; [HW_ENTRY_NONE]: the entry is not known */
   struct hwi_slow_call *slowest;                     /* while they are gathered, a heap with the least slow one first */
   size_t slow_count, slow_capacity;
-  size_t slow_max; /* how many are kept */
+  size_t slow_max;                   /* how many are kept */
+  struct hwi_durations_along *along; /* borrowed: gets each timed call, too. NULL: nobody asks when they were */
 };
 
 /* Adds a call. A realloc counts once, with the event of its new block; events that are no calls do not. False: no memory. */

@@ -64,11 +64,14 @@ bool hwi_report_durations_end(struct hwi_report_durations *found)
 }
 
 int hwi_report_durations_init(struct hwi_report_durations *found, const struct hwi_report *report,
-                              const struct hwi_narrowing *narrowing, uint64_t top, struct hwi_error *error)
+                              const struct hwi_narrowing *narrowing, struct hwi_durations_wanted wanted,
+                              struct hwi_error *error)
 {
   const struct hwi_profile *profile = report->profile;
-  top = report->options.top == HWI_TOP_DEFAULT ? top : report->options.top;
+  uint64_t top = report->options.top == HWI_TOP_DEFAULT ? wanted.slow_calls : report->options.top;
   hwi_report_durations_begin(found, profile, top == 0 || top > HWI_SLOW_CALLS_MAX ? HWI_SLOW_CALLS_MAX : (size_t)top);
+  hwi_durations_along_init(&found->along, hwi_profile_from_ns(profile), hwi_profile_end_ns(profile));
+  found->durations.along = wanted.along ? &found->along : NULL;
   struct gathering gathering = {profile, &found->durations, narrowing, hwi_profile_from_ns(profile), false};
   const struct hwi_block_sink sink = {take, &gathering};
   int status = hwi_replayer_run(&report->replayer, profile, &sink, error);
@@ -80,5 +83,6 @@ int hwi_report_durations_init(struct hwi_report_durations *found, const struct h
 void hwi_report_durations_release(struct hwi_report_durations *found)
 {
   hwi_durations_release(&found->durations);
+  hwi_durations_along_release(&found->along);
   hwi_duration_tally_release(&found->all);
 }

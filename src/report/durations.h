@@ -17,7 +17,8 @@ struct hwi_report_durations {
   uint8_t
       entries[HW_ENTRY_COUNT]; /* enum hw_entry of those with calls, timed or not; what took most time in all first */
   uint32_t entry_count;
-  uint64_t clock_cost_ns; /* at most, of the images */
+  struct hwi_durations_along along; /* where it was wanted */
+  uint64_t clock_cost_ns;           /* at most, of the images */
   bool is_gathered;
 };
 
@@ -29,10 +30,15 @@ bool hwi_profile_is_timed(const struct hwi_profile *profile);
 void hwi_report_durations_begin(struct hwi_report_durations *found, const struct hwi_profile *profile, size_t slow_max);
 bool hwi_report_durations_end(struct hwi_report_durations *found); /* false: no memory */
 
-/* Replays the recording. As many of the slowest calls are kept as the options' `top` says; `top` where they leave it open. To be
- * released, even after a failure. */
+struct hwi_durations_wanted {
+  uint64_t slow_calls; /* to keep, where the options' `top` leaves it open */
+  bool along;          /* how many calls took how long when, too */
+};
+
+/* Replays the recording. As many of the slowest calls are kept as the options' `top` says. To be released, even after a failure. */
 int hwi_report_durations_init(struct hwi_report_durations *found, const struct hwi_report *report,
-                              const struct hwi_narrowing *narrowing, uint64_t top, struct hwi_error *error);
+                              const struct hwi_narrowing *narrowing, struct hwi_durations_wanted wanted,
+                              struct hwi_error *error);
 void hwi_report_durations_release(struct hwi_report_durations *found);
 
 #endif

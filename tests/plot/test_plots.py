@@ -218,6 +218,35 @@ def test_durations_are_those_of_the_report(hw, record, compile_c, tmp_path):
     assert "How long calls took" in words(write(hw, run.trace, tmp_path / "report.pdf"))
 
 
+def test_every_call_is_where_it_was_and_as_long_as_it_took(hw, record, compile_c, tmp_path):
+    """heaphook's plots of each function's times: from its log, and from a recording of ours, in a part of it, too."""
+    run = record([compile_c(PROGRAM, "-pthread")], "--durations")
+    log, imported = tmp_path / "x.heaplog", tmp_path / "imported.hwt"
+    assert hw("export", "-o", log, run.trace).returncode == 0
+    assert hw("import", log, "-o", imported).returncode == 0
+    for trace, options in ((run.trace, []), (imported, []), (run.trace, ["--from", "50%"]), (run.trace, ["--thread", "first"])):
+        script = write(hw, trace, tmp_path / "x.gp", "--chart", "durations-along-time", *options)
+        report = json.loads(hw("report", "--json", "--durations", "--top", "0", *options, trace).stdout)
+        timed = [entry for entry in report["durations"] if entry["calls"] > 0]
+        assert timed
+        for number, entry in enumerate(timed):
+            calls = [call for call in report["slowest_calls"] if call["entry"] == entry["entry"]]
+            cells = block(script, f"along{number}")
+            assert sum(count for _, _, count in cells) == entry["calls"] == len(calls)
+            slice_ns = report["duration_ns"] // 256 + 1
+            for call in calls:
+                assert any(abs(time_ns - call["time_ns"]) <= slice_ns and abs(took_ns - call["took_ns"]) <= took_ns / 32 + 1
+                           for time_ns, took_ns, _ in cells), call
+            mean = re.search(rf'^set label "{re.escape(entry["entry"])}: .* mean (.*) ns"', script.read_text(), re.M)
+            assert float(mean.group(1)) == pytest.approx(entry["mean_ns"], rel=1e-3, abs=0.06)
+        assert f"along{len(timed)}" not in script.read_text()
+    for form in ("pdf", "svg", "png"):
+        write(hw, imported, tmp_path / f"x.{form}", "--chart", "durations-along-time")
+    shown = words(write(hw, imported, tmp_path / "x.pdf", "--chart", "durations-along-time"))
+    assert "malloc:" in shown and "free:" in shown and "mean" in shown
+    write(hw, run.trace, tmp_path / "x.pdf", "--chart", "durations-along-time", "--thread", "nobody")
+
+
 # --- pictures ---
 
 
@@ -251,7 +280,7 @@ int main() {
 
 def test_no_word_leaves_the_page(hw, record, compile_cxx, tmp_path):
     run = record([compile_cxx(MANY_ENTRIES)], "--durations")
-    for name, options in (("figures.pdf", ["--chart", ",".join([*CHARTS, "durations"])]), ("report.pdf", [])):
+    for name, options in (("figures.pdf", ["--chart", ",".join([*CHARTS, "durations", "durations-along-time"])]), ("report.pdf", [])):
         picture = write(hw, run.trace, tmp_path / name, *options)
         told = subprocess.run(["pdftotext", "-bbox", picture, "-"], capture_output=True, text=True, check=True).stdout
         for page in told.split("<page ")[1:]:

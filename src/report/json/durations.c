@@ -95,7 +95,8 @@ int hwi_json_durations(struct hwi_json *json, const struct hwi_report *report, c
                        struct hwi_json_frames *frames, struct hwi_error *error)
 {
   struct hwi_report_durations found;
-  int status = hwi_report_durations_init(&found, report, narrowing, HWI_SLOW_CALLS_JSON, error);
+  const struct hwi_durations_wanted wanted = {.slow_calls = HWI_SLOW_CALLS_JSON};
+  int status = hwi_report_durations_init(&found, report, narrowing, wanted, error);
   const struct hwi_json_stacks stacks = hwi_json_stacks_by_frames(frames);
   if (status == HW_OK)
     hwi_json_durations_found(json, report->profile, &found, &stacks);

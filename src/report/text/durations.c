@@ -155,7 +155,8 @@ int hwi_text_durations(struct hwi_text *text, const struct hwi_selection *select
                        struct hwi_error *error)
 {
   struct hwi_report_durations found;
-  int status = hwi_report_durations_init(&found, text->report, &selection->narrowing, HWI_SLOW_CALLS_TEXT, error);
+  const struct hwi_durations_wanted wanted = {.slow_calls = HWI_SLOW_CALLS_TEXT};
+  int status = hwi_report_durations_init(&found, text->report, &selection->narrowing, wanted, error);
   if (status == HW_OK) {
     hwi_text_heading(text, "How long calls took", "");
     hwi_text_filter(text, selection);
