@@ -33,6 +33,14 @@ def read_header(path):
     return header
 
 
+def is_begun(path):
+    """Is there a trace, and has it a header? It is as long as its window from the first, so that no more of it is read."""
+    if not path.exists():
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def traces_of_run(path):
     """The trace at `path` and those of its children that exist."""
     children = path.with_name(path.name + ".children")

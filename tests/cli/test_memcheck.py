@@ -7,11 +7,11 @@ valgrind, not the program that it records.
 import shutil
 import subprocess
 import sys
-import time
 
 import pytest
 
-from trace_header import MAGIC, traces_of_run
+from trace_header import is_begun
+from waiting import wait_until
 
 FOUND = 99  # valgrind's exit status when it has something to say; ours are 0, 1, 2 and those of commands
 VALGRIND = ["valgrind", "-q", f"--error-exitcode={FOUND}", "--leak-check=full",
@@ -146,20 +146,12 @@ def test_report_of_damaged_traces(memcheck, recording, tmp_path):
     memcheck("report", tmp_path / "missing.hwt", status=(2,))
 
 
-def wait_until(condition):
-    for _ in range(1000):
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")
-
-
 def test_control_and_report_while_it_runs(memcheck, build, tmp_path):
     trace, go_on = tmp_path / "run.hwt", tmp_path / "end"
     forever = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.01)"
     recorder = subprocess.Popen([build / "bin/heapwright", "record", "-q", "-o", trace, "--", sys.executable, "-c", forever])
     try:
-        wait_until(lambda: traces_of_run(trace) and trace.open("rb").read(len(MAGIC)) == MAGIC)
+        wait_until(lambda: is_begun(trace))
         for words in (["off"], ["mark", "here"], ["on"]):
             memcheck("control", trace, *words)
         memcheck("control", trace, "sideways", status=(2,))

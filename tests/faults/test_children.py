@@ -3,6 +3,7 @@
 Breaks if a child writes into its parent's trace, if its first events are lost, or if a fork at a bad moment hangs or kills it.
 """
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -30,8 +31,6 @@ def test_ten_generations(children, preload, kind):
     for trace in recording.traces[1:]:
         done = recording.hw("report", "--json", trace)
         assert done.returncode == 0, done.stderr
-        import json
-
         report = json.loads(done.stdout)
         assert report["lost_events"] == report["unmatched_frees"] == report["missed_frees"] == 0
         assert report["inherited_frees"] >= 1

@@ -4,6 +4,7 @@ Breaks if an event is acknowledged to the program before it is safe in the file,
 reader gives up on a trace that nobody closed.
 """
 
+import json
 import os
 import random
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from trace_header import MAGIC
+from waiting import child_of, has_ended, wait_until
 
 PROGRAMS = Path(__file__).parent / "programs"
 BLOCK_BYTES = 777
@@ -46,11 +48,7 @@ def start(arguments, **more):
 
 
 def wait_for_work(path, threads):
-    for _ in range(6000):
-        if path.exists() and path.stat().st_size and counted(path, threads)[0] > 1000:
-            return
-        time.sleep(0.01)
-    raise AssertionError("the program did not get to work")
+    wait_until(lambda: path.exists() and path.stat().st_size and counted(path, threads)[0] > 1000)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -67,20 +65,9 @@ def test_killed_target_without_launcher(until_killed, recorder, hw, tmp_path, th
 
 
 def report_of(hw, trace):
-    import json
-
     done = hw("report", "--json", trace)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def target_of(launcher):
-    for _ in range(6000):
-        children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()
-        if children:
-            return int(children[0])
-        time.sleep(0.01)
-    raise AssertionError("the launcher started nothing")
 
 
 @pytest.mark.parametrize("victim", ["target", "launcher", "both"])
@@ -88,7 +75,7 @@ def target_of(launcher):
 def test_killed_under_launcher(until_killed, build, hw, tmp_path, victim, seed):
     counts, trace = tmp_path / "counts", tmp_path / "trace.hwt"
     launcher = start([build / "bin/heapwright", "record", "-o", trace, "--", until_killed, counts, "forever", 2])
-    target = target_of(launcher)
+    target = child_of(launcher)
     wait_for_work(counts, 2)
     time.sleep(random.Random(seed).uniform(0, 1.2))
     if victim in ("launcher", "both"):
@@ -99,8 +86,7 @@ def test_killed_under_launcher(until_killed, build, hw, tmp_path, victim, seed):
         os.kill(target, 0)  # it goes on
     os.kill(target, signal.SIGKILL)
     launcher.wait(timeout=60)
-    while Path(f"/proc/{target}/stat").exists() and ") Z" not in Path(f"/proc/{target}/stat").read_text():
-        time.sleep(0.01)
+    wait_until(lambda: has_ended(target))
     check(report_of(hw, trace), counts, 2)
     if victim == "target":
         assert launcher.returncode == 128 + signal.SIGKILL
@@ -119,7 +105,7 @@ def test_killed_while_it_starts(until_killed, recorder, build, hw, tmp_path, thr
             pid = target.pid
         else:
             target = start([build / "bin/heapwright", "record", "-o", trace, "--", until_killed, counts, "forever", 2])
-            pid = target_of(target)
+            pid = child_of(target)
         time.sleep(i * 0.0002)
         os.kill(pid, signal.SIGKILL)
         target.wait(timeout=60)

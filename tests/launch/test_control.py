@@ -4,34 +4,17 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from trace_header import MAGIC, read_header, traces_of_run
-
-
-def is_begun(trace):
-    if not trace.exists():
-        return False
-    with open(trace, "rb") as file:  # as long as its window: never all of it
-        return file.read(8) == MAGIC
+from trace_header import is_begun, read_header, traces_of_run
+from waiting import wait_until
 
 
 @pytest.fixture
 def allocate(compile_c):
     return compile_c(Path(__file__).parent / "programs/allocate.c", name="allocate")
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")
 
 
 @pytest.fixture

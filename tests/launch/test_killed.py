@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import child_of, has_ended, wait_until
+
 PROGRAM = Path(__file__).parent.parent / "faults/programs/until_killed.c"
 SUMMARY = re.compile(r"([\d,]+) allocations?, (.+) at the peak, (.+) in ([\d,]+) blocks? still allocated")
 
@@ -33,33 +35,7 @@ def report(hw):
     return run
 
 
-def wait_for(condition):
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not come to that")
-
-
-def target_of(launcher):
-    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
-    wait_for(lambda: children.read_text().split())
-    return int(children.read_text().split()[0])
-
-
-def watcher_of(launcher):
-    """The launcher's second child; the first is the command."""
-    children = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
-    wait_for(lambda: len(children.read_text().split()) > 1)
-    return int(children.read_text().split()[1])
-
-
-def has_ended(pid):
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return ") Z" in stat.read_text()
-    except FileNotFoundError:
-        return True
+WATCHER = 1  # among the launcher's children
 
 
 def number(text):
@@ -71,8 +47,8 @@ def start(build, until_killed, folder, threads):
     counts = folder / "counts"
     launcher = subprocess.Popen([build / "bin/heapwright", "record", "-o", folder / "trace.hwt", "--", until_killed, counts, "forever", str(threads)],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    target = target_of(launcher)
-    wait_for(lambda: counts.exists() and any(counts.read_bytes()))
+    target = child_of(launcher)
+    wait_until(lambda: counts.exists() and any(counts.read_bytes()))
     return launcher, target
 
 
@@ -103,7 +79,7 @@ def test_a_killed_target(build, until_killed, report, tmp_path, threads, seed):
 def test_a_killed_watcher(build, until_killed, report, tmp_path, threads, seed):
     """The launcher knows how the command ended, and what was packed in part is packed whole."""
     launcher, target = start(build, until_killed, tmp_path, threads)
-    watcher, chance = watcher_of(launcher), random.Random(seed)
+    watcher, chance = child_of(launcher, WATCHER), random.Random(seed)
     time.sleep(chance.uniform(0, 0.8))
     subprocess.run(["kill", "-9", str(watcher)], check=True)
     time.sleep(chance.uniform(0, 0.2))
@@ -119,11 +95,11 @@ def test_a_killed_watcher(build, until_killed, report, tmp_path, threads, seed):
 def test_a_watcher_killed_at_the_end(build, until_killed, report, tmp_path, threads):
     """While it packs what the command left: somebody else does that again."""
     launcher, target = start(build, until_killed, tmp_path, threads)
-    watcher = watcher_of(launcher)
+    watcher = child_of(launcher, WATCHER)
     subprocess.run(["kill", "-STOP", str(watcher)], check=True)
     time.sleep(0.3)
     subprocess.run(["kill", "-9", str(target)], check=True)
-    wait_for(lambda: has_ended(target))
+    wait_until(lambda: has_ended(target))
     subprocess.run(["kill", "-9", str(watcher)], check=True)
     _, said = launcher.communicate(timeout=120)
     assert launcher.returncode == 128 + signal.SIGKILL
@@ -132,14 +108,14 @@ def test_a_watcher_killed_at_the_end(build, until_killed, report, tmp_path, thre
 
 def test_a_killed_launcher_takes_its_watcher(build, until_killed, tmp_path):
     launcher, target = start(build, until_killed, tmp_path, 1)
-    watcher = watcher_of(launcher)
+    watcher = child_of(launcher, WATCHER)
     launcher.kill()
     launcher.stderr.close()
     launcher.wait(timeout=60)
-    wait_for(lambda: has_ended(watcher))
+    wait_until(lambda: has_ended(watcher))
     assert not has_ended(target)
     subprocess.run(["kill", "-9", str(target)], check=True)
-    wait_for(lambda: has_ended(target))
+    wait_until(lambda: has_ended(target))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -152,7 +128,7 @@ def test_a_killed_launcher(build, hw, until_killed, report, tmp_path, threads, s
     launcher.stderr.close()
     launcher.wait(timeout=60)
     subprocess.run(["kill", "-9", str(target)], check=True)
-    wait_for(lambda: has_ended(target))
+    wait_until(lambda: has_ended(target))
     names = ["allocation_calls", "free_calls", "peak_bytes", "live_blocks_at_end", "unmatched_frees", "missed_frees"]
     left = report(tmp_path / "trace.hwt")
     assert hw("import", tmp_path / "trace.hwt", "-o", tmp_path / "packed.hwt").returncode == 0

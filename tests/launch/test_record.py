@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from trace_header import MAGIC, read_header, traces_of_run
+from trace_header import is_begun, read_header
+from waiting import child_of, wait_until
 
 PACKED, RAW = 2, 1
 SHOW_STATE = """
@@ -50,31 +51,6 @@ def start(build, tmp_path):
         if process.poll() is None:
             process.terminate()  # which ends the command, too
         process.communicate()
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")
-
-
-def child_of(process):
-    def look():
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        return int(children[0]) if children else None
-
-    return wait_until(look)
-
-
-def is_begun(trace):
-    if not trace.exists():
-        return False
-    with open(trace, "rb") as file:  # as long as its window: never all of it
-        return file.read(8) == MAGIC
 
 
 def state_of(pid):
@@ -541,8 +517,6 @@ def test_killed_launcher_takes_nothing_with_it(start, hw, allocate, delay, tmp_p
 
 
 def report_of(hw, trace):
-    import json
-
     done = hw("report", "--json", trace)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

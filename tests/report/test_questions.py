@@ -4,8 +4,6 @@ What would break: a figure of a program that does one thing, a known number of t
 blocks that were held across a sleep lived at least that long.
 """
 
-import json
-
 import re
 
 import pytest

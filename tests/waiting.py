@@ -1,0 +1,35 @@
+"""waiting.py - waits until something has happened, however busy the machine is: never for as long as it usually takes"""
+
+import time
+from pathlib import Path
+
+PATIENCE = 120  # seconds: what has not happened by then will not happen
+
+
+def wait_until(condition):
+    """What `condition()` returns, as soon as that is true."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError("it did not happen in time")
+
+
+def child_of(process, number=0):
+    """The process id of a child of a Popen: of the launcher, 0 is the command and 1 what follows the recording."""
+
+    def look():
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        return int(children[number]) if len(children) > number else None
+
+    return wait_until(look)
+
+
+def has_ended(pid):
+    """It is gone, or waits for its parent to ask after it."""
+    try:
+        return ") Z" in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return True
