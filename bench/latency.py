@@ -5,7 +5,6 @@ import statistics
 import threading
 
 import measure
-import recorders
 
 BLOCK = bytes(1 << 20)
 FILE_BYTES = 256 << 20

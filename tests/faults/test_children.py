@@ -18,10 +18,6 @@ def children(compile_c):
     return compile_c(PROGRAMS / "children.c", "-pthread", name="children")
 
 
-def image_reports(recording):
-    return {image["pid"]: image for image in recording.report["images"]}
-
-
 @pytest.mark.parametrize("kind", ["fork", "_Fork", "clone", "threads"])
 def test_ten_generations(children, preload, kind):
     plain = subprocess.run([children, kind, "10"], capture_output=True, text=True, timeout=60)

@@ -8,7 +8,6 @@ import subprocess
 
 import pytest
 
-TABLES_AND_FENCE = 2 * 16  # at most, beside the pool's tables, what the ends of a region take
 WORD, STEP, LEAST = 8, 16, 32
 
 
