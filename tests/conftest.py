@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trace_header import read_header, traces_of_run
+from trace_header import is_begun, read_header, traces_of_run
+from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 120  # seconds; a test that knows better passes its own
@@ -84,18 +85,41 @@ def record(hw, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def record_with_marks(build):
+def record_with_marks(build, hw):
     """record_with_marks(program, trace, "warm", "done"): records a program that writes a byte wherever a mark is to be set, and
-    reads one before it goes on. What lies between two marks does so however busy the machine is."""
+    reads one before it goes on. What lies between two marks does so however busy the machine is. With `until` the program goes
+    on when that is true of the report of the recording so far."""
 
-    def run(program, trace, *marks):
+    def run(program, trace, *marks, until=None):
         words = [build / "bin/heapwright", "record", "-q", "-o", trace, "--", program]
         with subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
             for mark in marks:
                 assert process.stdout.read(1), "the program ended early"
                 subprocess.run([build / "bin/heapwright", "control", trace, "mark", mark], check=True, timeout=TIMEOUT)
+                if until:
+                    wait_until(lambda: until(Recording(process, Path(trace), hw).report))
                 process.stdin.write(b"\n")
             process.wait(TIMEOUT)
+        return Recording(process, Path(trace), hw)
+
+    return run
+
+
+@pytest.fixture
+def record_until(build, hw, tmp_path):
+    """record_until(is_seen, [command...], *options): records a command that reads its input, which ends when `is_seen` is true
+    of the report of the recording so far."""
+
+    def run(is_seen, command, *options):
+        recording = Recording(None, tmp_path / "until.hwt", hw)
+        words = [build / "bin/heapwright", "record", "-o", recording.trace, *options, "--", *command]
+        process = subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_until(lambda: is_begun(recording.trace) and is_seen(recording.report))
+        finally:
+            _, said = process.communicate(timeout=TIMEOUT)
+        recording.process = subprocess.CompletedProcess(words, process.returncode, None, said)
+        return recording
 
     return run
 

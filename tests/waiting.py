@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 PATIENCE = 120  # seconds: what has not happened by then will not happen
+HOLD = 'write(1, "", 1), read(0, &(char){0}, 1)'  # in a program for `record_with_marks`: where a mark is to be set
 
 
 def wait_until(condition):
@@ -15,6 +16,17 @@ def wait_until(condition):
             return found
         time.sleep(0.01)
     raise AssertionError("it did not happen in time")
+
+
+def looks_at_mappings(report):
+    """The samples of the resident set whose parts are known, of all images."""
+    return [sample for image in report["images"] for sample in image["rss"] if "mapped_bytes" in sample]
+
+
+def is_looked_at(report):
+    """Were the mappings looked at since the last mark was set?"""
+    marks = [mark["time_ns"] for image in report["images"] for mark in image["marks"]]
+    return any(sample["time_ns"] > max(marks) for sample in looks_at_mappings(report))
 
 
 def child_of(process, number=0):

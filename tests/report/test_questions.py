@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+from waiting import HOLD, is_looked_at, looks_at_mappings
+
 # docs/questions.md shows these programs: what changes here changes there.
 
 LIFETIMES = """
@@ -229,8 +231,6 @@ def test_real_time(record, compile_c):
     assert (finding["thread"], finding["late_allocation_calls"]) == ("control", 300)
 
 
-HOLD = "usleep(2500000);  /* the resident set is sampled about every second */"
-
 FRAGMENTED = """
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +246,7 @@ int main(void)
   for (int i = 0; i < BLOCKS; i++)  // every fifth stays, so that no page becomes empty
     if (i % 5)
       free(blocks[i]);
-  HOLD
+  HOLD;
   return blocks[0][0] != 1;
 }
 """
@@ -258,7 +258,7 @@ UNTOUCHED = """
 int main(void)
 {
   char *volatile block = calloc(1 << 30, 1);
-  HOLD
+  HOLD;
   return block[1 << 20];
 }
 """
@@ -268,56 +268,64 @@ STACKS = """
 #include <string.h>
 #include <unistd.h>
 
+static pthread_barrier_t full, looked;
+
 void *deep(void *unused)
 {
   char volatile frames[200000];
   memset((char *)frames, 1, sizeof frames);
-  HOLD
+  pthread_barrier_wait(&full);
+  pthread_barrier_wait(&looked);
   return frames[1] == 1 ? NULL : unused;
 }
 
 int main(void)
 {
   pthread_t threads[100];
+  pthread_barrier_init(&full, NULL, 101);
+  pthread_barrier_init(&looked, NULL, 101);
   for (int i = 0; i < 100; i++)
     pthread_create(&threads[i], NULL, deep, NULL);
+  pthread_barrier_wait(&full);
+  HOLD;
+  pthread_barrier_wait(&looked);
   for (int i = 0; i < 100; i++)
     pthread_join(threads[i], NULL);
 }
 """
 
 
-def samples_of(record, program):
-    """The samples of the resident set whose parts are known, checked against the whole."""
-    recording = record([program])
-    image = next(image for image in recording.report["images"] if image["counted"])
-    samples = [sample for sample in image["rss"] if "mapped_bytes" in sample]
-    assert len(samples) >= 2
-    for sample in samples[1:]:  # the first may be taken while the program grows, between two looks
+@pytest.fixture
+def record_held(record_with_marks, compile_c, tmp_path):
+    """record_held(source): a program's recording, and the sample of its resident set where it is held, checked against the whole."""
+
+    def run(source, *flags):
+        recording = record_with_marks(compile_c(source.replace("HOLD", HOLD), *flags), tmp_path / "held.hwt", "held", until=is_looked_at)
+        sample = looks_at_mappings(recording.report)[-1]
         assert sample["mapped_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
         parts = sum(sample[part] for part in ("asked_bytes", "rounding_bytes", "free_bytes", "code_bytes", "other_bytes",
                                               "stack_bytes", "recorder_bytes"))
         assert parts - sample["untouched_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
-    return samples
+        return recording, sample
+
+    return run
 
 
-def test_rss_of_a_fragmented_heap(record, compile_c):
-    sample = samples_of(record, compile_c(FRAGMENTED.replace("HOLD", HOLD)))[-1]
+def test_rss_of_a_fragmented_heap(record_held):
+    _, sample = record_held(FRAGMENTED)
     assert sample["asked_bytes"] == pytest.approx(8000 * 1000, rel=0.02)
     assert sample["free_bytes"] == pytest.approx(32000 * 1008, rel=0.1)
     assert sample["untouched_bytes"] < 1000000
 
 
-def test_rss_of_an_untouched_block(record, compile_c, hw):
-    program = compile_c(UNTOUCHED.replace("HOLD", HOLD))
-    sample = samples_of(record, program)[-1]
+def test_rss_of_an_untouched_block(record_held, hw):
+    recording, sample = record_held(UNTOUCHED)
     assert sample["asked_bytes"] == pytest.approx(1 << 30, rel=0.001)
     assert sample["untouched_bytes"] == pytest.approx(1 << 30, rel=0.001)
     assert sample["rss_bytes"] < 50000000
-    recording = record([program])
     assert re.search(r"RSS at the peak: .* asked for .*- 1.1 GB never touched", hw("report", recording.trace).stdout)
 
 
-def test_rss_of_thread_stacks(record, compile_c):
-    sample = samples_of(record, compile_c(STACKS.replace("HOLD", HOLD), "-pthread"))[-1]
+def test_rss_of_thread_stacks(record_held):
+    _, sample = record_held(STACKS, "-pthread")
     assert sample["stack_bytes"] == pytest.approx(100 * 200000, rel=0.1)

@@ -8,7 +8,9 @@ import re
 
 import pytest
 
-# docs/questions.md shows these programs: what changes here changes there.
+from waiting import HOLD, is_looked_at
+
+# docs/questions.md shows these programs, which sleep there: what changes here changes there.
 
 SLACK = """
 #include <stdlib.h>
@@ -38,11 +40,11 @@ int main(void)
 {
   for (int i = 0; i < 100; i++)
     blocks[i] = malloc(1000);
-  usleep(100000);
+  HOLD;
   for (int i = 0; i < 50; i++)
     free(blocks[i]);
   kept = malloc(40);
-  usleep(100000);
+  HOLD;
 }
 """
 
@@ -61,9 +63,9 @@ int main(void)
   for (int i = 0; i < BLOCKS; i++)  // every fifth stays, so that no page becomes empty
     if (i % 5)
       free(blocks[i]);
-  usleep(1200000);                  // the resident set is sampled about every second
+  HOLD;
   table = calloc(120000000, 1);      // never touched: the most is asked for now, and not resident
-  usleep(1500000);
+  HOLD;
   return blocks[0][0] != 1;
 }
 """
@@ -104,9 +106,18 @@ def test_no_slack_where_usable_sizes_are_unknown(record, compile_c, hw):
     assert not re.search(r"slack$", hw("report", "--by", "size", recording.trace).stdout, re.M)
 
 
-def test_sizes_along_time(record, compile_c, hw):
-    recording = record([compile_c(PHASES)])
-    report = recording.report
+def has_doubled(report):
+    """Has the time since the last mark been as long as all before it?"""
+    return report["duration_ns"] > 2 * report["images"][0]["marks"][-1]["time_ns"]
+
+
+@pytest.fixture
+def phases(record_with_marks, compile_c, tmp_path):
+    return record_with_marks(compile_c(PHASES.replace("HOLD", HOLD)), tmp_path / "phases.hwt", "all", "half", until=has_doubled)
+
+
+def test_sizes_along_time(phases, hw):
+    report = phases.report
     series = report["size_classes"]
     assert 2 <= len(series["times_ns"]) <= 200
     assert series["times_ns"] == sorted(set(series["times_ns"]))
@@ -116,25 +127,25 @@ def test_sizes_along_time(record, compile_c, hw):
     assert (thousands["from_size"], thousands["calls"], thousands["live_bytes"]) == (513, 100, 50000)
     along = thousands["live_bytes_along_time"]
     assert len(along) == len(series["times_ns"])
-    assert along.count(100000) > 10 and along.count(50000) > 10  # half of the time each, but for what begins and ends it
+    assert along.count(100000) > 10 and along.count(50000) > 10  # a quarter of the time at the least, and a half
     assert along.index(50000) > max(i for i, value in enumerate(along) if value == 100000)
     assert along[-1] == 50000
     assert classes[64]["live_bytes_along_time"][-1] == 40
     assert sum(item["live_bytes_along_time"][-1] for item in series["classes"]) == report["live_bytes_at_end"]
-    text = hw("report", "--by", "size", recording.trace, env={"COLUMNS": "160", "LC_ALL": "C.UTF-8", "PATH": "/bin"}).stdout
+    text = hw("report", "--by", "size", phases.trace, env={"COLUMNS": "160", "LC_ALL": "C.UTF-8", "PATH": "/bin"}).stdout
     bars = next(line for line in text.splitlines() if "513 to 1,024" in line)
     assert "██" in bars and bars.endswith("▄▄")
 
 
-def test_sizes_along_an_interval(record, compile_c):
-    report = record([compile_c(PHASES)]).report_with("--from", "75%")
+def test_sizes_along_an_interval(phases):
+    report = phases.report_with("--from", "75%")
     thousands = next(item for item in report["size_classes"]["classes"] if item["to_size"] == 1024)
     assert set(thousands["live_bytes_along_time"]) == {50000}
     assert report["size_classes"]["times_ns"][0] > report["interval"]["from_ns"]
 
 
-def test_rss_gap(record, compile_c, hw):
-    recording = record([compile_c(GAP)])
+def test_rss_gap(record_with_marks, compile_c, hw, tmp_path):
+    recording = record_with_marks(compile_c(GAP.replace("HOLD", HOLD)), tmp_path / "gap.hwt", "holes", "table", until=is_looked_at)
     gaps = [finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap"]
     assert len(gaps) == 1
     assert gaps[0]["part"] == "free_bytes"

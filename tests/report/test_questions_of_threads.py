@@ -9,6 +9,8 @@ import re
 
 import pytest
 
+from waiting import HOLD
+
 # docs/questions.md shows this program: what changes here changes there.
 
 HANDED_ON = """
@@ -84,6 +86,13 @@ CONTROL_LOOP = """
 #include <unistd.h>
 
 static void *buffers[500], *volatile block;
+static pthread_barrier_t warm, marked;
+
+static void wait_for_mark(void)
+{
+  pthread_barrier_wait(&warm);
+  pthread_barrier_wait(&marked);
+}
 
 __attribute__((noinline)) void *prepare(void)  { return block = malloc(64); }
 __attribute__((noinline)) void *log_line(void) { return block = malloc(100); }
@@ -94,7 +103,7 @@ static void *control(void *unused)
   pthread_setname_np(pthread_self(), "control_loop");
   for (int i = 0; i < 500; i++)     /* the warm-up */
     buffers[i] = prepare();
-  usleep(1200000);
+  wait_for_mark();
   for (int tick = 0; tick < 3000; tick++)
     if (tick % 100 == 99)           /* forgotten there: a line for the log */
       free(log_line());
@@ -103,7 +112,7 @@ static void *control(void *unused)
 
 static void *display(void *unused)
 {
-  usleep(1200000);
+  wait_for_mark();
   for (int frame = 0; frame < 1000; frame++)
     free(draw());
   return unused;
@@ -112,8 +121,13 @@ static void *display(void *unused)
 int main(void)
 {
   pthread_t threads[2];
+  pthread_barrier_init(&warm, NULL, 3);
+  pthread_barrier_init(&marked, NULL, 3);
   pthread_create(&threads[0], NULL, control, NULL);
   pthread_create(&threads[1], NULL, display, NULL);
+  pthread_barrier_wait(&warm);
+  HOLD;
+  pthread_barrier_wait(&marked);
   for (int i = 0; i < 2; i++)
     pthread_join(threads[i], NULL);
 }
@@ -249,9 +263,9 @@ def test_processes_that_are_not_counted(record, compile_c):
     assert ["peak_bytes" in process for process in processes] == [False, False, True]
 
 
-def test_a_control_loop_after_its_warm_up(record, compile_c, hw):
-    recording = record([compile_c(CONTROL_LOOP, "-pthread")])
-    options = ["--from", "1s", "--thread", "control*"]
+def test_a_control_loop_after_its_warm_up(record_with_marks, compile_c, hw, tmp_path):
+    recording = record_with_marks(compile_c(CONTROL_LOOP.replace("HOLD", HOLD), "-pthread"), tmp_path / "control.hwt", "warm")
+    options = ["--from", "warm", "--thread", "control*"]
     found = {stack["stack"][0]["function"]: stack for stack in recording.report_with(*options)["top"] if stack["calls"]}
     assert list(found) == ["log_line"]
     assert found["log_line"]["calls"] == found["log_line"]["temporary_calls"] == 30
@@ -259,5 +273,5 @@ def test_a_control_loop_after_its_warm_up(record, compile_c, hw):
     top = text[text.index("Top stacks by allocations"):]
     assert re.search(r"\n  1 +30 +100.0 % +3,000 B\n +log_line ", top), text
     assert "prepare" not in top and "draw" not in top
-    everybody = hw("report", "--from", "1s", recording.trace).stdout
+    everybody = hw("report", "--from", "warm", recording.trace).stdout
     assert re.search(r"\n  1 +1,000 +97.1 % .*\n +draw ", everybody), everybody

@@ -10,7 +10,9 @@ import subprocess
 
 import pytest
 
-# Holds 20 MB; a child of its own program, by exec, holds 30 MB for longer than it takes until its mappings are looked at.
+from waiting import HOLD, is_looked_at
+
+# Holds 20 MB; a child of its own program, by exec, holds 30 MB; each for as long as it takes until the mappings are looked at.
 PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -22,21 +24,34 @@ int main(int count, char **words)
 {
   fill(count > 1 ? 30000 : 20000);
   if (count > 1)
-    return usleep(1500000);
+    return HOLD, 0;
   if (fork() == 0)
     execl(words[0], words[0], "child", NULL);
-  return wait(NULL) < 0 || usleep(1000000);
+  wait(NULL);
+  HOLD;
 }
 """
 
 
+def build_program(folder, source):
+    (folder / "program.c").write_text(source.replace("HOLD", HOLD))
+    subprocess.run(["gcc", "-O1", "-g", "-o", "program", "program.c"], cwd=folder, check=True)
+    return folder / "program"
+
+
 @pytest.fixture(scope="module")
-def family(build, tmp_path_factory):
+def family(hw, record_with_marks, tmp_path_factory):
     folder = tmp_path_factory.mktemp("family")
-    (folder / "family.c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-O1", "-g", "-o", "family", "family.c"], cwd=folder, check=True)
-    subprocess.run([build / "bin/heapwright", "record", "-q", "-o", "run.hwt", "--", "./family"], cwd=folder, check=True)
-    return folder / "run.hwt"
+    trace = folder / "run.hwt"
+
+    def are_looked_at(so_far):
+        rows = report(hw, "--children", trace)["rss_along_time"]
+        since_ns = so_far["images"][0]["marks"][-1]["time_ns"]
+        processes = 3 - len(so_far["images"][0]["marks"])
+        return any(row["processes"] == processes and not row["unknown_processes"] and row["time_ns"] > since_ns for row in rows)
+
+    record_with_marks(build_program(folder, PROGRAM), trace, "both", "alone", until=are_looked_at)
+    return trace
 
 
 def report(hw, *options):
@@ -109,10 +124,9 @@ SPIKE = r"""
 static char *volatile kept[20], *volatile spike;
 static void fill(int from, int to)
 {
-  for (int i = from; i < to; i++) {
+  for (int i = from; i < to; i++)
     memset(kept[i] = malloc(1000), 1, 1000);
-    usleep(150000);
-  }
+  HOLD;
 }
 int main(void)
 {
@@ -124,16 +138,15 @@ int main(void)
 """
 
 
-def test_a_peak_that_was_over_at_once(hw, build, tmp_path):
+def test_a_peak_that_was_over_at_once(hw, record_with_marks, tmp_path):
     """The look after a spike is not called one at the peak, nor are small blocks taken for untouched because large ones were there
     at another time."""
-    (tmp_path / "spike.c").write_text(SPIKE)
-    subprocess.run(["gcc", "-O1", "-o", "spike", "spike.c"], cwd=tmp_path, check=True)
-    subprocess.run([build / "bin/heapwright", "record", "-q", "-o", "spike.hwt", "--", "./spike"], cwd=tmp_path, check=True)
     trace = tmp_path / "spike.hwt"
+    record_with_marks(build_program(tmp_path, SPIKE), trace, "before", "after", until=is_looked_at)
     image = next(image for image in report(hw, trace)["images"] if image["counted"])
-    looks = [point for point in image["rss"] if "mapped_bytes" in point and point["asked_bytes"] < 1000000]
-    assert looks and all(point["untouched_bytes"] == 0 for point in looks), looks
-    if len(looks) == len([point for point in image["rss"] if "mapped_bytes" in point]):  # else the spike itself was seen
+    looks = [point for point in image["rss"] if "mapped_bytes" in point]
+    apart = [point for point in looks if max(point["asked_bytes"], point["rss_bytes"]) < 10000000]
+    assert len(apart) >= 2 and all(point["untouched_bytes"] == 0 for point in apart), looks
+    if len(apart) == len(looks):  # else the spike itself was seen, or its end
         head = " ".join(hw("report", trace).stdout.split())
         assert "RSS near the peak, at" in head and "RSS at the peak" not in head
