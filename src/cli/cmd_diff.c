@@ -37,6 +37,10 @@ static const struct hwi_option options[] = {
     {.name = "exit-code",
      HWI_VALUE(ON, exit_code),
      .help = "exit 1 where anything, or the whole, grew beyond the threshold"},
+    {.name = "durations",
+     HWI_VALUE(ON, ranking.report.durations),
+     .help = "how long calls took in both runs, by function (of what 'heapwright record\n"
+             "--durations' recorded)"},
     HWI_READING_OPTIONS(reading),
     HWI_PAGE_ANSWER_OPTIONS(answer),
     {0},
@@ -79,8 +83,7 @@ static int print_comparison(const struct values *values, struct hwi_comparison *
   return values->exit_code && hwi_comparison_grew(comparison) ? HWI_EXIT_NO : HWI_EXIT_OK;
 }
 
-static int compare(const struct values *values, const struct hwi_compare_options *wanted,
-                   const struct hwi_compared runs[HWI_SIDES])
+static int compare(const struct values *values, struct hwi_compare_options wanted, struct hwi_compared runs[HWI_SIDES])
 {
   const char *traces[HWI_SIDES + 1] = {NULL};
   for (int side = 0, count = 0; side < HWI_SIDES; side++) {
@@ -93,10 +96,13 @@ static int compare(const struct values *values, const struct hwi_compare_options
     return status;
   const struct hwi_names names[HWI_SIDES] = {hwi_compared_names(&runs[HWI_OLD], symbols),
                                              hwi_compared_names(&runs[HWI_NEW], symbols)};
+  const struct hwi_replayer replayers[HWI_SIDES] = {hwi_reading_replayer(&runs[HWI_OLD].source),
+                                                    hwi_reading_replayer(&runs[HWI_NEW].source)};
   const struct hwi_profile *const profiles[HWI_SIDES] = {runs[HWI_OLD].profile, runs[HWI_NEW].profile};
   struct hwi_comparison comparison;
   struct hwi_error error = {0};
-  if (hwi_compare(&comparison, profiles, names, wanted, &error) < 0)
+  wanted.replayers = wanted.report.durations ? replayers : NULL;
+  if (hwi_compare(&comparison, profiles, names, &wanted, &error) < 0)
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   else
     status = print_comparison(values, &comparison);
@@ -150,6 +156,26 @@ static int check_page(const struct values *values)
   return option != NULL ? hwi_page_refuse(option) : 0;
 }
 
+/* --- how long calls took --- */
+
+static int check_durations(const struct values *values)
+{
+  if (!values->ranking.report.durations)
+    return 0;
+  if (hwi_answer_is_plot(&values->answer))
+    return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table, as text or JSON; to draw them: heapwright report "
+                                      "--chart durations");
+  const char *other = hwi_ranking_beside_durations(&values->ranking);
+  if (other == NULL)
+    other = values->ranking.report.top != HWI_TOP_DEFAULT ? "--top" : values->threshold != NULL ? "--threshold" : NULL;
+  if (other != NULL)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of its own: leave %s out", other);
+  if (values->exit_code)
+    return hwi_fail(HWI_EXIT_TROUBLE, "times differ from run to run: leave --exit-code out; 'heapwright check --max "
+                                      "duration_p99=...' sets them a limit");
+  return 0;
+}
+
 /* --- the runs --- */
 
 /* What a saved report cannot tell. */
@@ -160,6 +186,9 @@ static int check_saved(const struct hwi_compare_options *wanted, const struct hw
   if (run->saved->stacks_left_out > 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s: leaves out %" PRIu64 " stacks; save it without --top", run->path,
                     run->saved->stacks_left_out);
+  if (wanted->report.durations)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report; for the durations of both runs give the recording itself",
+                    run->path);
   int by = wanted->report.by;
   if (by == HWI_BY_THREAD || by == HWI_BY_SIZE || hwi_report_splits_stacks(&wanted->report))
     return hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report; for single threads and sizes give the recording itself",
@@ -167,17 +196,25 @@ static int check_saved(const struct hwi_compare_options *wanted, const struct hw
   return 0;
 }
 
+static int read_run(const struct values *values, const struct hwi_compare_options *wanted, const char *path,
+                    struct hwi_compared *run)
+{
+  int status = hwi_compared_open(run, &values->reading, path);
+  if (status == 0)
+    status = check_saved(wanted, run);
+  if (status == 0 && wanted->report.durations)
+    status = hwi_ranking_require_durations(run->profile, run->path);
+  return status;
+}
+
 static int read_and_compare(const struct values *values, const struct hwi_compare_options *wanted, char **words)
 {
   struct hwi_compared runs[HWI_SIDES] = {0};
   int status = 0;
-  for (int side = 0; side < HWI_SIDES && status == 0; side++) {
-    status = hwi_compared_open(&runs[side], &values->reading, words[side]);
-    if (status == 0)
-      status = check_saved(wanted, &runs[side]);
-  }
+  for (int side = 0; side < HWI_SIDES && status == 0; side++)
+    status = read_run(values, wanted, words[side], &runs[side]);
   if (status == 0)
-    status = hwi_answer_is_page(&values->answer) ? compare_on_page(values, runs) : compare(values, wanted, runs);
+    status = hwi_answer_is_page(&values->answer) ? compare_on_page(values, runs) : compare(values, *wanted, runs);
   for (int side = 0; side < HWI_SIDES; side++)
     hwi_compared_close(&runs[side]);
   return status;
@@ -196,6 +233,8 @@ static int run(const void *given, int word_count, char **words)
     status = hwi_answer_check(&chosen.answer);
   if (status == 0)
     status = check_page(values);
+  if (status == 0)
+    status = check_durations(values);
   if (status != 0)
     return status;
   if (word_count != HWI_SIDES)
@@ -230,6 +269,8 @@ const struct hwi_command hwi_command_diff = {
         "                                             who allocates more or less often\n"
         "  heapwright diff --exit-code --threshold 1% before.hwt after.hwt\n"
         "                                             fail where anything grew by more than 1 %\n"
+        "  heapwright diff --durations before.hwt after.hwt\n"
+        "                                             whether calls take longer\n"
         "  heapwright diff -o change.pdf before.hwt after.hwt\n"
         "                                             both runs over each other, to print\n",
     .options = options,

@@ -6,7 +6,6 @@
 #include "cli/span.h"
 #include "cli/suppressing.h"
 #include "export/export.h"
-#include "report/durations.h"
 #include "report/text/shell_word.h"
 #include "symbols/symbols.h"
 
@@ -97,15 +96,6 @@ static int print_report(const struct values *values, const struct hwi_report *re
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* Durations that were not recorded cannot be shown. */
-static int require_durations(const struct values *values, const struct hwi_profile *profile, const char *path)
-{
-  if (!values->ranking.report.durations || hwi_profile_is_timed(profile))
-    return 0;
-  return hwi_fail(HWI_EXIT_TROUBLE,
-                  "%s does not say how long calls took; record them with: heapwright record --durations COMMAND", path);
-}
-
 /* `path`: as the user named the recording; NULL: not at all. */
 static int report_on(const struct values *values, const char *path, struct hwi_suppressions *suppressions, FILE *out)
 {
@@ -118,7 +108,8 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   if (status != 0)
     return status;
   struct hwi_reading_source source = {&values->reading, found};
-  status = require_durations(values, profile, found);
+  if (values->ranking.report.durations)
+    status = hwi_ranking_require_durations(profile, found);
   if (status == 0)
     status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
   if (status == 0) {
@@ -179,19 +170,10 @@ static int check_rss(const struct values *values)
   return 0;
 }
 
-/* They are of calls, not of blocks. */
 static int check_durations(const struct values *values)
 {
   const struct hwi_report_options *report = &values->ranking.report;
-  const char *other = report->lifetimes                  ? "--lifetimes"
-                      : report->resizes                  ? "--resizes"
-                      : report->rss                      ? "--rss"
-                      : report->leaks                    ? "--leaks"
-                      : report->by != HWI_BY_STACK       ? "--by"
-                      : report->tree != HWI_TREE_NONE    ? "--tree"
-                      : report->cost != HWI_COST_DEFAULT ? "--cost"
-                      : report->min_calls > 1            ? "--min-calls"
-                                                         : NULL;
+  const char *other = hwi_ranking_beside_durations(&values->ranking);
   if (report->durations && other != NULL)
     return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of its own: leave %s out", other);
   if (report->durations && values->span.at != NULL)

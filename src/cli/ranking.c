@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "report/durations.h"
 #include "report/input/units.h"
 #include "report/narrowing.h"
 
@@ -62,6 +63,29 @@ int hwi_ranking_share(struct hwi_ranking *ranking, const char *share)
   if (ranking->report.tree == HWI_TREE_NONE)
     return hwi_fail(HWI_EXIT_TROUBLE, "--min-share is about a tree: say --tree, too");
   return 0;
+}
+
+/* They are of calls, not of blocks. */
+const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking)
+{
+  const struct hwi_report_options *report = &ranking->report;
+  return report->lifetimes                  ? "--lifetimes"
+         : report->resizes                  ? "--resizes"
+         : report->rss                      ? "--rss"
+         : report->leaks                    ? "--leaks"
+         : report->by != HWI_BY_STACK       ? "--by"
+         : report->tree != HWI_TREE_NONE    ? "--tree"
+         : report->cost != HWI_COST_DEFAULT ? "--cost"
+         : report->min_calls > 1            ? "--min-calls"
+                                            : NULL;
+}
+
+int hwi_ranking_require_durations(const struct hwi_profile *profile, const char *path)
+{
+  if (hwi_profile_is_timed(profile))
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE,
+                  "%s does not say how long calls took; record them with: heapwright record --durations COMMAND", path);
 }
 
 bool hwi_frames_are_all(int frames)

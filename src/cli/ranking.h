@@ -76,6 +76,12 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
 int hwi_choosing_check(const struct hwi_report_options *options);
 int hwi_ranking_check(const struct hwi_ranking *ranking);
 
+/* What was asked for that a table of how long calls took cannot be combined with; NULL: nothing. */
+const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking);
+
+/* 0 where the recording at `path` says how long calls took; else an exit status, worded on stderr. */
+int hwi_ranking_require_durations(const struct hwi_profile *profile, const char *path);
+
 /* Rows of the command's table of options for a tree; `share` is a `const char *` of its values, for hwi_ranking_share. */
 /* clang-format off */
 #define HWI_TREE_OPTIONS(field, share)                                                                                 \

@@ -187,8 +187,10 @@ int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *con
   for (int i = 0; i < HWI_SIDES && status == HW_OK; i++) {
     status = init_side(&comparison->sides[i], profiles[i], &names[i], options, error);
     comparison->all[i] = comparison->sides[i].selection.all;
+    if (options->replayers != NULL)
+      comparison->sides[i].report.replayer = options->replayers[i];
   }
-  if (status < 0)
+  if (status < 0 || options->report.durations)
     return status;
   const struct hwi_named_frames *frames[HWI_SIDES] = {&comparison->sides[HWI_OLD].frames,
                                                       &comparison->sides[HWI_NEW].frames};

@@ -18,9 +18,10 @@ enum { HWI_OLD = 0, HWI_NEW = 1, HWI_SIDES = 2 };
 struct hwi_compare_options {
   struct hwi_suppressions *suppressions; /* with `leaks`: known ones, left out of both sides; NULL: none */
   struct hwi_report_options
-      report;                  /* `top` and `min_calls` are about rows, a row's calls being those of the larger side */
-  bool has_threshold, percent; /* changes of the cost up to the threshold are left out ... */
-  double threshold;            /* ... in bytes or calls, or in percent of what OLD had in all */
+      report; /* `top` and `min_calls` are about rows, a row's calls being those of the larger side */
+  const struct hwi_replayer *replayers; /* [HWI_SIDES], for `report.durations`; else NULL */
+  bool has_threshold, percent;          /* changes of the cost up to the threshold are left out ... */
+  double threshold;                     /* ... in bytes or calls, or in percent of what OLD had in all */
 };
 
 struct hwi_compare_side {
@@ -55,7 +56,7 @@ struct hwi_comparison {
   struct hwi_amount all[HWI_SIDES];    /* the runs', as far as the report's filter keeps them */
 };
 
-/* Compares two runs. What is given is borrowed. To be released, even after a failure. */
+/* Compares two runs; how long calls took has no rows here (see duration_rows.h). What is given is borrowed. To be released, even after a failure. */
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
                 const struct hwi_names names[HWI_SIDES], const struct hwi_compare_options *options,
                 struct hwi_error *error);

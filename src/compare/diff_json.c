@@ -1,6 +1,7 @@
 /* diff_json.c - a comparison for programs: both runs' figures, and every row that changed with both sides and the change */
 
 #include "compare/compare.h"
+#include "compare/duration_rows.h"
 #include "report/entries.h"
 #include "report/evidence.h"
 #include "report/json/figures.h"
@@ -120,15 +121,10 @@ static void write_row(struct writer *writer, const struct hwi_row *row)
   fputc('\n', json->out);
 }
 
-static void write_comparison(struct writer *writer)
+static void write_runs(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
   const struct hwi_comparison *comparison = writer->comparison;
-  const struct hwi_report_options *options = &comparison->options->report;
-  hwi_json_begin_object(json, NULL);
-  hwi_json_text(json, "schema", SCHEMA);
-  hwi_json_text(json, "cost", hwi_cost_names[comparison->cost]);
-  hwi_json_text(json, "by", hwi_by_names[options->by]);
   for (int side = 0; side < HWI_SIDES; side++)
     write_run(json, side_keys[side], comparison->sides[side].report.profile);
   if (hwi_comparison_is_narrowed(comparison))
@@ -136,6 +132,13 @@ static void write_comparison(struct writer *writer)
   write_change(json, "change", comparison->all);
   if (comparison->options->suppressions != NULL)
     hwi_json_suppressions(json, comparison->options->suppressions);
+}
+
+static void write_rows(struct writer *writer)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_comparison *comparison = writer->comparison;
+  const struct hwi_report_options *options = &comparison->options->report;
   hwi_json_bool(json, "grew", hwi_comparison_grew(comparison));
   hwi_json_number(json, "changed", comparison->changed_count);
   hwi_json_number(json, "with_few_calls", comparison->few_calls_count);
@@ -146,8 +149,28 @@ static void write_comparison(struct writer *writer)
   for (size_t i = 0; i < rows; i++)
     write_row(writer, &comparison->rows[i]);
   hwi_json_end_array(json);
+}
+
+static int write_comparison(struct writer *writer, struct hwi_error *error)
+{
+  struct hwi_json *json = &writer->json;
+  const struct hwi_comparison *comparison = writer->comparison;
+  const struct hwi_report_options *options = &comparison->options->report;
+  int status = HW_OK;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "schema", SCHEMA);
+  if (!options->durations) {
+    hwi_json_text(json, "cost", hwi_cost_names[comparison->cost]);
+    hwi_json_text(json, "by", hwi_by_names[options->by]);
+  }
+  write_runs(writer);
+  if (options->durations)
+    status = hwi_diff_json_durations(json, comparison, error);
+  else
+    write_rows(writer);
   hwi_json_end_object(json);
   fputc('\n', json->out);
+  return status;
 }
 
 int hwi_compare_json(struct hwi_comparison *comparison, FILE *out, struct hwi_error *error)
@@ -156,11 +179,10 @@ int hwi_compare_json(struct hwi_comparison *comparison, FILE *out, struct hwi_er
   int status = HW_OK, made = 0;
   for (; made < HWI_SIDES && status == HW_OK; made++)
     status = hwi_json_frames_init(&writer.frames[made], &comparison->sides[made].frames, error);
-  if (status == HW_OK) {
-    write_comparison(&writer);
-    if (writer.json.failed)
-      status = hwi_error_set(error, HW_ERR_MEMORY, "no memory: the comparison is not complete");
-  }
+  if (status == HW_OK)
+    status = write_comparison(&writer, error);
+  if (status == HW_OK && writer.json.failed)
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory: the comparison is not complete");
   for (int side = 0; side < made; side++)
     hwi_json_frames_release(&writer.frames[side]);
   return status;

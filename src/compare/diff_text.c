@@ -5,6 +5,7 @@
 
 #include "compare/change.h"
 #include "compare/compare.h"
+#include "compare/duration_rows.h"
 #include "compare/missing_names.h"
 #include "compare/row_name.h"
 #include "report/evidence.h"
@@ -371,7 +372,9 @@ int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *
     print_notes(&printer, side);
     status = print_missing_names(&printer, side, error);
   }
-  if (status == HW_OK)
+  if (status == HW_OK && comparison->options->report.durations)
+    status = hwi_diff_text_durations(&printer.texts[HWI_NEW], comparison, error);
+  else if (status == HW_OK)
     status = print_rows(&printer, error);
   if (status == HW_OK && comparison->options->suppressions != NULL)
     hwi_text_suppressions(&printer.texts[HWI_NEW], comparison->options->suppressions);

@@ -1,6 +1,8 @@
 /* durations.c - how long the calls took that a report is about */
 #include "report/durations.h"
 
+const char *const hwi_duration_titles[] = {"mean", "p50", "p99", "p99.9", "p99.99", "max"};
+
 struct gathering {
   const struct hwi_profile *profile;
   struct hwi_durations *durations;
@@ -85,4 +87,14 @@ void hwi_report_durations_release(struct hwi_report_durations *found)
   hwi_durations_release(&found->durations);
   hwi_durations_along_release(&found->along);
   hwi_duration_tally_release(&found->all);
+}
+
+void hwi_duration_figures(const struct hwi_duration_tally *tally, uint64_t ns[HWI_DURATION_FIGURES])
+{
+  ns[HWI_DURATION_MEAN] = tally->calls == 0 ? 0 : (tally->sum_ns + tally->calls / 2) / tally->calls;
+  ns[HWI_DURATION_MEDIAN] = hwi_duration_quantile(tally, HWI_DURATION_P50);
+  ns[HWI_DURATION_99] = hwi_duration_quantile(tally, HWI_DURATION_P99);
+  ns[HWI_DURATION_99_9] = hwi_duration_quantile(tally, HWI_DURATION_P99_9);
+  ns[HWI_DURATION_99_99] = hwi_duration_quantile(tally, HWI_DURATION_P99_99);
+  ns[HWI_DURATION_MAX] = tally->max_ns;
 }

@@ -11,6 +11,18 @@
 
 enum { HWI_SLOW_CALLS_TEXT = 10, HWI_SLOW_CALLS_JSON = 100, HWI_SLOW_CALLS_MAX = 100000 };
 
+/* What a table tells of a tally, in its order. */
+enum hwi_duration_figure {
+  HWI_DURATION_MEAN = 0,
+  HWI_DURATION_MEDIAN,
+  HWI_DURATION_99,
+  HWI_DURATION_99_9,
+  HWI_DURATION_99_99,
+  HWI_DURATION_MAX,
+  HWI_DURATION_FIGURES
+};
+extern const char *const hwi_duration_titles[HWI_DURATION_FIGURES];
+
 struct hwi_report_durations {
   struct hwi_durations durations; /* sorted */
   struct hwi_duration_tally all;
@@ -40,5 +52,8 @@ int hwi_report_durations_init(struct hwi_report_durations *found, const struct h
                               const struct hwi_narrowing *narrowing, struct hwi_durations_wanted wanted,
                               struct hwi_error *error);
 void hwi_report_durations_release(struct hwi_report_durations *found);
+
+/* All 0 where no call was timed. */
+void hwi_duration_figures(const struct hwi_duration_tally *tally, uint64_t ns[HWI_DURATION_FIGURES]);
 
 #endif

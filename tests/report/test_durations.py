@@ -183,6 +183,15 @@ def test_each_duration_is_what_the_allocator_measured_and_little_more(slow, hw, 
         assert statistics.median(theirs - ours for theirs, ours in zip(recorded, measured)) < 20_000
 
 
+def test_an_allocator_without_slow_calls_is_faster(slow, hw, folder):
+    libc = folder / "libc.hwt"
+    assert hw("record", "-q", "--durations", "-o", libc, folder / "pages").returncode == 0
+    rows = {row["entry"]: row for row in json.loads(hw("diff", "--durations", "--json", slow[0], libc).stdout)["durations"]}
+    assert rows["malloc"]["change"]["calls"] == rows["free"]["change"]["calls"] == 0
+    assert rows["malloc"]["old"]["p99_99_ns"] >= SLOW_NS and rows["malloc"]["old"]["total_ns"] >= 3 * SLOW_NS
+    assert rows["malloc"]["change"]["total_ns"] == rows["malloc"]["new"]["total_ns"] - rows["malloc"]["old"]["total_ns"]
+
+
 def test_histograms_hold_every_call(slow, durations):
     report = durations(slow[0])
     for row in report["durations"] + [report["durations_of_all"]]:

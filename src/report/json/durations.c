@@ -5,6 +5,12 @@
 
 #include "report/entries.h"
 
+const struct hwi_json_quantile hwi_json_quantiles[] = {{"p50_ns", HWI_DURATION_P50},
+                                                       {"p90_ns", HWI_DURATION_P90},
+                                                       {"p99_ns", HWI_DURATION_P99},
+                                                       {"p99_9_ns", HWI_DURATION_P99_9},
+                                                       {"p99_99_ns", HWI_DURATION_P99_99}};
+
 /* Buckets that hold anything, as [from_ns, to_ns, calls]. */
 static void write_histogram(struct hwi_json *json, const struct hwi_duration_tally *tally)
 {
@@ -21,17 +27,8 @@ static void write_histogram(struct hwi_json *json, const struct hwi_duration_tal
   hwi_json_end_array(json);
 }
 
-/* The members of a tally's object. */
-static void write_tally(struct hwi_json *json, const struct hwi_duration_tally *tally)
+void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_tally *tally)
 {
-  static const struct {
-    const char *name;
-    uint32_t part;
-  } quantiles[] = {{"p50_ns", HWI_DURATION_P50},
-                   {"p90_ns", HWI_DURATION_P90},
-                   {"p99_ns", HWI_DURATION_P99},
-                   {"p99_9_ns", HWI_DURATION_P99_9},
-                   {"p99_99_ns", HWI_DURATION_P99_99}};
   hwi_json_number(json, "calls", tally->calls);
   hwi_json_number(json, "untimed_calls", tally->untimed);
   if (tally->calls == 0)
@@ -40,8 +37,8 @@ static void write_tally(struct hwi_json *json, const struct hwi_duration_tally *
   snprintf(mean, sizeof mean, "\"mean_ns\":%.1f", (double)tally->sum_ns / (double)tally->calls);
   hwi_json_number(json, "total_ns", tally->sum_ns);
   hwi_json_raw(json, mean);
-  for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++)
-    hwi_json_number(json, quantiles[i].name, hwi_duration_quantile(tally, quantiles[i].part));
+  for (int i = 0; i < HWI_JSON_QUANTILES; i++)
+    hwi_json_number(json, hwi_json_quantiles[i].key, hwi_duration_quantile(tally, hwi_json_quantiles[i].part));
   hwi_json_number(json, "max_ns", tally->max_ns);
   write_histogram(json, tally);
 }
@@ -52,12 +49,12 @@ static void write_entries(struct hwi_json *json, const struct hwi_report_duratio
   for (uint32_t i = 0; i < found->entry_count; i++) {
     hwi_json_begin_object(json, NULL);
     hwi_json_text(json, "entry", hwi_entry_name(found->entries[i]));
-    write_tally(json, &found->durations.entries[found->entries[i]]);
+    hwi_json_duration_tally(json, &found->durations.entries[found->entries[i]]);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
   hwi_json_begin_object(json, "durations_of_all");
-  write_tally(json, &found->all);
+  hwi_json_duration_tally(json, &found->all);
   hwi_json_end_object(json);
 }
 

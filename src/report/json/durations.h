@@ -11,6 +11,17 @@
 int hwi_json_durations(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *narrowing,
                        struct hwi_json_frames *frames, struct hwi_error *error);
 
+/* The quantiles that a tally's object has. */
+struct hwi_json_quantile {
+  const char *key;
+  uint32_t part; /* of 10,000 calls */
+};
+enum { HWI_JSON_QUANTILES = 5 };
+extern const struct hwi_json_quantile hwi_json_quantiles[HWI_JSON_QUANTILES];
+
+/* The members of a tally's object. */
+void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_tally *tally);
+
 /* Those that were found; `stacks` says whose the slowest calls are. */
 void hwi_json_durations_found(struct hwi_json *json, const struct hwi_profile *profile,
                               const struct hwi_report_durations *found, const struct hwi_json_stacks *stacks);

@@ -5,16 +5,8 @@
 #include "report/entries.h"
 #include "report/text/frames.h"
 
-enum {
-  CALLS_CELLS = 12,
-  TIME_CELLS = 8,
-  TIMES = 6,
-  GAP_CELLS = 3,
-  NAME_MIN = 14,
-  TOTAL_CELLS = 10,
-  MEASURED_ROWS = 100
-};
-enum { FIGURE_CELLS = CALLS_CELLS + TIMES * TIME_CELLS };
+enum { CALLS_CELLS = 12, TIME_CELLS = 8, GAP_CELLS = 3, NAME_MIN = 14, TOTAL_CELLS = 10, MEASURED_ROWS = 100 };
+enum { FIGURE_CELLS = CALLS_CELLS + HWI_DURATION_FIGURES * TIME_CELLS };
 
 /* --- the table --- */
 
@@ -25,10 +17,9 @@ static bool has_total(const struct hwi_text *text)
 
 static void print_titles(struct hwi_text *text)
 {
-  static const char *const titles[] = {"mean", "p50", "p99", "p99.9", "p99.99", "max"};
   hwi_line_right(&text->line, "calls", CALLS_CELLS);
-  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-    hwi_line_right(&text->line, titles[i], TIME_CELLS);
+  for (int i = 0; i < HWI_DURATION_FIGURES; i++)
+    hwi_line_right(&text->line, hwi_duration_titles[i], TIME_CELLS);
   if (has_total(text))
     hwi_line_right(&text->line, "in all", TOTAL_CELLS);
   hwi_text_end(text, HWI_DIM);
@@ -41,12 +32,11 @@ static void add_time(struct hwi_text *text, uint64_t ns, size_t cells)
 
 static void print_tally(struct hwi_text *text, const struct hwi_duration_tally *tally, const char *name)
 {
-  static const uint32_t parts[] = {HWI_DURATION_P50, HWI_DURATION_P99, HWI_DURATION_P99_9, HWI_DURATION_P99_99};
+  uint64_t ns[HWI_DURATION_FIGURES];
+  hwi_duration_figures(tally, ns);
   hwi_line_right(&text->line, hwi_count_text(tally->calls).text, CALLS_CELLS);
-  add_time(text, (tally->sum_ns + tally->calls / 2) / tally->calls, TIME_CELLS);
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    add_time(text, hwi_duration_quantile(tally, parts[i]), TIME_CELLS);
-  add_time(text, tally->max_ns, TIME_CELLS);
+  for (int i = 0; i < HWI_DURATION_FIGURES; i++)
+    add_time(text, ns[i], TIME_CELLS);
   if (has_total(text))
     add_time(text, tally->sum_ns, TOTAL_CELLS);
   size_t used = FIGURE_CELLS + GAP_CELLS + (has_total(text) ? TOTAL_CELLS : 0);
