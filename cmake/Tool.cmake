@@ -24,6 +24,7 @@ endif()
 
 file(GLOB HW_MAN_PAGES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.1)
 install(FILES ${HW_MAN_PAGES} DESTINATION share/man/man1)
+install(FILES ${CMAKE_SOURCE_DIR}/src/cli/completion.bash DESTINATION share/bash-completion/completions RENAME heapwright)
 
 # What `heapwright test` starts with a malloc in its place: each rule is a run of it. No sanitizer, which brings a malloc of its own,
 # and no built-in functions, whose calls the compiler may leave out.

@@ -18,6 +18,7 @@ def test_layout(installed):
     assert (installed / "bin/heapwright").is_file()
     assert (installed / "lib/libheapwright-record.so").is_file()
     assert (installed / "share/man/man1/heapwright.1").is_file()
+    assert (installed / "share/bash-completion/completions/heapwright").is_file()
 
 
 def test_documents_that_manual_pages_name(installed):
