@@ -6,6 +6,9 @@ const char hwi_rules_libraries[] = "leak:^std::\n"
                                    "leak:^void std::\n"
                                    "leak:^__gnu_cxx::\n";
 
+const char hwi_rules_library_modules[] = "leak:/libstdc++.so.\n"
+                                         "leak:/libc++.so.\n";
+
 /* Compared with the innermost frames, one after the other, until one does not match: what remains is who wanted memory. */
 const char hwi_rules_wrappers[] =
     /* C++: allocators, and the containers' private helpers between them and the operation that the user wrote */

@@ -49,18 +49,38 @@ static void add_line(struct hwi_folded *folded, const struct hwi_named_frames *f
     folded->lines[folded->count++] = (struct hwi_fold_line){first, count, is_fold};
 }
 
+/* `own`: a frame that is not folded, nor what follows it in its library. */
 static void fold_libraries(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t first,
-                           uint32_t last)
+                           uint32_t last, uint32_t own)
 {
   for (uint32_t at = first; at < last;) {
     uint32_t run = run_length(frames, at, last);
-    bool folds = at > first && run >= RUN_MIN && is_library(frames, at) && frames->items[at].symbol != NULL;
+    bool has_own = at <= own && own < at + run;
+    bool folds = at > first && !has_own && run >= RUN_MIN && is_library(frames, at) && frames->items[at].symbol != NULL;
     if (folds)
       add_line(folded, frames, at, run, true);
     for (uint32_t i = 0; i < run && !folds; i++)
       add_line(folded, frames, at + i, 1, false);
     at += run;
   }
+}
+
+/* Where the stack is too long, lines between the innermost one and that of `own` make room for those from there on. */
+static void fold_before(struct hwi_folded *folded, uint32_t own, uint32_t lines_max)
+{
+  uint32_t at = 0;
+  while (at < folded->count && folded->lines[at].first + folded->lines[at].count <= own)
+    at++;
+  uint32_t behind = folded->count - at;
+  uint32_t kept = lines_max > behind + 2 ? lines_max - 1 - behind : 1;
+  if (folded->count <= lines_max || at < kept + 2)
+    return;
+  if (folded->lines[kept - 1].folded) /* two folds in a row are one */
+    kept--;
+  struct hwi_fold_line *fold = &folded->lines[kept];
+  *fold = (struct hwi_fold_line){fold->first, folded->lines[at].first - fold->first, true};
+  memmove(fold + 1, &folded->lines[at], behind * sizeof *fold);
+  folded->count = kept + 1 + behind;
 }
 
 /* Keeps the innermost lines and the outermost one. */
@@ -112,7 +132,9 @@ int hwi_fold(struct hwi_folded *folded, const struct hwi_named_frames *frames, u
     return HW_OK;
   }
   hwi_named_frames_trim(frames, &first, &last);
-  fold_libraries(folded, frames, first, last);
+  uint32_t own = hwi_named_frames_own(frames, first, last);
+  fold_libraries(folded, frames, first, last, own);
+  fold_before(folded, own, lines_max);
   fold_middle(folded, lines_max);
   return HW_OK;
 }
@@ -126,7 +148,7 @@ int hwi_fold_chain(struct hwi_folded *folded, const struct hwi_named_frames *fra
   folded->joins_recursion = false; /* each frame is a node of its own */
   uint32_t last = frames->count - 1;
   if (lines_max > 0)
-    fold_libraries(folded, frames, 0, last);
+    fold_libraries(folded, frames, 0, last, 0);
   for (uint32_t i = 0; i < last && lines_max == 0; i++)
     add_line(folded, frames, i, 1, false);
   add_line(folded, frames, last, 1, false);

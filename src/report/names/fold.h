@@ -2,8 +2,9 @@
  *
  * A stack of real software has dozens of frames of which a handful say something. Besides what hwi_named_frames_trim leaves out,
  * three or more frames in a row of the same shared library are folded into one line, unless the innermost frame is among
- * them, and neighbouring folds become one. A function that calls itself is one line. What is then still longer than a stack
- * may be is folded in its middle: the innermost lines and the outermost one stay.
+ * them or the program's own (hwi_named_frames_own), and neighbouring folds become one. A function that calls itself is one line.
+ * What is then still longer than a stack may be is folded where the standard library is within itself, so that who called it
+ * is shown, and then in its middle: the innermost lines and the outermost one stay.
  */
 #ifndef HWI_REPORT_NAMES_FOLD_H
 #define HWI_REPORT_NAMES_FOLD_H

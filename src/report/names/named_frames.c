@@ -163,14 +163,23 @@ void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *firs
     *first = end;
 }
 
+static bool is_in(const struct hwi_named_frames *frames, uint32_t frame, const char *modules)
+{
+  return hwi_patterns_match(modules, hwi_module_path(frames->profile, frames->items[frame].module));
+}
+
 uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
 {
+  bool has_nameless = false;
   for (uint32_t i = first; i < last; i++) {
     const struct hwi_symbol *symbol = frames->items[i].symbol;
-    if (symbol == NULL || symbol->function == NULL)
+    if (symbol == NULL)
       break; /* it may be anyone's */
-    if (!hwi_patterns_match(hwi_rules_libraries, symbol->function))
-      return i;
+    if (symbol->function == NULL && !is_in(frames, i, hwi_rules_library_modules))
+      break;
+    if (symbol->function != NULL && !hwi_patterns_match(hwi_rules_libraries, symbol->function))
+      return has_nameless && is_in(frames, i, hwi_rules_start_modules) ? first : i; /* the loader only starts it */
+    has_nameless |= symbol->function == NULL;
   }
   return first;
 }
