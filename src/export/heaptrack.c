@@ -4,6 +4,9 @@
  * of stacks (t), pair of size and stack (a), allocation (+), free (-), moment in milliseconds (c) and RSS in pages (R). Numbers
  * are hexadecimal; strings, pointers and nodes are numbered from 1, pairs from 0. A stack's figures there are a sum over
  * its pairs.
+ *
+ * A free is temporary there where the event before it allocated the same pair, and 0 stands for "the event before it allocated
+ * nothing", too: a free of pair 0 behind another free would be temporary. So pair 0 is nobody's here.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,7 +52,7 @@ static void put_head(struct heaptrack *to)
 {
   struct hwi_line command = {0};
   hwi_line_clean(&command, hwi_export_command(to->export));
-  fprintf(to->out, "v %x %x\nX %s\nI %x 0\n", HEAPTRACK_VERSION, FORMAT_VERSION, hwi_line_text(&command), PAGE_BYTES);
+  fprintf(to->out, "v %x %x\nX %s\nI %x 0\na 0 0\n", HEAPTRACK_VERSION, FORMAT_VERSION, hwi_line_text(&command), PAGE_BYTES);
   hwi_line_release(&command);
 }
 
@@ -91,7 +94,7 @@ static int put_stacks(struct heaptrack *to, struct hwi_error *error)
 
 /* --- events --- */
 
-/* The number of a pair, from 0; its line is written where it is new. */
+/* The number of a pair, from 1; its line is written where it is new. */
 static uint32_t pair(struct heaptrack *to, uint32_t stack, uint64_t size)
 {
   uint32_t before = to->pairs.count;
@@ -99,7 +102,7 @@ static uint32_t pair(struct heaptrack *to, uint32_t stack, uint64_t size)
   to->failed |= number == 0;
   if (number > before)
     fprintf(to->out, "a %" PRIx64 " %x\n", size, to->node_of[to->export->profile->stacks[stack].frame]);
-  return number - 1;
+  return number;
 }
 
 static void pass_time(struct heaptrack *to, uint64_t ns)

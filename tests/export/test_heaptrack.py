@@ -30,6 +30,57 @@ def test_heaptrack_print_finds_the_same_totals(export, report, tracks, suffix):
         assert sum(cost for _, cost in costs(path, kind)) == shown[name], kind
 
 
+TEMPORARY = """
+#include <stdlib.h>
+static void *volatile first, *volatile second;
+__attribute__((noinline)) void *lasting(void) { return malloc(100); }
+__attribute__((noinline)) void *brief(void) { return malloc(200); }
+int main(void)
+{
+  for (int i = 0; i < 1000; i++) {
+    first = lasting();
+    second = brief();
+    free(second);
+    free(first);
+  }
+}
+"""
+
+
+@needs_heaptrack
+def test_the_first_stack_has_no_temporary_blocks_that_are_none(export, report, record, compile_c):
+    """What heaptrack keeps in place of "no allocation before" is the number of the first stack and size."""
+    trace = record([compile_c(TEMPORARY, "-O1", "-fno-builtin")]).trace
+    path = export(trace, "x.heaptrack")
+    assert sum(cost for _, cost in costs(path, "temporary")) == report(trace)["temporary_calls"] == 1000
+
+
+@needs_heaptrack
+def test_what_heaptrack_suppresses_is_all_that_it_leaves_out(export, report, record):
+    """Of a real program, whose libraries it knows."""
+    trace = record(["/usr/bin/python3", "-c", "1"]).trace
+    path, target = export(trace, "x.heaptrack.zst"), trace.with_suffix(".stacks")
+    heaptrack_print(path, "--disable-builtin-suppressions", "-F", target, "--flamegraph-cost-type", "leaked")
+    shown = report(trace)
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in target.read_text().splitlines()) == shown["live_bytes_at_end"] > 0
+    assert sum(cost for _, cost in costs(path, "allocations")) == shown["allocation_calls"] > 1000
+
+
+def temporary_there(path):
+    """heaptrack's rule, as docs/formats.md tells it."""
+    last, count = None, 0
+    for kind, _, pair in (line.partition(" ") for line in path.read_text().splitlines() if line[:2] in ("+ ", "- ")):
+        count += kind == "-" and pair == last
+        last = pair if kind == "+" else None
+    return count
+
+
+@needs_heaptrack
+def test_temporary_allocations_by_heaptracks_rule(export, record):
+    path = export(record(["/usr/bin/python3", "-c", "1"]).trace, "x.heaptrack")
+    assert sum(cost for _, cost in costs(path, "temporary")) == temporary_there(path) > 0
+
+
 @needs_heaptrack
 def test_stacks_and_inlined_frames(export, tracks):
     path = export(tracks, "x.heaptrack")
