@@ -52,7 +52,8 @@ static void put_head(struct heaptrack *to)
 {
   struct hwi_line command = {0};
   hwi_line_clean(&command, hwi_export_command(to->export));
-  fprintf(to->out, "v %x %x\nX %s\nI %x 0\na 0 0\n", HEAPTRACK_VERSION, FORMAT_VERSION, hwi_line_text(&command), PAGE_BYTES);
+  fprintf(to->out, "v %x %x\nX %s\nI %x 0\na 0 0\n", HEAPTRACK_VERSION, FORMAT_VERSION, hwi_line_text(&command),
+          PAGE_BYTES);
   hwi_line_release(&command);
 }
 
