@@ -9,6 +9,13 @@
 
 enum { PATH_BYTES = 96, TASK_PATH_BYTES = 32 };
 
+uint64_t hwi_process_stack_start(uint32_t pid)
+{
+  char text[HWI_PROC_STAT_BYTES];
+  const char *name_end = hwi_proc_read_stat(hwi_proc_open(pid, "stat"), text);
+  return name_end ? strtoull(hwi_proc_stat_field(name_end, HWI_STAT_STACK), NULL, 10) : 0;
+}
+
 bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *state)
 {
   char file[TASK_PATH_BYTES], text[HWI_PROC_STAT_BYTES];

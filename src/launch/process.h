@@ -12,6 +12,9 @@
 /* Resident set, its parts and its peak so far from /proc/PID/status. False: no such process. */
 bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *peak_bytes);
 
+/* Where the main thread's stack begins, which is another place after each exec. 0: unknown, or no such process. */
+uint64_t hwi_process_stack_start(uint32_t pid);
+
 /* Name, policy and priority of a thread from /proc/PID/task/TID/stat; the number is the caller's. False: no such thread. */
 bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *state);
 

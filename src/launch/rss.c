@@ -8,13 +8,24 @@
 #include "launch/preload.h"
 #include "launch/process.h"
 
-static const uint64_t second_ns = 1000000000u;
-enum { COST_SHARE = 100, PEAK_STEP = 50, HALF_FULL = 440, NEARLY_FULL = 660, SLOWER = 8, MUCH_SLOWER = 64 };
+static const uint64_t second_ns = 1000000000u, first_interval_ns = 20000000u;
+enum {
+  COST_SHARE = 100,
+  AGE_SHARE = 50,
+  PEAK_STEP = 50,
+  HALF_FULL = 440,
+  NEARLY_FULL = 660,
+  SLOWER = 8,
+  MUCH_SLOWER = 64
+};
 
 /* The area is written for as long as the program runs: after an hour less often, after a night once a minute. */
-static uint64_t interval_ns(const struct hwi_drain *drain)
+static uint64_t interval_ns(const struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t now_ns)
 {
   uint32_t fill = hwi_tool_log_fill(&drain->log);
+  uint64_t of_age = (now_ns - rss->began_ns) / AGE_SHARE;
+  if (of_age < second_ns)
+    return of_age > first_interval_ns ? of_age : first_interval_ns;
   return second_ns * (fill < HALF_FULL ? 1u : fill < NEARLY_FULL ? SLOWER : MUCH_SLOWER);
 }
 
@@ -46,22 +57,39 @@ void hwi_rss_note_peak(struct hwi_rss *rss, const struct hwi_drain *drain, uint6
   (void)!pwrite(drain->fd, &peak_bytes, sizeof peak_bytes, offsetof(struct hw_trace_header, rss_peak_bytes));
 }
 
-void hwi_rss_sample(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_ns)
+static void append(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_ns, struct hw_rss_sample *sample)
+{
+  sample->recorder = rss->recorder_bytes;
+  sample->stacks = rss->stack_bytes;
+  if (sample->rss > rss->peak_bytes)
+    rss->peak_bytes = sample->rss;
+  if (!rss->began_ns)
+    rss->began_ns = now_ns;
+  rss->next_ns = now_ns + interval_ns(rss, drain, now_ns);
+  (void)!hwi_tool_log_append(&drain->log, HW_TOOL_RSS, now_ns, sample, sizeof *sample);
+}
+
+/* After an exec the process is still there, and has the memory of another image. */
+static bool is_of_image(const struct hwi_drain *drain, uint64_t stack_start)
+{
+  return !stack_start || hwi_process_stack_start(drain->header.pid) == stack_start;
+}
+
+void hwi_rss_sample(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns)
 {
   struct hw_rss_sample sample = {0};
   uint64_t peak_bytes = 0;
   if (!hwi_process_memory(drain->header.pid, &sample, &peak_bytes))
     return;
-  hwi_rss_note_peak(rss, drain, peak_bytes);
   bool is_peak = sample.rss > rss->peak_bytes + rss->peak_bytes / PEAK_STEP;
-  if (now_ns < rss->next_ns && !is_peak)
+  bool is_wanted = now_ns >= rss->next_ns || is_peak;
+  if (!is_wanted && peak_bytes <= rss->noted_peak_bytes)
     return;
-  if (now_ns >= rss->next_maps_ns)
+  if (is_wanted && now_ns >= rss->next_maps_ns)
     look_at_maps(rss, drain, now_ns, &sample);
-  sample.recorder = rss->recorder_bytes;
-  sample.stacks = rss->stack_bytes;
-  if (sample.rss > rss->peak_bytes)
-    rss->peak_bytes = sample.rss;
-  rss->next_ns = now_ns + interval_ns(drain);
-  (void)!hwi_tool_log_append(&drain->log, HW_TOOL_RSS, now_ns, &sample, sizeof sample);
+  if (!is_of_image(drain, stack_start))
+    return;
+  hwi_rss_note_peak(rss, drain, peak_bytes);
+  if (is_wanted)
+    append(rss, drain, now_ns, &sample);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "launch/compact.h"
+#include "launch/process.h"
 #include "launch/switch.h"
 #include "platform/arch.h"
 #include "trace/alive.h"
@@ -72,7 +73,7 @@ static bool take(struct hwi_watch *watch, char *path)
     free(path);
     return false;
   }
-  if (watch->count) /* most children end before that is worth a look */
+  if (watch->count && trace.drain.header.pid != watch->options.pid) /* most children end before that is worth a look */
     trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   watch->traces[watch->count++] = trace;
   if (watch->options.count && watch->packer)
@@ -148,6 +149,21 @@ static void fail(struct hwi_watch *watch, const struct hwi_error *error)
 static bool is_written(const struct hwi_drain *drain)
 {
   return hwi_trace_is_being_written(drain->fd, &drain->header);
+}
+
+/* An exec in place leaves a process its number and when it started; its stack begins elsewhere. Cheap enough for each look,
+ * where the mappings are not. */
+static bool is_image_there(struct hwi_watched *trace)
+{
+  uint64_t stack_start = trace->is_over ? 0 : hwi_process_stack_start(trace->drain.header.pid);
+  if (trace->is_over || (stack_start && stack_start == trace->stack_start))
+    return !trace->is_over;
+  trace->stack_start = stack_start;
+  trace->is_over = !is_written(&trace->drain);
+  trace->is_replaced = trace->is_over && stack_start;
+  if (trace->is_over)
+    put_anchor(trace); /* the last that it gets */
+  return !trace->is_over;
 }
 
 /* The first image of those that allocated most is the one that a report shows. */
@@ -247,8 +263,8 @@ bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
   pause_after_duration(watch, now);
   for (size_t i = 0; i < watch->count; i++) {
     struct hwi_watched *trace = &watch->traces[i];
-    if (!trace->is_over) {
-      hwi_rss_sample(&trace->rss, &trace->drain, now);
+    if (is_image_there(trace)) {
+      hwi_rss_sample(&trace->rss, &trace->drain, trace->stack_start, now);
       hwi_threads_look(&trace->threads, &trace->drain, now);
       hwi_files_look(&trace->files, &trace->drain, now);
     }
@@ -276,14 +292,18 @@ bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
 void hwi_watch_glance(struct hwi_watch *watch)
 {
   uint64_t now = hwi_monotonic_ns();
-  for (size_t i = 0; i < watch->count && i < GLANCED_MAX; i++)
-    if (!watch->traces[i].is_over) {
-      hwi_threads_look(&watch->traces[i].threads, &watch->traces[i].drain, now);
-      hwi_files_look(&watch->traces[i].files, &watch->traces[i].drain, now);
-    }
+  for (size_t i = 0; i < watch->count && i < GLANCED_MAX; i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    if (!is_image_there(trace))
+      continue;
+    if (now >= trace->rss.next_ns)
+      hwi_rss_sample(&trace->rss, &trace->drain, trace->stack_start, now);
+    hwi_threads_look(&trace->threads, &trace->drain, now);
+    hwi_files_look(&trace->files, &trace->drain, now);
+  }
 }
 
-/* What is known of the command itself goes into all of its images. What it ever had resident is said of the last, which was
+/* What is known of the command itself goes into all of its images. What it ever had resident is said of the last, if that was
  * there when it ended. */
 static void put_end(struct hwi_watch *watch, const struct hwi_watch_end *end)
 {
@@ -300,7 +320,7 @@ static void put_end(struct hwi_watch *watch, const struct hwi_watch_end *end)
     if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)
       last = trace;
   }
-  if (last)
+  if (last && !last->is_replaced)
     hwi_rss_note_peak(&last->rss, &last->drain, end->rss_peak_bytes);
 }
 

@@ -31,7 +31,9 @@ struct hwi_watched {
   struct hwi_threads threads;
   struct hwi_files files;
   uint64_t next_anchor_ns;
-  bool is_over; /* its image is gone, maybe by an exec in place */
+  uint64_t stack_start; /* of the process, as seen last; 0: unknown */
+  bool is_over;         /* its image is gone */
+  bool is_replaced;     /* by an exec in place */
 };
 
 /* What became of it. */
@@ -71,7 +73,8 @@ void hwi_watch_release(struct hwi_watch *watch);
 /* One round; `interrupted` is asked between pieces of work, and true ends it early. True: there may be more to do at once. */
 bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void));
 
-/* Between rounds: looks for threads and libraries, of which some do not last until the next. */
+/* Between rounds: looks for threads and libraries, of which some do not last until the next, and at the memory of a run that
+ * has just begun. */
 void hwi_watch_glance(struct hwi_watch *watch);
 
 struct hwi_watch_end {

@@ -14,6 +14,7 @@ enum hwi_stat_field {
   HWI_STAT_STATE = 3,
   HWI_STAT_THREADS = 20,
   HWI_STAT_START = 22,
+  HWI_STAT_STACK = 28,
   HWI_STAT_RT_PRIORITY = 40,
   HWI_STAT_POLICY = 41,
 };
