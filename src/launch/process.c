@@ -160,7 +160,8 @@ struct walk {
   uint64_t guard_end;          /* of the page that guards what comes next; 0: it was none */
   uint64_t file_end;           /* of the file mapped before, whose zeroed data may follow; 0: there is none */
   enum use use;
-  uint64_t bytes; /* of address space */
+  uint64_t bytes;          /* of address space */
+  uint64_t resident_bytes; /* of these */
 };
 
 /* glibc's arenas begin at multiples of this; what is not resident there is room, not somebody's block. */
@@ -186,7 +187,8 @@ static enum use use_of(const struct walk *walk, const struct hwi_mapping *mappin
     return USE_OTHER;
   if (mapping->start == walk->guard_end) /* a thread's stack lies directly above its guard page */
     return USE_STACK;
-  return is_arena(mapping) ? USE_HEAP : USE_LARGE_BLOCK;
+  bool is_large = mapping->end - mapping->start >= HW_LARGE_BLOCK_BYTES && !is_arena(mapping);
+  return is_large ? USE_LARGE_BLOCK : USE_HEAP;
 }
 
 /* The kernel tells smaps page by page, and goes on where the last mapping ended: one that has grown meanwhile, as a heap
@@ -214,8 +216,9 @@ static void begin_mapping(struct walk *walk, const struct hwi_mapping *mapping, 
   walk->file_end = mapping->inode ? mapping->end : 0;
 }
 
-static void count_resident(const struct walk *walk, uint64_t bytes, struct hw_rss_sample *sample)
+static void count_resident(struct walk *walk, uint64_t bytes, struct hw_rss_sample *sample)
 {
+  walk->resident_bytes = bytes;
   sample->mapped += bytes;
   switch (walk->use) {
   case USE_RECORDER:
@@ -228,15 +231,19 @@ static void count_resident(const struct walk *walk, uint64_t bytes, struct hw_rs
     sample->files += bytes;
     break;
   case USE_LARGE_BLOCK:
-    sample->untouched += walk->bytes > bytes ? walk->bytes - bytes : 0;
-    sample->heap += bytes;
-    break;
   case USE_HEAP:
     sample->heap += bytes;
     break;
   case USE_OTHER:
     break;
   }
+}
+
+/* The flags are a mapping's last line. libc asks for swap to be reserved (no "nr") for a block, the recorder never does. */
+static void end_mapping(const struct walk *walk, const char *flags, struct hw_rss_sample *sample)
+{
+  if (walk->use == USE_LARGE_BLOCK && walk->bytes > walk->resident_bytes && !strstr(flags, " nr"))
+    sample->untouched += walk->bytes - walk->resident_bytes;
 }
 
 bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
@@ -253,6 +260,8 @@ bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const 
     uint64_t kilobytes;
     if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1)
       count_resident(&walk, kilobytes * 1024, sample);
+    else if (strncmp(line, "VmFlags:", strlen("VmFlags:")) == 0)
+      end_mapping(&walk, line, sample);
     else if (strchr(line, '-') && hwi_mapping_parse(line, &mapping))
       begin_mapping(&walk, &mapping, sample);
   }

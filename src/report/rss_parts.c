@@ -17,13 +17,11 @@ static uint64_t live_at(const struct hwi_profile *profile, uint64_t ns)
   return profile->timeline_count > 0 ? profile->timeline[i].live_bytes : profile->totals.peak_bytes;
 }
 
-static const uint64_t LARGE_BLOCK_BYTES = UINT64_C(128) << 10; /* where glibc begins to map blocks one by one */
-
 /* What blocks of at least that size held at a point of the classes' timeline, those in the class that it begins included. */
 static uint64_t large_bytes_of(const struct hwi_class_point *point)
 {
   uint64_t bytes = 0;
-  for (unsigned class = hwi_size_class(LARGE_BLOCK_BYTES); class < HWI_SIZE_CLASSES; class ++)
+  for (unsigned class = hwi_size_class(HW_LARGE_BLOCK_BYTES); class < HWI_SIZE_CLASSES; class ++)
     bytes += point->live_bytes[class];
   return bytes;
 }
@@ -47,7 +45,7 @@ static uint64_t large_bytes_at_most(const struct hwi_profile *profile, const str
   uint64_t ever = 0, at_peak = 0, then = large_bytes_about(profile, point->ns);
   for (uint32_t i = 0; i < profile->size_count; i++) {
     const struct hwi_size *size = &profile->sizes[i];
-    if (size->size >= LARGE_BLOCK_BYTES) {
+    if (size->size >= HW_LARGE_BLOCK_BYTES) {
       ever += size->size * size->own_peak_blocks;
       at_peak += size->size * size->peak_blocks;
     }

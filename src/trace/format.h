@@ -271,7 +271,8 @@ struct hw_thread_state {
   uint16_t reserved;
   char name[16]; /* ends at a NUL */
 };
-struct hw_rss_sample { /* bytes, from /proc/PID/smaps_rollup or status */
+enum { HW_LARGE_BLOCK_BYTES = 128 << 10 }; /* where glibc begins to map blocks one by one */
+struct hw_rss_sample {                     /* bytes, from /proc/PID/smaps_rollup or status */
   uint64_t rss;
   uint64_t anonymous;
   uint64_t file;
