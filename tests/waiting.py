@@ -23,10 +23,15 @@ def looks_at_mappings(report):
     return [sample for image in report["images"] for sample in image["rss"] if "mapped_bytes" in sample]
 
 
+def held_look(report):
+    """The first of them since the last mark was set, or None."""
+    marked_ns = max(mark["time_ns"] for image in report["images"] for mark in image["marks"])
+    return next((sample for sample in looks_at_mappings(report) if sample["time_ns"] > marked_ns), None)
+
+
 def is_looked_at(report):
     """Were the mappings looked at since the last mark was set?"""
-    marks = [mark["time_ns"] for image in report["images"] for mark in image["marks"]]
-    return any(sample["time_ns"] > max(marks) for sample in looks_at_mappings(report))
+    return held_look(report) is not None
 
 
 def child_of(process, number=0):
