@@ -124,14 +124,6 @@ void hwi_backlog_drop_first(struct hwi_backlog *backlog, size_t count)
   memmove(backlog->chunks, backlog->chunks + count, backlog->count * sizeof *backlog->chunks);
 }
 
-uint64_t hwi_backlog_open_bytes(const struct hwi_backlog *backlog)
-{
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < backlog->count; i++)
-    bytes += backlog->chunks[i].retired ? 0 : backlog->chunks[i].bytes;
-  return bytes;
-}
-
 uint64_t hwi_backlog_waiting_bytes(const struct hwi_backlog *backlog)
 {
   uint64_t bytes = 0;

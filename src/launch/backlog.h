@@ -43,9 +43,6 @@ bool hwi_backlog_look(struct hwi_backlog *backlog, int fd, const struct hw_trace
 /* Drops the first `count` chunks. */
 void hwi_backlog_drop_first(struct hwi_backlog *backlog, size_t count);
 
-/* Bytes of chunks that the program still writes. */
-uint64_t hwi_backlog_open_bytes(const struct hwi_backlog *backlog);
-
 /* Bytes of events that could be packed now. */
 uint64_t hwi_backlog_waiting_bytes(const struct hwi_backlog *backlog);
 

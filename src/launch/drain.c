@@ -52,11 +52,6 @@ void hwi_drain_close(struct hwi_drain *drain)
   *drain = (struct hwi_drain){.fd = -1};
 }
 
-uint64_t hwi_drain_open_bytes(const struct hwi_drain *drain)
-{
-  return HW_TRACE_HEADER_BYTES + hwi_backlog_open_bytes(&drain->backlog);
-}
-
 /* --- counting --- */
 
 void hwi_drain_count(struct hwi_drain *drain)

@@ -47,7 +47,4 @@ void hwi_drain_count(struct hwi_drain *drain);
 /* Nobody writes the trace any more: counts the rest, and packs it where that is one reading. */
 void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer);
 
-/* Bytes of the trace that are in the program's memory now, about. */
-uint64_t hwi_drain_open_bytes(const struct hwi_drain *drain);
-
 #endif

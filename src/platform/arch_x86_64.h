@@ -62,12 +62,6 @@ static inline long hwi_arch_syscall(long number, long a, long b, long c, long d,
   return result;
 }
 
-/* Between two tries of a loop that waits for another thread. */
-static inline void hwi_arch_pause(void)
-{
-  _mm_pause();
-}
-
 /* Units a second of the time stamp, as the CPU states it; 0 where it does not. */
 static inline uint64_t hwi_arch_clock_hz_hint(void)
 {

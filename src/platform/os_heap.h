@@ -26,9 +26,6 @@ int hwi_os_lock_memory(void *start, size_t bytes);
 /* How much memory programs can have before the system begins to swap; UINT64_MAX: unknown. */
 uint64_t hwi_os_available_bytes(void);
 
-/* What the kernel adds to a lock's word while threads wait. */
-#define HWI_OS_LOCK_WAITERS 0x80000000u
-
 /* Waits for a lock with priority inheritance: *word is the holder's tid, or 0. 0: the calling thread has it. -EDEADLK: it had it
  * already. -ESRCH: the holder is gone, and the lock stays its own. Otherwise this kernel, or a sandbox, has no such locks. */
 int hwi_os_wait_for_lock(uint32_t *word);

@@ -177,12 +177,6 @@ struct hwi_elf_name *hwi_elf_names_find(const struct hwi_elf_names *names, uint6
   return !nearest->sized && nearest->end > address ? nearest : NULL;
 }
 
-struct hwi_elf_name *hwi_elf_names_at(const struct hwi_elf_names *names, uint64_t address)
-{
-  size_t at = count_up_to(names, address);
-  return at > 0 && names->names[at - 1].start == address ? &names->names[at - 1] : NULL;
-}
-
 const char *hwi_elf_name_shown(struct hwi_elf_name *name, struct hwi_store *store)
 {
   if (!name->shown) {

@@ -30,9 +30,6 @@ void hwi_elf_names_finish(struct hwi_elf_names *names);
 /* The symbol that covers `address`, or NULL. */
 struct hwi_elf_name *hwi_elf_names_find(const struct hwi_elf_names *names, uint64_t address);
 
-/* The best symbol that begins at `address`, or NULL. */
-struct hwi_elf_name *hwi_elf_names_at(const struct hwi_elf_names *names, uint64_t address);
-
 /* Demangled and kept in `store`. NULL: no memory. */
 const char *hwi_elf_name_shown(struct hwi_elf_name *name, struct hwi_store *store);
 
