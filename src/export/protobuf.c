@@ -15,7 +15,7 @@ void hwi_message_release(struct hwi_message *message)
   *message = (struct hwi_message){0};
 }
 
-void hwi_message_clear(struct hwi_message *message)
+static void clear(struct hwi_message *message)
 {
   message->count = 0;
 }
@@ -65,11 +65,11 @@ void hwi_message_message(struct hwi_message *message, uint32_t field, struct hwi
 {
   put_bytes(message, field, part->bytes, part->count);
   message->failed |= part->failed;
-  hwi_message_clear(part);
+  clear(part);
 }
 
 void hwi_message_flush(struct hwi_message *message, FILE *out)
 {
   fwrite(message->bytes, 1, message->count, out);
-  hwi_message_clear(message);
+  clear(message);
 }

@@ -15,7 +15,6 @@ struct hwi_message {
 };
 
 void hwi_message_release(struct hwi_message *message);
-void hwi_message_clear(struct hwi_message *message);
 
 /* A field that is 0 is left out, as proto3 has it. */
 void hwi_message_number(struct hwi_message *message, uint32_t field, uint64_t value);

@@ -6,7 +6,7 @@
 
 #include "base/varint.h"
 
-void hwi_packed_release(struct hwi_packed *packed)
+static void release(struct hwi_packed *packed)
 {
   free(packed->bytes);
   *packed = (struct hwi_packed){0};
@@ -62,7 +62,7 @@ void hwi_json_packed(struct hwi_json *json, const char *key, struct hwi_packed *
     put_group(json->out, packed->bytes + at, packed->count - at < BYTES_A_GROUP ? packed->count - at : BYTES_A_GROUP);
   hwi_json_end_text(json);
   json->failed |= packed->failed;
-  hwi_packed_release(packed);
+  release(packed);
 }
 
 /* --- tables --- */

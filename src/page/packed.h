@@ -16,7 +16,6 @@ struct hwi_packed {
   bool failed;
 };
 
-void hwi_packed_release(struct hwi_packed *packed);
 void hwi_packed_add(struct hwi_packed *packed, uint64_t value);
 void hwi_packed_add_signed(struct hwi_packed *packed, int64_t value); /* zigzag coded */
 

@@ -55,9 +55,8 @@ void hwi_chart_duration_axis(FILE *script, char axis, uint64_t least_ns, uint64_
 /* The timeline as the data block $name. */
 void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const char *name);
 
-/* Of a chart of parts: its height, and that of the legend at its bottom. */
+/* Of a chart of parts. */
 double hwi_chart_parts_height_cm(const struct hwi_plot *plot, enum hwi_division division);
-double hwi_chart_legend_cm(const struct hwi_plot *plot, enum hwi_division division);
 
 /* "16", "1 KiB": classes of block sizes end at powers of two. */
 struct hwi_number hwi_chart_class_name(unsigned class);

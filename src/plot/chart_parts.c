@@ -57,7 +57,7 @@ static void name_parts(struct hwi_plot *plot, enum hwi_division division, struct
 
 /* --- its size --- */
 
-double hwi_chart_legend_cm(const struct hwi_plot *plot, enum hwi_division division)
+static double legend_cm(const struct hwi_plot *plot, enum hwi_division division)
 {
   const double row_cm = 0.42, below_cm = 0.1;
   const uint32_t columns = division == HWI_DIVISION_STACK ? 1 : 3;
@@ -66,7 +66,7 @@ double hwi_chart_legend_cm(const struct hwi_plot *plot, enum hwi_division divisi
 
 double hwi_chart_parts_height_cm(const struct hwi_plot *plot, enum hwi_division division)
 {
-  return 7.2 + hwi_chart_legend_cm(plot, division);
+  return 7.2 + legend_cm(plot, division);
 }
 
 /* --- the chart --- */
@@ -135,7 +135,7 @@ static void write_areas(FILE *script, enum hwi_division division, uint32_t part_
 static void write_legend(const struct hwi_plot *plot, const struct hwi_box *box, enum hwi_division division)
 {
   const double axis_cm = 1.4, indent = 0.02, a_cm = box->height / hwi_chart_parts_height_cm(plot, division);
-  double legend = box->y + hwi_chart_legend_cm(plot, division) * a_cm;
+  double legend = box->y + legend_cm(plot, division) * a_cm;
   fprintf(plot->script,
           "set bmargin at screen %.4f\nset key at screen %.4f, screen %.4f left top Left reverse samplen 1 "
           "width 1 font ',8' %s\n",

@@ -112,7 +112,9 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
   return parts;
 }
 
-const struct hwi_rss_point *hwi_rss_point_at(const struct hwi_trace_info *info, uint64_t moment_ns)
+/* The sample nearest to the moment, one with a look at the mappings if there is any, or NULL where none is near enough to be
+ * compared with it. */
+static const struct hwi_rss_point *point_at(const struct hwi_trace_info *info, uint64_t moment_ns)
 {
   enum { NEAR_MS = 1500 };
   const uint64_t near_ns = UINT64_C(1000000) * NEAR_MS;
@@ -149,7 +151,7 @@ const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *prof
     if (point->sample.mapped > (best != NULL ? best->sample.mapped : 0) && hwi_rss_is_of_peak(profile, point))
       best = point;
   }
-  return best != NULL ? best : hwi_rss_point_at(info, profile->totals.peak_time_ns);
+  return best != NULL ? best : point_at(info, profile->totals.peak_time_ns);
 }
 
 /* --- several processes, along time --- */
@@ -183,7 +185,7 @@ struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t mo
     if (!is_alive(profile, image, moment_ns))
       continue;
     sum.processes++;
-    const struct hwi_rss_point *point = hwi_rss_point_at(image->info, moment_ns - hwi_image_offset_ns(profile, image));
+    const struct hwi_rss_point *point = point_at(image->info, moment_ns - hwi_image_offset_ns(profile, image));
     if (point != NULL && point->sample.mapped > 0)
       add_sample(&sum.point.sample, &point->sample);
     else

@@ -33,10 +33,6 @@ struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t mo
 enum { HWI_RSS_MOMENTS = 10 };
 uint32_t hwi_rss_moments(const struct hwi_profile *profile, uint64_t moments_ns[HWI_RSS_MOMENTS]);
 
-/* The sample nearest to the moment, one with a look at the mappings if there is any, or NULL where none is near enough to be
- * compared with it. */
-const struct hwi_rss_point *hwi_rss_point_at(const struct hwi_trace_info *info, uint64_t moment_ns);
-
 /* Whether a sample may be taken for the peak: of a time when about as much was live, or, where that is not known, of its time. */
 bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 

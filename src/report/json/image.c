@@ -23,7 +23,7 @@ void hwi_json_silences(struct hwi_json *json, const struct hwi_trace_info *info)
   hwi_json_end_array(json);
 }
 
-void hwi_json_marks(struct hwi_json *json, const struct hwi_trace_info *info)
+static void write_marks(struct hwi_json *json, const struct hwi_trace_info *info)
 {
   hwi_json_begin_array(json, "marks");
   for (uint32_t i = 0; i < info->mark_count; i++) {
@@ -122,7 +122,7 @@ void hwi_json_image(struct hwi_json *json, const struct hwi_profile *profile, co
   hwi_json_process(json, info);
   hwi_json_totals(json, &image->totals);
   hwi_json_silences(json, info);
-  hwi_json_marks(json, info);
+  write_marks(json, info);
   hwi_json_notes(json, info, linked_in);
   uint32_t counted;
   hwi_largest_image(profile, &counted);

@@ -12,7 +12,6 @@ void hwi_json_image(struct hwi_json *json, const struct hwi_profile *profile, co
 /* Its parts, into the object begun last. */
 void hwi_json_process(struct hwi_json *json, const struct hwi_trace_info *info); /* which process it is of */
 void hwi_json_silences(struct hwi_json *json, const struct hwi_trace_info *info);
-void hwi_json_marks(struct hwi_json *json, const struct hwi_trace_info *info);
 void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *linked_in);
 
 /* The sums over all images that are counted. */

@@ -15,14 +15,14 @@ static int compare_together(const void *key, const void *item)
   return stack < other ? -1 : stack > other;
 }
 
-const struct hwi_stack_resizes *hwi_resizes_of(const struct hwi_profile *profile, uint32_t stack)
+static const struct hwi_stack_resizes *resizes_of(const struct hwi_profile *profile, uint32_t stack)
 {
   if (profile->resize_count == 0)
     return NULL;
   return bsearch(&stack, profile->resizes, profile->resize_count, sizeof *profile->resizes, compare_resizes);
 }
 
-const struct hwi_together *hwi_together_of(const struct hwi_profile *profile, uint32_t stack)
+static const struct hwi_together *together_of(const struct hwi_profile *profile, uint32_t stack)
 {
   if (profile->together_count == 0)
     return NULL;
@@ -31,7 +31,7 @@ const struct hwi_together *hwi_together_of(const struct hwi_profile *profile, ui
 
 void hwi_json_steps(struct hwi_json *json, const struct hwi_profile *profile, uint32_t stack)
 {
-  const struct hwi_stack_resizes *resizes = hwi_resizes_of(profile, stack);
+  const struct hwi_stack_resizes *resizes = resizes_of(profile, stack);
   if (resizes != NULL) {
     hwi_json_begin_object(json, "resizes");
     hwi_json_bool(json, "estimated", resizes->estimated);
@@ -45,7 +45,7 @@ void hwi_json_steps(struct hwi_json *json, const struct hwi_profile *profile, ui
     hwi_json_number(json, "final_largest", resizes->final_largest);
     hwi_json_end_object(json);
   }
-  const struct hwi_together *together = hwi_together_of(profile, stack);
+  const struct hwi_together *together = together_of(profile, stack);
   if (together != NULL) {
     hwi_json_begin_object(json, "together");
     hwi_json_number(json, "blocks", together->blocks);
