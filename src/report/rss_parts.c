@@ -112,9 +112,16 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
   return parts;
 }
 
+/* Whether a sample says something of the peak: half as much was live then, at least. */
+static bool is_like_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point)
+{
+  return hwi_rss_has_live(profile, point) && live_at(profile, point->ns) >= profile->totals.peak_bytes / 2;
+}
+
 /* The sample nearest to the moment, one with a look at the mappings if there is any, or NULL where none is near enough to be
- * compared with it. */
-static const struct hwi_rss_point *point_at(const struct hwi_trace_info *info, uint64_t moment_ns)
+ * compared with it. `like_peak`: of the samples like its peak alone; NULL: of all. */
+static const struct hwi_rss_point *nearest(const struct hwi_trace_info *info, uint64_t moment_ns,
+                                           const struct hwi_profile *like_peak)
 {
   enum { NEAR_MS = 1500 };
   const uint64_t near_ns = UINT64_C(1000000) * NEAR_MS;
@@ -125,7 +132,8 @@ static const struct hwi_rss_point *point_at(const struct hwi_trace_info *info, u
     uint64_t ns = point->ns > moment_ns ? point->ns - moment_ns : moment_ns - point->ns;
     bool tells_more = best == NULL || (best->sample.mapped == 0 && point->sample.mapped > 0);
     bool tells_less = best != NULL && best->sample.mapped > 0 && point->sample.mapped == 0;
-    if (ns < near_ns && !tells_less && (tells_more || ns < best_ns)) {
+    if (ns < near_ns && !tells_less && (tells_more || ns < best_ns) &&
+        (like_peak == NULL || is_like_peak(like_peak, point))) {
       best = point;
       best_ns = ns;
     }
@@ -151,7 +159,9 @@ const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *prof
     if (point->sample.mapped > (best != NULL ? best->sample.mapped : 0) && hwi_rss_is_of_peak(profile, point))
       best = point;
   }
-  return best != NULL ? best : point_at(info, profile->totals.peak_time_ns);
+  if (best == NULL && is_whole)
+    best = nearest(info, profile->totals.peak_time_ns, profile);
+  return best != NULL ? best : nearest(info, profile->totals.peak_time_ns, NULL);
 }
 
 /* --- several processes, along time --- */
@@ -185,7 +195,7 @@ struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t mo
     if (!is_alive(profile, image, moment_ns))
       continue;
     sum.processes++;
-    const struct hwi_rss_point *point = point_at(image->info, moment_ns - hwi_image_offset_ns(profile, image));
+    const struct hwi_rss_point *point = nearest(image->info, moment_ns - hwi_image_offset_ns(profile, image), NULL);
     if (point != NULL && point->sample.mapped > 0)
       add_sample(&sum.point.sample, &point->sample);
     else

@@ -37,7 +37,7 @@ uint32_t hwi_rss_moments(const struct hwi_profile *profile, uint64_t moments_ns[
 bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 
 /* Of the samples with a look at the mappings that may be taken for the peak the largest, since blocks are touched only once
- * they are there; else the one nearest to the peak, or NULL. */
+ * they are there; else the one nearest to the peak, if there is any of those at which half as much was live; or NULL. */
 const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *profile, const struct hwi_trace_info *info);
 
 #endif

@@ -1,4 +1,5 @@
-/* test_rss_parts.c - the parts of resident memory: rounding is what usable sizes add, where nothing was asked for, too */
+/* test_rss_parts.c - the parts of resident memory: rounding is what usable sizes add, where nothing was asked for, too; and which
+ * sample is told as the peak's */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,11 +39,35 @@ static void blocks_of_no_bytes_are_all_rounding(void **state)
   assert_int_equal(parts.free, 40000 - 2400);
 }
 
+/* A start at which next to nothing was live was told as "near the peak", since the mappings had been looked at only then. */
+static void a_sample_of_the_start_is_not_near_the_peak(void **state)
+{
+  (void)state;
+  enum { MS = 1000000 };
+  const struct hwi_time_point timeline[] = {{.ns = 100 * MS, .live_bytes = 1000},
+                                            {.ns = 900 * MS, .live_bytes = 80000},
+                                            {.ns = 1300 * MS, .live_bytes = 90000}};
+  const struct hwi_profile profile = {.totals = {.peak_bytes = 100000, .peak_time_ns = 1250 * MS},
+                                      .span = {.kind = HWI_SPAN_RUN},
+                                      .timeline = timeline,
+                                      .timeline_count = sizeof timeline / sizeof *timeline};
+  struct hwi_rss_point points[] = {{.ns = 90 * MS, .sample = {.rss = 50000, .mapped = 50000}},
+                                   {.ns = 700 * MS, .sample = {.rss = 130000}},
+                                   {.ns = 850 * MS, .sample = {.rss = 150000}}};
+  struct hwi_trace_info info = {.rss = points, .rss_count = 3};
+  assert_ptr_equal(hwi_rss_point_of_peak(&profile, &info), &points[2]);
+  points[1].sample.mapped = 130000;
+  assert_ptr_equal(hwi_rss_point_of_peak(&profile, &info), &points[1]); /* it tells more */
+  info.rss_count = 1;
+  assert_ptr_equal(hwi_rss_point_of_peak(&profile, &info), &points[0]); /* there is no other */
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rounding_is_what_usable_sizes_add),
       cmocka_unit_test(blocks_of_no_bytes_are_all_rounding),
+      cmocka_unit_test(a_sample_of_the_start_is_not_near_the_peak),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
