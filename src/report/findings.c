@@ -205,7 +205,7 @@ static const struct {
     [HWI_FINDING_REAL_TIME] = {"real_time", {"late_allocation_calls", "late_free_calls"}, true},
     [HWI_FINDING_FAILED] = {"failed", {"failed_calls"}, false},
     [HWI_FINDING_GIANT] = {"giant", {"bytes"}, false},
-    [HWI_FINDING_RSS_GAP] = {"rss_gap", {"gap_bytes", "rss_bytes", "part_bytes"}, false},
+    [HWI_FINDING_RSS_GAP] = {"rss_gap", {"gap_bytes", "rss_bytes", "part_bytes", "time_ns"}, false},
     [HWI_FINDING_SLACK] = {"slack", {"slack_bytes", "size", "usable_size", "blocks"}, false},
     [HWI_FINDING_CHURN] = {"churn", {"temporary_calls", "stack_temporary_calls"}, false},
     [HWI_FINDING_FOREIGN_FREES] = {"foreign_frees", {"foreign_frees", "all_foreign_frees"}, true},

@@ -1,6 +1,7 @@
 /* findings_memory.c - findings about memory that nobody asked for
  *
- * RSS gap   much of what is resident at the peak, and not the recorder's, is in no block; its largest part is named.
+ * RSS gap   much of what is resident, and not the recorder's, is in no block: at the peak, or at another time if there it is
+ *           more, as after most was freed; its largest part is named.
  * slack     usable sizes are much larger than what was asked for; the block size with most of that is named.
  */
 #include "report/evidence.h"
@@ -10,17 +11,21 @@
 enum {
   GAP_PERCENT = 25, /* of what is resident */
   GAP_BYTES_MIN = 64000000,
+  MORE_PERCENT = 110, /* of the gap at the peak, for one at another time to be told instead */
   SLACK_PERCENT = 20, /* of what was asked for */
   SLACK_BYTES_MIN = 1000000,
 };
 
-static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile *profile)
+struct gap {
+  uint64_t bytes, resident, part_bytes;
+  const char *part;
+};
+
+/* Nothing where it is too small to stand out, or not known. */
+static struct gap gap_at(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
-  uint32_t counted;
-  const struct hwi_image *image = hwi_largest_image(profile, &counted);
-  const struct hwi_rss_point *point = counted == 1 ? hwi_rss_point_of_peak(profile, image->info) : NULL;
   if (point == NULL || point->sample.mapped == 0 || !hwi_rss_has_live(profile, point))
-    return;
+    return (struct gap){0};
   struct hwi_rss_parts parts = hwi_rss_parts_of(profile, point);
   const struct {
     const char *name;
@@ -31,16 +36,38 @@ static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile
                {"stack_bytes", parts.stacks},
                {"other_bytes", parts.other}};
   size_t largest = 0;
-  uint64_t gap = 0;
+  struct gap gap = {.resident = point->sample.mapped - parts.recorder};
   for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
     largest = items[i].bytes > items[largest].bytes ? i : largest;
-    gap += items[i].bytes;
+    gap.bytes += items[i].bytes;
   }
-  uint64_t resident = point->sample.mapped - parts.recorder;
-  if (gap >= GAP_BYTES_MIN && hwi_is_share(gap, resident, GAP_PERCENT))
-    hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_RSS_GAP,
-                                                    .figures = {gap, resident, items[largest].bytes},
-                                                    .part = items[largest].name});
+  gap.part = items[largest].name;
+  gap.part_bytes = items[largest].bytes;
+  return gap.bytes >= GAP_BYTES_MIN && hwi_is_share(gap.bytes, gap.resident, GAP_PERCENT) ? gap : (struct gap){0};
+}
+
+static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  uint32_t counted;
+  const struct hwi_image *image = hwi_largest_image(profile, &counted);
+  if (counted != 1)
+    return;
+  const struct hwi_trace_info *info = image->info;
+  const struct hwi_rss_point *at = hwi_rss_point_of_peak(profile, info);
+  struct gap most = gap_at(profile, at);
+  for (uint32_t i = 0; i < info->rss_count; i++) {
+    struct gap gap = gap_at(profile, &info->rss[i]);
+    if (gap.bytes / MORE_PERCENT * 100 > most.bytes) {
+      at = &info->rss[i];
+      most = gap;
+    }
+  }
+  if (most.bytes == 0)
+    return;
+  uint64_t time_ns = hwi_rss_is_of_peak(profile, at) ? profile->totals.peak_time_ns : at->ns;
+  hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_RSS_GAP,
+                                                  .figures = {most.bytes, most.resident, most.part_bytes, time_ns},
+                                                  .part = most.part});
 }
 
 static uint64_t slack_of(const struct hwi_size *size)

@@ -70,6 +70,27 @@ int main(void)
 }
 """
 
+EMPTIED = """
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCKS = 100000, BYTES = 1000 };
+static char *blocks[BLOCKS];
+
+int main(void)
+{
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = malloc(BYTES), 1, BYTES);
+  HOLD;
+  for (int i = 0; i < BLOCKS; i++)
+    if (i % 5)
+      free(blocks[i]);
+  HOLD;
+  return blocks[0][0] != 1;
+}
+"""
+
 
 def test_slack(record, compile_c, hw):
     recording = record([compile_c(SLACK)])
@@ -154,3 +175,15 @@ def test_rss_gap(record_with_marks, compile_c, hw, tmp_path):
     text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
     assert re.search(r"RSS gap +[0-9.]+ MB of the [0-9.]+ MB resident at the peak is in no block", text), text
     assert "free inside the allocator" in text
+
+
+def test_rss_gap_behind_the_peak(record_with_marks, compile_c, hw, tmp_path):
+    """A cache that was full and is empty: at the peak all was in blocks."""
+    recording = record_with_marks(compile_c(EMPTIED.replace("HOLD", HOLD)), tmp_path / "later.hwt", "full", "holes", until=is_looked_at)
+    gap = next(finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap")
+    marks = {mark["text"]: mark["time_ns"] for mark in recording.report["images"][0]["marks"]}
+    assert gap["part"] == "free_bytes"
+    assert gap["part_bytes"] == pytest.approx(80000 * 1008, rel=0.1)
+    assert gap["time_ns"] > marks["holes"] > recording.report["peak_time_ns"]
+    text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
+    assert re.search(r"RSS gap +[0-9.]+ MB of the [0-9.]+ MB resident at [0-9.]+ \w+ is in no block", text), text

@@ -92,8 +92,10 @@ static const char *part_words(const char *part)
 
 static void word_rss_gap(struct context *context, const struct hwi_finding *finding)
 {
-  hwi_line_printf(&context->text->line, "%s of the %s resident at the peak is in no block; %s is %s",
+  bool is_at_peak = finding->figures[3] == context->text->profile->totals.peak_time_ns;
+  hwi_line_printf(&context->text->line, "%s of the %s resident at %s is in no block; %s is %s",
                   hwi_bytes_text(finding->figures[0]).text, hwi_bytes_text(finding->figures[1]).text,
+                  is_at_peak ? "the peak" : hwi_time_text(finding->figures[3]).text,
                   hwi_bytes_text(finding->figures[2]).text, part_words(finding->part));
 }
 
