@@ -7,7 +7,8 @@
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
 {
   const struct hwi_totals *totals = &profile->totals;
-  struct hwi_evidence sum = {.events = totals->allocation_calls + totals->free_calls + totals->failed_calls};
+  struct hwi_evidence sum = {.events = totals->allocation_calls + totals->free_calls + totals->failed_calls,
+                             .unreadable_images = profile->unreadable_images};
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
     sum.children_unseen += info->children_unseen; /* the launcher counts for the run, in its first trace */

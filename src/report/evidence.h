@@ -13,7 +13,8 @@ struct hwi_evidence {
   uint64_t unfinished_stacks; /* that end before the outermost frame */
   uint64_t node_limit_hits;
   uint64_t children_unseen;
-  uint64_t boot_blocks; /* given out before libc was ready: they have no stack */
+  uint64_t unreadable_images; /* traces beside the run's that are damaged, or of another run */
+  uint64_t boot_blocks;       /* given out before libc was ready: they have no stack */
   uint64_t damaged_chunks, missing_chunks;
 };
 

@@ -299,6 +299,21 @@ def test_no_permission(hw, trace, tmp_path):
     assert said == "heapwright: cannot open the trace secret.hwt: Permission denied\n"
 
 
+def test_a_damaged_child_is_told(hw, record):
+    """It is in no figure, and a report that called the recording complete would hide that."""
+    run = record(["sh", "-c", "ls >/dev/null; env >/dev/null; true"])
+    child = next(trace for trace in run.traces if trace.name.startswith("ls."))
+    assert run.report["unreadable_images"] == 0 and "Not counted" not in hw("report", run.trace).stdout
+    child.write_bytes(bytes(4096))
+    for options in ([], ["--children"]):
+        report = run.report_with(*options)
+        assert report["unreadable_images"] == 1
+        assert "ls" not in [process["command"] for process in report["processes"]]
+        text = " ".join(hw("report", *options, run.trace).stdout.split())
+        assert "Not counted: 1 trace beside the others is damaged, or of another run." in text
+        assert "1 trace of a child unreadable" in text
+
+
 def test_made_by_a_newer_version(hw, trace, tmp_path):
     with open(trace, "rb") as file:
         start = bytearray(file.read(2 << 20))

@@ -142,6 +142,7 @@ void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_number(json, "unfinished_stacks", sum.unfinished_stacks);
   hwi_json_number(json, "node_limit_hits", sum.node_limit_hits);
   hwi_json_number(json, "children_unseen", sum.children_unseen);
+  hwi_json_number(json, "unreadable_images", sum.unreadable_images);
   hwi_json_number(json, "boot_blocks", sum.boot_blocks);
   hwi_json_number(json, "damaged_chunks", sum.damaged_chunks);
   hwi_json_number(json, "missing_chunks", sum.missing_chunks);

@@ -99,6 +99,13 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
                   "(static, 32-bit, setuid, env -i, as another user, or forked after recording had stopped).");
     end_note(text, HWI_PLAIN);
   }
+  if (sum->unreadable_images > 0) {
+    hwi_line_puts(&text->line, "Not counted: ");
+    hwi_line_counted(&text->line, sum->unreadable_images, "trace");
+    hwi_line_printf(&text->line, " beside the others %s damaged, or of another run.",
+                    sum->unreadable_images == 1 ? "is" : "are");
+    end_note(text, HWI_ALARM);
+  }
 }
 
 /* Whether an earlier image said the same. */
@@ -229,6 +236,7 @@ void hwi_text_evidence(struct hwi_text *text)
       {"; ", sum.truncated_stacks, "stack cut", "stacks cut", true},
       {", ", sum.unfinished_stacks, "unfinished", "unfinished", true},
       {"; ", sum.children_unseen, "child unseen", "children unseen", true},
+      {"; ", sum.unreadable_images, "trace of a child unreadable", "traces of children unreadable", false},
       {"; ", sum.damaged_chunks + sum.missing_chunks, "piece damaged or missing", "pieces damaged or missing", false},
       {"; ", sum.node_limit_hits, "stack not known (table of stacks full)", "stacks not known (table of stacks full)",
        false},
