@@ -112,6 +112,14 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
   return parts;
 }
 
+bool hwi_rss_can_be_free(const struct hwi_profile *profile, uint64_t free_bytes)
+{
+  enum { TIMES = 2, AT_HAND_BYTES = 16 << 20 };
+  const struct hwi_totals *totals = &profile->totals;
+  uint64_t most = totals->peak_usable_bytes > totals->peak_bytes ? totals->peak_usable_bytes : totals->peak_bytes;
+  return free_bytes / TIMES <= most + AT_HAND_BYTES;
+}
+
 /* Whether a sample says something of the peak: half as much was live then, at least. */
 static bool is_like_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {

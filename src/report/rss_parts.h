@@ -21,6 +21,10 @@ bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_po
 /* Of a sample whose `mapped` is not 0 and of whose time it is known what was live, of a profile of one process. */
 struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 
+/* Whether so much can be free in the allocator: not where it is more than twice what blocks ever took at once, beyond what an
+ * allocator has at hand. Most of it is then mapped by the program itself, as the heap of a virtual machine is. */
+bool hwi_rss_can_be_free(const struct hwi_profile *profile, uint64_t free_bytes);
+
 /* All processes that a profile counts. Pages that several of them share are in each one's part. */
 struct hwi_rss_sum {
   struct hwi_rss_point point;  /* the sum of their samples; its time is the run's */

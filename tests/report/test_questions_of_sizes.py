@@ -91,6 +91,25 @@ int main(void)
 }
 """
 
+# As a virtual machine does that has a heap of its own.
+MAPPED = """
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { BYTES = 100000000 };
+
+int main(void)
+{
+  char *volatile block = malloc(1000);
+  void *heap = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memset(heap, 1, BYTES);
+  HOLD;
+  free(block);
+}
+"""
+
 
 def test_slack(record, compile_c, hw):
     recording = record([compile_c(SLACK)])
@@ -187,3 +206,13 @@ def test_rss_gap_behind_the_peak(record_with_marks, compile_c, hw, tmp_path):
     assert gap["time_ns"] > marks["holes"] > recording.report["peak_time_ns"]
     text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
     assert re.search(r"RSS gap +[0-9.]+ MB of the [0-9.]+ MB resident at [0-9.]+ \w+ is in no block", text), text
+
+
+def test_rss_gap_of_what_is_mapped(record_with_marks, compile_c, hw, tmp_path):
+    """Memory of no allocator is not called free in one."""
+    recording = record_with_marks(compile_c(MAPPED.replace("HOLD", HOLD)), tmp_path / "mapped.hwt", "held", until=is_looked_at)
+    gap = next(finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap")
+    assert gap["part_bytes"] == pytest.approx(100000000, rel=0.1)
+    assert gap["text"].endswith("free inside the allocator, or mapped by the program itself")
+    text = " ".join(hw("report", recording.trace).stdout.split())
+    assert re.search(r"MB free in the allocator or mapped by the program itself \+", text), text

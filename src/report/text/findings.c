@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "report/findings.h"
+#include "report/rss_parts.h"
 #include "report/text/text.h"
 
 enum { LABEL_CELLS = 13, WHO_CELLS = 83 };
@@ -77,8 +78,10 @@ static void word_foreign_frees(struct context *context, const struct hwi_finding
 }
 
 /* What an RSS gap's largest part is, in words. */
-static const char *part_words(const char *part)
+static const char *part_words(const struct hwi_profile *profile, const char *part, uint64_t bytes)
 {
+  if (strcmp(part, "free_bytes") == 0 && !hwi_rss_can_be_free(profile, bytes))
+    return "free inside the allocator, or mapped by the program itself";
   static const char *const words[][2] = {{"free_bytes", "free inside the allocator"},
                                          {"rounding_bytes", "rounding of block sizes"},
                                          {"code_bytes", "code and files"},
@@ -96,7 +99,8 @@ static void word_rss_gap(struct context *context, const struct hwi_finding *find
   hwi_line_printf(&context->text->line, "%s of the %s resident at %s is in no block; %s is %s",
                   hwi_bytes_text(finding->figures[0]).text, hwi_bytes_text(finding->figures[1]).text,
                   is_at_peak ? "the peak" : hwi_time_text(finding->figures[3]).text,
-                  hwi_bytes_text(finding->figures[2]).text, part_words(finding->part));
+                  hwi_bytes_text(finding->figures[2]).text,
+                  part_words(context->text->profile, finding->part, finding->figures[2]));
 }
 
 static void word_slack(struct context *context, const struct hwi_finding *finding)

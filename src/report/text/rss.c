@@ -17,12 +17,14 @@ static bool is_worth(uint64_t bytes, uint64_t mapped)
 
 static void add_account(struct hwi_text *text, const struct hwi_rss_parts *parts, uint64_t mapped)
 {
+  bool can_be_free = hwi_rss_can_be_free(text->profile, parts->free);
   const struct {
     const char *sign, *name;
     uint64_t bytes;
   } items[] = {{"+", "rounding", parts->rounding},
                {"-", "never touched", parts->untouched},
-               {"+", "free in the allocator", parts->free},
+               {"+", can_be_free ? "free in the allocator" : "free in the allocator or mapped by the program itself",
+                parts->free},
                {"+", "code and files", parts->files},
                {"+", "thread stacks", parts->stacks},
                {"+", "recorder", parts->recorder},
