@@ -64,6 +64,15 @@ def test_heaphook(imported, tmp_path):
     assert "info: heaphook does not keep stacks" in said
 
 
+@pytest.mark.parametrize("options", [[], ["--leaks"], ["--tree"], *(["--by", by] for by in ("function", "file", "line", "module"))], ids=" ".join)
+def test_sizes_stand_in_for_stacks_that_are_not_known(imported, hw, tmp_path, options):
+    imported(write(tmp_path / "heaplog_1.log", NEW_LOG))
+    text = hw("report", *options, tmp_path / "imported.hwt").stdout
+    assert text.count("The recording has no stacks") == 1 and "left out" not in text
+    rows = [line.split() for line in text.split("block size")[1].splitlines()]
+    assert {row[-2] for row in rows if row[:1] and row[0].isdigit()} == ({"800", "512", "4,000"} if options != ["--leaks"] else {"800", "512"})
+
+
 def test_how_long_heaphooks_calls_took(imported, hw, tmp_path):
     """By what was called. 0 is what heapwright's own export writes where it does not know."""
     log = NEW_LOG + "alloc, 5, 1, 0x50, 1000\nalloc, 5, 1, 0x60, 0\n"

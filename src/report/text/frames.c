@@ -37,7 +37,9 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
     return;
   }
   struct hwi_line name = {0};
-  if (frame->symbol == NULL && frame->address == 0) {
+  if (frame->symbol == NULL && frame->address == 0 && printer->frames->count == 1) {
+    hwi_line_puts(&name, "a stack that is not known");
+  } else if (frame->symbol == NULL && frame->address == 0) {
     hwi_line_printf(&name, "%s frames left out by the recorder", ellipsis);
   } else if (frame->symbol == NULL) {
     hwi_line_printf(&name, "%s %s frames left out by the recorder (record --depth)", ellipsis,

@@ -234,9 +234,14 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
   }
   if (text->report->options.durations)
     return hwi_text_durations(text, selection, frames, error);
+  enum hwi_by by = (enum hwi_by)text->report->options.by;
+  if (hwi_text_is_stackless(text) && by != HWI_BY_THREAD && by != HWI_BY_SIZE && by != HWI_BY_ENTRY) {
+    hwi_text_stackless(text, selection);
+    return HW_OK;
+  }
   if (text->report->options.tree != HWI_TREE_NONE)
     return hwi_text_tree(text, selection, frames, error);
-  switch ((enum hwi_by)text->report->options.by) {
+  switch (by) {
   case HWI_BY_STACK:
     return hwi_text_stacks(text, selection, frames, error);
   case HWI_BY_THREAD:

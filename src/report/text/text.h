@@ -56,6 +56,10 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
 void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
                            size_t cells);
 
+/* No stack of the recording is known: nothing to rank; what is printed instead. */
+bool hwi_text_is_stackless(const struct hwi_text *text);
+void hwi_text_stackless(struct hwi_text *text, const struct hwi_selection *selection);
+
 /* What each line of the user's list matched. */
 void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions);
 void hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames);
