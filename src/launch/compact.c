@@ -63,7 +63,6 @@ static int add_plain(struct job *job, const uint8_t *chunk_bytes, size_t bytes)
   memcpy(job->plain + job->plain_bytes, chunk_bytes, bytes);
   job->plain_bytes += bytes;
   job->last = chunk;
-  job->result->raw_bytes += chunk.valid_bytes;
   return 0;
 }
 
@@ -109,7 +108,6 @@ static int copy_section(struct job *job, const struct hwi_piece *piece)
   if (pread(job->from, &section, sizeof section, (off_t)piece->off) != (ssize_t)sizeof section)
     return HW_ERR_IO;
   job->to.event_count += section.type == HW_SECTION_EVENTS ? section.event_count : 0;
-  job->result->raw_bytes += section.type == HW_SECTION_EVENTS ? section.plain_bytes : 0;
   status = copy_bytes(job, piece->off, sizeof section + piece->bytes);
   job->to.off = (job->to.off + 7) & ~UINT64_C(7);
   return status;

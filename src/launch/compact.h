@@ -10,8 +10,7 @@
 
 struct hwi_compacted {
   uint64_t event_count;
-  uint64_t bytes;     /* of the packed file */
-  uint64_t raw_bytes; /* of events as the program wrote them */
+  uint64_t bytes; /* of the packed file */
 };
 
 struct hwi_compaction {

@@ -101,7 +101,6 @@ static inline void count_birth(struct hwi_counter *c, const struct hwi_event *ev
   if (counts->live_bytes > counts->peak_bytes) {
     counts->peak_bytes = counts->live_bytes;
     counts->peak_blocks = c->blocks.count + c->live_births;
-    counts->peak_tick = event->tick;
   }
 }
 

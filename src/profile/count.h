@@ -14,7 +14,7 @@
 struct hwi_counts {
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls;
   uint64_t allocated_bytes;
-  uint64_t peak_bytes, peak_blocks, peak_tick;
+  uint64_t peak_bytes, peak_blocks;
   uint64_t live_blocks, live_bytes;
   uint64_t unknown_frees; /* unmatched, or of blocks born while recording was paused */
   uint64_t missed_frees, inherited_frees;

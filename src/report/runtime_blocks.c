@@ -8,7 +8,6 @@ static bool is_suppressed(struct hwi_runtime_blocks *runtime, const struct hwi_a
     return false;
   runtime->suppressed.live_blocks += amount->live_blocks;
   runtime->suppressed.live_bytes += amount->live_bytes;
-  runtime->suppressed_count++;
   return true;
 }
 

@@ -13,7 +13,6 @@ struct hwi_runtime_blocks {
   struct hwi_amount amount;              /* of the runtime's stacks */
   uint32_t stack_count;
   struct hwi_amount suppressed; /* of the suppressed ones */
-  uint32_t suppressed_count;
 };
 
 /* For hwi_selection_init with a struct hwi_runtime_blocks: keeps stacks that hold something at the end, except the

@@ -216,6 +216,19 @@ static void add_silence(void *context, const struct hwi_silence *silence)
                   silence->to_ns == UINT64_MAX ? "the end" : to.text, silence->why);
 }
 
+static void add_silences(struct hwi_text *text)
+{
+  struct silences silences = {.text = text};
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    if (text->profile->images[i].counted)
+      hwi_evidence_silences(text->profile->images[i].info, add_silence, &silences);
+  }
+  if (silences.count == 0)
+    hwi_line_puts(&text->line, "; never silent");
+  else if (silences.count > SILENCES_SHOWN)
+    hwi_line_printf(&text->line, " and %s times more", hwi_count_text(silences.count - SILENCES_SHOWN).text);
+}
+
 void hwi_text_evidence(struct hwi_text *text)
 {
   const struct hwi_profile *profile = text->profile;
@@ -254,14 +267,6 @@ void hwi_text_evidence(struct hwi_text *text)
       hwi_line_printf(&text->line, "%s%s %s", items[i].before, hwi_count_text(items[i].count).text,
                       items[i].count == 1 ? items[i].one : items[i].many);
   }
-  struct silences silences = {.text = text};
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    if (profile->images[i].counted)
-      hwi_evidence_silences(profile->images[i].info, add_silence, &silences);
-  }
-  if (silences.count == 0)
-    hwi_line_puts(&text->line, "; never silent");
-  else if (silences.count > SILENCES_SHOWN)
-    hwi_line_printf(&text->line, " and %s times more", hwi_count_text(silences.count - SILENCES_SHOWN).text);
+  add_silences(text);
   hwi_text_end_wrapped(text, sizeof "Evidence: " - 1, HWI_PLAIN);
 }
