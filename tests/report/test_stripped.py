@@ -100,3 +100,14 @@ def test_stacks_in_text(hw, stripped):
     places = {line.partition("stripped, at ")[2].split()[0] for line in lines if f"?? bare+0x{starts['left']:x} " in line}
     assert len(places) == 2
     assert sum("build-id" in line for line in lines) == 1
+
+
+def test_where_names_are_had(hw, stripped, build, tmp_path):
+    """Of a program with names nothing is said."""
+    trace, _starts = stripped
+    assert "names: debug packages (-dbgsym), or --debug-dir DIR" in " ".join(hw("report", trace).stdout.split())
+    (tmp_path / "named.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-O1", tmp_path / "named.c", "-o", tmp_path / "named"], check=True)
+    named = tmp_path / "named.hwt"
+    subprocess.run([build / "bin" / "heapwright", "record", "-q", "-o", named, "--", tmp_path / "named"], check=True)
+    assert "-dbgsym" not in hw("report", named).stdout

@@ -127,6 +127,8 @@ static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_l
     hwi_text_end(printer->text, HWI_PLAIN);
     return;
   }
+  printer->printed++;
+  printer->stripped += frame->symbol->function == NULL && frame->symbol->reason == HWI_SYMBOL_STRIPPED;
   add_function(line, printer, shown, columns->function);
   at += columns->function + GAP_CELLS;
   if (columns->place > 0) {
@@ -286,4 +288,14 @@ int hwi_text_frames_print(struct hwi_text_frames *printer, uint32_t stack, struc
       print_frame(printer, line);
   }
   return HW_OK;
+}
+
+void hwi_text_frames_hint(struct hwi_text_frames *printer)
+{
+  const char *hint = hwi_style_hint(
+      printer->text->style, "most of these frames are stripped; names: debug packages (-dbgsym), or --debug-dir DIR");
+  if (*hint == '\0' || printer->stripped <= printer->printed / 2)
+    return;
+  hwi_line_printf(&printer->text->line, "      %s", hint);
+  hwi_text_end_wrapped(printer->text, HWI_FRAMES_INDENT, HWI_DIM);
 }

@@ -19,7 +19,8 @@ struct hwi_text_frames {
   struct hwi_named_frames *frames;
   struct hwi_folded folded;
   struct hwi_frame_columns columns;
-  bool hint_given; /* how to unfold has been said */
+  bool hint_given;            /* how to unfold has been said */
+  uint32_t printed, stripped; /* frames; of these: without a name since their file is stripped */
   bool *told; /* by module: its build-id has been, which nameless frames have once; NULL: no memory, the text fails */
 };
 
@@ -39,5 +40,8 @@ void hwi_text_frames_fold(struct hwi_line *line, const struct hwi_text *text, co
 
 /* Prints the lines of `stack`, below its figures. HW_ERR_MEMORY, as measuring has it. */
 int hwi_text_frames_print(struct hwi_text_frames *printer, uint32_t stack, struct hwi_error *error);
+
+/* A line that says where names are to be had, if most of the frames printed so far are of stripped files. */
+void hwi_text_frames_hint(struct hwi_text_frames *printer);
 
 #endif

@@ -159,6 +159,7 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
   print_rest(text, &(struct rest){&rest, &selection->all, count - rows}, "more stack", " (--top 0)");
   print_others(text, selection, count);
   hwi_text_few_calls(text, selection);
+  hwi_text_frames_hint(&printer);
   if (count == 0) {
     hwi_line_puts(&text->line, "      none");
     hwi_text_end(text, HWI_PLAIN);
