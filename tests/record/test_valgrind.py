@@ -35,6 +35,10 @@ def test_malloc_of_a_tool_is_named(record, hw, compile_c):
     recording, calls, unseen = recorded(record, program, "--tool=memcheck")
     assert calls < MADE and len(unseen) == 1 and unseen[0].startswith("vgpreload_memcheck-")
     assert f"Not seen: {unseen[0]} brings its own malloc" in " ".join(hw("report", "--children", recording.trace).stdout.split())
+    # The shell script that valgrind is allocates more than is seen of the program.
+    of_another = " ".join(hw("report", recording.trace).stdout.split())
+    assert "other process images" in of_another
+    assert f"Not seen: in {program.name}, which is not shown, {unseen[0]} brings its own malloc" in of_another
 
 
 def test_tools_without_one_hide_nothing(record, compile_c):

@@ -108,19 +108,6 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
   }
 }
 
-/* Whether an earlier image said the same. */
-static bool is_known(const struct hwi_profile *profile, uint32_t image, const struct hwi_note *note)
-{
-  for (uint32_t i = 0; i < image; i++) {
-    const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; k < info->note_count && profile->images[i].counted; k++) {
-      if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
-        return true;
-    }
-  }
-  return false;
-}
-
 /* What a note means to a reader, or NULL. Blocks from before libc was ready are in every program: evidence, no news. */
 static const char *meaning_of(const struct hwi_note *note)
 {
@@ -138,18 +125,43 @@ static const char *meaning_of(const struct hwi_note *note)
   }
 }
 
+/* What hides a whole malloc is said also of images that are not shown: it may be why they are not. */
+static const char *told_of(const struct hwi_image *image, const struct hwi_note *note)
+{
+  bool hides_all = note->kind == HW_NOTE_OWN_MALLOC || note->kind == HW_NOTE_STATIC_ALLOCATOR;
+  return image->counted || hides_all ? meaning_of(note) : NULL;
+}
+
+/* Whether an earlier image said the same. */
+static bool is_known(const struct hwi_profile *profile, uint32_t image, const struct hwi_note *note)
+{
+  for (uint32_t i = 0; i < image; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    for (uint32_t k = 0; k < info->note_count && told_of(&profile->images[i], note) != NULL; k++) {
+      if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
+        return true;
+    }
+  }
+  return false;
+}
+
 static void note_all_unseen(struct hwi_text *text)
 {
   enum { SHOWN_MAX = 4 };
   uint32_t shown = 0;
   for (uint32_t i = 0; i < text->profile->image_count; i++) {
     const struct hwi_image *image = &text->profile->images[i];
-    for (uint32_t k = 0; k < image->info->note_count && image->counted && shown < SHOWN_MAX; k++) {
+    for (uint32_t k = 0; k < image->info->note_count && shown < SHOWN_MAX; k++) {
       const struct hwi_note *note = &image->info->notes[k];
-      const char *meaning = meaning_of(note);
+      const char *meaning = told_of(image, note);
       if (meaning == NULL || is_known(text->profile, i, note))
         continue;
       hwi_line_puts(&text->line, "Not seen: ");
+      if (!image->counted) {
+        hwi_line_puts(&text->line, "in ");
+        hwi_line_clean(&text->line, hwi_base_name(image->info->exe));
+        hwi_line_puts(&text->line, ", which is not shown, ");
+      }
       hwi_line_clean(&text->line, hwi_base_name(note->text));
       hwi_line_printf(&text->line, " %s", meaning);
       end_note(text, HWI_PLAIN);
