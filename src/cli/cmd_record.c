@@ -18,7 +18,16 @@ struct values {
   struct hwi_texts variables;
 };
 
-static const struct values defaults = {.output = "heapwright.%c.%p.hwt", .children = true, .pack = true, .usable = -1};
+#define NOT_GIVEN UINT64_MAX /* 0 can be said, and is wrong */
+static const struct values defaults = {
+    .output = "heapwright.%c.%p.hwt",
+    .children = true,
+    .pack = true,
+    .usable = -1,
+    .depth = NOT_GIVEN,
+    .max_size = NOT_GIVEN,
+    .duration_ns = NOT_GIVEN,
+};
 
 static const struct hwi_option options[] = {
     {.name = "output",
@@ -133,14 +142,24 @@ static void say_end(const struct hwi_launched *launched)
 
 /* --- the command --- */
 
+/* For the launcher 0 means its default. */
+static uint64_t or_default(uint64_t value)
+{
+  return value == NOT_GIVEN ? 0 : value;
+}
+
 /* NULL: the values can be meant together. */
 static const char *wrong_value(const struct values *values)
 {
   enum { DEPTH_MIN = 64, DEPTH_MAX = 65536, SIZE_MIN = 4 << 20 };
-  if (values->depth != 0 && (values->depth < DEPTH_MIN || values->depth > DEPTH_MAX))
+  if (values->depth != NOT_GIVEN && (values->depth < DEPTH_MIN || values->depth > DEPTH_MAX))
     return "--depth takes a number from 64 to 65536";
-  if (values->max_size != 0 && values->max_size < SIZE_MIN)
+  if (values->max_size < SIZE_MIN)
     return "--max-size takes at least 4M";
+  if (values->duration_ns == 0)
+    return "--duration takes more than nothing; --paused begins silent";
+  if (values->only_process != NULL && values->only_process[0] == '\0')
+    return "--only-process takes the name of a program, with * and ?";
   if (values->output[0] == '\0')
     return "-o takes the name of a file";
   return hwi_variables_are_right(&values->variables) ? NULL : HWI_VARIABLES_WRONG;
@@ -158,12 +177,12 @@ static int run(const void *given, int word_count, char **words)
       .output = values->output,
       .only_process = values->only_process,
       .children = values->children,
-      .depth = values->depth,
-      .max_size = values->max_size,
+      .depth = or_default(values->depth),
+      .max_size = or_default(values->max_size),
       .usable = values->usable,
       .durations = values->durations,
       .paused = values->paused,
-      .duration_ns = values->duration_ns,
+      .duration_ns = or_default(values->duration_ns),
       .allocator = values->allocator,
       .variables = values->variables.items,
       .variable_count = values->variables.count,

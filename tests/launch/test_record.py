@@ -95,7 +95,9 @@ def test_script_without_interpreter_line_runs_in_the_shell(record, tmp_path):
     assert recording.process.returncode == 3
 
 
-@pytest.mark.parametrize("arguments", [["--no-such-option", "true"], [], ["--env", "x", "true"], ["--max-size", "1K", "true"]])
+@pytest.mark.parametrize("arguments", [["--no-such-option", "true"], [], ["--env", "x", "true"], ["--max-size", "1K", "true"],
+                                       ["--max-size", "0", "true"], ["--depth", "0", "true"], ["--duration", "0s", "true"],
+                                       ["--only-process", "", "true"], ["-o", "", "true"], ["--allocator", "", "true"]])
 def test_wrong_usage_is_125(hw, tmp_path, arguments):
     done = hw("record", *arguments, cwd=tmp_path)
     assert done.returncode == 125
