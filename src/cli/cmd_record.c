@@ -97,6 +97,19 @@ static const char *shorten(const char *path)
   return is_below ? path + bytes + 1 : path;
 }
 
+/* Why recording stopped in mid-run, as the state of a trace says. */
+static const char *reason_of(uint32_t state)
+{
+  switch (state) {
+  case HW_STATE_STOPPED_LIMIT:
+    return "the trace was as large as it may be (--max-size, ulimit -f)";
+  case HW_STATE_STOPPED_DISK:
+    return "the disk was full";
+  default:
+    return "there was no memory for the recorder's tables";
+  }
+}
+
 static void say_troubles(const struct hwi_watch_outcome *outcome)
 {
   if (outcome->was_interrupted)
@@ -110,6 +123,11 @@ static void say_troubles(const struct hwi_watch_outcome *outcome)
              outcome->still_written, outcome->still_written > 1 ? "es run on and are" : " runs on and is",
              outcome->still_written > 1 ? "they wrote" : "it wrote",
              outcome->still_written > 1 ? "they have" : "it has");
+  if (outcome->silent_count > 0) {
+    const char *processes = outcome->silent_count > 1 ? " of several processes" : "";
+    hwi_warn("recording%s stopped before the end: %s; a report says from when on it is silent", processes,
+             reason_of(outcome->silent_state));
+  }
   if (outcome->children_unseen > 0)
     hwi_warn(
         "%u process%s ran without being recorded (env -i, sudo, another user's, static or 32-bit programs): not in the "

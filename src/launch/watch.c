@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,17 @@ static void end_counts(struct hwi_watch *watch, const struct hwi_drain *drain, b
     take_counts(watch, drain, &counts);
 }
 
+/* As its header says now. */
+static void take_state(struct hwi_watch *watch, const struct hwi_drain *drain)
+{
+  uint32_t state;
+  off_t at = offsetof(struct hw_trace_header, state);
+  if (pread(drain->fd, &state, sizeof state, at) != sizeof state || state < HW_STATE_STOPPED_LIMIT)
+    return;
+  if (!watch->outcome.silent_count++)
+    watch->outcome.silent_state = state;
+}
+
 /* Compacts the trace, unless its process runs on or something failed before. It is closed in any case. */
 static void end_trace(struct hwi_watch *watch, size_t i)
 {
@@ -198,6 +210,7 @@ static void end_trace(struct hwi_watch *watch, size_t i)
   struct hwi_compacted compacted = {0};
   bool is_packed = false;
   struct hwi_error error = {0};
+  take_state(watch, drain);
   if (is_written(drain)) {
     watch->outcome.still_written++;
   } else if (drain->stopped) {

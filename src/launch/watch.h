@@ -42,6 +42,8 @@ struct hwi_watch_outcome {
   uint32_t still_written;   /* left raw, since their processes run on */
   uint32_t not_packed;      /* left raw, since packing failed */
   uint32_t children_unseen; /* that ran without being recorded */
+  uint32_t silent_count;    /* stopped recording before their processes ended */
+  uint32_t silent_state;    /* of the first of these: HW_STATE_STOPPED_* */
   uint64_t event_count;     /* in the packed traces */
   uint64_t packed_bytes;
   bool has_counts;          /* not where they are not wanted */

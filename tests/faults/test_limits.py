@@ -55,6 +55,15 @@ def test_size_limit(busy, preload):
     assert "limit" in recording.hw("report", recording.trace).stdout
 
 
+def test_size_limit_under_the_launcher(busy, record):
+    """Who only saw how the recording ended took its figures for the whole run's."""
+    program, plain = busy
+    recording = record([program], "--max-size", "4M")
+    assert (recording.process.returncode, recording.process.stdout) == plain[:2]
+    assert "recording stopped before the end: the trace was as large as it may be (--max-size" in recording.process.stderr
+    assert "limit" in why_silent_at_the_end(recording.report)
+
+
 def test_children_forked_after_the_limit(compile_c, preload):
     """They are not recorded, and that is said; a child of theirs counts, too."""
     program = compile_c("""
@@ -137,6 +146,7 @@ def test_full_disk_under_the_launcher(busy, record, small_disk):
     assert 0 < report["allocation_calls"] and report["damaged_chunks"] == report["missing_chunks"] == 0
     if report["allocation_calls"] < 2000000:
         assert "disk" in why_silent_at_the_end(report)
+        assert "recording stopped before the end: the disk was full" in recording.process.stderr
 
 
 @pytest.mark.parametrize("left_bytes", [0, 4096, 65536])
