@@ -53,6 +53,11 @@ def start(build, tmp_path):
         process.communicate()
 
 
+def catches(pid, number):
+    caught = re.search(r"^SigCgt:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text(), re.M)
+    return int(caught[1], 16) >> (number - 1) & 1 == 1
+
+
 def state_of(pid):
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
@@ -494,9 +499,9 @@ def test_suspend_key_and_foreground(build, tmp_path, allocate):
 
 def test_stop_and_continue_sent_to_the_launcher(start, allocate):
     # a group of its own, whose leader has a parent outside: the kernel stops no orphaned group, as that of the tests may be
-    process, trace = start([allocate, 100000, 1000], process_group=0)
-    wait_until(lambda: is_begun(trace))
+    process, _ = start([allocate, 100000, 1000], process_group=0)
     child = child_of(process)
+    wait_until(lambda: catches(child, signal.SIGTERM))  # its trace begins before its main does
     os.kill(process.pid, signal.SIGTSTP)
     wait_until(lambda: state_of(child) == "T" and state_of(process.pid) == "T")
     os.kill(process.pid, signal.SIGCONT)
