@@ -148,12 +148,9 @@ static int write_compressed(const struct hwi_export_format *format, struct hwi_e
   if (request->out == NULL)
     return hwi_export_no_memory(error);
   int status = hwi_export_write(format, request, error);
-  bool failed = ferror(request->out);
-  failed |= fclose(request->out) != 0;
+  int closed = hwi_compressed_close(request->out, out, status == HW_OK ? error : NULL);
   request->out = out;
-  return status == HW_OK && failed && !ferror(out)
-             ? hwi_error_set(error, HW_ERR_IO, "compressing what was written failed: %m")
-             : status;
+  return status == HW_OK ? closed : status;
 }
 
 static int write_file(const struct values *values, const struct hwi_export_format *format,

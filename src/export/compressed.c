@@ -120,3 +120,10 @@ FILE *hwi_compressed_open(FILE *out, enum hwi_compression compression)
   }
   return opened;
 }
+
+int hwi_compressed_close(FILE *compressed, FILE *out, struct hwi_error *error)
+{
+  bool failed = ferror(compressed);
+  failed |= fclose(compressed) != 0;
+  return failed && !ferror(out) ? hwi_error_set(error, HW_ERR_IO, "compressing what was written failed: %m") : HW_OK;
+}

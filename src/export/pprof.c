@@ -242,8 +242,8 @@ static int write_pprof(struct hwi_export *export, struct hwi_error *error)
   int status = hwi_sites_init(&to.sites, export, error);
   if (status == HW_OK)
     status = put_profile(&to, error);
-  if (fclose(to.out) != 0 && status == HW_OK)
-    status = hwi_error_set(error, HW_ERR_IO, "compressing the profile failed: %m");
+  int closed = hwi_compressed_close(to.out, export->out, status == HW_OK ? error : NULL);
+  status = status == HW_OK ? closed : status;
   hwi_sites_release(&to.sites);
   hwi_strings_release(&to.strings);
   hwi_keys_release(&to.functions);

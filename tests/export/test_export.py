@@ -66,13 +66,15 @@ def test_stdout(hw, export, tracks):
     assert done.returncode == 0 and done.stdout == export(tracks, "x.folded").read_text()
 
 
-def test_a_full_disk_leaves_nothing(hw, tracks, tmp_path):
-    """Neither half a file nor a temporary one; what was there before stays."""
+@pytest.mark.parametrize("large", [False, True])
+def test_a_full_disk_leaves_nothing(hw, record, tracks, tmp_path, tmp_path_factory, large):
+    """Neither half a file nor a temporary one; what was there before stays. It fills up while the format is written, or at the end."""
+    trace = record(["/usr/bin/python3", "-c", "1"], trace=tmp_path_factory.mktemp("large") / "python.hwt").trace if large else tracks
     limit = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (100, 100))
     for name, suffix in formats(hw).items():
         path = tmp_path / ("full" + suffix)
         path.write_text("earlier")
-        done = hw("export", tracks, "-o", path, preexec_fn=limit)
+        done = hw("export", trace, "-o", path, preexec_fn=limit)
         assert done.returncode == 2, name
         assert f"cannot write {path}: File too large" in done.stderr
         assert path.read_text() == "earlier"
