@@ -108,12 +108,12 @@ def record_with_marks(build, hw):
 @pytest.fixture
 def record_until(build, hw, tmp_path):
     """record_until(is_seen, [command...], *options): records a command that reads its input, which ends when `is_seen` is true
-    of the report of the recording so far."""
+    of the report of the recording so far. Whatever else Popen knows (cwd) goes there."""
 
-    def run(is_seen, command, *options):
+    def run(is_seen, command, *options, **more):
         recording = Recording(None, tmp_path / "until.hwt", hw)
         words = [build / "bin/heapwright", "record", "-o", recording.trace, *options, "--", *command]
-        process = subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
         try:
             wait_until(lambda: is_begun(recording.trace) and is_seen(recording.report))
         finally:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import HOLD
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -150,34 +152,56 @@ static void take(size_t size)
   free(block);
 }
 
+static pthread_barrier_t ready, seen, renamed, looked;
+
 static void *work(void *kind)
 {
   take(10);
-  usleep(300000); /* seen from outside under the name that it began with */
+  pthread_barrier_wait(&ready);
+  pthread_barrier_wait(&seen); /* from outside under the name that it began with */
   if (kind)
     prctl(PR_SET_NAME, "from outside"); /* not seen by the recorder, but by who looks from outside */
   else
     pthread_setname_np(pthread_self(), "at the end"); /* the other way round */
   take(20);
-  if (kind)
-    usleep(2000000);
+  if (kind) {
+    pthread_barrier_wait(&renamed);
+    pthread_barrier_wait(&looked);
+  }
   return NULL;
 }
 
 int main(void)
 {
   pthread_t threads[2];
+  pthread_barrier_init(&ready, NULL, 3);
+  pthread_barrier_init(&seen, NULL, 3);
+  pthread_barrier_init(&renamed, NULL, 2);
+  pthread_barrier_init(&looked, NULL, 2);
   pthread_create(&threads[0], NULL, work, NULL);
   pthread_create(&threads[1], NULL, work, "");
+  pthread_barrier_wait(&ready);
+  HOLD;
+  pthread_barrier_wait(&seen);
   pthread_join(threads[0], NULL);
+  pthread_barrier_wait(&renamed);
+  HOLD;
+  pthread_barrier_wait(&looked);
   pthread_join(threads[1], NULL);
 }
 """
 
 
-def test_the_last_name_counts(record, compile_c):
+def test_the_last_name_counts(record_with_marks, compile_c, tmp_path):
     """A thread that named itself and ended before anybody looked again had the name that was seen before."""
-    report = record([compile_c(RENAMED, "-pthread")]).report
+
+    def is_seen(report):
+        if len(report["images"][0]["marks"]) == 1:
+            return all(thread["policy"] == 0 for thread in report["by_thread"])
+        return "from outside" in {thread["name"] for thread in report["by_thread"]}
+
+    program = compile_c(RENAMED.replace("HOLD", HOLD), "-pthread")
+    report = record_with_marks(program, tmp_path / "renamed.hwt", "begun", "renamed", until=is_seen).report
     assert {"at the end", "from outside"} <= {thread["name"] for thread in report["by_thread"]}
 
 

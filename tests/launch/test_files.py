@@ -27,15 +27,14 @@ int main(int argc, char **argv)
     return fputs(dlerror(), stderr), 2;
   if (!allocate())
     return 3;
-  usleep(600000);
-  return 0;
+  return read(0, argv[0], 1); /* nothing, when somebody has looked */
 }
 """
 
 
 @pytest.mark.parametrize("options", [[], ["-q"]])
 @pytest.mark.parametrize("is_decoy", [False, True])
-def test_relative_after_chdir(compile_c, record, tmp_path, is_decoy, options):
+def test_relative_after_chdir(compile_c, record_until, tmp_path, is_decoy, options):
     program = compile_c(PROGRAM, name="program")
     elsewhere = tmp_path / "elsewhere"
     start = tmp_path / "start"
@@ -44,8 +43,16 @@ def test_relative_after_chdir(compile_c, record, tmp_path, is_decoy, options):
     compile_c(PLUGIN.replace("NAME", "allocate_elsewhere"), "-shared", "-fPIC", name="plugin.so").rename(elsewhere / "plugin.so")
     if is_decoy:
         compile_c(PLUGIN.replace("NAME", "decoy"), "-shared", "-fPIC", name="plugin.so").rename(start / "plugin.so")
-    recording = record([program, elsewhere, "allocate_elsewhere"], *options, cwd=start)
+
+    def frame_of(report):
+        stack = next((top["stack"] for top in report["top"] if top["bytes"] == 4321), [])
+        return next((frame for frame in stack if frame["module"].endswith("plugin.so")), None)
+
+    def is_seen(report):
+        frame = frame_of(report)
+        return frame and frame["module"] == str(elsewhere / "plugin.so")
+
+    recording = record_until(is_seen, [program, elsewhere, "allocate_elsewhere"], *options, cwd=start)
     assert recording.process.returncode == 0, recording.process.stderr
-    stack = next(top["stack"] for top in recording.report["top"] if top["bytes"] == 4321)
-    frame = next(frame for frame in stack if frame["module"].endswith("plugin.so"))
+    frame = frame_of(recording.report)
     assert (frame["function"], frame["module"]) == ("allocate_elsewhere", str(elsewhere / "plugin.so"))
