@@ -125,7 +125,7 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
   hwi_json_number(json, "kept", cut->kept_count);
   hwi_json_packed_columns(json, &rows, columns);
   write_lifetimes(json, &rows);
-  hwi_json_page_series(json, &page->watch.of_stacks, cut->row_count);
+  hwi_json_page_series(json, &page->watch.of_stacks, cut->row_count, NULL);
   hwi_json_end_object(json);
 }
 
@@ -160,6 +160,25 @@ static void write_slices(struct hwi_json *json, const struct hwi_page *page)
   hwi_json_page_rss(json, &rss);
 }
 
+/* --- durations --- */
+
+static void write_durations(struct hwi_json *json, const struct hwi_page *page, const struct hwi_json_stacks *rows)
+{
+  const struct hwi_page_watch *watch = &page->watch;
+  if (!watch->is_timed)
+    return;
+  hwi_json_durations_found(json, page->report->profile, &watch->durations, rows);
+  if (watch->durations_of_threads == NULL)
+    return;
+  hwi_json_begin_array(json, "durations_by_thread");
+  for (uint32_t i = 0; i < page->threads.row_count; i++) {
+    hwi_json_begin_object(json, NULL);
+    hwi_json_durations_in_brief(json, &watch->durations_of_threads[i]);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
 /* --- the whole --- */
 
 static void tell_row(void *context, struct hwi_json *json, uint32_t stack)
@@ -183,12 +202,15 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   hwi_json_processes(json, profile, PROCESSES_MAX);
   hwi_json_growing(json, profile, &rows);
   hwi_json_findings(json, page->report, &rows);
-  if (page->watch.is_timed)
-    hwi_json_durations_found(json, profile, &page->watch.durations, &rows);
+  write_durations(json, page, &rows);
   write_slices(json, page);
   write_timeline(json, profile);
   hwi_json_page_sizes(json, &page->sizes, &page->watch.of_sizes);
-  hwi_json_page_threads(json, &page->threads, &page->cut, &page->watch.of_threads);
+  hwi_json_page_threads(json, &page->threads, &page->watch.of_threads);
+  if (profile->thread_count > 1) {
+    hwi_json_page_stack_threads(json, &page->watch.stack_threads, &page->watch.of_stack_threads);
+    hwi_json_page_size_threads(json, &page->watch.size_threads, &page->watch.of_size_threads);
+  }
   write_stacks(json, page);
   hwi_json_page_sites(json, sites, &page->cut);
   hwi_json_page_strings(json, sites);

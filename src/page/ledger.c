@@ -118,14 +118,19 @@ static void pack_row(struct hwi_packed *packed, const struct hwi_page_ledger *le
   }
 }
 
-void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_ledger *ledger, uint32_t row_count)
+void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_ledger *ledger, uint32_t row_count,
+                          const bool *wanted)
 {
   struct by_row by = {0};
   struct hwi_packed packed = {0};
   if (!order_by_row(&by, ledger, row_count))
     json->failed = true;
-  for (uint32_t r = 0; r < row_count && by.order != NULL && by.start != NULL; r++)
-    pack_row(&packed, ledger, &by, r);
+  for (uint32_t r = 0; r < row_count && by.order != NULL && by.start != NULL; r++) {
+    if (wanted == NULL || wanted[r])
+      pack_row(&packed, ledger, &by, r);
+    else
+      hwi_packed_add(&packed, 0); /* entries */
+  }
   hwi_json_packed(json, "series", &packed);
   free(by.order);
   free(by.start);

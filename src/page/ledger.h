@@ -44,7 +44,9 @@ bool hwi_page_ledger_end_slice(struct hwi_page_ledger *ledger, uint32_t slice);
  * Between two slices. */
 void hwi_page_ledger_merge(struct hwi_page_ledger *ledger, const uint32_t *to_row, const uint32_t *to_slice);
 
-/* Writes the series of a table with `row_count` rows as the member `series` (docs/page-data.md). */
-void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_ledger *ledger, uint32_t row_count);
+/* Writes the series of a table with `row_count` rows as the member `series` (docs/page-data.md): of the rows that are wanted; the
+ * others have no entries. NULL: of all. */
+void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_ledger *ledger, uint32_t row_count,
+                          const bool *wanted);
 
 #endif

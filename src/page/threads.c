@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "page/share.h"
-#include "report/selection.h"
 
 enum { ROWS_MAX = 64 };
 
@@ -93,117 +92,64 @@ void hwi_page_threads_release(struct hwi_page_threads *threads)
   *threads = (struct hwi_page_threads){0};
 }
 
-/* --- pairs of rows --- */
+/* --- handovers --- */
 
-/* uint64_t throughout, for they are columns of a table. What two rows have in common. */
-struct pair {
-  uint64_t first, second; /* rows */
-  uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks;
+/* uint64_t throughout, for they are columns of a table. */
+struct handover {
+  uint64_t owner, freer; /* rows */
+  uint64_t blocks, bytes;
 };
 
-static int compare_pairs(const void *left, const void *right)
+static int compare_handovers(const void *left, const void *right)
 {
-  const struct pair *a = left, *b = right;
-  if (a->first != b->first)
-    return a->first < b->first ? -1 : 1;
-  return a->second < b->second ? -1 : a->second > b->second;
+  const struct handover *a = left, *b = right;
+  if (a->owner != b->owner)
+    return a->owner < b->owner ? -1 : 1;
+  return a->freer < b->freer ? -1 : a->freer > b->freer;
 }
 
 /* Sorts them and sums up those of the same rows. Returns how many are left. */
-static size_t join_pairs(struct pair *pairs, size_t count)
+static size_t join_handovers(struct handover *handovers, size_t count)
 {
   size_t kept = 0;
   if (count > 1)
-    qsort(pairs, count, sizeof *pairs, compare_pairs);
+    qsort(handovers, count, sizeof *handovers, compare_handovers);
   for (size_t i = 0; i < count; i++) {
-    if (kept == 0 || compare_pairs(&pairs[kept - 1], &pairs[i]) != 0) {
-      pairs[kept++] = pairs[i];
+    if (kept == 0 || compare_handovers(&handovers[kept - 1], &handovers[i]) != 0) {
+      handovers[kept++] = handovers[i];
       continue;
     }
-    struct pair *sum = &pairs[kept - 1];
-    sum->calls += pairs[i].calls;
-    sum->bytes += pairs[i].bytes;
-    sum->temporary_calls += pairs[i].temporary_calls;
-    sum->live_bytes += pairs[i].live_bytes;
-    sum->live_blocks += pairs[i].live_blocks;
-    sum->peak_bytes += pairs[i].peak_bytes;
-    sum->peak_blocks += pairs[i].peak_blocks;
+    handovers[kept - 1].blocks += handovers[i].blocks;
+    handovers[kept - 1].bytes += handovers[i].bytes;
   }
   return kept;
 }
 
-#define COLUMN(key, field)            \
-  {                                   \
-    key, offsetof(struct pair, field) \
-  }
-
 static void write_handovers(struct hwi_json *json, const struct hwi_page_threads *threads)
 {
-  static const struct hwi_column columns[] = {
-      COLUMN("owner", first), COLUMN("freer", second), COLUMN("blocks", calls), COLUMN("bytes", bytes), {NULL, 0}};
+  static const struct hwi_column columns[] = {HWI_COLUMN(struct handover, owner),
+                                              HWI_COLUMN(struct handover, freer),
+                                              HWI_COLUMN(struct handover, blocks),
+                                              HWI_COLUMN(struct handover, bytes),
+                                              {NULL, 0}};
   const struct hwi_profile *profile = threads->profile;
-  struct pair *pairs = calloc((size_t)profile->handover_count + 1, sizeof *pairs);
-  struct hwi_table_rows rows = {pairs, 0, sizeof *pairs};
-  for (uint32_t i = 0; i < profile->handover_count && pairs != NULL; i++) {
+  struct handover *handovers = calloc((size_t)profile->handover_count + 1, sizeof *handovers);
+  struct hwi_table_rows rows = {handovers, 0, sizeof *handovers};
+  for (uint32_t i = 0; i < profile->handover_count && handovers != NULL; i++) {
     const struct hwi_handover *handover = &profile->handovers[i];
-    pairs[i] = (struct pair){.first = threads->row_of[handover->owner],
-                             .second = threads->row_of[handover->freer],
-                             .calls = handover->blocks,
-                             .bytes = handover->bytes};
+    handovers[i] = (struct handover){.owner = threads->row_of[handover->owner],
+                                     .freer = threads->row_of[handover->freer],
+                                     .blocks = handover->blocks,
+                                     .bytes = handover->bytes};
   }
-  if (pairs != NULL)
-    rows.count = join_pairs(pairs, profile->handover_count);
-  json->failed |= pairs == NULL;
+  if (handovers != NULL)
+    rows.count = join_handovers(handovers, profile->handover_count);
+  json->failed |= handovers == NULL;
   hwi_json_begin_object(json, "handovers");
   hwi_json_plain_columns(json, &rows, columns);
   hwi_json_end_object(json);
-  free(pairs);
+  free(handovers);
 }
-
-static void write_stack_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
-                                const struct hwi_page_cut *cut)
-{
-  static const struct hwi_column columns[] = {
-      COLUMN("row", first),
-      COLUMN("thread", second),
-      COLUMN("calls", calls),
-      COLUMN("bytes", bytes),
-      COLUMN("temporary_calls", temporary_calls),
-      COLUMN("live_bytes", live_bytes),
-      COLUMN("live_blocks", live_blocks),
-      COLUMN("peak_bytes", peak_bytes),
-      COLUMN("peak_blocks", peak_blocks),
-      {NULL, 0},
-  };
-  const struct hwi_profile *profile = threads->profile;
-  struct pair *pairs = calloc((size_t)profile->cell_count + 1, sizeof *pairs);
-  struct hwi_table_rows rows = {pairs, 0, sizeof *pairs};
-  for (uint32_t i = 0; i < profile->cell_count && pairs != NULL; i++) {
-    const struct hwi_profile_cell *cell = &profile->cells[i];
-    const struct hwi_amount amount = hwi_amount_of_cell(profile, cell);
-    pairs[i] = (struct pair){.first = cut->row_of[cell->stack],
-                             .second = threads->row_of[cell->thread],
-                             .calls = amount.calls,
-                             .bytes = amount.bytes,
-                             .temporary_calls = amount.temporary_calls,
-                             .live_bytes = amount.live_bytes,
-                             .live_blocks = amount.live_blocks,
-                             .peak_bytes = amount.peak_bytes,
-                             .peak_blocks = amount.peak_blocks};
-  }
-  if (pairs != NULL)
-    rows.count = join_pairs(pairs, profile->cell_count);
-  json->failed |= pairs == NULL;
-  for (size_t i = rows.count; i-- > 1;) /* differences are short */
-    pairs[i].first -= pairs[i - 1].first;
-  hwi_json_begin_object(json, "stack_threads");
-  hwi_json_number(json, "count", rows.count);
-  hwi_json_packed_columns(json, &rows, columns);
-  hwi_json_end_object(json);
-  free(pairs);
-}
-
-#undef COLUMN
 
 /* --- JSON --- */
 
@@ -218,7 +164,7 @@ static void write_names(struct hwi_json *json, const struct hwi_page_threads *th
 }
 
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
-                           const struct hwi_page_cut *cut, const struct hwi_page_ledger *ledger)
+                           const struct hwi_page_ledger *ledger)
 {
   static const struct hwi_column columns[] = {
       HWI_COLUMN(struct hwi_page_thread, tid),
@@ -244,9 +190,7 @@ void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads 
   hwi_json_begin_object(json, "threads");
   write_names(json, threads);
   hwi_json_plain_columns(json, &rows, columns);
-  hwi_json_page_series(json, ledger, threads->row_count);
+  hwi_json_page_series(json, ledger, threads->row_count, NULL);
   hwi_json_end_object(json);
   write_handovers(json, threads);
-  if (threads->profile->thread_count > 1)
-    write_stack_threads(json, threads, cut);
 }

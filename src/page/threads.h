@@ -5,8 +5,8 @@
 #ifndef HWI_PAGE_THREADS_H
 #define HWI_PAGE_THREADS_H
 
-#include "page/cut.h"
 #include "page/ledger.h"
+#include "profile/profile.h"
 
 /* uint64_t throughout, for they are columns of a table. */
 struct hwi_page_thread {
@@ -29,8 +29,8 @@ struct hwi_page_threads {
 bool hwi_page_threads_init(struct hwi_page_threads *threads, const struct hwi_profile *profile);
 void hwi_page_threads_release(struct hwi_page_threads *threads);
 
-/* "threads", "handovers" and, where there are several threads, "stack_threads" into the object begun last. */
+/* "threads" and "handovers" into the object begun last. */
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
-                           const struct hwi_page_cut *cut, const struct hwi_page_ledger *ledger);
+                           const struct hwi_page_ledger *ledger);
 
 #endif

@@ -4,11 +4,68 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/lifetimes.h"
+
 enum { ENTRIES_MAX = 1 << 20 }; /* more would make a document many times too large anyway */
 
 static int no_memory(struct hwi_error *error)
 {
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow the recording along its time");
+}
+
+/* --- by thread --- */
+
+static uint32_t row_of_stack(const void *context, const struct hwi_profile_cell *cell)
+{
+  const struct hwi_page_watch *watch = context;
+  return watch->cut->row_of[cell->stack];
+}
+
+static uint32_t row_of_size(const void *context, const struct hwi_profile_cell *cell)
+{
+  const struct hwi_page_watch *watch = context;
+  return hwi_page_sizes_row(watch->sizes, watch->cut->profile->sizes[cell->size].size);
+}
+
+static bool has_threads(const struct hwi_page_watch *watch)
+{
+  return watch->cut->profile->thread_count > 1;
+}
+
+static bool pair_stacks(const struct hwi_page_watch *watch, struct hwi_page_pairs *pairs)
+{
+  const struct hwi_page_places places = {row_of_stack, watch, watch->threads->row_of, watch->cut->is_runtime};
+  return hwi_page_pairs_init(pairs, watch->cut->profile, &places, watch->cut->row_count);
+}
+
+static bool begin_threads(struct hwi_page_watch *watch)
+{
+  const struct hwi_page_places places = {row_of_size, watch, watch->threads->row_of, watch->cut->is_runtime};
+  return !has_threads(watch) ||
+         (pair_stacks(watch, &watch->stack_threads) &&
+          hwi_page_pairs_init(&watch->size_threads, watch->cut->profile, &places, watch->sizes->series_count) &&
+          hwi_page_ledger_init(&watch->of_stack_threads, watch->stack_threads.count) &&
+          hwi_page_ledger_init(&watch->of_size_threads, watch->size_threads.count));
+}
+
+/* Rows have become fewer: so do their pairs with threads. What the events told of the old ones is the new ones'. */
+static bool lower_threads(struct hwi_page_watch *watch, const uint32_t *to_row)
+{
+  struct hwi_page_pairs *old = &watch->stack_threads, made = {0};
+  uint32_t *to_pair = calloc((size_t)old->count + 1, sizeof *to_pair);
+  bool done = to_pair != NULL && pair_stacks(watch, &made);
+  for (uint32_t i = 0; i < old->count && done; i++) {
+    to_pair[i] = hwi_page_pairs_find(&made, to_row[old->items[i].row], (uint32_t)old->items[i].thread);
+    for (int lifetime = 0; lifetime < HWI_LIFETIMES_ENDED; lifetime++)
+      made.items[to_pair[i]].lifetimes[lifetime] += old->items[i].lifetimes[lifetime];
+  }
+  if (done)
+    hwi_page_ledger_merge(&watch->of_stack_threads, to_pair, NULL);
+  hwi_page_pairs_release(done ? old : &made);
+  if (done)
+    *old = made;
+  free(to_pair);
+  return done;
 }
 
 /* --- less to show --- */
@@ -26,6 +83,8 @@ int hwi_page_watch_lower(struct hwi_page_watch *watch, uint32_t nodes_max, struc
     for (size_t s = 1; s < stacks && status == HW_OK; s++)
       to_row[row_of[s]] = cut->row_of[s];
   }
+  if (status == HW_OK && has_threads(watch) && !lower_threads(watch, to_row))
+    status = HW_ERR_MEMORY;
   if (status == HW_OK)
     hwi_page_ledger_merge(&watch->of_stacks, to_row, NULL);
   free(row_of);
@@ -40,6 +99,8 @@ void hwi_page_watch_coarsen(struct hwi_page_watch *watch)
   hwi_page_ledger_merge(&watch->of_stacks, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_sizes, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_threads, NULL, to_slice);
+  hwi_page_ledger_merge(&watch->of_stack_threads, NULL, to_slice);
+  hwi_page_ledger_merge(&watch->of_size_threads, NULL, to_slice);
 }
 
 /* --- slices --- */
@@ -52,8 +113,11 @@ static void end_slice(struct hwi_page_watch *watch)
   slice->usable_bytes = watch->usable;
   watch->failed |= !hwi_page_ledger_end_slice(&watch->of_stacks, watch->slice) ||
                    !hwi_page_ledger_end_slice(&watch->of_sizes, watch->slice) ||
-                   !hwi_page_ledger_end_slice(&watch->of_threads, watch->slice);
-  while (!watch->failed && watch->of_stacks.count > ENTRIES_MAX && watch->cut->node_count > 1)
+                   !hwi_page_ledger_end_slice(&watch->of_threads, watch->slice) ||
+                   !hwi_page_ledger_end_slice(&watch->of_stack_threads, watch->slice) ||
+                   !hwi_page_ledger_end_slice(&watch->of_size_threads, watch->slice);
+  while (!watch->failed && watch->of_stacks.count + watch->of_stack_threads.count > ENTRIES_MAX &&
+         watch->cut->node_count > 1)
     watch->failed = hwi_page_watch_lower(watch, watch->cut->node_count / 2, NULL) < 0;
 }
 
@@ -91,6 +155,19 @@ static void enter_death(struct hwi_page_ledger *ledger, uint32_t row, const stru
   entry->live_bytes -= (int64_t)event->size;
 }
 
+/* The indices of the pairs that a block belongs to. */
+struct pair_of {
+  uint32_t stack, size;
+};
+
+static struct pair_of find_pairs(const struct hwi_page_watch *watch, const struct hwi_block_event *event)
+{
+  uint32_t thread = watch->threads->row_of[event->owner];
+  return (struct pair_of){
+      hwi_page_pairs_find(&watch->stack_threads, watch->cut->row_of[event->stack], thread),
+      hwi_page_pairs_find(&watch->size_threads, hwi_page_sizes_row(watch->sizes, event->size), thread)};
+}
+
 static void take_birth(struct hwi_page_watch *watch, const struct hwi_block_event *event)
 {
   struct hwi_page_slice *slice = &watch->slices.items[watch->slice];
@@ -103,6 +180,11 @@ static void take_birth(struct hwi_page_watch *watch, const struct hwi_block_even
   enter_birth(&watch->of_stacks, watch->cut->row_of[event->stack], event);
   enter_birth(&watch->of_sizes, hwi_page_sizes_row(watch->sizes, event->size), event);
   enter_birth(&watch->of_threads, watch->threads->row_of[event->owner], event);
+  if (!has_threads(watch))
+    return;
+  const struct pair_of pair = find_pairs(watch, event);
+  enter_birth(&watch->of_stack_threads, pair.stack, event);
+  enter_birth(&watch->of_size_threads, pair.size, event);
 }
 
 static void take_death(struct hwi_page_watch *watch, const struct hwi_block_event *event)
@@ -117,6 +199,13 @@ static void take_death(struct hwi_page_watch *watch, const struct hwi_block_even
   enter_death(&watch->of_stacks, watch->cut->row_of[event->stack], event);
   enter_death(&watch->of_sizes, hwi_page_sizes_row(watch->sizes, event->size), event);
   enter_death(&watch->of_threads, watch->threads->row_of[event->owner], event);
+  if (!has_threads(watch))
+    return;
+  const struct pair_of pair = find_pairs(watch, event);
+  enter_death(&watch->of_stack_threads, pair.stack, event);
+  enter_death(&watch->of_size_threads, pair.size, event);
+  if (event->kind == HWI_BLOCK_FREE)
+    watch->stack_threads.items[pair.stack].lifetimes[hwi_lifetime_of(event->temporary, event->ns - event->born_ns)]++;
 }
 
 /* Whether the first reading, too, saw what the event is about. */
@@ -133,8 +222,13 @@ static bool is_known(const struct hwi_page_watch *watch, const struct hwi_block_
 static void time_call(struct hwi_page_watch *watch, const struct hwi_block_event *event)
 {
   const struct hwi_profile *profile = watch->cut->profile;
-  if (watch->is_timed && event->stack < profile->stack_count && event->thread < profile->thread_count)
-    watch->failed |= !hwi_durations_add(&watch->durations.durations, event);
+  if (!watch->is_timed || event->stack >= profile->stack_count || event->thread >= profile->thread_count)
+    return;
+  watch->failed |= !hwi_durations_add(&watch->durations.durations, event);
+  if (watch->durations_of_threads != NULL) {
+    uint32_t row = watch->threads->row_of[event->thread];
+    watch->failed |= !hwi_durations_add(&watch->durations_of_threads[row].durations, event);
+  }
 }
 
 static bool take(void *context, const struct hwi_block_event *event)
@@ -162,23 +256,42 @@ static bool take(void *context, const struct hwi_block_event *event)
 
 /* --- the whole --- */
 
+/* False: no memory. */
+static bool begin_durations(struct hwi_page_watch *watch)
+{
+  const struct hwi_profile *profile = watch->cut->profile;
+  watch->is_timed = hwi_profile_is_timed(profile);
+  hwi_report_durations_begin(&watch->durations, profile, HWI_SLOW_CALLS_JSON);
+  if (!watch->is_timed || !has_threads(watch))
+    return true;
+  watch->durations_of_threads = calloc(watch->threads->row_count, sizeof *watch->durations_of_threads);
+  return watch->durations_of_threads != NULL;
+}
+
+static bool end_durations(struct hwi_page_watch *watch)
+{
+  bool done = hwi_report_durations_end(&watch->durations);
+  for (uint32_t i = 0; i < watch->threads->row_count && watch->durations_of_threads != NULL; i++)
+    done = done && hwi_report_durations_end(&watch->durations_of_threads[i]);
+  return done;
+}
+
 int hwi_page_watch_run(struct hwi_page_watch *watch, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
   const struct hwi_totals *totals = &watch->cut->profile->totals;
   hwi_page_slices_init(&watch->slices, watch->cut->profile);
   if (!hwi_page_ledger_init(&watch->of_stacks, watch->cut->row_count) ||
       !hwi_page_ledger_init(&watch->of_sizes, watch->sizes->series_count) ||
-      !hwi_page_ledger_init(&watch->of_threads, watch->threads->row_count))
+      !hwi_page_ledger_init(&watch->of_threads, watch->threads->row_count) || !begin_threads(watch) ||
+      !begin_durations(watch))
     return no_memory(error);
-  watch->is_timed = hwi_profile_is_timed(watch->cut->profile);
-  hwi_report_durations_begin(&watch->durations, watch->cut->profile, HWI_SLOW_CALLS_JSON);
   watch->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
   const struct hwi_block_sink sink = {take, watch};
   begin_slice(watch);
   int status = replayer->run(replayer->context, &sink, error);
   pass_time(watch, UINT64_MAX);
   end_slice(watch);
-  if (watch->failed || !hwi_report_durations_end(&watch->durations))
+  if (watch->failed || !end_durations(watch))
     return no_memory(error);
   if (status < 0 && status != HW_ERR_LIMIT)
     return status;
@@ -192,5 +305,12 @@ void hwi_page_watch_release(struct hwi_page_watch *watch)
   hwi_page_ledger_release(&watch->of_stacks);
   hwi_page_ledger_release(&watch->of_sizes);
   hwi_page_ledger_release(&watch->of_threads);
+  hwi_page_ledger_release(&watch->of_stack_threads);
+  hwi_page_ledger_release(&watch->of_size_threads);
+  hwi_page_pairs_release(&watch->stack_threads);
+  hwi_page_pairs_release(&watch->size_threads);
   hwi_report_durations_release(&watch->durations);
+  for (uint32_t i = 0; watch->durations_of_threads != NULL && i < watch->threads->row_count; i++)
+    hwi_report_durations_release(&watch->durations_of_threads[i]);
+  free(watch->durations_of_threads);
 }

@@ -6,7 +6,7 @@
 #define HWI_PAGE_WATCH_H
 
 #include "page/cut.h"
-#include "page/ledger.h"
+#include "page/pairs.h"
 #include "page/sizes.h"
 #include "page/slices.h"
 #include "page/threads.h"
@@ -19,7 +19,10 @@ struct hwi_page_watch {
   const struct hwi_page_threads *threads;
   struct hwi_page_slices slices;
   struct hwi_page_ledger of_stacks, of_sizes, of_threads;
-  struct hwi_report_durations durations; /* where they were recorded */
+  struct hwi_page_pairs stack_threads, size_threads; /* where there are several threads; else there is none */
+  struct hwi_page_ledger of_stack_threads, of_size_threads;
+  struct hwi_report_durations durations;             /* where they were recorded */
+  struct hwi_report_durations *durations_of_threads; /* by row of threads, where there are several; else NULL */
   bool is_timed;
   uint32_t slice;                 /* under way */
   uint64_t bytes, blocks, usable; /* live */

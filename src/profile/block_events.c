@@ -78,6 +78,7 @@ static enum hwi_told take_free(struct hwi_block_events *events, struct hwi_repla
   told->kind = slot->address ? HWI_BLOCK_FREE : HWI_BLOCK_FREE_UNKNOWN;
   if (slot->address) {
     describe_block(events, slot, told);
+    told->born_ns = slot->born_ns;
     told->temporary = events->replay->tally.threads[told->owner].last_address == told->address;
     hwi_live_remove(&image->live, slot);
   }
@@ -130,7 +131,8 @@ static enum hwi_told take_allocation(struct hwi_block_events *events, struct hwi
   uint32_t number = find_kind(events, &kind);
   if (!number)
     return HWI_TOLD_NO_MEMORY;
-  *hwi_live_slot(&image->live, told->address) = (struct hwi_live_slot){.address = told->address, .cell = number};
+  *hwi_live_slot(&image->live, told->address) =
+      (struct hwi_live_slot){.address = told->address, .born_ns = told->ns, .cell = number};
   image->live.count++;
   events->replay->tally.threads[told->owner].last_address = told->address;
   return tell(events, told) ? HWI_TOLD : HWI_TOLD_STOP;

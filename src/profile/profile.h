@@ -240,6 +240,7 @@ struct hwi_block_event {
   uint64_t address, size;
   uint64_t usable;  /* 0: not recorded */
   uint64_t took_ns; /* how long the call took, where it was timed. Of a realloc the ALLOC has it */
+  uint64_t born_ns; /* of a FREE: when its block was allocated */
   uint32_t stack;   /* that allocated the block */
   uint32_t owner;   /* the thread that allocated it */
   uint32_t thread;  /* the one of this event */

@@ -5,7 +5,7 @@ neighbour's events; a moment or an interval of the page that is another one than
 """
 
 import pytest
-from page_document import live_at, read_page, within
+from page_document import Table, live_at, read_page, within
 
 ADD_UP = ("calls", "bytes", "temporary_calls", "peak_bytes", "peak_blocks", "peak_usable_bytes", "live_bytes", "live_blocks")
 OF_A_STACK = ADD_UP + ("free_calls", "failed_calls", "own_peak_bytes", "smallest", "largest", "first_ns", "last_ns")
@@ -52,6 +52,34 @@ int main(void)
   return malloc((size_t)-1 / 2) != NULL;
 }
 """.replace("#include <heapwright/monitor.h>\n", "")
+TWO_WAYS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static void *volatile kept[30];
+__attribute__((noinline)) static void *take(void) { return malloc(64); }
+static void *work(void *name)
+{
+  pthread_setname_np(pthread_self(), name);
+  for (int i = 0; i < 30; i++) {
+    void *block = take();
+    if (strcmp(name, "keeps") == 0)
+      kept[i] = block;
+    else
+      free(block);
+  }
+  return NULL;
+}
+int main(void)
+{
+  for (int i = 0; i < 2; i++) {
+    pthread_t worker;
+    pthread_create(&worker, NULL, work, i ? "drops" : "keeps");
+    pthread_join(worker, NULL);
+  }
+  return 0;
+}
+"""
 PYTHON = "import json\nd=[{'a':i,'b':[str(i)]*5} for i in range(5000)]\nprint(len(json.loads(json.dumps(d))))"
 
 
@@ -174,3 +202,68 @@ def test_sizes_and_threads(recording, page):
     tids = page.threads["tid"]
     expected = [(pair["owner_tid"], pair["freer_tid"], pair["blocks"], pair["bytes"]) for pair in report["handovers"]]
     assert sorted((tids[owner], tids[freer], blocks, size) for owner, freer, blocks, size in pairs) == sorted(expected)
+
+
+def series_of_pairs(pairs, rows):
+    """By row: its pairs as (thread, entries), with the row's own series where it is their only one."""
+    found, at = {}, 0
+    for i in range(pairs.count):
+        at += pairs["row"][i]
+        found.setdefault(at, []).append(i)
+    for row, members in found.items():
+        yield row, [(pairs["thread"][i], i, pairs.series[i] if len(members) > 1 else rows.series[row]) for i in members]
+        assert len(members) > 1 or pairs.series[members[0]] == []
+
+
+def test_each_thread(recording, page):
+    """What a thread did of each stack and size, in all and in each slice; narrowed to it, the report says the same."""
+    if page.threads.count == 1:
+        assert "stack_threads" not in page.document and "size_threads" not in page.document
+        return
+    steps = recording.report["lifetimes"]
+    for key, table in (("stack_threads", page.stacks), ("size_threads", page.size_series)):
+        pairs = Table(page.document[key], page.document[key]["count"])
+        by_thread = {}
+        for row, members in series_of_pairs(pairs, table):
+            together = sorted(entry for _, _, entries in members for entry in entries)
+            for i in range(page.slices.count):
+                assert within(together, i, i) == within(table.series[row], i, i) and live_at(together, i) == live_at(table.series[row], i)
+            for thread, i, entries in members:
+                by_thread.setdefault(thread, []).extend(entries)
+                if key == "stack_threads":
+                    end = page.slices.count - 1
+                    assert within(entries, 0, end) == (pairs["calls"][i], pairs["bytes"][i])
+                    assert live_at(entries, end) == (pairs["live_blocks"][i], pairs["live_bytes"][i])
+                    assert live_at(entries, page.document["slices"]["peak_slice"])[1] == pairs["peak_bytes"][i]
+            for name in (*ADD_UP, "runtime_live_bytes", "runtime_live_blocks", *steps):
+                if name in pairs.columns:
+                    assert sum(pairs[name][i] for _, i, _ in members) == table[name][row], name
+        for thread, entries in by_thread.items():
+            report = recording.report_with("--thread", f"{page.threads['name'][thread]}")["selected"]
+            named_alike = page.threads["name"].count(page.threads["name"][thread]) > 1
+            assert named_alike or within(entries, 0, page.slices.count) == (report["calls"], report["bytes"])
+
+
+def test_lifetimes_of_each_thread(hw, record, compile_c, tmp_path):
+    """One stack, two threads: what the one leaves and the other frees at once, soon, or through another thread."""
+    run = record([compile_c(TWO_WAYS, "-pthread")], "--durations")
+    assert hw("report", "-o", tmp_path / "run.page.json", run.trace).returncode == 0
+    page = read_page(tmp_path / "run.page.json")
+    pairs = Table(page.document["stack_threads"], page.document["stack_threads"]["count"])
+    names = page.threads["name"]
+    found = {name: {step: 0 for step in ("temporary", "below_1ms", "below_1s", "until_end")} for name in ("keeps", "drops")}
+    for i in range(pairs.count):
+        if names[pairs["thread"][i]] in found:
+            for step in found[names[pairs["thread"][i]]]:
+                found[names[pairs["thread"][i]]][step] += pairs[step][i]
+    assert found["keeps"]["until_end"] == 30 and found["keeps"]["temporary"] == 0
+    assert found["drops"]["temporary"] == 30 and found["drops"]["until_end"] == 0
+    durations = page.document["durations_by_thread"]
+    assert len(durations) == page.threads.count
+    for row, of_thread in enumerate(durations):
+        calls = of_thread["durations_of_all"]["calls"] + of_thread["durations_of_all"]["untimed_calls"]
+        assert calls == page.threads["allocation_calls"][row] + page.threads["free_calls"][row]
+        for entry in of_thread["durations"]:
+            assert sum(count for _, _, count in entry.get("histogram", [])) == entry["calls"]
+    for entry in page.document["durations"]:
+        assert sum(of["calls"] for by in durations for of in by["durations"] if of["entry"] == entry["entry"]) == entry["calls"]

@@ -70,7 +70,7 @@ struct table {
 static void write_series(struct hwi_json *json, void *what)
 {
   const struct table *table = what;
-  hwi_json_page_series(json, &table->ledger, table->rows);
+  hwi_json_page_series(json, &table->ledger, table->rows, NULL);
 }
 
 static void act(struct hwi_page_ledger *ledger, uint32_t row, int number)

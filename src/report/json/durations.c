@@ -11,23 +11,27 @@ const struct hwi_json_quantile hwi_json_quantiles[] = {{"p50_ns", HWI_DURATION_P
                                                        {"p99_9_ns", HWI_DURATION_P99_9},
                                                        {"p99_99_ns", HWI_DURATION_P99_99}};
 
-/* Buckets that hold anything, as [from_ns, to_ns, calls]. */
-static void write_histogram(struct hwi_json *json, const struct hwi_duration_tally *tally)
+/* Buckets that hold anything, as [from_ns, to_ns, calls]: each `step` of them as one. */
+static void write_histogram(struct hwi_json *json, const struct hwi_duration_tally *tally, uint32_t step)
 {
   hwi_json_begin_array(json, "histogram");
-  for (uint32_t i = 0; i < HWI_DURATION_BUCKETS; i++) {
-    if (tally->buckets[i] == 0)
+  for (uint32_t i = 0; i < HWI_DURATION_BUCKETS; i += step) {
+    uint64_t calls = 0;
+    for (uint32_t k = i; k < i + step; k++)
+      calls += tally->buckets[k];
+    if (calls == 0)
       continue;
     hwi_json_begin_array(json, NULL);
     hwi_json_number(json, NULL, hwi_duration_bucket_from(i));
-    hwi_json_number(json, NULL, hwi_duration_bucket_to(i));
-    hwi_json_number(json, NULL, tally->buckets[i]);
+    hwi_json_number(json, NULL, hwi_duration_bucket_to(i + step - 1));
+    hwi_json_number(json, NULL, calls);
     hwi_json_end_array(json);
   }
   hwi_json_end_array(json);
 }
 
-void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_tally *tally)
+/* The members of a tally's object. */
+static void write_tally(struct hwi_json *json, const struct hwi_duration_tally *tally, uint32_t step)
 {
   hwi_json_number(json, "calls", tally->calls);
   hwi_json_number(json, "untimed_calls", tally->untimed);
@@ -40,21 +44,26 @@ void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_ta
   for (int i = 0; i < HWI_JSON_QUANTILES; i++)
     hwi_json_number(json, hwi_json_quantiles[i].key, hwi_duration_quantile(tally, hwi_json_quantiles[i].part));
   hwi_json_number(json, "max_ns", tally->max_ns);
-  write_histogram(json, tally);
+  write_histogram(json, tally, step);
 }
 
-static void write_entries(struct hwi_json *json, const struct hwi_report_durations *found)
+void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_tally *tally)
+{
+  write_tally(json, tally, 1);
+}
+
+static void write_entries(struct hwi_json *json, const struct hwi_report_durations *found, uint32_t step)
 {
   hwi_json_begin_array(json, "durations");
   for (uint32_t i = 0; i < found->entry_count; i++) {
     hwi_json_begin_object(json, NULL);
     hwi_json_text(json, "entry", hwi_entry_name(found->entries[i]));
-    hwi_json_duration_tally(json, &found->durations.entries[found->entries[i]]);
+    write_tally(json, &found->durations.entries[found->entries[i]], step);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
   hwi_json_begin_object(json, "durations_of_all");
-  hwi_json_duration_tally(json, &found->all);
+  write_tally(json, &found->all, step);
   hwi_json_end_object(json);
 }
 
@@ -81,11 +90,17 @@ void hwi_json_durations_found(struct hwi_json *json, const struct hwi_profile *p
                               const struct hwi_report_durations *found, const struct hwi_json_stacks *stacks)
 {
   hwi_json_number(json, "clock_cost_ns", found->clock_cost_ns);
-  write_entries(json, found);
+  write_entries(json, found, 1);
   hwi_json_begin_array(json, "slowest_calls");
   for (size_t i = 0; i < found->durations.slow_count; i++)
     write_call(json, profile, &found->durations.slowest[i], stacks);
   hwi_json_end_array(json);
+}
+
+void hwi_json_durations_in_brief(struct hwi_json *json, const struct hwi_report_durations *found)
+{
+  const uint32_t step = 16; /* eight of them a power of two */
+  write_entries(json, found, step);
 }
 
 int hwi_json_durations(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *narrowing,

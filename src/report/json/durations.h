@@ -26,4 +26,7 @@ void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_ta
 void hwi_json_durations_found(struct hwi_json *json, const struct hwi_profile *profile,
                               const struct hwi_report_durations *found, const struct hwi_json_stacks *stacks);
 
+/* `durations` and `durations_of_all` alone, their histograms in eight ranges for each power of two. */
+void hwi_json_durations_in_brief(struct hwi_json *json, const struct hwi_report_durations *found);
+
 #endif
