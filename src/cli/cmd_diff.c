@@ -120,7 +120,9 @@ static int write_page(const struct values *values, const struct hwi_report runs[
   int status = hwi_answer_open(&to, values->answer.path);
   if (status != 0)
     return status;
-  if (hwi_page_write(runs, HWI_SIDES, hwi_page_form_of(values->answer.format), to.out, &error) < 0)
+  const struct hwi_page_request request = {
+      .runs = runs, .run_count = HWI_SIDES, .form = hwi_page_form_of(values->answer.format)};
+  if (hwi_page_write(&request, to.out, &error) < 0)
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   return hwi_answer_close(&to, status);
 }

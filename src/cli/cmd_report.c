@@ -1,5 +1,6 @@
 /* cmd_report.c - heapwright report: explains a recording */
 #include "cli/answer.h"
+#include "cli/other_processes.h"
 #include "cli/paging.h"
 #include "cli/plotting.h"
 #include "cli/ranking.h"
@@ -49,10 +50,16 @@ static const struct hwi_option options[] = {
 
 /* --- the page, and plots --- */
 
-static int print_page(const struct hwi_report *report, enum hwi_format format, FILE *out)
+static int print_page(const struct hwi_report *report, const struct hwi_reading_source *source, enum hwi_format format,
+                      FILE *out)
 {
   struct hwi_error error = {0};
-  int status = hwi_page_write(report, 1, hwi_page_form_of(format), out, &error);
+  struct hwi_other_processes processes;
+  hwi_other_processes_init(&processes, report, source);
+  const struct hwi_page_others others = hwi_other_processes_of_page(&processes);
+  const struct hwi_page_request request = {
+      .runs = report, .run_count = 1, .others = &others, .form = hwi_page_form_of(format)};
+  int status = hwi_page_write(&request, out, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
@@ -123,7 +130,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
     if (hwi_answer_is_plot(&values->answer))
       status = draw_plot(values, &report, out);
     else if (hwi_answer_is_page(&values->answer))
-      status = print_page(&report, (enum hwi_format)values->answer.format, out);
+      status = print_page(&report, &source, (enum hwi_format)values->answer.format, out);
     else
       status = print_report(values, &report, out);
     hwi_symbols_destroy(symbols);

@@ -127,6 +127,15 @@ int hwi_reading_profile(const struct hwi_reading *reading, const char *path, str
   return status < 0 ? fail_to_read(found, &error) : 0;
 }
 
+int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile)
+{
+  struct progress progress;
+  const struct hwi_profile_options wanted = begin_reading(reading, &progress);
+  int status = hwi_profile_create(profile, path, &wanted, NULL);
+  end_progress(&progress);
+  return status;
+}
+
 static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
 {
   const struct hwi_reading_source *source = context;

@@ -47,6 +47,9 @@ int hwi_reading_check(const struct hwi_reading *reading);
  * shown on a terminal. *profile is the caller's, to be given to hwi_profile_destroy. */
 int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
 
+/* The same where a failure is no concern of the user's: nothing is said. Below 0: it cannot be read. */
+int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
+
 /* The newest recording where `path` is a folder of recordings, else `path` itself. */
 int hwi_reading_find(const char *path, char *found, size_t found_bytes);
 

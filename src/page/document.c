@@ -181,6 +181,16 @@ static void write_durations(struct hwi_json *json, const struct hwi_page *page, 
 
 /* --- the whole --- */
 
+static void write_others(struct hwi_json *json, const struct hwi_page *page)
+{
+  if (page->other_count == 0)
+    return;
+  hwi_json_begin_array(json, "others");
+  for (uint32_t i = 0; i < page->other_count; i++)
+    hwi_json_raw(json, page->others[i].text);
+  hwi_json_end_array(json);
+}
+
 static void tell_row(void *context, struct hwi_json *json, uint32_t stack)
 {
   const struct hwi_page *page = context;
@@ -214,6 +224,7 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_stacks(json, page);
   hwi_json_page_sites(json, sites, &page->cut);
   hwi_json_page_strings(json, sites);
+  write_others(json, page);
   hwi_json_end_object(json);
   fputc('\n', json->out);
 }

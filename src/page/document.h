@@ -4,6 +4,7 @@
 
 #include "page/sites.h"
 #include "page/watch.h"
+#include "report/text/written.h"
 
 /* All that a document is made from. */
 struct hwi_page {
@@ -14,6 +15,8 @@ struct hwi_page {
   struct hwi_page_threads threads;
   struct hwi_page_watch watch;
   struct hwi_page_matching matching;
+  const struct hwi_written *others; /* documents of other processes of the run, `other_count` */
+  uint32_t other_count;
 };
 
 /* 0 or a negative status (no memory). */

@@ -67,10 +67,20 @@ static int make_smaller(struct hwi_page *page, double share, struct hwi_error *e
   return HW_OK;
 }
 
+/* What a document holds of others cannot become less. */
+static size_t bytes_of_others(const struct hwi_page *page)
+{
+  size_t sum = 0;
+  for (uint32_t i = 0; i < page->other_count; i++)
+    sum += hwi_html_escaped_bytes(page->others[i].text, page->others[i].bytes);
+  return sum;
+}
+
 /* Less and less, until it fits. */
 static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_written *text, struct hwi_error *error)
 {
   const double margin = 0.95;
+  const size_t fixed = bytes_of_others(page);
   for (;;) {
     int status = write_document(page, text, error);
     if (status < 0)
@@ -78,10 +88,45 @@ static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_writ
     size_t bytes = hwi_html_escaped_bytes(text->text, text->bytes);
     if (bytes <= bytes_max || page->cut.node_count <= NODES_LEAST)
       return HW_OK;
-    status = make_smaller(page, (double)bytes_max / (double)bytes * margin, error);
+    status = make_smaller(page, (double)(bytes_max - fixed) / (double)(bytes - fixed) * margin, error);
     if (status < 0)
       return status;
   }
+}
+
+/* --- other processes --- */
+
+enum { OTHERS_BYTES_MAX = DOCUMENT_BYTES_MAX / 2 };
+
+struct others {
+  struct hwi_written texts[HWI_PAGE_OTHERS_MAX];
+  uint32_t count;
+};
+
+/* Where one cannot be had, the page does without it; that there is no memory is another matter. */
+static int add_other(struct others *others, const struct hwi_page_others *source, uint32_t index,
+                     struct hwi_error *error)
+{
+  struct hwi_report report;
+  if (source->open(source->context, index, &report) < 0)
+    return HW_OK;
+  struct hwi_page page = {0};
+  uint32_t all = source->count < HWI_PAGE_OTHERS_MAX ? source->count : HWI_PAGE_OTHERS_MAX;
+  int status = begin(&page, &report, error);
+  if (status == HW_OK)
+    status = fit_document(&page, OTHERS_BYTES_MAX / all, &others->texts[others->count], error);
+  end(&page);
+  source->close(source->context, &report);
+  others->count += status == HW_OK;
+  return status == HW_ERR_MEMORY ? status : HW_OK;
+}
+
+static int add_others(struct others *others, const struct hwi_page_others *source, struct hwi_error *error)
+{
+  int status = HW_OK;
+  for (uint32_t i = 0; source != NULL && i < source->count && i < HWI_PAGE_OTHERS_MAX && status == HW_OK; i++)
+    status = add_other(others, source, i, error);
+  return status;
 }
 
 /* --- one run, or two --- */
@@ -93,6 +138,7 @@ struct pages {
   int count;
   struct hwi_identities identities;   /* of two */
   struct hwi_written texts[RUNS_MAX]; /* their documents */
+  struct others others;               /* of one */
 };
 
 /* So that both know the same frames by the same numbers. */
@@ -104,11 +150,13 @@ static int match(struct pages *pages, struct hwi_error *error)
   return hwi_identities_init(&pages->identities, both, error);
 }
 
-static int make_documents(struct pages *pages, const struct hwi_report *runs, struct hwi_error *error)
+static int make_documents(struct pages *pages, const struct hwi_page_request *request, struct hwi_error *error)
 {
-  int status = HW_OK;
+  int status = add_others(&pages->others, request->others, error);
   for (int i = 0; i < pages->count && status == HW_OK; i++)
-    status = begin(&pages->items[i], &runs[i], error);
+    status = begin(&pages->items[i], &request->runs[i], error);
+  pages->items[0].others = pages->others.texts;
+  pages->items[0].other_count = pages->others.count;
   if (status == HW_OK && pages->count > 1)
     status = match(pages, error);
   for (int i = 0; i < pages->count && status == HW_OK; i++)
@@ -124,6 +172,8 @@ static void release(struct pages *pages)
     end(&pages->items[i]);
     hwi_written_release(&pages->texts[i]);
   }
+  for (uint32_t i = 0; i < HWI_PAGE_OTHERS_MAX; i++)
+    hwi_written_release(&pages->others.texts[i]);
 }
 
 static void write_part(const char *bytes, size_t count, enum hwi_page_form form, FILE *out)
@@ -134,12 +184,13 @@ static void write_part(const char *bytes, size_t count, enum hwi_page_form form,
     fwrite(bytes, 1, count, out);
 }
 
-int hwi_page_write(const struct hwi_report *runs, int run_count, enum hwi_page_form form, FILE *out,
-                   struct hwi_error *error)
+int hwi_page_write(const struct hwi_page_request *request, FILE *out, struct hwi_error *error)
 {
   static const char *const before[] = {"{\"schema\":\"heapwright-page-diff/1\",\"old\":", ",\"new\":"};
+  const enum hwi_page_form form = request->form;
+  const int run_count = request->run_count;
   struct pages pages = {.count = run_count};
-  int status = make_documents(&pages, runs, error);
+  int status = make_documents(&pages, request, error);
   if (status == HW_OK && form == HWI_PAGE_HTML)
     hwi_html_begin(out);
   for (int i = 0; i < run_count && status == HW_OK; i++) {

@@ -31,7 +31,8 @@ static bool check_failing(int run_count, uint64_t calls, uint64_t failures, char
   assert_non_null(out);
   setvbuf(out, buffer, _IOFBF, sizeof buffer);
   failing_malloc_arm(calls, failures);
-  int status = hwi_page_write(runs, run_count, HWI_PAGE_DATA, out, &error);
+  const struct hwi_page_request request = {.runs = runs, .run_count = run_count, .form = HWI_PAGE_DATA};
+  int status = hwi_page_write(&request, out, &error);
   bool has_failed = failing_malloc_disarm();
   fclose(out);
   if (status == 0 && calls != UINT64_MAX)

@@ -8,7 +8,7 @@ import json
 import subprocess
 
 import pytest
-from page_document import Table, live_at, read_page, within
+from page_document import Page, Table, live_at, read_page, within
 
 FLAGS = ("-fno-builtin", "-fno-optimize-sibling-calls", "-pthread")
 THREADS = """
@@ -150,6 +150,21 @@ def test_processes(record, compile_c, page_of):
     rss = page.document["rss"]
     assert len(rss["time_ns"]) > 100 and rss["rss_bytes"] == [resident(report, ns) for ns in rss["time_ns"]]
     assert max(filter(None, page.slices["rss_max_bytes"])) == max(rss["rss_bytes"])
+
+
+def test_other_processes_are_in_the_page(record, compile_c, page_of):
+    """Each as `--pid` shows it, the largest first, but for those of a page of `--pid`; with `--children` all of them are."""
+    run = record([compile_c(PROCESSES, *FLAGS)])
+    page = page_of(run.trace)
+    assert len(page.document["others"]) == 5
+    sizes = [other["run"]["allocated_bytes"] for other in page.document["others"]]
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] <= page.run["allocated_bytes"]
+    for other in map(Page, page.document["others"]):
+        alone = page_of(run.trace, "--pid", str(other.run["pid"]))
+        assert "others" not in alone.document and "others" not in other.document
+        assert (other.run, other.stacks.columns) == (alone.run, alone.stacks.columns)
+    together = page_of(run.trace, "--children").document["others"]
+    assert sorted(other["run"]["pid"] for other in together) == sorted([page.run["pid"]] + [other["run"]["pid"] for other in page.document["others"]])
 
 
 def test_more_processes_than_rows(record, compile_c, page_of):

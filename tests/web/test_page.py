@@ -58,6 +58,55 @@ int main(void)
 }
 """
 
+# Two named threads that allocate from the same stack, and one of them keeps its blocks.
+NAMED = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *volatile kept[100];
+__attribute__((noinline)) static void *make(size_t size) { void *volatile block = malloc(size); return block; }
+__attribute__((noinline)) static void keep(int i) { kept[i] = make(1000); }
+__attribute__((noinline)) static void drop(int i) { free(make(100 + (size_t)i % 3)); }
+static void *work(void *name)
+{
+  pthread_setname_np(pthread_self(), name);
+  for (int i = 0; i < 100; i++) {
+    void *block = make(64);
+    if (strcmp(name, "keeper") == 0 && i % 4 == 0)
+      keep(i);
+    else if (strcmp(name, "dropper") == 0)
+      drop(i);
+    free(block);
+    if (i % 10 == 0)
+      usleep(1000);
+  }
+  return NULL;
+}
+int main(void)
+{
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, work, "keeper");
+  pthread_create(&threads[1], NULL, work, "dropper");
+  for (int i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
+  return 0;
+}
+"""
+
+# Two stacks that differ by a line alone.
+TWINS = r"""
+#include <stdlib.h>
+static void *volatile kept[2];
+__attribute__((noinline)) static void *make(size_t size) { void *volatile block = malloc(size); return block; }
+__attribute__((noinline)) static void twice(void)
+{
+  kept[0] = make(100000);
+  kept[1] = make(200000);
+}
+int main(void) { twice(); return 0; }
+"""
+
 # The assembler takes any name in quotes.
 EVIL = r"""
 #include <stdlib.h>
@@ -108,6 +157,19 @@ def run_check(name, hw, recording, tmp_path, *options, of_page=()):
 @pytest.mark.parametrize("name", ["figures", "brush", "flame", "find", "ignore", "keys"])
 def test_page(name, hw, record, compile_c, tmp_path):
     run_check(name, hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
+
+
+def test_thread(hw, record, compile_c, tmp_path):
+    recording = record([compile_c(NAMED, "-pthread", "-fno-optimize-sibling-calls")], "--durations")
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    assert hw("report", "-o", page, recording.trace).returncode == 0
+    of_thread = recording.report_with("--thread", "keeper", "--durations")
+    report.write_text(json.dumps({**recording.report, "of_thread": of_thread}))
+    check_page("thread", page, report)
+
+
+def test_labels(hw, record, compile_c, tmp_path):
+    run_check("labels", hw, record([compile_c(TWINS, "-g", "-fno-optimize-sibling-calls", "-fno-inline")]), tmp_path)
 
 
 def test_figures_of_a_real_program(hw, record, tmp_path):

@@ -2,24 +2,24 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PageDocument } from "./data/document";
-import { rowsMatching } from "./data/matching";
-import { Recording } from "./data/recording";
+import type { Recording } from "./data/recording";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
 import { COSTS, VIEWS, type State, type View } from "./state";
 import { bytesText, timeText } from "./text/format";
 import { COST_NAMES, VIEW_NAMES } from "./text/words";
-import { Chip } from "./ui/chip";
 import { Choices } from "./ui/choices";
-import { useSearch } from "./ui/find";
 import { KeyList, useKeys } from "./ui/keys";
 import { useLocationState, type Change } from "./ui/location";
+import { Picker } from "./ui/picker";
 import { useTheme } from "./ui/theme";
 import { Durations } from "./views/durations";
 import { FlameView } from "./views/flame";
 import { Leaks } from "./views/leaks";
 import { Lifetimes } from "./views/lifetimes";
+import { processChoices, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
 import { Overview } from "./views/overview";
+import { IgnoreChip } from "./views/ignore_chip";
 import { isHere } from "./views/processes";
 import { RunChart } from "./views/run_chart";
 import { Sizes } from "./views/sizes";
@@ -69,6 +69,8 @@ function Run({ recording }: { recording: Recording }): JSX.Element {
 
 interface HeadProps {
   readonly recording: Recording;
+  readonly processes: readonly Choice[];
+  readonly threads: readonly Choice[];
   readonly views: readonly View[];
   readonly state: State;
   readonly change: Change;
@@ -77,7 +79,7 @@ interface HeadProps {
   readonly onKeys: () => void;
 }
 
-function Head({ recording, views, state, change, dark, onTheme, onKeys }: HeadProps): JSX.Element {
+function Head({ recording, processes, threads, views, state, change, dark, onTheme, onKeys }: HeadProps): JSX.Element {
   return (
     <header class="head">
       <div class="run">
@@ -115,16 +117,26 @@ function Head({ recording, views, state, change, dark, onTheme, onKeys }: HeadPr
             onChoose={(cost) => change({ cost })}
           />
         )}
-        <SpanChip recording={recording} span={state.span} onWhole={() => change({ span: null })} />
-        {state.ignore !== "" && (
-          <Chip
-            title="Left out of stacks, the flame graph, leaks, lifetimes and slow calls. The figures of the run, its sizes and threads are of all."
-            name="Ignore nothing"
-            onEnd={() => change({ ignore: "" })}
-          >
-            without {state.ignore}
-          </Chip>
+        {processes.length > 0 && (
+          <Picker
+            label="Process"
+            title="The process that the page is of (p)"
+            choices={processes}
+            chosen={processes.some(([pid]) => pid === state.process) ? state.process : 0}
+            onChoose={(process) => change({ process })}
+          />
         )}
+        {threads.length > 0 && (
+          <Picker
+            label="Thread"
+            title="The thread whose blocks everything is about (h)"
+            choices={threads}
+            chosen={recording.document.thread ?? -1}
+            onChoose={(thread) => change({ thread })}
+          />
+        )}
+        <SpanChip recording={recording} span={state.span} onWhole={() => change({ span: null })} />
+        <IgnoreChip state={state} change={change} />
       </div>
     </header>
   );
@@ -138,23 +150,23 @@ export function App({ source }: { source: DataSource }): JSX.Element {
 
 function Page({ content }: { content: PageDocument }): JSX.Element {
   const [state, change] = useLocationState();
-  const whole = useMemo(() => new Recording(content), [content]);
-  const ignore = useSearch(state.ignore);
-  const recording = useMemo(() => whole.without(rowsMatching(whole, ignore)), [whole, ignore]);
+  const { whole, recording } = useNarrowed(content, state);
+  const processes = useMemo(() => processChoices(content), [content]);
+  const threads = useMemo(() => threadChoices(whole), [whole]);
   const [palette, turnTheme] = useTheme();
   const [keysShown, showKeys] = useState(false);
-  const views = VIEWS.filter((view) => view !== "durations" || content.durations !== undefined);
-  useKeys({ change, turnTheme, showKeys, views });
+  const views = VIEWS.filter((view) => view !== "durations" || whole.document.durations !== undefined);
+  useKeys({ change, turnTheme, showKeys, views, processes, threads });
   useEffect(() => {
     document.title = `${recording.document.run.command} – heapwright`;
   }, [recording]);
 
   const { view } = state;
   const Shown = COMPONENTS[view];
-  const props: ViewProps = { recording, state, change, palette };
+  const props: ViewProps = { recording, opened: content, state, change, palette };
   return (
     <>
-      <Head {...{ recording, views, state, change, dark: palette.dark, onTheme: turnTheme, onKeys: () => showKeys(true) }} />
+      <Head {...{ recording, processes, threads, views, state, change, dark: palette.dark, onTheme: turnTheme, onKeys: () => showKeys(true) }} />
       {!WITH_OWN_CHART.includes(view) && (
         <div class="strip">
           <RunChart {...props} small />

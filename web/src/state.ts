@@ -21,6 +21,10 @@ export interface Span {
 export interface State {
   readonly view: View;
   readonly cost: Cost;
+  /** the id of the process that the page is of; 0: the one that it opens with */
+  readonly process: number;
+  /** the row of the thread that everything is about; -1: all of them */
+  readonly thread: number;
   /** null: the whole run */
   readonly span: Span | null;
   readonly mode: FlameMode;
@@ -42,6 +46,8 @@ export interface State {
 const FRESH: State = {
   view: "overview",
   cost: "peak",
+  process: 0,
+  thread: -1,
   span: null,
   mode: "icicle",
   curves: "stacks",
@@ -76,6 +82,8 @@ export function parseFragment(fragment: string): State {
   return {
     view: oneOf(VIEWS, view ?? "", FRESH.view),
     cost: oneOf(COSTS, values.get("cost"), FRESH.cost),
+    process: wholeNumber(values.get("process"), FRESH.process),
+    thread: wholeNumber(values.get("thread"), FRESH.thread),
     span: spanOf(values),
     mode: oneOf(FLAME_MODES, values.get("mode"), FRESH.mode),
     curves: oneOf(CURVES, values.get("curves"), FRESH.curves),
@@ -100,7 +108,7 @@ export function spanValues({ fromNs, toNs }: Span): [string, string][] {
 /** The fragment of a state: only what differs from a fresh page, so that links stay short. */
 export function formatFragment(state: State): string {
   const values = new URLSearchParams(state.span === null ? [] : spanValues(state.span));
-  for (const key of ["cost", "mode", "curves", "find", "ignore", "zoom", "of", "row", "sort"] as const)
+  for (const key of ["process", "thread", "cost", "mode", "curves", "find", "ignore", "zoom", "of", "row", "sort"] as const)
     if (state[key] !== FRESH[key]) values.set(key, String(state[key]));
   const rest = values.toString();
   return `#${state.view}${rest === "" ? "" : `?${rest}`}`;

@@ -1,7 +1,8 @@
 // difference.ts - two recordings as one tree of calls: what is the same function in both is one frame
 import type { Cost, Span } from "../state";
 import { Branching } from "./branching";
-import type { Searched } from "./matching";
+import type { Search } from "../ui/find";
+import { rowsMatching, type Searched } from "./matching";
 import type { Recording } from "./recording";
 import { CUT, totalsOf, type CodeFunction } from "./tree";
 
@@ -51,9 +52,14 @@ export class Difference {
   readonly #ofOld: Int32Array;
   readonly #ofNow: Int32Array;
 
-  constructor(old: Recording, now: Recording) {
+  /** `like`: a difference of the same two recordings with more or less of them, of which it has the tree. */
+  constructor(old: Recording, now: Recording, like: Difference | null = null) {
     this.old = old;
     this.now = now;
+    if (like !== null) {
+      [this.functions, this.parent, this.func, this.#ofOld, this.#ofNow] = [like.functions, like.parent, like.func, like.#ofOld, like.#ofNow];
+      return;
+    }
     const numbers = new FunctionNumbers();
     const both = new Branching(-1);
     const merge = (recording: Recording): Int32Array => {
@@ -71,6 +77,12 @@ export class Difference {
     this.functions = numbers.functions;
     this.parent = Int32Array.from(both.parent);
     this.func = Int32Array.from(both.func);
+  }
+
+  /** The same without the stacks that pass through what is searched for. */
+  without(search: Search): Difference {
+    const { old, now } = this;
+    return search.matches === null ? this : new Difference(old.without(rowsMatching(old, search)), now.without(rowsMatching(now, search)), this);
   }
 
   /** What each node has itself, in both runs, over the same times since their starts. */

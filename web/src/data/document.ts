@@ -1,7 +1,11 @@
 // document.ts - the document that heapwright writes, as docs/page-data.md describes it
+import type { Series } from "./series";
 
-/** base64 of unsigned LEB128 varints */
-export type Packed = string;
+/** base64 of unsigned LEB128 varints; or, made by the page itself, the numbers */
+export type Packed = string | Float64Array;
+
+/** Packed; or, made by the page itself, the series when it is asked for */
+export type PackedSeries = string | (() => Series);
 
 export interface RunFields {
   readonly trace: string;
@@ -88,6 +92,7 @@ export interface SlowCallFields {
   readonly time_ns: number;
   readonly size: number;
   readonly thread: string;
+  readonly tid: number;
   readonly stack_of: "call" | "block";
   readonly row?: number;
 }
@@ -166,14 +171,28 @@ export const THREAD_FIGURES = [
 ] as const;
 export type ThreadFigure = (typeof THREAD_FIGURES)[number];
 
+/** Who allocated what: of each a row, less the one before, and a row of `threads`. */
+export type PairFields = Readonly<
+  Record<"row" | "thread" | "calls" | "bytes" | "temporary_calls", string> &
+    Record<"live_bytes" | "live_blocks" | "peak_bytes" | "peak_blocks" | "runtime_live_bytes" | "runtime_live_blocks", string>
+> & {
+  readonly count: number;
+  readonly lifetimes: Readonly<Record<Lifetime, string>>;
+  readonly series: string;
+};
+
 export interface PageDocument {
   readonly schema: "heapwright-page/1";
   readonly version: string;
   readonly run: RunFields;
+  /** made by the page itself: the row of the thread that everything is about, where it is about one */
+  readonly thread?: number;
   readonly marks?: readonly { readonly text: string; readonly time_ns: number }[];
   readonly process: ImageFields;
   readonly processes: readonly ProcessFields[];
   readonly processes_left_out?: number;
+  /** other processes of the run, each as this one is */
+  readonly others?: readonly PageDocument[];
   readonly strings: readonly string[];
   readonly modules: { readonly path: readonly number[]; readonly build_id: readonly number[] };
   readonly frames: {
@@ -193,7 +212,8 @@ export interface PageDocument {
   };
   readonly nodes: { readonly parent: Packed; readonly site: Packed; readonly count: number; readonly recorded: number };
   readonly entries: readonly string[];
-  readonly stacks: Readonly<Record<RowFigure | "node" | "cut" | "entry" | "series", Packed>> & {
+  readonly stacks: Readonly<Record<RowFigure | "node" | "cut" | "entry", Packed>> & {
+    readonly series: PackedSeries;
     readonly lifetimes: Readonly<Record<Lifetime, Packed>>;
     readonly count: number;
     readonly recorded: number;
@@ -208,16 +228,19 @@ export interface PageDocument {
   };
   readonly rss?: { readonly time_ns: readonly number[]; readonly rss_bytes: readonly number[] };
   readonly sizes: Readonly<Record<SizeFigure, Packed>>;
-  readonly size_series: { readonly from: readonly number[]; readonly to: readonly number[]; readonly series: Packed };
+  readonly size_series: { readonly from: readonly number[]; readonly to: readonly number[]; readonly series: PackedSeries };
   readonly threads: Readonly<Record<ThreadFigure, readonly number[]>> & {
     readonly name: readonly string[];
-    readonly series: Packed;
+    readonly series: PackedSeries;
   };
+  readonly stack_threads?: PairFields;
+  readonly size_threads?: Pick<PairFields, "row" | "thread" | "count" | "series">;
   readonly handovers?: Readonly<Record<"owner" | "freer" | "blocks" | "bytes", readonly number[]>>;
   readonly findings: readonly FindingFields[];
   readonly durations?: readonly (DurationFields & { readonly entry: string })[];
   readonly durations_of_all?: DurationFields;
   readonly slowest_calls?: readonly SlowCallFields[];
+  readonly durations_by_thread?: readonly Required<Pick<PageDocument, "durations" | "durations_of_all">>[];
   readonly clock_cost_ns?: number;
 }
 

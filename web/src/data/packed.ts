@@ -3,6 +3,7 @@ import type { Packed } from "./document";
 
 /** All numbers of a packed string. Float64: they go up to 2^53. */
 export function unpack(packed: Packed): Float64Array {
+  if (typeof packed !== "string") return packed;
   const bytes = atob(packed);
   const values = new Float64Array(bytes.length); // at least a byte each
   let count = 0;

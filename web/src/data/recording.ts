@@ -56,10 +56,10 @@ export class Recording {
   #entry: Float64Array | null = null;
   #nodes: { readonly up: Float64Array; readonly site: Float64Array; readonly ofRow: Float64Array } | null = null;
 
-  constructor(document: PageDocument, whole: Recording | null = null, ignored: Uint8Array | null = null) {
+  constructor(document: PageDocument, tree: Tree = treeOf(document), whole: Recording | null = null, ignored: Uint8Array | null = null) {
     this.document = document;
     this.edgesNs = whole?.edgesNs ?? Float64Array.from([...document.slices.from_ns, document.run.duration_ns]);
-    this.tree = whole?.tree ?? treeOf(document);
+    this.tree = tree;
     this.rows = document.stacks.count;
     this.#places = new Places(document);
     this.#whole = whole;
@@ -68,7 +68,7 @@ export class Recording {
 
   /** The same without some rows, by row: 1 where it is ignored. */
   without(ignored: Uint8Array | null): Recording {
-    return ignored === null ? this : new Recording(this.document, this, ignored);
+    return ignored === null ? this : new Recording(this.document, this.tree, this, ignored);
   }
 
   isIgnored(row: number): boolean {
@@ -88,7 +88,7 @@ export class Recording {
 
   /** Unpacked when first asked for: the first screen shows the whole run, which needs none. */
   get series(): Series {
-    return (this.#series ??= this.#whole?.series.without(this.#ignored!) ?? new Series(this.document.stacks.series, this.rows));
+    return (this.#series ??= this.#whole?.series.without(this.#ignored!) ?? Series.of(this.document.stacks.series, this.rows));
   }
 
   /** How many stacks, cut from the document, a row is the sum of; 0: it is one stack. */

@@ -1,5 +1,5 @@
 // series.ts - what rows did along time: sparse changes, summed up so that any interval is two look-ups
-import type { Packed } from "./document";
+import type { PackedSeries } from "./document";
 import { unpack, unzigzag } from "./packed";
 
 export const AMOUNTS = ["calls", "bytes", "temporary_calls", "live_blocks", "live_bytes"] as const;
@@ -19,9 +19,9 @@ export class Series {
   #first: Int32Array; // of a row's entries
   #end: Int32Array; // behind the last of them
   #slice: Int32Array;
-  #sums: Readonly<Record<Amount, Float64Array>>;
+  #sums: Record<Amount, Float64Array>;
 
-  constructor(packed: Packed, rows: number) {
+  constructor(packed: string, rows: number) {
     const numbers = unpack(packed);
     const most = Math.floor(numbers.length / (AMOUNTS.length + 1));
     this.rows = rows;
@@ -42,6 +42,34 @@ export class Series {
       for (let left = numbers[at++] ?? 0; left > 0; left--, entry++) at = this.#read(numbers, at, entry, entry === first);
       this.#end[row] = entry;
     }
+  }
+
+  /** As a document has it. */
+  static of(packed: PackedSeries, rows: number): Series {
+    return typeof packed === "string" ? new Series(packed, rows) : packed();
+  }
+
+  /** Rows of other series: what each row is told to be; null: it did nothing. */
+  static joined(rows: number, from: (row: number) => readonly [Series, number] | null): Series {
+    const sources = Array.from({ length: rows }, (_, row) => from(row));
+    const entries = sources.reduce((sum, source) => sum + (source === null ? 0 : source[0].#end[source[1]]! - source[0].#first[source[1]]!), 0);
+    const made = new Series("", rows);
+    made.#slice = new Int32Array(entries);
+    for (const amount of AMOUNTS) made.#sums[amount] = new Float64Array(entries);
+    let at = 0;
+    sources.forEach((source, row) => {
+      made.#first[row] = at;
+      if (source !== null) at = made.#copy(at, ...source);
+      made.#end[row] = at;
+    });
+    return made;
+  }
+
+  #copy(to: number, source: Series, row: number): number {
+    const [first, end] = [source.#first[row]!, source.#end[row]!];
+    this.#slice.set(source.#slice.subarray(first, end), to);
+    for (const amount of AMOUNTS) this.#sums[amount].set(source.#sums[amount].subarray(first, end), to);
+    return to + end - first;
   }
 
   /** The same rows, of which those marked did nothing. */

@@ -5,19 +5,19 @@ import type { Difference } from "../data/difference";
 import { matchingOf } from "../data/matching";
 import { FlameGraph, type GraphSource } from "../flame/graph";
 import type { Cost } from "../state";
-import { countText } from "../text/format";
 import { foldedName, kept } from "../text/names";
 import { COST_NAMES, isBytes } from "../text/words";
-import { Find, useSearch } from "../ui/find";
+import { useSearch } from "../ui/find";
 import { changeColour, type Palette } from "../ui/palette";
 import { sorting } from "../ui/table";
 import { CallTree, type NodeColumn, type NodeWords } from "../views/call_tree";
 import { Crumbs } from "../views/crumbs";
+import { Finding } from "../views/finding";
 import { ModeChoice } from "../views/mode_choice";
 import { costFigure } from "../views/node_names";
 import { PairCard } from "./pair_card";
 import { DiffSandwich } from "./sandwich";
-import { changeShare, changeText, useAmounts, type DiffAmounts, type DiffProps } from "./view";
+import { changeShare, changeText, functionsText, useAmounts, type DiffAmounts, type DiffProps } from "./view";
 
 function Scale({ palette }: { palette: Palette }): JSX.Element {
   return (
@@ -123,18 +123,14 @@ export function DiffFlame(props: DiffProps): JSX.Element {
   const search = useSearch(state.find);
   const matched = useMemo(() => matchingOf(difference.functions, search), [difference, search]);
   const label = useMemo(() => kept((func: number) => foldedName(difference.functionName(func))), [difference]);
-  const found = useMemo(() => {
-    if (matched === null) return "";
-    const count = matched.reduce((sum, hit) => sum + hit, 0);
-    return count === 0 ? "no match" : `${countText(count)} functions`;
-  }, [matched]);
+  const found = matched === null ? "" : functionsText(matched);
   const { old, now } = amounts.totals;
   const mode: ModeProps = { ...props, amounts, label, matched };
   return (
     <>
       <div class="toolbar">
         <ModeChoice state={state} change={change} />
-        <Find pattern={state.find} onPattern={(find) => change({ find })} result={found} />
+        <Finding {...{ state, change }} result={found} />
         <span class="faint to-right">
           {COST_NAMES[state.cost]}: {costFigure(state.cost, old[0]!)} → {costFigure(state.cost, now[0]!)}
         </span>

@@ -1,12 +1,16 @@
 // overview.tsx - the figures of two runs side by side, their curves over each other, and which functions changed
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import type { RunFields } from "../data/document";
 import type { Difference } from "../data/difference";
+import { matchingOf } from "../data/matching";
 import { bytesText, countText, shareText, timeText } from "../text/format";
 import { COST_NAMES } from "../text/words";
+import { useSearch } from "../ui/find";
+import { Finding } from "../views/finding";
 import { Changes } from "./changes";
 import { Curves } from "./curves";
-import { changeText, useAmounts, type DiffProps } from "./view";
+import { changeText, functionsText, useAmounts, type DiffProps } from "./view";
 
 const FIGURES: readonly (readonly [string, keyof RunFields, (amount: number) => string])[] = [
   ["Peak", "peak_bytes", bytesText],
@@ -44,6 +48,9 @@ function Figures({ difference }: { difference: Difference }): JSX.Element {
 export function DiffOverview(props: DiffProps): JSX.Element {
   const { difference, state, change } = props;
   const amounts = useAmounts(props);
+  const search = useSearch(state.find);
+  const matched = useMemo(() => matchingOf(difference.functions, search), [difference, search]);
+  const found = matched === null ? "" : functionsText(matched);
   return (
     <div class="stack-v">
       <Figures difference={difference} />
@@ -55,8 +62,9 @@ export function DiffOverview(props: DiffProps): JSX.Element {
             {COST_NAMES[state.cost]}
             {state.span === null ? "" : ", over the chosen time of both runs"}
           </span>
+          <Finding {...{ state, change }} result={found} />
         </div>
-        <Changes {...props} amounts={amounts} matched={null} chosen={state.row} onChoose={(row) => change({ row })} />
+        <Changes {...props} amounts={amounts} matched={matched} chosen={state.row} onChoose={(row) => change({ row })} />
       </div>
     </div>
   );

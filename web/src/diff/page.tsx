@@ -8,6 +8,8 @@ import { COSTS, type View } from "../state";
 import { COST_NAMES } from "../text/words";
 import { Choices } from "../ui/choices";
 import { KeyList, useKeys } from "../ui/keys";
+import { useSearch } from "../ui/find";
+import { IgnoreChip } from "../views/ignore_chip";
 import { SpanChip } from "../views/span_chip";
 import { useLocationState } from "../ui/location";
 import { useTheme } from "../ui/theme";
@@ -32,8 +34,10 @@ function Command({ name, recording }: { name: string; recording: Recording }): J
 }
 
 export function DiffPage({ document: both }: { document: DiffDocument }): JSX.Element {
-  const difference = useMemo(() => new Difference(new Recording(both.old), new Recording(both.new)), [both]);
   const [state, change] = useLocationState();
+  const whole = useMemo(() => new Difference(new Recording(both.old), new Recording(both.new)), [both]);
+  const ignore = useSearch(state.ignore);
+  const difference = useMemo(() => whole.without(ignore), [whole, ignore]);
   const [palette, turnTheme] = useTheme();
   const [keysShown, showKeys] = useState(false);
   const tabs = TABS.filter(([tab]) => tab !== "durations" || hasDurations(difference));
@@ -84,6 +88,7 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
             />
           )}
           <SpanChip recording={difference.longer} span={state.span} onWhole={() => change({ span: null })} />
+          <IgnoreChip state={state} change={change} />
         </div>
       </header>
       {view === "flame" && (

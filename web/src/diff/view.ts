@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Difference, Pair } from "../data/difference";
 import type { State } from "../state";
+import { countText } from "../text/format";
 import type { Change } from "../ui/location";
 import type { Palette } from "../ui/palette";
 
@@ -27,6 +28,12 @@ export function useAmounts({ difference, state: { cost, span } }: DiffProps): Di
     const wideTotals = difference.totals({ old: wide, now: wide }).now;
     return { self, totals: difference.totals(self), wide, wideTotals };
   }, [difference, cost, span]);
+}
+
+/** How many functions a search found. */
+export function functionsText(matched: Uint8Array): string {
+  const count = matched.reduce((sum, hit) => sum + hit, 0);
+  return count === 0 ? "no match" : count === 1 ? "1 function" : `${countText(count)} functions`;
 }
 
 /** "+10.0 kB", "−3"; "" where nothing changed */

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { COSTS, type View } from "../state";
 import type { Change } from "./location";
+import { nextChoice } from "./picker";
 
 export interface Commands {
   readonly change: Change;
@@ -10,7 +11,12 @@ export interface Commands {
   readonly showKeys: (shown: boolean) => void;
   /** from left to right */
   readonly views: readonly View[];
+  /** what the page can be of, as pickers have them */
+  readonly processes?: Choices;
+  readonly threads?: Choices;
 }
+
+type Choices = readonly (readonly [number, string])[];
 
 const LIST: readonly (readonly [string, string])[] = [
   ["1, 2, …", "the views, from left to right"],
@@ -18,6 +24,7 @@ const LIST: readonly (readonly [string, string])[] = [
   ["/", "find names; Enter keeps the pattern, Escape drops it"],
   ["i", "ignore names: stacks that pass through them are left out"],
   ["x", "the whole run again"],
+  ["h, p", "the next thread alone, the next process; with Shift, the one before"],
   ["← →", "over a chart: move the interval; with Shift, make it longer or shorter"],
   ["↑ ↓ ← →", "in a flame graph, tree or table: go to the neighbour"],
   ["Enter", "in a flame graph: zoom in; Backspace: zoom out"],
@@ -33,14 +40,17 @@ function isWriting(target: EventTarget | null): boolean {
 }
 
 /** Listens from the first drawing on; no command looks at what was drawn, which may be older than the last key. */
-export function useKeys({ change, turnTheme, showKeys, views }: Commands): void {
+export function useKeys({ change, turnTheme, showKeys, views, processes = [], threads = [] }: Commands): void {
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.key === "Escape") showKeys(false);
       if (isWriting(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+      const [key, step] = [event.key.toLowerCase(), event.shiftKey ? -1 : 1];
       const view = views[Number(event.key) - 1];
       if (view !== undefined) change({ view });
       else if (event.key === "c") change(({ cost }) => ({ cost: COSTS[(COSTS.indexOf(cost) + 1) % COSTS.length]! }));
+      else if (key === "h" && threads.length > 0) change(({ thread }) => ({ thread: nextChoice(threads, thread, step) }));
+      else if (key === "p" && processes.length > 0) change(({ process }) => ({ process: nextChoice(processes, process, step) }));
       else if (event.key === "x") change({ span: null });
       else if (event.key === "t") turnTheme();
       else if (event.key === "?") showKeys(true);
@@ -51,7 +61,7 @@ export function useKeys({ change, turnTheme, showKeys, views }: Commands): void 
     };
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
-  }, [views.join()]);
+  }, [views.join(), processes, threads]);
 }
 
 export function KeyList({ onClose }: { onClose: () => void }): JSX.Element {

@@ -3,16 +3,19 @@ import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatFragment, parseFragment, type State } from "../state";
 
 /** A step back leads to what was shown before one of these changed; the rest only corrects the current entry. */
-const STEPS: readonly (keyof State)[] = ["view", "cost", "mode", "zoom", "of", "curves"];
+const STEPS: readonly (keyof State)[] = ["view", "process", "thread", "cost", "mode", "zoom", "of", "curves"];
 const QUIET_MS = 200; // without a change before the URL is written: browsers refuse to do so with every pixel of a drag
 
 /** A part that depends on the state is a function of the newest one: two keys may come before anything is drawn. */
 export type Change = (part: Partial<State> | ((state: State) => Partial<State>)) => void;
 
-/** What a view had chosen means nothing in another one. */
+/** What a view had chosen means nothing in another one; nor does what was chosen of one process in another. */
 function merged(state: State, part: Partial<State>): State {
-  const fresh = part.view !== undefined && part.view !== state.view ? { row: -1, sort: "" } : {};
-  return { ...state, ...fresh, ...part };
+  const isNew = (key: keyof State): boolean => part[key] !== undefined && part[key] !== state[key];
+  const ofView = isNew("view") ? { row: -1, sort: "" } : {};
+  const ofThread = isNew("thread") ? { row: -1 } : {};
+  const ofProcess = isNew("process") ? { thread: -1, row: -1, zoom: 0, of: -1, span: null } : {};
+  return { ...state, ...ofView, ...ofThread, ...ofProcess, ...part };
 }
 
 export function useLocationState(): [State, Change] {

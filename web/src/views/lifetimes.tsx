@@ -33,7 +33,9 @@ export function Lifetimes(props: ViewProps): JSX.Element {
   const search = useSearch(state.find);
   const rows = useMemo(() => {
     const kept = rowsMatching(recording, search);
-    return Array.from({ length: recording.rows }, (_, row) => row).filter((row) => !recording.isIgnored(row) && (kept === null || kept[row] === 1));
+    const calls = recording.column("calls");
+    const isWhole = recording.document.thread === undefined;
+    return Array.from({ length: recording.rows }, (_, row) => row).filter((row) => !recording.isIgnored(row) && (kept === null || kept[row] === 1) && (isWhole || calls[row]! > 0));
   }, [recording, search]);
   const calls = recording.column("calls");
   const columns = useMemo<Column<number>[]>(

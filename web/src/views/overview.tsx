@@ -153,7 +153,7 @@ function exitText(process: ImageFields): string {
   return typeof process.exit_code === "number" ? `exit status ${process.exit_code}` : "";
 }
 
-function Evidence({ recording }: { recording: Recording }): JSX.Element {
+function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
   const { run, process, version } = recording.document;
   const began = process.start_realtime_ns ?? 0;
   const lines = evidenceOf(run);
@@ -177,7 +177,7 @@ function Evidence({ recording }: { recording: Recording }): JSX.Element {
           </>
         ))}
       </dl>
-      <Processes recording={recording} />
+      <Processes {...{ document: recording.document, opened, change }} />
     </section>
   );
 }
@@ -193,7 +193,7 @@ export function Overview(props: ViewProps): JSX.Element {
           <Findings recording={recording} change={change} />
           <TopStacks recording={recording} change={change} />
         </div>
-        <Evidence recording={recording} />
+        <Evidence {...props} />
       </div>
     </div>
   );

@@ -1,8 +1,8 @@
-// processes.tsx - which of a run's processes the page is of, what each allocated, and how to see another one
+// processes.tsx - the processes of the run: which one is shown, what each allocated, and how to see another one
 import type { JSX } from "preact";
 import type { PageDocument, ProcessFields } from "../data/document";
-import type { Recording } from "../data/recording";
 import { bytesText, countText, shareText, timeText } from "../text/format";
+import type { Change } from "../ui/location";
 
 const SHOWN = 12;
 const WHOLE_PPM = 1_000_000;
@@ -12,7 +12,7 @@ function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Only what was replayed for this page has a peak. */
+/** Only what was replayed for this document has a peak. */
 export function isHere(process: ProcessFields): boolean {
   return process.peak_bytes !== undefined;
 }
@@ -20,38 +20,71 @@ export function isHere(process: ProcessFields): boolean {
 function headingOf({ processes, processes_left_out: leftOut = 0 }: PageDocument): string {
   const here = processes.filter(isHere);
   const all = countText(processes.length + leftOut);
-  if (here.length !== 1) return `${all} processes, all together on this page`;
+  if (here.length !== 1) return `${all} processes, all together`;
   return `Process ${here[0]!.pid} of ${all}: ${shareText(here[0]!.share_ppm, WHOLE_PPM) || "0 %"} of what they allocated`;
 }
 
-export function Processes({ recording }: { recording: Recording }): JSX.Element | null {
-  const { processes, run, processes_left_out: leftOut = 0 } = recording.document;
+interface Props {
+  /** what is shown */
+  readonly document: PageDocument;
+  /** what the page opens with, which has the others */
+  readonly opened: PageDocument;
+  readonly change: Change;
+}
+
+/** By the process's id: what the state calls it where the page holds it. */
+function heldBy({ run, processes, others = [] }: PageDocument): ReadonlyMap<number, number> {
+  const held = new Map(others.map((other) => [other.run.pid, other.run.pid]));
+  if (processes.filter(isHere).length === 1) held.set(run.pid, 0);
+  return held;
+}
+
+export function Processes({ document, opened, change }: Props): JSX.Element | null {
+  const { processes, run, processes_left_out: leftOut = 0 } = document;
   if (processes.length < 2) return null;
   const largest = [...processes].sort((a, b) => b.allocated_bytes - a.allocated_bytes).slice(0, SHOWN);
   const isOne = processes.filter(isHere).length === 1;
-  const other = largest.find((process) => !isHere(process)) ?? largest[0]!;
+  const held = heldBy(opened);
+  const other = largest.find((process) => !held.has(process.pid));
   const trace = shellWord(run.trace.replace(/(\.children)\/[^/]*$/, "$1")); // all of a run are found by its folder
+  const commands = [
+    ...(other === undefined ? [] : [`heapwright report --pid ${other.pid} -o ${other.pid}.html ${trace}`]),
+    `heapwright report --children -o all.html ${trace}`,
+  ];
   const left = processes.length + leftOut - largest.length;
+  const linkTo = (process: ProcessFields, to: number): JSX.Element => (
+    <a
+      class="plain-link"
+      href={`#overview?process=${to}`}
+      onClick={(event) => {
+        event.preventDefault();
+        change({ process: to });
+      }}
+    >
+      <code>{process.command}</code>
+    </a>
+  );
   return (
     <>
-      <h3 class="later">{headingOf(recording.document)}</h3>
+      <h3 class="later">{headingOf(document)}</h3>
       <ul class="top processes">
-        {largest.map((process, i) => (
-          <li key={i}>
-            <span class="figure">{bytesText(process.allocated_bytes)}</span>
-            <span class="figure faint">{timeText(process.to_ns - process.from_ns)}</span>
-            <span class="process" title={process.command}>
-              <span class="faint">{process.pid}</span> {isOne && isHere(process) && <span class="badge">this page</span>}{" "}
-              <code>{process.command}</code>
-            </span>
-          </li>
-        ))}
+        {largest.map((process, i) => {
+          const to = held.get(process.pid);
+          return (
+            <li key={i}>
+              <span class="figure">{bytesText(process.allocated_bytes)}</span>
+              <span class="figure faint">{timeText(process.to_ns - process.from_ns)}</span>
+              <span class="process" title={process.command}>
+                <span class="faint">{process.pid}</span> {isOne && isHere(process) && <span class="badge">shown</span>}{" "}
+                {to === undefined ? <code>{process.command}</code> : linkTo(process, to)}
+              </span>
+            </li>
+          );
+        })}
       </ul>
       {left > 0 && <p class="faint">{countText(left)} more, which allocated less each.</p>}
-      <p class="faint">Another process, or all together:</p>
-      <pre class="commands">
-        {`heapwright report --pid ${other.pid} -o ${other.pid}.html ${trace}\nheapwright report --children -o all.html ${trace}`}
-      </pre>
+      <p class="faint">{other === undefined ? "All together:" : "Another process, or all together:"}</p>
+      <pre class="commands">{commands.join("\n")}</pre>
     </>
   );
 }

@@ -30,7 +30,7 @@ function wholeRun(recording: Recording): SizeRow[] {
 
 export function sizeSeries(recording: Recording): Series {
   const { size_series: rows } = recording.document;
-  return new Series(rows.series, rows.from.length);
+  return Series.of(rows.series, rows.from.length);
 }
 
 /** Within an interval: by the rows that the document has over time, where sizes with little share one. */
@@ -57,7 +57,7 @@ function within(recording: Recording, series: Series, span: Span): SizeRow[] {
   }));
 }
 
-function columnsOf(rows: readonly SizeRow[], span: Span | null): Column<SizeRow>[] {
+function columnsOf(rows: readonly SizeRow[], isWhole: boolean): Column<SizeRow>[] {
   const sum = (figure: SizeFigure): number => rows.reduce((all, row) => all + row[figure], 0);
   const [calls, peak] = [sum("calls"), sum("peak_bytes")];
   const wholeOnly: Column<SizeRow>[] = [
@@ -73,7 +73,7 @@ function columnsOf(rows: readonly SizeRow[], span: Span | null): Column<SizeRow>
     { key: "peak_blocks", title: "Peak blocks", kind: "count", value: (row) => row.peak_blocks },
     { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live_bytes },
     { key: "live_blocks", title: "Blocks left", kind: "count", value: (row) => row.live_blocks },
-    ...(span === null ? wholeOnly : []),
+    ...(isWhole ? wholeOnly : []),
   ];
 }
 
@@ -85,7 +85,7 @@ export function Sizes(props: ViewProps): JSX.Element {
     () => (span === null ? wholeRun(recording) : within(recording, series, span).filter((row) => row.calls > 0 || row.live_bytes > 0)),
     [recording, series, span],
   );
-  const columns = useMemo(() => columnsOf(rows, span), [rows]);
+  const columns = useMemo(() => columnsOf(rows, span === null && recording.document.thread === undefined), [rows]);
   const most = rows.reduce<SizeRow | undefined>((best, row) => (row.peak_bytes > (best?.peak_bytes ?? -1) ? row : best), undefined);
   const chosen = rows.find((row) => row.id === state.row) ?? most;
   const rowOfSeries = chosen?.series_row ?? 0;
@@ -100,7 +100,7 @@ export function Sizes(props: ViewProps): JSX.Element {
     <>
       <div class="toolbar">
         <h2>{countText(recording.document.run.allocation_calls)} allocations by size</h2>
-        <span class="faint">{span === null ? "" : `${spanText(recording, span)}; sizes with little are in one row a class`}</span>
+        <span class="faint">{[...(span === null ? [] : [spanText(recording, span)]), ...(span === null && recording.document.thread === undefined ? [] : ["sizes with little are in one row a class"])].join("; ")}</span>
       </div>
       <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />
       <Table

@@ -24,6 +24,25 @@ function commonFrames(a: readonly string[], b: readonly string[]): number {
 
 /** A line for each of some stacks: the function that asked, and of those with the same, the caller that tells them apart. */
 export function distinctStacks(recording: Recording, rows: readonly number[]): string[] {
+  const labels = namedApart(recording, rows);
+  return labels.map((label, i) => {
+    const twins = rows.filter((_row, k) => k !== i && labels[k] === label);
+    return twins.length === 0 ? label : `${label} (${placeApart(recording, rows[i]!, twins)})`;
+  });
+}
+
+/** Of stacks that differ only by lines: the place where this one leaves the others, from the inner end. */
+function placeApart(recording: Recording, row: number, twins: readonly number[]): string {
+  const placesOf = (of: number): string[] => asking(recording.stack(of)).map(({ file, line, module }) => `${baseName(file === "" ? module : file)}:${line}`);
+  const own = placesOf(row);
+  const fork = Math.max(0, ...twins.map((twin) => commonFrames(own, placesOf(twin))).filter((depth) => depth < own.length));
+  const at = asking(recording.stack(row))[fork];
+  if (at === undefined || at.line === 0) return `${recording.entryOf(row)}, ${own.length} frames`;
+  return fork === 0 ? own[0]! : `${foldedName(at.name)} ${own[fork]!}`;
+}
+
+/** The same by names alone. */
+function namedApart(recording: Recording, rows: readonly number[]): string[] {
   const all = rows.map((row) => asking(recording.stack(row)).map((place) => foldedName(place.name)));
   const named = all.map((names) => names.filter((name) => !name.startsWith("?? ")));
   const keys = named.map((names) => names.join("\n"));

@@ -22,7 +22,7 @@ export function threadName(recording: Recording, row: number): string {
 }
 
 /** The name, with the id where another thread has the same name. */
-function distinctName(recording: Recording, row: number): string {
+export function distinctName(recording: Recording, row: number): string {
   const { name, tid } = recording.document.threads;
   const own = threadName(recording, row);
   return name.filter((other) => other === own).length > 1 ? `${own} ${tid[row]}` : own;
@@ -44,8 +44,8 @@ interface ThreadRow {
 }
 
 function threadRows(recording: Recording, span: Span | null): ThreadRow[] {
-  const { threads } = recording.document;
-  const rows = threads.tid.map((_tid, row) => row);
+  const { threads, thread } = recording.document;
+  const rows = threads.tid.map((_tid, row) => row).filter((row) => thread === undefined || row === thread);
   if (span === null)
     return rows.map((row) => ({
       row,
@@ -54,7 +54,7 @@ function threadRows(recording: Recording, span: Span | null): ThreadRow[] {
       temporary: threads.temporary_calls[row]!,
       live: threads.live_bytes[row]!,
     }));
-  const series = new Series(threads.series, rows.length);
+  const series = Series.of(threads.series, threads.tid.length);
   const edges = recording.edgesOf(span);
   const costs = (cost: "calls" | "bytes" | "temporary" | "live"): Float64Array => recording.costsOf(series, cost, edges);
   const [calls, bytes, temporary, live] = [costs("calls"), costs("bytes"), costs("temporary"), costs("live")];
@@ -155,7 +155,7 @@ export function Threads({ recording, state, change, palette }: ViewProps): JSX.E
     <>
       <div class="toolbar">
         <h2>{threads === 1 ? "1 thread" : `${countText(threads)} threads`}</h2>
-        <span class="faint">{span === null ? "" : spanText(recording, span)}</span>
+        <span class="faint">{span === null ? "A double click shows one thread alone, in every view." : spanText(recording, span)}</span>
       </div>
       <Table
         name="threads"
@@ -165,6 +165,7 @@ export function Threads({ recording, state, change, palette }: ViewProps): JSX.E
         {...sorting({ state, change }, "bytes-")}
         chosen={state.row}
         onChoose={({ row }) => change({ row })}
+        onOpen={({ row }) => change({ thread: row })}
       />
       <Matrix recording={recording} palette={palette} />
     </>

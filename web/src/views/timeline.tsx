@@ -59,7 +59,7 @@ function parts(recording: Recording, { series, labels, counts, separate }: Rows)
 }
 
 function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Part[] {
-  const { threads, size_series: sizes } = recording.document;
+  const { threads, size_series: sizes, thread } = recording.document;
   const everyRow = (): boolean => true;
   if (by === "sizes") {
     const label = (row: number): string => {
@@ -70,9 +70,9 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
   }
   if (by === "threads")
     return parts(recording, {
-      series: new Series(threads.series, threads.tid.length),
+      series: Series.of(threads.series, threads.tid.length),
       labels: (rows) => rows.map((row) => threadName(recording, row)),
-      counts: everyRow,
+      counts: (row) => thread === undefined || row === thread,
       separate: everyRow,
     });
   return parts(recording, {

@@ -1,0 +1,88 @@
+// thread.mjs - a thread alone: every view is of what it allocated, as `report --thread` has it, by list, key and link
+import { assert, check, count, drag, rows, settled } from "./browser.mjs";
+
+const number = (text) => Number(text.replaceAll(",", ""));
+const sum = (numbers) => numbers.reduce((all, part) => all + part, 0);
+
+await check(async ({ page, report, open }) => {
+  const { selected, by_entry, durations } = report.of_thread;
+  const rootFigure = async () => (await rows(page, "tree"))[0][1];
+  const rootCalls = async () => number(await rootFigure());
+  const picker = page.getByLabel("Thread");
+
+  // From the list: every thread by its name, and all of them.
+  await open("#flame?cost=calls");
+  assert.equal(await rootCalls(), report.allocation_calls);
+  const names = await picker.locator("option").allTextContents();
+  assert.deepEqual(names.toSorted(), ["all", ...report.by_thread.map(({ name }) => name)].toSorted());
+  await picker.selectOption({ label: "keeper" });
+  assert.equal(await rootCalls(), selected.calls);
+  await page.waitForFunction(() => location.hash.includes("thread="));
+  const thread = /thread=(\d+)/.exec(await page.evaluate(() => location.hash))[1];
+  const all = await page.evaluate(() => history.length);
+  await page.goBack();
+  assert.equal(await rootCalls(), report.allocation_calls);
+  assert.ok(all > 1);
+
+  // By key, around the list and back.
+  await page.keyboard.press("h");
+  assert.equal(await picker.locator("option:checked").textContent(), names[1]);
+  await page.keyboard.press("Shift+H");
+  assert.equal(await picker.locator("option:checked").textContent(), "all");
+
+  // The link, and other costs: exact in the table that is saved.
+  for (const [cost, figure] of [["calls", "calls"], ["temporary", "temporary_calls"]]) {
+    await open(`#flame?thread=${thread}&cost=${cost}`);
+    assert.equal(await rootCalls(), selected[figure], cost);
+  }
+  await open(`#flame?thread=${thread}&cost=live&mode=sandwich`);
+  const functions = new Map((await rows(page, "functions")).map((row) => [row[0], row]));
+  assert.ok(functions.has("keep") && !functions.has("drop"), [...functions.keys()].join());
+
+  // Parts of the run have the thread's calls between them.
+  await open(`#flame?thread=${thread}&cost=calls`);
+  const before = await page.evaluate(() => location.hash);
+  await drag(page, ".strip", 0.2, 0.6);
+  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await settled(page, before));
+  let parts = await rootCalls();
+  for (const part of [`from=0&to=${from}`, `from=${to}&to=${report.duration_ns}`]) {
+    await open(`#flame?thread=${thread}&cost=calls&${part}`);
+    parts += await rootCalls();
+  }
+  assert.equal(parts, selected.calls);
+
+  // Every other view.
+  await open(`#overview?thread=${thread}`);
+  assert.ok((await page.locator('[data-figure="Allocations"]').textContent()).startsWith(count(selected.calls)));
+  await open(`#sizes?thread=${thread}`);
+  assert.equal(sum((await rows(page, "sizes")).map((row) => number(row[1]))), selected.calls);
+  await open(`#leaks?thread=${thread}`);
+  assert.equal(sum((await rows(page, "leaks")).map((row) => number(row[2]))), 25);
+  await open(`#lifetimes?thread=${thread}`);
+  const lifetimes = await rows(page, "lifetimes");
+  assert.equal(sum(lifetimes.map((row) => number(row.at(-1)))), selected.calls);
+  assert.ok((await page.locator(".panel .toolbar .faint").first().textContent()).startsWith(count(selected.calls)));
+  await open(`#threads?thread=${thread}`);
+  assert.deepEqual((await rows(page, "threads")).map(([name]) => name), ["keeper"]);
+  await open(`#timeline?thread=${thread}&curves=threads`);
+  const curves = () => page.locator(".chart").first().locator(".legend li").count();
+  assert.equal(await curves(), 0); // one curve needs no legend
+  await open("#timeline?curves=threads");
+  assert.ok((await curves()) > 1);
+  await open(`#durations?thread=${thread}`);
+  const timed = (await rows(page, "durations")).filter(([name]) => name !== "all of them");
+  assert.deepEqual(
+    timed.map((row) => [row[0], number(row[1])]).toSorted(),
+    durations.map(({ entry, calls }) => [entry, calls]).toSorted(),
+  );
+  assert.ok((await rows(page, "slowest")).every((row) => row[4] === "keeper"));
+  assert.ok(by_entry.length > 0);
+
+  // A thread that is not there is none; from the table, a double click shows one.
+  await open("#flame?cost=calls&thread=99");
+  assert.equal(await rootCalls(), report.allocation_calls);
+  await open("#threads");
+  await page.locator('[data-table="threads"] tbody tr', { hasText: "keeper" }).first().dblclick();
+  await page.waitForFunction((row) => location.hash.includes(`thread=${row}`), thread);
+  assert.deepEqual((await rows(page, "threads")).map(([name]) => name), ["keeper"]);
+});

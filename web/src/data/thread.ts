@@ -1,0 +1,175 @@
+// thread.ts - a recording as if it held nothing but what one thread allocated, so that every view can be of a thread
+//
+// pair       a row of `stacks`, or of the sizes' series, and a thread that allocated some of it. What a row's only thread did along
+//            time is the row's own series; of others the document has a series for each pair.
+import { LIFETIMES, ROW_FIGURES, type Lifetime, type PageDocument, type PairFields, type RowFigure, type SizeFigure } from "./document";
+import { keptFor } from "./kept";
+import { unpack } from "./packed";
+import { Recording } from "./recording";
+import { Series } from "./series";
+
+/** By row: the index of the thread's pair and whether the row is the thread's alone; -1: it has none. */
+interface Pairs {
+  readonly of: Int32Array;
+  readonly alone: Uint8Array;
+}
+
+function pairsOf(fields: Pick<PairFields, "row" | "thread">, rows: number, thread: number): Pairs {
+  const [of, alone, threads] = [new Int32Array(rows).fill(-1), new Uint8Array(rows), new Uint16Array(rows)];
+  const owners = unpack(fields.thread);
+  let row = 0;
+  unpack(fields.row).forEach((step, pair) => {
+    row += step;
+    threads[row]!++;
+    if (owners[pair] === thread) of[row] = pair;
+  });
+  of.forEach((pair, at) => (alone[at] = Number(pair >= 0 && threads[at] === 1)));
+  return { of, alone };
+}
+
+function seriesOf({ of, alone }: Pairs, whole: Series, shared: Series): Series {
+  return Series.joined(of.length, (row) => (of[row]! < 0 ? null : alone[row] === 1 ? [whole, row] : [shared, of[row]!]));
+}
+
+const sharedStacks = keptFor((document: PageDocument) => new Series(document.stack_threads!.series, document.stack_threads!.count));
+const sharedSizes = keptFor((document: PageDocument) => new Series(document.size_threads!.series, document.size_threads!.count));
+
+/** The columns of `stacks`: what is not known of a part of a stack (when it began, its own maximum) is the stack's. */
+function columnsOf(whole: Recording, pairs: PairFields, { of, alone }: Pairs): Record<RowFigure, Float64Array> {
+  const made: Partial<Record<RowFigure, Float64Array>> = {};
+  for (const figure of ROW_FIGURES) {
+    const column = whole.column(figure);
+    const parts = figure in pairs ? unpack(pairs[figure as keyof PairFields] as string) : column;
+    made[figure] = column.map((amount, row) => (of[row]! < 0 ? 0 : alone[row] === 1 || parts === column ? amount : parts[of[row]!]!));
+  }
+  return made as Record<RowFigure, Float64Array>;
+}
+
+function lifetimesOf(pairs: PairFields, { of }: Pairs): Record<Lifetime, Float64Array> {
+  const made: Partial<Record<Lifetime, Float64Array>> = {};
+  for (const lifetime of LIFETIMES) {
+    const parts = unpack(pairs.lifetimes[lifetime]);
+    made[lifetime] = Float64Array.from(of, (pair) => (pair < 0 ? 0 : parts[pair]!));
+  }
+  return made as Record<Lifetime, Float64Array>;
+}
+
+/** Sizes are told as the document has them along time; the peak is an edge of it. */
+function sizesOf({ document }: Recording, series: Series): Record<SizeFigure, Float64Array> {
+  const { from, to } = document.size_series;
+  const end = document.slices.from_ns.length;
+  const peak = document.slices.peak_slice + 1;
+  const rows = from.map((_size, row) => row).filter((row) => series.until(row, "calls", end) > 0);
+  const column = (of: (row: number) => number): Float64Array => Float64Array.from(rows, of);
+  const peakBytes = column((row) => series.until(row, "live_bytes", peak));
+  return {
+    from: column((row) => from[row]!),
+    to: column((row) => to[row]!),
+    cut: column((row) => Number(from[row] !== to[row])),
+    calls: column((row) => series.until(row, "calls", end)),
+    bytes: column((row) => series.until(row, "bytes", end)),
+    temporary_calls: column((row) => series.until(row, "temporary_calls", end)),
+    live_blocks: column((row) => series.until(row, "live_blocks", end)),
+    live_bytes: column((row) => series.until(row, "live_bytes", end)),
+    peak_blocks: column((row) => series.until(row, "live_blocks", peak)),
+    peak_bytes: peakBytes,
+    peak_usable_bytes: peakBytes,
+    own_peak_blocks: column(() => 0),
+    series_row: column((row) => row),
+  };
+}
+
+/** The run along time: between edges, the larger and the smaller of both count as the most and the least. */
+function slicesOf({ document }: Recording, series: Series, thread: number): Pick<PageDocument, "slices" | "timeline" | "rss"> {
+  const { slices, run } = document;
+  const each = <T>(of: (slice: number) => T): T[] => slices.from_ns.map((_ns, slice) => of(slice));
+  const within = (amount: "calls" | "bytes" | "temporary_calls" | "live_blocks") => (slice: number) =>
+    series.until(thread, amount, slice + 1) - series.until(thread, amount, slice);
+  const [calls, blocks] = [each(within("calls")), each(within("live_blocks"))];
+  const edgesNs = [...slices.from_ns, run.duration_ns];
+  const live = Float64Array.from(edgesNs, (_ns, edge) => series.until(thread, "live_bytes", edge));
+  const none = each(() => null);
+  return {
+    slices: {
+      ...slices,
+      allocation_calls: calls,
+      free_calls: calls.map((count, slice) => count - blocks[slice]!),
+      temporary_calls: each(within("temporary_calls")),
+      allocated_bytes: each(within("bytes")),
+      live_bytes: each((slice) => live[slice + 1]!),
+      live_blocks: each((slice) => series.until(thread, "live_blocks", slice + 1)),
+      usable_bytes: each(() => 0),
+      min_bytes: each((slice) => Math.min(live[slice]!, live[slice + 1]!)),
+      max_bytes: each((slice) => Math.max(live[slice]!, live[slice + 1]!)),
+      rss_min_bytes: none,
+      rss_max_bytes: none,
+    },
+    timeline: {
+      time_ns: Float64Array.from(edgesNs, (ns, edge) => ns - (edgesNs[edge - 1] ?? 0)),
+      live_bytes: live,
+      live_blocks: Float64Array.from(edgesNs, (_ns, edge) => series.until(thread, "live_blocks", edge)),
+      max_bytes: live,
+    },
+    rss: { time_ns: [], rss_bytes: [] },
+  };
+}
+
+function runOf({ run, threads }: PageDocument, thread: number, stacks: Record<RowFigure, Float64Array>, lifetimes: Record<Lifetime, Float64Array>): PageDocument["run"] {
+  const sum = (column: Float64Array): number => column.reduce((all, part) => all + part, 0);
+  const steps: Partial<Record<Lifetime, number>> = {};
+  for (const lifetime of LIFETIMES) steps[lifetime] = sum(lifetimes[lifetime]);
+  return {
+    ...run,
+    allocation_calls: threads.allocation_calls[thread]!,
+    free_calls: threads.free_calls[thread]!,
+    failed_calls: threads.failed_calls[thread]!,
+    temporary_calls: threads.temporary_calls[thread]!,
+    allocated_bytes: threads.allocated_bytes[thread]!,
+    peak_bytes: threads.peak_bytes[thread]!,
+    peak_blocks: sum(stacks.peak_blocks),
+    live_bytes_at_end: threads.live_bytes[thread]!,
+    live_blocks_at_end: threads.live_blocks[thread]!,
+    lifetimes: steps as Record<Lifetime, number>,
+  };
+}
+
+function durationsOf({ durations_by_thread, slowest_calls = [], threads }: PageDocument, thread: number): Partial<PageDocument> {
+  const found = durations_by_thread?.[thread];
+  if (found === undefined) return {};
+  const own = slowest_calls.filter((call) => call.tid === threads.tid[thread] && call.thread === threads.name[thread]);
+  return { durations: found.durations, durations_of_all: found.durations_of_all, slowest_calls: own };
+}
+
+function handoversOf({ handovers }: PageDocument, thread: number): Partial<PageDocument> {
+  if (handovers === undefined) return {};
+  const kept = (_value: number, i: number): boolean => handovers.owner[i] === thread || handovers.freer[i] === thread;
+  const { owner, freer, blocks, bytes } = handovers;
+  return { handovers: { owner: owner.filter(kept), freer: freer.filter(kept), blocks: blocks.filter(kept), bytes: bytes.filter(kept) } };
+}
+
+/** Of a thread that is there, in a recording of several. */
+export function ofThread(whole: Recording, thread: number): Recording {
+  const { document } = whole;
+  const { stack_threads: stackPairs, size_threads: sizePairs, stacks, size_series, threads } = document;
+  if (stackPairs === undefined || sizePairs === undefined || thread < 0 || thread >= threads.tid.length) return whole;
+  const pairs = pairsOf(stackPairs, whole.rows, thread);
+  const columns = columnsOf(whole, stackPairs, pairs);
+  const lifetimes = lifetimesOf(stackPairs, pairs);
+  const wholeSizes = Series.of(size_series.series, size_series.from.length);
+  const sizes = seriesOf(pairsOf(sizePairs, wholeSizes.rows, thread), wholeSizes, sharedSizes(document));
+  const made: PageDocument = {
+    ...document,
+    ...slicesOf(whole, Series.of(threads.series, threads.tid.length), thread),
+    ...durationsOf(document, thread),
+    ...handoversOf(document, thread),
+    thread,
+    run: runOf(document, thread, columns, lifetimes),
+    stacks: { ...stacks, ...columns, lifetimes, series: () => seriesOf(pairs, whole.series, sharedStacks(document)) },
+    sizes: sizesOf(whole, sizes),
+    size_series: { ...size_series, series: () => sizes },
+    findings: document.findings.filter(
+      ({ row, thread: name }) => name === threads.name[thread] || (typeof row === "number" && columns.calls[row]! > 0),
+    ),
+  };
+  return new Recording(made, whole.tree);
+}

@@ -1,0 +1,32 @@
+// picker.tsx - one of many, from a list that opens
+import type { JSX } from "preact";
+
+interface Props {
+  readonly label: string;
+  readonly title: string;
+  /** numbers and what they are called; the first one stands for all, or for what there is without a choice */
+  readonly choices: readonly (readonly [number, string])[];
+  readonly chosen: number;
+  readonly onChoose: (choice: number) => void;
+}
+
+export function Picker({ label, title, choices, chosen, onChoose }: Props): JSX.Element {
+  return (
+    <label class={chosen === choices[0]?.[0] ? "picker" : "picker narrowed"} title={title}>
+      <span>{label}</span>
+      <select aria-label={label} value={String(chosen)} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
+        {choices.map(([choice, name]) => (
+          <option key={choice} value={String(choice)} selected={choice === chosen}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The choice so many behind the chosen one, around the end. */
+export function nextChoice(choices: readonly (readonly [number, string])[], chosen: number, step: number): number {
+  const at = choices.findIndex(([choice]) => choice === chosen);
+  return choices[(Math.max(0, at) + step + choices.length) % Math.max(1, choices.length)]?.[0] ?? chosen;
+}

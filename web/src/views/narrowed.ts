@@ -1,0 +1,57 @@
+// narrowed.ts - which processes and threads the page can be of, and the recording that it is of
+import { useMemo } from "preact/hooks";
+import type { PageDocument } from "../data/document";
+import { keptFor } from "../data/kept";
+import { rowsMatching } from "../data/matching";
+import { Recording } from "../data/recording";
+import { ofThread } from "../data/thread";
+import type { State } from "../state";
+import { bytesText } from "../text/format";
+import { useSearch } from "../ui/find";
+import { isHere } from "./processes";
+import { distinctName } from "./threads";
+
+export type Choice = readonly [number, string];
+
+const COMMAND_MOST = 40;
+
+/** What a document is of: a process, or all of them together. */
+function nameOf({ run, processes }: PageDocument): string {
+  const together = processes.filter(isHere).length;
+  if (together > 1) return `all ${together} together`;
+  const command = run.command.length > COMMAND_MOST ? `${run.command.slice(0, COMMAND_MOST)}…` : run.command;
+  return `${run.pid} ${command} (${bytesText(run.allocated_bytes)})`;
+}
+
+/** 0 is the process that the page opens with; the others by their ids. None where there is but one. */
+export function processChoices(document: PageDocument): readonly Choice[] {
+  const others = document.others ?? [];
+  return others.length === 0 ? [] : [[0, nameOf(document)], ...others.map((other): Choice => [other.run.pid, nameOf(other)])];
+}
+
+/** -1 is all threads; the others by their rows, what allocated most first. None where there is but one. */
+export function threadChoices(whole: Recording): readonly Choice[] {
+  const { threads, stack_threads } = whole.document;
+  if (stack_threads === undefined) return [];
+  const rows = threads.tid.map((_tid, row) => row).filter((row) => threads.allocation_calls[row]! + threads.free_calls[row]! > 0);
+  rows.sort((a, b) => threads.allocated_bytes[b]! - threads.allocated_bytes[a]!);
+  return [[-1, "all"], ...rows.map((row): Choice => [row, distinctName(whole, row)])];
+}
+
+const recordingOf = keptFor((document: PageDocument) => new Recording(document));
+
+export interface Narrowed {
+  /** of the process, all of it */
+  readonly whole: Recording;
+  /** of the thread, without what is ignored */
+  readonly recording: Recording;
+}
+
+export function useNarrowed(document: PageDocument, { process, thread, ignore }: State): Narrowed {
+  const shown = document.others?.find((other) => process !== 0 && other.run.pid === process) ?? document;
+  const whole = recordingOf(shown);
+  const search = useSearch(ignore);
+  const ofOne = useMemo(() => ofThread(whole, thread), [whole, thread]);
+  const recording = useMemo(() => ofOne.without(rowsMatching(ofOne, search)), [ofOne, search]);
+  return { whole, recording };
+}
