@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/growth.h"
 #include "report/runtime_blocks.h"
 #include "report/text/line.h"
 #include "report/text/number.h"
@@ -141,13 +142,46 @@ static int count_suppressed(struct hwi_check *check, struct hwi_suppressions *su
   return status;
 }
 
-static int measure_baseline(struct hwi_check *check, const struct hwi_check_question *question, struct hwi_error *error)
+/* Of each rule that failed on a change; times do not add up. */
+static int find_growth(struct hwi_check *check, struct hwi_stack_paths *paths)
+{
+  int status = HW_OK;
+  for (size_t i = 0; i < check->budgets->count && status == HW_OK; i++) {
+    struct hwi_verdict *verdict = &check->verdicts[i];
+    const struct hwi_measure *const measures[] = {&check->base_measures[i], verdict->measure};
+    bool is_told = verdict->state == HWI_VERDICT_FAILED && verdict->budget->limit.kind != HWI_LIMIT_FIGURE;
+    if (is_told && hwi_metric_unit(verdict->budget->metric) != HWI_UNIT_NS && measures[0]->by_stack != NULL &&
+        measures[1]->by_stack != NULL)
+      status = hwi_growth_find(measures, paths, &verdict->growth);
+  }
+  return status;
+}
+
+static int compare_stacks(struct hwi_check *check, struct hwi_named_frames *base_frames, struct hwi_error *error)
+{
+  struct hwi_identities identities;
+  const struct hwi_named_frames *const frames[] = {base_frames, &check->frames};
+  struct hwi_stack_paths paths = {.identities = &identities, .frames = {base_frames, &check->frames}, .error = error};
+  int status = hwi_identities_init(&identities, frames, error);
+  if (status == HW_OK)
+    status = find_growth(check, &paths);
+  hwi_stack_paths_release(&paths);
+  hwi_identities_release(&identities);
+  return status;
+}
+
+static int judge_with_baseline(struct hwi_check *check, const struct hwi_check_question *question,
+                               struct hwi_error *error)
 {
   struct hwi_report report = {.profile = question->baseline.profile, .names = question->baseline_names};
   struct hwi_named_frames frames;
   int status = hwi_named_frames_init(&frames, &report, error);
   if (status == HW_OK)
     status = measure_run(check->base_measures, &frames, &question->baseline, question, error);
+  if (status == HW_OK)
+    status = make_verdicts(check, error);
+  if (status == HW_OK)
+    status = compare_stacks(check, &frames, error);
   hwi_named_frames_release(&frames);
   return status;
 }
@@ -181,9 +215,9 @@ int hwi_check_init(struct hwi_check *check, const struct hwi_check_question *que
     status = measure_run(check->measures, &check->frames, &question->run, question, error);
   if (status == HW_OK && question->suppressions != NULL)
     status = count_suppressed(check, question->suppressions, error);
-  if (status == HW_OK && question->baseline.profile != NULL)
-    status = measure_baseline(check, question, error);
-  return status == HW_OK ? make_verdicts(check, error) : status;
+  if (status < 0)
+    return status;
+  return question->baseline.profile != NULL ? judge_with_baseline(check, question, error) : make_verdicts(check, error);
 }
 
 void hwi_check_release(struct hwi_check *check)
@@ -198,6 +232,7 @@ void hwi_check_release(struct hwi_check *check)
     for (size_t k = 0; k < check->verdicts[i].note_count; k++)
       free(check->verdicts[i].notes[k]);
     free(check->verdicts[i].why);
+    free(check->verdicts[i].growth);
   }
   free(check->measures);
   free(check->base_measures);
@@ -246,13 +281,25 @@ void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *ve
                     base.text);
 }
 
+uint64_t hwi_verdict_part(const struct hwi_verdict *verdict, uint32_t stack, uint64_t *whole)
+{
+  if (verdict->growth == NULL) {
+    *whole = verdict->measure->figure;
+    return verdict->measure->by_stack[stack];
+  }
+  *whole = verdict->measure->figure > verdict->baseline ? verdict->measure->figure - verdict->baseline : 0;
+  return verdict->growth[stack];
+}
+
 /* A few passes over all stacks: only a handful is shown. Crumbs, with less than half a percent, are nobody's fault. */
 size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *stacks,
                          size_t room)
 {
   enum { CRUMB_SHARE = 200 };
-  const uint64_t *parts = verdict->measure->by_stack;
+  const uint64_t *parts = verdict->growth != NULL ? verdict->growth : verdict->measure->by_stack;
   size_t count = 0;
+  uint64_t whole;
+  hwi_verdict_part(verdict, 0, &whole);
   for (; count < room; count++) {
     uint32_t best = 0;
     for (uint32_t i = 1; i < check->report.profile->stack_count; i++) {
@@ -262,7 +309,7 @@ size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict
         best = i;
     }
     bool is_within = verdict->budget->metric == HWI_METRIC_DURATION_MAX && parts[best] <= verdict->limit;
-    if (best == 0 || is_within || (count > 0 && parts[best] < verdict->measure->figure / CRUMB_SHARE))
+    if (best == 0 || is_within || (count > 0 && parts[best] < whole / CRUMB_SHARE))
       break;
     stacks[count] = best;
   }

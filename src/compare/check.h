@@ -20,8 +20,9 @@ struct hwi_verdict {
   const struct hwi_measure *measure;
   enum hwi_verdict_state state;
   uint64_t limit;
-  uint64_t baseline;          /* where the limit is a change */
-  char *why;                  /* of UNKNOWN; else NULL */
+  uint64_t baseline; /* where the limit is a change */
+  uint64_t *growth;  /* by stack: what it has more than in the baseline, where FAILED is about a change; else NULL */
+  char *why;         /* of UNKNOWN; else NULL */
   char *notes[HWI_NOTES_MAX]; /* what nothing in the trace matches, with the nearest name */
   size_t note_count;
 };
@@ -66,10 +67,13 @@ struct hwi_number;
 /* Adds "148.9 MB of 105.0 MB (+5% of 100.0 MB)". */
 void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *verdict);
 
-/* The stacks with the largest parts in the figure, the largest first, without crumbs: at most `room`
- * numbers. Returns how many. */
+/* The stacks with the largest parts in the figure, or that grew most where it is a change that is too large; the largest first,
+ * without crumbs: at most `room` numbers. Returns how many. */
 size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *stacks,
                          size_t room);
+
+/* The part of the figure that a stack is blamed for, and of which whole: of the growth, or of the figure. */
+uint64_t hwi_verdict_part(const struct hwi_verdict *verdict, uint32_t stack, uint64_t *whole);
 
 /* All return 0 or a negative status (no memory). The lines of stacks in JUnit are those of the text. */
 int hwi_check_text(struct hwi_check *check, const struct hwi_style *style, struct hwi_error *error);

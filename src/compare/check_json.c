@@ -22,6 +22,8 @@ static void write_blame(struct writer *writer, const struct hwi_verdict *verdict
   for (size_t i = 0; i < count && verdict->state == HWI_VERDICT_FAILED; i++) {
     hwi_json_begin_object(json, NULL);
     hwi_json_number(json, "figure", verdict->measure->by_stack[writer->stacks[i]]);
+    if (verdict->growth != NULL)
+      hwi_json_number(json, "growth", verdict->growth[writer->stacks[i]]);
     hwi_json_begin_array(json, "stack");
     hwi_json_frames_write(&writer->frames, json, writer->stacks[i]);
     hwi_json_end_array(json);

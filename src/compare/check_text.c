@@ -39,13 +39,15 @@ static void print_note(struct printer *printer, const char *note)
 static int print_stack(struct printer *printer, const struct hwi_verdict *verdict, size_t rank, uint32_t stack,
                        struct hwi_error *error)
 {
-  uint64_t part = verdict->measure->by_stack[stack];
+  uint64_t whole, part = hwi_verdict_part(verdict, stack, &whole);
   enum hwi_unit unit = hwi_metric_unit(verdict->budget->metric);
   printer->text.cost = unit == HWI_UNIT_BYTES ? HWI_COST_BYTES : HWI_COST_CALLS;
   if (unit == HWI_UNIT_NS)
     hwi_line_printf(&printer->text.line, "%3zu %11s   the slowest", rank, hwi_short_time_text(part).text);
   else
-    hwi_text_cost(&printer->text, rank, part, verdict->measure->figure);
+    hwi_text_cost(&printer->text, rank, part, whole);
+  if (verdict->growth != NULL)
+    hwi_line_puts(&printer->text.line, "   more than in the baseline");
   hwi_text_end(&printer->text, HWI_BOLD);
   return hwi_text_frames_print(&printer->frames, stack, error);
 }
