@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trace_header import is_begun, read_header, traces_of_run
+from format_reader import CHUNKS_OFF
+from trace_header import Header, is_begun, read_header, traces_of_run
 from waiting import wait_until
 
 
@@ -173,6 +174,39 @@ def test_paused(record, allocate):
     assert paused["allocation_calls"] == 0
     ((silence,),) = silences(paused)
     assert silence == {"from_ns": 0, "why": "paused"}
+
+
+def overwrite(trace, at, data):
+    with open(trace, "r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+@pytest.mark.parametrize("word", [2, 0x80000001, 0xFFFFFFFF])
+def test_a_word_that_is_no_switch(stepped, hw, tmp_path, word):
+    """Whatever else than "pause" lies there, the recording goes on."""
+    run, trace = stepped(), tmp_path / "run.hwt"
+    run.step(b"a")
+    overwrite(trace, Header.control.offset, word.to_bytes(4, "little"))
+    run.step(b"a")
+    run.end()
+    assert report_of(hw, trace)["allocation_calls"] >= 200
+
+
+@pytest.mark.parametrize("options", [(), ("--no-pack",)], ids=" ".join)
+@pytest.mark.parametrize("byte", [0x00, 0x55, 0xFF])
+def test_a_file_that_somebody_writes_into(stepped, hw, tmp_path, options, byte):
+    """The program trusts nothing that it wrote there: it goes on, and what reads the file says what is wrong with it."""
+    run, trace = stepped("--max-size", "4M", *options), tmp_path / "run.hwt"
+    run.step(b"a")
+    file_bytes = trace.stat().st_size
+    for at, count in ((Header.state.offset, 4096 - Header.state.offset), (CHUNKS_OFF, file_bytes - CHUNKS_OFF)):
+        overwrite(trace, at, bytes([byte]) * count)
+        for step in (b"f", b"a") * 300:
+            run.step(step)
+    run.end()
+    done = hw("report", trace)
+    assert done.returncode in (0, 2) and (done.stdout if done.returncode == 0 else done.stderr)
 
 
 def test_duration(stepped, hw, tmp_path):

@@ -514,6 +514,16 @@ def test_stop_and_continue_sent_to_the_launcher(start, allocate):
 # --- faults ---
 
 
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="needs a tmpfs")
+def test_a_trace_in_memory_is_warned_of(record, tmp_path):
+    trace = Path("/dev/shm") / f"{tmp_path.parent.name}-{tmp_path.name}.hwt"
+    try:
+        done = record(["true"], trace=trace).process
+    finally:
+        trace.unlink(missing_ok=True)
+    assert done.returncode == 0 and "the trace lies in memory (tmpfs, ramfs)" in done.stderr
+
+
 @pytest.mark.parametrize("delay", [0.02, 0.1, 0.3, 0.5, 0.8])
 def test_killed_launcher_takes_nothing_with_it(start, hw, allocate, delay, tmp_path):
     """The command goes on, and every event is in what is left, wherever the packer was."""
