@@ -31,7 +31,8 @@ def worked_examples():
 
 
 def is_near(shown, printed):
-    """Whether two lines have the same words, and numbers that are near."""
+    """Whether two lines have the same words, and numbers that are near. The recorder may have given back all it held at a look."""
+    shown, printed = (re.sub(r" \+ [\d.]+ k?B recorder$", "", line) for line in (shown, printed))
     number = r"-?\d[\d,.]*(?: (?:B|kB|MB|s|ms)\b)?"
     if re.sub(number, "#", shown).split() != re.sub(number, "#", printed).split():
         return False
