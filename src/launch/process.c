@@ -231,6 +231,9 @@ static void count_resident(struct walk *walk, uint64_t bytes, struct hw_rss_samp
     sample->files += bytes;
     break;
   case USE_LARGE_BLOCK:
+    sample->large += bytes;
+    sample->heap += bytes;
+    break;
   case USE_HEAP:
     sample->heap += bytes;
     break;
@@ -256,6 +259,7 @@ bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const 
   if (!file)
     return false;
   sample->recorder = sample->stacks = sample->mapped = sample->heap = sample->files = sample->untouched = 0;
+  sample->large = 0;
   while (fgets(line, sizeof line, file)) {
     uint64_t kilobytes;
     if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1)

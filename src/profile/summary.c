@@ -22,7 +22,7 @@
 #define MAGIC "\x89HWS\r\n\x1a\n"
 enum {
   MAGIC_BYTES = 8,
-  VERSION = 4, /* another one also where a figure has another meaning, in the same program version */
+  VERSION = 5, /* another one also where a figure has another meaning, in the same program version */
   PROGRAM_BYTES = 24,
 };
 

@@ -98,8 +98,9 @@ static const struct hwi_field point_fields[] = {
     HWI_NEAR_FIELD(struct hwi_rss_point, sample.heap),
     HWI_NEAR_FIELD(struct hwi_rss_point, sample.files),
     HWI_NEAR_FIELD(struct hwi_rss_point, sample.untouched),
+    HWI_NEAR_FIELD(struct hwi_rss_point, sample.large),
 };
-_Static_assert(sizeof(struct hwi_rss_point) == 12 * sizeof(uint64_t), "each figure has its line above");
+_Static_assert(sizeof(struct hwi_rss_point) == 13 * sizeof(uint64_t), "each figure has its line above");
 static const struct hwi_fields of_point = HWI_FIELDS_OF(struct hwi_rss_point, point_fields);
 
 static const struct hwi_field text_fields[] = {{0, 1, HWI_FIELD_ANY, false, 1}};

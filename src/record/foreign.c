@@ -17,11 +17,22 @@ static const char *module_path(const void *address)
   return hwi_os_find_module((uintptr_t)address, &module) ? module.path : "";
 }
 
+static const char *name_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static bool is_libc(const char *path)
+{
+  return !strncmp(name_of(path), "libc.", 5) || !strncmp(name_of(path), "libc-", 5);
+}
+
 /* The part of one of valgrind's tools that has a malloc, which valgrind calls instead of ours: callgrind and others have none. */
 static bool is_valgrind_malloc(const char *path)
 {
   static const char any[] = "vgpreload_", common[] = "vgpreload_core";
-  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  const char *name = name_of(path);
   return !strncmp(name, any, sizeof any - 1) && strncmp(name, common, sizeof common - 1) != 0;
 }
 
@@ -35,4 +46,7 @@ void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
   const char *path = hwi_os_module_path(is_valgrind_malloc);
   if (path)
     found(HW_NOTE_OWN_MALLOC, path);
+  const char *behind = module_path(hwi_real_behind(HW_SYMBOL_MALLOC));
+  if (*behind && !is_libc(behind))
+    found(HW_NOTE_ALLOCATOR, behind);
 }

@@ -100,6 +100,11 @@ const char *hwi_real_symbol(enum hw_entry entry)
   return entry_symbols[entry];
 }
 
+const void *hwi_real_behind(const char *symbol)
+{
+  return symbol_address(RTLD_NEXT, symbol);
+}
+
 bool hwi_real_is_ahead(const char *symbol, void **address)
 {
   struct hwi_os_module own, definer;

@@ -47,6 +47,9 @@ void hwi_real_find_noticed(void);
 /* The symbol of an entry point. */
 const char *hwi_real_symbol(enum hw_entry entry);
 
+/* The next library's definition of a symbol that some library behind this one has. */
+const void *hwi_real_behind(const char *symbol);
+
 /* Whether a module ahead of this library, in the order in which the program looks symbols up, defines `symbol`, so that calls
  * do not reach us. Its address goes to *address. Asks the loader; leaves no error text for dlerror. */
 bool hwi_real_is_ahead(const char *symbol, void **address);

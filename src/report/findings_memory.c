@@ -30,11 +30,8 @@ static struct gap gap_at(const struct hwi_profile *profile, const struct hwi_rss
   const struct {
     const char *name;
     uint64_t bytes;
-  } items[] = {{"free_bytes", parts.free},
-               {"rounding_bytes", parts.rounding},
-               {"code_bytes", parts.files},
-               {"stack_bytes", parts.stacks},
-               {"other_bytes", parts.other}};
+  } items[] = {{"free_bytes", parts.free},  {"own_mapped_bytes", parts.own}, {"rounding_bytes", parts.rounding},
+               {"code_bytes", parts.files}, {"stack_bytes", parts.stacks},   {"other_bytes", parts.other}};
   size_t largest = 0;
   struct gap gap = {.resident = point->sample.mapped - parts.recorder};
   for (size_t i = 0; i < sizeof items / sizeof *items; i++) {

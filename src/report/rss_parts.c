@@ -2,7 +2,8 @@
  *
  * The mappings tell how much of the allocator's memory is resident, the model how much of it is in blocks. What is not
  * resident is known only of large blocks, which have mappings of their own; where less is resident than is in blocks, the rest
- * must be untouched, too. What is resident beyond the blocks is free.
+ * must be untouched, too. What is resident beyond the blocks is free, or mapped by the program itself: glibc's malloc has no
+ * large mapping but for its arenas, which are told apart, that is not a block.
  */
 #include "report/rss_parts.h"
 
@@ -88,6 +89,19 @@ static uint64_t rounding_of(const struct hwi_totals *totals, uint64_t asked_byte
   return (uint64_t)((double)asked_bytes * (double)at_peak / (double)totals->peak_bytes);
 }
 
+/* Other allocators have mappings of any size for blocks of any size. */
+static bool is_glibc(const struct hwi_profile *profile)
+{
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    for (uint32_t k = 0; profile->images[i].counted && k < info->note_count; k++) {
+      if (info->notes[k].kind == HW_NOTE_ALLOCATOR)
+        return false;
+    }
+  }
+  return true;
+}
+
 struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
   const struct hw_rss_sample *sample = &point->sample;
@@ -107,6 +121,10 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
     parts.free = sample->heap - (blocks - parts.untouched);
   else
     parts.untouched = blocks - sample->heap;
+  uint64_t large = at_most - (parts.untouched < at_most ? parts.untouched : at_most);
+  if (sample->large > large && is_glibc(profile))
+    parts.own = sample->large - large < parts.free ? sample->large - large : parts.free;
+  parts.free -= parts.own;
   uint64_t named = sample->heap + parts.files + parts.stacks + parts.recorder;
   parts.other = sample->mapped > named ? sample->mapped - named : 0;
   return parts;
@@ -193,6 +211,7 @@ static void add_sample(struct hw_rss_sample *to, const struct hw_rss_sample *sam
   to->heap += sample->heap;
   to->files += sample->files;
   to->untouched += sample->untouched;
+  to->large += sample->large;
 }
 
 struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t moment_ns)

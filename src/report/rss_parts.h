@@ -4,13 +4,14 @@
 
 #include "report/report.h"
 
-/* Bytes. The sample's mapped = asked + rounding - untouched + free + files + stacks + recorder + other. */
+/* Bytes. The sample's mapped = asked + rounding - untouched + free + own + files + stacks + recorder + other. */
 struct hwi_rss_parts {
   uint64_t asked;     /* live then */
   uint64_t rounding;  /* usable sizes of these, less what was asked for */
   uint64_t untouched; /* of these: not resident, for nobody touched it */
   uint64_t free;      /* in the allocator's memory: no block, but resident */
-  uint64_t files;     /* code, data and other files */
+  uint64_t own;   /* mapped by the program itself: no block, and nothing that glibc's malloc has for blocks; at least */
+  uint64_t files; /* code, data and other files */
   uint64_t stacks, recorder, other;
 };
 

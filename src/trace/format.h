@@ -231,8 +231,9 @@ enum hw_note {
       2, /* text: the module that defines operator new ahead of the recorder; seen where it calls malloc */
   HW_NOTE_BOOT_BLOCKS = 3, /* text: decimal count of blocks given out before libc was ready, which have no stack */
   HW_NOTE_STATIC_ALLOCATOR =
-      4,                /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
-  HW_NOTE_IMPORTED = 5, /* text: what the tool does not keep whose recording this was */
+      4,                 /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
+  HW_NOTE_IMPORTED = 5,  /* text: what the tool does not keep whose recording this was */
+  HW_NOTE_ALLOCATOR = 6, /* text: the module whose malloc served the program, where that is not the C library */
 };
 
 /* What the usable size of a block is on glibc, for most sizes; events carry the difference. */
@@ -285,6 +286,8 @@ struct hw_rss_sample {                     /* bytes, from /proc/PID/smaps_rollup
   uint64_t heap;      /* of mapped: where allocators get their memory from */
   uint64_t files;     /* of mapped: code, data and other files, the recorder's not */
   uint64_t untouched; /* of the address space of large blocks: never touched, so not resident */
+  /* Older records end here. */
+  uint64_t large; /* of heap: in mappings each of which may be a large block, or the program's own */
 };
 #define HW_RSS_SAMPLE_MIN_BYTES offsetof(struct hw_rss_sample, mapped)
 struct hw_exit_status {

@@ -303,7 +303,7 @@ def record_held(record_with_marks, compile_c, tmp_path):
         recording = record_with_marks(compile_c(source.replace("HOLD", HOLD), *flags), tmp_path / "held.hwt", "held", until=is_looked_at)
         sample = held_look(recording.report)
         assert sample["mapped_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
-        parts = sum(sample[part] for part in ("asked_bytes", "rounding_bytes", "free_bytes", "code_bytes", "other_bytes",
+        parts = sum(sample[part] for part in ("asked_bytes", "rounding_bytes", "free_bytes", "own_mapped_bytes", "code_bytes", "other_bytes",
                                               "stack_bytes", "recorder_bytes"))
         assert parts - sample["untouched_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
         return recording, sample

@@ -203,16 +203,31 @@ def test_rss_gap_behind_the_peak(record_with_marks, compile_c, hw, tmp_path):
     marks = {mark["text"]: mark["time_ns"] for mark in recording.report["images"][0]["marks"]}
     assert gap["part"] == "free_bytes"
     assert gap["part_bytes"] == pytest.approx(80000 * 1008, rel=0.1)
-    assert gap["time_ns"] > marks["holes"] > recording.report["peak_time_ns"]
+    assert gap["time_ns"] > marks["full"] > recording.report["peak_time_ns"]
     text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
     assert re.search(r"RSS gap +[0-9.]+ MB of the [0-9.]+ MB resident at [0-9.]+ \w+ is in no block", text), text
 
 
 def test_rss_gap_of_what_is_mapped(record_with_marks, compile_c, hw, tmp_path):
-    """Memory of no allocator is not called free in one."""
+    """glibc's malloc has no large mappings but blocks and arenas."""
     recording = record_with_marks(compile_c(MAPPED.replace("HOLD", HOLD)), tmp_path / "mapped.hwt", "held", until=is_looked_at)
     gap = next(finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap")
     assert gap["part_bytes"] == pytest.approx(100000000, rel=0.1)
-    assert gap["text"].endswith("free inside the allocator, or mapped by the program itself")
+    assert gap["part"] == "own_mapped_bytes"
+    assert gap["text"].endswith(" is mapped by the program itself")
     text = " ".join(hw("report", recording.trace).stdout.split())
+    assert re.search(r"asked for [^=]*\+ (99\.\d|100\.\d) MB mapped by the program itself \+", text), text
+
+
+def test_rss_gap_of_what_is_mapped_on_another_allocator(record_until, compile_c, hw):
+    """Others than glibc's malloc may have mappings of any size."""
+    def is_found(report):
+        return any(finding["kind"] == "rss_gap" for finding in report["findings"])
+
+    recording = record_until(is_found, [compile_c(MAPPED.replace("HOLD", HOLD))], "--allocator", "jemalloc")
+    text = " ".join(hw("report", recording.trace).stdout.split())
+    assert "free inside the allocator, or mapped by the program itself" in text, text
     assert re.search(r"MB free in the allocator or mapped by the program itself \+", text), text
+    assert re.search(r"Evidence: .*; malloc of libjemalloc\.so", text), text
+    notes = recording.report["images"][0]["notes"]
+    assert [note["text"].rsplit("/")[-1] for note in notes if note["kind"] == "allocator"] == ["libjemalloc.so.2"]

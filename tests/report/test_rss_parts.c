@@ -39,6 +39,33 @@ static void blocks_of_no_bytes_are_all_rounding(void **state)
   assert_int_equal(parts.free, 40000 - 2400);
 }
 
+/* A third of what a Python program has resident was called free inside the allocator, where it was in the arenas that Python
+ * maps itself. Another allocator's memory looks the same. */
+static void what_the_program_maps_itself_is_not_free(void **state)
+{
+  (void)state;
+  enum { LARGE = HW_LARGE_BLOCK_BYTES };
+  const struct hwi_size sizes[] = {{.size = LARGE, .own_peak_blocks = 1, .peak_blocks = 1}};
+  struct hwi_note note = {.kind = HW_NOTE_BOOT_BLOCKS, .text = ""};
+  const struct hwi_trace_info info = {.notes = &note, .note_count = 1};
+  const struct hwi_image image = {.info = &info, .counted = true};
+  const struct hwi_profile profile = {.totals = {.peak_bytes = LARGE + 1000, .peak_time_ns = 1000},
+                                      .span = {.kind = HWI_SPAN_MOMENT, .from_ns = 1000},
+                                      .sizes = sizes,
+                                      .size_count = 1,
+                                      .images = &image,
+                                      .image_count = 1};
+  const struct hwi_rss_point point = {
+      .ns = 1000, .sample = {.mapped = 5 * LARGE, .heap = 4 * LARGE, .large = 3 * LARGE, .files = LARGE}};
+  struct hwi_rss_parts parts = hwi_rss_parts_of(&profile, &point);
+  assert_int_equal(parts.own, 2 * LARGE);
+  assert_int_equal(parts.free, LARGE - 1000);
+  note.kind = HW_NOTE_ALLOCATOR;
+  parts = hwi_rss_parts_of(&profile, &point);
+  assert_int_equal(parts.own, 0);
+  assert_int_equal(parts.free, 3 * LARGE - 1000);
+}
+
 /* A start at which next to nothing was live was told as "near the peak", since the mappings had been looked at only then. */
 static void a_sample_of_the_start_is_not_near_the_peak(void **state)
 {
@@ -67,6 +94,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rounding_is_what_usable_sizes_add),
       cmocka_unit_test(blocks_of_no_bytes_are_all_rounding),
+      cmocka_unit_test(what_the_program_maps_itself_is_not_free),
       cmocka_unit_test(a_sample_of_the_start_is_not_near_the_peak),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

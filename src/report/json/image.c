@@ -48,7 +48,8 @@ static void write_note(struct hwi_json *json, const char *kind, const char *text
 void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *linked_in)
 {
   static const char *const kinds[] = {
-      "", "own malloc", "own operator new", "blocks before libc was ready", "static allocator", "imported"};
+      "",         "own malloc", "own operator new", "blocks before libc was ready", "static allocator",
+      "imported", "allocator"};
   hwi_json_begin_array(json, "notes");
   for (uint32_t i = 0; i < info->note_count; i++) {
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)
@@ -68,6 +69,7 @@ static void write_rss_parts(struct hwi_json *json, const struct hwi_profile *pro
   hwi_json_number(json, "rounding_bytes", parts.rounding);
   hwi_json_number(json, "untouched_bytes", parts.untouched);
   hwi_json_number(json, "free_bytes", parts.free);
+  hwi_json_number(json, "own_mapped_bytes", parts.own);
   hwi_json_number(json, "code_bytes", parts.files);
   hwi_json_number(json, "other_bytes", parts.other);
 }

@@ -132,12 +132,17 @@ static const char *told_of(const struct hwi_image *image, const struct hwi_note 
   return image->counted || hides_all ? meaning_of(note) : NULL;
 }
 
+static bool is_told(const struct hwi_image *image, const struct hwi_note *note)
+{
+  return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note) != NULL;
+}
+
 /* Whether an earlier image said the same. */
 static bool is_known(const struct hwi_profile *profile, uint32_t image, const struct hwi_note *note)
 {
   for (uint32_t i = 0; i < image; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; k < info->note_count && told_of(&profile->images[i], note) != NULL; k++) {
+    for (uint32_t k = 0; k < info->note_count && is_told(&profile->images[i], note); k++) {
       if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
         return true;
     }
@@ -241,6 +246,21 @@ static void add_silences(struct hwi_text *text)
     hwi_line_printf(&text->line, " and %s times more", hwi_count_text(silences.count - SILENCES_SHOWN).text);
 }
 
+/* Which allocators served them, where that is not the C library. */
+static void add_allocators(struct hwi_text *text)
+{
+  for (uint32_t i = 0; i < text->profile->image_count; i++) {
+    const struct hwi_image *image = &text->profile->images[i];
+    for (uint32_t k = 0; image->counted && k < image->info->note_count; k++) {
+      const struct hwi_note *note = &image->info->notes[k];
+      if (note->kind != HW_NOTE_ALLOCATOR || is_known(text->profile, i, note))
+        continue;
+      hwi_line_puts(&text->line, "; malloc of ");
+      hwi_line_clean(&text->line, hwi_base_name(note->text));
+    }
+  }
+}
+
 void hwi_text_evidence(struct hwi_text *text)
 {
   const struct hwi_profile *profile = text->profile;
@@ -279,6 +299,7 @@ void hwi_text_evidence(struct hwi_text *text)
       hwi_line_printf(&text->line, "%s%s %s", items[i].before, hwi_count_text(items[i].count).text,
                       items[i].count == 1 ? items[i].one : items[i].many);
   }
+  add_allocators(text);
   add_silences(text);
   hwi_text_end_wrapped(text, sizeof "Evidence: " - 1, HWI_PLAIN);
 }

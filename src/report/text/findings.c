@@ -83,6 +83,7 @@ static const char *part_words(const struct hwi_profile *profile, const char *par
   if (strcmp(part, "free_bytes") == 0 && !hwi_rss_can_be_free(profile, bytes))
     return "free inside the allocator, or mapped by the program itself";
   static const char *const words[][2] = {{"free_bytes", "free inside the allocator"},
+                                         {"own_mapped_bytes", "mapped by the program itself"},
                                          {"rounding_bytes", "rounding of block sizes"},
                                          {"code_bytes", "code and files"},
                                          {"stack_bytes", "thread stacks"}};

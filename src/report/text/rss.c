@@ -25,6 +25,7 @@ static void add_account(struct hwi_text *text, const struct hwi_rss_parts *parts
                {"-", "never touched", parts->untouched},
                {"+", can_be_free ? "free in the allocator" : "free in the allocator or mapped by the program itself",
                 parts->free},
+               {"+", "mapped by the program itself", parts->own},
                {"+", "code and files", parts->files},
                {"+", "thread stacks", parts->stacks},
                {"+", "recorder", parts->recorder},
@@ -107,9 +108,9 @@ void hwi_text_rss(struct hwi_text *text)
 
 /* --- along time --- */
 
-enum { PARTS = 8, WHEN_CELLS = 9, PART_CELLS = 11, PROCESSES_CELLS = 11, FREE = 3, OTHER = PARTS - 1 };
+enum { PARTS = 9, WHEN_CELLS = 9, PART_CELLS = 11, PROCESSES_CELLS = 11, FREE = 3, OWN = 4, OTHER = PARTS - 1 };
 
-static const char *const part_titles[PARTS] = {"asked for", "rounding", "untouched", "free",
+static const char *const part_titles[PARTS] = {"asked for", "rounding", "untouched", "free", "own",
                                                "code",      "stacks",   "recorder",  "other"};
 
 struct moment {
@@ -123,7 +124,7 @@ static void look(const struct hwi_text *text, uint64_t ns, struct moment *moment
   moment->sum = hwi_rss_sum_at(text->profile, ns);
   moment->is_whole = moment->sum.unknown == 0 && hwi_rss_has_live(text->profile, &moment->sum.point);
   struct hwi_rss_parts parts = hwi_rss_parts_of(text->profile, &moment->sum.point);
-  const uint64_t values[PARTS] = {parts.asked, parts.rounding, parts.untouched, parts.free,
+  const uint64_t values[PARTS] = {parts.asked, parts.rounding, parts.untouched, parts.free, parts.own,
                                   parts.files, parts.stacks,   parts.recorder,  parts.other};
   memcpy(moment->parts, values, sizeof values);
 }
@@ -157,7 +158,7 @@ static void fit(const struct hwi_text *text, struct moment *moments, uint32_t co
   }
   while (used > room) {
     int least = -1;
-    for (int part = FREE + 1; part < OTHER; part++) {
+    for (int part = OWN + 1; part < OTHER; part++) {
       if (shown[part] && (least < 0 || largest(moments, count, part) < largest(moments, count, least)))
         least = part;
     }
@@ -191,9 +192,9 @@ static void print_moment(struct hwi_text *text, const struct moment *moment, con
     bool is_less = part == UNTOUCHED && moment->parts[part] > 0;
     if (shown[part])
       hwi_line_right(&text->line,
-                     part <= FREE && !moment->is_whole ? ""
-                     : is_less                         ? less.text
-                                                       : number.text,
+                     part <= OWN && !moment->is_whole ? ""
+                     : is_less                        ? less.text
+                                                      : number.text,
                      PART_CELLS);
   }
   if (text->counted > 1)
