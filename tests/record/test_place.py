@@ -56,3 +56,12 @@ def test_without_any_name_of_a_place(leave_trace):
     trace = leave_trace(Path("/tmp"))
     assert trace.parent == Path("/tmp")
     trace.unlink()
+
+
+def test_only_its_user_can_read_it(preload):
+    """Whatever the umask leaves in: a trace holds paths and arguments. The launcher's packing would make another file."""
+    recording = preload(["sh", "-c", "/bin/ls / >/dev/null; /bin/true"], preexec_fn=lambda: os.umask(0))
+    assert len(recording.traces) > 1
+    for path in recording.traces:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(recording.traces[1].parent.stat().st_mode) == 0o700
