@@ -37,8 +37,9 @@ export async function check(run) {
   assert.deepEqual(complaints, []);
 }
 
-/** The text of the cells of a table's drawn rows. */
-export function rows(page, table) {
+/** The text of the cells of a table's drawn rows; some tables come a frame after the rest of their view. */
+export async function rows(page, table) {
+  await page.waitForSelector(`[data-table="${table}"]`, { state: "attached" });
   return page.$$eval(`[data-table="${table}"] tbody tr:not(.spacer)`, (found) =>
     found.map((row) => [...row.cells].map((cell) => cell.textContent.trim())),
   );

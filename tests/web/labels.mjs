@@ -7,7 +7,7 @@ await check(async ({ page, report, open }) => {
   assert.ok(labels.length >= 2, labels.join());
   assert.equal(new Set(labels).size, labels.length, labels.join("; "));
   const twins = labels.filter((label) => label.startsWith("make"));
-  const lines = twins.map((label) => /\(twice program\.c:(\d+)\)$/.exec(label)?.[1]);
+  const lines = twins.map((label) => /\(program\.c:(\d+)\)$/.exec(label)?.[1]);
   assert.ok(twins.length === 2 && lines.every((line) => line !== undefined) && lines[0] !== lines[1], twins.join("; "));
   const kinds = page.locator(".findings .kind");
   assert.equal(await kinds.count(), report.findings.length);

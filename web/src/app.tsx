@@ -18,13 +18,14 @@ import { FlameView } from "./views/flame";
 import { Leaks } from "./views/leaks";
 import { Lifetimes } from "./views/lifetimes";
 import { processChoices, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
+import { usePrepared } from "./views/prepare";
 import { Overview } from "./views/overview";
 import { IgnoreChip } from "./views/ignore_chip";
 import { isHere } from "./views/processes";
 import { RunChart } from "./views/run_chart";
 import { Sizes } from "./views/sizes";
 import { SpanChip } from "./views/span_chip";
-import { Threads } from "./views/threads";
+import { threadName, Threads } from "./views/threads";
 import { Timeline } from "./views/timeline";
 import type { ViewProps } from "./views/view";
 
@@ -51,9 +52,10 @@ export function Failure({ what }: { what: string }): JSX.Element {
 }
 
 function Run({ recording }: { recording: Recording }): JSX.Element {
-  const { run, processes } = recording.document;
+  const { run, processes, thread } = recording.document;
+  const threads = thread === undefined ? `${run.threads} thread${run.threads === 1 ? "" : "s"}` : `thread ${threadName(recording, thread)}`;
   const together = processes.filter(isHere).length;
-  const facts = [together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), `${run.threads} thread${run.threads === 1 ? "" : "s"}`];
+  const facts = [together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), threads];
   return (
     <>
       <span class="brand">heapwright</span>
@@ -151,6 +153,7 @@ export function App({ source }: { source: DataSource }): JSX.Element {
 function Page({ content }: { content: PageDocument }): JSX.Element {
   const [state, change] = useLocationState();
   const { whole, recording } = useNarrowed(content, state);
+  usePrepared(whole);
   const processes = useMemo(() => processChoices(content), [content]);
   const threads = useMemo(() => threadChoices(whole), [whole]);
   const [palette, turnTheme] = useTheme();

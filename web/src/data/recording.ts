@@ -52,6 +52,7 @@ export class Recording {
   readonly #ignored: Uint8Array | null;
   readonly #columns = new Map<RowFigure, Float64Array>();
   #series: Series | null = null;
+  #lifetimes: Record<Lifetime, Float64Array> | null = null;
   #cut: Float64Array | null = null;
   #entry: Float64Array | null = null;
   #nodes: { readonly up: Float64Array; readonly site: Float64Array; readonly ofRow: Float64Array } | null = null;
@@ -103,6 +104,10 @@ export class Recording {
   }
 
   lifetimes(): Record<Lifetime, Float64Array> {
+    return (this.#lifetimes ??= this.#madeLifetimes());
+  }
+
+  #madeLifetimes(): Record<Lifetime, Float64Array> {
     const made: Partial<Record<Lifetime, Float64Array>> = {};
     for (const lifetime of LIFETIMES) made[lifetime] = this.#kept(unpack(this.document.stacks.lifetimes[lifetime]));
     return made as Record<Lifetime, Float64Array>;

@@ -25,6 +25,8 @@ export interface Place {
   readonly module: string;
   readonly inlined: boolean;
   readonly reason: string;
+  /** in its module's file */
+  readonly address: number;
 }
 
 export interface Tree {
@@ -110,6 +112,7 @@ export class Places {
       module: this.modulePath(sites.module[site]!),
       inlined: frame !== this.lastFrame(site),
       reason: this.text(frames.reason[frame]!),
+      address: sites.address[site]!,
     };
   }
 }

@@ -8,6 +8,7 @@ import type { Cost } from "../state";
 import { countText, shareText } from "../text/format";
 import { costText, isBytes } from "../text/words";
 import { useSearch } from "../ui/find";
+import { Later } from "../ui/later";
 import { tint, type Palette } from "../ui/palette";
 import { sorting } from "../ui/table";
 import { CallTree, type NodeColumn } from "./call_tree";
@@ -123,17 +124,19 @@ function Icicle({ recording, state, change, palette, names, amounts, order, matc
           <ModuleLegend names={names} palette={palette} />
         </div>
       </div>
-      <CallTree
-        tree={recording.tree}
-        words={names}
-        colour={(node) => tint(names.colour(node), palette)}
-        totals={amounts.totals}
-        columns={treeColumns(amounts, cost)}
-        chosen={chosen}
-        onChoose={setChosen}
-        onSandwich={(node) => change({ mode: "sandwich", of: recording.tree.func[node]! })}
-        {...sorting({ state, change }, "total-")}
-      />
+      <Later room={<div class="table-frame" />}>
+        <CallTree
+          tree={recording.tree}
+          words={names}
+          colour={(node) => tint(names.colour(node), palette)}
+          totals={amounts.totals}
+          columns={treeColumns(amounts, cost)}
+          chosen={chosen}
+          onChoose={setChosen}
+          onSandwich={(node) => change({ mode: "sandwich", of: recording.tree.func[node]! })}
+          {...sorting({ state, change }, "total-")}
+        />
+      </Later>
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { blocksText, bytesText, shareText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
 import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
+import { Later } from "../ui/later";
 import { Finding } from "./finding";
 import { shortStack } from "./stack";
 import { StackDetail } from "./stack_detail";
@@ -95,7 +96,11 @@ export function Leaks(props: ViewProps): JSX.Element {
           onChoose={(leak) => change({ row: leak.row })}
           empty={leaks.length === 0 && state.ignore === "" ? "Everything was freed." : "No stack matches."}
         />
-        {chosen >= 0 && <StackDetail {...props} row={chosen} />}
+        {chosen >= 0 && (
+          <Later room={<aside class="detail" />}>
+            <StackDetail {...props} row={chosen} />
+          </Later>
+        )}
       </div>
     </>
   );

@@ -7,6 +7,7 @@ import { countText, shareText } from "../text/format";
 import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
+import { Later } from "../ui/later";
 import { Finding } from "./finding";
 import { shortStack } from "./stack";
 import { StackDetail } from "./stack_detail";
@@ -96,7 +97,11 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           onChoose={(row) => change({ row })}
           empty="No stack matches."
         />
-        {chosen >= 0 && <StackDetail {...props} row={chosen} />}
+        {chosen >= 0 && (
+          <Later room={<aside class="detail" />}>
+            <StackDetail {...props} row={chosen} />
+          </Later>
+        )}
       </div>
     </>
   );

@@ -5,6 +5,7 @@ import { calleesOf, callersOf, functionAmounts, outermost, type FunctionAmounts,
 import type { Cost } from "../state";
 import { shareText } from "../text/format";
 import { isBytes } from "../text/words";
+import { Later } from "../ui/later";
 import { tint } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
 import { Half } from "./half";
@@ -107,18 +108,20 @@ export function Sandwich(props: Props): JSX.Element {
     <div class="flame-view">
       <div class="halves">
         {half(true)}
-        {half(false)}
+        <Later room={<div class="flame-frame" />}>{half(false)}</Later>
       </div>
-      <Table
-        name="functions"
-        columns={columns}
-        rows={rows}
-        idOf={(func) => func}
-        {...sorting({ state, change }, "self-")}
-        chosen={middle}
-        onChoose={(func) => change({ of: func })}
-        empty="No function matches."
-      />
+      <Later room={<div class="table-frame" />}>
+        <Table
+          name="functions"
+          columns={columns}
+          rows={rows}
+          idOf={(func) => func}
+          {...sorting({ state, change }, "self-")}
+          chosen={middle}
+          onChoose={(func) => change({ of: func })}
+          empty="No function matches."
+        />
+      </Later>
     </div>
   );
 }

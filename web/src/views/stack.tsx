@@ -31,14 +31,17 @@ export function distinctStacks(recording: Recording, rows: readonly number[]): s
   });
 }
 
-/** Of stacks that differ only by lines: the place where this one leaves the others, from the inner end. */
+/** Where in the code a frame is: by its line, or by its address where there is none. */
+function codeOf({ file, line, module, address }: Place): string {
+  return line > 0 ? `${baseName(file)}:${line}` : `${baseName(module)}+0x${address.toString(16)}`;
+}
+
+/** Of stacks whose functions are the same: the place where this one leaves the others, from the inner end. */
 function placeApart(recording: Recording, row: number, twins: readonly number[]): string {
-  const placesOf = (of: number): string[] => asking(recording.stack(of)).map(({ file, line, module }) => `${baseName(file === "" ? module : file)}:${line}`);
-  const own = placesOf(row);
-  const fork = Math.max(0, ...twins.map((twin) => commonFrames(own, placesOf(twin))).filter((depth) => depth < own.length));
-  const at = asking(recording.stack(row))[fork];
-  if (at === undefined || at.line === 0) return `${recording.entryOf(row)}, ${own.length} frames`;
-  return fork === 0 ? own[0]! : `${foldedName(at.name)} ${own[fork]!}`;
+  const codesOf = (of: number): string[] => recording.stack(of).map(codeOf);
+  const own = codesOf(row);
+  const fork = Math.max(0, ...twins.map((twin) => commonFrames(own, codesOf(twin))).filter((depth) => depth < own.length));
+  return own[fork] ?? recording.entryOf(row);
 }
 
 /** The same by names alone. */

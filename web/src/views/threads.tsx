@@ -149,13 +149,14 @@ function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">
 export function Threads({ recording, state, change, palette }: ViewProps): JSX.Element {
   const { span } = state;
   const { threads } = recording.document.run;
+  const { thread } = recording.document;
   const rows = useMemo(() => threadRows(recording, span), [recording, span]);
   const columns = useMemo(() => columnsOf(recording, rows, span), [recording, rows]);
   return (
     <>
       <div class="toolbar">
-        <h2>{threads === 1 ? "1 thread" : `${countText(threads)} threads`}</h2>
-        <span class="faint">{span === null ? "A double click shows one thread alone, in every view." : spanText(recording, span)}</span>
+        <h2>{thread === undefined ? (threads === 1 ? "1 thread" : `${countText(threads)} threads`) : `One of ${countText(threads)} threads`}</h2>
+        <span class="faint">{span !== null ? spanText(recording, span) : threads > 1 && thread === undefined ? "A double click shows one thread alone, in every view." : ""}</span>
       </div>
       <Table
         name="threads"

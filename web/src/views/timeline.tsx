@@ -10,6 +10,7 @@ import { spanText } from "../text/words";
 import { Chart, type Curve } from "../ui/chart";
 import { Choices } from "../ui/choices";
 import { useSearch } from "../ui/find";
+import { Later } from "../ui/later";
 import { HUE_COUNT } from "../ui/palette";
 import { Finding } from "./finding";
 import { marksOf, RunChart, summed } from "./run_chart";
@@ -171,8 +172,10 @@ export function Timeline(props: ViewProps): JSX.Element {
         onSpan={(span) => change({ span })}
         onCurve={open}
       />
-      <Rates {...props} />
-      <RunChart {...props} />
+      <Later room={<div class="tall" />}>
+        <Rates {...props} />
+        <RunChart {...props} />
+      </Later>
     </div>
   );
 }
