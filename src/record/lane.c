@@ -130,7 +130,7 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
   lane->at = (uint8_t *)(chunk + 1);
   lane->end = end;
   lane->chunk = chunk;
-  lane->attention |= HWI_LANE_NEW_CHUNK;
+  hwi_lane_call(lane, HWI_LANE_NEW_CHUNK);
   atomic_signal_fence(memory_order_seq_cst);
   lane->made.chunk = NULL;
   hwi_session_note_time();

@@ -122,7 +122,10 @@ struct hwi_recent { /* the last allocation of a slot */
   uint64_t size, usable, address;
 };
 
-/* Why the next event of a lane must look closer. */
+/* No epoch. */
+#define HWI_NO_PASS UINT32_MAX
+
+/* Why the next event of a lane must look closer, whatever the epoch. */
 enum hwi_attention {
   HWI_LANE_NEW_CHUNK = 1, /* since stream.c last looked */
   HWI_LANE_OWES = 2,      /* `owed` is to be written first */
@@ -130,6 +133,8 @@ enum hwi_attention {
 
 struct hwi_lane {
   uintptr_t busy;
+  uint32_t
+      pass; /* what `live` of the address space must be for an event that need not look closer; HWI_NO_PASS: each must */
   uint8_t *at, *end;             /* where the next event goes; the last byte that one may touch lies below `end` */
   struct hw_chunk_header *chunk; /* NULL: none yet */
   struct hwi_new_chunk made;     /* on its way into the trace; made.chunk NULL: none */
@@ -154,6 +159,13 @@ struct hwi_lane {
   uint32_t recent_nodes[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h; 0: the slot is empty */
   struct hwi_recent recent[HW_RECENT_SLOTS];
 };
+
+/* The next event must look closer. */
+static inline void hwi_lane_call(struct hwi_lane *lane, enum hwi_attention why)
+{
+  lane->attention |= (uint8_t)why;
+  lane->pass = HWI_NO_PASS;
+}
 
 /* Makes sure that `bytes` more fit, in a new chunk if need be. False: nothing can be kept any more (counted by the caller). */
 bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes);

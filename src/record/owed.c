@@ -7,7 +7,7 @@ void hwi_owed_begin(struct hwi_lane *lane, const struct hwi_owed *owed)
 {
   lane->owed = *owed;
   atomic_signal_fence(memory_order_seq_cst);
-  lane->attention |= HWI_LANE_OWES;
+  hwi_lane_call(lane, HWI_LANE_OWES);
 }
 
 void hwi_owed_write(struct hwi_lane *lane, uint64_t took)

@@ -160,6 +160,16 @@ static bool start_child(void)
   return has_place;
 }
 
+/* Where events are kept, they see the latest epoch from now on. Others may come with a later one, or stop the recording. */
+static void show_epoch(void)
+{
+  struct hwi_address_space *liveness = hwi_session.liveness;
+  uint32_t shown = atomic_load(&liveness->live), epoch;
+  while (shown && shown != (epoch = atomic_load(&hwi_session.module_epoch)))
+    if (atomic_compare_exchange_strong(&liveness->live, &shown, epoch))
+      shown = epoch;
+}
+
 /* The trace has it once there is one: whichever comes later shows it, the start or the thread that lost an event. */
 static void show_early_losses(void)
 {
@@ -196,7 +206,8 @@ static bool start(void)
     if (!atomic_load(&liveness->live) && phase != HWI_PHASE_OFF) {
       bool ok = phase == HWI_PHASE_NEW ? start_image() : start_child();
       atomic_store(&hwi_session.phase, ok ? HWI_PHASE_ON : HWI_PHASE_OFF);
-      atomic_store(&liveness->live, ok);
+      atomic_store(&liveness->live, ok ? atomic_load(&hwi_session.module_epoch) : 0);
+      show_epoch();
       show_early_losses();
     }
     atomic_store(&liveness->starter, 0);
@@ -263,6 +274,7 @@ static void begin_epoch(bool is_unload)
   if (is_unload)
     atomic_fetch_add(&hwi_session.unload_epoch, 1);
   atomic_fetch_add(&hwi_session.module_epoch, 1);
+  show_epoch();
 }
 
 void hwi_session_loader_calls(void)

@@ -2,8 +2,9 @@
  *
  * phase      NEW until the first event, ON while events are kept, OFF for ever after: not wanted, or nothing more can be
  *            kept. It is private memory, so a forked child inherits it.
- * liveness   lies on a page that the kernel zeroes in every new address space. `live` is 1 only where phase is ON *and*
- *            this address space has its own trace: the one word that an event must read first.
+ * liveness   lies on a page that the kernel zeroes in every new address space. `live` is not 0 only where phase is ON *and*
+ *            this address space has its own trace: the one word that an event must read first. It then is module_epoch, so that
+ *            an event sees by the same look whether modules came or went.
  */
 #ifndef HWI_RECORD_SESSION_H
 #define HWI_RECORD_SESSION_H
@@ -19,7 +20,7 @@
 enum hwi_phase { HWI_PHASE_NEW, HWI_PHASE_ON, HWI_PHASE_OFF };
 
 struct hwi_address_space {
-  _Atomic uint32_t live;
+  _Atomic uint32_t live;    /* see above */
   _Atomic uint32_t starter; /* the thread that is making the trace, or 0 */
   _Atomic uint32_t stopped; /* recording stopped in this address space, or before it was made, which the trace says */
   _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, which the trace does not show yet */

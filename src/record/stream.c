@@ -41,6 +41,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
   lane->thread = thread;
   lane->range = (struct hwi_range){0};
   lane->attention = 0;
+  lane->pass = HWI_NO_PASS;
   hwi_walk_forget(lane);
   hwi_rows_drop(&lane->rows);
   hwi_tips_drop(lane);
@@ -241,6 +242,7 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     hwi_describe_rss(lane, false);
     lane->attention = 0;
   }
+  lane->pass = lane->attention ? HWI_NO_PASS : lane->module_epoch;
   return lane;
 }
 

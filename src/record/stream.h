@@ -29,11 +29,8 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame);
 static inline __attribute__((always_inline)) struct hwi_lane *hwi_stream_enter_quickly(uintptr_t frame)
 {
   struct hwi_thread_stream *self = hwi_stream_self;
-  if (__builtin_expect(!atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed) || !self ||
-                           self->lanes[0].busy || self->lanes[0].attention ||
-                           self->lanes[0].module_epoch !=
-                               atomic_load_explicit(&hwi_session.module_epoch, memory_order_relaxed),
-                       0))
+  uint32_t live = atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed);
+  if (__builtin_expect(!self || self->lanes[0].pass != live || self->lanes[0].busy, 0))
     return NULL;
   self->lanes[0].busy = frame;
   atomic_signal_fence(memory_order_seq_cst);
