@@ -6,17 +6,11 @@
 
 extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
 
-/* Where libc says so: not 0 only while no other thread exists. For those that look so often that they ask for it once. */
+/* Where libc says so: not 0 only while no other thread exists, so that nothing needs to be ordered against one. */
 static inline const char *hwi_os_single_threaded_flag(void)
 {
   static const char never;
   return &__libc_single_threaded ? &__libc_single_threaded : &never;
-}
-
-/* True only while no other thread exists, so that nothing needs to be ordered against one. */
-static inline bool hwi_os_is_single_threaded(void)
-{
-  return &__libc_single_threaded && __libc_single_threaded;
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "heapwright/detail/entries.h"
 #include "platform/os.h"
 #include "record/boot.h"
+#include "record/event.h"
 #include "record/operators.h"
 #include "record/real.h"
 #include "record/record.h"
@@ -23,28 +24,53 @@ HW_OPERATION bool is_found(enum hw_entry entry)
   return LIKELY(hwi_real_function[entry]) || hwi_real_find();
 }
 
+/* What an allocation was asked for, and by which entry point; `align` as hwi_record_alloc has it. */
+struct request {
+  enum hw_entry entry;
+  size_t size, align;
+};
+
+static __attribute__((noinline)) void *given_unusually(struct hwi_caller caller, struct request request, void *block)
+{
+  if (hwi_operators_hold && hwi_operator_holds_alloc(&caller, request.entry, request.size, block))
+    return block;
+  if (block)
+    hwi_record_alloc(&caller, request.entry, request.size, request.align, block);
+  else
+    hwi_record_failed(&caller, request.entry, request.size, request.align);
+  return block;
+}
+
 /* Reports what an allocation returned. */
 HW_OPERATION void *given(enum hw_entry entry, size_t size, size_t align, void *block)
 {
-  struct hwi_caller caller = HWI_CALLER();
-  if (UNLIKELY(hwi_operators_hold) && hwi_operator_holds_alloc(&caller, entry, size, block))
+  return given_unusually(HWI_CALLER(), (struct request){entry, size, align}, block);
+}
+
+/* The same in the entry points that programs call most. */
+HW_OPERATION void *given_often(enum hw_entry entry, size_t size, void *block)
+{
+  if (LIKELY(block) && LIKELY(hwi_event_alloc(HWI_CALLER(), entry, size, block)))
     return block;
-  if (LIKELY(block))
-    hwi_record_alloc(&caller, entry, size, align, block);
-  else
-    hwi_record_failed(&caller, entry, size, align);
-  return block;
+  return given(entry, size, 0, block);
+}
+
+static __attribute__((noinline)) bool taken_unusually(uintptr_t pc, enum hw_entry entry, void *block)
+{
+  if (!is_found(HW_ENTRY_FREE))
+    return false;
+  if (!hwi_operators_hold || !hwi_operator_holds_free(pc, block))
+    hwi_record_free(pc, entry, block);
+  return true;
 }
 
 /* Reports a free. False where the real allocator must not see the block. */
 HW_OPERATION bool taken(enum hw_entry entry, void *block)
 {
-  if (UNLIKELY(!block || hwi_boot_owns(block) || !is_found(HW_ENTRY_FREE)))
+  if (UNLIKELY(!block || hwi_boot_owns(block)))
     return false;
   uintptr_t pc = HWI_CALLER().pc;
-  if (LIKELY(!hwi_operators_hold) || !hwi_operator_holds_free(pc, block))
-    hwi_record_free(pc, entry, block);
-  return true;
+  return LIKELY(hwi_event_free(pc, entry, block)) || taken_unusually(pc, entry, block);
 }
 
 /* --- before the real functions are found --- */
@@ -104,7 +130,7 @@ HW_OPERATION void *hw_do_malloc(size_t size)
 {
   if (!is_found(HW_ENTRY_MALLOC))
     return boot_malloc(size);
-  return given(HW_ENTRY_MALLOC, size, 0, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
+  return given_often(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
 }
 
 HW_OPERATION void hw_do_free(void *block)
@@ -119,7 +145,7 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
     return boot_calloc(count, size);
   void *block = HWI_REAL(CALLOC, hwi_calloc_fn)(count, size);
   size_t bytes;
-  return given(HW_ENTRY_CALLOC, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, 0, block);
+  return given_often(HW_ENTRY_CALLOC, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, block);
 }
 
 /* realloc and reallocarray: `call` does the real one, `size` is what is asked for in all. */
@@ -238,17 +264,28 @@ HW_OPERATION void hw_do_free_aligned_sized(void *block, size_t align, size_t siz
 
 /* --- C++ --- */
 
+static __attribute__((noinline)) void *new_unusually(struct hwi_caller caller, struct request request, const void *tag)
+{
+  struct hwi_new_call call = {caller, request.entry, request.size, request.align, tag};
+  return hwi_operator_new(&call);
+}
+
+static __attribute__((noinline)) void report_new(struct hwi_caller caller, struct request request, void *block)
+{
+  hwi_record_alloc(&caller, request.entry, request.size, request.align, block);
+}
+
 HW_OPERATION void *new_of(enum hw_entry entry, size_t size, size_t align, const void *tag)
 {
   if (!is_found(HW_ENTRY_MALLOC))
     return boot_aligned(align ? align : HWI_BOOT_ALIGN, size);
-  struct hwi_new_call call = {HWI_CALLER(), entry, size, align, tag};
   if (UNLIKELY(hwi_operator_modes[entry] != HWI_OPERATOR_OWN))
-    return hwi_operator_new(&call);
+    return new_unusually(HWI_CALLER(), (struct request){entry, size, align}, tag);
   void *block = align ? hwi_operator_aligned_block(align, size) : HWI_REAL(MALLOC, hwi_malloc_fn)(size ? size : 1);
   if (UNLIKELY(!block))
-    return hwi_operator_new(&call);
-  hwi_record_alloc(&call.caller, entry, size, align, block);
+    return new_unusually(HWI_CALLER(), (struct request){entry, size, align}, tag);
+  if (align || !LIKELY(hwi_event_alloc(HWI_CALLER(), entry, size, block)))
+    report_new(HWI_CALLER(), (struct request){entry, size, align}, block);
   return block;
 }
 

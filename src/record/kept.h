@@ -16,6 +16,10 @@
 
 enum { HWI_INNER = HWI_KEPT_INNER }; /* frames named of the inner end of a stack that is too deep */
 
+/* "unchanged" is how many of the kept frames, outermost ones first, are known to have unchanged steps. With this bit: of the next
+ * one nothing is known; without: its step changed, or there is none. */
+#define HWI_AT_LEAST (UINT32_C(1) << 31)
+
 /* Forgets the kept stack. */
 void hwi_kept_forget(struct hwi_kept *kept);
 
@@ -79,6 +83,12 @@ static inline bool hwi_kept_do_four_differ(const struct hwi_frame *frame)
 {
   return (hwi_kept_pc_difference(&frame[0]) | hwi_kept_pc_difference(&frame[1]) | hwi_kept_pc_difference(&frame[2]) |
           hwi_kept_pc_difference(&frame[3])) != 0;
+}
+
+/* Would a walk go on from the kept frame as from this place? */
+static inline bool hwi_kept_is_at(const struct hwi_frame *kept, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+{
+  return kept->sp == sp && kept->pc == pc && (kept->bp == bp || kept->bp_is_free);
 }
 
 /* The first of the kept frames [first, end) that one of the odd words is of that changed; `end`: there is none. */

@@ -126,7 +126,8 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
   lane->chunk_bytes = chunk_bytes;
   lane->chunk_began = now;
   lane->last_node_address = lane->last_node = 0;
-  memset(lane->recent_nodes, 0, sizeof lane->recent_nodes);
+  for (int i = 0; i < HW_RECENT_SLOTS; i++)
+    lane->recent[i].node = 0;
   lane->at = (uint8_t *)(chunk + 1);
   lane->end = end;
   lane->chunk = chunk;

@@ -69,7 +69,7 @@ struct hwi_kept { /* see kept.h */
     uintptr_t pcs[HWI_KEPT_INNER];
   } deep; /* the inner end of the last stack that was too deep, and its node */
 };
-#define HWI_NO_LEAF UINT32_MAX
+#define HWI_NO_LEAF (UINT32_MAX - 1) /* nor is there a frame after it */
 #define HWI_NO_GAP UINT32_MAX
 
 /* A stretch of memory around the current stack that is known to be readable. */
@@ -120,6 +120,7 @@ struct hwi_owed {
 
 struct hwi_recent { /* the last allocation of a slot */
   uint64_t size, usable, address;
+  uint32_t node; /* 0: the slot is empty */
 };
 
 /* No epoch. */
@@ -139,25 +140,24 @@ struct hwi_lane {
   struct hw_chunk_header *chunk; /* NULL: none yet */
   struct hwi_new_chunk made;     /* on its way into the trace; made.chunk NULL: none */
   uint64_t last_tick, last_address, last_node_address;
-  uint32_t last_node;   /* defined in this chunk */
-  uint32_t until_audit; /* walks that are not audited, before one that is */
+  uint32_t last_node;  /* defined in this chunk */
+  int32_t until_audit; /* walks that are not audited, before one that is */
   struct hwi_kept kept;
   struct hwi_range range;
   struct hwi_rows rows;
-  struct hwi_tip *tips;    /* see tips.c; NULL: none yet */
-  struct hwi_frame *fresh; /* scratch of a walk: the frames that it walked, innermost first */
+  struct hwi_tip_pair *tips; /* see tips.c; NULL: none yet */
+  struct hwi_frame *fresh;   /* scratch of a walk: the frames that it walked, innermost first */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */
   uint32_t module_epoch;      /* that was last looked at */
   uint32_t unload_epoch;      /* that kept and rows belong to */
   uint32_t stream, sequence;
-  uint32_t chunk_bytes;                   /* of the open chunk, and from it of the next */
-  uint64_t chunk_began;                   /* clock */
-  uint32_t thread;                        /* number of the thread whose events these are */
-  uint8_t attention;                      /* enum hwi_attention */
-  struct hwi_owed owed;                   /* where attention says so */
-  uint32_t recent_nodes[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h; 0: the slot is empty */
-  struct hwi_recent recent[HW_RECENT_SLOTS];
+  uint32_t chunk_bytes;                      /* of the open chunk, and from it of the next */
+  uint64_t chunk_began;                      /* clock */
+  uint32_t thread;                           /* number of the thread whose events these are */
+  uint8_t attention;                         /* enum hwi_attention */
+  struct hwi_owed owed;                      /* where attention says so */
+  struct hwi_recent recent[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h */
 };
 
 /* The next event must look closer. */
@@ -190,12 +190,17 @@ void hwi_lane_retire(struct hwi_lane *lane);
 static inline uint8_t *hwi_lane_begin(struct hwi_lane *lane, enum hw_op op, uint64_t tick)
 {
   uint8_t *at = lane->at;
-  uint64_t dt = tick > lane->last_tick ? tick - lane->last_tick : 0;
-  lane->last_tick += dt;
+  uint64_t dt = tick - lane->last_tick;
   if (__builtin_expect(dt < HW_DT_LONG, 1)) {
+    lane->last_tick = tick;
     *at++ = (uint8_t)(op | dt << HW_OP_BITS);
     return at;
   }
+  if ((int64_t)dt < 0) { /* the event before was a realloc, which ended later, or a clock is behind another */
+    *at++ = (uint8_t)op;
+    return at;
+  }
+  lane->last_tick = tick;
   *at++ = (uint8_t)(op | HW_DT_LONG << HW_OP_BITS);
   return hwi_put_varint(at, dt);
 }

@@ -5,9 +5,12 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
+#include "platform/os_inline.h"
 #include "record/modules.h"
 #include "record/nodes.h"
+#include "record/operator_plan.h"
 #include "record/place.h"
+#include "record/real.h"
 #include "record/stream.h"
 #include "record/timed.h"
 #include "trace/anchor.h"
@@ -19,7 +22,9 @@ static union {
   uint8_t page[HWI_OS_PAGE_BYTES];
 } wiped_page __attribute__((aligned(HWI_OS_PAGE_BYTES)));
 
-struct hwi_session hwi_session = {.liveness = &wiped_page.liveness};
+static const char never; /* until the session asks */
+
+struct hwi_session hwi_session = {.liveness = &wiped_page.liveness, .is_single_threaded = &never};
 
 /* --- the event clock --- */
 
@@ -95,6 +100,18 @@ static void adopt(const struct hw_trace_header *header)
   memcpy(hwi_session.options.run_id, header->run_id, HW_ID_BYTES);
 }
 
+/* An event is usual only where its bytes are the TSC's time and the usual fields, and an operator holds none of them back. */
+static void choose_detours(void)
+{
+  const struct hwi_callers all = {0, UINTPTR_MAX}, loader = {hwi_session.loader_start, hwi_session.loader_bytes};
+  bool are_found = hwi_real_function[HW_ENTRY_MALLOC] || hwi_real_find(); /* malloc's comes last: then all are */
+  bool has_usual_frees =
+      are_found && !hwi_operators_hold && hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
+  bool has_usual_allocs = has_usual_frees && hwi_session.fields == HW_FIELD_USABLE;
+  hwi_session.free_detour = has_usual_frees ? loader : all;
+  hwi_session.alloc_detour = has_usual_allocs ? loader : all;
+}
+
 static bool start_image(void)
 {
   uintptr_t end = 0;
@@ -103,17 +120,17 @@ static bool start_image(void)
   hwi_options_read(&hwi_session.options);
   if (!hwi_place_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))
     return false;
+  hwi_session.is_single_threaded = hwi_os_single_threaded_flag();
   hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
   hwi_session.fields =
       (hwi_session.options.usable ? HW_FIELD_USABLE : 0) | (hwi_session.options.durations ? HW_FIELD_DURATION : 0);
-  hwi_session.has_plain_frees = hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
-  hwi_session.has_plain_allocs = hwi_session.has_plain_frees && hwi_session.fields == HW_FIELD_USABLE;
   hwi_session.clock_cost = hwi_session.options.durations ? hwi_timed_clock_cost() : 0;
   hwi_nodes_init();
   if (!hwi_modules_init())
     return false;
   if (hwi_os_loader_range(&hwi_session.loader_start, &end))
     hwi_session.loader_bytes = end - hwi_session.loader_start;
+  choose_detours();
   atomic_store(&hwi_session.module_epoch, 1);
   atomic_store(&hwi_session.unload_epoch, 1);
   struct hw_trace_header header = describe_process();

@@ -26,6 +26,11 @@ struct hwi_address_space {
   _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, which the trace does not show yet */
 };
 
+/* Code whose calls are not usual events (see event.h): [start, start + bytes). */
+struct hwi_callers {
+  uintptr_t start, bytes;
+};
+
 struct hwi_session {
   struct hwi_address_space *liveness; /* never NULL */
   struct hwi_writer writer;
@@ -35,13 +40,14 @@ struct hwi_session {
   _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are void */
   _Atomic uint64_t unload_count; /* the loader's, when it was last asked */
   uintptr_t loader_start, loader_bytes;
-  uint8_t clock;        /* enum hw_clock */
-  uint32_t pid;         /* of this address space; a child of vfork has another */
-  uint8_t fields;       /* HW_FIELD_*: what events carry */
-  bool has_plain_frees; /* the clock is the TSC, and calls are not timed: what to do for a free hangs on nothing more */
-  bool has_plain_allocs; /* and `fields` are the usual ones */
-  uint32_t clock_cost;   /* see the trace's header */
-  bool has_launcher;     /* it was there when the image began: names, policies and the resident set are its business */
+  uint8_t clock; /* enum hw_clock */
+  uint32_t pid;  /* of this address space; a child of vfork has another */
+  struct hwi_callers alloc_detour,
+      free_detour;                /* the loader, or all callers where more than its bytes is asked of each event */
+  const char *is_single_threaded; /* never NULL; see os_inline.h */
+  uint8_t fields;                 /* HW_FIELD_*: what events carry */
+  uint32_t clock_cost;            /* see the trace's header */
+  bool has_launcher; /* it was there when the image began: names, policies and the resident set are its business */
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
   char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */

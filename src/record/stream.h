@@ -25,22 +25,28 @@ extern __thread struct hwi_thread_stream *hwi_stream_self; /* NULL: this thread 
  * it should have been). Covers every case that the fast path does not. */
 struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame);
 
-/* The same where the fast path does; NULL, and nothing was done, where it does not. */
-static inline __attribute__((always_inline)) struct hwi_lane *hwi_stream_enter_quickly(uintptr_t frame)
+/* The lane of an event for which there is nothing to be looked at; not yet entered. NULL: there is. */
+static inline __attribute__((always_inline)) struct hwi_lane *hwi_stream_usual_lane(void)
 {
   struct hwi_thread_stream *self = hwi_stream_self;
   uint32_t live = atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed);
-  if (__builtin_expect(!self || self->lanes[0].pass != live || self->lanes[0].busy, 0))
-    return NULL;
-  self->lanes[0].busy = frame;
+  return __builtin_expect(!self || self->lanes[0].pass != live || self->lanes[0].busy, 0) ? NULL : &self->lanes[0];
+}
+
+/* Marks it busy. */
+static inline __attribute__((always_inline)) void hwi_stream_take(struct hwi_lane *lane, uintptr_t frame)
+{
+  lane->busy = frame;
   atomic_signal_fence(memory_order_seq_cst);
-  return &self->lanes[0];
 }
 
 static inline struct hwi_lane *hwi_stream_enter(uintptr_t frame)
 {
-  struct hwi_lane *lane = hwi_stream_enter_quickly(frame);
-  return __builtin_expect(lane != NULL, 1) ? lane : hwi_stream_enter_slow(frame);
+  struct hwi_lane *lane = hwi_stream_usual_lane();
+  if (__builtin_expect(!lane, 0))
+    return hwi_stream_enter_slow(frame);
+  hwi_stream_take(lane, frame);
+  return lane;
 }
 
 static inline void hwi_stream_leave(struct hwi_lane *lane)

@@ -77,18 +77,12 @@ static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lan
   return end;
 }
 
-/* Would a walk go on from the kept frame as from this place? */
-static inline bool is_at(const struct hwi_frame *kept, uintptr_t pc, uintptr_t sp, uintptr_t bp)
-{
-  return kept->sp == sp && kept->pc == pc && (kept->bp == bp || kept->bp_is_free);
-}
-
 /* Is the kept frame met - 1, whose sp it is, at this place, and is what was kept outward of it still true? */
 static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_place *at)
 {
   struct hwi_frame *frame = &lane->kept.frames[met - 1];
   walk->met = met;
-  if (!is_at(frame, at->pc, at->sp, at->bp) || !walk->keepable || !hwi_kept_is_met(&lane->kept, walk))
+  if (!hwi_kept_is_at(frame, at->pc, at->sp, at->bp) || !walk->keepable || !hwi_kept_is_met(&lane->kept, walk))
     return false;
   frame->bp = at->bp;
   return true;
@@ -224,14 +218,6 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
     frames[i].node = hwi_rows_node(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
 }
 
-static bool is_audited(struct hwi_lane *lane)
-{
-  if (__builtin_expect(!__builtin_sub_overflow(lane->until_audit, 1, &lane->until_audit), 1))
-    return false;
-  lane->until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
-  return true;
-}
-
 /* Stacks that are seldom: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of it. */
 static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk, uint32_t base, uint8_t entry)
 {
@@ -267,18 +253,29 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
   }
 }
 
-/* A stack that is neither the one before nor a tip's. */
-static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry, struct hwi_walk *walk)
+/* The walk of a stack that may be part of the kept one, of which so much is known. */
+static void walk_to_kept(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
+                         struct hwi_walk *walk)
 {
-  struct hwi_kept *kept = &lane->kept;
-  bool audited = walk->is_audited;
-  hwi_tips_settle(lane, walk);
+  const struct hwi_kept *kept = &lane->kept;
+  hwi_tips_settle(lane, &unchanged);
+  if (unchanged > HWI_AT_LEAST) /* of some it is known: then of the others, too */
+    unchanged = hwi_kept_unchanged(kept, unchanged - HWI_AT_LEAST, kept->frame_count);
+  walk->is_checked = unchanged != HWI_AT_LEAST;
+  walk->met = walk->is_checked ? unchanged : kept->frame_count;
+  bool is_audited = walk->is_audited;
   hwi_walk_outward(lane, caller, walk);
-  if (walk->end == HWI_WALK_MET && audited && !hwi_audit_is_same(lane, caller, walk)) {
+  if (walk->end == HWI_WALK_MET && is_audited && !hwi_audit_is_same(lane, caller, walk)) {
     hwi_walk_forget(lane); /* and believe the full walk */
     walk->met = 0;
     hwi_walk_outward(lane, caller, walk);
   }
+}
+
+/* The node of the stack that was walked, which becomes the kept one. */
+static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *walk, uint8_t entry)
+{
+  struct hwi_kept *kept = &lane->kept;
   if (walk->end == HWI_WALK_TOO_DEEP && walk->fresh_count < HWI_INNER)
     return HWI_NODE_UNKNOWN; /* there was no memory for its frames */
   uint32_t base = base_of(lane, walk);
@@ -300,33 +297,38 @@ static uint32_t walk_anew(struct hwi_lane *lane, const struct hwi_caller *caller
   return node;
 }
 
-/* The node of the very same stack as before: a loop that allocates. 0: it is another, and the walk is told what was found out. */
-static inline uint32_t node_of_same(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry,
-                                    struct hwi_walk *walk)
+uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged)
 {
-  struct hwi_kept *kept = &lane->kept;
-  if (kept->leaf == HWI_NO_LEAF)
-    return 0;
-  struct hwi_frame *last = &kept->frames[kept->leaf];
-  if (kept->leaf + 1 != kept->frame_count || kept->leaf_entry != entry ||
-      !is_at(last, caller->pc, caller->sp, caller->bp))
-    return 0;
-  walk->met = hwi_kept_unchanged(kept, 0, kept->frame_count);
-  walk->is_checked = true;
-  last->bp = caller->bp;
-  return walk->met == kept->frame_count ? last->node : 0;
+  struct hwi_walk walk;
+  walk.is_audited = false;
+  uint32_t node = 0;
+  if (hwi_range_enter(&lane->range, caller.sp)) {
+    node = hwi_tips_take_other(lane, caller, entry, &unchanged);
+  } else {
+    hwi_walk_forget(lane);
+    unchanged = HWI_AT_LEAST;
+  }
+  if (node)
+    return node;
+  walk_to_kept(lane, &caller, unchanged, &walk);
+  return node_of_walked(lane, &walk, entry);
+}
+
+uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry)
+{
+  struct hwi_walk walk;
+  walk.is_audited = true;
+  uint32_t unchanged = HWI_AT_LEAST;
+  lane->until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
+  if (!hwi_range_enter(&lane->range, caller.sp))
+    hwi_walk_forget(lane);
+  else if (!hwi_walk_again(lane, caller, entry, &unchanged))
+    hwi_tips_take_other(lane, caller, entry, &unchanged); /* whatever was found, it is compared */
+  walk_to_kept(lane, &caller, unchanged, &walk);
+  return node_of_walked(lane, &walk, entry);
 }
 
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
 {
-  struct hwi_walk walk;
-  walk.is_audited = is_audited(lane);
-  walk.is_checked = false;
-  if (!hwi_range_enter(&lane->range, caller->sp))
-    hwi_walk_forget(lane);
-  walk.met = lane->kept.frame_count;
-  uint32_t node = node_of_same(lane, caller, entry, &walk);
-  if (!node)
-    node = hwi_tips_take(lane, caller, entry, &walk);
-  return node && !walk.is_audited ? node : walk_anew(lane, caller, entry, &walk);
+  return hwi_walk_quickly(lane, *caller, entry);
 }

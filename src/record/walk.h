@@ -4,15 +4,66 @@
 
 #include <stdint.h>
 
+#include "record/kept.h"
 #include "record/lane.h"
 #include "record/record.h"
+#include "record/tips.h"
 
 /* The node of the stack whose innermost frame is `caller`, with `entry` called from it. New nodes and modules are written to
- * the lane. 0: unknown (the trace or a table is full). Leaves the stack as the lane's kept one. Never faults, whatever the
+ * the lane. HWI_NODE_UNKNOWN: the trace or a table is full. Leaves the stack as the lane's kept one. Never faults, whatever the
  * stack holds; async-signal-safe. */
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry);
 
+/* The same, put together into the caller where the stack was there before. */
+static inline __attribute__((always_inline)) uint32_t hwi_walk_quickly(struct hwi_lane *lane, struct hwi_caller caller,
+                                                                       uint8_t entry);
+
 /* Forgets the kept stack: it may not be spliced with any more. */
 void hwi_walk_forget(struct hwi_lane *lane);
+
+/* --- stacks that were there before, in full: the hot path --- */
+
+/* The node of a stack that hwi_walk_again did not find; `unchanged`: see kept.h. */
+uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged);
+
+/* The node of a stack whose splice is compared with full walks. */
+uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry);
+
+/* The node of the very same stack as before: a loop that allocates. 0: it is another. A frame that has the caller's sp lies in the
+ * lane's range, as all kept ones do. */
+static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_lane *lane, struct hwi_caller caller,
+                                                                    uint8_t entry, uint32_t *unchanged)
+{
+  struct hwi_kept *kept = &lane->kept;
+  uint32_t count = kept->frame_count;
+  if (kept->leaf + 1 != count || kept->leaf_entry != entry)
+    return 0;
+  struct hwi_frame *last = &kept->frames[count - 1];
+  if (!hwi_kept_is_at(last, caller.pc, caller.sp, caller.bp))
+    return 0;
+  *unchanged = hwi_kept_unchanged(kept, 0, count);
+  last->bp = caller.bp;
+  return __builtin_expect(*unchanged == count, 1) ? last->node : 0;
+}
+
+/* The node of a stack that was there before; 0: it was not, or was forgotten. *unchanged (see kept.h) becomes what
+ * was found out. */
+static inline __attribute__((always_inline)) uint32_t hwi_walk_again(struct hwi_lane *lane, struct hwi_caller caller,
+                                                                     uint8_t entry, uint32_t *unchanged)
+{
+  uint32_t node = hwi_walk_same(lane, caller, entry, unchanged);
+  if (node || caller.sp < lane->range.low || caller.sp >= lane->range.high)
+    return node;
+  return hwi_tips_take(lane, caller, entry, unchanged);
+}
+
+static inline __attribute__((always_inline)) uint32_t hwi_walk_quickly(struct hwi_lane *lane, struct hwi_caller caller,
+                                                                       uint8_t entry)
+{
+  if (__builtin_expect(--lane->until_audit < 0, 0))
+    return hwi_walk_audited(lane, caller, entry);
+  uint32_t unchanged = HWI_AT_LEAST, node = hwi_walk_again(lane, caller, entry, &unchanged);
+  return __builtin_expect(node != 0, 1) ? node : hwi_walk_anew(lane, caller, entry, unchanged);
+}
 
 #endif

@@ -70,8 +70,8 @@ static void assert_all_bps_are_known(void)
 
 static void settle(void)
 {
-  struct hwi_walk walk = {.met = 0};
-  hwi_tips_settle(&lane, &walk);
+  uint32_t unchanged = HWI_AT_LEAST;
+  hwi_tips_settle(&lane, &unchanged);
 }
 
 struct walked { /* what one walk did */
@@ -151,8 +151,9 @@ static void test_another_line_of_the_same_caller(void **state)
 static SEPARATE bool is_taken_from_a_tip(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  struct hwi_walk walk = {.met = lane.kept.frame_count};
-  uint32_t taken = hwi_tips_take(&lane, &caller, HW_ENTRY_MALLOC, &walk);
+  uint32_t unchanged = HWI_AT_LEAST, taken = hwi_tips_take(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
+  if (!taken)
+    taken = hwi_tips_take_other(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
   if (!taken) {
     hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
     settle();
@@ -226,6 +227,32 @@ static void test_stacks_that_take_turns(void **state)
     descend(LEVELS + i, take_turns);
   assert_in_range(turns.taken, turns.all * 3 / 4,
                   turns.all); /* two may have one place in the table: not all the time */
+}
+
+static SEPARATE void take_a_turn(void)
+{
+  turns.taken += is_taken_from_a_tip();
+  turns.all++;
+}
+
+/* Both tips begin at the same place: one must not push the other out. */
+static SEPARATE void take_turns_from_two_lines(void)
+{
+  volatile int count = TURNS;
+  for (int i = 0; i < count; i++) {
+    take_a_turn();
+    __asm__ volatile("" : : : "memory");
+    take_a_turn();
+    __asm__ volatile("" : : : "memory");
+  }
+}
+
+static void test_two_tips_that_begin_alike(void **state)
+{
+  (void)state;
+  turns.taken = turns.all = 0;
+  descend(LEVELS, take_turns_from_two_lines);
+  assert_in_range(turns.taken, turns.all - 4, turns.all - 2);
 }
 
 static SEPARATE void take_turns_with_framed_ones(void)
@@ -498,6 +525,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_another_line_of_the_same_caller),
       cmocka_unit_test(test_stacks_that_take_turns),
+      cmocka_unit_test(test_two_tips_that_begin_alike),
       cmocka_unit_test(test_tips_whose_frame_pointers_matter),
       cmocka_unit_test(test_kept_frame_pointers_that_changed),
       cmocka_unit_test(test_no_tip_on_another_stem),

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "record/boot.h"
+#include "record/event.h"
 #include "record/foreign.h"
 #include "record/record.h"
 #include "record/timed.h"
@@ -39,6 +40,30 @@ static unsigned block_count;
 
 #define ENTRY_NAME(id, name) #id,
 static const char *const entry_names[] = {HW_ENTRY_LIST(ENTRY_NAME)};
+
+/* --- no event is usual here (see event.h): each comes to hwi_record_* --- */
+
+static const char never;
+static struct hwi_address_space dead;
+struct hwi_session hwi_session = {.liveness = &dead, .is_single_threaded = &never};
+__thread struct hwi_thread_stream *hwi_stream_self;
+
+/* What the entry points would call for one that is. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define NOT_CALLED(result, name, ...) \
+  result name(__VA_ARGS__)            \
+  {                                   \
+    _exit(98);                        \
+  }
+NOT_CALLED(uint32_t, hwi_walk_anew, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged)
+NOT_CALLED(uint32_t, hwi_walk_audited, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry)
+NOT_CALLED(void, hwi_tips_settle, struct hwi_lane *lane, uint32_t *unchanged)
+NOT_CALLED(bool, hwi_tips_find_out, const struct hwi_kept *kept, uint32_t base, uint32_t *unchanged)
+NOT_CALLED(uint32_t, hwi_kept_bps_unchanged, const struct hwi_kept *kept, uint32_t first, uint32_t end)
+NOT_CALLED(uint32_t, hwi_kept_odd_unchanged, const struct hwi_kept *kept, uint32_t first, uint32_t end)
+NOT_CALLED(void, hwi_event_finish_alloc, struct hwi_lane *lane, struct hwi_allocation made)
+#pragma GCC diagnostic pop
 
 static void put_text(const char *text)
 {

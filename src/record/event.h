@@ -1,0 +1,148 @@
+/* event.h - an event, from the entry point's call to its bytes in the trace: the hot path, whole
+ *
+ * usual      an event is usual where its thread has a lane that need not look closer, nothing asks for more of it than its bytes,
+ *            and its caller is not the loader. What is usual is put together into the entry points themselves, down to the
+ *            comparison of the stack with the one before (walk.h): a call for each of its parts would cost as much as the work.
+ *            All else is record.c's.
+ */
+#ifndef HWI_RECORD_EVENT_H
+#define HWI_RECORD_EVENT_H
+
+#include "platform/arch.h"
+#include "platform/os_inline.h"
+#include "record/lane.h"
+#include "record/nodes.h"
+#include "record/real.h"
+#include "record/record.h"
+#include "record/session.h"
+#include "record/stream.h"
+#include "record/timed.h"
+#include "record/walk.h"
+
+#define HWI_EVENT_INLINE static inline __attribute__((always_inline))
+#define HWI_EVENT_FRAME() ((uintptr_t)__builtin_frame_address(0))
+
+/* Reports an allocation (see hwi_record_alloc). False where it is not usual: then nothing was done. */
+HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block);
+
+/* Reports a free (see hwi_record_free). False where it is not usual: then nothing was done. */
+HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
+
+/* --- time --- */
+
+/*
+ * Later than any event of another thread that handed the block over: of an allocation, called after the real allocator returned,
+ * than the free that made room for it; of a free, called before the real one, than the block's own birth. For the latter, too,
+ * earlier loads must be over: a processor reads its counter while the load of the pointer that is freed still waits for another
+ * processor's cache, and by then the block may not be born yet.
+ */
+static inline uint64_t hwi_event_tick_of_tsc(void)
+{
+  return (*hwi_session.is_single_threaded ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
+}
+
+/* --- an allocation's bytes: put together for the usual fields, known to the compiler, and for any --- */
+
+/* The usable size of a block, if that is to be kept; else 0. */
+HWI_EVENT_INLINE uint64_t hwi_event_usable(uint8_t fields, void *block)
+{
+  return fields & HW_FIELD_USABLE ? HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block) : 0;
+}
+
+HWI_EVENT_INLINE uint8_t *hwi_event_put_size(uint8_t fields, uint8_t *at, uint64_t size, uint64_t usable)
+{
+  if (!(fields & HW_FIELD_USABLE))
+    return hwi_put_varint(at, size);
+  bool odd = usable != hw_usual_usable(size);
+  at = hwi_put_varint(at, size << 1 | odd); /* no allocator grants a size whose top bit this would lose */
+  return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - hw_usual_usable(size)))) : at;
+}
+
+/* How long the call took that gave `block`, if that is to be kept. */
+HWI_EVENT_INLINE uint8_t *hwi_event_put_took(uint8_t fields, uint8_t *at, const void *block)
+{
+  return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_timed_took(block)) : at;
+}
+
+struct hwi_allocation {
+  uint64_t tick;
+  size_t size;
+  void *block;
+  uint32_t node;
+};
+
+/* Slots save most of an allocation's bytes: a program allocates in few places at a time, each time the same size. The caller has
+ * reserved HW_EVENT_MAX_BYTES. */
+HWI_EVENT_INLINE void hwi_event_put_alloc(uint8_t fields, struct hwi_lane *lane, const struct hwi_allocation *made)
+{
+  uint32_t node = made->node;
+  uint8_t slot = hw_recent_slot(node), *at;
+  struct hwi_recent *recent = &lane->recent[slot];
+  uint64_t usable = hwi_event_usable(fields, made->block), base = recent->address;
+  if (__builtin_expect(recent->node != node || !node, 0)) {
+    at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, made->tick), node);
+    at = hwi_event_put_size(fields, at, made->size, usable);
+    recent->node = node;
+    base = lane->last_address;
+  } else if (recent->size == made->size && recent->usable == usable) {
+    at = hwi_lane_begin(lane, HW_OP_ALLOC_AGAIN, made->tick);
+    *at++ = slot;
+  } else {
+    at = hwi_lane_begin(lane, HW_OP_ALLOC_RECENT, made->tick);
+    *at++ = slot;
+    at = hwi_event_put_size(fields, at, made->size, usable);
+  }
+  recent->size = made->size;
+  recent->usable = usable;
+  recent->address = (uintptr_t)made->block;
+  at = hwi_lane_put_address(lane, at, (uintptr_t)made->block, base);
+  hwi_lane_commit(lane, hwi_event_put_took(fields, at, made->block));
+}
+
+/* --- what is usual --- */
+
+static inline bool hwi_event_is_paused(void)
+{
+  return __atomic_load_n(&hwi_session.header->control, __ATOMIC_RELAXED) == HW_CONTROL_PAUSE;
+}
+
+static inline bool hwi_event_is_detour(const struct hwi_callers *callers, uintptr_t pc)
+{
+  return pc - callers->start < callers->bytes;
+}
+
+/* What is left to do after the walk where the stack has no node, or the chunk no room. */
+void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made);
+
+HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block)
+{
+  struct hwi_lane *lane = hwi_stream_usual_lane();
+  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.alloc_detour, caller.pc) || hwi_event_is_paused(), 0))
+    return false;
+  hwi_stream_take(lane, HWI_EVENT_FRAME());
+  uint64_t tick = hwi_event_tick_of_tsc();
+  uint32_t node = hwi_walk_quickly(lane, caller, (uint8_t)entry);
+  const struct hwi_allocation made = {tick, size, block, node};
+  if (__builtin_expect(node != HWI_NODE_UNKNOWN && hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))
+    hwi_event_put_alloc(HW_FIELD_USABLE, lane, &made);
+  else
+    hwi_event_finish_alloc(lane, made);
+  hwi_stream_leave(lane);
+  return true;
+}
+
+HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
+{
+  struct hwi_lane *lane = hwi_stream_usual_lane();
+  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.free_detour, caller_pc) ||
+                           !hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES),
+                       0))
+    return false;
+  hwi_stream_take(lane, HWI_EVENT_FRAME());
+  const struct hwi_owed whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};
+  hwi_lane_put_reserved_free(lane, &whole, 0, 0);
+  hwi_stream_leave(lane);
+  return true;
+}
+
+#endif
