@@ -235,7 +235,7 @@ bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result 
 
 /* --- keep --- */
 
-/* Nothing is at `path` (*exists is false), or what once was a summary. */
+/* Nothing is at `path` (*exists is false), or what once was a summary: an empty file, too, which tells nobody anything. */
 static bool may_replace(const char *path, bool *exists)
 {
   uint8_t magic[MAGIC_BYTES] = {0};
@@ -246,7 +246,8 @@ static bool may_replace(const char *path, bool *exists)
   int fd = S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
   if (fd < 0)
     return false;
-  bool ours = read(fd, magic, sizeof magic) == (ssize_t)sizeof magic && memcmp(magic, MAGIC, MAGIC_BYTES) == 0;
+  const ssize_t bytes = read(fd, magic, sizeof magic);
+  bool ours = bytes == 0 || (bytes == (ssize_t)sizeof magic && memcmp(magic, MAGIC, MAGIC_BYTES) == 0);
   close(fd);
   return ours;
 }

@@ -422,6 +422,18 @@ static void test_other_files_stay(void **state)
   assert_false(restores());
 }
 
+/* What a full disk or a crash left of a summary. */
+static void test_empty_file_is_replaced(void **state)
+{
+  (void)state;
+  write_summary((const uint8_t *)"", 0);
+  assert_false(restores());
+  assert_true(restores());
+  write_summary((const uint8_t *)"", 0);
+  hwi_summary_remove(trace);
+  assert_int_equal(files_in_dir(), 1);
+}
+
 static void test_remove(void **state)
 {
   (void)state;
@@ -456,6 +468,7 @@ int main(void)
       cmocka_unit_test_setup(test_stale_epochs, begin_test),
       cmocka_unit_test_setup(test_every_length, begin_test),
       cmocka_unit_test_setup(test_other_files_stay, begin_test),
+      cmocka_unit_test_setup(test_empty_file_is_replaced, begin_test),
       cmocka_unit_test_setup(test_remove, begin_test),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
