@@ -1,8 +1,7 @@
 /* run_replay.c - replays the images of a run, merged along time
  *
  * Images are opened when their time comes and given back when they end, so that a build of ten thousand processes needs no
- * more descriptors and tables than it had processes at once. Which image is the largest is found by a first reading that
- * only sums; a run of one image needs none.
+ * more descriptors and tables than it had processes at once.
  */
 #include "profile/run_replay.h"
 
@@ -11,7 +10,7 @@
 #include "profile/summary_epochs.h"
 #include "trace/grow.h"
 
-enum { BATCH_EVENTS = 512, PROGRESS_EVERY = 64 };
+enum { PROGRESS_EVERY = 64 };
 
 /* A counted image between its first and its last moment. */
 struct hwi_active {
@@ -63,9 +62,9 @@ uint64_t hwi_run_replay_time_span(struct hwi_run_replay *r)
   return end_ns > r->base_ns ? end_ns - r->base_ns : 0;
 }
 
-/* --- which images are counted --- */
+/* --- replay --- */
 
-static void show_progress(struct hwi_run_replay *r, const struct hwi_trace *trace)
+void hwi_run_replay_show_progress(struct hwi_run_replay *r, const struct hwi_trace *trace)
 {
   if (!r->options->progress || r->batches++ % PROGRESS_EVERY)
     return;
@@ -74,103 +73,17 @@ static void show_progress(struct hwi_run_replay *r, const struct hwi_trace *trac
   r->options->progress(r->options->progress_context, done, all);
 }
 
-/* Sums an image's events up without pairing them. */
-static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_event *events)
-{
-  struct hwi_trace **trace = &r->result->traces[number];
-  struct hwi_totals *totals = &r->images[number].totals;
-  int count = hwi_run_open(&r->run, number, trace, r->error);
-  if (count < 0)
-    return count;
-  while ((count = hwi_trace_next(*trace, events, BATCH_EVENTS, r->error)) > 0) {
-    for (int i = 0; i < count; i++) {
-      totals->allocation_calls += events[i].kind == HWI_EVENT_ALLOC;
-      totals->free_calls += events[i].kind == HWI_EVENT_FREE;
-      totals->failed_calls += events[i].kind == HWI_EVENT_FAILED;
-      totals->allocated_bytes += events[i].kind == HWI_EVENT_ALLOC ? events[i].size : 0;
-    }
-    show_progress(r, *trace);
-  }
-  hwi_trace_finish(*trace);
-  return count;
-}
-
-static int choose_largest(struct hwi_run_replay *r)
-{
-  if (r->run.count == 1) {
-    r->images[0].counted = true;
-    return 0;
-  }
-  struct hwi_event *events = calloc(BATCH_EVENTS, sizeof *events);
-  if (!events)
-    return hwi_run_replay_no_memory(r);
-  int status = 0;
-  uint32_t largest = 0;
-  for (uint32_t i = 0; i < r->run.count && status == 0; i++) {
-    status = scan_image(r, i, events);
-    if (status < 0 && status != HW_ERR_MEMORY && r->run.count > 1) { /* one bad file does not hide the others */
-      r->images[i].unreadable = true;
-      status = 0;
-    }
-    if (r->images[i].totals.allocated_bytes > r->images[largest].totals.allocated_bytes)
-      largest = i;
-  }
-  free(events);
-  if (status < 0)
-    return status;
-  if (r->images[largest].unreadable)
-    return hwi_error_set(r->error, HW_ERR_DAMAGED, "no image of the run can be read; the first one is %s",
-                         r->run.images[0].path);
-  r->images[largest].counted = true;
-  r->images[largest].totals = (struct hwi_totals){0};
-  hwi_trace_close(r->result->traces[largest]);
-  r->result->traces[largest] = NULL;
-  return 0;
-}
-
-int hwi_run_replay_choose(struct hwi_run_replay *r)
-{
-  if (r->options->images == HWI_IMAGES_LARGEST)
-    return choose_largest(r);
-  bool any = false;
-  for (size_t i = 0; i < r->run.count; i++) {
-    r->images[i].counted = r->options->images == HWI_IMAGES_ALL || r->run.images[i].header.pid == r->options->pid;
-    any = any || r->images[i].counted;
-  }
-  if (!any)
-    return hwi_error_set(r->error, HW_ERR_USAGE, "no process %u belongs to this run; its first one is %u",
-                         r->options->pid, r->run.images[0].header.pid);
-  return 0;
-}
-
-int hwi_run_replay_describe_others(struct hwi_run_replay *r)
-{
-  for (size_t i = 0; i < r->run.count; i++) {
-    if (r->images[i].counted || r->images[i].unreadable || r->result->traces[i])
-      continue;
-    int status = hwi_run_open(&r->run, i, &r->result->traces[i], r->error);
-    if (status == HW_ERR_MEMORY)
-      return status;
-    r->images[i].unreadable = status < 0;
-    if (status == 0)
-      hwi_trace_finish(r->result->traces[i]);
-  }
-  return 0;
-}
-
-/* --- replay --- */
-
 static int next_batch(struct hwi_run_replay *r, struct hwi_active *a)
 {
   a->at = 0;
-  a->count = hwi_trace_next(a->image.trace, a->events, BATCH_EVENTS, r->error);
+  a->count = hwi_trace_next(a->image.trace, a->events, HWI_RUN_BATCH_EVENTS, r->error);
   if (a->count < 0)
     return a->count;
   uint64_t ns =
       a->count ? hwi_clock_tick_ns(a->image.clock, a->events[0].tick) : hwi_trace_info(a->image.trace)->duration_ns;
   if (a->image.offset_ns + ns > a->head_ns)
     a->head_ns = a->image.offset_ns + ns;
-  show_progress(r, a->image.trace);
+  hwi_run_replay_show_progress(r, a->image.trace);
   return 0;
 }
 
@@ -226,7 +139,7 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
   }
   r->active[r->active_count++] = a;
   a->number = number;
-  a->events = calloc(BATCH_EVENTS, sizeof *a->events);
+  a->events = calloc(HWI_RUN_BATCH_EVENTS, sizeof *a->events);
   if (!hwi_replay_image_init(&a->image, *trace) || !a->events)
     return hwi_run_replay_no_memory(r);
   a->image.offset_ns = start_ns(r, number);

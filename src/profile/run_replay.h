@@ -15,6 +15,8 @@
 
 struct hwi_active;
 
+enum { HWI_RUN_BATCH_EVENTS = 512 }; /* that are read at once */
+
 /* Its options, error, and summary or events are set by whoever begins it. */
 struct hwi_run_replay {
   struct hwi_result *result;
@@ -37,7 +39,10 @@ int hwi_run_replay_no_memory(struct hwi_run_replay *replay);
 /* Finds the run at `path`, and makes an empty result. The run and the result are the caller's to release, even after a failure. */
 int hwi_run_replay_begin(struct hwi_run_replay *replay, const char *path);
 
-/* Decides which images are counted, as the options say. */
+/* Tells how far the reading of `trace` is, now and then, where somebody wants to know. */
+void hwi_run_replay_show_progress(struct hwi_run_replay *replay, const struct hwi_trace *trace);
+
+/* Decides which images are counted, as the options say: run_choice.c, as hwi_run_replay_describe_others. */
 int hwi_run_replay_choose(struct hwi_run_replay *replay);
 
 /* When the counted images began becomes `base_ns`; returns how long they went on as far as their headers say. */
