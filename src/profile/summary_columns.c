@@ -26,7 +26,7 @@ struct column {
   size_t item_bytes, count;
 };
 
-static inline uint64_t load(const uint8_t *at, unsigned bytes)
+static inline __attribute__((always_inline)) uint64_t load(const uint8_t *at, unsigned bytes)
 {
   uint64_t value = 0;
   memcpy(&value, at, bytes); /* little-endian, as all that this runs on */
@@ -35,25 +35,49 @@ static inline uint64_t load(const uint8_t *at, unsigned bytes)
 
 /* --- writing --- */
 
-static inline bool all_are_alike(unsigned bytes, struct column column)
-{
-  for (size_t i = 1; i < column.count; i++)
-    if (memcmp(column.at, column.at + i * column.item_bytes, bytes) != 0)
-      return false;
-  return true;
-}
+/* What the values of a column have in common. */
+struct sight {
+  uint64_t first;
+  uint64_t bits;        /* of all that is told */
+  uint64_t differences; /* bits in which any value is not as the first one */
+};
 
-/* What is told of each item; returns all their bits. The item before the first one counts as 0. */
-static inline uint64_t values_of(uint64_t *values, const struct hwi_field *field, unsigned bytes, struct column column)
+/* What is told of each item. The item before the first one counts as 0. */
+static inline __attribute__((always_inline)) struct sight values_of(uint64_t *values, struct column column,
+                                                                    unsigned bytes, bool near)
 {
-  uint64_t last = 0, bits = 0;
+  const uint64_t first = load(column.at, bytes);
+  uint64_t last = 0, bits = 0, differences = 0;
   for (size_t i = 0; i < column.count; i++, column.at += column.item_bytes) {
     uint64_t value = load(column.at, bytes);
-    values[i] = field->order == HWI_FIELD_NEAR ? hwi_zigzag((int64_t)(value - last)) : value;
+    values[i] = near ? hwi_zigzag((int64_t)(value - last)) : value;
     bits |= values[i];
+    differences |= value ^ first;
     last = value;
   }
-  return bits;
+  return (struct sight){first, bits, differences};
+}
+
+/* With a width that the compiler knows. */
+static inline __attribute__((always_inline)) struct sight values_wide(uint64_t *values, struct column column,
+                                                                      unsigned bytes, bool near)
+{
+  switch (bytes) {
+  case sizeof(uint64_t):
+    return values_of(values, column, sizeof(uint64_t), near);
+  case sizeof(uint32_t):
+    return values_of(values, column, sizeof(uint32_t), near);
+  case sizeof(uint16_t):
+    return values_of(values, column, sizeof(uint16_t), near);
+  default:
+    return values_of(values, column, sizeof(uint8_t), near);
+  }
+}
+
+static struct sight look_at(uint64_t *values, struct column column, const struct hwi_field *field)
+{
+  return field->order == HWI_FIELD_NEAR ? values_wide(values, column, field->bytes, true)
+                                        : values_wide(values, column, field->bytes, false);
 }
 
 static unsigned planes_of(uint64_t bits)
@@ -67,18 +91,19 @@ static unsigned planes_of(uint64_t bits)
 static void write_column(struct hwi_pass *pass, const struct hwi_field *field, struct column column)
 {
   uint64_t values[HWI_PASS_GROUP_ITEMS], way = COLUMN_ALL_ALIKE;
-  if (all_are_alike(field->bytes, column) && load(column.at, field->bytes)) {
-    uint64_t value = load(column.at, field->bytes);
+  struct sight sight = look_at(values, column, field);
+  if (!sight.differences && sight.first) {
     hwi_pass_number(pass, &way);
-    hwi_pass_number(pass, &value);
+    hwi_pass_number(pass, &sight.first);
     return;
   }
-  way = planes_of(values_of(values, field, field->bytes, column));
+  way = planes_of(sight.bits);
   hwi_pass_number(pass, &way);
   for (unsigned plane = 0; plane < way; plane++) {
     uint8_t *to = hwi_pass_room(pass, column.count);
+    const unsigned shift = plane * BYTE_BITS;
     for (size_t i = 0; i < column.count; i++)
-      to[i] = (uint8_t)(values[i] >> plane * BYTE_BITS);
+      to[i] = (uint8_t)(values[i] >> shift);
   }
 }
 
