@@ -13,7 +13,7 @@ add_custom_command(OUTPUT ${HW_PAGE_SOURCE}
   COMMAND ${CMAKE_COMMAND} -DFROM=${HW_PAGE_TEMPLATE} -DTO=${HW_PAGE_SOURCE} -P ${CMAKE_SOURCE_DIR}/cmake/Page.cmake
   DEPENDS ${HW_PAGE_TEMPLATE} ${CMAKE_SOURCE_DIR}/cmake/Page.cmake VERBATIM)
 
-add_library(hw-tool STATIC ${HW_TOOL_SOURCES} ${HW_PAGE_SOURCE})
+add_library(hw-tool STATIC ${HW_TOOL_SOURCES} ${HW_TOOL_PLATFORM_SOURCES} ${HW_PAGE_SOURCE})
 target_link_libraries(hw-tool PRIVATE hw-flags hw-banned heapwright-pool PUBLIC hw-sanitize hw-common hw-dependencies)
 
 if(HW_MAIN_SOURCES)

@@ -3,18 +3,17 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-enum { HUGE_PAGE_BYTES = 1 << 21, SHORT_BYTES = HUGE_PAGE_BYTES };
+#include "platform/os_large.h"
 
 void *hwi_large_calloc(size_t count, size_t item_bytes)
 {
   void *list = calloc(count, item_bytes);
-  if (!list || count * item_bytes < SHORT_BYTES)
+  if (!list || count * item_bytes < HWI_OS_HUGE_PAGE_BYTES)
     return list;
-  const uintptr_t start = ((uintptr_t)list + HUGE_PAGE_BYTES - 1) & -(uintptr_t)HUGE_PAGE_BYTES;
-  const uintptr_t end = ((uintptr_t)list + count * item_bytes) & -(uintptr_t)HUGE_PAGE_BYTES;
+  const uintptr_t start = ((uintptr_t)list + HWI_OS_HUGE_PAGE_BYTES - 1) & -(uintptr_t)HWI_OS_HUGE_PAGE_BYTES;
+  const uintptr_t end = ((uintptr_t)list + count * item_bytes) & -(uintptr_t)HWI_OS_HUGE_PAGE_BYTES;
   if (end > start)
-    madvise((void *)start, end - start, MADV_HUGEPAGE); /* a kernel that does not know them goes on as it was */
+    hwi_os_wish_for_huge_pages((void *)start, end - start);
   return list;
 }

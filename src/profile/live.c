@@ -53,7 +53,7 @@ bool hwi_live_double(struct hwi_live *live)
 {
   struct waiting waiting = {0};
   const size_t slots = live->mask + 1;
-  struct hwi_live_slot *larger = hwi_table_double(live->slots, slots * sizeof *larger);
+  struct hwi_live_slot *larger = hwi_table_enlarge(live->slots, slots * sizeof *larger, 2 * slots * sizeof *larger);
   if (!larger)
     return false;
   live->slots = larger;

@@ -1,44 +1,47 @@
-/* table.c - memory for hash tables that grow large and are walked at random */
+/* table.c - memory for hash tables and lists that grow large */
 #include "profile/table.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define HUGE_PAGE_BYTES ((size_t)1 << 21)
+#include "platform/os.h"
+#include "platform/os_large.h"
+
+enum { LINE_BYTES = 64, FIRST_ITEMS = 16 };
 
 static bool is_large(size_t bytes)
 {
-  return bytes >= HUGE_PAGE_BYTES;
+  return bytes >= HWI_OS_HUGE_PAGE_BYTES;
 }
 
-/* Of room for `bytes` from a huge page's start, mapped with as much as a huge page more: gives back what is around it. */
-static char *trim(char *room, size_t bytes)
+/* Of a large table, in memory. */
+static size_t whole_pages(size_t bytes)
 {
-  char *table = room + (-(uintptr_t)room & (HUGE_PAGE_BYTES - 1));
-  if (table > room)
-    munmap(room, (size_t)(table - room));
-  munmap(table + bytes, HUGE_PAGE_BYTES - (size_t)(table - room));
+  return (bytes + HWI_OS_HUGE_PAGE_BYTES - 1) & ~(HWI_OS_HUGE_PAGE_BYTES - 1);
+}
+
+static void *create_small(size_t bytes)
+{
+  const size_t lines = (bytes + LINE_BYTES - 1) & ~(size_t)(LINE_BYTES - 1);
+  void *table = aligned_alloc(LINE_BYTES, lines);
+  return table ? memset(table, 0, lines) : NULL;
+}
+
+/* `huge`: in huge pages, where the kernel has them. */
+static void *create(size_t bytes, bool huge)
+{
+  if (!is_large(bytes))
+    return create_small(bytes);
+  void *table = hwi_os_map_large(whole_pages(bytes));
+  if (table && huge)
+    hwi_os_wish_for_huge_pages(table, whole_pages(bytes));
   return table;
-}
-
-/* Whole huge pages; NULL: no memory. */
-static char *map_pages(size_t bytes)
-{
-  char *room = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return room == MAP_FAILED ? NULL : trim(room, bytes);
 }
 
 void *hwi_table_create(size_t bytes)
 {
-  if (!is_large(bytes))
-    return calloc(1, bytes);
-  void *table = map_pages(bytes);
-  if (table)
-    madvise(table, bytes, MADV_HUGEPAGE); /* as good as it goes */
-  return table;
+  return create(bytes, true);
 }
 
 void hwi_table_release(void *table, size_t bytes)
@@ -46,28 +49,47 @@ void hwi_table_release(void *table, size_t bytes)
   if (!is_large(bytes))
     free(table);
   else if (table)
-    munmap(table, bytes);
+    hwi_os_unmap(table, whole_pages(bytes));
 }
 
-static void *double_by_copying(void *table, size_t bytes)
+static void *enlarge_by_copying(void *table, size_t bytes, size_t larger, bool huge)
 {
-  void *larger = hwi_table_create(2 * bytes);
-  if (!larger)
+  void *made = create(larger, huge);
+  if (!made)
     return NULL;
-  memcpy(larger, table, bytes);
+  if (bytes)
+    memcpy(made, table, bytes);
   hwi_table_release(table, bytes);
-  return larger;
+  return made;
 }
 
-void *hwi_table_double(void *table, size_t bytes)
+static void *enlarge(void *table, size_t bytes, size_t larger, bool huge)
 {
   if (!is_large(bytes))
-    return double_by_copying(table, bytes);
-  char *larger = map_pages(2 * bytes);
-  if (!larger)
-    return NULL;
-  if (mremap(table, bytes, 2 * bytes, MREMAP_MAYMOVE | MREMAP_FIXED, larger) != MAP_FAILED)
-    return larger;
-  munmap(larger, 2 * bytes);
-  return double_by_copying(table, bytes);
+    return enlarge_by_copying(table, bytes, larger, huge);
+  const size_t now = whole_pages(bytes), then = whole_pages(larger);
+  void *made = now == then ? table : hwi_os_enlarge(table, now, then);
+  return made ? made : enlarge_by_copying(table, bytes, larger, huge);
+}
+
+void *hwi_table_enlarge(void *table, size_t bytes, size_t larger)
+{
+  return enlarge(table, bytes, larger, true);
+}
+
+bool hwi_table_grow(void **table, size_t *capacity, size_t needed, size_t item_bytes)
+{
+  if (needed <= *capacity)
+    return true;
+  size_t wanted = *capacity ? *capacity : FIRST_ITEMS;
+  while (wanted < needed && wanted <= SIZE_MAX / 2)
+    wanted *= 2;
+  if (wanted < needed || wanted > (SIZE_MAX / 2 - HWI_OS_HUGE_PAGE_BYTES) / item_bytes)
+    return false;
+  void *made = enlarge(*table, *capacity * item_bytes, wanted * item_bytes, false);
+  if (!made)
+    return false;
+  *table = made;
+  *capacity = wanted;
+  return true;
 }

@@ -2,30 +2,34 @@
 #include "profile/tally.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/table.h"
 #include "trace/grow.h"
 
-enum { CELL_ALIGNMENT = 64 };
+enum { CACHE_LINE_BYTES = 64 };
 
-_Static_assert(sizeof(struct hwi_cell) == CELL_ALIGNMENT, "one cache line a cell");
+_Static_assert(sizeof(struct hwi_cell) == CACHE_LINE_BYTES, "a cell");
 
 bool hwi_tally_init(struct hwi_tally *tally)
 {
   *tally = (struct hwi_tally){.cell_count = 1, .stack_count = 1, .size_count = 1, .generation = 1};
   return hwi_tagged_init(&tally->cell_numbers) && hwi_tagged_init(&tally->size_numbers) &&
+         hwi_table_grow((void **)&tally->cells, &tally->cell_capacity, 1, sizeof *tally->cells) &&
          hwi_grow((void **)&tally->stacks, &tally->stack_capacity, 1, sizeof *tally->stacks) &&
          hwi_grow((void **)&tally->sizes, &tally->size_capacity, 1, sizeof *tally->sizes);
 }
 
 void hwi_tally_drop_cells(struct hwi_tally *tally)
 {
-  for (size_t i = 0; i < tally->block_count; i++)
-    free(tally->blocks[i]);
-  free(tally->blocks);
-  tally->blocks = NULL;
-  tally->block_count = tally->block_capacity = 0;
+  hwi_table_release(tally->cells, tally->cell_capacity * sizeof *tally->cells);
+  tally->cells = NULL;
+  tally->cell_capacity = 0;
+}
+
+void hwi_tally_drop_stacks(struct hwi_tally *tally)
+{
+  free(tally->stacks);
+  tally->stacks = NULL;
 }
 
 void hwi_tally_release(struct hwi_tally *tally)
@@ -34,7 +38,7 @@ void hwi_tally_release(struct hwi_tally *tally)
   free(tally->ended);
   free(tally->before);
   hwi_tagged_release(&tally->cell_numbers);
-  free(tally->stacks);
+  hwi_tally_drop_stacks(tally);
   free(tally->sizes);
   hwi_tagged_release(&tally->size_numbers);
   free(tally->threads);
@@ -49,12 +53,6 @@ void hwi_tally_freeze(struct hwi_tally *tally)
 {
   hwi_tagged_release(&tally->cell_numbers);
   hwi_tagged_release(&tally->size_numbers);
-}
-
-void hwi_tally_drop_stacks(struct hwi_tally *tally)
-{
-  free(tally->stacks);
-  tally->stacks = NULL;
 }
 
 static uint32_t mix(uint64_t key)
@@ -88,24 +86,10 @@ static uint32_t find_size(struct hwi_tally *tally, uint64_t size)
 
 /* --- cells --- */
 
-static bool add_cell_block(struct hwi_tally *tally)
-{
-  if (!hwi_grow((void **)&tally->blocks, &tally->block_capacity, tally->block_count + 1, sizeof *tally->blocks))
-    return false;
-  size_t bytes = HWI_CELLS_A_BLOCK * sizeof(struct hwi_cell);
-  struct hwi_cell *block = aligned_alloc(CELL_ALIGNMENT, bytes);
-  if (!block)
-    return false;
-  memset(block, 0, bytes);
-  tally->blocks[tally->block_count++] = block;
-  return true;
-}
-
 bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count)
 {
-  while ((uint64_t)tally->block_count << HWI_CELL_BLOCK_BITS < count)
-    if (!add_cell_block(tally))
-      return false;
+  if (!hwi_table_grow((void **)&tally->cells, &tally->cell_capacity, count, sizeof *tally->cells))
+    return false;
   tally->cell_count = count;
   return true;
 }
@@ -116,7 +100,7 @@ static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
   uint32_t number = tally->cell_count;
   if (!size_number || number == UINT32_MAX)
     return 0;
-  if (number >> HWI_CELL_BLOCK_BITS >= tally->block_count && !add_cell_block(tally))
+  if (!hwi_table_grow((void **)&tally->cells, &tally->cell_capacity, (size_t)number + 1, sizeof *tally->cells))
     return 0;
   if (tally->touched_cells.words && !hwi_touched_cover(&tally->touched_cells, (size_t)number + 1))
     return 0;

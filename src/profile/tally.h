@@ -57,12 +57,10 @@ struct hwi_thread_tally {
   uint64_t moving_address;
 };
 
-enum { HWI_CELL_BLOCK_BITS = 12, HWI_CELLS_A_BLOCK = 1 << HWI_CELL_BLOCK_BITS };
-
-/* Cells, stacks and sizes are numbered from 1, threads from 0. */
+/* Cells, stacks and sizes are numbered from 1, threads from 0. They move when new ones come. */
 struct hwi_tally {
-  struct hwi_cell **blocks; /* cells never move */
-  size_t block_count, block_capacity;
+  struct hwi_cell *cells; /* a list of table.h */
+  size_t cell_capacity;
   uint32_t cell_count;
   uint64_t *ended; /* of each cell: blocks that were live when their image ended, before the run did */
   size_t ended_capacity;
@@ -98,7 +96,7 @@ void hwi_tally_drop_cells(struct hwi_tally *tally);
 
 static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uint32_t number)
 {
-  return &tally->blocks[number >> HWI_CELL_BLOCK_BITS][number & (HWI_CELLS_A_BLOCK - 1)];
+  return &tally->cells[number];
 }
 
 /* The cell's number, made where there is none; 0: no memory. */

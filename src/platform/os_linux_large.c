@@ -1,0 +1,42 @@
+/* os_linux_large.c - lists of many megabytes on Linux */
+#define _GNU_SOURCE
+#include "platform/os_large.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "platform/os.h"
+#include "platform/os_linux_call.h"
+
+/* Of room for `bytes` from a huge page's start, mapped with as much as a huge page more: gives back what is around it. */
+static char *trim(char *room, size_t bytes)
+{
+  char *start = room + (-(uintptr_t)room & (HWI_OS_HUGE_PAGE_BYTES - 1));
+  if (start > room)
+    hwi_os_unmap(room, (size_t)(start - room));
+  hwi_os_unmap(start + bytes, HWI_OS_HUGE_PAGE_BYTES - (size_t)(start - room));
+  return start;
+}
+
+void *hwi_os_map_large(size_t bytes)
+{
+  long room =
+      CALL(SYS_mmap, NULL, bytes + HWI_OS_HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return hwi_call_failed(room) ? NULL : trim((char *)room, bytes);
+}
+
+void *hwi_os_enlarge(void *start, size_t bytes, size_t larger)
+{
+  void *to = hwi_os_map_large(larger);
+  if (!to)
+    return NULL;
+  if (!hwi_call_failed(CALL(SYS_mremap, start, bytes, larger, MREMAP_MAYMOVE | MREMAP_FIXED, to, 0)))
+    return to; /* what was asked for of its pages holds for the new ones, too */
+  hwi_os_unmap(to, larger);
+  return NULL;
+}
+
+void hwi_os_wish_for_huge_pages(void *start, size_t bytes)
+{
+  CALL3(SYS_madvise, start, bytes, MADV_HUGEPAGE);
+}
