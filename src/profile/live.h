@@ -1,6 +1,6 @@
 /* live.h - the table of live blocks: address -> the cell that counts the block
  *
- * Open addressing with linear probing at no more than half full; removal shifts the followers back, so that there are no
+ * Open addressing with linear probing at no more than three quarters full; removal shifts the followers back, so that there are no
  * tombstones and a program that allocates and frees for ever keeps a small table. Address 0 marks an empty slot.
  *
  * group    slots that the addresses of 512 bytes have in common, one for every 32: what is allocated or freed one after the other is
@@ -23,7 +23,7 @@ struct hwi_live_slot {
       age; /* how long it will have lived when it ends, where that is known and its birth is not, see lifetimes.h; 0: by its birth */
 };
 
-/* Invariant: count <= (mask + 1) / 2, and no empty slot lies between a block's home and its slot. */
+/* Invariant: count <= (mask + 1) / 4 * 3, and no empty slot lies between a block's home and its slot. */
 struct hwi_live {
   struct hwi_live_slot *slots; /* mask + 1 of them, a power of two */
   size_t mask, count;
@@ -38,7 +38,7 @@ bool hwi_live_double(struct hwi_live *live);
 
 static inline bool hwi_live_has_room(const struct hwi_live *live)
 {
-  return live->count < (live->mask + 1) / 2;
+  return live->count < (live->mask + 1) / 4 * 3; /* memory that is touched first costs more than a step */
 }
 
 /* Makes room for one more block. False: no memory, as above. */

@@ -46,7 +46,7 @@ static bool is_valid(void)
       if (!live.slots[at].address)
         return false;
   }
-  return count == live.count && count * 2 <= live.mask + 1;
+  return count == live.count && count * 4 <= (live.mask + 1) * 3;
 }
 
 static void test_against_an_array(void **state)
