@@ -158,10 +158,17 @@ HW_OPERATION int hw_do_posix_memalign(void **to, size_t align, size_t size)
   return 0;
 }
 
-/* `align` is a power of two. */
-HW_OPERATION void *hw_aligned(size_t align, size_t size)
+HW_COLD void *hw_aligned_otherwise(size_t size, size_t align)
 {
-  return HW_LIKELY(align <= HW_ALIGN_MAX) ? hw_allocate_or_say(size, align) : hw_no_memory();
+  return HW_LIKELY(align <= HW_ALIGN_MAX) ? hw_allocate_or_say(size, align ? align : 1) : hw_no_memory();
+}
+
+/* `align` is a power of two, or 0, which is as good as 1. One function for all entry points that come to it, by a jump. */
+static __attribute__((noinline)) void *hw_aligned(size_t align, size_t size)
+{
+  if (hw_given.quick_alloc_aligned && HW_LIKELY(hw_has_begun()))
+    return hw_given.quick_alloc_aligned(size, align, hw_aligned_otherwise);
+  return hw_aligned_otherwise(size, align);
 }
 
 HW_OPERATION void *hw_do_aligned_alloc(size_t align, size_t size)
@@ -171,8 +178,8 @@ HW_OPERATION void *hw_do_aligned_alloc(size_t align, size_t size)
 
 HW_OPERATION void *hw_do_memalign(size_t align, size_t size)
 {
-  size_t rounded = 1;
-  if (HW_LIKELY(hw_is_power_of_two(align)))
+  size_t rounded = 1; /* 0 has no bit that is too many, and is seen to behind the quick way */
+  if (HW_LIKELY(!(align & (align - 1))))
     return hw_aligned(align, size);
   if (align > ~(SIZE_MAX >> 1))
     return hw_bad_align();

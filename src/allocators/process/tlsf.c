@@ -19,6 +19,7 @@ static void tlsf_init(void)
  * start, so that an entry point is one piece of code for each of both. */
 
 typedef void *alloc_fn(size_t bytes);
+typedef void *alloc_aligned_fn(size_t bytes, size_t align);
 typedef void free_fn(void *block);
 typedef void *realloc_fn(void *block, size_t bytes);
 
@@ -33,6 +34,12 @@ static HWI_COLD void *leave_and_alloc(size_t bytes, alloc_fn *otherwise)
 {
   hwi_lock_give(&hwi_heap.lock);
   return otherwise(bytes);
+}
+
+static HWI_COLD void *leave_and_alloc_aligned(size_t bytes, size_t align, alloc_aligned_fn *otherwise)
+{
+  hwi_lock_give(&hwi_heap.lock);
+  return otherwise(bytes, align);
 }
 
 static HWI_COLD void leave_and_free(void *block, free_fn *otherwise)
@@ -69,6 +76,17 @@ HWI_HOT void *tlsf_quick_alloc(size_t bytes, alloc_fn *otherwise)
   void *block = LIKELY(is_small) ? pool_try_alloc_same(hwi_heap.pool, block_size_for(bytes)) : NULL;
   if (!block)
     return alloc_and_leave(bytes, otherwise);
+  return LIKELY(hwi_lock_try_give(&hwi_heap.lock)) ? block : hand_on_with(block);
+}
+
+/* The lock is taken even where there is no other thread: that costs less here than to ask twice. */
+HWI_HOT void *tlsf_quick_alloc_aligned(size_t bytes, size_t align, alloc_aligned_fn *otherwise)
+{
+  if (UNLIKELY(align <= HW_POOL_ALIGN) || UNLIKELY(!hwi_lock_try_take(&hwi_heap.lock)))
+    return otherwise(bytes, align);
+  void *block = pool_try_alloc_aligned(hwi_heap.pool, align, bytes);
+  if (UNLIKELY(!block))
+    return leave_and_alloc_aligned(bytes, align, otherwise);
   return LIKELY(hwi_lock_try_give(&hwi_heap.lock)) ? block : hand_on_with(block);
 }
 
@@ -172,7 +190,7 @@ static __attribute__((destructor)) void tlsf_ends(void)
 }
 
 HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = tlsf_free, .usable_size = tlsf_usable_size,
-                     .quick_alloc = tlsf_quick_alloc, .quick_free = tlsf_quick_free,
-                     .quick_realloc = tlsf_quick_realloc, .realloc = tlsf_realloc, .init = tlsf_init,
-                     .before_fork = hwi_heap_before_fork, .after_fork = hwi_heap_after_fork, .stats = tlsf_stats,
-                     .keeps_errno = true);
+                     .quick_alloc = tlsf_quick_alloc, .quick_alloc_aligned = tlsf_quick_alloc_aligned,
+                     .quick_free = tlsf_quick_free, .quick_realloc = tlsf_quick_realloc, .realloc = tlsf_realloc,
+                     .init = tlsf_init, .before_fork = hwi_heap_before_fork, .after_fork = hwi_heap_after_fork,
+                     .stats = tlsf_stats, .keeps_errno = true);

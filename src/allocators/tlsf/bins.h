@@ -95,9 +95,8 @@ HWI_HOT void bin_unmark(struct hw_pool *pool, size_t bin)
 }
 
 /* Puts the block in front of its bin. */
-HWI_HOT void bin_insert(struct hw_pool *pool, struct block *block, size_t size)
+HWI_HOT void bin_insert(struct hw_pool *pool, struct block *block, size_t bin)
 {
-  size_t bin = bin_of(size);
   struct link *from = bin_link(pool, bin);
   struct block *next = from->to;
   block->next.to = next;
@@ -109,8 +108,25 @@ HWI_HOT void bin_insert(struct hw_pool *pool, struct block *block, size_t size)
     bin_mark(pool, bin);
 }
 
+/* Puts a block in the place of the first one of a bin. False, and nothing is changed: as bin_remove. */
+HWI_HOT bool bin_replace(struct link *from, const struct block *old, struct block *block)
+{
+  struct block *next = old->next.to;
+  if (__builtin_expect(old->from != from, 0))
+    return false;
+  if (next) {
+    if (__builtin_expect(next->from != &old->next, 0))
+      return false;
+    next->from = &block->next;
+  }
+  block->next.to = next;
+  block->from = from;
+  from->to = block;
+  return true;
+}
+
 /* Takes the first block out of a bin. False, and nothing is changed: as bin_remove. */
-HWI_HOT bool bin_pop(struct hw_pool *pool, struct link *from, struct block *block)
+HWI_HOT bool bin_pop(struct hw_pool *pool, struct link *from, const struct block *block, size_t bin)
 {
   struct block *next = block->next.to;
   if (__builtin_expect(block->from != from, 0))
@@ -122,7 +138,7 @@ HWI_HOT bool bin_pop(struct hw_pool *pool, struct link *from, struct block *bloc
     next->from = from;
   } else {
     from->to = NULL;
-    bin_unmark(pool, bin_of_link(pool, from));
+    bin_unmark(pool, bin);
   }
   return true;
 }
@@ -163,8 +179,8 @@ HWI_HOT size_t bin_next(const struct hw_pool *pool, size_t bin)
   size_t rows = pool->rows_filled & ~FIRST_BIT << row;
   if (!rows)
     return 0;
-  row = lowest_bit(rows);
-  return (row << WORD_BITS_LOG2) + lowest_bit(pool->filled[row]);
+  unsigned higher = lowest_bit(rows);
+  return (higher << WORD_BITS_LOG2) + lowest_bit(pool->filled[higher]);
 }
 
 /* The bin whose first block has at least `size` bytes; or 0. */

@@ -85,7 +85,7 @@ HWI_HOT void put_free_head(struct hw_pool *pool, struct block *block, size_t siz
 {
   block->head = head;
   block_footer(block, size)->to = block;
-  bin_insert(pool, block, size);
+  bin_insert(pool, block, bin_of(size));
 }
 
 /* The same, of what `word` says: a size, and BLOCK_FREE. */
@@ -93,7 +93,7 @@ HWI_HOT void put_free(struct hw_pool *pool, struct block *block, size_t word)
 {
   block_set_word(pool, block, word);
   block_footer(block, word - BLOCK_FREE)->to = block;
-  bin_insert(pool, block, word);
+  bin_insert(pool, block, bin_of(word));
 }
 
 /* A block was given out. */
@@ -116,7 +116,8 @@ HWI_HOT void *take_whole(struct hw_pool *pool, struct link *from, size_t size)
   if (UNLIKELY(block->head != head_of(size | BLOCK_FREE, seal_product_when_free(pool, product))) ||
       (!IS_SEALED && !is_inside(pool, behind)))
     return NULL;
-  if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) || !bin_pop(pool, from, block)))
+  if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) ||
+               !bin_pop(pool, from, block, bin_of_link(pool, from))))
     return NULL;
   block_turn_after_free(behind);
   block->head = head_of(size, product);
@@ -135,13 +136,14 @@ HWI_HOT void *take_from(struct hw_pool *pool, size_t bin, size_t size)
     return NULL;
   size_t rest = head_word(block->head) - size; /* and BLOCK_FREE, which makes it more than MIN_BLOCK or less */
   if (LIKELY(rest > MIN_BLOCK)) {
-    if (UNLIKELY(!bin_pop(pool, from, block)))
+    if (UNLIKELY(!bin_pop(pool, from, block, bin_of_link(pool, from))))
       return NULL;
     put_free(pool, block_at(block, size), rest);
   } else {
     size += rest - BLOCK_FREE;
     struct block *behind = block_at(block, size);
-    if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) || !bin_pop(pool, from, block)))
+    if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) ||
+                 !bin_pop(pool, from, block, bin_of_link(pool, from))))
       return NULL;
     block_turn_after_free(behind);
   }
@@ -175,65 +177,76 @@ HWI_HOT void *pool_try_alloc(struct hw_pool *pool, size_t bytes)
 /* How far behind the start of `block` a block with an aligned payload may begin: nowhere, or far enough for a free block. */
 static inline size_t aligned_off(const struct block *block, size_t align)
 {
-  uintptr_t payload = (uintptr_t)block_payload(block);
-  size_t off = (size_t)(0 - payload) & (align - 1);
-  return off && off < MIN_BLOCK ? off + align : off;
+  size_t off = (size_t)(0 - (uintptr_t)block_payload(block)) & (align - 1);
+  return off == MIN_BLOCK - ALIGN ? off + align : off; /* the only multiple of ALIGN in between */
 }
 
-static inline bool has_room_for(const struct block *block, size_t align, size_t size)
+/* Puts a free block, what `word` says, in the place of the first one of a bin: in the same bin, where it belongs there, as what is
+ * left of one large free block does. False, and nothing is changed: the links were written to. */
+HWI_HOT bool put_instead(struct hw_pool *pool, size_t from_bin, struct block *block, size_t word)
 {
-  size_t off = aligned_off(block, align);
-  return off <= block_size(block) && size <= block_size(block) - off;
-}
-
-/* A free block that has `size` bytes behind an aligned payload, as the first of its bin; NULL: none is sure to have. The size's own
- * bin may have one that was aligned before. */
-HWI_HOT struct link *find_aligned(const struct hw_pool *pool, size_t align, size_t size)
-{
-  struct link *from = bin_link(pool, bin_of(size));
-  if (from->to && has_room_for(from->to, align, size))
-    return from;
-  size_t at_most =
-      size + ALIGN; /* in front, less than `align`, or ALIGN more where that is too little for a free block */
-  if (UNLIKELY(align > pool->largest_request || at_most > pool->largest_request - align))
-    return NULL;
-  size_t bin = bin_find(pool, at_most + align);
-  return bin ? bin_link(pool, bin) : NULL;
+  struct link *from = bin_link(pool, from_bin);
+  size_t bin = bin_of(word);
+  if (bin == from_bin) {
+    if (UNLIKELY(!bin_replace(from, from->to, block)))
+      return false;
+  } else {
+    if (UNLIKELY(!bin_pop(pool, from, from->to, from_bin)))
+      return false;
+    bin_insert(pool, block, bin);
+  }
+  block_set_word(pool, block, word);
+  block_footer(block, word - BLOCK_FREE)->to = block;
+  return true;
 }
 
 /* Makes a used block of the first one of a bin, so far behind its start that the payload is aligned; what is in front of it stays
  * free, and what is behind it, where that is enough for a block. NULL: one of them was written to. */
-HWI_HOT void *take_aligned(struct hw_pool *pool, struct link *from, size_t align, size_t size)
+HWI_HOT void *take_aligned(struct hw_pool *pool, size_t bin, size_t align, size_t size)
 {
+  struct link *from = bin_link(pool, bin);
   struct block *block = from->to;
-  size_t off = aligned_off(block, align), rest = head_word(block->head) - off - size; /* and BLOCK_FREE */
-  struct block *used = block_at(block, off), *behind = block_at(used, size + rest - BLOCK_FREE);
-  if (UNLIKELY(!has_free_head(pool, block)) ||
-      (rest < MIN_BLOCK && UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS))) ||
-      UNLIKELY(!bin_pop(pool, from, block)))
+  if (UNLIKELY(!has_free_head(pool, block)))
     return NULL;
-  if (rest > MIN_BLOCK) {
-    put_free(pool, block_at(used, size), rest);
+  size_t off = aligned_off(block, align), rest = head_word(block->head) - off - size; /* and BLOCK_FREE */
+  struct block *used = block_at(block, off);
+  if (LIKELY(rest > MIN_BLOCK)) {
+    if (UNLIKELY(!put_instead(pool, bin, block_at(used, size), rest)))
+      return NULL;
   } else {
     size += rest - BLOCK_FREE;
+    struct block *behind = block_at(used, size);
+    if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) || !bin_pop(pool, from, block, bin)))
+      return NULL;
     block_turn_after_free(behind);
   }
   block_set_word(pool, used, size);
-  if (off) {
+  if (LIKELY(off)) {
     block_turn_after_free(used);
     put_free(pool, block, off | BLOCK_FREE);
   }
   return taken(pool, used, size);
 }
 
-/* hw_pool_alloc_aligned of more than ALIGN; NULL may also be a fault that nobody has been told of. */
+/* What has room for `size` bytes behind an aligned payload wherever it lies: in front, less than `align`, or ALIGN more where that is
+ * too little for a free block. */
+static inline size_t unaligned_size(size_t align, size_t size)
+{
+  return size + ALIGN + align;
+}
+
+/* hw_pool_alloc_aligned of more than ALIGN; NULL may also be a fault that nobody has been told of. The size's own bin may have a
+ * block that was aligned before. */
 HWI_HOT void *pool_try_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
 {
-  if (UNLIKELY(bytes > pool->largest_request))
+  size_t both;
+  if (__builtin_add_overflow(bytes, align, &both) || UNLIKELY(both > pool->largest_request))
     return NULL;
-  size_t size = block_size_for(bytes);
-  struct link *from = find_aligned(pool, align, size);
-  return LIKELY(from) ? take_aligned(pool, from, align, size) : NULL;
+  size_t size = block_size_for(bytes), bin = bin_of(size);
+  const struct block *fit = bin_link(pool, bin)->to;
+  if (LIKELY(!fit || (uintptr_t)block_payload(fit) & (align - 1) || fit->head < size << SEAL_BITS))
+    bin = bin_next(pool, bin_of_all(unaligned_size(align, size)));
+  return LIKELY(bin) ? take_aligned(pool, bin, align, size) : NULL;
 }
 
 /* --- giving back --- */
@@ -272,7 +285,7 @@ HWI_HOT bool join_both(struct hw_pool *pool, struct block *block, size_t size)
   if (LIKELY(join_behind(pool, front, front_size + size)))
     return true;
   block->head = head;
-  bin_insert(pool, front, front_size);
+  bin_insert(pool, front, bin_of(front_size));
   return false;
 }
 

@@ -74,16 +74,30 @@ void *hw_pool_alloc(struct hw_pool *pool, size_t bytes)
   return LIKELY(payload) ? payload : report_unmet(pool, bytes);
 }
 
+/* `block` has `size` bytes behind an aligned payload. */
+static bool has_room_for(const struct block *block, size_t align, size_t size)
+{
+  size_t off = aligned_off(block, align);
+  return off <= block_size(block) && size <= block_size(block) - off;
+}
+
 /* The whole search: a block that is no longer than the request may happen to have its payload aligned, or room to spare. */
+static size_t find_aligned(const struct hw_pool *pool, size_t align, size_t size)
+{
+  size_t bin = bin_find(pool, size), largest = pool->largest_request;
+  if (!bin || has_room_for(bin_link(pool, bin)->to, align, size))
+    return bin;
+  return align > largest || size + ALIGN > largest - align ? 0 : bin_find(pool, unaligned_size(align, size));
+}
+
 static COLD void *alloc_aligned_otherwise(struct hw_pool *pool, size_t align, size_t bytes)
 {
-  size_t size = block_size_for(bytes), bin = bytes <= pool->largest_request ? bin_find(pool, size) : 0;
-  struct link *from = bin ? bin_link(pool, bin) : NULL;
-  if (!from || !has_room_for(from->to, align, size))
-    from = from ? find_aligned(pool, align, size) : NULL;
-  void *payload = from ? take_aligned(pool, from, align, size) : NULL;
-  if (from && !payload)
-    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(from->to));
+  if (bytes > pool->largest_request)
+    return NULL;
+  size_t size = block_size_for(bytes), bin = find_aligned(pool, align, size);
+  void *payload = bin ? take_aligned(pool, bin, align, size) : NULL;
+  if (bin && !payload)
+    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(bin_link(pool, bin)->to));
   return payload;
 }
 
