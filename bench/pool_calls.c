@@ -111,6 +111,15 @@ static __attribute__((noinline)) void *measured_memalign(size_t align, size_t by
   return block;
 }
 
+/* Where what is free is little, all that is left over of it is of other sizes than before. */
+static __attribute__((noinline)) void *measured_memalign_in_a_hole(size_t align, size_t bytes)
+{
+  CALLGRIND_ZERO_STATS;
+  void *volatile block = memalign(align, bytes);
+  CALLGRIND_DUMP_STATS_AT("memalign in a hole");
+  return block;
+}
+
 static __attribute__((noinline)) void measured_usable_size(void *block)
 {
   CALLGRIND_ZERO_STATS;
@@ -123,8 +132,8 @@ static void other_calls(unsigned calls)
 {
   enum { SMALLEST_ALIGN = 32, ALIGNS = 8, CALLS_EACH = 4 };
   for (; calls >= CALLS_EACH; calls -= CALLS_EACH) {
-    size_t bytes = 40 + 16 * (any() % 3000);
-    void *fence = malloc(24), *block = measured_memalign((size_t)SMALLEST_ALIGN << any() % ALIGNS, bytes);
+    size_t bytes = 40 + 16 * (any() % 3000), align = (size_t)SMALLEST_ALIGN << any() % ALIGNS;
+    void *fence = malloc(24), *block = measured_memalign(align, bytes);
     void *behind = malloc(bytes), *end = malloc(24);
     free(behind);
     measured_usable_size(block);
@@ -132,6 +141,11 @@ static void other_calls(unsigned calls)
     block = measured_realloc(block, bytes / 2);
     free(end);
     free(block);
+    void *hole = malloc(bytes + align + any() % (2 * bytes));
+    end = malloc(24);
+    free(hole);
+    free(measured_memalign_in_a_hole(align, bytes));
+    free(end);
     free(fence);
   }
 }

@@ -12,6 +12,8 @@ import pool  # noqa: E402
 
 MOST = 200  # of any malloc, free and realloc in place, the entry point and the lock included
 TYPICAL = 100
+MOST_ALIGNED = 210  # of a block that is aligned to more than malloc's
+MOST_IN_A_HOLE = 240  # the same where both of what is left over change their bins
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +42,5 @@ def test_others(counted):
     found = counted("others")
     assert found["realloc in place"][-1] <= MOST
     assert found["usable size"][-1] <= TYPICAL
+    assert found["memalign"][-1] <= MOST_ALIGNED
+    assert found["memalign in a hole"][-1] <= MOST_IN_A_HOLE
