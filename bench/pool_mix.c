@@ -1,12 +1,14 @@
 /* pool_mix.c - malloc and free with the sizes and lifetimes of a recorded program: memory, latency, throughput
  *
- * pool_mix MIX OPERATIONS memory|latency|threads [N]
+ * pool_mix MIX OPERATIONS memory|latency|nothing|threads [N]
  *
  * MIX holds pairs of 32-bit numbers, a block's size and for how many allocations it lives; each allocation takes any of them, and is
  * written to. An operation is one malloc or one free. Prints one line of numbers:
- *   memory    most bytes live, as asked for; the same as malloc_usable_size has it; most blocks live; bytes from the lowest block's
- *             start to the highest one's end; the most anonymous memory that the process had more than before, looked at 200 times
+ *   memory    most bytes live, as asked for, and as rounded: as malloc_usable_size has them, and N more for each block's header; both
+ *             once more, of what is live at the end; bytes from the lowest block's start to the highest one's end; the most anonymous
+ *             memory that the process had more than before, looked at 200 times
  *   latency   nanoseconds of single calls: median, 99.9 %, 99.99 %, most; 1 where the thread had real-time priority, else 0
+ *   nothing   the same of calls of a function that does nothing, made where latency times malloc and free: what the machine adds
  *   threads   operations a second of all N threads, each with blocks of its own
  */
 #include <fcntl.h>
@@ -51,7 +53,8 @@ struct state {
   uint32_t *wheel, unused, node_count;
   uint64_t seed, now;
   uint32_t *histogram; /* of cycles; NULL: not wanted */
-  uint64_t asked, usable, blocks, most_asked, most_usable, most_blocks;
+  bool times_nothing;
+  uint64_t header, asked, rounded, most_asked, most_rounded;
   uintptr_t lowest, highest;
 };
 
@@ -85,31 +88,61 @@ static void end_call(struct state *s, uint64_t began)
   s->histogram[cycles < HISTOGRAM ? cycles : HISTOGRAM - 1]++;
 }
 
-static void free_one(struct state *s, uint32_t number)
+static __attribute__((noinline)) void do_nothing(void)
 {
-  struct node *node = &s->nodes[number];
-  s->asked -= node->size;
-  s->usable -= malloc_usable_size(node->block);
-  s->blocks--;
-  if (s->histogram) {
-    uint64_t began = begin_call();
-    free(node->block);
-    end_call(s, began);
-  } else {
-    free(node->block);
-  }
-  node->next = s->unused;
-  s->unused = number;
+  __asm__ volatile("" : : : "memory");
+}
+
+static void time_nothing(struct state *s)
+{
+  uint64_t began = begin_call();
+  do_nothing();
+  end_call(s, began);
+}
+
+static void timed_free(struct state *s, void *block)
+{
+  uint64_t began = begin_call();
+  free(block);
+  end_call(s, began);
 }
 
 static void *timed_malloc(struct state *s, size_t bytes)
 {
-  if (!s->histogram)
-    return malloc(bytes);
   uint64_t began = begin_call();
   void *block = malloc(bytes);
   end_call(s, began);
   return block;
+}
+
+static void free_block(struct state *s, void *block)
+{
+  if (s->histogram && !s->times_nothing) {
+    timed_free(s, block);
+    return;
+  }
+  if (s->histogram)
+    time_nothing(s);
+  free(block);
+}
+
+static void *alloc_block(struct state *s, size_t bytes)
+{
+  if (s->histogram && !s->times_nothing)
+    return timed_malloc(s, bytes);
+  if (s->histogram)
+    time_nothing(s);
+  return malloc(bytes);
+}
+
+static void free_one(struct state *s, uint32_t number)
+{
+  struct node *node = &s->nodes[number];
+  s->asked -= node->size;
+  s->rounded -= malloc_usable_size(node->block) + s->header;
+  free_block(s, node->block);
+  node->next = s->unused;
+  s->unused = number;
 }
 
 static void note(struct state *s, const struct node *node)
@@ -117,11 +150,9 @@ static void note(struct state *s, const struct node *node)
   uintptr_t start = (uintptr_t)node->block;
   size_t usable = malloc_usable_size(node->block);
   s->asked += node->size;
-  s->usable += usable;
-  s->blocks++;
+  s->rounded += usable + s->header;
   s->most_asked = s->asked > s->most_asked ? s->asked : s->most_asked;
-  s->most_usable = s->usable > s->most_usable ? s->usable : s->most_usable;
-  s->most_blocks = s->blocks > s->most_blocks ? s->blocks : s->most_blocks;
+  s->most_rounded = s->rounded > s->most_rounded ? s->rounded : s->most_rounded;
   s->lowest = start < s->lowest ? start : s->lowest;
   s->highest = start + usable > s->highest ? start + usable : s->highest;
 }
@@ -134,7 +165,7 @@ static void alloc_one(struct state *s)
   if (s->unused)
     s->unused = node->next;
   node->size = kind->size;
-  node->block = timed_malloc(s, kind->size);
+  node->block = alloc_block(s, kind->size);
   if (!node->block)
     _exit(4);
   memset(node->block, 1, kind->size);
@@ -191,9 +222,10 @@ static uint64_t anonymous_bytes(void)
   return strtoull(line + sizeof "\nAnonymous:" - 1, NULL, 10) * 1024;
 }
 
-static void measure_memory(struct state *s)
+static void measure_memory(struct state *s, uint64_t header)
 {
   enum { SAMPLES = 200 };
+  s->header = header;
   memset(s->nodes, 0, (s->operations + 2) * sizeof *s->nodes); /* present before, so that it counts on neither side */
   memset(s->wheel, 0, WHEEL * sizeof *s->wheel);
   uint64_t before = anonymous_bytes(), most = before;
@@ -202,8 +234,8 @@ static void measure_memory(struct state *s)
     uint64_t now = anonymous_bytes();
     most = now > most ? now : most;
   }
-  printf("%lu %lu %lu %lu %lu\n", s->most_asked, s->most_usable, s->most_blocks, (uint64_t)(s->highest - s->lowest),
-         most - before);
+  printf("%lu %lu %lu %lu %lu %lu\n", s->most_asked, s->most_rounded, s->asked, s->rounded,
+         (uint64_t)(s->highest - s->lowest), most - before);
 }
 
 /* --- latency --- */
@@ -239,8 +271,9 @@ static bool be_urgent(void)
   return sched_setscheduler(0, SCHED_FIFO, &wanted) == 0;
 }
 
-static void measure_latency(struct state *s)
+static void measure_latency(struct state *s, bool times_nothing)
 {
+  s->times_nothing = times_nothing;
   double ns = ns_per_cycle();
   bool is_urgent = be_urgent();
   run(s, s->operations / WARM_UP_SHARE);
@@ -301,13 +334,15 @@ int main(int argc, char **argv)
   if (kinds == MAP_FAILED)
     return 2;
   init(&s, kinds, (uint64_t)status.st_size / sizeof *kinds, strtoull(argv[2], NULL, 10));
-  unsigned count = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 1;
+  unsigned number = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
   if (!strcmp(argv[3], "memory"))
-    measure_memory(&s);
+    measure_memory(&s, number);
   else if (!strcmp(argv[3], "latency"))
-    measure_latency(&s);
-  else if (!strcmp(argv[3], "threads") && count > 0 && count <= THREADS_MAX)
-    measure_threads(&s, count);
+    measure_latency(&s, false);
+  else if (!strcmp(argv[3], "nothing"))
+    measure_latency(&s, true);
+  else if (!strcmp(argv[3], "threads") && number > 0 && number <= THREADS_MAX)
+    measure_threads(&s, number);
   else
     return 2;
   return 0;

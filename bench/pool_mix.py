@@ -20,6 +20,7 @@ KINDS = 300_000  # at most, from each recording
 POOL_SIZE = "400MB"
 HEADERS = {"pool": 8, "glibc": 8}  # bytes in front of each block; the others keep what they know of one elsewhere
 THREADS = (1, 2, 8)
+NOTHING = "(an empty call)"  # beside the allocators: what the machine itself adds
 PART_OF_OPERATIONS = {"threads": 5}  # a fifth: threads that queue for one lock take long
 SOURCE = "".join(f"#include <{name}>\n" for name in ("map", "string", "vector", "regex")) + \
     "int main() { std::map<std::string, std::vector<int>> m; std::regex r(\"a*b\"); return m[\"x\"].size() + r.mark_count(); }\n"
@@ -99,20 +100,20 @@ def taking_turns(libraries, rounds, one):
 
 
 def memory(program, libraries, mixes, settings):
-    table = "| sizes of | allocator | live, asked for | rounded | | memory | over rounded | over asked for |\n|---|---|---:|---:|---:|---:|---:|---:|\n"
+    table = ("| sizes of | allocator | live, asked for | rounded | | at the end | memory | over rounded | over asked for |\n"
+             "|---|---|---:|---:|---:|---:|---:|---:|---:|\n")
     for name, mix in mixes.items():
         for allocator, library in libraries.items():
-            asked, usable, blocks, span, anonymous = run(program, library, mix, settings.operations, "memory")
-            rounded = usable + blocks * HEADERS.get(allocator, 0)
+            asked, rounded, _, at_end, span, anonymous = run(program, library, mix, settings.operations, "memory", HEADERS.get(allocator, 0))
             taken = span if allocator == "pool" else anonymous
-            table += (f"| {name} | {allocator} | {asked / 1e6:.1f} MB | {rounded / 1e6:.1f} MB | +{percent(rounded, asked)} | {taken / 1e6:.1f} MB | "
+            table += (f"| {name} | {allocator} | {asked / 1e6:.1f} MB | {rounded / 1e6:.1f} MB | +{percent(rounded, asked)} | {at_end / 1e6:.1f} MB | {taken / 1e6:.1f} MB | "
                       f"{percent(taken, rounded)} | {percent(taken, asked)} |\n")
     return table
 
 
 def shortest(kinds, column):
     """In words: which allocator has the least in a column of each mix."""
-    return ", ".join(f"{min(rows, key=lambda name: rows[name][column])} ({kind})" for kind, rows in kinds.items())
+    return ", ".join(f"{min((name for name in rows if name != NOTHING), key=lambda name: rows[name][column])} ({kind})" for kind, rows in kinds.items())
 
 
 def latency(program, libraries, mixes, settings):
@@ -120,7 +121,8 @@ def latency(program, libraries, mixes, settings):
     table = "| sizes of | allocator | median | 99.9 % | 99.99 % | most |\n|---|---|---:|---:|---:|---:|\n"
     kinds = {}
     for name, mix in mixes.items():
-        found = taking_turns(libraries, settings.rounds, lambda library: run(program, library, mix, settings.operations, "latency"))
+        found = taking_turns({**libraries, NOTHING: NOTHING}, settings.rounds, lambda library: run(
+            program, None if library is NOTHING else library, mix, settings.operations, "nothing" if library is NOTHING else "latency"))
         kinds[name] = {allocator: [min(column) for column in zip(*rounds)] for allocator, rounds in found.items()}
         for allocator, best in kinds[name].items():
             table += f"| {name} | {allocator} | " + " | ".join(f"{ns:,.0f} ns" for ns in best[:4]) + " |\n"
