@@ -7,6 +7,7 @@
 #include "entries_marks.h"
 
 extern int foreign_given, foreign_taken;
+void *foreign_malloc(size_t size);
 
 static volatile size_t huge = PTRDIFF_MAX / 2;
 static void *volatile p;
@@ -35,6 +36,7 @@ int main()
   p = NULL;
   MARKED(
       try { p = operator new(huge); } catch (const std::bad_alloc &) { threw = true; });
+  MARKED(p = foreign_malloc(huge));
   MARKED(p = operator new(40); free(malloc(50)); operator delete(p));
   printf("threw %d, given %d, taken %d\n", threw, foreign_given, foreign_taken);
   return 0;

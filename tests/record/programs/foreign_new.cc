@@ -24,6 +24,15 @@ void *operator new(size_t size)
   }
 }
 
+/* Deeper in the stack than the operator was. */
+void *foreign_malloc(size_t size)
+{
+  volatile char below[4096] = "";
+  void *block = malloc(size + (size_t)below[0]);
+  below[1] = 0;
+  return block;
+}
+
 void operator delete(void *block) noexcept
 {
   if (!block)
