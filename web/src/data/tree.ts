@@ -68,7 +68,7 @@ export class Places {
 
   #leftOut(site: number): string {
     const count = this.#document.sites.address[site]!;
-    return count > 0 ? `… ${count} frames left out by the recorder` : "… frames left out by the recorder";
+    return count > 0 ? `… ${count} frames left out by the recorder` : "… frames that are not known";
   }
 
   #start(site: number): number {

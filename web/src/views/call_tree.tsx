@@ -29,7 +29,8 @@ interface Props {
 }
 
 const [FORK_PX, CHAIN_PX] = [12, 3]; // an only child is hardly indented: chains of calls are long
-const FOLLOWED_SHARE = 0.6; // the tree opens along children that have most of their parent
+const OPENED_ROWS = 24; // the tree opens, the largest nodes first, until it has about so many
+const CRUMB_SHARE = 0.02; // less of the whole is not worth to be opened
 
 interface TreeRow {
   readonly node: number;
@@ -64,13 +65,18 @@ const childrenOf = keptFor(({ parent }: Branches): number[][] => {
   return children;
 });
 
-/** Opens from the root along what has most, to where it forks; and the way to the chosen node. */
+/** Opens what has most, until a table is full of it; and the way to the chosen node. */
 function openedFor({ tree, totals, chosen }: Props, children: readonly number[][]): Set<number> {
   const open = new Set<number>();
-  for (let node: number | undefined = 0; node !== undefined; ) {
+  const closed = [0];
+  for (let rows = 1; rows < OPENED_ROWS && closed.length > 0; ) {
+    const at = closed.reduce((most, node, i) => (totals[node]! > totals[closed[most]!]! ? i : most), 0);
+    const [node] = closed.splice(at, 1) as [number];
+    if (node > 0 && totals[node]! < CRUMB_SHARE * totals[0]!) break;
+    const shown = children[node]!.filter((child) => totals[child]! > 0);
     open.add(node);
-    const total: number = totals[node]!;
-    node = children[node]!.find((child) => totals[child]! >= FOLLOWED_SHARE * total && total > 0);
+    closed.push(...shown);
+    rows += shown.length;
   }
   for (let node = chosen; node > 0; node = tree.parent[node]!) open.add(tree.parent[node]!);
   return open;
