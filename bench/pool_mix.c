@@ -1,9 +1,9 @@
 /* pool_mix.c - malloc and free with the sizes and lifetimes of a recorded program: memory, latency, throughput
  *
- * pool_mix MIX OPERATIONS memory|latency|nothing|threads [N]
+ * pool_mix MIX OPERATIONS memory|latency|nothing|threads [N [DRAW]]
  *
  * MIX holds pairs of 32-bit numbers, a block's size and for how many allocations it lives; each allocation takes any of them, and is
- * written to. An operation is one malloc or one free. Prints one line of numbers:
+ * written to. An operation is one malloc or one free. DRAW numbers the chance by which they are taken. Prints one line of numbers:
  *   memory    most bytes live, as asked for, and as rounded: as malloc_usable_size has them, and N more for each block's header; both
  *             once more, of what is live at the end; bytes from the lowest block's start to the highest one's end; the most anonymous
  *             memory that the process had more than before, looked at 200 times
@@ -335,6 +335,7 @@ int main(int argc, char **argv)
     return 2;
   init(&s, kinds, (uint64_t)status.st_size / sizeof *kinds, strtoull(argv[2], NULL, 10));
   unsigned number = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
+  s.seed += argc > 5 ? strtoull(argv[5], NULL, 10) * 0x9e3779b97f4a7c15u : 0;
   if (!strcmp(argv[3], "memory"))
     measure_memory(&s, number);
   else if (!strcmp(argv[3], "latency"))

@@ -166,6 +166,11 @@ def command():
     return "make bench" + (f" BENCH_FLAGS={shlex.quote(flags)}" if flags else "")
 
 
+def commands(results):
+    """Those that made the results, this one last: with --add they are made in parts."""
+    return [each for each in results.get("commands", []) if each != command()] + [command()]
+
+
 def results_to_begin_with(given, path):
     """What is not measured now, and stays."""
     fresh = {"workloads": {}, "instructions": {}, "latency": {}}
@@ -179,7 +184,7 @@ def results_to_begin_with(given, path):
 def measured(given, path):
     settings = settings_of(given)
     results = results_to_begin_with(given, path)
-    conditions = dict(command=command(), machine=machine(), scale=settings.scale, rounds=settings.rounds,
+    conditions = dict(commands=commands(results), machine=machine(), scale=settings.scale, rounds=settings.rounds,
                       date=datetime.date.today().isoformat())
     folder = os.path.abspath(given.folder or os.path.join(given.build, "bench"))
     os.makedirs(folder, exist_ok=True)

@@ -59,8 +59,8 @@ def ratios(results):
         rows.append([each["text"], *cells])
     text = ("Our added time as a share of heaptrack's. `!` marks what misses its goal. heaptrack keeps 64 frames of a stack "
             "at most: at depth 150 it does less than we do. At depth 5 it unwinds next to nothing, so that what each event "
-            "costs us whatever its stack counts (a free: some 125 instructions). Two of three allocations of cc1plus have "
-            "frames that the stack before had not, each of which is looked up and proved (some 90 instructions).")
+            "costs us whatever its stack counts. Two of three allocations of cc1plus have frames that the stack before had "
+            "not, each of which is looked up and proved.")
     return Table("Time added, against heaptrack", text, head, rows)
 
 
@@ -196,7 +196,7 @@ def latencies(results):
     for place, found in results.get("latency", {}).items():
         plain = found[PLAIN]
         for name, each in found.items():
-            cells = [f"{each[key]:,.0f}" if name == PLAIN else f"{each[key]:,.0f} (+{each[key] - plain[key]:,.0f})"
+            cells = [f"{each[key]:,.0f}" if name == PLAIN else f"{each[key]:,.0f} ({each[key] - plain[key]:+,.0f})"
                      for key in ("p50_ns", "p99_ns", "p99_99_ns", "max_ns")]
             worst = " ".join(f"{ns / 1000:,.0f}" for ns in each["max_ns_of_rounds"])
             rows.append([place, TITLES[name], *cells, worst, "yes" if each["fifo"] else "no"])
@@ -279,7 +279,7 @@ under `heapwright record`, which packs the trace while the program runs, counts 
 users run it, and under `heaptrack -r`, which only records. A figure is the fastest of its runs, for what else a machine does
 only adds; a table near the end says how far the runs lay apart.
 
-    {command}
+{commands}
 
 made the figures below and this page (`--document` writes it from `build/bench/results.json`). {conditions}.
 """
@@ -287,7 +287,7 @@ made the figures below and this page (`--document` writes it from `build/bench/r
 
 def as_document(results):
     """docs/benchmarks.md."""
-    parts = [INTRODUCTION.format(command=results["command"], conditions=_conditions(results))]
+    parts = [INTRODUCTION.format(commands="\n".join(f"    {each}" for each in results["commands"]), conditions=_conditions(results))]
     for table in _all(results):
         parts += [f"## {table.title}\n", table.text + "\n"]
         align = ["---"] + ["---:"] * (len(table.head) - 1)
