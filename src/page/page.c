@@ -86,7 +86,7 @@ static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_writ
     if (status < 0)
       return status;
     size_t bytes = hwi_html_escaped_bytes(text->text, text->bytes);
-    if (bytes <= bytes_max || page->cut.node_count <= NODES_LEAST)
+    if (bytes <= bytes_max || bytes_max <= fixed || page->cut.node_count <= NODES_LEAST)
       return HW_OK;
     status = make_smaller(page, (double)(bytes_max - fixed) / (double)(bytes - fixed) * margin, error);
     if (status < 0)

@@ -51,6 +51,13 @@ static inline uint32_t hwi_page_pairs_find(const struct hwi_page_pairs *pairs, u
   return low;
 }
 
+/* Whether there is such a pair, of a row and a thread's row that the tables have. */
+static inline bool hwi_page_pairs_have(const struct hwi_page_pairs *pairs, uint32_t row, uint32_t thread)
+{
+  uint32_t found = hwi_page_pairs_find(pairs, row, thread);
+  return found < pairs->start[row + 1] && pairs->items[found].thread == thread;
+}
+
 /* "stack_threads" and "size_threads" into the object begun last. In their series a pair has no entries where its row has no other
  * pair: its series is the row's. */
 void hwi_json_page_stack_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,

@@ -208,14 +208,23 @@ static void take_death(struct hwi_page_watch *watch, const struct hwi_block_even
     watch->stack_threads.items[pair.stack].lifetimes[hwi_lifetime_of(event->temporary, event->ns - event->born_ns)]++;
 }
 
+static bool has_pairs(const struct hwi_page_watch *watch, const struct hwi_block_event *event, uint32_t size_row)
+{
+  uint32_t thread = watch->threads->row_of[event->owner];
+  return hwi_page_pairs_have(&watch->stack_threads, watch->cut->row_of[event->stack], thread) &&
+         hwi_page_pairs_have(&watch->size_threads, size_row, thread);
+}
+
 /* Whether the first reading, too, saw what the event is about. */
 static bool is_known(const struct hwi_page_watch *watch, const struct hwi_block_event *event)
 {
   const struct hwi_profile *profile = watch->cut->profile;
   if (event->kind == HWI_BLOCK_FAILED || event->kind == HWI_BLOCK_FREE_UNKNOWN)
     return true;
-  return event->stack < profile->stack_count && event->owner < profile->thread_count &&
-         hwi_page_sizes_row(watch->sizes, event->size) != UINT32_MAX;
+  if (event->stack >= profile->stack_count || event->owner >= profile->thread_count)
+    return false;
+  uint32_t size_row = hwi_page_sizes_row(watch->sizes, event->size);
+  return size_row != UINT32_MAX && (!has_threads(watch) || has_pairs(watch, event, size_row));
 }
 
 /* What the first reading does not know has no place among the rows. */

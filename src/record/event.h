@@ -43,10 +43,26 @@ static inline uint64_t hwi_event_tick_of_tsc(void)
 
 /* --- an allocation's bytes: put together for the usual fields, known to the compiler, and for any --- */
 
+struct hwi_allocation {
+  uint64_t tick;
+  size_t size;
+  void *block;
+  uint32_t node;
+  bool
+      is_inside; /* a foreign operator's: what malloc gave may begin before it, so that malloc must not be asked of it */
+};
+
 /* The usable size of a block, if that is to be kept; else 0. */
 HWI_EVENT_INLINE uint64_t hwi_event_usable(uint8_t fields, void *block)
 {
   return fields & HW_FIELD_USABLE ? HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block) : 0;
+}
+
+HWI_EVENT_INLINE uint64_t hwi_event_usable_of(uint8_t fields, const struct hwi_allocation *made)
+{
+  if (made->is_inside)
+    return fields & HW_FIELD_USABLE ? hw_usual_usable(made->size) : 0;
+  return hwi_event_usable(fields, made->block);
 }
 
 HWI_EVENT_INLINE uint8_t *hwi_event_put_size(uint8_t fields, uint8_t *at, uint64_t size, uint64_t usable)
@@ -64,13 +80,6 @@ HWI_EVENT_INLINE uint8_t *hwi_event_put_took(uint8_t fields, uint8_t *at, const 
   return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_timed_took(block)) : at;
 }
 
-struct hwi_allocation {
-  uint64_t tick;
-  size_t size;
-  void *block;
-  uint32_t node;
-};
-
 /* Slots save most of an allocation's bytes: a program allocates in few places at a time, each time the same size. The caller has
  * reserved HW_EVENT_MAX_BYTES. */
 HWI_EVENT_INLINE void hwi_event_put_alloc(uint8_t fields, struct hwi_lane *lane, const struct hwi_allocation *made)
@@ -78,7 +87,7 @@ HWI_EVENT_INLINE void hwi_event_put_alloc(uint8_t fields, struct hwi_lane *lane,
   uint32_t node = made->node;
   uint8_t slot = hw_recent_slot(node), *at;
   struct hwi_recent *recent = &lane->recent[slot];
-  uint64_t usable = hwi_event_usable(fields, made->block), base = recent->address;
+  uint64_t usable = hwi_event_usable_of(fields, made), base = recent->address;
   if (__builtin_expect(recent->node != node || !node, 0)) {
     at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, made->tick), node);
     at = hwi_event_put_size(fields, at, made->size, usable);
@@ -111,18 +120,26 @@ static inline bool hwi_event_is_detour(const struct hwi_callers *callers, uintpt
   return pc - callers->start < callers->bytes;
 }
 
-/* What is left to do after the walk where the stack has no node, or the chunk no room. */
+/* What is left to do after the walk where the stack has no node, or the chunk no room; and of a free. */
 void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made);
+void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_owed whole);
+
+/* In both, all that a signal handler may change on this thread is looked at behind hwi_stream_take: one that comes later finds the
+ * lane busy, and writes into the other; and one that forks leaves what is mapped. */
 
 HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block)
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
-  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.alloc_detour, caller.pc) || hwi_event_is_paused(), 0))
+  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.alloc_detour, caller.pc), 0))
     return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
+  if (__builtin_expect(hwi_event_is_paused(), 0)) {
+    hwi_stream_leave(lane);
+    return false;
+  }
   uint64_t tick = hwi_event_tick_of_tsc();
   uint32_t node = hwi_walk_quickly(lane, caller, (uint8_t)entry);
-  const struct hwi_allocation made = {tick, size, block, node};
+  const struct hwi_allocation made = {tick, size, block, node, false};
   if (__builtin_expect(node != HWI_NODE_UNKNOWN && hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))
     hwi_event_put_alloc(HW_FIELD_USABLE, lane, &made);
   else
@@ -134,13 +151,14 @@ HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry en
 HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
-  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.free_detour, caller_pc) ||
-                           !hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES),
-                       0))
+  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.free_detour, caller_pc), 0))
     return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   const struct hwi_owed whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};
-  hwi_lane_put_reserved_free(lane, &whole, 0, 0);
+  if (__builtin_expect(hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))
+    hwi_lane_put_reserved_free(lane, &whole, 0, 0);
+  else
+    hwi_event_finish_free(lane, whole);
   hwi_stream_leave(lane);
   return true;
 }

@@ -2,8 +2,8 @@
  *
  * stream     what a thread records into: two lanes. Lane 0 takes ordinary events; lane 1 takes those of a signal handler that
  *            interrupted lane 0 in the middle of one. X is not Y: format.h's "stream" is one lane's chunks.
- * busy       the address of the frame of hwi_record_* that is at work in a lane; 0: none. After a longjmp out of a handler
- *            nobody clears it; stream.c finds out.
+ * busy       the address of the frame that is at work in a lane, of an entry point or of hwi_record_*; 0: none. After a longjmp
+ *            out of a handler nobody clears it; stream.c finds out.
  * kept       the previous stack of the lane, outermost frame first; it says which words its walk loaded (see walk.c).
  * odd word   one of those that does not follow from two frames beside each other (see struct hwi_frame).
  *

@@ -6,6 +6,7 @@
 #include "record/event.h"
 #include "record/lane.h"
 #include "record/nodes.h"
+#include "record/operator_plan.h"
 #include "record/owed.h"
 #include "record/session.h"
 #include "record/stream.h"
@@ -47,7 +48,7 @@ static void put_aligned(struct hwi_lane *lane, const struct hwi_allocation *made
   uint8_t fields = hwi_session.fields, *at = hwi_lane_begin(lane, HW_OP_ALLOC_ALIGNED, made->tick);
   *at++ = log2_of(align);
   at = hwi_put_varint(at, made->node);
-  at = hwi_event_put_size(fields, at, made->size, hwi_event_usable(fields, made->block));
+  at = hwi_event_put_size(fields, at, made->size, hwi_event_usable_of(fields, made));
   at = hwi_lane_put_address(lane, at, (uintptr_t)made->block, lane->last_address);
   hwi_lane_commit(lane, hwi_event_put_took(fields, at, made->block));
 }
@@ -69,6 +70,11 @@ __attribute__((cold)) void hwi_event_finish_alloc(struct hwi_lane *lane, struct 
   put_alloc(lane, &made, 0);
 }
 
+__attribute__((cold)) void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_owed whole)
+{
+  hwi_lane_put_free(lane, &whole, 0);
+}
+
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
@@ -78,7 +84,9 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (is_loader(caller->pc))
     hwi_session_loader_calls();
   if (!hwi_event_is_paused()) {
-    const struct hwi_allocation made = {tick, size, block, known_node(hwi_walk(lane, caller, (uint8_t)entry))};
+    bool is_inside = hwi_operator_modes[entry] == HWI_OPERATOR_FOREIGN;
+    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
+    const struct hwi_allocation made = {tick, size, block, node, is_inside};
     put_alloc(lane, &made, align);
   }
   hwi_stream_leave(lane);

@@ -169,8 +169,11 @@ static bool start_child(void)
   bool has_place = hwi_place_open_child(&hwi_session.writer, &header);
   if (has_place)
     adopt(&header);
-  else
+  else { /* an event that a handler's fork interrupted ends here yet, and looks at it */
     __atomic_fetch_add(&parents->children_unseen, 1, __ATOMIC_RELAXED);
+    atomic_store(&hwi_session.liveness->stopped, 1); /* this child is counted */
+    hwi_session.header = parents;
+  }
   if (!interrupted &&
       has_place) /* else it shows that the parent's trace tells of this child, and nobody else need count it */
     hwi_os_unmap(parents, HW_TRACE_HEADER_BYTES);

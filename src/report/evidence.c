@@ -11,6 +11,8 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
                              .unreadable_images = profile->unreadable_images};
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
+    if (info == NULL) /* it could not be read */
+      continue;
     sum.children_unseen += info->children_unseen; /* the launcher counts for the run, in its first trace */
     if (!profile->images[i].counted)
       continue;

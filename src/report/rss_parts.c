@@ -95,7 +95,7 @@ static bool is_glibc(const struct hwi_profile *profile)
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
     for (uint32_t k = 0; profile->images[i].counted && k < info->note_count; k++) {
-      if (info->notes[k].kind == HW_NOTE_ALLOCATOR)
+      if (info->notes[k].kind == HW_NOTE_ALLOCATOR || info->notes[k].kind == HW_NOTE_OWN_MALLOC)
         return false;
     }
   }
@@ -121,7 +121,9 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
     parts.free = sample->heap - (blocks - parts.untouched);
   else
     parts.untouched = blocks - sample->heap;
-  uint64_t large = at_most - (parts.untouched < at_most ? parts.untouched : at_most);
+  bool are_others_untouched =
+      sample->large + sample->untouched > at_most; /* then whose the untouched pages are is not known */
+  uint64_t large = are_others_untouched || parts.untouched > at_most ? at_most : at_most - parts.untouched;
   if (sample->large > large && is_glibc(profile))
     parts.own = sample->large - large < parts.free ? sample->large - large : parts.free;
   parts.free -= parts.own;

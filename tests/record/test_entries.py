@@ -397,6 +397,15 @@ def test_recorder_changes_nothing_that_a_program_sees(under_recorder, tmp_path, 
     assert len(list(tmp_path.glob("*.hwt"))) == len(commands)
 
 
+def test_malloc_is_not_asked_of_a_foreign_operators_block(preload, folder):
+    """What lies before it is the operator's header, which glibc would take for the size of a chunk, and follow."""
+    library = build_program(folder, "foreign_new.cc", "-O1", "-shared", "-fPIC", name="libforeign.so")
+    program = build_program(folder, "foreign_main.cc", "-O1", library, f"-Wl,-rpath,{folder}")
+    recording = preload([program])
+    assert (recording.process.returncode, recording.process.stdout) == (0, "threw 1, given 5, taken 5\n")
+    assert recording.report["failed_calls"] == 2
+
+
 def test_recorder_counts_as_the_counter_does(preload, recorder, counter, known, tmp_path):
     output = tmp_path / "counted.json"
     recording = preload([known, 1000], env={"LD_PRELOAD": f"{recorder}:{counter}", "COUNTER_OUTPUT": str(output)})

@@ -142,7 +142,7 @@ static bool is_known(const struct hwi_profile *profile, uint32_t image, const st
 {
   for (uint32_t i = 0; i < image; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; k < info->note_count && is_told(&profile->images[i], note); k++) {
+    for (uint32_t k = 0; info != NULL && k < info->note_count && is_told(&profile->images[i], note); k++) {
       if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
         return true;
     }
@@ -156,7 +156,7 @@ static void note_all_unseen(struct hwi_text *text)
   uint32_t shown = 0;
   for (uint32_t i = 0; i < text->profile->image_count; i++) {
     const struct hwi_image *image = &text->profile->images[i];
-    for (uint32_t k = 0; k < image->info->note_count && shown < SHOWN_MAX; k++) {
+    for (uint32_t k = 0; image->info != NULL && k < image->info->note_count && shown < SHOWN_MAX; k++) {
       const struct hwi_note *note = &image->info->notes[k];
       const char *meaning = told_of(image, note);
       if (meaning == NULL || is_known(text->profile, i, note))

@@ -158,7 +158,7 @@ static void fit(const struct hwi_text *text, struct moment *moments, uint32_t co
   }
   while (used > room) {
     int least = -1;
-    for (int part = OWN + 1; part < OTHER; part++) {
+    for (int part = OWN; part < OTHER; part++) {
       if (shown[part] && (least < 0 || largest(moments, count, part) < largest(moments, count, least)))
         least = part;
     }
@@ -210,9 +210,8 @@ void hwi_text_rss_along(struct hwi_text *text)
   uint32_t count = hwi_rss_moments(text->profile, ns);
   hwi_text_heading(text, "Resident memory along time, and its parts", "");
   if (count == 0) {
-    hwi_line_puts(&text->line,
-                  "  not known: the mappings of the process were not looked at. heapwright record does, about "
-                  "every second.");
+    hwi_line_puts(&text->line, "  not known: the mappings of the process were not looked at. heapwright record does, "
+                               "at least about every second.");
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
     return;
   }

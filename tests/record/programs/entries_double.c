@@ -63,6 +63,7 @@ NOT_CALLED(bool, hwi_tips_find_out, const struct hwi_kept *kept, uint32_t base, 
 NOT_CALLED(uint32_t, hwi_kept_bps_unchanged, const struct hwi_kept *kept, uint32_t first, uint32_t end)
 NOT_CALLED(uint32_t, hwi_kept_odd_unchanged, const struct hwi_kept *kept, uint32_t first, uint32_t end)
 NOT_CALLED(void, hwi_event_finish_alloc, struct hwi_lane *lane, struct hwi_allocation made)
+NOT_CALLED(void, hwi_event_finish_free, struct hwi_lane *lane, struct hwi_owed whole)
 #pragma GCC diagnostic pop
 
 static void put_text(const char *text)
