@@ -48,8 +48,7 @@ struct hwi_allocation {
   size_t size;
   void *block;
   uint32_t node;
-  bool
-      is_inside; /* a foreign operator's: what malloc gave may begin before it, so that malloc must not be asked of it */
+  bool is_inside; /* a foreign operator's: not what malloc gave, which must not be asked of it */
 };
 
 /* The usable size of a block, if that is to be kept; else 0. */
@@ -115,11 +114,6 @@ static inline bool hwi_event_is_paused(void)
   return __atomic_load_n(&hwi_session.header->control, __ATOMIC_RELAXED) == HW_CONTROL_PAUSE;
 }
 
-static inline bool hwi_event_is_detour(const struct hwi_callers *callers, uintptr_t pc)
-{
-  return pc - callers->start < callers->bytes;
-}
-
 /* What is left to do after the walk where the stack has no node, or the chunk no room; and of a free. */
 void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made);
 void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_owed whole);
@@ -130,7 +124,7 @@ void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_owed whole);
 HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block)
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
-  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.alloc_detour, caller.pc), 0))
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.alloc_detour, caller.pc), 0))
     return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
@@ -151,7 +145,7 @@ HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry en
 HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
-  if (__builtin_expect(!lane || hwi_event_is_detour(&hwi_session.free_detour, caller_pc), 0))
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.free_detour, caller_pc), 0))
     return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   const struct hwi_owed whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};

@@ -20,11 +20,6 @@ static inline uint64_t tick_now(void)
   return hwi_event_tick_of_tsc();
 }
 
-static inline bool is_loader(uintptr_t pc)
-{
-  return pc - hwi_session.loader_start < hwi_session.loader_bytes;
-}
-
 static inline uint8_t log2_of(size_t align)
 {
   return align ? (uint8_t)__builtin_ctzl(align) : 0;
@@ -81,7 +76,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (!lane)
     return;
   uint64_t tick = tick_now();
-  if (is_loader(caller->pc))
+  if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
   if (!hwi_event_is_paused()) {
     bool is_inside = hwi_operator_modes[entry] == HWI_OPERATOR_FOREIGN;
@@ -97,7 +92,7 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  if (is_loader(caller_pc))
+  if (hwi_callers_have(&hwi_session.loader, caller_pc))
     hwi_session_loader_calls();
   const struct hwi_owed owed = {tick_now(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)

@@ -103,13 +103,13 @@ static void adopt(const struct hw_trace_header *header)
 /* An event is usual only where its bytes are the TSC's time and the usual fields, and an operator holds none of them back. */
 static void choose_detours(void)
 {
-  const struct hwi_callers all = {0, UINTPTR_MAX}, loader = {hwi_session.loader_start, hwi_session.loader_bytes};
+  const struct hwi_callers all = {0, UINTPTR_MAX};
   bool are_found = hwi_real_function[HW_ENTRY_MALLOC] || hwi_real_find(); /* malloc's comes last: then all are */
   bool has_usual_frees =
       are_found && !hwi_operators_hold && hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
   bool has_usual_allocs = has_usual_frees && hwi_session.fields == HW_FIELD_USABLE;
-  hwi_session.free_detour = has_usual_frees ? loader : all;
-  hwi_session.alloc_detour = has_usual_allocs ? loader : all;
+  hwi_session.free_detour = has_usual_frees ? hwi_session.loader : all;
+  hwi_session.alloc_detour = has_usual_allocs ? hwi_session.loader : all;
 }
 
 static bool start_image(void)
@@ -128,8 +128,8 @@ static bool start_image(void)
   hwi_nodes_init();
   if (!hwi_modules_init())
     return false;
-  if (hwi_os_loader_range(&hwi_session.loader_start, &end))
-    hwi_session.loader_bytes = end - hwi_session.loader_start;
+  if (hwi_os_loader_range(&hwi_session.loader.start, &end))
+    hwi_session.loader.bytes = end - hwi_session.loader.start;
   choose_detours();
   atomic_store(&hwi_session.module_epoch, 1);
   atomic_store(&hwi_session.unload_epoch, 1);

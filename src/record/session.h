@@ -26,10 +26,15 @@ struct hwi_address_space {
   _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, which the trace does not show yet */
 };
 
-/* Code whose calls are not usual events (see event.h): [start, start + bytes). */
+/* A range of code: [start, start + bytes). */
 struct hwi_callers {
   uintptr_t start, bytes;
 };
+
+static inline bool hwi_callers_have(const struct hwi_callers *callers, uintptr_t pc)
+{
+  return pc - callers->start < callers->bytes;
+}
 
 struct hwi_session {
   struct hwi_address_space *liveness; /* never NULL */
@@ -39,11 +44,11 @@ struct hwi_session {
   _Atomic uint32_t module_epoch; /* changes with each load and unload */
   _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are void */
   _Atomic uint64_t unload_count; /* the loader's, when it was last asked */
-  uintptr_t loader_start, loader_bytes;
+  struct hwi_callers loader;
   uint8_t clock; /* enum hw_clock */
   uint32_t pid;  /* of this address space; a child of vfork has another */
-  struct hwi_callers alloc_detour,
-      free_detour;                /* the loader, or all callers where more than its bytes is asked of each event */
+  /* Whose calls are not usual events (see event.h): the loader's, or all where more than its bytes is asked of each event. */
+  struct hwi_callers alloc_detour, free_detour;
   const char *is_single_threaded; /* never NULL; see os_inline.h */
   uint8_t fields;                 /* HW_FIELD_*: what events carry */
   uint32_t clock_cost;            /* see the trace's header */

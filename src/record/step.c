@@ -47,8 +47,7 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
 static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_frame *frame, struct hwi_place *at)
 {
   uintptr_t pc, bp;
-  if (at->pc - hwi_session.loader_start <
-      hwi_session.loader_bytes) /* its entry, which runs constructors, has no caller */
+  if (hwi_callers_have(&hwi_session.loader, at->pc)) /* its entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
   if (walk->guessed_at == HWI_NO_GUESS)
     walk->guessed_at = walk->fresh_count - 1;

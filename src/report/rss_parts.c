@@ -121,11 +121,9 @@ struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const s
     parts.free = sample->heap - (blocks - parts.untouched);
   else
     parts.untouched = blocks - sample->heap;
-  bool are_others_untouched =
-      sample->large + sample->untouched > at_most; /* then whose the untouched pages are is not known */
-  uint64_t large = are_others_untouched || parts.untouched > at_most ? at_most : at_most - parts.untouched;
-  if (sample->large > large && is_glibc(profile))
-    parts.own = sample->large - large < parts.free ? sample->large - large : parts.free;
+  uint64_t beyond = sample->large > at_most ? sample->large - at_most : 0;
+  if (beyond > 0 && is_glibc(profile))
+    parts.own = beyond < parts.free ? beyond : parts.free;
   parts.free -= parts.own;
   uint64_t named = sample->heap + parts.files + parts.stacks + parts.recorder;
   parts.other = sample->mapped > named ? sample->mapped - named : 0;
