@@ -14,7 +14,7 @@ await check(async ({ page, report, open }) => {
   await open("#flame?cost=calls");
   assert.equal(await rootCalls(), report.allocation_calls);
   const names = await picker.locator("option").allTextContents();
-  assert.deepEqual(names.toSorted(), ["all", ...report.by_thread.map(({ name }) => name)].toSorted());
+  assert.deepEqual([...names].sort(), ["all", ...report.by_thread.map(({ name }) => name)].sort());
   await picker.selectOption({ label: "keeper" });
   assert.equal(await rootCalls(), selected.calls);
   await page.waitForFunction(() => location.hash.includes("thread="));
@@ -72,8 +72,8 @@ await check(async ({ page, report, open }) => {
   await open(`#durations?thread=${thread}`);
   const timed = (await rows(page, "durations")).filter(([name]) => name !== "all of them");
   assert.deepEqual(
-    timed.map((row) => [row[0], number(row[1])]).toSorted(),
-    durations.map(({ entry, calls }) => [entry, calls]).toSorted(),
+    timed.map((row) => [row[0], number(row[1])]).sort(),
+    durations.map(({ entry, calls }) => [entry, calls]).sort(),
   );
   assert.ok((await rows(page, "slowest")).every((row) => row[4] === "keeper"));
   assert.ok(by_entry.length > 0);
