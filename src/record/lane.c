@@ -80,6 +80,7 @@ void hwi_lane_recover(struct hwi_lane *lane)
       hwi_writer_retire(&hwi_session.writer, made.chunk, made.bytes);
   }
   hwi_lane_retire(lane);
+  lane->chunk_bytes = 0; /* the next is small: where event after event is abandoned, each takes one from the window */
 }
 
 /* Whether the open chunk holds `bytes` more, when more of it may be written. */

@@ -252,3 +252,59 @@ int main(int argc, char **argv)
     assert plain.returncode == -6
     assert (recording.process.returncode, recording.process.stderr) == (plain.returncode, plain.stderr)
     assert blocks(recording.report, 3401) == (1, 1) and recording.report["unmatched_frees"] == 1
+
+
+def test_handlers_that_leave_event_after_event(compile_c, preload, recorder, tmp_path):
+    """An abandoned event costs a small chunk of the window, however large its thread's chunks had become: else a few thousand of
+    them meet the limit, where the trace is silent."""
+    source, library = tmp_path / "interrupt.c", tmp_path / "interrupt.so"
+    source.write_text("""
+#include <signal.h>
+#include <stddef.h>
+volatile int interrupts;
+size_t malloc_usable_size(void *block) // the recorder asks in the middle of an event
+{
+  (void)block;
+  if (interrupts)
+    raise(SIGUSR1);
+  return 1000;
+}
+""")
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", source, "-o", library], check=True)
+    program = compile_c("""
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+extern volatile int interrupts;
+static sigjmp_buf back;
+static void leave(int signal)
+{
+  (void)signal;
+  interrupts = 0;
+  siglongjmp(back, 1);
+}
+static void *volatile block;
+int main(void)
+{
+  struct sigaction action = {.sa_handler = leave};
+  sigaction(SIGUSR1, &action, NULL);
+  for (int i = 0; i < 400000; i++) // chunks grow
+    free(block = malloc(700));
+  for (volatile int i = 0; i < 3000; i++) {
+    if (!sigsetjmp(back, 1)) {
+      interrupts = 1;
+      block = malloc(777); // is given and kept by nobody
+    }
+    free(block = malloc(800));
+  }
+  puts("done");
+}
+""", library, f"-Wl,-rpath,{tmp_path}")
+    recording = preload([program], env={"LD_PRELOAD": f"{recorder}:{library}", "HEAPWRIGHT_MAX_SIZE": "64M"})
+    assert recording.process.stdout == "done\n"
+    report = recording.report
+    assert blocks(report, 700) == (400000, 0) and blocks(report, 800) == (3000, 0)
+    assert all(entry["size"] != 777 for entry in report["sizes"])
+    assert report["damaged_chunks"] == report["missing_chunks"] == report["audit_differences"] == 0
+    assert recording.header.state == 1, "it is recorded to its end"
