@@ -17,12 +17,11 @@
 #include "trace/index.h"
 #include "trace/sections.h"
 
-enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18, HURRY = 3 };
+enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18 };
 
 struct job {
   int from;
   struct hwi_section_file to;
-  bool hurry;
   bool (*interrupted)(void);
   struct hw_trace_header header;
   struct hwi_index index;
@@ -206,14 +205,6 @@ static int write_file(struct job *job)
   return status;
 }
 
-static uint64_t waiting_bytes(const struct hwi_index *index)
-{
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < index->count; i++)
-    bytes += index->pieces[i].section ? 0 : index->pieces[i].bytes;
-  return bytes;
-}
-
 static int run_job(struct job *job)
 {
   struct stat about;
@@ -222,8 +213,6 @@ static int run_job(struct job *job)
     return HW_ERR_IO;
   int status = hwi_index_build(&job->index, job->from, &job->header, (uint64_t)about.st_size);
   job->target = hwi_section_target(count_streams(&job->index));
-  hwi_packer_set_effort(job->to.packer,
-                        job->hurry ? hwi_effort_for(HURRY * waiting_bytes(&job->index)) : HWI_EFFORT_SMALL);
   return status < 0 ? status : write_file(job);
 }
 
@@ -242,7 +231,6 @@ int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *r
 {
   const char *from = compaction->from, *to = compaction->to;
   struct job job = {.from = compaction->fd, .to = {.packer = compaction->packer, .fd = -1}, .result = result};
-  job.hurry = compaction->hurry;
   job.interrupted = compaction->interrupted;
   *result = (struct hwi_compacted){0};
   char *temporary = NULL;

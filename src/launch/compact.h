@@ -14,11 +14,10 @@ struct hwi_compacted {
 };
 
 struct hwi_compaction {
-  struct hwi_packer *packer;
+  struct hwi_packer *packer; /* with the effort that it has */
   int fd;                    /* of the trace, for reading */
   const char *from;          /* where it was found */
   const char *to;            /* may be `from` */
-  bool hurry;                /* somebody waits: packed quicker and a little larger */
   bool (*interrupted)(void); /* asked between pieces of work; true ends it as a failure. NULL: nothing does */
 };
 

@@ -68,13 +68,13 @@ static void tell_of_chunks(const struct hwi_drain *drain)
   }
 }
 
-static void count_chunks(const struct hwi_drain *drain)
+/* Counts what the chunks hold that each stream has next. False: there is no more for now. */
+static bool count_on(const struct hwi_drain *drain)
 {
   if (!drain->follow)
-    return;
-  do {
-    tell_of_chunks(drain);
-  } while (hwi_follow_work(drain->follow));
+    return false;
+  tell_of_chunks(drain);
+  return hwi_follow_work(drain->follow);
 }
 
 static bool is_sole(const struct hwi_drain *drain)
@@ -244,37 +244,33 @@ void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
     return;
   if (!look_for_chunks(drain, true))
     hwi_follow_give_up(drain->follow);
-  hwi_packer_set_effort(packer, hwi_effort_for(hwi_backlog_waiting_bytes(&drain->backlog)));
   int status = 0;
-  do {
-    count_chunks(drain);
-  } while (hwi_follow_has_section(drain->follow) && (status = pack_counted(drain, packer)) == 0 && !drain->stopped);
+  for (bool more = true; more && status == 0 && !drain->stopped;) {
+    more = count_on(drain);
+    if (!more && hwi_follow_has_section(drain->follow)) {
+      status = pack_counted(drain, packer);
+      more = true;
+    }
+  }
   if (status == 0 && !drain->stopped && hwi_follow_end(drain->follow))
     (void)!pack_counted(drain, packer); /* what it could not do is done when the file is compacted */
 }
 
-/* Packs what fills sections, of the only stream. */
-static int pack_sole(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
+static bool is_turn_over(const struct hwi_turn *turn)
 {
-  int status = 0;
-  while (status == 0 && !drain->stopped && hwi_follow_has_section(drain->follow) && !(*worked && interrupted())) {
-    *worked = true;
-    status = pack_counted(drain, packer);
-    count_chunks(drain);
-  }
-  return status;
+  return hwi_monotonic_ns() >= turn->end_ns || turn->interrupted();
 }
 
-/* The same, of any number of streams. */
-static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
+/* Packs what fills sections; at least one where there is one, however short the turn. *packed: there was. */
+static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *packed)
 {
   int status = 0;
   size_t kept = 0, i = 0;
   while (i < drain->backlog.count && status == 0) {
-    size_t bytes, count = drain->stopped || (*worked && interrupted()) ? 0 : choose(drain, i, &bytes);
+    size_t bytes, count = drain->stopped || (*packed && is_turn_over(turn)) ? 0 : choose(drain, i, &bytes);
     if (count) {
       status = pack_section(drain, packer, i, count, bytes);
-      *worked = true;
+      *packed = true;
       i += count;
     } else {
       drain->backlog.chunks[kept++] = drain->backlog.chunks[i++];
@@ -286,16 +282,32 @@ static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, bool
   return status;
 }
 
-int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked)
+/* The same, of the only stream. */
+static int pack_sole(struct hwi_drain *drain, struct hwi_packer *packer, bool *packed)
 {
-  *worked = false;
+  *packed = hwi_follow_has_section(drain->follow);
+  return *packed ? pack_counted(drain, packer) : 0;
+}
+
+/* Counting and packing take turns, so that a turn that ends early has done some of both. */
+int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *more)
+{
+  bool counted, packed;
+  *more = false;
   if (drain->stopped || drain->is_begun)
     return 0;
   if (!look_for_chunks(drain, false))
     return HW_ERR_MEMORY;
-  count_chunks(drain);
-  check_unread(drain);
   hwi_packer_set_effort(packer, hwi_effort_for(hwi_backlog_waiting_bytes(&drain->backlog)));
-  return is_sole(drain) ? pack_sole(drain, packer, interrupted, worked)
-                        : pack_streams(drain, packer, interrupted, worked);
+  do {
+    packed = false;
+    counted = count_on(drain);
+    if (!counted)
+      check_unread(drain);
+    int status = is_sole(drain) ? pack_sole(drain, packer, &packed) : pack_streams(drain, packer, turn, &packed);
+    if (status < 0)
+      return status;
+    *more = !drain->stopped && (counted || packed);
+  } while (*more && !is_turn_over(turn));
+  return 0;
 }

@@ -37,14 +37,21 @@ struct hwi_drain {
 int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES]);
 void hwi_drain_close(struct hwi_drain *drain);
 
-/* Packs what fills sections. `interrupted` is asked between sections: true ends the work early. *worked: there was something
- * to pack. 0 or HW_ERR_MEMORY; where the disk is full or refuses, the drain stops and says so in itself. */
-int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, bool (*interrupted)(void), bool *worked);
+/* How long a drain may work at once. */
+struct hwi_turn {
+  uint64_t end_ns;           /* of hwi_monotonic_ns */
+  bool (*interrupted)(void); /* true ends it, too */
+};
+
+/* Counts, and packs what fills sections, until that is done or the turn is over, which is looked at between pieces of some
+ * milliseconds: one is done in any case. *more: the next turn goes on where this one ended. 0 or HW_ERR_MEMORY; where the disk
+ * is full or refuses, the drain stops and says so in itself. */
+int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *more);
 
 /* From now on the trace is counted, too. */
 void hwi_drain_count(struct hwi_drain *drain);
 
-/* Nobody writes the trace any more: counts the rest, and packs it where that is one reading. */
+/* Nobody writes the trace any more: counts the rest, and packs it where that is one reading, with the packer's effort. */
 void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer);
 
 #endif

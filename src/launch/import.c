@@ -63,8 +63,7 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
     status = hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; wait until that has ended",
                            from, header.pid);
   else
-    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, false, hwi_deferred_is_asked}, &compacted,
-                         error);
+    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, hwi_deferred_is_asked}, &compacted, error);
   close(fd);
   if (status == 0) {
     job->imported->trace_count++;

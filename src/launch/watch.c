@@ -21,7 +21,10 @@
 #include "trace/grow.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, GLANCED_MAX = 8 };
+enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8 };
+
+/* What a trace has grown by since it was last packed is what the user waits for when the command ends. */
+static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
 
 int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *options)
 {
@@ -204,7 +207,7 @@ static void take_state(struct hwi_watch *watch, const struct hwi_drain *drain)
 }
 
 /* Compacts the trace, unless its process runs on or something failed before. It is closed in any case. */
-static void end_trace(struct hwi_watch *watch, size_t i)
+static void end_trace(struct hwi_watch *watch, size_t i, enum hwi_effort effort)
 {
   struct hwi_drain *drain = &watch->traces[i].drain;
   struct hwi_compacted compacted = {0};
@@ -217,7 +220,8 @@ static void end_trace(struct hwi_watch *watch, size_t i)
     hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
     fail(watch, &error);
   } else if (watch->packer) {
-    struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, true, NULL};
+    struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, NULL};
+    hwi_packer_set_effort(watch->packer, effort);
     hwi_drain_count_rest(drain, watch->packer);
     if (hwi_compact(&compaction, &compacted, &error) < 0) {
       fail(watch, &error);
@@ -241,7 +245,7 @@ static void end_traces(struct hwi_watch *watch, bool (*interrupted)(void))
     struct hwi_watched *trace = &watch->traces[i];
     trace->is_over = !is_written(&trace->drain);
     if (trace->is_over && i > 0 && trace->drain.header.pid != watch->options.pid)
-      end_trace(watch, i);
+      end_trace(watch, i, HWI_EFFORT_QUICK);
   }
 }
 
@@ -268,52 +272,77 @@ static void look_for_unseen(struct hwi_watch *watch, uint64_t now)
                                sizeof watch->unseen.unseen);
 }
 
-bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
+/* At the memory, the threads and the libraries of a process, and at the time. */
+static void look_at(struct hwi_watched *trace, uint64_t now)
 {
-  bool more = false;
+  if (is_image_there(trace)) {
+    hwi_rss_sample(&trace->rss, &trace->drain, trace->stack_start, now);
+    hwi_threads_look(&trace->threads, &trace->drain, now);
+    hwi_files_look(&trace->files, &trace->drain, now);
+  }
+  if (now >= trace->next_anchor_ns && !trace->is_over) {
+    put_anchor(trace);
+    trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
+  }
+}
+
+/* Where it is time for it. When it will be time again. */
+static uint64_t look_at_all(struct hwi_watch *watch)
+{
+  uint64_t next_ns = hwi_monotonic_ns() + look_ns;
+  for (size_t i = 0; i < watch->count; i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    uint64_t now = hwi_monotonic_ns(); /* looking at many takes long */
+    if (now >= trace->next_look_ns) {
+      look_at(trace, now);
+      trace->next_look_ns = now + (i < OFTEN_MAX ? look_ns : look_at_many_ns);
+    }
+    next_ns = trace->next_look_ns < next_ns ? trace->next_look_ns : next_ns;
+  }
+  return next_ns;
+}
+
+static void pack_some(struct hwi_watched *trace, struct hwi_packer *packer, const struct hwi_turn *turn)
+{
+  struct hwi_drain *drain = &trace->drain;
+  uint64_t used_before = drain->header.used_bytes;
+  bool more;
+  if (hwi_drain_work(drain, packer, turn, &more) < 0) {
+    drain->stopped = true;
+    drain->os_error = ENOMEM;
+  }
+  bool has_grown = drain->header.used_bytes != used_before;
+  trace->next_pack_ns = more ? 0 : hwi_monotonic_ns() + (has_grown ? pack_ns : pack_idle_ns);
+}
+
+/* Every trace has its turn, and before each the looks that are due. When there is more to pack; 0: at once. */
+static uint64_t pack_all(struct hwi_watch *watch, uint64_t *next_look_ns, bool (*interrupted)(void))
+{
+  uint64_t next_ns = UINT64_MAX;
+  for (size_t i = 0; i < watch->count && !interrupted(); i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    if (hwi_monotonic_ns() >= *next_look_ns)
+      *next_look_ns = look_at_all(watch);
+    if (hwi_monotonic_ns() >= trace->next_pack_ns)
+      pack_some(trace, watch->packer, &(struct hwi_turn){*next_look_ns, interrupted});
+    next_ns = trace->next_pack_ns < next_ns ? trace->next_pack_ns : next_ns;
+  }
+  return next_ns;
+}
+
+uint64_t hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
+{
   find_traces(watch);
   uint64_t now = hwi_monotonic_ns();
   pause_after_duration(watch, now);
-  for (size_t i = 0; i < watch->count; i++) {
-    struct hwi_watched *trace = &watch->traces[i];
-    if (is_image_there(trace)) {
-      hwi_rss_sample(&trace->rss, &trace->drain, trace->stack_start, now);
-      hwi_threads_look(&trace->threads, &trace->drain, now);
-      hwi_files_look(&trace->files, &trace->drain, now);
-    }
-    if (now >= trace->next_anchor_ns && !trace->is_over) {
-      put_anchor(trace);
-      trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
-    }
-    bool worked = false;
-    if (watch->packer && hwi_drain_work(&trace->drain, watch->packer, interrupted, &worked) < 0) {
-      trace->drain.stopped = true;
-      trace->drain.os_error = ENOMEM;
-    }
-    more |= worked;
-    if (interrupted())
-      return true;
-  }
-  if (now >= watch->next_slow_ns) {
+  uint64_t next_look_ns = look_at_all(watch);
+  uint64_t next_pack_ns = watch->packer ? pack_all(watch, &next_look_ns, interrupted) : UINT64_MAX;
+  if (now >= watch->next_slow_ns && !interrupted()) {
     look_for_unseen(watch, now);
     end_traces(watch, interrupted);
     watch->next_slow_ns = now + second_ns;
   }
-  return more;
-}
-
-void hwi_watch_glance(struct hwi_watch *watch)
-{
-  uint64_t now = hwi_monotonic_ns();
-  for (size_t i = 0; i < watch->count && i < GLANCED_MAX; i++) {
-    struct hwi_watched *trace = &watch->traces[i];
-    if (!is_image_there(trace))
-      continue;
-    if (now >= trace->rss.next_ns)
-      hwi_rss_sample(&trace->rss, &trace->drain, trace->stack_start, now);
-    hwi_threads_look(&trace->threads, &trace->drain, now);
-    hwi_files_look(&trace->files, &trace->drain, now);
-  }
+  return next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
 }
 
 /* What is known of the command itself goes into all of its images. What it ever had resident is said of the last, if that was
@@ -347,7 +376,7 @@ void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, 
   do {
     watch->folder_changed_ns = 0; /* more than could be open at once */
     for (size_t i = watch->count; i-- > 0 && !interrupted();)
-      end_trace(watch, i);
+      end_trace(watch, i, HWI_EFFORT_FAST);
     find_children(watch);
   } while (watch->count && !interrupted());
   watch->outcome.children_unseen = watch->unseen.unseen;

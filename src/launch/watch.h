@@ -30,6 +30,8 @@ struct hwi_watched {
   struct hwi_rss rss;
   struct hwi_threads threads;
   struct hwi_files files;
+  uint64_t next_look_ns; /* at its process */
+  uint64_t next_pack_ns;
   uint64_t next_anchor_ns;
   uint64_t stack_start; /* of the process, as seen last; 0: unknown */
   bool is_over;         /* its image is gone */
@@ -72,12 +74,9 @@ struct hwi_watch {
 int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *options);
 void hwi_watch_release(struct hwi_watch *watch);
 
-/* One round; `interrupted` is asked between pieces of work, and true ends it early. True: there may be more to do at once. */
-bool hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void));
-
-/* Between rounds: looks for threads and libraries, of which some do not last until the next, and at the memory of a run that
- * has just begun. */
-void hwi_watch_glance(struct hwi_watch *watch);
+/* One round: looks at the processes and packs, what is due of both. `interrupted` is asked between pieces of work, and true ends
+ * it early. When the next one is due (hwi_monotonic_ns); 0: at once. */
+uint64_t hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void));
 
 struct hwi_watch_end {
   int wait_status;

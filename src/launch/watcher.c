@@ -12,13 +12,7 @@
 
 #include "launch/tool_log.h"
 
-enum {
-  POLL_NS = 100000000, /* what waits when the command ends is what the user waits for */
-  POLL_FIRST_NS = 20000000,
-  GLANCE_NS = 25000000,
-  OWN_NICENESS = 5,
-  ATTEMPTS = 2
-};
+enum { AWAIT_NS = 100000000, OWN_NICENESS = 5, ATTEMPTS = 2 };
 
 struct hwi_watcher_page {
   atomic_uint trace_count; /* seen so far */
@@ -46,20 +40,10 @@ static bool is_asked_to_end(void)
 /* Follows the command to its end. */
 static void follow(struct hwi_watch *watch, const struct hwi_signals *signals)
 {
-  uint64_t pause = POLL_FIRST_NS, next_ns = 0;
   while (!command_has_ended()) {
-    uint64_t now = hwi_monotonic_ns();
-    if (now < next_ns) {
-      hwi_watch_glance(watch);
-    } else {
-      bool more = hwi_watch_poll(watch, command_has_ended);
-      atomic_store(&page->trace_count, watch->outcome.trace_count);
-      now = hwi_monotonic_ns();
-      next_ns = now + (more ? 0 : pause);
-      pause = pause * 2 < POLL_NS ? pause * 2 : POLL_NS;
-    }
-    uint64_t wait_ns = next_ns > now ? next_ns - now : 0;
-    hwi_signals_drop(signals, wait_ns < GLANCE_NS ? wait_ns : GLANCE_NS);
+    uint64_t next_ns = hwi_watch_poll(watch, command_has_ended), now = hwi_monotonic_ns();
+    atomic_store(&page->trace_count, watch->outcome.trace_count);
+    hwi_signals_drop(signals, next_ns > now ? next_ns - now : 0);
   }
 }
 
@@ -125,7 +109,7 @@ static bool await(const struct hwi_watcher *watcher)
 {
   static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
   while (watcher->pid > 0 && waitpid(watcher->pid, NULL, WNOHANG) == 0) {
-    sigset_t taken = hwi_signals_drop(watcher->signals, POLL_NS);
+    sigset_t taken = hwi_signals_drop(watcher->signals, AWAIT_NS);
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
       if (sigismember(&taken, ending[i]) == 1)
         atomic_store(&watcher->page->is_asked_to_end, true);
