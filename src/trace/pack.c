@@ -16,8 +16,8 @@ enum {
   BUSY_BYTES = 16 << 20,
 };
 
-/* zstd's levels. */
-static const int levels[] = {[HWI_EFFORT_SMALL] = 6, [HWI_EFFORT_QUICK] = 3, [HWI_EFFORT_FAST] = 1};
+static const struct hwi_levels levels[] = {
+    [HWI_EFFORT_SMALL] = {6, 6}, [HWI_EFFORT_QUICK] = {3, 1}, [HWI_EFFORT_FAST] = {1, 1}};
 
 struct hwi_packer {
   ZSTD_CCtx *zstd;
@@ -157,7 +157,7 @@ int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *co
 {
   if (!make_room(packer, hwi_columns_bound(columns)))
     return HW_ERR_MEMORY;
-  size_t got = hwi_columns_pack(columns, packer->zstd, levels[packer->effort], packer->packed, packer->packed_room);
+  size_t got = hwi_columns_pack(columns, packer->zstd, &levels[packer->effort], packer->packed, packer->packed_room);
   if (!got)
     return HW_ERR_MEMORY;
   *packed = packer->packed;

@@ -16,7 +16,7 @@ struct hwi_packer;
 enum hwi_effort {
   HWI_EFFORT_SMALL, /* nobody waits */
   HWI_EFFORT_QUICK, /* a twentieth to a sixth larger, in two thirds of the time */
-  HWI_EFFORT_FAST,  /* a little larger and quicker still: where events come quicker than they can be packed */
+  HWI_EFFORT_FAST, /* a little larger and quicker still: somebody waits, or events come quicker than they can be packed */
 };
 
 /* NULL: no memory. */

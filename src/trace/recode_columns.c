@@ -57,13 +57,21 @@ size_t hwi_columns_bound(const struct hwi_columns_out *out)
   return bytes;
 }
 
-size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, int level, uint8_t *to, size_t room)
+static bool is_noise(int column)
+{
+  return column == HWI_COLUMN_TIMES || column == HWI_COLUMN_LONG_TIMES || column == HWI_COLUMN_REALLOC_TIMES ||
+         column == HWI_COLUMN_ADDRESSES || column == HWI_COLUMN_DURATIONS;
+}
+
+size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, const struct hwi_levels *levels,
+                        uint8_t *to, size_t room)
 {
   int count = hwi_columns_out_count(out);
   size_t at = (size_t)count * SIZES_BYTES;
   for (int i = 0; i < count; i++) {
     const struct hwi_column_out *column = &out->columns[i];
     size_t packed = column->count;
+    int level = is_noise(i) ? levels->noise : levels->usual;
     if (column->count >= WORTH_PACKING_BYTES) {
       packed = ZSTD_compressCCtx(zstd, to + at, room - at, column->bytes, column->count, level);
       if (ZSTD_isError(packed))

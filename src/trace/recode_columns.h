@@ -98,8 +98,15 @@ static inline int hwi_columns_out_count(const struct hwi_columns_out *out)
 /* An upper bound for hwi_columns_pack. */
 size_t hwi_columns_bound(const struct hwi_columns_out *out);
 
+/* zstd's. */
+struct hwi_levels {
+  int usual;
+  int noise; /* of times and addresses: what repeats there is short, and looking far for it makes them hardly smaller */
+};
+
 /* The packed size, or 0 where zstd fails. `to` has hwi_columns_bound bytes. */
-size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, int level, uint8_t *to, size_t room);
+size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, const struct hwi_levels *levels,
+                        uint8_t *to, size_t room);
 
 /* --- reading --- */
 
