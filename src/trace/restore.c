@@ -57,8 +57,8 @@ struct hwi_restorer *hwi_restorer_create(struct hwi_columns_in *in, uint64_t fir
     return NULL;
   }
   r->in = *in;
-  r->tick = first_tick < HWI_LATEST_TICK ? first_tick : HWI_LATEST_TICK;
-  bool is_whole = read_head(r);
+  r->tick = first_tick;
+  bool is_whole = read_head(r) && first_tick <= HWI_LATEST_TICK;
   r->addresses = malloc(((size_t)r->block_room + 1) * sizeof *r->addresses);
   r->classes = malloc((size_t)r->block_room + 1);
   r->habits = malloc(((size_t)r->habit_room + 1) * sizeof *r->habits);

@@ -548,6 +548,32 @@ static struct hwi_columns_in copy_columns(const struct hwi_columns_out *out)
   return in;
 }
 
+/* As it is in a raw trace. */
+static void a_time_beyond_the_latest_is_damage(void **state)
+{
+  (void)state;
+  struct program p = new_program(true, 10);
+  run_program(&p, 12000, 0);
+  struct hw_section_header section;
+  const uint8_t *packed;
+  struct hwi_unpacked unpacked;
+  assert_int_equal(hwi_pack_chunks(packer, plain, join_chunks(), &section, &packed), 0);
+  assert_int_equal(section.codec, HWI_CODEC_COLUMNS);
+  uint64_t span = section.last_tick - section.first_tick;
+  section.first_tick = HWI_LATEST_TICK - span;
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), 0);
+  assert_true(read_through(unpacked.events));
+  assert_int_equal(hwi_restore_tick(unpacked.events), HWI_LATEST_TICK);
+  hwi_unpacked_release(&unpacked);
+  section.first_tick++;
+  assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), 0);
+  assert_false(read_through(unpacked.events));
+  assert_true(hwi_restore_tick(unpacked.events) <= HWI_LATEST_TICK);
+  hwi_unpacked_release(&unpacked);
+  for (section.first_tick = HWI_LATEST_TICK + 1; section.first_tick; section.first_tick <<= 1)
+    assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
+}
+
 /* Without zstd and its checks in between: the numbers themselves are forged. */
 static void forged_columns_do_no_harm(void **state)
 {
@@ -640,6 +666,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(lists_with_gaps_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(tool_records_come_back, set_up, tear_down),
       cmocka_unit_test_setup_teardown(damaged_sections_do_no_harm, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_time_beyond_the_latest_is_damage, set_up, tear_down),
       cmocka_unit_test_setup_teardown(forged_columns_do_no_harm, set_up, tear_down),
       cmocka_unit_test_setup_teardown(bombs_are_refused, set_up, tear_down),
       cmocka_unit_test_setup_teardown(durations_that_are_missing_are_damage, set_up, tear_down),

@@ -18,6 +18,7 @@
 
 #include "encoder.c"
 #include "samples.h"
+#include "trace/decode.h"
 #include "trace/reader.h"
 
 enum { MOST_EVENTS = 4096 };
@@ -351,6 +352,33 @@ static void test_gaps_are_counted(void **state)
   assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
 }
 
+/* Sums of times would wrap round behind it, and what came last would be taken to come first. */
+static void test_a_time_beyond_the_latest_is_damage(void **state)
+{
+  (void)state;
+  static const uint32_t kinds[] = {HW_TRACE_RAW, HW_TRACE_PACKED};
+  for (size_t i = 0; i < 2; i++) {
+    enc_init(&enc, 1);
+    enc.header.kind = kinds[i];
+    int late = enc_chunk(&enc, 0, 0, 1, HWI_LATEST_TICK - 10);
+    enc_alloc(&enc, late, HWI_LATEST_TICK - 5, 0, 8, 0x1000);
+    enc_free(&enc, late, HWI_LATEST_TICK, 0x1000);
+    enc_alloc(&enc, late, HWI_LATEST_TICK + 1, 0, 8, 0x2000);
+    int later = enc_chunk(&enc, 1, 0, 2, HWI_LATEST_TICK + 1);
+    enc_alloc(&enc, later, HWI_LATEST_TICK + 1, 0, 8, 0x3000);
+    int realloc = enc_chunk(&enc, 2, 0, 3, 1000);
+    enc_alloc(&enc, realloc, 1001, 0, 8, 0x4000);
+    enc_realloc(&enc, realloc, 1002, HWI_LATEST_TICK, 0, 0x4000, 9, 0x5000);
+    open_trace();
+    assert_int_equal(read_events(), 3);
+    check(0, HWI_EVENT_ALLOC, 1001, 0x4000);
+    check(1, HWI_EVENT_ALLOC, HWI_LATEST_TICK - 5, 0x1000);
+    check(2, HWI_EVENT_FREE, HWI_LATEST_TICK, 0x1000);
+    assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 3);
+    close_trace(NULL);
+  }
+}
+
 static void test_packed_reads_like_raw(void **state)
 {
   (void)state;
@@ -575,6 +603,7 @@ int main(void)
       TEST(test_what_is_there_twice_counts_once),
       TEST(test_a_section_that_overlaps),
       TEST(test_gaps_are_counted),
+      TEST(test_a_time_beyond_the_latest_is_damage),
       TEST(test_packed_reads_like_raw),
       TEST(test_a_chunk_is_packed_under_way),
       TEST(test_holes_and_garbage_are_stepped_over),
