@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base_name.h"
 #include "launch/compact.h"
 #include "launch/deferred.h"
 #include "launch/output.h"
@@ -30,9 +31,8 @@ static char *destination(const struct job *job, const char *from, bool is_child)
   char *path = NULL;
   if (job->in_place)
     return strdup(from);
-  const char *slash = strrchr(from, '/');
   int made =
-      is_child ? asprintf(&path, "%s.children/%s", job->to, slash ? slash + 1 : from) : asprintf(&path, "%s", job->to);
+      is_child ? asprintf(&path, "%s.children/%s", job->to, hwi_base_name(from)) : asprintf(&path, "%s", job->to);
   return made < 0 ? NULL : path;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/base_name.h"
 #include "base/name_part.h"
 #include "profile/summary.h"
 #include "trace/alive.h"
@@ -24,12 +25,11 @@ static const char FOLDER_SUFFIX[] = ".children", ASIDE_SUFFIX[] = ".earlier";
 
 static int expand(FILE *to, const char *pattern, const char *command, pid_t pid)
 {
-  const char *slash = strrchr(command, '/');
   for (enum hwi_name_part part; (part = hwi_name_next(&pattern)) != HWI_NAME_END;) {
     if (part == HWI_NAME_PROCESS)
       fprintf(to, "%ld", (long)pid);
     else if (part == HWI_NAME_COMMAND)
-      fputs(slash ? slash + 1 : command, to);
+      fputs(hwi_base_name(command), to);
     else
       fputc(pattern[-1], to);
   }

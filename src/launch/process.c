@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_name.h"
+
 enum { PATH_BYTES = 96, TASK_PATH_BYTES = 32 };
 
 uint64_t hwi_process_stack_start(uint32_t pid)
@@ -35,16 +37,14 @@ bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *stat
 
 static bool is_called(const struct hwi_mapping *mapping, const char *library)
 {
-  const char *slash = strrchr(mapping->name, '/');
-  return slash && strcmp(slash + 1, library) == 0;
+  return strcmp(hwi_base_name(mapping->name), library) == 0;
 }
 
 /* A mapping of a file that was removed has more behind its name. */
 static bool is_trace(const struct hwi_mapping *mapping, const char *trace)
 {
-  const char *slash = strrchr(mapping->name, '/');
-  return slash && strncmp(mapping->rights, "rw-s", 4) == 0 &&
-         (strncmp(slash + 1, trace, strlen(trace)) == 0 || strstr(slash, ".hwt"));
+  const char *name = hwi_base_name(mapping->name);
+  return strncmp(mapping->rights, "rw-s", 4) == 0 && (strncmp(name, trace, strlen(trace)) == 0 || strstr(name, ".hwt"));
 }
 
 bool hwi_process_parts(uint32_t pid, const char *library, const char *trace, struct hwi_process_parts *parts)

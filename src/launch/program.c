@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/base_name.h"
 #include "platform/arch.h"
 #include "symbols/static_allocator.h"
 
@@ -101,8 +102,7 @@ static bool read_loader(int fd, const Elf64_Ehdr *elf, char loader[PATH_MAX])
 /* The dynamic loader itself, which has none, runs a program that is named to it and preloads what it should. */
 static bool is_loader(const char *path)
 {
-  const char *slash = strrchr(path, '/');
-  return strncmp(slash ? slash + 1 : path, "ld-linux", strlen("ld-linux")) == 0;
+  return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0;
 }
 
 static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/base_name.h"
 #include "platform/os.h"
 #include "record/real.h"
 
@@ -17,22 +18,16 @@ static const char *module_path(const void *address)
   return hwi_os_find_module((uintptr_t)address, &module) ? module.path : "";
 }
 
-static const char *name_of(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static bool is_libc(const char *path)
 {
-  return !strncmp(name_of(path), "libc.", 5) || !strncmp(name_of(path), "libc-", 5);
+  return !strncmp(hwi_base_name(path), "libc.", 5) || !strncmp(hwi_base_name(path), "libc-", 5);
 }
 
 /* The part of one of valgrind's tools that has a malloc, which valgrind calls instead of ours: callgrind and others have none. */
 static bool is_valgrind_malloc(const char *path)
 {
   static const char any[] = "vgpreload_", common[] = "vgpreload_core";
-  const char *name = name_of(path);
+  const char *name = hwi_base_name(path);
   return !strncmp(name, any, sizeof any - 1) && strncmp(name, common, sizeof common - 1) != 0;
 }
 

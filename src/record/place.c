@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/base_name.h"
 #include "base/decimal.h"
 #include "base/name_part.h"
 #include "platform/os.h"
@@ -52,8 +53,7 @@ static void command_name(char name[LARGEST_COMMAND])
   static char path[1024];
   long n = hwi_os_executable_path(path, sizeof path - 1);
   path[n > 0 ? n : 0] = 0;
-  const char *base = strrchr(path, '/');
-  base = base ? base + 1 : n > 0 ? path : "unknown";
+  const char *base = n > 0 ? hwi_base_name(path) : "unknown";
   size_t bytes = strnlen(base, LARGEST_COMMAND - 1);
   memcpy(name, base, bytes);
   name[bytes] = 0;

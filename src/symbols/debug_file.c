@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_name.h"
 #include "symbols/paths.h"
 
 enum { SHORTEST_BUILD_ID = 2, LONGEST_BUILD_ID = 64 };
@@ -68,8 +69,7 @@ bool hwi_debug_file_by_build_id(struct hwi_elf_file *file, const struct hwi_debu
 bool hwi_debug_file_by_name(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, const char *module_path,
                             const uint8_t *build_id, size_t bytes)
 {
-  const char *slash = strrchr(module_path, '/');
-  const char *name = slash ? slash + 1 : module_path;
+  const char *name = hwi_base_name(module_path);
   bool found = false;
   for (size_t i = 0; !found && i < dirs->count; i++)
     found = open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, NULL), build_id, bytes) ||

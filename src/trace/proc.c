@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_name.h"
+
 enum { PATH_BYTES = 96 };
 
 FILE *hwi_proc_open(uint32_t pid, const char *name)
@@ -62,9 +64,8 @@ bool hwi_mapping_parse(char *line, struct hwi_mapping *mapping)
 /* Stacked file systems show other device and inode numbers in maps than stat has: the name then decides. */
 bool hwi_mapping_is_of(const struct hwi_mapping *mapping, const struct hwi_trace_file *trace)
 {
-  const char *slash = strrchr(trace->path, '/');
-  const char *name = slash ? slash + 1 : trace->path, *mapped = strrchr(mapping->name, '/');
-  return (mapping->inode && mapping->inode == trace->inode) || (mapped && strcmp(mapped + 1, name) == 0);
+  return (mapping->inode && mapping->inode == trace->inode) ||
+         strcmp(hwi_base_name(mapping->name), hwi_base_name(trace->path)) == 0;
 }
 
 FILE *hwi_proc_open_maps(uint32_t pid)

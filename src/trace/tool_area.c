@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/base_name.h"
 #include "trace/grow.h"
 #include "trace/sections.h"
 
@@ -215,16 +216,10 @@ bool hwi_tool_area_saw_name(const struct hwi_tool_area *area, uint32_t number, c
   return false;
 }
 
-static const char *name_of(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 const char *hwi_tool_area_file(const struct hwi_tool_area *area, uint64_t start, const char *path)
 {
   for (size_t i = 0; i < area->file_count; i++)
-    if (area->files[i].start == start && strcmp(name_of(area->files[i].path), name_of(path)) == 0)
+    if (area->files[i].start == start && strcmp(hwi_base_name(area->files[i].path), hwi_base_name(path)) == 0)
       return area->files[i].path;
   return NULL;
 }

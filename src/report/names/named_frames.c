@@ -97,12 +97,6 @@ const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module)
   return path != NULL ? path : "";
 }
 
-const char *hwi_base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* --- which frames say something --- */
 
 /* A function's name as the lists have it: libc calls itself by aliases that begin with __GI_. */

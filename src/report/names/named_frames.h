@@ -5,6 +5,7 @@
 #ifndef HWI_REPORT_NAMES_NAMED_FRAMES_H
 #define HWI_REPORT_NAMES_NAMED_FRAMES_H
 
+#include "base/base_name.h"
 #include "report/report.h"
 
 enum { HWI_HIDDEN_HELPERS_MAX = 2 }; /* nameless frames below a known wrapper that belong to it */
@@ -55,6 +56,5 @@ struct hwi_build_id {
 struct hwi_build_id hwi_build_id_text(const struct hwi_profile_module *module);
 
 const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module); /* "" for none */
-const char *hwi_base_name(const char *path);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/base_name.h"
 #include "report/text/number.h"
 
 void hwi_line_release(struct hwi_line *line)
@@ -244,8 +245,7 @@ void hwi_line_path(struct hwi_line *line, const char *path, unsigned source_line
   hwi_line_clean(&whole, path);
   if (source_line > 0)
     hwi_line_printf(&whole, ":%u", source_line);
-  const char *text = hwi_line_text(&whole), *slash = strrchr(text, '/');
-  const char *best = slash != NULL ? slash + 1 : text;
+  const char *text = hwi_line_text(&whole), *best = hwi_base_name(text);
   for (const char *at = best; at > text && hwi_cells(at) <= cells; at--) {
     if (at[-1] == '/')
       best = at;

@@ -1,0 +1,14 @@
+/* base_name.h - the last name of a path */
+#ifndef HWI_BASE_BASE_NAME_H
+#define HWI_BASE_BASE_NAME_H
+
+#include <string.h>
+
+/* A part of `path`, behind its last slash; all of it where nothing stands there. */
+static inline const char *hwi_base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+#endif
