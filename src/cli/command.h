@@ -7,6 +7,8 @@
 #ifndef HWI_CLI_COMMAND_H
 #define HWI_CLI_COMMAND_H
 
+#include <stdio.h>
+
 #include "cli/options.h"
 
 /* Exit statuses; a command that runs another one exits as that did otherwise. */
@@ -54,7 +56,7 @@ int hwi_fail(int status, const char *format, ...) __attribute__((format(printf, 
 void hwi_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Help texts, on stdout. */
-void hwi_help_all(void);
+void hwi_help_all(FILE *out);
 void hwi_help_command(const struct hwi_command *command);
 
 #endif

@@ -8,19 +8,21 @@
 
 enum { HELP_COLUMN = 30 }; /* where what an option does begins */
 
-void hwi_help_all(void)
+void hwi_help_all(FILE *out)
 {
-  puts("heapwright - where a program's heap goes\n"
-       "\n"
-       "usage: heapwright COMMAND [options] ...\n");
+  fputs("heapwright - where a program's heap goes\n"
+        "\n"
+        "usage: heapwright COMMAND [options] ...\n\n",
+        out);
   for (const struct hwi_command *const *command = hwi_commands; *command != NULL; command++)
-    printf("  %-10s %s\n", (*command)->name, (*command)->summary);
-  puts("\n"
-       "heapwright help COMMAND explains a command; heapwright --version prints the version.\n"
-       "\n"
-       "Begin with:\n"
-       "  heapwright record ./program\n"
-       "  heapwright report");
+    fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
+  fputs("\n"
+        "heapwright help COMMAND explains a command; heapwright --version prints the version.\n"
+        "\n"
+        "Begin with:\n"
+        "  heapwright record ./program\n"
+        "  heapwright report\n",
+        out);
 }
 
 static void print_option(const struct hwi_option *option)

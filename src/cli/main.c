@@ -45,7 +45,7 @@ static int close_stdout(int status)
 static int help(const char *name)
 {
   if (name == NULL) {
-    hwi_help_all();
+    hwi_help_all(stdout);
     return close_stdout(HWI_EXIT_OK);
   }
   const struct hwi_command *command = find_command(name);
@@ -71,8 +71,10 @@ int main(int argc, char **argv)
 {
   setlocale(LC_CTYPE, "");
   hwi_environment_check(environ);
-  if (argc < 2)
-    return hwi_fail(HWI_EXIT_TROUBLE, "which command? 'heapwright help' lists them");
+  if (argc < 2) {
+    hwi_help_all(stderr); /* no result: nothing was asked for */
+    return HWI_EXIT_TROUBLE;
+  }
   const char *name = argv[1];
   if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
     return help(argv[2]);

@@ -25,6 +25,12 @@ def test_each_command_explains_itself(hw):
         assert max(map(len, done.stdout.splitlines())) <= 120
 
 
+def test_without_a_command_help_is_printed_and_it_is_wrong_usage(hw):
+    done = hw()
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", hw("help").stdout)
+    assert "  report " in done.stderr
+
+
 def test_every_option_is_in_the_man_page(hw, build):
     root = os.environ.get("HW_SOURCE", os.path.join(os.path.dirname(__file__), "../.."))
     for name in ["check", "control", "diff", "export", "import", "record", "report", "run", "test", "tune"]:
@@ -40,7 +46,6 @@ def test_version(hw):
 
 
 @pytest.mark.parametrize("words, said", [
-    ([], "which command? 'heapwright help' lists them"),
     (["reprot"], "there is no command 'reprot'; did you mean 'report'?"),
     (["--json"], "unknown option --json; a command comes first: 'heapwright help' lists them"),
     (["help", "frobnicate"], "there is no command 'frobnicate'; 'heapwright help' lists them"),
