@@ -280,38 +280,3 @@ void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *ve
     hwi_line_printf(line, " (%c%s on %s)", limit->less ? '-' : '+', figure_text(verdict, limit->figure).text,
                     base.text);
 }
-
-uint64_t hwi_verdict_part(const struct hwi_verdict *verdict, uint32_t stack, uint64_t *whole)
-{
-  if (verdict->growth == NULL) {
-    *whole = verdict->measure->figure;
-    return verdict->measure->by_stack[stack];
-  }
-  *whole = verdict->measure->figure > verdict->baseline ? verdict->measure->figure - verdict->baseline : 0;
-  return verdict->growth[stack];
-}
-
-/* A few passes over all stacks: only a handful is shown. Crumbs, with less than half a percent, are nobody's fault. */
-size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *stacks,
-                         size_t room)
-{
-  enum { CRUMB_SHARE = 200 };
-  const uint64_t *parts = verdict->growth != NULL ? verdict->growth : verdict->measure->by_stack;
-  size_t count = 0;
-  uint64_t whole;
-  hwi_verdict_part(verdict, 0, &whole);
-  for (; count < room; count++) {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < check->report.profile->stack_count; i++) {
-      bool behind = count == 0 || parts[i] < parts[stacks[count - 1]] ||
-                    (parts[i] == parts[stacks[count - 1]] && i > stacks[count - 1]);
-      if (behind && parts[i] > (best != 0 ? parts[best] : 0))
-        best = i;
-    }
-    bool is_within = verdict->budget->metric == HWI_METRIC_DURATION_MAX && parts[best] <= verdict->limit;
-    if (best == 0 || is_within || (count > 0 && parts[best] < whole / CRUMB_SHARE))
-      break;
-    stacks[count] = best;
-  }
-  return count;
-}

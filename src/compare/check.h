@@ -67,14 +67,6 @@ struct hwi_number;
 /* Adds "148.9 MB of 105.0 MB (+5% of 100.0 MB)". */
 void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *verdict);
 
-/* The stacks with the largest parts in the figure, or that grew most where it is a change that is too large; the largest first,
- * without crumbs: at most `room` numbers. Returns how many. */
-size_t hwi_verdict_blame(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *stacks,
-                         size_t room);
-
-/* The part of the figure that a stack is blamed for, and of which whole: of the growth, or of the figure. */
-uint64_t hwi_verdict_part(const struct hwi_verdict *verdict, uint32_t stack, uint64_t *whole);
-
 /* All return 0 or a negative status (no memory). The lines of stacks in JUnit are those of the text. */
 int hwi_check_text(struct hwi_check *check, const struct hwi_style *style, struct hwi_error *error);
 int hwi_check_json(struct hwi_check *check, FILE *out, struct hwi_error *error);

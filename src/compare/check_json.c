@@ -1,7 +1,7 @@
 /* check_json.c - verdicts for programs */
 #include <stdlib.h>
 
-#include "compare/check.h"
+#include "compare/blame.h"
 #include "report/evidence.h"
 #include "report/json/frames.h"
 
@@ -11,25 +11,27 @@ struct writer {
   struct hwi_json json;
   struct hwi_check *check;
   struct hwi_json_frames frames;
-  uint32_t *stacks; /* to blame */
 };
 
 static void write_blame(struct writer *writer, const struct hwi_verdict *verdict)
 {
   struct hwi_json *json = &writer->json;
-  size_t count = hwi_verdict_blame(writer->check, verdict, writer->stacks, writer->check->top);
+  struct hwi_blames blames = {0};
+  if (verdict->state == HWI_VERDICT_FAILED)
+    json->failed |= hwi_blames_init(&blames, writer->check, verdict, NULL) < 0;
   hwi_json_begin_array(json, "stacks");
-  for (size_t i = 0; i < count && verdict->state == HWI_VERDICT_FAILED; i++) {
+  for (size_t i = 0; i < blames.count; i++) {
     hwi_json_begin_object(json, NULL);
-    hwi_json_number(json, "figure", verdict->measure->by_stack[writer->stacks[i]]);
+    hwi_json_number(json, "figure", blames.items[i].figure);
     if (verdict->growth != NULL)
-      hwi_json_number(json, "growth", verdict->growth[writer->stacks[i]]);
+      hwi_json_number(json, "growth", blames.items[i].growth);
     hwi_json_begin_array(json, "stack");
-    hwi_json_frames_write(&writer->frames, json, writer->stacks[i]);
+    hwi_json_frames_write(&writer->frames, json, blames.items[i].stack);
     hwi_json_end_array(json);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
+  hwi_blames_release(&blames);
 }
 
 static void write_verdict(struct writer *writer, const struct hwi_verdict *verdict)
@@ -78,9 +80,6 @@ static void write_check(struct writer *writer)
 int hwi_check_json(struct hwi_check *check, FILE *out, struct hwi_error *error)
 {
   struct writer writer = {.json = {.out = out, .first = true}, .check = check};
-  writer.stacks = calloc(check->top + 1, sizeof *writer.stacks);
-  if (writer.stacks == NULL)
-    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the stacks to blame");
   int status = hwi_json_frames_init(&writer.frames, &check->frames, error);
   if (status == HW_OK) {
     write_check(&writer);
@@ -88,6 +87,5 @@ int hwi_check_json(struct hwi_check *check, FILE *out, struct hwi_error *error)
       status = hwi_error_set(error, HW_ERR_MEMORY, "no memory: the verdicts are not complete");
     hwi_json_frames_release(&writer.frames);
   }
-  free(writer.stacks);
   return status;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/check.h"
+#include "compare/blame.h"
 #include "report/text/frames.h"
 
 enum { STATE_CELLS = 9, RULE_CELLS_MAX = 40, GAP_CELLS = 2 };
@@ -12,8 +12,7 @@ struct printer {
   struct hwi_check *check;
   struct hwi_text text;
   struct hwi_text_frames frames;
-  uint32_t *stacks; /* to blame */
-  size_t room, rule_cells;
+  size_t rule_cells;
 };
 
 static void print_verdict(struct printer *printer, const struct hwi_verdict *verdict)
@@ -36,32 +35,34 @@ static void print_note(struct printer *printer, const char *note)
 }
 
 /* One stack: its part of the figure, then its frames. */
-static int print_stack(struct printer *printer, const struct hwi_verdict *verdict, size_t rank, uint32_t stack,
-                       struct hwi_error *error)
+static int print_stack(struct printer *printer, const struct hwi_verdict *verdict, const struct hwi_blames *blames,
+                       size_t number, struct hwi_error *error)
 {
-  uint64_t whole, part = hwi_verdict_part(verdict, stack, &whole);
+  const struct hwi_blame *blame = &blames->items[number];
+  uint64_t part = verdict->growth != NULL ? blame->growth : blame->figure;
   enum hwi_unit unit = hwi_metric_unit(verdict->budget->metric);
   printer->text.cost = unit == HWI_UNIT_BYTES ? HWI_COST_BYTES : HWI_COST_CALLS;
   if (unit == HWI_UNIT_NS)
-    hwi_line_printf(&printer->text.line, "%3zu %11s   the slowest", rank, hwi_short_time_text(part).text);
+    hwi_line_printf(&printer->text.line, "%3zu %11s   the slowest", number + 1, hwi_short_time_text(part).text);
   else
-    hwi_text_cost(&printer->text, rank, part, whole);
+    hwi_text_cost(&printer->text, number + 1, part, blames->whole);
   if (verdict->growth != NULL)
     hwi_line_puts(&printer->text.line, "   more than in the baseline");
   hwi_text_end(&printer->text, HWI_BOLD);
-  return hwi_text_frames_print(&printer->frames, stack, error);
+  return hwi_text_frames_print(&printer->frames, blame->stack, error);
 }
 
 static int print_blame(struct printer *printer, const struct hwi_verdict *verdict, struct hwi_error *error)
 {
-  size_t count = hwi_verdict_blame(printer->check, verdict, printer->stacks, printer->room);
-  int status = HW_OK;
+  struct hwi_blames blames;
+  int status = hwi_blames_init(&blames, printer->check, verdict, error);
   printer->frames.columns = (struct hwi_frame_columns){0};
-  for (size_t i = 0; i < count && status == HW_OK; i++)
-    status = hwi_text_frames_measure(&printer->frames, printer->stacks[i], error);
+  for (size_t i = 0; i < blames.count && status == HW_OK; i++)
+    status = hwi_text_frames_measure(&printer->frames, blames.items[i].stack, error);
   hwi_text_frames_fit(&printer->frames);
-  for (size_t i = 0; i < count && status == HW_OK; i++)
-    status = print_stack(printer, verdict, i + 1, printer->stacks[i], error);
+  for (size_t i = 0; i < blames.count && status == HW_OK; i++)
+    status = print_stack(printer, verdict, &blames, i, error);
+  hwi_blames_release(&blames);
   return status;
 }
 
@@ -84,11 +85,8 @@ static int print_all(struct printer *printer, struct hwi_error *error)
 
 int hwi_check_text(struct hwi_check *check, const struct hwi_style *style, struct hwi_error *error)
 {
-  struct printer printer = {.check = check, .room = check->top};
+  struct printer printer = {.check = check};
   printer.text = (struct hwi_text){.report = &check->report, .profile = check->report.profile, .style = style};
-  printer.stacks = calloc(check->top + 1, sizeof *printer.stacks);
-  if (printer.stacks == NULL)
-    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the stacks to blame");
   for (size_t i = 0; i < check->budgets->count; i++) {
     size_t cells = strlen(check->budgets->items[i].text);
     if (cells > printer.rule_cells && cells <= RULE_CELLS_MAX)
@@ -98,6 +96,5 @@ int hwi_check_text(struct hwi_check *check, const struct hwi_style *style, struc
   int status = print_all(&printer, error);
   hwi_text_frames_release(&printer.frames);
   hwi_line_release(&printer.text.line);
-  free(printer.stacks);
   return status;
 }

@@ -1,4 +1,4 @@
-/* stack_sizes.c - the block sizes of one stack, out of its cells
+/* stack_sizes.c - the block sizes of a stack, or of several, out of their cells
  *
  * Few stacks are shown, so that nobody needs the sizes of all of them.
  */
@@ -61,25 +61,35 @@ static uint32_t join(struct hwi_stack_size *list, uint32_t count)
   return kept;
 }
 
-bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile, uint32_t stack,
-                          enum hwi_cost cost)
+/* Adds the cells of one stack; without `sizes->items` they are only counted. */
+static void add_cells(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile, uint32_t stack)
 {
-  const uint32_t first = first_cell(profile, stack);
-  uint32_t end = first, joined;
-  while (end < profile->cell_count && profile->cells[end].stack == stack)
-    end++;
-  *sizes = (struct hwi_stack_sizes){.items = calloc((size_t)(end - first) + 1, sizeof *sizes->items)};
+  for (uint32_t i = first_cell(profile, stack); i < profile->cell_count && profile->cells[i].stack == stack; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    if (sizes->items != NULL)
+      sizes->items[sizes->count] = (struct hwi_stack_size){.size = profile->sizes[cell->size].size,
+                                                           .calls = cell->calls,
+                                                           .peak_blocks = cell->peak_blocks,
+                                                           .live_blocks = cell->live_blocks};
+    sizes->count++;
+  }
+}
+
+bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile,
+                          const struct hwi_alike_group *group, enum hwi_cost cost)
+{
+  *sizes = (struct hwi_stack_sizes){0};
+  for (uint32_t i = 0; i < group->count; i++)
+    add_cells(sizes, profile, group->stacks[i]);
+  sizes->items = calloc((size_t)sizes->count + 1, sizeof *sizes->items);
+  sizes->count = 0;
   if (sizes->items == NULL)
     return false;
-  for (uint32_t i = first; i < end; i++) {
-    const struct hwi_profile_cell *cell = &profile->cells[i];
-    sizes->items[i - first] = (struct hwi_stack_size){.size = profile->sizes[cell->size].size,
-                                                      .calls = cell->calls,
-                                                      .peak_blocks = cell->peak_blocks,
-                                                      .live_blocks = cell->live_blocks};
-  }
-  qsort(sizes->items, end - first, sizeof *sizes->items, compare_sizes);
-  joined = join(sizes->items, end - first);
+  for (uint32_t i = 0; i < group->count; i++)
+    add_cells(sizes, profile, group->stacks[i]);
+  qsort(sizes->items, sizes->count, sizeof *sizes->items, compare_sizes);
+  uint32_t joined = join(sizes->items, sizes->count);
+  sizes->count = 0;
   for (uint32_t i = 0; i < joined; i++) {
     sizes->items[i].shown = shown_of(&sizes->items[i], cost);
     if (sizes->items[i].shown > 0)

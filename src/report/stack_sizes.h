@@ -1,8 +1,8 @@
-/* stack_sizes.h - the block sizes of one stack */
+/* stack_sizes.h - the block sizes of a stack, or of several */
 #ifndef HWI_REPORT_STACK_SIZES_H
 #define HWI_REPORT_STACK_SIZES_H
 
-#include "report/report.h"
+#include "report/alike.h"
 
 struct hwi_stack_size {
   uint64_t size, calls, peak_blocks, live_blocks;
@@ -14,9 +14,9 @@ struct hwi_stack_sizes {
   uint32_t count;
 };
 
-/* What `cost` ranks by is looked at. False: no memory. */
-bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile, uint32_t stack,
-                          enum hwi_cost cost);
+/* Of all `group`'s stacks together; what `cost` ranks by is looked at. False: no memory. */
+bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile,
+                          const struct hwi_alike_group *group, enum hwi_cost cost);
 void hwi_stack_sizes_release(struct hwi_stack_sizes *sizes);
 
 #endif

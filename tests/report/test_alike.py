@@ -1,9 +1,10 @@
 """test_alike.py - rows whose memory the same function wanted say who called it
 
-What would break: rows with the same words; callers where one frame says it all; lines wider than the terminal; what --top
+What would break: rows with the same words; the same row twice, where only addresses differ; callers where one frame says it all; lines wider than the terminal; what --top
 leaves out without its sum.
 """
 
+import json
 import re
 
 import pytest
@@ -101,3 +102,68 @@ def test_what_top_leaves_out_is_summed(hw, trace):
     assert last.split()[0] == "140", last  # of 50, 40, 30 and 20 sizes
     assert last.endswith("   in 4 more stacks (--top 0)")
     assert "100.0 %" in last
+
+
+# Of three rows that read differently, the one whose two halves are each less than the others is the largest.
+ONE_LINE = """
+#include <stdlib.h>
+
+#define KEEP(block) __asm__ volatile("" : "+r"(block))
+
+void *halves[200], *wholes[2];
+
+void alone(void) { wholes[0] = malloc(60000); KEEP(wholes[0]); }
+void other(void) { wholes[1] = malloc(50000); KEEP(wholes[1]); }
+void half(int i) { halves[i] = malloc(400); halves[i + 1] = malloc(400); KEEP(halves[i]); }
+void grow(void) { void *a = NULL, *b = NULL; for (int i = 1; i < 9; i++) { a = realloc(a, i * 1000); b = realloc(b, i * 1000); } free(a); free(b); }
+
+int main(void)
+{
+  alone();
+  other();
+  for (int i = 0; i < 200; i += 2)
+    half(i);
+  grow();
+}
+"""
+
+
+@pytest.fixture(params=["-g", "-g0"])
+def one_line(request, record, compile_c):
+    return record([compile_c(ONE_LINE, "-O0", request.param)]).trace
+
+
+def test_calls_that_read_the_same_are_one_row(hw, one_line):
+    text = hw("report", "--top", "1", one_line).stdout
+    rows = text[text.index("Top stacks"):].splitlines()
+    assert re.match(r" +1 +80.0 kB .* 400 B \(200\)", rows[2]), rows
+    assert rows[3].split()[0] == "half"
+    assert re.match(r" +126.0 kB .* in 4 more stacks", rows[5]), rows
+    everything = hw("report", "--top", "0", one_line).stdout
+    assert len(re.findall(r"^ +half ", everything, re.M)) == 1
+
+
+def test_json_has_calls_that_read_the_same_apart(hw, one_line):
+    top = json.loads(hw("report", "--json", one_line).stdout)["top"]
+    halves = [row for row in top if row["stack"][0]["function"] == "half"]
+    assert [row["peak_bytes"] for row in halves] == [40000, 40000]
+    assert halves[0]["stack"][0]["address"] != halves[1]["stack"][0]["address"]
+
+
+def test_lifetimes_of_calls_that_read_the_same_are_one_row(hw, one_line):
+    found = table(hw, one_line, 120, "--lifetimes", "--top", "1")
+    assert found[3].split()[:2] == ["1", "200"] and "half" in found[3]
+
+
+def test_growth_of_calls_that_read_the_same_is_one_row(hw, one_line):
+    found = table(hw, one_line, 120, "--resizes")
+    assert len(found) == 3, found
+    assert found[2].split()[:2] == ["1", "14"] and "grow" in found[2]
+
+
+def test_check_blames_calls_that_read_the_same_as_one(hw, one_line):
+    text = hw("check", "--max", "peak=1", "--top", "1", one_line).stdout
+    assert re.search(r"^ +1 +80.0 kB .*\n +half ", text, re.M), text
+    verdicts = json.loads(hw("check", "--json", "--max", "peak=1", "--top", "1", one_line).stdout)
+    blamed = verdicts["rules"][0]["stacks"]
+    assert [stack["figure"] for stack in blamed] == [80000]

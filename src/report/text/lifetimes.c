@@ -1,6 +1,7 @@
 /* lifetimes.c - how long blocks live, stack by stack: shares of each stack's blocks */
 #include <stdlib.h>
 
+#include "report/alike.h"
 #include "report/lifetimes.h"
 #include "report/text/text.h"
 
@@ -51,41 +52,63 @@ static void go_to_name(struct hwi_text *text)
   hwi_line_pad(&text->line, HWI_RANK_CELLS + GAP_CELLS);
 }
 
-static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who, uint64_t rank)
+static void add_lifetimes(uint64_t to[HWI_LIFETIMES], const struct hwi_stack *stack)
 {
-  add_figures(text, rank, text->profile->stacks[who->stack].lifetimes);
+  for (int step = 0; step < HWI_LIFETIMES; step++)
+    to[step] += stack->lifetimes[step];
+}
+
+static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_alike_group *group,
+                      const struct hwi_who *who, uint64_t rank)
+{
+  uint64_t lifetimes[HWI_LIFETIMES] = {0};
+  for (uint32_t i = 0; i < group->count; i++)
+    add_lifetimes(lifetimes, &text->profile->stacks[group->stacks[i]]);
+  add_figures(text, rank, lifetimes);
   go_to_name(text);
   hwi_text_who(text, frames, who);
   hwi_text_end(text, HWI_PLAIN);
 }
 
-static void print_rest(struct hwi_text *text, const struct hwi_selection *selection, uint64_t shown)
+static void print_rest(struct hwi_text *text, const struct hwi_selection *selection, const struct hwi_alike *alike)
 {
   uint64_t rest[HWI_LIFETIMES] = {0};
-  for (uint64_t row = shown; row < selection->stack_count; row++) {
-    for (int step = 0; step < HWI_LIFETIMES; step++)
-      rest[step] += text->profile->stacks[selection->stacks[row]].lifetimes[step];
-  }
-  if (shown == selection->stack_count)
+  if (alike->stack_count == selection->stack_count)
     return;
+  for (uint32_t i = 0; i < selection->stack_count; i++)
+    add_lifetimes(rest, &text->profile->stacks[selection->stacks[i]]);
+  for (uint32_t i = 0; i < alike->stack_count; i++) {
+    for (int step = 0; step < HWI_LIFETIMES; step++)
+      rest[step] -= text->profile->stacks[alike->stacks[i]].lifetimes[step];
+  }
   add_figures(text, 0, rest);
   go_to_name(text);
-  hwi_text_rest(text, selection->stack_count - shown, "stack");
+  hwi_text_rest(text, selection->stack_count - alike->stack_count, "stack");
   hwi_text_end(text, HWI_PLAIN);
 }
 
-void hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames)
+static void print_rows(struct hwi_text *text, const struct hwi_alike *alike, struct hwi_named_frames *frames)
 {
   size_t used = has_room_beside(text) ? FIGURE_CELLS + GAP_CELLS : HWI_RANK_CELLS + GAP_CELLS;
-  uint64_t all[HWI_LIFETIMES], rows = hwi_text_rows(text, selection->stack_count);
-  struct hwi_who *whos = calloc((size_t)rows + 1, sizeof *whos);
+  struct hwi_who *whos = calloc(alike->count + 1, sizeof *whos);
   if (whos == NULL) {
     text->line.failed = true;
     return;
   }
-  for (uint64_t row = 0; row < rows; row++)
-    whos[row] = (struct hwi_who){.stack = selection->stacks[row], .cells = text->style->columns - used};
-  hwi_text_tell_apart(text, frames, whos, (uint32_t)rows);
+  for (size_t row = 0; row < alike->count; row++)
+    whos[row] = (struct hwi_who){.stack = alike->groups[row].stacks[0], .cells = text->style->columns - used};
+  hwi_text_tell_apart(text, frames, whos, (uint32_t)alike->count);
+  for (size_t row = 0; row < alike->count; row++)
+    print_row(text, frames, &alike->groups[row], &whos[row], row + 1);
+  free(whos);
+}
+
+int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
+                       struct hwi_error *error)
+{
+  struct hwi_alike alike;
+  uint64_t all[HWI_LIFETIMES];
+  int status = hwi_alike_of_selection(&alike, frames, selection, hwi_text_rows(text, selection->stack_count), error);
   hwi_lifetimes_of_run(text->profile, all);
   hwi_text_heading(text, "How long blocks live", "[--cost peak|live|calls|bytes|temporary]");
   print_titles(text);
@@ -93,8 +116,10 @@ void hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selec
   go_to_name(text);
   hwi_line_puts(&text->line, "the run");
   hwi_text_end(text, HWI_PLAIN);
-  for (uint64_t row = 0; row < rows; row++)
-    print_row(text, frames, &whos[row], row + 1);
-  print_rest(text, selection, rows);
-  free(whos);
+  if (status == HW_OK) {
+    print_rows(text, &alike, frames);
+    print_rest(text, selection, &alike);
+  }
+  hwi_alike_release(&alike);
+  return status;
 }

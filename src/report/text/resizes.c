@@ -2,20 +2,23 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
+#include "profile/large.h"
+#include "report/alike.h"
 #include "report/text/text.h"
 
 enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3, NAME_MIN = 20 };
 
-/* The selection's stacks that have any. */
+/* The selection's stacks that have any, and those that are alike together. */
 struct rows {
-  const struct hwi_stack_resizes **items;
-  uint32_t count;
+  uint32_t *stacks, stack_count;          /* by rank */
+  const struct hwi_stack_resizes **items; /* by stack; NULL: it has none */
+  struct hwi_alike alike;
 };
 
-static int compare_rows(const void *left, const void *right)
+static int compare_stacks(const void *left, const void *right, void *context)
 {
-  const struct hwi_stack_resizes *a = *(const struct hwi_stack_resizes *const *)left;
-  const struct hwi_stack_resizes *b = *(const struct hwi_stack_resizes *const *)right;
+  const struct rows *rows = context;
+  const struct hwi_stack_resizes *a = rows->items[*(const uint32_t *)left], *b = rows->items[*(const uint32_t *)right];
   if (a->steps.copied_bytes != b->steps.copied_bytes)
     return a->steps.copied_bytes > b->steps.copied_bytes ? -1 : 1;
   if (a->steps.steps != b->steps.steps)
@@ -23,17 +26,58 @@ static int compare_rows(const void *left, const void *right)
   return a->stack < b->stack ? -1 : a->stack > b->stack;
 }
 
-static bool choose(struct rows *rows, const struct hwi_profile *profile, const struct hwi_selection *selection)
+static uint64_t copied_by(const void *context, uint32_t stack)
 {
-  rows->count = 0;
-  rows->items = calloc((size_t)profile->resize_count + 1, sizeof *rows->items);
-  for (uint32_t i = 0; i < profile->resize_count && rows->items != NULL; i++) {
-    if (!hwi_amount_is_nothing(&selection->amounts[profile->resizes[i].stack]))
-      rows->items[rows->count++] = &profile->resizes[i];
+  return ((const struct rows *)context)->items[stack]->steps.copied_bytes;
+}
+
+/* To be released, even after a failure. */
+static int choose(struct rows *rows, const struct hwi_text *text, const struct hwi_selection *selection,
+                  struct hwi_named_frames *frames, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = text->profile;
+  *rows = (struct rows){.stacks = calloc((size_t)profile->resize_count + 1, sizeof *rows->stacks),
+                        .items = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *rows->items)};
+  if (rows->stacks == NULL || rows->items == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
+  for (uint32_t i = 0; i < profile->resize_count; i++) {
+    uint32_t stack = profile->resizes[i].stack;
+    if (hwi_amount_is_nothing(&selection->amounts[stack]))
+      continue;
+    rows->items[stack] = &profile->resizes[i];
+    rows->stacks[rows->stack_count++] = stack;
   }
-  if (rows->count > 1)
-    qsort(rows->items, rows->count, sizeof *rows->items, compare_rows);
-  return rows->items != NULL;
+  if (rows->stack_count > 1)
+    qsort_r(rows->stacks, rows->stack_count, sizeof *rows->stacks, compare_stacks, rows);
+  const struct hwi_alike_ranking ranking = {rows->stacks, rows->stack_count, copied_by, rows};
+  return hwi_alike_init(&rows->alike, frames, &ranking, hwi_text_rows(text, rows->stack_count), error);
+}
+
+static void release(struct rows *rows)
+{
+  hwi_alike_release(&rows->alike);
+  free(rows->stacks);
+  free(rows->items);
+}
+
+/* The stacks of a group as one; what its blocks became mostly is told of the stack in which most of them ended. */
+static struct hwi_stack_resizes row_of(const struct rows *rows, size_t number)
+{
+  const struct hwi_alike_group *group = &rows->alike.groups[number];
+  struct hwi_stack_resizes row = {.stack = group->stacks[0]};
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < group->count; i++) {
+    const struct hwi_stack_resizes *item = rows->items[group->stacks[i]];
+    row.estimated |= item->estimated;
+    row.steps.steps += item->steps.steps;
+    row.steps.moved += item->steps.moved;
+    row.steps.copied_bytes += item->steps.copied_bytes;
+    row.final_blocks += item->final_blocks;
+    row.final_median = item->final_blocks > most ? item->final_median : row.final_median;
+    row.final_largest = item->final_largest > row.final_largest ? item->final_largest : row.final_largest;
+    most = item->final_blocks > most ? item->final_blocks : most;
+  }
+  return row;
 }
 
 static void print_titles(struct hwi_text *text)
@@ -87,54 +131,62 @@ static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, co
   hwi_text_end(text, HWI_PLAIN);
 }
 
-static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows, uint64_t shown)
+static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows)
 {
-  struct hwi_who *whos = calloc((size_t)shown + 1, sizeof *whos);
+  const size_t count = rows->alike.count;
+  struct hwi_who *whos = calloc(count + 1, sizeof *whos);
   if (whos == NULL) {
     text->line.failed = true;
     return;
   }
-  for (uint64_t row = 0; row < shown; row++)
-    whos[row] = who_of(text, rows->items[row]);
-  hwi_text_tell_apart(text, frames, whos, (uint32_t)shown);
-  for (uint64_t row = 0; row < shown; row++)
-    print_row(text, frames, rows->items[row], &whos[row], row + 1);
+  for (size_t number = 0; number < count; number++) {
+    const struct hwi_stack_resizes row = row_of(rows, number);
+    whos[number] = who_of(text, &row);
+  }
+  hwi_text_tell_apart(text, frames, whos, (uint32_t)count);
+  for (size_t number = 0; number < count; number++) {
+    const struct hwi_stack_resizes row = row_of(rows, number);
+    print_row(text, frames, &row, &whos[number], number + 1);
+  }
   free(whos);
 }
 
-static void print_rest(struct hwi_text *text, const struct rows *rows, uint64_t shown)
+static void print_rest(struct hwi_text *text, const struct rows *rows)
 {
   uint64_t steps = 0, copied = 0;
-  for (uint64_t i = shown; i < rows->count; i++) {
-    steps += rows->items[i]->steps.steps;
-    copied += rows->items[i]->steps.copied_bytes;
+  for (uint32_t i = 0; i < rows->stack_count; i++) {
+    steps += rows->items[rows->stacks[i]]->steps.steps;
+    copied += rows->items[rows->stacks[i]]->steps.copied_bytes;
   }
-  if (shown == rows->count)
+  for (size_t number = 0; number < rows->alike.count; number++) {
+    const struct hwi_stack_resizes row = row_of(rows, number);
+    steps -= row.steps.steps;
+    copied -= row.steps.copied_bytes;
+  }
+  if (rows->alike.stack_count == rows->stack_count)
     return;
   hwi_line_right(&text->line, hwi_count_text(steps).text, HWI_RANK_CELLS - 1 + COUNT_CELLS);
   hwi_line_right(&text->line, hwi_bytes_text(copied).text, 2 * COUNT_CELLS);
   hwi_line_puts(&text->line, "   ");
-  hwi_text_rest(text, rows->count - shown, "stack");
+  hwi_text_rest(text, rows->stack_count - rows->alike.stack_count, "stack");
   hwi_text_end(text, HWI_PLAIN);
 }
 
-void hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames)
+int hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
+                     struct hwi_error *error)
 {
   struct rows rows;
   hwi_text_heading(text, "How blocks grow: realloc, and containers (an estimate)", "");
   hwi_text_filter(text, selection);
-  if (!choose(&rows, text->profile, selection)) {
-    text->line.failed = true;
-    return;
-  }
-  uint64_t shown = hwi_text_rows(text, rows.count);
-  if (rows.count > 0)
+  int status = choose(&rows, text, selection, frames, error);
+  if (status == HW_OK && rows.stack_count > 0) {
     print_titles(text);
-  else
+    print_shown(text, frames, &rows);
+    print_rest(text, &rows);
+  } else if (status == HW_OK) {
     hwi_line_puts(&text->line, "      none");
-  if (rows.count == 0)
     hwi_text_end(text, HWI_PLAIN);
-  print_shown(text, frames, &rows, shown);
-  print_rest(text, &rows, shown);
-  free(rows.items);
+  }
+  release(&rows);
+  return status;
 }

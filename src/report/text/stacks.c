@@ -10,26 +10,25 @@ enum { MEASURED_ROWS = 100 };
 
 /* "rounding +41.2 %": what usable sizes add to a stack's bytes at the peak, where that is much of them and not little at
  * all. */
-static void word_rounding(struct hwi_line *line, const struct hwi_text *text, uint32_t number)
+static void word_rounding(struct hwi_line *line, const struct hwi_text *text, const struct hwi_amount *amount)
 {
   enum { SLACK_PART = 10, PEAK_PART = 100 };
-  const struct hwi_stack *stack = &text->profile->stacks[number];
-  uint64_t slack = stack->peak_usable > stack->peak_bytes ? stack->peak_usable - stack->peak_bytes : 0;
-  if (text->cost == HWI_COST_PEAK && slack >= stack->peak_bytes / SLACK_PART &&
+  uint64_t slack = amount->peak_usable > amount->peak_bytes ? amount->peak_usable - amount->peak_bytes : 0;
+  if (text->cost == HWI_COST_PEAK && slack >= amount->peak_bytes / SLACK_PART &&
       slack > text->profile->totals.peak_bytes / PEAK_PART)
-    hwi_line_printf(line, "; rounding +%s", hwi_share_text(slack, stack->peak_bytes).text);
+    hwi_line_printf(line, "; rounding +%s", hwi_share_text(slack, amount->peak_bytes).text);
 }
 
 /* As many as there is room for. */
-static void add_sizes(struct hwi_text *text, uint32_t stack)
+static void add_sizes(struct hwi_text *text, const struct hwi_alike_group *group, const struct hwi_amount *amount)
 {
   struct hwi_stack_sizes sizes;
   struct hwi_line rounding = {0};
-  if (!hwi_stack_sizes_init(&sizes, text->profile, stack, text->cost)) {
+  if (!hwi_stack_sizes_init(&sizes, text->profile, group, text->cost)) {
     text->line.failed = true;
     return;
   }
-  word_rounding(&rounding, text, stack);
+  word_rounding(&rounding, text, amount);
   size_t used = hwi_cells(hwi_line_text(&text->line)) + rounding.bytes;
   size_t room = text->style->columns > used ? text->style->columns - used : 0;
   const char *separator = "   ";
@@ -56,28 +55,35 @@ static void add_sizes(struct hwi_text *text, uint32_t stack)
 /* --- the ranking --- */
 
 /* Columns as wide as the first stacks want them. */
-static int measure(struct hwi_text_frames *printer, const struct hwi_selection *selection, uint64_t rows,
+static int measure(struct hwi_text_frames *printer, const struct hwi_alike *alike, uint64_t rows,
                    struct hwi_error *error)
 {
   int status = HW_OK;
   for (uint64_t row = 0; row < rows && row < MEASURED_ROWS && status == HW_OK; row++)
-    status = hwi_text_frames_measure(printer, selection->stacks[row], error);
+    status = hwi_text_frames_measure(printer, alike->groups[row].stacks[0], error);
   hwi_text_frames_fit(printer);
   return status;
 }
 
-static int print_stack(struct hwi_text_frames *printer, const struct hwi_selection *selection, uint64_t row,
-                       struct hwi_error *error)
+static struct hwi_amount sum_of(const struct hwi_selection *selection, const struct hwi_alike_group *group)
+{
+  struct hwi_amount sum = {0};
+  for (uint32_t i = 0; i < group->count; i++)
+    hwi_amount_add(&sum, &selection->amounts[group->stacks[i]]);
+  return sum;
+}
+
+static int print_stack(struct hwi_text_frames *printer, const struct hwi_selection *selection,
+                       const struct hwi_alike_group *group, uint64_t rank, struct hwi_error *error)
 {
   struct hwi_text *text = printer->text;
-  uint32_t stack = selection->stacks[row];
-  const struct hwi_amount *amount = &selection->amounts[stack];
-  hwi_text_cost(text, row + 1, hwi_amount_cost(amount, text->cost), hwi_amount_cost(&selection->all, text->cost));
-  hwi_text_amounts(text, amount);
+  const struct hwi_amount amount = sum_of(selection, group);
+  hwi_text_cost(text, rank, group->cost, hwi_amount_cost(&selection->all, text->cost));
+  hwi_text_amounts(text, &amount);
   if (!hwi_narrowing_splits_stacks(&selection->narrowing)) /* else they are not all its own */
-    add_sizes(text, stack);
+    add_sizes(text, group, &amount);
   hwi_text_end(text, HWI_BOLD);
-  return hwi_text_frames_print(printer, stack, error);
+  return hwi_text_frames_print(printer, group->stacks[0], error);
 }
 
 /* Several stacks that are not shown, of `all` that there is. */
@@ -97,16 +103,17 @@ static void print_rest(struct hwi_text *text, const struct rest *rest, const cha
   hwi_text_end(text, HWI_PLAIN);
 }
 
-/* Stacks that had nothing live at the peak, and so no row: behind the first `count`. */
-static void print_others(struct hwi_text *text, const struct hwi_selection *selection, uint32_t count)
+/* Stacks that had nothing live at the peak, and so no row, except `shown` that are alike with some that have one: behind the first
+ * `count`. */
+static void print_others(struct hwi_text *text, const struct hwi_selection *selection, uint32_t count, uint64_t shown)
 {
   uint64_t others = 0;
   for (uint32_t i = count; i < selection->stack_count; i++)
     others += selection->amounts[selection->stacks[i]].calls > 0;
-  if (others == 0 || text->cost != HWI_COST_PEAK)
+  if (others <= shown || text->cost != HWI_COST_PEAK)
     return;
   hwi_line_puts(&text->line, "      ");
-  hwi_line_counted(&text->line, others, count > 0 ? "other stack" : "stack");
+  hwi_line_counted(&text->line, others - shown, count > 0 ? "other stack" : "stack");
   hwi_line_printf(&text->line, " allocated, with nothing live at %s%s", hwi_text_cost_name(text).text,
                   hwi_style_hint(text->style, " (--cost calls)"));
   hwi_text_end(text, HWI_DIM);
@@ -133,37 +140,60 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   hwi_text_end(text, HWI_DIM);
 }
 
+/* The rows that are worth printing: what costs nothing is not. */
+static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selection *selection,
+                           const struct hwi_alike *alike)
+{
+  uint64_t rows = alike->count, all = hwi_amount_cost(&selection->all, text->cost);
+  while (rows > 0 &&
+         (alike->groups[rows - 1].cost == 0 || hwi_text_is_crumb(text, rows - 1, alike->groups[rows - 1].cost, all)))
+    rows--;
+  return rows;
+}
+
+/* What the rows do not show: `costly` stacks, and those that cost nothing. */
+static void print_behind(struct hwi_text *text, const struct hwi_selection *selection, const struct hwi_alike *alike,
+                         uint64_t rows)
+{
+  struct hwi_amount rest = selection->selected;
+  uint32_t costly = 0;
+  uint64_t costly_shown = 0, others_shown = 0;
+  while (costly < selection->stack_count &&
+         hwi_amount_cost(&selection->amounts[selection->stacks[costly]], text->cost) > 0)
+    costly++;
+  for (uint64_t row = 0; row < rows; row++) {
+    for (uint32_t i = 0; i < alike->groups[row].count; i++) {
+      const struct hwi_amount *amount = &selection->amounts[alike->groups[row].stacks[i]];
+      hwi_amount_subtract(&rest, amount);
+      costly_shown += hwi_amount_cost(amount, text->cost) > 0;
+      others_shown += hwi_amount_cost(amount, text->cost) == 0 && amount->calls > 0;
+    }
+  }
+  print_rest(text, &(struct rest){&rest, &selection->all, costly - costly_shown}, "more stack", " (--top 0)");
+  print_others(text, selection, costly, others_shown);
+  hwi_text_few_calls(text, selection);
+}
+
 int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error)
 {
   struct hwi_text_frames printer;
+  struct hwi_alike alike;
+  int status = hwi_alike_of_selection(&alike, frames, selection, hwi_text_rows(text, selection->stack_count), error);
+  const uint64_t rows = count_rows(text, selection, &alike);
   hwi_text_frames_init(&printer, text, frames);
-  uint32_t count = 0; /* what costs nothing is not worth a row */
-  while (count < selection->stack_count &&
-         hwi_amount_cost(&selection->amounts[selection->stacks[count]], text->cost) > 0)
-    count++;
-  uint64_t rows = hwi_text_rows(text, count), all = hwi_amount_cost(&selection->all, text->cost);
-  while (rows > 0 &&
-         hwi_text_is_crumb(text, rows - 1,
-                           hwi_amount_cost(&selection->amounts[selection->stacks[rows - 1]], text->cost), all))
-    rows--;
   print_heading(text, selection);
-  int status = measure(&printer, selection, rows, error);
-  struct hwi_amount rest = selection->selected;
+  if (status == HW_OK)
+    status = measure(&printer, &alike, rows, error);
   for (uint64_t row = 0; row < rows && status == HW_OK; row++)
-    status = print_stack(&printer, selection, row, error);
-  struct hwi_amount shown = {0};
-  for (uint64_t row = 0; row < rows; row++)
-    hwi_amount_add(&shown, &selection->amounts[selection->stacks[row]]);
-  hwi_amount_subtract(&rest, &shown);
-  print_rest(text, &(struct rest){&rest, &selection->all, count - rows}, "more stack", " (--top 0)");
-  print_others(text, selection, count);
-  hwi_text_few_calls(text, selection);
+    status = print_stack(&printer, selection, &alike.groups[row], row + 1, error);
+  print_behind(text, selection, &alike, rows);
   hwi_text_frames_hint(&printer);
-  if (count == 0) {
+  if (rows == 0) {
     hwi_line_puts(&text->line, "      none");
     hwi_text_end(text, HWI_PLAIN);
   }
   hwi_text_frames_release(&printer);
+  hwi_alike_release(&alike);
   return status;
 }

@@ -224,14 +224,10 @@ bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost,
 static int print_by(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error)
 {
-  if (text->report->options.lifetimes) {
-    hwi_text_lifetimes(text, selection, frames);
-    return HW_OK;
-  }
-  if (text->report->options.resizes) {
-    hwi_text_resizes(text, selection, frames);
-    return HW_OK;
-  }
+  if (text->report->options.lifetimes)
+    return hwi_text_lifetimes(text, selection, frames, error);
+  if (text->report->options.resizes)
+    return hwi_text_resizes(text, selection, frames, error);
   if (text->report->options.durations)
     return hwi_text_durations(text, selection, frames, error);
   enum hwi_by by = (enum hwi_by)text->report->options.by;

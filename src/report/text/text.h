@@ -62,8 +62,10 @@ void hwi_text_stackless(struct hwi_text *text, const struct hwi_selection *selec
 
 /* What each line of the user's list matched. */
 void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions);
-void hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames);
-void hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames);
+int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
+                       struct hwi_error *error);
+int hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
+                     struct hwi_error *error);
 int hwi_text_durations(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                        struct hwi_error *error);
 void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection);

@@ -1,0 +1,101 @@
+/* blame.c - the stacks that made a rule fail */
+#include "compare/blame.h"
+
+#include <stdlib.h>
+
+#include "profile/large.h"
+#include "report/alike.h"
+#include "report/keyed.h"
+
+enum { CRUMB_SHARE = 200 }; /* what is less than this part of the whole is nobody's fault */
+
+/* What the rule is about, by stack. */
+static const uint64_t *parts_of(const struct hwi_verdict *verdict)
+{
+  return verdict->growth != NULL ? verdict->growth : verdict->measure->by_stack;
+}
+
+static bool is_of_time(const struct hwi_verdict *verdict)
+{
+  return hwi_metric_unit(verdict->budget->metric) == HWI_UNIT_NS;
+}
+
+/* The stacks that have a part, by it; of times only those that are too long. To be freed; NULL: no memory. */
+static uint32_t *rank(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *count)
+{
+  const uint32_t all = check->report.profile->stack_count;
+  const uint64_t *parts = parts_of(verdict);
+  uint64_t least = verdict->budget->metric == HWI_METRIC_DURATION_MAX ? verdict->limit : 0;
+  struct hwi_keyed *keyed = hwi_large_calloc((size_t)all + 1, sizeof *keyed);
+  uint32_t *stacks = calloc((size_t)all + 1, sizeof *stacks);
+  *count = 0;
+  for (uint32_t i = 1; i < all && keyed != NULL && parts != NULL; i++) {
+    if (parts[i] > least)
+      keyed[(*count)++] = (struct hwi_keyed){parts[i], i};
+  }
+  bool done = keyed != NULL && stacks != NULL && hwi_keyed_sort(keyed, *count);
+  for (uint32_t i = 0; i < *count && done; i++)
+    stacks[i] = keyed[i].item;
+  free(keyed);
+  if (done)
+    return stacks;
+  free(stacks);
+  return NULL;
+}
+
+static uint64_t part_of(const void *context, uint32_t stack)
+{
+  return parts_of(context)[stack];
+}
+
+static void add(struct hwi_blames *blames, const struct hwi_verdict *verdict, const struct hwi_alike_group *group)
+{
+  struct hwi_blame blame = {.stack = group->stacks[0]};
+  if (blames->count > 0 && group->cost < blames->whole / CRUMB_SHARE)
+    return;
+  for (uint32_t i = 0; i < group->count; i++) {
+    blame.figure += verdict->measure->by_stack[group->stacks[i]];
+    blame.growth += verdict->growth != NULL ? verdict->growth[group->stacks[i]] : 0;
+  }
+  blames->items[blames->count++] = blame;
+}
+
+static int find(struct hwi_blames *blames, const struct hwi_check *check, const struct hwi_verdict *verdict,
+                const struct hwi_alike_ranking *ranking, struct hwi_error *error)
+{
+  struct hwi_alike alike = {0};
+  int status = HW_OK;
+  if (!is_of_time(verdict))
+    status = hwi_alike_init(&alike, &check->frames, ranking, check->top, error);
+  for (size_t i = 0; i < alike.count && status == HW_OK; i++)
+    add(blames, verdict, &alike.groups[i]);
+  for (uint32_t i = 0; i < ranking->count && i < check->top && is_of_time(verdict); i++)
+    add(blames, verdict, &(struct hwi_alike_group){&ranking->stacks[i], 1, part_of(verdict, ranking->stacks[i])});
+  hwi_alike_release(&alike);
+  return status;
+}
+
+int hwi_blames_init(struct hwi_blames *blames, const struct hwi_check *check, const struct hwi_verdict *verdict,
+                    struct hwi_error *error)
+{
+  uint64_t figure = verdict->measure->figure;
+  struct hwi_alike_ranking ranking = {.cost = part_of, .context = verdict};
+  uint32_t *stacks = rank(check, verdict, &ranking.count);
+  ranking.stacks = stacks;
+  *blames = (struct hwi_blames){.items = calloc(check->top + 1, sizeof *blames->items), .whole = figure};
+  if (verdict->growth != NULL)
+    blames->whole = figure > verdict->baseline ? figure - verdict->baseline : 0;
+  int status = HW_OK;
+  if (stacks == NULL || blames->items == NULL)
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the stacks to blame");
+  else
+    status = find(blames, check, verdict, &ranking, error);
+  free(stacks);
+  return status;
+}
+
+void hwi_blames_release(struct hwi_blames *blames)
+{
+  free(blames->items);
+  *blames = (struct hwi_blames){0};
+}
