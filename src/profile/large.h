@@ -1,4 +1,4 @@
-/* large.h - memory for lists that may be as long as a recording has stacks */
+/* large.h - memory for lists that may be as long as a recording has stacks, and do not grow: those that do are of table.h */
 #ifndef HWI_PROFILE_LARGE_H
 #define HWI_PROFILE_LARGE_H
 

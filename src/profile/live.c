@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "profile/table.h"
 #include "trace/grow.h"
+#include "trace/table.h"
 
 enum { FIRST_BITS = 10, HASH_BITS = 64 };
 

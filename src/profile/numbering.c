@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "profile/table.h"
 #include "trace/grow.h"
+#include "trace/table.h"
 
 enum { FIRST_SLOTS = 64, HASH_SHIFT = 32 };
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "profile/large.h"
 #include "profile/summary_epochs.h"
 
 static const struct hwi_field number_fields[] = {{0, sizeof(uint32_t), HWI_FIELD_NEAR, false, 1}};
@@ -24,18 +23,16 @@ static bool make_room(struct hwi_result *result)
 {
   const struct hwi_profile *profile = &result->profile;
   struct hwi_tally *tally = &result->replay.tally;
-  tally->stack_count = profile->stack_count;
   tally->size_count = (size_t)profile->size_count + 1;
   tally->thread_count = profile->thread_count;
   result->cell_numbers = calloc((size_t)profile->cell_count + 1, sizeof *result->cell_numbers);
   result->size_numbers = calloc(tally->size_count, sizeof *result->size_numbers);
-  tally->stacks = hwi_large_calloc(tally->stack_count, sizeof *tally->stacks);
   tally->sizes = calloc(tally->size_count, sizeof *tally->sizes);
   tally->threads = calloc(tally->thread_count + 1, sizeof *tally->threads);
   result->described = calloc(tally->thread_count + 1, sizeof *result->described);
   result->described_count = tally->thread_count;
-  return result->cell_numbers && result->size_numbers && tally->stacks && tally->sizes && tally->threads &&
-         result->described && hwi_tally_make_cells(tally, profile->cell_count + 1);
+  return result->cell_numbers && result->size_numbers && tally->sizes && tally->threads && result->described &&
+         hwi_tally_make_stacks(tally, profile->stack_count) && hwi_tally_make_cells(tally, profile->cell_count + 1);
 }
 
 /* False: two sizes have one number, or one that is none. */

@@ -1,7 +1,7 @@
 /* tagged.c - a hash table of the numbers of things that lie elsewhere */
 #include "profile/tagged.h"
 
-#include "profile/table.h"
+#include "trace/table.h"
 
 enum { FIRST_SLOTS = 1024 };
 

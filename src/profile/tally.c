@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "profile/table.h"
 #include "trace/grow.h"
+#include "trace/table.h"
 
 enum { CACHE_LINE_BYTES = 64 };
 
@@ -15,7 +15,7 @@ bool hwi_tally_init(struct hwi_tally *tally)
   *tally = (struct hwi_tally){.cell_count = 1, .stack_count = 1, .size_count = 1, .generation = 1};
   return hwi_tagged_init(&tally->cell_numbers) && hwi_tagged_init(&tally->size_numbers) &&
          hwi_table_grow((void **)&tally->cells, &tally->cell_capacity, 1, sizeof *tally->cells) &&
-         hwi_grow((void **)&tally->stacks, &tally->stack_capacity, 1, sizeof *tally->stacks) &&
+         hwi_table_grow((void **)&tally->stacks, &tally->stack_capacity, 1, sizeof *tally->stacks) &&
          hwi_grow((void **)&tally->sizes, &tally->size_capacity, 1, sizeof *tally->sizes);
 }
 
@@ -28,8 +28,9 @@ void hwi_tally_drop_cells(struct hwi_tally *tally)
 
 void hwi_tally_drop_stacks(struct hwi_tally *tally)
 {
-  free(tally->stacks);
+  hwi_table_release(tally->stacks, tally->stack_capacity * sizeof *tally->stacks);
   tally->stacks = NULL;
+  tally->stack_capacity = 0;
 }
 
 void hwi_tally_release(struct hwi_tally *tally)
@@ -91,6 +92,14 @@ bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count)
   if (!hwi_table_grow((void **)&tally->cells, &tally->cell_capacity, count, sizeof *tally->cells))
     return false;
   tally->cell_count = count;
+  return true;
+}
+
+bool hwi_tally_make_stacks(struct hwi_tally *tally, uint32_t count)
+{
+  if (!hwi_table_grow((void **)&tally->stacks, &tally->stack_capacity, count, sizeof *tally->stacks))
+    return false;
+  tally->stack_count = count;
   return true;
 }
 
@@ -169,7 +178,7 @@ uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame)
     return 0;
   if (tally->only_numbers)
     return (uint32_t)tally->stack_count++;
-  if (!hwi_grow((void **)&tally->stacks, &tally->stack_capacity, tally->stack_count + 1, sizeof *tally->stacks))
+  if (!hwi_table_grow((void **)&tally->stacks, &tally->stack_capacity, tally->stack_count + 1, sizeof *tally->stacks))
     return 0;
   if (tally->touched_stacks.words && !hwi_touched_cover(&tally->touched_stacks, tally->stack_count + 1))
     return 0;

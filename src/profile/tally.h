@@ -59,7 +59,7 @@ struct hwi_thread_tally {
 
 /* Cells, stacks and sizes are numbered from 1, threads from 0. They move when new ones come. */
 struct hwi_tally {
-  struct hwi_cell *cells; /* a list of table.h */
+  struct hwi_cell *cells; /* a list of table.h, as are the stacks */
   size_t cell_capacity;
   uint32_t cell_count;
   uint64_t *ended; /* of each cell: blocks that were live when their image ended, before the run did */
@@ -114,8 +114,9 @@ static inline uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thr
   return hwi_tally_look_for_cell(tally, thread, stack, size, usable);
 }
 
-/* In a tally without cells: the cells [1, count), all zero. False: no memory. */
+/* In a tally without cells: the cells [1, count), all zero; likewise stacks. False: no memory. */
 bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count);
+bool hwi_tally_make_stacks(struct hwi_tally *tally, uint32_t count);
 
 /* In a sealed tally: an event to come may be about the cell. False: no memory. */
 bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number);

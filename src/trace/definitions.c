@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trace/grow.h"
+#include "trace/table.h"
 #include "trace/tool_area.h"
 
 struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t first_module, uint64_t limit)
@@ -26,9 +27,16 @@ struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definition
   return definitions;
 }
 
+static void release_nodes(struct hwi_definitions *d)
+{
+  hwi_table_release(d->nodes, d->node_capacity * sizeof *d->nodes);
+  d->nodes = NULL;
+  d->node_count = d->node_capacity = 0;
+}
+
 static void release(struct hwi_definitions *d)
 {
-  free(d->nodes);
+  release_nodes(d);
   for (size_t i = 0; i < d->module_count; i++)
     free((char *)d->modules[i].path);
   free(d->modules);
@@ -57,9 +65,7 @@ void hwi_definitions_forget(struct hwi_definitions *definitions)
 {
   if (definitions->references > 1) /* forked images still look into them */
     return;
-  free(definitions->nodes);
-  definitions->nodes = NULL;
-  definitions->node_count = definitions->node_capacity = 0;
+  release_nodes(definitions);
 }
 
 static bool add_node(void *context, uint32_t number, const struct hwi_node *node)
@@ -68,7 +74,7 @@ static bool add_node(void *context, uint32_t number, const struct hwi_node *node
   if (number < d->first_node || number - d->first_node >= d->limit)
     return false;
   size_t index = number - d->first_node;
-  if (index >= d->node_capacity && !hwi_grow((void **)&d->nodes, &d->node_capacity, index + 1, sizeof *d->nodes)) {
+  if (!hwi_table_grow((void **)&d->nodes, &d->node_capacity, index + 1, sizeof *d->nodes)) {
     d->no_memory = true;
     return true; /* the events behind it are still good */
   }

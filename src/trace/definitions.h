@@ -24,8 +24,8 @@ struct hwi_definitions {
   struct hwi_definitions *parent; /* NULL: none, or not found */
   uint32_t first_node;            /* lower numbers are the parent's */
   uint32_t first_module;
-  uint64_t limit; /* of numbers above first_*: no file of this size defines more */
-  struct hwi_node *nodes;
+  uint64_t limit;         /* of numbers above first_*: no file of this size defines more */
+  struct hwi_node *nodes; /* a list of table.h */
   size_t node_count, node_capacity;
   struct hwi_module *modules;
   size_t module_count, module_capacity;

@@ -1,5 +1,5 @@
 /* table.c - memory for hash tables and lists that grow large */
-#include "profile/table.h"
+#include "trace/table.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,20 +28,14 @@ static void *create_small(size_t bytes)
   return table ? memset(table, 0, lines) : NULL;
 }
 
-/* `huge`: in huge pages, where the kernel has them. */
-static void *create(size_t bytes, bool huge)
+void *hwi_table_create(size_t bytes)
 {
   if (!is_large(bytes))
     return create_small(bytes);
   void *table = hwi_os_map_large(whole_pages(bytes));
-  if (table && huge)
+  if (table)
     hwi_os_wish_for_huge_pages(table, whole_pages(bytes));
   return table;
-}
-
-void *hwi_table_create(size_t bytes)
-{
-  return create(bytes, true);
 }
 
 void hwi_table_release(void *table, size_t bytes)
@@ -52,9 +46,9 @@ void hwi_table_release(void *table, size_t bytes)
     hwi_os_unmap(table, whole_pages(bytes));
 }
 
-static void *enlarge_by_copying(void *table, size_t bytes, size_t larger, bool huge)
+static void *enlarge_by_copying(void *table, size_t bytes, size_t larger)
 {
-  void *made = create(larger, huge);
+  void *made = hwi_table_create(larger);
   if (!made)
     return NULL;
   if (bytes)
@@ -63,18 +57,13 @@ static void *enlarge_by_copying(void *table, size_t bytes, size_t larger, bool h
   return made;
 }
 
-static void *enlarge(void *table, size_t bytes, size_t larger, bool huge)
-{
-  if (!is_large(bytes))
-    return enlarge_by_copying(table, bytes, larger, huge);
-  const size_t now = whole_pages(bytes), then = whole_pages(larger);
-  void *made = now == then ? table : hwi_os_enlarge(table, now, then);
-  return made ? made : enlarge_by_copying(table, bytes, larger, huge);
-}
-
 void *hwi_table_enlarge(void *table, size_t bytes, size_t larger)
 {
-  return enlarge(table, bytes, larger, true);
+  if (!is_large(bytes))
+    return enlarge_by_copying(table, bytes, larger);
+  const size_t now = whole_pages(bytes), then = whole_pages(larger);
+  void *made = now == then ? table : hwi_os_enlarge(table, now, then);
+  return made ? made : enlarge_by_copying(table, bytes, larger);
 }
 
 bool hwi_table_grow(void **table, size_t *capacity, size_t needed, size_t item_bytes)
@@ -86,7 +75,7 @@ bool hwi_table_grow(void **table, size_t *capacity, size_t needed, size_t item_b
     wanted *= 2;
   if (wanted < needed || wanted > (SIZE_MAX / 2 - HWI_OS_HUGE_PAGE_BYTES) / item_bytes)
     return false;
-  void *made = enlarge(*table, *capacity * item_bytes, wanted * item_bytes, false);
+  void *made = hwi_table_enlarge(*table, *capacity * item_bytes, wanted * item_bytes);
   if (!made)
     return false;
   *table = made;
