@@ -5,20 +5,22 @@
 #include <string.h>
 
 #include "trace/grow.h"
+#include "trace/table.h"
 
 bool hwi_frames_init(struct hwi_frames *frames)
 {
   *frames = (struct hwi_frames){.count = 1, .module_count = 1};
   return hwi_tagged_init(&frames->numbers) &&
-         hwi_grow((void **)&frames->frames, &frames->capacity, 1, sizeof *frames->frames) &&
-         hwi_grow((void **)&frames->stacks, &frames->stacks_capacity, 1, sizeof *frames->stacks) &&
+         hwi_table_grow((void **)&frames->frames, &frames->capacity, 1, sizeof *frames->frames) &&
+         hwi_table_grow((void **)&frames->links, &frames->links_capacity, 1, sizeof *frames->links) &&
          hwi_grow((void **)&frames->modules, &frames->module_capacity, 1, sizeof *frames->modules);
 }
 
 void hwi_frames_freeze(struct hwi_frames *frames)
 {
-  free(frames->stacks);
-  frames->stacks = NULL;
+  hwi_table_release(frames->links, frames->links_capacity * sizeof *frames->links);
+  frames->links = NULL;
+  frames->links_capacity = 0;
   hwi_tagged_release(&frames->numbers);
 }
 
@@ -27,9 +29,8 @@ void hwi_frames_release(struct hwi_frames *frames)
   for (size_t i = 1; i < frames->module_count; i++)
     free((char *)frames->modules[i].path);
   free(frames->modules);
-  free(frames->frames);
-  free(frames->stacks);
-  hwi_tagged_release(&frames->numbers);
+  hwi_frames_freeze(frames);
+  hwi_table_release(frames->frames, frames->capacity * sizeof *frames->frames);
   *frames = (struct hwi_frames){0};
 }
 
@@ -47,23 +48,40 @@ static bool same(const struct hwi_frame *a, const struct hwi_frame *b)
          a->cut == b->cut;
 }
 
+/* 0: no memory. */
+static uint32_t add(struct hwi_frames *frames, const struct hwi_frame *frame)
+{
+  if (frames->count >= UINT32_MAX - 1 ||
+      !hwi_table_grow((void **)&frames->frames, &frames->capacity, frames->count + 1, sizeof *frames->frames) ||
+      !hwi_table_grow((void **)&frames->links, &frames->links_capacity, frames->count + 1, sizeof *frames->links))
+    return 0;
+  frames->frames[frames->count] = *frame;
+  return (uint32_t)frames->count++;
+}
+
+/* Of a frame whose caller has another first callee. 0: no memory. */
+static uint32_t intern_further(struct hwi_frames *frames, const struct hwi_frame *frame)
+{
+  const struct hwi_tagged *numbers = &frames->numbers;
+  uint32_t tag = hash(frame);
+  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
+    if (at->tag == tag && same(&frames->frames[at->number], frame))
+      return at->number;
+  uint32_t number = add(frames, frame);
+  return number && hwi_tagged_add(&frames->numbers, tag, number) ? number : 0;
+}
+
 uint32_t hwi_frames_intern(struct hwi_frames *frames, const struct hwi_frame *wanted)
 {
   struct hwi_frame frame = *wanted;
   if (frame.module && !frame.cut)
     frame.address += frames->modules[frame.module].bias;
-  const struct hwi_tagged *numbers = &frames->numbers;
-  uint32_t tag = hash(&frame);
-  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
-    if (at->tag == tag && same(&frames->frames[at->number], &frame))
-      return at->number;
-  if (frames->count >= UINT32_MAX - 1 ||
-      !hwi_grow((void **)&frames->frames, &frames->capacity, frames->count + 1, sizeof *frames->frames) ||
-      !hwi_grow((void **)&frames->stacks, &frames->stacks_capacity, frames->count + 1, sizeof *frames->stacks))
-    return 0;
-  uint32_t number = (uint32_t)frames->count++;
-  frames->frames[number] = frame;
-  return hwi_tagged_add(&frames->numbers, tag, number) ? number : 0;
+  uint32_t first = frames->links[frame.caller].first_callee;
+  if (first)
+    return same(&frames->frames[first], &frame) ? first : intern_further(frames, &frame);
+  first = add(frames, &frame);
+  frames->links[frame.caller].first_callee = first;
+  return first;
 }
 
 uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module)

@@ -2,6 +2,7 @@
  *
  * Frames are told apart by caller, module, address within the module and entry point, so that two loads of a library, and
  * the images of a run, meet in one frame. Modules are told apart by path and build-id.
+ * Most frames call one other only, as far as stacks tell: such a callee is found at its caller.
  */
 #ifndef HWI_PROFILE_FRAMES_H
 #define HWI_PROFILE_FRAMES_H
@@ -9,10 +10,17 @@
 #include "profile/profile.h"
 #include "profile/tagged.h"
 
+/* What hangs on a frame; 0: nothing yet. */
+struct hwi_frame_links {
+  uint32_t stack;        /* that it is the innermost frame of */
+  uint32_t first_callee; /* of frame 0: the first frame that none called */
+};
+
+/* Both are lists of table.h. Frames that are no first callees have their numbers in a hash table. */
 struct hwi_frames {
   struct hwi_frame *frames; /* [1, count) */
-  uint32_t *stacks;         /* of each frame: the stack that it is the innermost frame of; 0: none yet */
-  size_t count, capacity, stacks_capacity;
+  struct hwi_frame_links *links;
+  size_t count, capacity, links_capacity;
   struct hwi_tagged numbers;
   struct hwi_profile_module *modules; /* [1, module_count) */
   size_t module_count, module_capacity;

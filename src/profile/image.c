@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "trace/grow.h"
+#include "trace/table.h"
 
 static const uint32_t BEING_PLACED = UINT32_MAX;
 
@@ -41,8 +42,8 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
 void hwi_replay_image_release(struct hwi_replay_image *image)
 {
   hwi_trace_close(image->trace);
-  free(image->places.own);
-  free(image->places.inherited);
+  hwi_table_release(image->places.own, image->places.own_capacity * sizeof *image->places.own);
+  hwi_table_release(image->places.inherited, image->places.inherited_capacity * sizeof *image->places.inherited);
   free(image->path);
   hwi_numbers_release(&image->modules);
   hwi_numbers_release(&image->threads);
@@ -60,7 +61,7 @@ static struct hwi_node_place *place_of(struct hwi_places *places, uint32_t node)
   struct hwi_node_place **list = own ? &places->own : &places->inherited;
   size_t *capacity = own ? &places->own_capacity : &places->inherited_capacity;
   size_t index = own ? node - places->first_own : node;
-  if (index >= *capacity && !hwi_grow((void **)list, capacity, index + 1, sizeof **list))
+  if (index >= *capacity && !hwi_table_grow((void **)list, capacity, index + 1, sizeof **list))
     return NULL;
   return &(*list)[index];
 }
@@ -160,9 +161,9 @@ uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t nu
   if (!find_node(image, number, &node)) {
     if (image->error.status)
       return 0;
-    if (!frames->stacks[0])
-      frames->stacks[0] = hwi_tally_add_stack(tally, 0);
-    return frames->stacks[0];
+    if (!frames->links[0].stack)
+      frames->links[0].stack = hwi_tally_add_stack(tally, 0);
+    return frames->links[0].stack;
   }
   uint32_t caller;
   long count = collect(image, number, frames, &caller);
@@ -175,10 +176,10 @@ uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t nu
       return 0;
     place_of(&image->places, image->path[count])->frame = caller;
   }
-  if (!frames->stacks[caller])
-    frames->stacks[caller] = hwi_tally_add_stack(tally, caller);
-  place_of(&image->places, number)->stack = frames->stacks[caller];
-  return frames->stacks[caller];
+  if (!frames->links[caller].stack)
+    frames->links[caller].stack = hwi_tally_add_stack(tally, caller);
+  place_of(&image->places, number)->stack = frames->links[caller].stack;
+  return frames->links[caller].stack;
 }
 
 bool hwi_replay_image_know_node(struct hwi_replay_image *image, uint32_t number, uint32_t stack)

@@ -15,7 +15,7 @@ struct hwi_node_place {
   uint32_t stack; /* 0: no event names it so far */
 };
 
-/* Node numbers of an image, in two ranges: inherited ones, and its own. Only known nodes get places, so that memory is
+/* Node numbers of an image, in two ranges: inherited ones, and its own; both are lists of table.h. Only known nodes get places, so that memory is
  * bounded by what the traces define. */
 struct hwi_places {
   uint32_t first_own;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/varint.h"
 #include "profile/large.h"
+#include "trace/table.h"
 
 enum {
   PLAIN_BYTES = 1 << 17,
@@ -257,5 +258,20 @@ void hwi_pass_list(struct hwi_pass *pass, const struct hwi_fields *fields, void 
       return;
     *count = (size_t)number;
   }
+  hwi_pass_array(pass, fields, *items, *count);
+}
+
+void hwi_pass_table(struct hwi_pass *pass, const struct hwi_fields *fields, void **items, size_t *count,
+                    size_t *capacity)
+{
+  uint64_t number = *count;
+  pass_signature(pass, fields);
+  if (!hwi_pass_count(pass, &number))
+    return;
+  if (!hwi_table_grow(items, capacity, (size_t)number, fields->item_bytes)) {
+    hwi_pass_fail(pass, HW_ERR_MEMORY);
+    return;
+  }
+  *count = (size_t)number;
   hwi_pass_array(pass, fields, *items, *count);
 }

@@ -99,4 +99,8 @@ void hwi_pass_array(struct hwi_pass *pass, const struct hwi_fields *fields, void
  * without spare ones, none are there. */
 void hwi_pass_list(struct hwi_pass *pass, const struct hwi_fields *fields, void **items, size_t *count, size_t spare);
 
+/* The same of a list of table.h, which has no items before where the pass reads. */
+void hwi_pass_table(struct hwi_pass *pass, const struct hwi_fields *fields, void **items, size_t *count,
+                    size_t *capacity);
+
 #endif

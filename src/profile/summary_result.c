@@ -146,7 +146,7 @@ static void pass_modules(struct hwi_pass *pass, struct hwi_frames *frames)
 
 static void pass_frames(struct hwi_pass *pass, struct hwi_frames *frames)
 {
-  hwi_pass_list(pass, &of_frame, (void **)&frames->frames, &frames->count, 0);
+  hwi_pass_table(pass, &of_frame, (void **)&frames->frames, &frames->count, &frames->capacity);
   pass_modules(pass, frames);
 }
 
