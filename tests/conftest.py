@@ -140,6 +140,19 @@ def preload(recorder, hw, tmp_path):
     return run
 
 
+@pytest.fixture
+def on_allocator(preload, recorder, tmp_path):
+    """on_allocator("ring", [command...]): the same with faults/programs/NAME_allocator.c in the place of libc's malloc."""
+
+    def run(name, command, env=None, **more):
+        library = tmp_path / f"{name}.so"
+        source = ROOT / f"tests/faults/programs/{name}_allocator.c"
+        subprocess.run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", source, "-o", library], check=True)
+        return preload(command, env={"LD_PRELOAD": f"{recorder}:{library}", **(env or {})}, **more)
+
+    return run
+
+
 def compile_source(compiler, suffix, folder, source, flags, name):
     """A source that is a path is compiled where it is; anything else is the text of the program."""
     path = Path(source) if "\n" not in str(source) else folder / f"{name}{suffix}"

@@ -33,19 +33,6 @@ def test_events_after_the_last_destructor(compile_c, check_counts_preload):
     assert report["damaged_chunks"] == report["missing_chunks"] == report["missed_frees"] == report["unmatched_frees"] == 0
 
 
-@pytest.fixture
-def on_allocator(preload, recorder, tmp_path):
-    """on_allocator("ring", [command...]): recorded with programs/NAME_allocator.c in the place of libc's malloc."""
-
-    def run(name, command):
-        library = tmp_path / f"{name}.so"
-        source = PROGRAMS / f"{name}_allocator.c"
-        subprocess.run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", source, "-o", library], check=True)
-        return preload(command, env={"LD_PRELOAD": f"{recorder}:{library}"})
-
-    return run
-
-
 @pytest.mark.parametrize("jump", [0, 1])
 @pytest.mark.parametrize("alternate", [0, 1])
 def test_signal_storm(compile_c, on_allocator, jump, alternate):
