@@ -13,6 +13,7 @@ enum {
   INLINE_BYTES_MAX = 64,
   INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
   INLINE_LIVE_MAX = 100,     /* blocks of the largest size at once */
+  GROWN_PERCENT = 10,        /* of the blocks took over from a smaller one: it is a buffer that grows */
   COPIED_BYTES_MIN = 1000000,
   COPIED_PERCENT = 5, /* of all bytes allocated */
   ARENA_PERCENT = 90, /* of the stack's blocks */
@@ -79,9 +80,26 @@ static uint64_t inline_of(const struct hwi_stack *stack)
   return fits ? stack->calls : 0;
 }
 
+/* What grows out of one block into the next wants more than the room for one of them. `resizes`: by stack, from which on to look. */
+static bool grows(const struct hwi_profile *profile, uint32_t stack, uint32_t *resizes)
+{
+  while (*resizes < profile->resize_count && profile->resizes[*resizes].stack < stack)
+    ++*resizes;
+  return *resizes < profile->resize_count && profile->resizes[*resizes].stack == stack &&
+         hwi_is_share(profile->resizes[*resizes].steps.grown, profile->stacks[stack].calls, GROWN_PERCENT);
+}
+
 static void find_inline_buffer(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
-  uint32_t number = hwi_findings_most(profile, inline_of);
+  uint32_t number = 0, resizes = 0;
+  uint64_t most = 0;
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    uint64_t saved = inline_of(&profile->stacks[i]);
+    if (saved <= most || grows(profile, i, &resizes))
+      continue;
+    number = i;
+    most = saved;
+  }
   const struct hwi_stack *stack = number ? &profile->stacks[number] : NULL;
   if (stack && stack->calls >= MANY_CALLS &&
       hwi_is_share(stack->calls, profile->totals.allocation_calls, CALLS_PERCENT))

@@ -1,7 +1,8 @@
 /* findings_memory.c - findings about memory that nobody asked for
  *
- * RSS gap   much of what is resident, and not the recorder's, is in no block: at the peak, or at another time if there it is
- *           more, as after most was freed; its largest part is named.
+ * RSS gap   much of what is resident, and not the recorder's, is in no block: at the peak, or when it was most if that is clearly
+ *           more, as after most was freed; its largest part is named. Pages of files, the code's and those of a data base that is
+ *           mapped, are none of it: the kernel takes them back when it wants them.
  * slack     usable sizes are much larger than what was asked for; the block size with most of that is named.
  */
 #include "report/evidence.h"
@@ -9,7 +10,7 @@
 #include "report/rss_parts.h"
 
 enum {
-  GAP_PERCENT = 25, /* of what is resident */
+  GAP_PERCENT = 25, /* of what is resident, and no file's */
   GAP_BYTES_MIN = 64000000,
   MORE_PERCENT = 110, /* of the gap at the peak, for one at another time to be told instead */
   SLACK_PERCENT = 20, /* of what was asked for */
@@ -30,8 +31,11 @@ static struct gap gap_at(const struct hwi_profile *profile, const struct hwi_rss
   const struct {
     const char *name;
     uint64_t bytes;
-  } items[] = {{"free_bytes", parts.free},  {"own_mapped_bytes", parts.own}, {"rounding_bytes", parts.rounding},
-               {"code_bytes", parts.files}, {"stack_bytes", parts.stacks},   {"other_bytes", parts.other}};
+  } items[] = {{"free_bytes", parts.free},
+               {"own_mapped_bytes", parts.own},
+               {"rounding_bytes", parts.rounding},
+               {"stack_bytes", parts.stacks},
+               {"other_bytes", parts.other}};
   size_t largest = 0;
   struct gap gap = {.resident = point->sample.mapped - parts.recorder};
   for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
@@ -40,7 +44,7 @@ static struct gap gap_at(const struct hwi_profile *profile, const struct hwi_rss
   }
   gap.part = items[largest].name;
   gap.part_bytes = items[largest].bytes;
-  return gap.bytes >= GAP_BYTES_MIN && hwi_is_share(gap.bytes, gap.resident, GAP_PERCENT) ? gap : (struct gap){0};
+  return gap.bytes >= GAP_BYTES_MIN && hwi_is_share(gap.bytes, gap.resident - parts.files, GAP_PERCENT) ? gap : (struct gap){0};
 }
 
 static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile *profile)
@@ -51,10 +55,10 @@ static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile
     return;
   const struct hwi_trace_info *info = image->info;
   const struct hwi_rss_point *at = hwi_rss_point_of_peak(profile, info);
-  struct gap most = gap_at(profile, at);
+  struct gap at_peak = gap_at(profile, at), most = at_peak;
   for (uint32_t i = 0; i < info->rss_count; i++) {
     struct gap gap = gap_at(profile, &info->rss[i]);
-    if (gap.bytes / MORE_PERCENT * 100 > most.bytes) {
+    if (gap.bytes > most.bytes && gap.bytes / MORE_PERCENT * 100 > at_peak.bytes) {
       at = &info->rss[i];
       most = gap;
     }

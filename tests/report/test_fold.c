@@ -125,6 +125,25 @@ static void test_a_stripped_standard_library_called_nobody(void **state)
   assert_int_equal(hwi_named_frames_own(&frames, 0, stack.count), 0);
 }
 
+static void test_the_nearest_caller_with_a_name_is_found(void **state)
+{
+  (void)state;
+  struct stack stack = {0};
+  add(&stack, LIBSTDCXX, "std::a");
+  add(&stack, LIBSTDCXX, "helper_of_the_library");
+  add(&stack, PLUGIN, NULL);
+  add(&stack, PLUGIN, NULL);
+  add(&stack, PROGRAM, "add_node");
+  add(&stack, PROGRAM, "run");
+  stack.profile.modules = modules;
+  stack.profile.module_count = sizeof modules / sizeof *modules;
+  const struct hwi_named_frames frames = {.profile = &stack.profile, .items = stack.items, .count = stack.count};
+  assert_int_equal(hwi_named_frames_nearest(&frames, 2, 6), 4);
+  assert_int_equal(hwi_named_frames_nearest(&frames, 0, 6), 4);
+  assert_int_equal(hwi_named_frames_nearest(&frames, 5, 6), 5);
+  assert_int_equal(hwi_named_frames_nearest(&frames, 2, 4), 2); /* nobody has one */
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -133,6 +152,7 @@ int main(void)
       cmocka_unit_test(test_far_below_the_library_the_middle_is_folded_too),
       cmocka_unit_test(test_a_library_that_called_is_shown),
       cmocka_unit_test(test_a_stripped_standard_library_called_nobody),
+      cmocka_unit_test(test_the_nearest_caller_with_a_name_is_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,18 @@ uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t fi
   return first;
 }
 
+uint32_t hwi_named_frames_nearest(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
+{
+  const uint32_t own = hwi_named_frames_own(frames, first, last);
+  for (uint32_t i = own; i < last; i++) {
+    const struct hwi_symbol *symbol = frames->items[i].symbol;
+    if (symbol != NULL && symbol->function != NULL && !hwi_patterns_match(hwi_rules_libraries, symbol->function) &&
+        !is_in(frames, i, hwi_rules_library_modules))
+      return i;
+  }
+  return own;
+}
+
 bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
 {
   uint32_t first, last;

@@ -46,6 +46,9 @@ void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *firs
 /* Of [first, last) the innermost frame that is not the standard library's; `first` where that is not known. */
 uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t first, uint32_t last);
 
+/* The same, or the nearest caller of it that has a name; the former where none has. */
+uint32_t hwi_named_frames_nearest(const struct hwi_named_frames *frames, uint32_t first, uint32_t last);
+
 /* Whether the loaded stack's block is one of the runtime's own (libc, libstdc++, loader). */
 bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames);
 

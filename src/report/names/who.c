@@ -128,7 +128,7 @@ void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words_of, co
     hwi_line_shorten(line, "a stack that is not known", who->cells, words_of->ellipsis);
     return;
   }
-  own = hwi_named_frames_own(frames, first, last);
+  own = who->is_named ? hwi_named_frames_nearest(frames, first, last) : hwi_named_frames_own(frames, first, last);
   for (end = own + 1; end < last && end - own <= who->callers && frames->items[end].symbol != NULL;)
     end++;
   const struct chain chain = chain_of(&frames->items[own], end - own);

@@ -13,6 +13,7 @@ struct hwi_who {
   uint32_t stack, callers;
   size_t cells; /* at most */
   bool via;
+  bool is_named; /* not the frame that wanted the memory, if it has no name, but the nearest caller that has one */
 };
 
 /* What the words are made with. */

@@ -85,7 +85,6 @@ static const char *part_words(const struct hwi_profile *profile, const char *par
   static const char *const words[][2] = {{"free_bytes", "free inside the allocator"},
                                          {"own_mapped_bytes", "mapped by the program itself"},
                                          {"rounding_bytes", "rounding of block sizes"},
-                                         {"code_bytes", "code and files"},
                                          {"stack_bytes", "thread stacks"}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (strcmp(words[i][0], part) == 0)
@@ -97,10 +96,15 @@ static const char *part_words(const struct hwi_profile *profile, const char *par
 static void word_rss_gap(struct context *context, const struct hwi_finding *finding)
 {
   bool is_at_peak = finding->figures[3] == context->text->profile->totals.peak_time_ns;
-  hwi_line_printf(&context->text->line, "%s of the %s resident at %s is in no block; %s is %s",
-                  hwi_bytes_text(finding->figures[0]).text, hwi_bytes_text(finding->figures[1]).text,
-                  is_at_peak ? "the peak" : hwi_time_text(finding->figures[3]).text,
-                  hwi_bytes_text(finding->figures[2]).text,
+  struct hwi_number gap = hwi_bytes_text(finding->figures[0]), part = hwi_bytes_text(finding->figures[2]);
+  hwi_line_printf(&context->text->line, "%s of the %s resident at %s is in no block", gap.text,
+                  hwi_bytes_text(finding->figures[1]).text,
+                  is_at_peak ? "the peak" : hwi_time_text(finding->figures[3]).text);
+  if (strcmp(gap.text, part.text) == 0)
+    hwi_line_puts(&context->text->line, ": it");
+  else
+    hwi_line_printf(&context->text->line, "; %s", part.text);
+  hwi_line_printf(&context->text->line, " is %s",
                   part_words(context->text->profile, finding->part, finding->figures[2]));
 }
 
@@ -169,7 +173,7 @@ static const struct {
 static void find_whos(struct context *context, const struct hwi_findings *findings, struct hwi_who *whos)
 {
   for (uint32_t i = 0; i < findings->count; i++)
-    whos[i] = (struct hwi_who){.stack = findings->items[i].stack, .cells = WHO_CELLS};
+    whos[i] = (struct hwi_who){.stack = findings->items[i].stack, .cells = WHO_CELLS, .is_named = true};
   hwi_text_tell_apart(context->text, context->frames, whos, findings->count);
 }
 

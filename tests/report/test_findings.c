@@ -1,0 +1,106 @@
+/* test_findings.c - what stands out, of profiles made by hand
+ *
+ * What would break: a gap of RSS at the first of several times at which it is larger than at the peak, instead of the largest; a
+ * data base that is mapped called memory that is in no block; a buffer that grows advised to be kept within its object.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/findings.h"
+
+enum { MB = 1000000, MS = 1000000 };
+
+/* --- RSS gaps --- */
+
+/* A run that holds 100 MB at its peak, and then nothing. */
+static struct hwi_findings findings_of_rss(struct hwi_rss_point *points, uint32_t count)
+{
+  static const struct hwi_time_point timeline[] = {{.ns = 100 * MS, .live_bytes = 100 * MB},
+                                                   {.ns = 900 * MS, .live_bytes = 0}};
+  static struct hwi_trace_info info;
+  info =
+      (struct hwi_trace_info){.rss = points, .rss_count = count, .duration_ns = 900 * MS, .silent_from_ns = UINT64_MAX};
+  const struct hwi_image image = {.info = &info, .counted = true};
+  const struct hwi_profile profile = {.totals = {.peak_bytes = 100 * MB, .peak_time_ns = 100 * MS},
+                                      .duration_ns = 900 * MS,
+                                      .timeline = timeline,
+                                      .timeline_count = sizeof timeline / sizeof *timeline,
+                                      .images = &image,
+                                      .image_count = 1};
+  struct hwi_findings findings = {.count = 0};
+  hwi_findings_look_at_memory(&findings, &profile);
+  return findings;
+}
+
+static void the_largest_gap_is_told(void **state)
+{
+  (void)state;
+  struct hwi_rss_point points[] = {{.ns = 100 * MS, .sample = {.mapped = 200 * MB, .heap = 200 * MB}},
+                                   {.ns = 400 * MS, .sample = {.mapped = 150 * MB, .heap = 150 * MB}},
+                                   {.ns = 600 * MS, .sample = {.mapped = 160 * MB, .heap = 160 * MB}},
+                                   {.ns = 800 * MS, .sample = {.mapped = 90 * MB, .heap = 90 * MB}}};
+  struct hwi_findings findings = findings_of_rss(points, 4);
+  assert_int_equal(findings.count, 1);
+  assert_int_equal(findings.items[0].figures[0], 160 * MB);
+  assert_int_equal(findings.items[0].figures[3], 600 * MS);
+  points[1].sample.mapped = points[1].sample.heap = 105 * MB; /* hardly more than at the peak */
+  points[2].sample.mapped = points[2].sample.heap = 105 * MB;
+  findings = findings_of_rss(points, 4);
+  assert_int_equal(findings.items[0].figures[0], 100 * MB);
+  assert_int_equal(findings.items[0].figures[3], 100 * MS);
+}
+
+static void pages_of_files_are_no_gap(void **state)
+{
+  (void)state;
+  struct hwi_rss_point points[] = {
+      {.ns = 100 * MS, .sample = {.mapped = 900 * MB, .heap = 110 * MB, .files = 790 * MB}}};
+  assert_int_equal(findings_of_rss(points, 1).count, 0);
+  points[0].sample.heap = 200 * MB; /* a gap beside them */
+  points[0].sample.mapped = 990 * MB;
+  struct hwi_findings findings = findings_of_rss(points, 1);
+  assert_int_equal(findings.count, 1);
+  assert_int_equal(findings.items[0].figures[0], 100 * MB);
+  assert_string_equal(findings.items[0].part, "free_bytes");
+}
+
+/* --- advice --- */
+
+static void what_grows_wants_no_inline_buffer(void **state)
+{
+  (void)state;
+  const struct hwi_stack stacks[] = {{0},
+                                     {.calls = 50000, .largest = 64, .lifetimes = {50000}},
+                                     {.calls = 40000, .largest = 32, .lifetimes = {40000}}};
+  struct hwi_stack_resizes resizes[] = {{.stack = 1, .steps = {.steps = 40000, .grown = 40000}}};
+  const struct hwi_profile profile = {.totals = {.allocation_calls = 90000, .allocated_bytes = 90000 * 64},
+                                      .stacks = stacks,
+                                      .stack_count = 3,
+                                      .resizes = resizes,
+                                      .resize_count = 1};
+  struct hwi_findings findings = {.count = 0};
+  hwi_findings_advise(&findings, &profile);
+  assert_int_equal(findings.count, 2);
+  assert_int_equal(findings.items[0].kind, HWI_FINDING_RESERVE);
+  assert_int_equal(findings.items[1].kind, HWI_FINDING_INLINE_BUFFER);
+  assert_int_equal(findings.items[1].stack, 2);
+  resizes[0].steps.grown = 400; /* now and then */
+  findings.count = 0;
+  hwi_findings_advise(&findings, &profile);
+  assert_int_equal(findings.count, 1);
+  assert_int_equal(findings.items[0].stack, 1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_largest_gap_is_told),
+      cmocka_unit_test(pages_of_files_are_no_gap),
+      cmocka_unit_test(what_grows_wants_no_inline_buffer),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
