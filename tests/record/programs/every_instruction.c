@@ -261,8 +261,7 @@ static void fill(ucontext_t *context)
 /* --- the ways --- */
 
 static void nothing(void)
-{
-}
+{}
 
 /* Is the call left there? */
 static bool is_left(void (*subject)(void), uint32_t at)
