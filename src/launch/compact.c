@@ -224,6 +224,8 @@ static int open_new(const char *path)
   if (fd < 0 && errno == EEXIST && lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
       unlink(path) == 0)
     fd = open(path, flags, 0600);
+  if (fd >= 0)
+    (void)!fchmod(fd, 0600); /* whatever the umask left out */
   return fd;
 }
 

@@ -14,6 +14,7 @@
 #include "launch/compact.h"
 #include "launch/deferred.h"
 #include "launch/output.h"
+#include "platform/os.h"
 #include "trace/alive.h"
 #include "trace/run.h"
 #include "trace/trace.h"
@@ -41,11 +42,10 @@ static int make_folder(const struct job *job, struct hwi_error *error)
   char *folder = NULL;
   if (asprintf(&folder, "%s.children", job->to) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  int status = 0;
-  struct stat about;
-  if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-    status = hwi_error_set(error, HW_ERR_IO, "cannot make the folder %s: %s", folder, strerror(errno));
-  else if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode)) /* nothing is written through a symbolic link */
+  int status = 0, made = hwi_os_make_dir(folder);
+  if (made && made != -ENOTDIR)
+    status = hwi_error_set(error, HW_ERR_IO, "cannot make the folder %s: %s", folder, strerror(-made));
+  else if (made) /* nothing is written through a symbolic link */
     status = hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no folder; remove it, or name another file", folder);
   free(folder);
   return status;

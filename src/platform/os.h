@@ -71,8 +71,8 @@ long hwi_os_folder_path(char *to, size_t bytes);
 long hwi_os_command_line(char *to, size_t bytes);
 long hwi_os_environment(char *to, size_t bytes);
 
-/* Makes a folder of mode 0700. 0 where it exists already, but -ENOTDIR where that is anything else, a symbolic link to one
- * included. */
+/* Makes a folder of mode 0700, whatever the umask is. 0 where it exists already, but -ENOTDIR where that is anything else, a
+ * symbolic link to one included. */
 int hwi_os_make_dir(const char *path);
 
 /* The kernel's own clock source is the TSC, and the program may read it. To be asked before the clocks: where it may not, they

@@ -132,14 +132,25 @@ long hwi_os_environment(char *to, size_t bytes)
   return hwi_os_read_file("/proc/self/environ", to, bytes);
 }
 
+/* Of the folder that is open: its name may be another's by now. */
+static void make_private(long fd)
+{
+  char path[sizeof "/proc/self/fd/" + HWI_DECIMAL_DIGITS] = "/proc/self/fd/", digits[HWI_DECIMAL_DIGITS];
+  const char *first = hwi_decimal(digits, (uint32_t)fd);
+  memcpy(path + strlen(path), first, (size_t)(digits + sizeof digits - first));
+  CALL3(SYS_fchmodat, AT_FDCWD, path, 0700);
+}
+
 int hwi_os_make_dir(const char *path)
 {
-  long result = CALL3(SYS_mkdirat, AT_FDCWD, path, 0700);
-  if (result != -EEXIST)
-    return (int)result;
+  long made = CALL3(SYS_mkdirat, AT_FDCWD, path, 0700);
+  if (made && made != -EEXIST)
+    return (int)made;
   long fd = CALL4(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
   if (fd < 0)
     return (int)fd;
+  if (!made)
+    make_private(fd); /* whatever the umask left out */
   CALL1(SYS_close, fd);
   return 0;
 }

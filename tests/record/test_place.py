@@ -58,10 +58,18 @@ def test_without_any_name_of_a_place(leave_trace):
     trace.unlink()
 
 
-def test_only_its_user_can_read_it(preload):
-    """Whatever the umask leaves in: a trace holds paths and arguments. The launcher's packing would make another file."""
-    recording = preload(["sh", "-c", "/bin/ls / >/dev/null; /bin/true"], preexec_fn=lambda: os.umask(0))
+def assert_private(recording):
     assert len(recording.traces) > 1
     for path in recording.traces:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(recording.traces[1].parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mask", [0, 0o177, 0o777])
+def test_only_its_user_can_read_it(preload, record, mask):
+    """Whatever the umask leaves in or out: a trace holds paths and arguments. The launcher's packing makes another file."""
+    command = ["sh", "-c", "/bin/ls / >/dev/null; /bin/true"]
+    for run in (preload, record):
+        recording = run(command, preexec_fn=lambda: os.umask(mask))
+        assert recording.process.returncode == 0
+        assert_private(recording)
