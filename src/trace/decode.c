@@ -73,8 +73,8 @@ static inline const uint8_t *node_of(struct hwi_event *event, const uint8_t *at)
 static inline const uint8_t *address_of(struct hwi_event *event, uint64_t last, const uint8_t *at)
 {
   struct number u = varint(at);
-  uint64_t delta = (uint64_t)unzigzag(u.value >> 1);
-  uint64_t address = last + (u.value & 1 ? delta : delta * 16);
+  unsigned unit_log2 = u.value & 1 ? 0 : 4;
+  uint64_t address = last + ((uint64_t)unzigzag(u.value >> 1) << unit_log2);
   event->address = address;
   return address ? u.end : NULL;
 }
@@ -268,38 +268,51 @@ static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, s
   }
 }
 
+/* What is no definition. */
+static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op, struct hwi_event *event,
+                                          uint64_t last, const uint8_t *at)
+{
+  at = decode_op(cursor, op, event, last, at);
+  if (!cursor->timed)
+    return at;
+  return at ? duration_of(op == HW_OP_REALLOC ? &event[1] : event, at) : NULL;
+}
+
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max)
 {
   const uint8_t *now = cursor->at, *const end = cursor->end;
   uint64_t tick = cursor->tick, address = cursor->address;
-  int count = 0;
-  while (now < end && !cursor->damaged && count <= max - HWI_DECODE_MIN_ROOM) {
+  struct hwi_event *event = events, *const last = events + max - HWI_DECODE_MIN_ROOM;
+  bool damaged = cursor->damaged;
+  while (now < end && !damaged && event <= last) {
     unsigned op = *now & HW_OP_MASK;
     struct number ticks = {*now >> HW_OP_BITS, now + 1};
     if (ticks.value == HW_DT_LONG)
       ticks = varint(now + 1);
-    cursor->damaged = !ticks.end || ticks.value > HWI_LATEST_TICK - tick;
-    if (cursor->damaged)
+    damaged = !ticks.end || ticks.value > HWI_LATEST_TICK - tick;
+    if (damaged)
       break;
-    struct hwi_event *event = &events[count];
-    *event = (struct hwi_event){.tick = tick + ticks.value, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
     bool is_definition = is_definition_op(op);
+    if (!is_definition)
+      *event = (struct hwi_event){.tick = tick + ticks.value, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
     const uint8_t *at =
-        is_definition ? definition(cursor, sink, op, ticks.end) : decode_op(cursor, op, event, address, ticks.end);
-    event += op == HW_OP_REALLOC;
-    if (cursor->timed && at && !is_definition)
-      at = duration_of(event, at);
-    cursor->damaged = !at || at > end;
-    if (cursor->damaged)
+        is_definition ? definition(cursor, sink, op, ticks.end) : decode_event(cursor, op, event, address, ticks.end);
+    damaged = !at || at > end;
+    if (damaged)
       break;
     now = at;
-    count += is_definition ? 0 : op == HW_OP_REALLOC ? 2 : 1;
+    tick += ticks.value;
+    if (is_definition)
+      continue;
+    event += op == HW_OP_REALLOC;
     tick = event->tick;
     if (event->address)
       address = event->address;
+    event++;
   }
+  cursor->damaged = damaged;
   cursor->at = now;
   cursor->tick = tick;
   cursor->address = address;
-  return count;
+  return (int)(event - events);
 }

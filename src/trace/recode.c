@@ -71,9 +71,9 @@ static bool is_second_half(const struct hwi_event *event)
 
 static void put_times(struct hwi_recoder *r, int count)
 {
-  uint8_t *times = hwi_columns_begin(r->out, HWI_COLUMN_TIMES, (size_t)count);
+  uint8_t *const begin = hwi_columns_begin(r->out, HWI_COLUMN_TIMES, (size_t)count), *times = begin;
   uint64_t last = r->tick;
-  if (!times)
+  if (!begin)
     return;
   for (int i = 0; i < count; i++) {
     const struct hwi_event *event = &r->events[i];
@@ -88,6 +88,7 @@ static void put_times(struct hwi_recoder *r, int count)
       hwi_columns_put(r->out, HWI_COLUMN_LONG_TIMES, ticks);
   }
   hwi_columns_end(r->out, HWI_COLUMN_TIMES, times);
+  r->op_count += (uint64_t)(times - begin);
   r->tick = last;
 }
 
@@ -111,15 +112,27 @@ static void end_thread(struct hwi_recoder *r)
   r->thread_op_count = 0;
 }
 
-static void put_threads(struct hwi_recoder *r, int count)
+static bool are_of_thread(const struct hwi_recoder *r, int count)
 {
+  uint32_t different = 0;
+  for (int i = 0; i < count; i++)
+    different |= r->events[i].thread ^ r->thread;
+  return !different;
+}
+
+/* `ops`: how many the batch has. */
+static void put_threads(struct hwi_recoder *r, int count, uint64_t ops)
+{
+  if (are_of_thread(r, count)) {
+    r->thread_op_count += ops;
+    return;
+  }
   for (int i = 0; i < count; i++) {
     const struct hwi_event *event = &r->events[i];
     if (event->thread != r->thread)
       end_thread(r);
     r->thread = event->thread;
     r->thread_op_count += !is_second_half(event);
-    r->op_count += !is_second_half(event);
   }
 }
 
@@ -128,9 +141,9 @@ static void put_threads(struct hwi_recoder *r, int count)
 static inline uint32_t *find_node(const struct hwi_recoder *r, uint32_t node)
 {
   const struct hwi_slots *table = &r->of_node;
-  uint32_t mask = (1u << table->log2) - 1, at = hwi_slots_mix(node) & mask;
+  uint32_t at = hwi_slots_mix(node) & table->mask;
   while (table->slots[at] && r->habits[table->slots[at]].node != node)
-    at = (at + 1) & mask;
+    at = (at + 1) & table->mask;
   return &table->slots[at];
 }
 
@@ -203,7 +216,7 @@ static inline uint32_t home_of_address(const struct hwi_slots *table, uint64_t a
 {
   enum { LINE_LOG2 = 4, GRAIN_LOG2 = 4, LINE_MASK = (1 << LINE_LOG2) - 1 };
   uint32_t at = hwi_slots_mix(address >> (GRAIN_LOG2 + LINE_LOG2)) << LINE_LOG2 | (address >> GRAIN_LOG2 & LINE_MASK);
-  return at & ((1u << table->log2) - 1);
+  return at & table->mask;
 }
 
 /* Computed before they are needed, so that the slots are on their way. */
@@ -218,9 +231,8 @@ static void find_homes(struct hwi_recoder *r, int count)
 static inline uint32_t *find_address(const struct hwi_recoder *r, uint64_t address, uint32_t at)
 {
   const struct hwi_slots *table = &r->at_address;
-  uint32_t mask = (1u << table->log2) - 1;
   while (table->slots[at] && r->addresses[table->slots[at]] != address)
-    at = (at + 1) & mask;
+    at = (at + 1) & table->mask;
   return &table->slots[at];
 }
 
@@ -287,7 +299,7 @@ static inline uint32_t add_block(struct hwi_recoder *r, int i, uint8_t class)
 }
 
 /* The place. `old`: the address of the block that it replaces, or 0. */
-static inline uint8_t put_birth(struct hwi_recoder *r, int i, uint64_t old)
+static inline __attribute__((always_inline)) uint8_t put_birth(struct hwi_recoder *r, int i, uint64_t old)
 {
   const struct hwi_event *event = &r->events[i];
   uint64_t address = event->address, granules = hwi_granules(event->size, event->usable);
@@ -330,12 +342,12 @@ static void put_blocks(struct hwi_recoder *r, int count)
     return;
   for (int i = 0; i < count; i++) {
     const struct hwi_event *event = &r->events[i];
-    if (event->kind == HWI_EVENT_FAILED) {
+    if (event->kind == HWI_EVENT_ALLOC) {
+      *ops++ = r->sized[i] | put_alloc(r, i);
+    } else if (event->kind == HWI_EVENT_FAILED) {
       put_failed(r, event);
       r->births[i] = 0;
       *ops++ = HWI_OP_FAILED;
-    } else if (event->kind == HWI_EVENT_ALLOC) {
-      *ops++ = r->sized[i] | put_alloc(r, i);
     } else if (!event->moved) {
       *ops++ = put_end(r, i, true);
       *entries++ = event->entry;
@@ -358,10 +370,11 @@ static void put_events(struct hwi_recoder *r, int count)
     r->status = HW_ERR_MEMORY;
     return;
   }
+  uint64_t op_count = r->op_count;
   put_times(r, count);
   if (r->is_timed)
     put_durations(r, count);
-  put_threads(r, count);
+  put_threads(r, count, r->op_count - op_count);
   find_homes(r, count);
   put_nodes(r, count);
   put_blocks(r, count);

@@ -60,15 +60,17 @@ static inline void hwi_places_free(struct hwi_places *places, uint8_t class, uin
   freed->count += freed->count < HWI_CLASS_DEPTH;
 }
 
-/* Which of the places below ELSEWHERE `address` is, or ELSEWHERE. */
+/* Which of the places below ELSEWHERE `address` is, or ELSEWHERE. The top first, which is one look. */
 static inline unsigned hwi_places_find(struct hwi_places *places, uint8_t class, uint64_t address)
 {
+  if (address == places->top)
+    return HWI_PLACE_TOP;
   struct hwi_freed *freed = &places->freed[class];
   unsigned count = freed->count < HWI_PLACE_FREED ? freed->count : HWI_PLACE_FREED;
   for (unsigned place = 0; place < count; place++)
     if (*hwi_freed_at(freed, place) == address)
       return place;
-  return address == places->top ? HWI_PLACE_TOP : HWI_PLACE_ELSEWHERE;
+  return HWI_PLACE_ELSEWHERE;
 }
 
 /* Takes the freed block at `place` < HWI_PLACE_FREED out and returns its address; 0: none was freed there. */

@@ -15,7 +15,8 @@ enum { HWI_SLOTS_LOG2_MIN = 10, HWI_SLOTS_LOG2_MAX = 30 };
 
 struct hwi_slots {
   uint32_t *slots;
-  uint32_t log2, count;
+  uint32_t mask; /* how many there are, a power of two, less 1 */
+  uint32_t count;
 };
 
 /* Empties the table, with room for `expected` things. False: no memory. */
@@ -24,10 +25,11 @@ static inline bool hwi_slots_reset(struct hwi_slots *table, size_t expected)
   uint32_t log2 = HWI_SLOTS_LOG2_MIN;
   while (expected >> (log2 - 1) && log2 < HWI_SLOTS_LOG2_MAX)
     log2++;
-  if (log2 != table->log2) {
+  uint32_t mask = (UINT32_C(1) << log2) - 1;
+  if (mask != table->mask) {
     free(table->slots);
     table->slots = malloc(sizeof *table->slots << log2);
-    table->log2 = table->slots ? log2 : 0;
+    table->mask = table->slots ? mask : 0;
   }
   table->count = 0;
   if (table->slots)
@@ -44,7 +46,7 @@ static inline void hwi_slots_release(struct hwi_slots *table)
 /* Whether it must grow before `more` things come in. */
 static inline bool hwi_slots_are_full(const struct hwi_slots *table, size_t more)
 {
-  return (table->count + more) >> (table->log2 - 1);
+  return table->count + more > table->mask / 2;
 }
 
 static inline uint32_t hwi_slots_mix(uint64_t key)

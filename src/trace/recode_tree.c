@@ -39,9 +39,9 @@ static bool is_pc(const struct hwi_pc *known, const struct hwi_pc *pc)
 static uint32_t *find_pc(const struct hwi_tree_out *tree, const struct hwi_pc *pc)
 {
   const struct hwi_slots *table = &tree->of_pc;
-  uint32_t mask = (1u << table->log2) - 1, at = hwi_slots_mix(pc->address * 4 + pc->module + pc->entry) & mask;
+  uint32_t at = hwi_slots_mix(pc->address * 4 + pc->module + pc->entry) & table->mask;
   while (table->slots[at] && !is_pc(&tree->pcs[table->slots[at]], pc))
-    at = (at + 1) & mask;
+    at = (at + 1) & table->mask;
   return &table->slots[at];
 }
 
