@@ -28,17 +28,18 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "stepping.h"
 #include "trace/format.h"
 
 enum { STEPPED = 301, NESTED, AFTER, SILENT, OF_CHILD, SIZES };
-enum { NO_TRAP_FLAG = 77, CHILD_STATUS = 7, SOME_ERRNO = 4711, TRAP_FLAG = 0x100, BREAKPOINT = 0xcc };
+enum { NO_TRAP_FLAG = 77, CHILD_STATUS = 7, SOME_ERRNO = 4711, BREAKPOINT = 0xcc };
 enum { STACK_BYTES = 1 << 16, MOST_CODE = 1 << 20 };
 
 static volatile struct hw_trace_header *header; /* of this image's trace, where it is of interest */
 static _Atomic long counts[SIZES - STEPPED];
 static volatile long steps, visits;
 static uint32_t stride; /* of the instructions that are visited */
-static volatile bool is_child, is_stepping;
+static volatile bool is_child;
 static sigjmp_buf back;
 
 static void fail(const char *why)
@@ -49,19 +50,6 @@ static void fail(const char *why)
 }
 
 /* --- calls --- */
-
-/* Without a red zone, of which this would overwrite some. */
-static void begin_stepping(void)
-{
-  is_stepping = true;
-  __asm__ volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "i"(TRAP_FLAG) : "cc", "memory");
-}
-
-static void end_stepping(void)
-{
-  __asm__ volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "i"(~TRAP_FLAG) : "cc", "memory");
-  is_stepping = false;
-}
 
 /* None of these is put together with another: each has a frame. */
 #define FRAME __attribute__((noipa))
