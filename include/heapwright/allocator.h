@@ -115,11 +115,13 @@ struct hw_allocator {
   void (*before_fork)(void) HW_UNLESS_GIVEN;
   void (*after_fork)(bool is_child) HW_UNLESS_GIVEN;
 
-  /* The quick ways, for allocators that count instructions: what malloc and operator new, memalign, aligned_alloc, valloc and
-   * pvalloc, free, and realloc come to before all checks, once `init` and thread_init are done. They get sizes that nobody has looked at (0, or more than there can be) and any
-   * address (NULL, another malloc's), an alignment that is a power of two or 0, which is as good as 1, do what the C functions do, and never change errno themselves. What they cannot do in a few
-   * instructions they leave to `otherwise`, which makes the checks and comes to alloc, free or realloc: called last, its result
-   * returned, it costs the quick way no frame. They are to be inline. Default: the checks come first. */
+  /* The quick ways, for allocators that count instructions: what malloc and operator new, all functions and operators with
+   * an alignment, free and delete, and realloc come to before all checks, once `init` and thread_init are done. They get sizes
+   * that nobody has looked at (0, or more than there can be) and any address (NULL, another malloc's), an alignment that is
+   * a power of two or 0, which is as good as 1, do what the C functions do, and never change errno themselves. What they
+   * cannot do in a few instructions they leave to `otherwise`, which makes the checks and comes to alloc, free or realloc:
+   * called last, its result returned, it costs the quick way no frame. They are to be inline. Default: the checks come
+   * first. */
   void *(*quick_alloc)(size_t size, void *(*otherwise)(size_t size))HW_UNLESS_GIVEN;
   void *(*quick_alloc_aligned)(size_t size, size_t align, void *(*otherwise)(size_t size, size_t align))HW_UNLESS_GIVEN;
   void (*quick_free)(void *block, void (*otherwise)(void *block)) HW_UNLESS_GIVEN;

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from allocators_library import build_allocator, build_program
+from allocators_library import ROOT, build_allocator, build_program
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +19,10 @@ def programs(tmp_path_factory):
     """programs(source, *flags, name=None): a program or library."""
     folder = tmp_path_factory.mktemp("programs")
     return cache(lambda source, *flags, name=None: build_program(folder, source, *flags, name=name))
+
+
+@pytest.fixture(scope="session")
+def plugin_command(programs):
+    """A C program that loads a C++ library, whose operators new fail."""
+    sources = ROOT / "tests/record/programs"
+    return [programs(sources / "plugin_host.c", "-ldl"), programs(sources / "plugin.cc", "-shared", "-fPIC", name="plugin.so")]

@@ -49,6 +49,10 @@ def test_cxx_contract(programs):
     assert all("reserve" in line for line, other in zip(plain, ours) if line != other)
 
 
+def test_cxx_plugin_of_a_c_program(plugin_command):
+    assert run(plugin_command, LIBRARY) == run(plugin_command)
+
+
 @pytest.mark.parametrize("what", ["churn", "threads", "fork"])
 def test_use(user, what):
     expect_done(user(what))

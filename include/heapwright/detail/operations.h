@@ -118,12 +118,21 @@ HW_COLD void *hw_malloc_otherwise(size_t size)
   return hw_allocate_or_say(size, HW_PLAIN_ALIGN);
 }
 
+typedef void *hw_otherwise_fn(size_t size);
+typedef void *hw_aligned_otherwise_fn(size_t size, size_t align);
+
+/* A plain block the quick way, where there is one. `otherwise` comes before it, and behind. */
+HW_OPERATION void *hw_plain(size_t size, hw_otherwise_fn *otherwise)
+{
+  if (hw_given.quick_alloc && HW_LIKELY(hw_has_begun()))
+    return hw_given.quick_alloc(size, otherwise);
+  return otherwise(size);
+}
+
 HW_OPERATION void *hw_do_malloc(size_t size)
 {
   HW_CHECK_GIVEN();
-  if (!hw_given.quick_alloc)
-    return hw_allocate_or_say(size, HW_PLAIN_ALIGN);
-  return HW_LIKELY(hw_has_begun()) ? hw_given.quick_alloc(size, hw_malloc_otherwise) : hw_malloc_otherwise(size);
+  return hw_given.quick_alloc ? hw_plain(size, hw_malloc_otherwise) : hw_allocate_or_say(size, HW_PLAIN_ALIGN);
 }
 
 HW_OPERATION void *hw_zeroed(size_t size)
@@ -147,45 +156,64 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
   return HW_LIKELY(block) ? block : hw_no_memory();
 }
 
+/* `align` is a power of two, or 0, which is as good as 1. NULL: no memory; errno is not set. */
+HW_OPERATION void *hw_allocate_aligned(size_t size, size_t align)
+{
+  return HW_LIKELY(align <= HW_ALIGN_MAX) ? hw_allocate(size, align ? align : 1) : NULL;
+}
+
+HW_COLD void *hw_aligned_quietly(size_t size, size_t align)
+{
+  return hw_allocate_aligned(size, align);
+}
+
+HW_COLD void *hw_aligned_otherwise(size_t size, size_t align)
+{
+  void *block = hw_allocate_aligned(size, align);
+  return HW_LIKELY(block) ? block : hw_no_memory();
+}
+
+/* As hw_plain: an aligned block. */
+HW_OPERATION void *hw_aligned_by(size_t size, size_t align, hw_aligned_otherwise_fn *otherwise)
+{
+  if (hw_given.quick_alloc_aligned && HW_LIKELY(hw_has_begun()))
+    return hw_given.quick_alloc_aligned(size, align, otherwise);
+  return otherwise(size, align);
+}
+
+/* One function for all entry points but posix_memalign, which leaves errno alone. */
+static __attribute__((noinline)) void *hw_aligned(size_t size, size_t align)
+{
+  return hw_aligned_by(size, align, hw_aligned_otherwise);
+}
+
 HW_OPERATION int hw_do_posix_memalign(void **to, size_t align, size_t size)
 {
   if (HW_UNLIKELY(!hw_is_power_of_two(align) || align < sizeof *to))
     return EINVAL;
-  void *block = align <= HW_ALIGN_MAX ? hw_allocate(size, align) : NULL;
+  void *block =
+      hw_given.quick_alloc_aligned ? hw_aligned_by(size, align, hw_aligned_quietly) : hw_allocate_aligned(size, align);
   if (HW_UNLIKELY(!block))
     return ENOMEM;
   *to = block;
   return 0;
 }
 
-HW_COLD void *hw_aligned_otherwise(size_t size, size_t align)
-{
-  return HW_LIKELY(align <= HW_ALIGN_MAX) ? hw_allocate_or_say(size, align ? align : 1) : hw_no_memory();
-}
-
-/* `align` is a power of two, or 0, which is as good as 1. One function for all entry points that come to it, by a jump. */
-static __attribute__((noinline)) void *hw_aligned(size_t align, size_t size)
-{
-  if (hw_given.quick_alloc_aligned && HW_LIKELY(hw_has_begun()))
-    return hw_given.quick_alloc_aligned(size, align, hw_aligned_otherwise);
-  return hw_aligned_otherwise(size, align);
-}
-
 HW_OPERATION void *hw_do_aligned_alloc(size_t align, size_t size)
 {
-  return HW_LIKELY(hw_is_power_of_two(align)) ? hw_aligned(align, size) : hw_bad_align();
+  return HW_LIKELY(hw_is_power_of_two(align)) ? hw_aligned(size, align) : hw_bad_align();
 }
 
 HW_OPERATION void *hw_do_memalign(size_t align, size_t size)
 {
   size_t rounded = 1; /* 0 has no bit that is too many, and is seen to behind the quick way */
   if (HW_LIKELY(!(align & (align - 1))))
-    return hw_aligned(align, size);
+    return hw_aligned(size, align);
   if (align > ~(SIZE_MAX >> 1))
     return hw_bad_align();
   while (rounded < align)
     rounded <<= 1;
-  return hw_aligned(rounded, size);
+  return hw_aligned(size, rounded);
 }
 
 HW_COLD size_t hw_page_bytes(void)
@@ -195,7 +223,7 @@ HW_COLD size_t hw_page_bytes(void)
 
 HW_OPERATION void *hw_do_valloc(size_t size)
 {
-  return hw_aligned(hw_page_bytes(), size);
+  return hw_aligned(size, hw_page_bytes());
 }
 
 HW_OPERATION void *hw_do_pvalloc(size_t size)
@@ -203,7 +231,7 @@ HW_OPERATION void *hw_do_pvalloc(size_t size)
   size_t page = hw_page_bytes(), bytes;
   if (HW_UNLIKELY(__builtin_add_overflow(size ? size : 1, page - 1, &bytes)))
     return hw_no_memory();
-  return hw_aligned(page, bytes & ~(page - 1));
+  return hw_aligned(bytes & ~(page - 1), page);
 }
 
 /* --- freeing --- */
@@ -389,7 +417,7 @@ HW_COLD void *hw_new_again(const struct hw_new_call *call)
     if (call->tag)
       return hw_new_nothrow_again(call);
     handler();
-    void *block = call->align <= HW_ALIGN_MAX ? hw_allocate(call->size, call->align) : NULL;
+    void *block = hw_allocate_aligned(call->size, call->align);
     if (block)
       return block;
   }
@@ -399,46 +427,55 @@ HW_COLD void *hw_new_again(const struct hw_new_call *call)
   return NULL;
 }
 
-HW_OPERATION void *hw_new(size_t size, size_t align, const void *tag)
+/* What the operators return that got `block`, or NULL. To be put in line there alone: a function in between might be the caller, as
+ * it is in whatever comes `otherwise` where calls are no jumps (-O1). */
+HW_OPERATION void *hw_new_or_again(void *block, size_t size, size_t align, const void *tag)
 {
-  void *block = NULL;
-  if (HW_LIKELY(hw_is_power_of_two(align) && align <= HW_ALIGN_MAX))
-    block = hw_allocate(size, align);
   if (HW_LIKELY(block))
     return block;
   struct hw_new_call call = {(uintptr_t)__builtin_return_address(0), size, align, tag};
   return hw_new_again(&call);
 }
 
-HW_COLD void *hw_new_otherwise(size_t size)
+HW_COLD void *hw_plain_quietly(size_t size)
 {
-  return hw_new(size, HW_PLAIN_ALIGN, NULL);
+  return hw_allocate(size, HW_PLAIN_ALIGN);
+}
+
+HW_OPERATION void *hw_new(size_t size, const void *tag)
+{
+  void *block = hw_given.quick_alloc ? hw_plain(size, hw_plain_quietly) : hw_allocate(size, HW_PLAIN_ALIGN);
+  return hw_new_or_again(block, size, HW_PLAIN_ALIGN, tag);
+}
+
+HW_OPERATION void *hw_new_aligned(size_t size, size_t align, const void *tag)
+{
+  void *block = HW_LIKELY(hw_is_power_of_two(align)) ? hw_aligned(size, align) : NULL;
+  return hw_new_or_again(block, size, align, tag);
 }
 
 HW_OPERATION void *hw_do_new(enum hw_entry entry, size_t size)
 {
   (void)entry;
-  if (!hw_given.quick_alloc)
-    return hw_new(size, HW_PLAIN_ALIGN, NULL);
-  return HW_LIKELY(hw_has_begun()) ? hw_given.quick_alloc(size, hw_new_otherwise) : hw_new_otherwise(size);
+  return hw_new(size, NULL);
 }
 
 HW_OPERATION void *hw_do_new_nothrow(enum hw_entry entry, size_t size, const void *tag)
 {
   (void)entry;
-  return hw_new(size, HW_PLAIN_ALIGN, tag);
+  return hw_new(size, tag);
 }
 
 HW_OPERATION void *hw_do_new_aligned(enum hw_entry entry, size_t size, size_t align)
 {
   (void)entry;
-  return hw_new(size, align, NULL);
+  return hw_new_aligned(size, align, NULL);
 }
 
 HW_OPERATION void *hw_do_new_aligned_nothrow(enum hw_entry entry, size_t size, size_t align, const void *tag)
 {
   (void)entry;
-  return hw_new(size, align, tag);
+  return hw_new_aligned(size, align, tag);
 }
 
 HW_OPERATION void hw_do_delete(enum hw_entry entry, void *block)
