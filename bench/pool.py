@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(os.path.dirname(HERE), "docs", "pool.md")
 END = "<!-- end -->\n"
 SEQUENCES = ("random", "threads", "adversarial", "others")
+OF_THE_POOL = ("alone",)  # what tells how much of `others` is its lock
 CALLS = 2000
 PEERS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2*",
          "tbb": "libtbbmalloc_proxy.so.2"}
@@ -44,6 +45,14 @@ def parts(path):
                 called = None
 
 
+def build_program(folder):
+    """pool_calls; the C++ runtime has the operators of allocators that have none."""
+    program = os.path.join(folder, "pool_calls")
+    subprocess.run(["gcc", "-O2", "-fno-builtin", "-pthread", "-Wl,-z,now", os.path.join(HERE, "pool_calls.c"), "-o", program, "-lstdc++"],
+                   check=True)
+    return program
+
+
 def count(program, library, sequence, folder):
     """Instructions of each malloc and of each free, sorted."""
     out = os.path.join(folder, "callgrind")
@@ -69,10 +78,9 @@ def row(name, sequence, called, counts):
 def measure(build):
     table = "| allocator | calls | | mean | median | 99 % | most |\n|---|---|---|---:|---:|---:|---:|\n"
     with tempfile.TemporaryDirectory(prefix="heapwright-pool-") as folder:
-        program = os.path.join(folder, "pool_calls")
-        subprocess.run(["gcc", "-O2", "-fno-builtin", "-pthread", "-Wl,-z,now", os.path.join(HERE, "pool_calls.c"), "-o", program], check=True)
+        program = build_program(folder)
         for name, library in find_libraries(build).items():
-            for sequence in SEQUENCES:
+            for sequence in SEQUENCES + (OF_THE_POOL if name == "pool" else ()):
                 for called, counts in sorted(count(program, library, sequence, folder).items(), reverse=True):
                     table += row(name, sequence, called, counts)
     return table

@@ -3,7 +3,8 @@
  * pool_calls SEQUENCE CALLS: run under callgrind with --combine-dumps=yes, each call is a part of the output, named after what
  * it is. Sequences: `random` of sizes as programs have them; `threads`, the same in a process that has another thread, so that
  * locks are taken; `adversarial`, as `threads`, where a block is freed between two free ones and bins become empty; `others`, as
- * `threads`: aligned blocks, blocks that realloc makes larger or smaller where they stand, and their usable sizes.
+ * `threads`: aligned blocks, blocks that realloc makes larger or smaller where they stand, and their usable sizes; `alone`, the
+ * same in a process that has one thread.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -16,6 +17,8 @@
 enum { BLOCKS = 2000, WARM_UP = 50000, A_WHILE_US = 100000 };
 
 static void *blocks[BLOCKS];
+
+void *new_aligned(size_t bytes, size_t align) __asm__("_ZnwmSt11align_val_t");
 
 static unsigned any(void)
 {
@@ -103,22 +106,41 @@ static __attribute__((noinline)) void *measured_realloc(void *old, size_t bytes)
   return block;
 }
 
-static __attribute__((noinline)) void *measured_memalign(size_t align, size_t bytes)
+static __attribute__((noinline)) void *measured_memalign(size_t align, size_t bytes, const char *called)
 {
   CALLGRIND_ZERO_STATS;
   void *volatile block = memalign(align, bytes);
-  CALLGRIND_DUMP_STATS_AT("memalign");
+  CALLGRIND_DUMP_STATS_AT(called);
+  return block;
+}
+
+static __attribute__((noinline)) void *measured_posix_memalign(size_t align, size_t bytes, const char *called)
+{
+  void *block = NULL;
+  CALLGRIND_ZERO_STATS;
+  volatile int error = posix_memalign(&block, align, bytes);
+  CALLGRIND_DUMP_STATS_AT(called);
+  (void)error;
+  return block;
+}
+
+static __attribute__((noinline)) void *measured_new(size_t align, size_t bytes, const char *called)
+{
+  CALLGRIND_ZERO_STATS;
+  void *volatile block = new_aligned(bytes, align);
+  CALLGRIND_DUMP_STATS_AT(called);
   return block;
 }
 
 /* Where what is free is little, all that is left over of it is of other sizes than before. */
-static __attribute__((noinline)) void *measured_memalign_in_a_hole(size_t align, size_t bytes)
-{
-  CALLGRIND_ZERO_STATS;
-  void *volatile block = memalign(align, bytes);
-  CALLGRIND_DUMP_STATS_AT("memalign in a hole");
-  return block;
-}
+static const struct aligned_way {
+  void *(*measured)(size_t align, size_t bytes, const char *called);
+  const char *called, *called_in_a_hole;
+} aligned_ways[] = {{measured_memalign, "memalign", "memalign in a hole"},
+                    {measured_posix_memalign, "posix_memalign", "posix_memalign in a hole"},
+                    {measured_new, "operator new(align)", "operator new(align) in a hole"}};
+
+enum { ALIGNED_WAYS = sizeof aligned_ways / sizeof *aligned_ways };
 
 static __attribute__((noinline)) void measured_usable_size(void *block)
 {
@@ -130,10 +152,11 @@ static __attribute__((noinline)) void measured_usable_size(void *block)
 
 static void other_calls(unsigned calls)
 {
-  enum { SMALLEST_ALIGN = 32, ALIGNS = 8, CALLS_EACH = 4 };
+  enum { SMALLEST_ALIGN = 32, ALIGNS = 8, CALLS_EACH = 5 };
   for (; calls >= CALLS_EACH; calls -= CALLS_EACH) {
+    const struct aligned_way *way = &aligned_ways[any() % ALIGNED_WAYS];
     size_t bytes = 40 + 16 * (any() % 3000), align = (size_t)SMALLEST_ALIGN << any() % ALIGNS;
-    void *fence = malloc(24), *block = measured_memalign(align, bytes);
+    void *fence = malloc(24), *block = way->measured(align, bytes, way->called);
     void *behind = malloc(bytes), *end = malloc(24);
     free(behind);
     measured_usable_size(block);
@@ -144,7 +167,7 @@ static void other_calls(unsigned calls)
     void *hole = malloc(bytes + align + any() % (2 * bytes));
     end = malloc(24);
     free(hole);
-    free(measured_memalign_in_a_hole(align, bytes));
+    free(way->measured(align, bytes, way->called_in_a_hole));
     free(end);
     free(fence);
   }
@@ -169,13 +192,13 @@ int main(int argc, char **argv)
   unsigned calls = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
   const char *sequence = argc > 1 ? argv[1] : "";
   measured_nothing();
-  if (strcmp(sequence, "random") != 0)
+  if (strcmp(sequence, "random") != 0 && strcmp(sequence, "alone") != 0)
     start_thread();
   if (!strcmp(sequence, "random") || !strcmp(sequence, "threads"))
     random_calls(calls);
   else if (!strcmp(sequence, "adversarial"))
     adversarial_calls(calls);
-  else if (!strcmp(sequence, "others"))
+  else if (!strcmp(sequence, "others") || !strcmp(sequence, "alone"))
     other_calls(calls);
   else
     return 2;

@@ -79,10 +79,15 @@ HWI_HOT void *tlsf_quick_alloc(size_t bytes, alloc_fn *otherwise)
   return LIKELY(hwi_lock_try_give(&hwi_heap.lock)) ? block : hand_on_with(block);
 }
 
-/* The lock is taken even where there is no other thread: that costs less here than to ask twice. */
 HWI_HOT void *tlsf_quick_alloc_aligned(size_t bytes, size_t align, alloc_aligned_fn *otherwise)
 {
-  if (UNLIKELY(align <= HW_POOL_ALIGN) || UNLIKELY(!hwi_lock_try_take(&hwi_heap.lock)))
+  if (UNLIKELY(align <= HW_POOL_ALIGN))
+    return otherwise(bytes, align);
+  if (hwi_lock_is_alone()) {
+    void *block = pool_try_alloc_aligned(hwi_heap.pool, align, bytes);
+    return LIKELY(block) ? block : otherwise(bytes, align);
+  }
+  if (UNLIKELY(!hwi_lock_try_take(&hwi_heap.lock)))
     return otherwise(bytes, align);
   void *block = pool_try_alloc_aligned(hwi_heap.pool, align, bytes);
   if (UNLIKELY(!block))
