@@ -17,6 +17,7 @@ class Program:
     exit_status: int
     timeout: int  # seconds, without the recorder
     unseen: bool  # static: the recorder cannot see it, and says so on standard error
+    others_unseen: bool  # a process that it starts is static or another user's: where that lives long enough, the recorder says so
     any_malloc: bool  # it can run on a malloc that is preloaded
 
 
@@ -25,11 +26,12 @@ def parse_head(head, script):
     words = [attribute.split() for attribute in attributes.split(",")]
     numbers = {word[0]: int(word[1]) for word in words if len(word) == 2}
     flags = {word[0] for word in words if len(word) == 1}
-    unknown = (flags - {"quick", "slow", "unseen", "deepbind"}) | (numbers.keys() - {"exit", "timeout"})
+    unknown = (flags - {"quick", "slow", "unseen", "others-unseen", "deepbind"}) | (numbers.keys() - {"exit", "timeout"})
     if unknown:
         raise ValueError(f"{TABLE.name}: {name}: what is {', '.join(sorted(unknown))}?")
     return Program(name, tuple(packages.split()), script, "quick" in flags, numbers.get("exit", 0),
-                   numbers.get("timeout", 60), "unseen" in flags, "deepbind" not in flags)
+                   numbers.get("timeout", 60), "unseen" in flags, "others-unseen" in flags,
+                   "deepbind" not in flags)
 
 
 def load():
