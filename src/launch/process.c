@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base_name.h"
+#include "launch/smaps.h"
 
 enum { PATH_BYTES = 96, TASK_PATH_BYTES = 32 };
 
@@ -35,11 +36,6 @@ bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *stat
 
 /* --- mappings --- */
 
-static bool is_called(const struct hwi_mapping *mapping, const char *library)
-{
-  return strcmp(hwi_base_name(mapping->name), library) == 0;
-}
-
 /* A mapping of a file that was removed has more behind its name. */
 static bool is_trace(const struct hwi_mapping *mapping, const char *trace)
 {
@@ -58,7 +54,7 @@ bool hwi_process_parts(uint32_t pid, const char *library, const char *trace, str
   while (fgets(line, sizeof line, file)) {
     if (!hwi_mapping_parse(line, &mapping))
       continue;
-    parts->has_library |= is_called(&mapping, library);
+    parts->has_library |= strcmp(hwi_base_name(mapping.name), library) == 0;
     parts->has_trace |= is_trace(&mapping, trace);
     parts->has_heap |= strcmp(mapping.name, "[heap]") == 0;
   }
@@ -149,126 +145,13 @@ bool hwi_process_memory(uint32_t pid, struct hw_rss_sample *sample, uint64_t *pe
   return found;
 }
 
-/* What a mapping is there for, as far as its line tells. */
-enum use { USE_OTHER, USE_RECORDER, USE_STACK, USE_FILE, USE_HEAP, USE_LARGE_BLOCK };
-
-struct walk {
-  const struct hwi_trace_file *trace;
-  const char *library;
-  uint64_t end;                /* of the mapping that was told last */
-  struct hw_rss_sample before; /* what was counted before it */
-  uint64_t guard_end;          /* of the page that guards what comes next; 0: it was none */
-  uint64_t file_end;           /* of the file mapped before, whose zeroed data may follow; 0: there is none */
-  enum use use;
-  uint64_t bytes;          /* of address space */
-  uint64_t resident_bytes; /* of these */
-};
-
-/* glibc's arenas begin at multiples of this; what is not resident there is room, not somebody's block. */
-static bool is_arena(const struct hwi_mapping *mapping)
-{
-  const uint64_t arena_bytes = UINT64_C(64) << 20;
-  return mapping->start % arena_bytes == 0;
-}
-
-static enum use use_of(const struct walk *walk, const struct hwi_mapping *mapping)
-{
-  bool is_anonymous = !mapping->inode && !*mapping->name;
-  bool is_private_data = strncmp(mapping->rights, "rw-p", 4) == 0;
-  if (hwi_mapping_is_of(mapping, walk->trace) || is_called(mapping, walk->library))
-    return USE_RECORDER;
-  if (strcmp(mapping->name, "[stack]") == 0)
-    return USE_STACK;
-  if (strcmp(mapping->name, "[heap]") == 0)
-    return USE_HEAP;
-  if (mapping->inode || (is_anonymous && mapping->start == walk->file_end))
-    return USE_FILE;
-  if (!is_anonymous || !is_private_data)
-    return USE_OTHER;
-  if (mapping->start == walk->guard_end) /* a thread's stack lies directly above its guard page */
-    return USE_STACK;
-  bool is_large = mapping->end - mapping->start >= HW_LARGE_BLOCK_BYTES && !is_arena(mapping);
-  return is_large ? USE_LARGE_BLOCK : USE_HEAP;
-}
-
-/* The kernel tells smaps page by page, and goes on where the last mapping ended: one that has grown meanwhile, as a heap
- * does, is told again, whole. */
-static bool is_told_again(const struct walk *walk, const struct hwi_mapping *mapping)
-{
-  return mapping->start < walk->end;
-}
-
-static void begin_mapping(struct walk *walk, const struct hwi_mapping *mapping, struct hw_rss_sample *sample)
-{
-  enum { GUARD_MAX_BYTES = 64 << 10 };
-  bool is_again = is_told_again(walk, mapping);
-  walk->end = mapping->end;
-  walk->bytes = mapping->end - mapping->start;
-  if (is_again) { /* what it is for was told by what lies below it, the first time */
-    *sample = walk->before;
-    return;
-  }
-  walk->before = *sample;
-  walk->use = use_of(walk, mapping);
-  bool is_guard =
-      !mapping->inode && !*mapping->name && strncmp(mapping->rights, "---p", 4) == 0 && walk->bytes <= GUARD_MAX_BYTES;
-  walk->guard_end = is_guard ? mapping->end : 0;
-  walk->file_end = mapping->inode ? mapping->end : 0;
-}
-
-static void count_resident(struct walk *walk, uint64_t bytes, struct hw_rss_sample *sample)
-{
-  walk->resident_bytes = bytes;
-  sample->mapped += bytes;
-  switch (walk->use) {
-  case USE_RECORDER:
-    sample->recorder += bytes;
-    break;
-  case USE_STACK:
-    sample->stacks += bytes;
-    break;
-  case USE_FILE:
-    sample->files += bytes;
-    break;
-  case USE_LARGE_BLOCK:
-    sample->large += bytes;
-    sample->heap += bytes;
-    break;
-  case USE_HEAP:
-    sample->heap += bytes;
-    break;
-  case USE_OTHER:
-    break;
-  }
-}
-
-/* The flags are a mapping's last line. libc asks for swap to be reserved (no "nr") for a block, the recorder never does. */
-static void end_mapping(const struct walk *walk, const char *flags, struct hw_rss_sample *sample)
-{
-  if (walk->use == USE_LARGE_BLOCK && walk->bytes > walk->resident_bytes && !strstr(flags, " nr"))
-    sample->untouched += walk->bytes - walk->resident_bytes;
-}
-
 bool hwi_process_mapped(uint32_t pid, const struct hwi_trace_file *trace, const char *library,
                         struct hw_rss_sample *sample)
 {
-  char line[HWI_MAPPING_LINE_BYTES];
-  struct hwi_mapping mapping = {0};
-  struct walk walk = {.trace = trace, .library = library};
   FILE *file = hwi_proc_open(pid, "smaps");
   if (!file)
     return false;
-  sample->recorder = sample->stacks = sample->mapped = sample->heap = sample->files = sample->untouched = 0;
-  sample->large = 0;
-  while (fgets(line, sizeof line, file)) {
-    uint64_t kilobytes;
-    if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1)
-      count_resident(&walk, kilobytes * 1024, sample);
-    else if (strncmp(line, "VmFlags:", strlen("VmFlags:")) == 0)
-      end_mapping(&walk, line, sample);
-    else if (strchr(line, '-') && hwi_mapping_parse(line, &mapping))
-      begin_mapping(&walk, &mapping, sample);
-  }
+  hwi_smaps_read(file, trace, library, sample);
   fclose(file);
   return sample->mapped > 0;
 }
