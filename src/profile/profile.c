@@ -83,6 +83,7 @@ static int make_whole(struct hwi_run_replay *r)
     status = replay_run(r);
   if (status < 0)
     return status;
+  r->result->profile.has_summary = restored;
   fill_totals(r);
   if (!restored)
     status = fill_lists(r);
@@ -94,9 +95,11 @@ static int make_whole(struct hwi_run_replay *r)
 static int make_part(struct hwi_run_replay *r)
 {
   const struct hwi_part part = {&r->options->span, r->images, expected_ns, r};
-  int status = hwi_summary_load_part(r->summary, r->result, &part) ? 0 : replay_run(r);
+  bool restored = hwi_summary_load_part(r->summary, r->result, &part);
+  int status = restored ? 0 : replay_run(r);
   if (status < 0)
     return status;
+  r->result->profile.has_summary = restored;
   fill_totals(r);
   return fill_lists(r);
 }

@@ -193,6 +193,7 @@ struct hwi_profile {
   const struct hwi_image *images;
   uint32_t image_count;       /* by the time they began */
   uint32_t unreadable_images; /* files among the run's that are damaged, or no traces of it */
+  bool has_summary;           /* one is kept beside the trace: its reading takes long */
   const struct hwi_stack *stacks;
   uint32_t stack_count; /* [1, stack_count); 0 is unused */
   const struct hwi_frame *frames;

@@ -4,7 +4,6 @@
  */
 #include "profile/summary.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +18,8 @@
 #include "profile/summary_result.h"
 #include "trace/fingerprint.h"
 
-#define MAGIC "\x89HWS\r\n\x1a\n"
+static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'S', '\r', '\n', 0x1a, '\n'};
 enum {
-  MAGIC_BYTES = 8,
   VERSION = 5, /* another one also where a figure has another meaning, in the same program version */
   PROGRAM_BYTES = 24,
 };
@@ -29,7 +27,7 @@ enum {
 static const char SUFFIX[] = ".sum", ALL_SUFFIX[] = ".all.sum", FOLDER_SUFFIX[] = ".children";
 
 struct header {
-  uint8_t magic[MAGIC_BYTES];
+  uint8_t magic[HWI_CACHE_MAGIC_BYTES];
   uint32_t version;
   uint32_t image_count;
   char program[PROGRAM_BYTES]; /* the version of the program, zeros behind it */
@@ -63,29 +61,18 @@ static char *path_of(const char *path, const struct hwi_run *run, const struct h
   return asprintf(&made, "%.*s%s", (int)bytes, path, single ? SUFFIX : ALL_SUFFIX) < 0 ? NULL : made;
 }
 
-/* What is not finished goes. */
-static void drop(struct hwi_summary *summary)
-{
-  if (summary->fd >= 0)
-    close(summary->fd);
-  if (summary->temporary)
-    unlink(summary->temporary);
-  free(summary->temporary);
-  summary->temporary = NULL;
-  summary->fd = -1;
-}
-
 void hwi_summary_init(struct hwi_summary *summary, const char *path, const struct hwi_run *run,
                       const struct hwi_profile_options *options)
 {
-  *summary = (struct hwi_summary){.path = path_of(path, run, options), .run = run, .began_ns = clock_ns(), .fd = -1};
+  *summary =
+      (struct hwi_summary){.path = path_of(path, run, options), .run = run, .began_ns = clock_ns(), .file.fd = -1};
   if (summary->path && !hwi_run_fingerprint(run, &summary->fingerprint))
     hwi_summary_release(summary);
 }
 
 void hwi_summary_release(struct hwi_summary *summary)
 {
-  drop(summary);
+  hwi_cache_file_drop(&summary->file);
   free(summary->path);
   summary->path = NULL;
 }
@@ -97,7 +84,7 @@ static struct header header_of(const struct hwi_summary *summary)
                           .image_count = (uint32_t)summary->run->count,
                           .program = HWI_VERSION,
                           .fingerprint = summary->fingerprint};
-  memcpy(header.magic, MAGIC, MAGIC_BYTES);
+  memcpy(header.magic, MAGIC, sizeof MAGIC);
   return header;
 }
 
@@ -159,7 +146,7 @@ static bool load_result(const struct hwi_summary *summary, int fd, const struct 
 
 static int open_summary(const struct hwi_summary *summary)
 {
-  return summary->path ? open(summary->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW) : -1;
+  return summary->path ? hwi_cache_file_open(summary->path) : -1;
 }
 
 /* The file stands behind the result. */
@@ -235,44 +222,16 @@ bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result 
 
 /* --- keep --- */
 
-/* Nothing is at `path` (*exists is false), or what once was a summary: an empty file, too, which tells nobody anything. */
-static bool may_replace(const char *path, bool *exists)
-{
-  uint8_t magic[MAGIC_BYTES] = {0};
-  struct stat about;
-  *exists = lstat(path, &about) == 0;
-  if (!*exists)
-    return true;
-  int fd = S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-  if (fd < 0)
-    return false;
-  const ssize_t bytes = read(fd, magic, sizeof magic);
-  bool ours = bytes == 0 || (bytes == (ssize_t)sizeof magic && memcmp(magic, MAGIC, MAGIC_BYTES) == 0);
-  close(fd);
-  return ours;
-}
-
 bool hwi_summary_begin(struct hwi_summary *summary)
 {
-  bool exists;
-  if (!summary->path || !may_replace(summary->path, &exists) ||
-      summary->run->relatives /* whose files are not looked at */ ||
-      asprintf(&summary->temporary, "%s.XXXXXX", summary->path) < 0) {
-    summary->temporary = NULL;
-    return false;
-  }
   summary->end_off = sizeof(struct header);
-  summary->fd = mkostemp(summary->temporary, O_CLOEXEC); /* 0600 */
-  if (summary->fd < 0) {
-    free(summary->temporary); /* no such file */
-    summary->temporary = NULL;
-  }
-  return summary->fd >= 0;
+  return summary->path && !summary->run->relatives /* whose files are not looked at */ &&
+         hwi_cache_file_begin(&summary->file, summary->path, MAGIC);
 }
 
 bool hwi_summary_add_epoch(struct hwi_summary *summary, struct hwi_epoch *epoch)
 {
-  bool done = summary->fd >= 0 && hwi_epoch_file_add(summary->fd, &summary->end_off, epoch) == 0;
+  bool done = summary->file.fd >= 0 && hwi_epoch_file_add(summary->file.fd, &summary->end_off, epoch) == 0;
   if (!done)
     hwi_summary_release(summary);
   return done;
@@ -281,7 +240,7 @@ bool hwi_summary_add_epoch(struct hwi_summary *summary, struct hwi_epoch *epoch)
 void hwi_summary_drop_epochs(struct hwi_summary *summary)
 {
   summary->end_off = sizeof(struct header);
-  if (summary->fd >= 0 && ftruncate(summary->fd, (off_t)summary->end_off) < 0)
+  if (summary->file.fd >= 0 && ftruncate(summary->file.fd, (off_t)summary->end_off) < 0)
     hwi_summary_release(summary);
 }
 
@@ -291,7 +250,7 @@ static bool write_parts(const struct hwi_summary *summary, struct hwi_result *re
   struct hwi_pass pass;
   if (result->epoch_rows.count == 0)
     return true;
-  hwi_pass_begin_write(&pass, summary->fd);
+  hwi_pass_begin_write(&pass, summary->file.fd);
   hwi_summary_pass_parts(&pass, result);
   bool done = hwi_pass_end(&pass) == 0;
   header->parts_bytes = pass.packed_bytes;
@@ -301,9 +260,9 @@ static bool write_parts(const struct hwi_summary *summary, struct hwi_result *re
 static bool write_result(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images)
 {
   struct hwi_pass pass;
-  if (lseek(summary->fd, (off_t)summary->end_off, SEEK_SET) < 0)
+  if (lseek(summary->file.fd, (off_t)summary->end_off, SEEK_SET) < 0)
     return false;
-  hwi_pass_begin_write(&pass, summary->fd);
+  hwi_pass_begin_write(&pass, summary->file.fd);
   pass_all(&pass, summary->run, result, images);
   if (hwi_pass_end(&pass) < 0)
     return false;
@@ -312,32 +271,25 @@ static bool write_result(const struct hwi_summary *summary, struct hwi_result *r
   header.result_bytes = pass.packed_bytes;
   if (!write_parts(summary, result, &header))
     return false;
-  return pwrite(summary->fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+  return pwrite(summary->file.fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
 }
 
 void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
                       struct hwi_image *images)
 {
-  if (clock_ns() - summary->began_ns >= least_ns && (summary->fd >= 0 || hwi_summary_begin(summary))) {
-    bool done = write_result(summary, result, images);
-    done = close(summary->fd) == 0 && done;
-    summary->fd = -1;
-    if (done && rename(summary->temporary, summary->path) == 0) {
-      free(summary->temporary);
-      summary->temporary = NULL;
-    }
-  }
-  drop(summary);
+  if (clock_ns() - summary->began_ns >= least_ns && (summary->file.fd >= 0 || hwi_summary_begin(summary)) &&
+      write_result(summary, result, images))
+    result->profile.has_summary = hwi_cache_file_keep(&summary->file, summary->path);
+  else
+    hwi_cache_file_drop(&summary->file);
 }
 
 static void remove_one(const char *path, const char *suffix)
 {
   char *summary = NULL;
-  bool exists;
   if (asprintf(&summary, "%s%s", path, suffix) < 0)
     return;
-  if (may_replace(summary, &exists) && exists)
-    unlink(summary);
+  hwi_cache_file_remove(summary, MAGIC);
   free(summary);
 }
 

@@ -9,6 +9,7 @@
 
 #include "profile/result.h"
 #include "profile/summary_images.h"
+#include "trace/cache_file.h"
 #include "trace/run.h"
 
 struct hwi_summary {
@@ -16,9 +17,8 @@ struct hwi_summary {
   const struct hwi_run *run;
   uint64_t fingerprint; /* of the run's files when it was looked at */
   uint64_t began_ns;
-  char *temporary; /* the file while it is written; NULL: not begun */
-  int fd;
-  uint64_t end_off; /* behind the epochs in it */
+  struct hwi_cache_file file; /* while it is written */
+  uint64_t end_off;           /* behind the epochs in it */
 };
 
 /* `path` names the run, as hwi_profile_create has it. The run must outlive the summary. */

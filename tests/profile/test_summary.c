@@ -7,11 +7,13 @@
  */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -434,6 +436,34 @@ static void test_empty_file_is_replaced(void **state)
   assert_int_equal(files_in_dir(), 1);
 }
 
+static void limit_files(rlim_t bytes)
+{
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* At whatever byte it fails, the report is there, and nothing else. */
+static void test_full_disk(void **state)
+{
+  (void)state;
+  size_t bytes;
+  struct rlimit limit;
+  assert_false(restores());
+  free(read_summary(&bytes));
+  unlink(summary);
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  for (size_t room = 0; room < bytes; room += 50) {
+    limit_files(room);
+    assert_false(restores());
+    limit_files(limit.rlim_cur);
+    assert_int_equal(files_in_dir(), 1);
+  }
+  signal(SIGXFSZ, SIG_DFL);
+}
+
 static void test_remove(void **state)
 {
   (void)state;
@@ -469,6 +499,7 @@ int main(void)
       cmocka_unit_test_setup(test_every_length, begin_test),
       cmocka_unit_test_setup(test_other_files_stay, begin_test),
       cmocka_unit_test_setup(test_empty_file_is_replaced, begin_test),
+      cmocka_unit_test_setup(test_full_disk, begin_test),
       cmocka_unit_test_setup(test_remove, begin_test),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

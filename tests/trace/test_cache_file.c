@@ -1,0 +1,168 @@
+/* test_cache_file.c - a file beside a trace appears whole or not at all
+ *
+ * What would break: half of a file after a kill, or of two that are written at once; what was there, lost because a new one failed;
+ * files left behind; somebody else's file, replaced.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "trace/cache_file.h"
+
+enum { TEXT_BYTES = 16 };
+static const uint8_t magic[HWI_CACHE_MAGIC_BYTES] = {'m', 'a', 'g', 'i', 'c', '1', '2', '3'};
+static char dir[] = "/tmp/hw-test-cache-XXXXXX", path[64];
+
+static int begin_test(void **state)
+{
+  (void)state;
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf '%s'/*", dir);
+  return system(command);
+}
+
+static int make_dir(void **state)
+{
+  (void)state;
+  if (!mkdtemp(dir))
+    return -1;
+  snprintf(path, sizeof path, "%s/a", dir);
+  return 0;
+}
+
+static int remove_dir(void **state)
+{
+  begin_test(state);
+  return rmdir(dir);
+}
+
+static int file_count(void)
+{
+  char command[128];
+  int count = -1;
+  snprintf(command, sizeof command, "ls '%s' | wc -l", dir);
+  FILE *out = popen(command, "r");
+  assert_int_equal(fscanf(out, "%d", &count), 1);
+  pclose(out);
+  return count;
+}
+
+static void put(struct hwi_cache_file *file, const char *text)
+{
+  assert_int_equal(write(file->fd, magic, sizeof magic), sizeof magic);
+  assert_int_equal(write(file->fd, text, strlen(text)), strlen(text));
+}
+
+static void keep(const char *text)
+{
+  struct hwi_cache_file file;
+  assert_true(hwi_cache_file_begin(&file, path, magic));
+  put(&file, text);
+  assert_true(hwi_cache_file_keep(&file, path));
+}
+
+static void assert_text(const char *expected)
+{
+  char text[TEXT_BYTES] = "";
+  int fd = hwi_cache_file_open(path);
+  assert_true(fd >= 0);
+  assert_int_equal(lseek(fd, sizeof magic, SEEK_SET), sizeof magic);
+  assert_int_equal(read(fd, text, sizeof text - 1), strlen(expected));
+  assert_string_equal(text, expected);
+  close(fd);
+}
+
+static void the_last_of_two_at_once_stays_whole(void **state)
+{
+  (void)state;
+  struct hwi_cache_file one, two;
+  assert_true(hwi_cache_file_begin(&one, path, magic));
+  assert_true(hwi_cache_file_begin(&two, path, magic));
+  put(&one, "on");
+  put(&two, "tw");
+  assert_int_equal(write(one.fd, "e", 1), 1);
+  assert_true(hwi_cache_file_keep(&one, path));
+  assert_int_equal(write(two.fd, "o", 1), 1);
+  assert_true(hwi_cache_file_keep(&two, path));
+  assert_text("two");
+  assert_int_equal(file_count(), 1);
+}
+
+static void one_that_is_dropped_leaves_what_was(void **state)
+{
+  (void)state;
+  struct hwi_cache_file file;
+  keep("before");
+  assert_true(hwi_cache_file_begin(&file, path, magic));
+  put(&file, "half");
+  hwi_cache_file_drop(&file);
+  hwi_cache_file_drop(&file); /* does nothing */
+  assert_text("before");
+  assert_int_equal(file_count(), 1);
+}
+
+static void a_kill_leaves_what_was(void **state)
+{
+  (void)state;
+  int status;
+  keep("before");
+  pid_t child = fork();
+  if (child == 0) {
+    struct hwi_cache_file file;
+    if (hwi_cache_file_begin(&file, path, magic) && write(file.fd, magic, sizeof magic) > 0)
+      raise(SIGKILL);
+    _exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status));
+  assert_text("before");
+  keep("after");
+  assert_text("after");
+}
+
+static void what_is_not_ours_stays(void **state)
+{
+  (void)state;
+  struct hwi_cache_file file;
+  struct stat about;
+  FILE *other = fopen(path, "w");
+  assert_true(fputs("no magic", other) > 0);
+  fclose(other);
+  assert_false(hwi_cache_file_begin(&file, path, magic));
+  hwi_cache_file_remove(path, magic);
+  assert_int_equal(stat(path, &about), 0);
+  assert_int_equal(file_count(), 1);
+  assert_int_equal(unlink(path), 0);
+  keep("ours");
+  hwi_cache_file_remove(path, magic);
+  assert_int_equal(file_count(), 0);
+}
+
+static void a_folder_that_is_gone_has_none(void **state)
+{
+  (void)state;
+  struct hwi_cache_file file;
+  assert_false(hwi_cache_file_begin(&file, "/no/such/folder/a", magic));
+  assert_int_equal(hwi_cache_file_open("/no/such/folder/a"), -1);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(the_last_of_two_at_once_stays_whole, begin_test),
+      cmocka_unit_test_setup(one_that_is_dropped_leaves_what_was, begin_test),
+      cmocka_unit_test_setup(a_kill_leaves_what_was, begin_test),
+      cmocka_unit_test_setup(what_is_not_ours_stays, begin_test),
+      cmocka_unit_test_setup(a_folder_that_is_gone_has_none, begin_test),
+  };
+  return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
