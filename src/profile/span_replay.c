@@ -319,11 +319,14 @@ static bool can_be_added(const struct work *w, const struct hwi_epoch_row *row)
 static int add_epoch(struct work *w, size_t number)
 {
   struct hwi_level *level = &w->replay->level;
+  const uint64_t max_bytes = w->rows[number].max_bytes, before = level->bytes;
   if (!hwi_epoch_add(w->replay, &w->image, w->epoch, &w->rows[number], true))
     return HW_ERR_MEMORY;
-  if (number != w->highest || w->rows[number].max_bytes <= level->peak_bytes) /* or the highest is still to come */
+  if (max_bytes < before || max_bytes < level->bytes)
+    return HW_ERR_DAMAGED;
+  if (number != w->highest || max_bytes <= level->peak_bytes) /* or the highest is still to come */
     return 0;
-  if (w->rows[number].max_bytes != w->peak.peak_bytes)
+  if (max_bytes != w->peak.peak_bytes)
     return HW_ERR_DAMAGED;
   w->peak_is_of_highest = true;
   level->peak_bytes = w->peak.peak_bytes;
@@ -373,6 +376,20 @@ static void restore_peak(struct work *w)
   }
 }
 
+/* What the cells had at the peak is what the level was then: one of a forged epoch is not. */
+static bool peak_adds_up(const struct work *w)
+{
+  struct hwi_tally *tally = &w->replay->tally;
+  uint64_t blocks = 0, bytes = 0;
+  hwi_tally_settle_all(tally);
+  for (uint32_t i = 1; i < tally->cell_count; i++) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, i);
+    blocks += cell->peak_live;
+    bytes += cell->peak_live * cell->size;
+  }
+  return blocks == w->replay->level.peak_blocks && bytes == w->replay->level.peak_bytes;
+}
+
 /* What only stacks behind those that are known have goes. False: a number leaves its list. */
 static bool cut_lists(struct work *w)
 {
@@ -412,6 +429,8 @@ static int finish(struct work *w, struct hwi_totals *totals)
     return HW_ERR_DAMAGED;
   if (w->peak_is_of_highest)
     restore_peak(w);
+  if (!peak_adds_up(w))
+    return HW_ERR_DAMAGED;
   *totals = w->image.totals;
   if (w->begins_late)
     return 0;
