@@ -83,22 +83,21 @@ class Suite:
         cost, peak = measure.run_one_process(argv, self.log, stdin, stdout)
         return {"wall_s": cost.wall_s, "cpu_s": cost.cpu_s, "max_rss_bytes": peak}
 
-    def _best(self, argv, stdin_path=None, stdout_path=os.devnull, without=None):
-        """The fastest of up to three runs; what takes long runs once. The file `without` is removed before each."""
+    def _best(self, argv, stdin_path=None, stdout_path=os.devnull, without=()):
+        """The fastest of up to three runs; what takes long runs once. The files `without` are removed before each."""
         costs = []
         while len(costs) < min(3, self.settings.rounds) and sum(cost["wall_s"] for cost in costs) < LONG_S:
-            if without and os.path.exists(without):
-                os.remove(without)
+            for path in filter(os.path.exists, without):
+                os.remove(path)
             with open(stdin_path or os.devnull, "rb") as given, open(stdout_path, "wb") as out:
                 costs.append(self._cost(argv, given, out))
         return min(costs, key=lambda cost: cost["wall_s"])
 
     def our_analysis(self, trace):
-        """(costs, the report): `report` as text and as JSON, each without the summary that one before it left, and then
-        with it. The report is one without most of its stacks, which could be larger than memory."""
-        report, summary = [self.tools.tool, "report", trace], trace + ".sum"
-        costs = {"report --json": self._best([*report, "--json"], without=summary),
-                 "report": self._best(report, without=summary), "second report": self._best(report)}
+        """(costs, the report): `report` as text and as JSON, each without what one before it kept, and then with it. The report is one without most of its stacks, which could be larger than memory."""
+        report, kept = [self.tools.tool, "report", trace], [trace + ".sum", trace + ".names"]
+        costs = {"report --json": self._best([*report, "--json"], without=kept),
+                 "report": self._best(report, without=kept), "second report": self._best(report)}
         with open(os.path.join(self.work, "report.json"), "w+b") as out:
             self._cost([*report, "--json", "--top", "1"], stdout=out)
             out.seek(0)

@@ -192,7 +192,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
   int status = hwi_span_profile(&values->span, &values->reading, path, &profile);
   if (status != 0)
     return status;
-  status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
+  status = hwi_reading_symbols_of(&values->reading, path, &symbols);
   if (status == 0) {
     struct hwi_export_request request = {
         .report = {.profile = profile,
@@ -205,6 +205,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
     status = write_file(values, format, &request, to);
     warn_of_what_is_missing(profile);
     warn_of(&request.remarks);
+    hwi_symbols_keep_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);

@@ -118,7 +118,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   if (values->ranking.report.durations)
     status = hwi_ranking_require_durations(profile, found);
   if (status == 0)
-    status = hwi_reading_symbols(&values->reading, (const char *const[]){path, NULL}, &symbols);
+    status = hwi_reading_symbols_of(&values->reading, found, &symbols);
   if (status == 0) {
     struct hwi_report report = {.profile = profile,
                                 .names = hwi_reading_names(symbols),
@@ -133,6 +133,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
       status = print_page(&report, &source, (enum hwi_format)values->answer.format, out);
     else
       status = print_report(values, &report, out);
+    hwi_symbols_keep_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);

@@ -183,6 +183,17 @@ int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *pa
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
 }
 
+int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, struct hwi_symbols **symbols)
+{
+  struct hwi_error error = {0};
+  int status = hwi_reading_symbols(reading, (const char *const[]){path, NULL}, symbols);
+  if (status == 0 && hwi_symbols_use_kept(*symbols, path, &error) < 0) {
+    hwi_symbols_destroy(*symbols);
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  }
+  return status;
+}
+
 static uint32_t find_symbols(void *context, const struct hwi_symbol_module *module, uint64_t address,
                              bool is_return_address, const struct hwi_symbol **frames)
 {

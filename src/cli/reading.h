@@ -66,6 +66,9 @@ struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source);
  * share them. */
 struct hwi_symbols;
 int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols);
+
+/* The same of one recording, which is what hwi_reading_find has found, with the names that earlier reports kept beside it. */
+int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, struct hwi_symbols **symbols);
 struct hwi_names hwi_reading_names(struct hwi_symbols *symbols);
 
 #endif

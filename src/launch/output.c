@@ -16,6 +16,7 @@
 #include "base/base_name.h"
 #include "base/name_part.h"
 #include "profile/summary.h"
+#include "symbols/kept_names.h"
 #include "trace/alive.h"
 #include "trace/format.h"
 
@@ -203,8 +204,10 @@ static int move_run(const char *from, const char *to)
 {
   char *from_folder = with_suffix(from, FOLDER_SUFFIX), *to_folder = with_suffix(to, FOLDER_SUFFIX);
   int status = from_folder && to_folder && rename(from, to) == 0 ? 0 : HW_ERR_IO;
-  if (status == 0)
+  if (status == 0) {
     hwi_summary_remove(from);
+    hwi_kept_names_remove(from);
+  }
   if (status == 0)
     (void)!rename(from_folder, to_folder); /* most runs have none */
   free(from_folder);

@@ -123,18 +123,31 @@ bool hwi_debug_file_by_link(struct hwi_elf_file *file, const struct hwi_debug_di
   return found;
 }
 
-bool hwi_debug_file_alternate(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, Dwarf *dwarf,
+/* A name, NUL, and the build-id of the file that it names. */
+static const char *alternate_link(const struct hwi_elf_file *of, const uint8_t **build_id, size_t *bytes)
+{
+  Elf_Scn *section = hwi_elf_file_section(of, ".gnu_debugaltlink");
+  const Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+  const char *name = data ? data->d_buf : NULL, *end = name ? memchr(name, '\0', data->d_size) : NULL;
+  if (!end)
+    return NULL;
+  *build_id = (const uint8_t *)end + 1;
+  *bytes = data->d_size - (size_t)(end + 1 - name);
+  return name;
+}
+
+bool hwi_debug_file_alternate(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs,
                               const struct hwi_elf_file *of)
 {
-  const char *name;
-  const void *build_id;
-  ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &build_id);
-  if (bytes <= 0)
+  const uint8_t *build_id;
+  size_t bytes;
+  const char *name = alternate_link(of, &build_id, &bytes);
+  if (!name || bytes == 0)
     return false;
-  if (hwi_debug_file_by_build_id(file, dirs, build_id, (size_t)bytes))
+  if (hwi_debug_file_by_build_id(file, dirs, build_id, bytes))
     return true;
   char *dir = of->path ? hwi_path_parent(of->path) : NULL;
-  bool found = open_checked(file, hwi_path_join(dir, name), build_id, (size_t)bytes);
+  bool found = open_checked(file, hwi_path_join(dir, name), build_id, bytes);
   free(dir);
   return found;
 }

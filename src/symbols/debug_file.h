@@ -11,8 +11,6 @@
 #ifndef HWI_SYMBOLS_DEBUG_FILE_H
 #define HWI_SYMBOLS_DEBUG_FILE_H
 
-#include <elfutils/libdw.h>
-
 #include "symbols/elf_file.h"
 
 #define HWI_DEBUG_DIR "/usr/lib/debug" /* the distributions' own */
@@ -33,8 +31,7 @@ bool hwi_debug_file_by_name(struct hwi_elf_file *file, const struct hwi_debug_di
 bool hwi_debug_file_by_link(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs,
                             const struct hwi_elf_file *of);
 
-/* `dwarf` must be that of `of`. */
-bool hwi_debug_file_alternate(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs, Dwarf *dwarf,
+bool hwi_debug_file_alternate(struct hwi_elf_file *file, const struct hwi_debug_dirs *dirs,
                               const struct hwi_elf_file *of);
 
 #endif

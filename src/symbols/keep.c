@@ -19,7 +19,7 @@
 
 enum { MODE_DIR = 0777, MODE_FILE = 0444 };
 
-char *hwi_kept_files_folder(const char *path)
+char *hwi_path_beside_recording(const char *path, const char *suffix)
 {
   static const char children[] = ".children";
   size_t bytes = strlen(path);
@@ -28,8 +28,13 @@ char *hwi_kept_files_folder(const char *path)
     if (*end == '/' || *end == '\0')
       bytes = (size_t)(at - path);
   }
-  char *folder;
-  return asprintf(&folder, "%.*s.files", (int)bytes, path) >= 0 ? folder : NULL;
+  char *beside;
+  return asprintf(&beside, "%.*s%s", (int)bytes, path, suffix) >= 0 ? beside : NULL;
+}
+
+char *hwi_kept_files_folder(const char *path)
+{
+  return hwi_path_beside_recording(path, ".files");
 }
 
 /* "DIR", "DIR/.build-id" and "DIR/.build-id/12" are made for "DIR/.build-id/12/3456.debug". */

@@ -6,6 +6,10 @@
 
 #include "symbols/symbols.h"
 
+/* What lies beside the recording at `path` (NAME, NAME.children or a file in it): NAME and the suffix; to be freed. NULL: no
+ * memory. */
+char *hwi_path_beside_recording(const char *path, const char *suffix);
+
 /* The folder NAME.files that belongs to the recording at `path` (NAME, NAME.children or a file in it); to be freed. NULL: no
  * memory. */
 char *hwi_kept_files_folder(const char *path);

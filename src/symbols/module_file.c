@@ -4,7 +4,9 @@
 #include <elfutils/libdwelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/fnv.h"
 #include "symbols/paths.h"
 
 static const char deleted[] = " (deleted)"; /* what the kernel appends to the path of a file that was replaced */
@@ -90,12 +92,12 @@ static bool may_search_alternate(Dwarf *dwarf, const struct hwi_elf_file *of)
   return harmless;
 }
 
-static void open_dwarf(struct hwi_module_file *file, const struct hwi_elf_file *of, const struct hwi_debug_dirs *dirs)
+static void open_dwarf(struct hwi_module_file *file, const struct hwi_elf_file *of)
 {
   file->dwarf = dwarf_begin_elf(of->elf, DWARF_C_READ, NULL);
   if (!file->dwarf)
     return;
-  if (!hwi_debug_file_alternate(&file->alternate, dirs, file->dwarf, of)) {
+  if (!file->alternate.elf) {
     if (!may_search_alternate(file->dwarf, of))
       file->dwarf = end_dwarf(file->dwarf);
     return;
@@ -115,25 +117,80 @@ static void read_names(struct hwi_module_file *file)
   hwi_elf_names_finish(&file->names);
 }
 
-void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_module *module,
-                          const struct hwi_debug_dirs *dirs)
+/* Which of the files has the debug information, or NULL. */
+static const struct hwi_elf_file *with_debug_info(const struct hwi_module_file *file)
+{
+  return has_debug_info(&file->own) ? &file->own : has_debug_info(&file->debug) ? &file->debug : NULL;
+}
+
+static void mix_file(uint64_t *mark, const struct hwi_elf_file *file)
+{
+  struct stat about = {0};
+  if (!file->elf || fstat(file->fd, &about) != 0)
+    about.st_size = -1;
+  const uint64_t told[] = {about.st_dev,
+                           about.st_ino,
+                           (uint64_t)about.st_size,
+                           (uint64_t)about.st_mtim.tv_sec,
+                           (uint64_t)about.st_mtim.tv_nsec,
+                           (uint64_t)about.st_ctim.tv_sec,
+                           (uint64_t)about.st_ctim.tv_nsec};
+  *mark = hwi_fnv(*mark, told, sizeof told);
+  if (file->path) /* what the files of a split unit or their sources are seen from */
+    *mark = hwi_fnv(*mark, file->path, strlen(file->path));
+}
+
+/* An alternate file that was not found may lie where libdw alone looks for it. */
+static uint64_t mark_of(const struct hwi_module_file *file)
+{
+  const struct hwi_elf_file *with = with_debug_info(file);
+  uint64_t mark = HWI_FNV_BASIS;
+  if ((!file->own.elf && !file->debug.elf) ||
+      (with && !file->alternate.elf && hwi_elf_file_section(with, ".gnu_debugaltlink")))
+    return 0;
+  mix_file(&mark, &file->own);
+  mix_file(&mark, &file->debug);
+  mix_file(&mark, &file->alternate);
+  return mark;
+}
+
+/* Finds the files, and reads none of them. */
+static void find_files(struct hwi_module_file *file, const struct hwi_symbol_module *module,
+                       const struct hwi_debug_dirs *dirs)
 {
   static const struct hwi_elf_file none = {.fd = -1};
   *file = (struct hwi_module_file){.own = none, .debug = none, .packed = none, .alternate = none};
   file->reason = open_own(&file->own, module);
   find_debug(file, module, dirs);
-  if (file->own.elf && !hwi_elf_file_section(&file->own, ".symtab"))
-    hwi_elf_file_open_packed(&file->packed, &file->own);
-  if (has_debug_info(&file->own))
-    open_dwarf(file, &file->own, dirs);
-  else if (has_debug_info(&file->debug))
-    open_dwarf(file, &file->debug, dirs);
-  read_names(file);
+  const struct hwi_elf_file *with = with_debug_info(file);
+  if (with)
+    hwi_debug_file_alternate(&file->alternate, dirs, with);
   if (file->debug.elf)
     file->reason = HWI_SYMBOL_STRIPPED;
+  file->mark = mark_of(file);
+}
+
+void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_module *module,
+                          const struct hwi_debug_dirs *dirs)
+{
+  find_files(file, module, dirs);
+  const struct hwi_elf_file *with = with_debug_info(file);
+  if (file->own.elf && !hwi_elf_file_section(&file->own, ".symtab"))
+    hwi_elf_file_open_packed(&file->packed, &file->own);
+  if (with)
+    open_dwarf(file, with);
+  read_names(file);
   hwi_elf_file_detach(&file->own);
   hwi_elf_file_detach(&file->debug);
   hwi_elf_file_detach(&file->alternate);
+}
+
+uint64_t hwi_module_file_mark(const struct hwi_symbol_module *module, const struct hwi_debug_dirs *dirs)
+{
+  struct hwi_module_file file;
+  find_files(&file, module, dirs);
+  hwi_module_file_close(&file);
+  return file.mark;
 }
 
 const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_file *file)

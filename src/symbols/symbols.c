@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "symbols/kept_names.h"
 #include "symbols/lines.h"
 #include "symbols/module_file.h"
 #include "symbols/paths.h"
@@ -11,12 +13,15 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-/* A module as it was named by the caller, and its files, opened at the first look-up in it. */
+/* A module as it was named by the caller, and its files, opened at the first look-up of a name that is not kept. */
 struct module {
   uint64_t hash; /* of path and build-id */
-  char *path;    /* NULL: none */
+  char *path;    /* "": none */
   uint8_t *build_id;
   uint32_t build_id_bytes;
+  const struct hwi_kept_module *kept; /* NULL: none of its names is */
+  uint64_t mark;                      /* of its files, where names are kept */
+  bool is_open;
   struct hwi_module_file file;
   char *debug_dir; /* of the file with the debug information */
   struct hwi_units units;
@@ -28,6 +33,7 @@ struct answer {
   uint64_t address; /* in the file */
   const struct hwi_symbol *frames;
   uint32_t count; /* 0: the slot is free */
+  bool kept;      /* it was known before */
 };
 
 struct hwi_symbols {
@@ -37,6 +43,9 @@ struct hwi_symbols {
   size_t module_count, module_capacity;
   struct answer *answers;
   size_t answer_count, answer_slots;
+  char *kept_path; /* NULL: no names are kept */
+  struct hwi_kept_names kept;
+  clock_t began;
 };
 
 int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error)
@@ -70,7 +79,8 @@ int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, stru
 static void destroy_module(struct module *module)
 {
   hwi_units_release(&module->units);
-  hwi_module_file_close(&module->file);
+  if (module->is_open)
+    hwi_module_file_close(&module->file);
   free(module->debug_dir);
   free(module->build_id);
   free(module->path);
@@ -88,6 +98,8 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   free(symbols->dirs.dirs);
   free(symbols->modules);
   free(symbols->answers);
+  free(symbols->kept_path);
+  hwi_kept_names_release(&symbols->kept);
   hwi_store_release(&symbols->store);
   free(symbols);
 }
@@ -98,8 +110,37 @@ static const char *path_of(const struct hwi_symbol_module *module)
   return module->path ? module->path : "";
 }
 
-static struct module *create_module(const struct hwi_symbol_module *named, uint64_t hash,
-                                    const struct hwi_debug_dirs *dirs)
+static struct hwi_symbol_module named_again(const struct module *module)
+{
+  return (struct hwi_symbol_module){
+      .path = module->path, .build_id = module->build_id, .build_id_bytes = module->build_id_bytes};
+}
+
+/* Names of files that have changed since are not used. */
+static void find_kept(struct hwi_symbols *symbols, struct module *module)
+{
+  const struct hwi_symbol_module named = named_again(module);
+  if (symbols->kept.module_count == 0)
+    return;
+  module->mark = hwi_module_file_mark(&named, &symbols->dirs);
+  if (module->mark)
+    module->kept = hwi_kept_names_module(&symbols->kept, (struct hwi_names_key){module->hash, module->mark});
+}
+
+static void open_files(struct hwi_symbols *symbols, struct module *module)
+{
+  const struct hwi_symbol_module named = named_again(module);
+  hwi_module_file_open(&module->file, &named, &symbols->dirs);
+  const struct hwi_elf_file *with_dwarf = hwi_module_file_with_dwarf(&module->file);
+  module->debug_dir = with_dwarf && with_dwarf->path ? hwi_path_parent(with_dwarf->path) : NULL;
+  module->units = (struct hwi_units){.dwarf = module->file.dwarf, .dir = module->debug_dir};
+  if (module->mark != module->file.mark) /* it is the first time, or they have just changed */
+    module->kept = NULL;
+  module->mark = module->file.mark;
+  module->is_open = true;
+}
+
+static struct module *create_module(struct hwi_symbols *symbols, const struct hwi_symbol_module *named, uint64_t hash)
 {
   struct module *module = calloc(1, sizeof *module);
   if (!module)
@@ -108,18 +149,13 @@ static struct module *create_module(const struct hwi_symbol_module *named, uint6
   module->path = strdup(path_of(named));
   module->build_id = malloc(named->build_id_bytes + 1);
   if (!module->path || !module->build_id) {
-    free(module->path);
-    free(module->build_id);
-    free(module);
+    destroy_module(module);
     return NULL;
   }
   if (named->build_id_bytes)
     memcpy(module->build_id, named->build_id, named->build_id_bytes);
   module->build_id_bytes = named->build_id_bytes;
-  hwi_module_file_open(&module->file, named, dirs);
-  const struct hwi_elf_file *with_dwarf = hwi_module_file_with_dwarf(&module->file);
-  module->debug_dir = with_dwarf && with_dwarf->path ? hwi_path_parent(with_dwarf->path) : NULL;
-  module->units = (struct hwi_units){.dwarf = module->file.dwarf, .dir = module->debug_dir};
+  find_kept(symbols, module);
   return module;
 }
 
@@ -143,7 +179,7 @@ static struct module *find_module(struct hwi_symbols *symbols, const struct hwi_
   if (!hwi_grow((void **)&symbols->modules, &symbols->module_capacity, symbols->module_count + 1,
                 sizeof(struct module *)))
     return NULL;
-  struct module *module = create_module(named, hash, &symbols->dirs);
+  struct module *module = create_module(symbols, named, hash);
   if (module)
     symbols->modules[symbols->module_count++] = module;
   return module;
@@ -202,6 +238,8 @@ static void name_from_tables(struct hwi_symbols *symbols, struct module *module,
 
 static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t address, struct hwi_frame_list *frames)
 {
+  if (!module->is_open)
+    open_files(symbols, module);
   if (module->file.dwarf)
     hwi_lines_find(frames, &module->units, address, &symbols->store);
   struct hwi_symbol *last = frames->count > 0 ? &frames->list[frames->count - 1] : NULL;
@@ -250,7 +288,9 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   struct answer *slot = slot_of(symbols->answers, symbols->answer_slots, found, key.address);
   if (slot->count == 0) {
     struct hwi_frame_list list = {0};
-    look_up(symbols, found, key.address, &list);
+    key.kept = found->kept && hwi_kept_names_find(&symbols->kept, found->kept, key.address, &symbols->store, &list);
+    if (!key.kept)
+      look_up(symbols, found, key.address, &list);
     bool kept = keep(symbols, slot, &key, &list);
     free(list.list);
     if (!kept)
@@ -258,6 +298,68 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   }
   *frames = slot->frames;
   return slot->count;
+}
+
+/* --- names kept for later --- */
+
+int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
+{
+  symbols->kept_path = hwi_kept_names_path(path);
+  symbols->began = clock();
+  if (!symbols->kept_path)
+    return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
+  hwi_kept_names_load(&symbols->kept, symbols->kept_path);
+  return 0;
+}
+
+/* What is found in .dwo files hangs on files that are not looked at again. */
+static bool can_keep(const struct module *module)
+{
+  return module->is_open && module->mark && !module->units.has_split;
+}
+
+static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers *answers)
+{
+  for (size_t i = 0; i < symbols->answer_slots; i++) {
+    const struct answer *answer = &symbols->answers[i];
+    if (answer->count == 0 || answer->kept || !can_keep(answer->module))
+      continue;
+    if (!hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
+      return false;
+    answers->list[answers->count++] = (struct hwi_names_answer){
+        {answer->module->hash, answer->module->mark}, answer->address, answer->frames, answer->count};
+  }
+  return true;
+}
+
+/* A module that was asked for is not kept any more as what it once was. */
+static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_kept_module *kept, uint64_t name)
+{
+  for (size_t i = 0; i < symbols->module_count; i++)
+    if (symbols->modules[i]->hash == name)
+      return symbols->modules[i]->kept != kept;
+  return false;
+}
+
+static bool add_kept(struct hwi_symbols *symbols, struct hwi_names_answers *answers)
+{
+  struct hwi_names_key key;
+  const struct hwi_kept_module *module;
+  for (size_t i = 0; (module = hwi_kept_names_at(&symbols->kept, i, &key)) != NULL; i++)
+    if (!is_outdated(symbols, module, key.name) &&
+        !hwi_kept_names_add_to(&symbols->kept, module, &symbols->store, answers))
+      return false;
+  return true;
+}
+
+void hwi_symbols_keep_names(struct hwi_symbols *symbols, bool worth)
+{
+  enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
+  struct hwi_names_answers answers = {0};
+  worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
+  if (symbols->kept_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
+    hwi_kept_names_write(symbols->kept_path, &answers);
+  free(answers.list);
 }
 
 const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason)

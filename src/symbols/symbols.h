@@ -56,6 +56,14 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols); /* NULL is fine */
  * called before the first look-up. */
 int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, struct hwi_error *error);
 
+/* Keeps names beside the recording at `path` and uses those that are kept there (see kept_names.h), of files that have not changed
+ * since. To be called before the first look-up. HW_ERR_MEMORY. */
+int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);
+
+/* Writes the names that were looked up, where there are any that were not kept and that is `worth` it, or took more than 0.3 seconds
+ * of the processor by now. What goes wrong leaves things as they are. */
+void hwi_symbols_keep_names(struct hwi_symbols *symbols, bool worth);
+
 /* The frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then the function
  * itself. At least one is always given. `is_return_address`: look one byte before it. The array is owned by
  * the symbolizer and cached until it is destroyed. Returns the number of frames. Without memory, a frame without a name. */

@@ -25,6 +25,7 @@ static void list_units(struct hwi_units *units)
   while (dwarf_get_units(units->dwarf, unit, &unit, NULL, &type, &head, NULL) == 0) {
     if (type != DW_UT_compile && type != DW_UT_skeleton)
       continue;
+    units->has_split |= type == DW_UT_skeleton;
     if (!hwi_grow((void **)&units->units, &units->capacity, units->count + 1, sizeof *units->units))
       break;
     units->units[units->count].head = head;

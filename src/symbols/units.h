@@ -27,6 +27,7 @@ struct hwi_units {
   size_t count, capacity;
   struct hwi_code_map map;
   bool listed;
+  bool has_split; /* some of them have their functions in .dwo files */
 };
 
 /* The unit around `address`, or NULL. */

@@ -152,6 +152,7 @@ def test_replaces_an_earlier_trace(record, tmp_path):
     assert len(first.traces) > 1
     for path in first.traces:  # what reports keep beside the traces
         path.with_name(path.name + ".sum").write_bytes(b"\x89HWS\r\n\x1a\n and the rest")
+    trace.with_name(trace.name + ".names").write_bytes(b"\x89HWN\r\n\x1a\n and the rest")
     second = record(["ls"], trace=trace)
     assert second.process.returncode == 0
     assert [p.name for p in sorted(tmp_path.glob("again*"))] == ["again.hwt"]

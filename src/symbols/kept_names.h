@@ -1,0 +1,74 @@
+/* kept_names.h - the names that earlier reports looked up, in a file beside the recording
+ *
+ * mark     of a module: a number that changes when the files that tell its names change, or others are found for it. Names are
+ *          used where it is what it was when they were looked up, and never else.
+ * answer   the frames at an address of a module, as hwi_symbols_find gives them.
+ */
+#ifndef HWI_SYMBOLS_KEPT_NAMES_H
+#define HWI_SYMBOLS_KEPT_NAMES_H
+
+#include <stddef.h>
+
+#include "symbols/lines.h"
+#include "symbols/store.h"
+
+/* A module by its path and build-id (`name` is a hash of both), and its mark. */
+struct hwi_names_key {
+  uint64_t name, mark;
+};
+
+/* The answers of a file. All zero: none. */
+struct hwi_kept_names {
+  void *plain; /* all of it but the header */
+  const struct hwi_kept_module *modules;
+  const struct hwi_kept_answer *answers;
+  const struct hwi_kept_frame *frames;
+  const char *texts;
+  size_t module_count, text_bytes;
+};
+
+/* Reads the file at `path`. Where it is of no use, there are none. */
+void hwi_kept_names_load(struct hwi_kept_names *names, const char *path);
+void hwi_kept_names_release(struct hwi_kept_names *names);
+
+/* The module with that key, or NULL. */
+const struct hwi_kept_module *hwi_kept_names_module(const struct hwi_kept_names *names, struct hwi_names_key key);
+
+/* Appends the frames at `address`, with texts from `store`. False: they are not kept, or there is no memory; then `frames` is
+ * empty, as it was. */
+bool hwi_kept_names_find(const struct hwi_kept_names *names, const struct hwi_kept_module *module, uint64_t address,
+                         struct hwi_store *store, struct hwi_frame_list *frames);
+
+/* An answer to be kept; its texts are in a store, each once. */
+struct hwi_names_answer {
+  struct hwi_names_key key;
+  uint64_t address;
+  const struct hwi_symbol *frames;
+  uint32_t count;
+};
+
+struct hwi_names_answers {
+  struct hwi_names_answer *list;
+  size_t count, capacity;
+};
+
+/* Adds all of `module`. False: no memory. */
+bool hwi_kept_names_add_to(const struct hwi_kept_names *names, const struct hwi_kept_module *module,
+                           struct hwi_store *store, struct hwi_names_answers *answers);
+
+/* Of the number `at`; NULL: there are no more. */
+const struct hwi_kept_module *hwi_kept_names_at(const struct hwi_kept_names *names, size_t at,
+                                                struct hwi_names_key *key);
+
+/* Writes the file at `path` (see trace/cache_file.h), and puts the answers in order. None is left out but those with texts longer
+ * than any program's. */
+void hwi_kept_names_write(const char *path, struct hwi_names_answers *answers);
+
+/* The file that belongs to the recording at `path` (NAME, NAME.children or a file in it): NAME.names, to be freed; NULL: no
+ * memory. */
+char *hwi_kept_names_path(const char *path);
+
+/* Removes it, where it is one. */
+void hwi_kept_names_remove(const char *path);
+
+#endif
