@@ -101,7 +101,7 @@ void hwi_chart_sizes(struct hwi_plot *plot, const struct hwi_box *box)
 
   hwi_script_begin_panel(script, &left, "Allocations by block size");
   fprintf(script, "n = %g\n", counts.per);
-  hwi_script_axis(script, 'y', "calls", &counts, classes.most.calls);
+  hwi_script_axis(script, "y", "calls", &counts, classes.most.calls);
   write_size_bars(
       script, &classes,
       (const char *const[]){"$sizes using ($0-0.2):($3/n) with boxes fillcolor '#0072b2' title 'all'",
@@ -114,7 +114,7 @@ void hwi_chart_sizes(struct hwi_plot *plot, const struct hwi_box *box)
            hwi_chart_end_name(plot->profile).text);
   hwi_script_begin_panel(script, &right, "Live bytes by block size");
   fprintf(script, "b = %g # bytes in %s\n", bytes.per, bytes.unit);
-  hwi_script_axis(script, 'y', "live", &bytes, classes.most.bytes);
+  hwi_script_axis(script, "y", "live", &bytes, classes.most.bytes);
   write_size_bars(script, &classes, (const char *const[]){peak, end});
 }
 
@@ -148,7 +148,7 @@ void hwi_chart_lifetimes(struct hwi_plot *plot, const struct hwi_box *box)
   struct hwi_scale counts = hwi_scale_of_counts(most);
   hwi_script_begin_panel(script, box, "How long blocks live");
   fprintf(script, "n = %g\n", counts.per);
-  hwi_script_axis(script, 'x', "blocks", &counts, room);
+  hwi_script_axis(script, "x", "blocks", &counts, room);
   hwi_script_no_legend(script);
   hwi_script_rows(script, HWI_LIFETIMES);
   fputs("set ytics (", script);
@@ -277,7 +277,7 @@ static void draw_threads(struct hwi_plot *plot, const struct hwi_box *box, const
 
   hwi_script_begin_panel(script, &left, "Allocations by thread");
   fprintf(script, "n = %g\n", counts.per);
-  hwi_script_axis(script, 'x', "calls", &counts, calls);
+  hwi_script_axis(script, "x", "calls", &counts, calls);
   hwi_script_rows(script, rows);
   write_thread_names(plot, threads);
   if (rows == 0)
@@ -290,7 +290,7 @@ static void draw_threads(struct hwi_plot *plot, const struct hwi_box *box, const
 
   hwi_script_begin_panel(script, &right, "Live bytes by thread");
   fprintf(script, "b = %g # bytes in %s\n", bytes.per, bytes.unit);
-  hwi_script_axis(script, 'x', "live", &bytes, most_bytes);
+  hwi_script_axis(script, "x", "live", &bytes, most_bytes);
   hwi_script_rows(script, rows);
   fputs("set ytics ('' 0)\n", script);
   hwi_script_legend_above(script);

@@ -13,11 +13,11 @@ enum { MARKS_MAX = 12 };
 struct range {
   uint64_t from_ns, to_ns, most, most_rss;
   uint32_t rss_count; /* samples */
-  bool has_usable, draws_rss;
+  bool has_usable, rss_is_apart;
 };
 
-/* A resident set so many times as large as the heap would make a line of the heap: it is told in the legend then. */
-enum { RSS_TIMES_MOST = 10 };
+/* A resident set so many times as large as the heap would flatten the heap's curve: it has an axis of its own then. */
+enum { RSS_TIMES_MOST = 3 };
 
 static bool is_narrowed(const struct hwi_plot *plot)
 {
@@ -61,8 +61,8 @@ static struct range find_range(const struct hwi_plot *plot)
     range.most_rss = point->rss_bytes > range.most_rss ? point->rss_bytes : range.most_rss;
     range.rss_count++;
   }
-  range.draws_rss = range.rss_count > 0 && range.most_rss / RSS_TIMES_MOST <= range.most;
-  if (range.draws_rss)
+  range.rss_is_apart = range.most_rss / RSS_TIMES_MOST > range.most;
+  if (!range.rss_is_apart)
     raise(&range, range.most_rss);
   return range;
 }
@@ -186,12 +186,10 @@ static void write_peak(const struct axes *axes, const struct hwi_totals *totals)
 
 static void write_legend(const struct hwi_plot *plot, const struct range *range, const struct hwi_box *box)
 {
-  char rss[sizeof "resident set (RSS): up to , not drawn" + sizeof(struct hwi_number)];
-  snprintf(rss, sizeof rss, "resident set (RSS): up to %s, not drawn", hwi_bytes_text(range->most_rss).text);
   const struct hwi_legend_name names[] = {
       {"━", is_narrowed(plot) ? "asked for (narrowed)" : "asked for", HEAP_COLOUR},
       {"╍", "usable sizes", USABLE_COLOUR},
-      {range->draws_rss ? "┈" : "", range->draws_rss ? "resident set (RSS)" : rss, RSS_COLOUR}};
+      {"┈", range->rss_is_apart ? "resident set (RSS), on the right" : "resident set (RSS)", RSS_COLOUR}};
   const bool has[] = {true, range->has_usable, range->rss_count > 0};
   for (uint32_t i = 0, place = 0; i < sizeof names / sizeof *names; i++) {
     if (has[i])
@@ -212,10 +210,19 @@ static void write_curves(const struct hwi_plot *plot, const struct range *range)
             narrowed ? "$live using ($1/t):($3/b) with lines" : "$usable using ($1/t):($2/b) with steps");
   fprintf(script, ", \\\n     $live using %s linewidth 1.2 linecolor '" HEAP_COLOUR "' notitle",
           narrowed ? "($1/t):($2/b) with lines" : "($1/t):($5/b) with steps");
-  if (range->draws_rss)
-    fprintf(script, ", \\\n     $rss using ($1/t):($2/b) with %s linecolor '" RSS_COLOUR "' notitle",
+  if (range->rss_count > 0)
+    fprintf(script, ", \\\n     $rss using ($1/t):($2/%s with %s linecolor '" RSS_COLOUR "' notitle",
+            range->rss_is_apart ? "r) axes x1y2" : "b)",
             range->rss_count > 1 ? "lines linewidth 1 dashtype (2,3)" : "points pointtype 6 pointsize 0.7");
   fputs("\n", script);
+}
+
+/* Where the resident set has one of its own, on the right. */
+static void write_rss_axis(FILE *script, const struct range *range)
+{
+  struct hwi_scale bytes = hwi_scale_of_bytes(range->most_rss);
+  fprintf(script, "r = %g # bytes of the resident set in %s\nset border 11\nset rmargin 9\n", bytes.per, bytes.unit);
+  hwi_script_axis(script, "y2", "resident set", &bytes, range->most_rss);
 }
 
 void hwi_chart_live(struct hwi_plot *plot, const struct hwi_box *box)
@@ -236,7 +243,9 @@ void hwi_chart_live(struct hwi_plot *plot, const struct hwi_box *box)
   axes.time = hwi_script_time_axis(script, profile);
   axes.bytes = hwi_scale_of_bytes(axes.range.most);
   fprintf(script, HWI_SCRIPT_BYTES_MARGIN "b = %g # bytes in %s\n", axes.bytes.per, axes.bytes.unit);
-  hwi_script_axis(script, 'y', "memory", &axes.bytes, axes.range.most);
+  hwi_script_axis(script, "y", axes.range.rss_is_apart ? "heap" : "memory", &axes.bytes, axes.range.most);
+  if (axes.range.rss_is_apart)
+    write_rss_axis(script, &axes.range);
   if (plot->image != NULL) {
     hwi_evidence_silences(plot->image->info, write_silence, &axes);
     write_marks(&axes, plot->image->info);

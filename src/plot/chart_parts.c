@@ -113,6 +113,13 @@ static const char *colour_of(uint32_t part, uint32_t part_count)
   return part < part_count ? hwi_colours[part] : HWI_COLOUR_REST;
 }
 
+/* Every other part is hatched, so that neighbours are told apart where colours are not. */
+static const char *style_of(uint32_t part, uint32_t part_count)
+{
+  static const char *const hatched[] = {"pattern 4", "pattern 5", "pattern 1", "pattern 2"};
+  return part < part_count && part % 2 == 1 ? hatched[part / 2 % (sizeof hatched / sizeof *hatched)] : "solid";
+}
+
 /* The whole first, then what is below its last part, and so on: each covers all but its part of the one before. */
 static void write_areas(FILE *script, enum hwi_division division, uint32_t part_count, const struct names *names)
 {
@@ -121,10 +128,11 @@ static void write_areas(FILE *script, enum hwi_division division, uint32_t part_
   for (uint32_t part = count; part-- > 0;)
     fprintf(script,
             "  $%s using ($1/t):((sum [i=2:%" PRIu32
-            "] column(i))/b) with filledcurves y1=0 fillcolor '%s' notitle, \\\n",
-            divisions[division].data, part + 2, colour_of(part, part_count));
+            "] column(i))/b) with filledcurves y1=0 fillstyle %s fillcolor '%s' notitle, \\\n",
+            divisions[division].data, part + 2, style_of(part, part_count), colour_of(part, part_count));
   for (uint32_t part = 0; part < count; part++) {
-    fprintf(script, "  keyentry with boxes fillcolor '%s' title ", colour_of(part, part_count));
+    fprintf(script, "  keyentry with boxes fillstyle %s fillcolor '%s' title ", style_of(part, part_count),
+            colour_of(part, part_count));
     hwi_script_line(script, &names->lines[part]);
     fputs(", \\\n", script);
   }
@@ -153,7 +161,7 @@ void hwi_chart_parts(struct hwi_plot *plot, const struct hwi_box *box, enum hwi_
   hwi_script_begin_panel(script, box, divisions[division].title);
   hwi_script_time_axis(script, plot->profile);
   fprintf(script, HWI_SCRIPT_BYTES_MARGIN "b = %g # bytes in %s\n", bytes.per, bytes.unit);
-  hwi_script_axis(script, 'y', "live", &bytes, most);
+  hwi_script_axis(script, "y", "live", &bytes, most);
   hwi_script_no_legend(script); /* but one below */
   write_legend(plot, box, division);
   if (most == 0)

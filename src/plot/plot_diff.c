@@ -71,7 +71,7 @@ static void draw_live(const struct drawing *drawing, const struct hwi_box *box)
   fprintf(script, "t = %g # nanoseconds in %s\nb = %g # bytes in %s\n", time.per, time.unit, bytes.per, bytes.unit);
   fprintf(script, "set xrange [0 : %.9g]\nset xlabel 'time since each run began (%s)'\n",
           (double)duration_ns / time.per, time.unit);
-  hwi_script_axis(script, 'y', "memory", &bytes, most);
+  hwi_script_axis(script, "y", "memory", &bytes, most);
   for (int side = 0; side < HWI_SIDES; side++)
     write_peak(drawing, side, duration_ns, &time, &bytes);
   hwi_script_legend_above(script);

@@ -168,16 +168,16 @@ static double step_of(double most)
   return step;
 }
 
-void hwi_script_axis(FILE *script, char axis, const char *what, const struct hwi_scale *scale, uint64_t most)
+void hwi_script_axis(FILE *script, const char *axis, const char *what, const struct hwi_scale *scale, uint64_t most)
 {
   const double headroom = 1.12; /* for what stands above the highest value */
   const uint64_t few = 5;       /* tics at halves of a call would say nothing */
   if (scale->per == 1 && most <= few)
-    fprintf(script, "set %ctics 1\n", axis);
+    fprintf(script, "set %stics 1\n", axis);
   else
-    fprintf(script, "set %ctics %g\n", axis, step_of((double)most / scale->per * headroom));
-  fprintf(script, "set %crange [0 : %.9g]\n", axis, most > 0 ? (double)most / scale->per * headroom : 1);
-  fprintf(script, *scale->unit != '\0' ? "set %clabel '%s (%s)'\n" : "set %clabel '%s'\n", axis, what, scale->unit);
+    fprintf(script, "set %stics %g\n", axis, step_of((double)most / scale->per * headroom));
+  fprintf(script, "set %srange [0 : %.9g]\n", axis, most > 0 ? (double)most / scale->per * headroom : 1);
+  fprintf(script, *scale->unit != '\0' ? "set %slabel '%s (%s)'\n" : "set %slabel '%s'\n", axis, what, scale->unit);
 }
 
 void hwi_script_rows(FILE *script, uint32_t rows)

@@ -66,8 +66,8 @@ void hwi_script_note(FILE *script, const char *words);
 /* The axis of time, from one moment to another; the scale is that of its columns. */
 struct hwi_scale hwi_script_time_axis(FILE *script, const struct hwi_profile *profile);
 
-/* An axis ('x' or 'y') from 0 to somewhat above `most`, called `what`, with the scale's unit. */
-void hwi_script_axis(FILE *script, char axis, const char *what, const struct hwi_scale *scale, uint64_t most);
+/* An axis ("x", "y", or "y2" on the right) from 0 to somewhat above `most`, called `what`, with the scale's unit. */
+void hwi_script_axis(FILE *script, const char *axis, const char *what, const struct hwi_scale *scale, uint64_t most);
 
 /* The other axis, of horizontal bars: rows go down, the n-th at -n. */
 void hwi_script_rows(FILE *script, uint32_t rows);

@@ -105,7 +105,7 @@ def test_usable_sizes_are_the_most_within_each_slice(hw, run, tmp_path):
         assert usable[peak][1] == report["peak_usable_bytes"]
 
 
-def test_a_resident_set_far_above_the_heap_is_told_and_not_drawn(hw, record, compile_c, tmp_path):
+def test_a_resident_set_far_above_the_heap_has_an_axis_of_its_own(hw, record, compile_c, tmp_path):
     program = compile_c(r"""
         #include <stdlib.h>
         #include <string.h>
@@ -126,8 +126,10 @@ def test_a_resident_set_far_above_the_heap_is_told_and_not_drawn(hw, record, com
         raise AssertionError("never a sample")
 
     small, large = script("1000"), script("30000000")
-    assert re.search(r'"resident set \(RSS\): up to [\d.]+ [kM]B, not drawn"', small) and "$rss using" not in small
-    assert '"resident set (RSS)"' in large and "$rss using" in large
+    assert '"resident set (RSS), on the right"' in small and "$rss using ($1/t):($2/r) axes x1y2" in small
+    assert float(re.search(r"^set yrange \[0 : ([\d.]+)\]", small, re.MULTILINE)[1]) < 10 * 1024  # bytes, or kB: not the set's
+    assert "set y2label 'resident set (MB)'" in small
+    assert '"resident set (RSS)"' in large and "$rss using ($1/t):($2/b)" in large and "y2" not in large
 
 
 def test_sizes_lifetimes_and_threads_are_those_of_the_report(hw, run, tmp_path):
