@@ -35,6 +35,19 @@ static void write_run(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_end_object(json);
 }
 
+/* What began first of several that are shown together; NULL: one is shown. */
+static const struct hwi_trace_info *first_of_several(const struct hwi_profile *profile)
+{
+  const struct hwi_trace_info *first = NULL;
+  uint32_t counted = 0;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (image->counted && counted++ == 0)
+      first = image->info;
+  }
+  return counted > 1 ? first : NULL;
+}
+
 static void write_process(struct hwi_json *json, const struct hwi_page *page, const struct hwi_linked_in *linked_in)
 {
   const struct hwi_profile *profile = page->report->profile;
@@ -44,6 +57,9 @@ static void write_process(struct hwi_json *json, const struct hwi_page *page, co
   hwi_json_begin_object(json, "process");
   hwi_json_process(json, image->info);
   hwi_json_number(json, "from_ns", hwi_image_offset_ns(profile, image));
+  const struct hwi_trace_info *first = first_of_several(profile);
+  if (first != NULL)
+    hwi_json_text(json, "run_command", first->command);
   hwi_json_silences(json, image->info);
   hwi_json_notes(json, image->info, linked_in->texts[image - profile->images]);
   hwi_json_end_object(json);

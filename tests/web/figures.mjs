@@ -53,7 +53,16 @@ await check(async ({ page, report, open }) => {
   assert.equal(await sums("threads", "Allocated"), report.allocated_bytes);
   assert.equal(await sums("leaks", "Bytes"), report.live_bytes_at_end - (report.runtime_blocks?.live_bytes ?? 0));
 
-  // Every thread has its row.
+  // Every thread has its row; the matrix as CSV has what each freed of the others' blocks.
   await open("#threads");
   assert.equal((await rows(page, "threads")).length, report.by_thread.length);
+  const foreign = report.by_thread.reduce((sum, { foreign_frees }) => sum + foreign_frees, 0);
+  assert.equal(await page.locator(".matrix").count(), Number(foreign > 0));
+  if (foreign === 0) return;
+  const { name, text } = await saved(page, ".matrix-panel button");
+  assert.equal(name, "threads-matrix.csv");
+  const [head, ...lines] = text.trim().split("\r\n").map((line) => line.split(","));
+  assert.deepEqual(lines.map(([owner]) => owner), head.slice(1));
+  const freed = lines.flatMap((line) => line.slice(1)).reduce((sum, blocks) => sum + Number(blocks), 0);
+  assert.equal(freed, foreign);
 });

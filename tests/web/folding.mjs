@@ -1,8 +1,9 @@
-// folding.mjs - C++ names are folded to what says most: no template arguments, no parameters; operators keep their symbols
+// folding.mjs - C++ names are folded to what says most: no template arguments, no parameters; operators keep their symbols;
+// texts that are cut to what there is room for stay apart
 import assert from "node:assert/strict";
 import { moduleOf } from "./module.mjs";
 
-const { foldedName } = await moduleOf("text/names.ts");
+const { cutApart, foldedName } = await moduleOf("text/names.ts");
 
 const FOLDED = {
   "std::vector<int, std::allocator<int> >::push_back(int&&)": "std::vector<…>::push_back",
@@ -17,4 +18,15 @@ const FOLDED = {
   "(lambda)": "(lambda)",
   plain_c: "plain_c",
 };
+const CUT_NAME = `fill<std::map<${"std::map<int, ".repeat(100)}`; // as a recording has what is too long for it
+FOLDED[CUT_NAME] = "fill<…";
 for (const [name, folded] of Object.entries(FOLDED)) assert.equal(foldedName(name), folded);
+
+// Texts that are too long lose their middle, where that leaves them apart; else they are cut around where they part.
+const long = (middle, end) => `${"begin ".repeat(10)}${middle}${" end".repeat(10)}${end}`;
+const MOST = 40;
+for (const texts of [[long("", "1"), long("", "2")], [long("alpha", ""), long("omega", ""), "short"], [long("a", ""), long("a", "")]]) {
+  const cut = cutApart(texts, MOST);
+  assert.ok(cut.every((text) => text.length <= MOST), cut.join("; "));
+  assert.equal(new Set(cut).size, new Set(texts).size, cut.join("; "));
+}

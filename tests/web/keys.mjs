@@ -51,6 +51,47 @@ await check(async ({ page, open }) => {
   await twice("c");
   assert.match(await fragment(page), /cost=bytes/);
 
+  // The heading of a column is reached by Tab; Enter and Space sort by it, and what has the focus shows that.
+  await open("#sizes");
+  const heading = page.locator('[data-table="sizes"] th button').nth(1);
+  const order = () => page.locator('[data-table="sizes"] th').nth(1).getAttribute("aria-sort");
+  await page.locator('[data-table="sizes"]').focus();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  assert.ok(await heading.evaluate((button) => button === document.activeElement));
+  await page.keyboard.press("Enter");
+  assert.equal(await order(), "descending");
+  await page.keyboard.press("Space");
+  assert.equal(await order(), "ascending");
+  const outline = () => page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+  assert.equal(await outline(), "solid");
+
+  // Escape: all of a flame graph, the whole run; Enter in a table is a double click; arrows walk through the tree.
+  await open("#flame?cost=calls");
+  await page.locator('[data-graph="flame"]').focus();
+  for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  assert.match(await fragment(page), /zoom=\d/);
+  await page.keyboard.press("Escape");
+  assert.doesNotMatch(await fragment(page), /zoom/);
+  const chosen = () => page.locator('[data-table="tree"] tr.chosen .name').textContent();
+  await page.locator('[data-table="tree"]').focus();
+  await page.keyboard.press("Home");
+  const root = await chosen();
+  await page.keyboard.press("ArrowRight");
+  assert.notEqual(await chosen(), root);
+  await page.keyboard.press("ArrowLeft"); // closes it,
+  await page.keyboard.press("ArrowLeft"); // and goes to what calls it
+  assert.equal((await chosen()).slice(1), root.slice(1));
+  await page.locator(".brush").focus();
+  await page.keyboard.press("ArrowRight");
+  assert.equal(await page.locator("[data-span]").count(), 1);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("[data-span]").count(), 0);
+  await open("#threads");
+  await page.locator('[data-table="threads"]').focus();
+  for (const key of ["ArrowDown", "Enter"]) await page.keyboard.press(key);
+  assert.match(await fragment(page), /thread=\d/);
+
   await page.emulateMedia({ colorScheme: "dark" });
   await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
   await page.keyboard.press("t");

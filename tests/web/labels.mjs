@@ -1,5 +1,5 @@
-// labels.mjs - stacks of the same functions are told apart by the line where they part; findings have one style
-import { assert, check } from "./browser.mjs";
+// labels.mjs - stacks of the same functions are told apart by the caller or the line where they part; findings have one style
+import { assert, check, rows } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
   await open("#overview");
@@ -13,4 +13,19 @@ await check(async ({ page, report, open }) => {
   assert.equal(await kinds.count(), report.findings.length);
   for (let i = 0; i < report.findings.length; i++)
     assert.equal(await kinds.nth(i).evaluate((kind) => getComputedStyle(kind, "::first-letter").textTransform), "uppercase");
+
+  // So are the rows of tables; in little room the words that do so do not take it from the function's name.
+  for (const [view, column] of [["leaks", 0], ["lifetimes", 0]]) {
+    await open(`#${view}`);
+    const named = (await rows(page, view)).map((row) => row[column]);
+    const made = named.filter((text) => text.startsWith("make ← twice ← main ("));
+    assert.ok(made.length === 2 && made[0] !== made[1] && made.every((text) => /\(program\.c:\d+\)$/.test(text)), named.join("; "));
+    const filled = named.filter((text) => text.startsWith("fill ← near ← middle")).sort();
+    assert.deepEqual(filled, ["fill ← near ← middle ← … ← left_caller", "fill ← near ← middle ← … ← right_caller"], named.join("; "));
+  }
+  for (const width of [1280, 800, 380]) {
+    await page.setViewportSize({ width, height: 800 });
+    const cut = await page.$$eval(".stack-line .asks", (names) => names.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent));
+    assert.deepEqual(cut, [], `${width} px`);
+  }
 });

@@ -45,6 +45,9 @@ await check(async ({ page, report, open }) => {
   const facts = await page.locator(".head .facts").textContent();
   await turnsToOthers(page, open, report);
   if (together > 1) {
+    const [first] = [...report.processes].sort((a, b) => a.from_ns - b.from_ns);
+    assert.equal(await page.locator(".head .command").textContent(), first.command); // the run, not its largest process
+    assert.notEqual(first.command, largest[0].command);
     assert.equal(heading, `${largest.length} processes, all together`);
     assert.ok(facts.startsWith(`${together} processes`), facts);
     return;

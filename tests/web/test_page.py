@@ -94,17 +94,23 @@ int main(void)
 }
 """
 
-# Two stacks that differ by a line alone.
+# Two stacks that differ by a line alone, and two that differ by a caller far out.
 TWINS = r"""
 #include <stdlib.h>
-static void *volatile kept[2];
+static void *volatile kept[4];
 __attribute__((noinline)) static void *make(size_t size) { void *volatile block = malloc(size); return block; }
 __attribute__((noinline)) static void twice(void)
 {
   kept[0] = make(100000);
   kept[1] = make(200000);
 }
-int main(void) { twice(); return 0; }
+__attribute__((noinline)) static void *fill(size_t size) { void *volatile block = malloc(size); return block; }
+__attribute__((noinline)) static void near(int i) { kept[i] = fill(30000 + (size_t)i); }
+__attribute__((noinline)) static void middle(int i) { near(i); }
+__attribute__((noinline)) static void far(int i) { middle(i); }
+__attribute__((noinline)) static void left_caller(void) { far(2); }
+__attribute__((noinline)) static void right_caller(void) { far(3); }
+int main(void) { twice(); left_caller(); right_caller(); return 0; }
 """
 
 # The assembler takes any name in quotes.
@@ -184,6 +190,10 @@ def test_durations(hw, record, compile_c, tmp_path):
 def test_processes(options, hw, record, tmp_path):
     script = "for i in 1 2 3; do /usr/bin/python3 -c 'print(1)'; done; /usr/bin/python3 -c '[i for i in range(300000)]'"
     run_check("processes", hw, record(["/bin/sh", "-c", script]), tmp_path, *options, of_page=options)
+
+
+def test_a_program_that_allocates_nothing(hw, record, compile_c, tmp_path):
+    run_check("empty", hw, record([compile_c("int main(void) { return 0; }\n")]), tmp_path)
 
 
 def test_names_are_text(hw, record, compile_c, tmp_path):

@@ -19,9 +19,10 @@ import { Leaks } from "./views/leaks";
 import { Lifetimes } from "./views/lifetimes";
 import { processChoices, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
 import { usePrepared } from "./views/prepare";
+import { Nothing } from "./views/nothing";
 import { Overview } from "./views/overview";
 import { IgnoreChip } from "./views/ignore_chip";
-import { isHere } from "./views/processes";
+import { commandOf, togetherCount } from "./views/processes";
 import { RunChart } from "./views/run_chart";
 import { Sizes } from "./views/sizes";
 import { SpanChip } from "./views/span_chip";
@@ -40,6 +41,7 @@ const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
   durations: Durations,
 };
 const WITH_OWN_CHART: readonly View[] = ["overview", "timeline"];
+const OF_NOTHING: readonly View[] = ["overview", "durations"]; // these have something to say of a run without allocations
 const WITH_COST: readonly View[] = ["flame"];
 
 export function Failure({ what }: { what: string }): JSX.Element {
@@ -52,19 +54,19 @@ export function Failure({ what }: { what: string }): JSX.Element {
 }
 
 function Run({ recording }: { recording: Recording }): JSX.Element {
-  const { run, processes, thread } = recording.document;
+  const { run, thread } = recording.document;
   const threads = thread === undefined ? `${run.threads} thread${run.threads === 1 ? "" : "s"}` : `thread ${threadName(recording, thread)}`;
-  const together = processes.filter(isHere).length;
-  const facts = [together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), threads];
+  const together = togetherCount(recording.document);
+  const heap = run.allocation_calls === 0 ? ["nothing allocated"] : [threads, `peak ${bytesText(run.peak_bytes)}`];
+  const facts = [together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), ...heap];
+  const command = commandOf(recording.document);
   return (
     <>
       <span class="brand">heapwright</span>
-      <code class="command" title={run.command}>
-        {run.command}
+      <code class="command" title={command}>
+        {command}
       </code>
-      <span class="facts">
-        {facts.join(" · ")} · peak {bytesText(run.peak_bytes)}
-      </span>
+      <span class="facts">{facts.join(" · ")}</span>
     </>
   );
 }
@@ -161,16 +163,17 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   const views = VIEWS.filter((view) => view !== "durations" || whole.document.durations !== undefined);
   useKeys({ change, turnTheme, showKeys, views, processes, threads });
   useEffect(() => {
-    document.title = `${recording.document.run.command} – heapwright`;
+    document.title = `${commandOf(recording.document)} – heapwright`;
   }, [recording]);
 
   const { view } = state;
-  const Shown = COMPONENTS[view];
+  const isEmpty = recording.document.run.allocation_calls === 0;
+  const Shown = isEmpty && !OF_NOTHING.includes(view) ? Nothing : COMPONENTS[view];
   const props: ViewProps = { recording, opened: content, state, change, palette };
   return (
     <>
       <Head {...{ recording, processes, threads, views, state, change, dark: palette.dark, onTheme: turnTheme, onKeys: () => showKeys(true) }} />
-      {!WITH_OWN_CHART.includes(view) && (
+      {!WITH_OWN_CHART.includes(view) && !isEmpty && (
         <div class="strip">
           <RunChart {...props} small />
         </div>

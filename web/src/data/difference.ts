@@ -1,10 +1,11 @@
 // difference.ts - two recordings as one tree of calls: what is the same function in both is one frame
 import type { Cost, Span } from "../state";
+import { Labels } from "../text/labels";
 import { Branching } from "./branching";
 import type { Search } from "../ui/find";
 import { rowsMatching, type Searched } from "./matching";
 import type { Recording } from "./recording";
-import { CUT, totalsOf, type CodeFunction } from "./tree";
+import { baseName, CUT, totalsOf, type CodeFunction } from "./tree";
 
 /** The amounts of both runs, of the same nodes or functions. */
 export interface Pair {
@@ -47,6 +48,7 @@ export class Difference {
   readonly old: Recording;
   readonly now: Recording;
   readonly functions: readonly SharedFunction[];
+  readonly labels: Labels;
   readonly parent: Int32Array;
   readonly func: Int32Array;
   readonly #ofOld: Int32Array;
@@ -57,7 +59,8 @@ export class Difference {
     this.old = old;
     this.now = now;
     if (like !== null) {
-      [this.functions, this.parent, this.func, this.#ofOld, this.#ofNow] = [like.functions, like.parent, like.func, like.#ofOld, like.#ofNow];
+      [this.functions, this.labels, this.parent, this.func] = [like.functions, like.labels, like.parent, like.func];
+      [this.#ofOld, this.#ofNow] = [like.#ofOld, like.#ofNow];
       return;
     }
     const numbers = new FunctionNumbers();
@@ -75,6 +78,7 @@ export class Difference {
     this.#ofOld = merge(old);
     this.#ofNow = merge(now);
     this.functions = numbers.functions;
+    this.labels = new Labels(this.functions, (func) => baseName(this.functions[func]!.module));
     this.parent = Int32Array.from(both.parent);
     this.func = Int32Array.from(both.func);
   }
@@ -103,6 +107,11 @@ export class Difference {
   /** Of this tree, or of another one that its amounts were merged into. */
   totals({ old, now }: Pair, parent = this.parent): Pair {
     return { old: totalsOf(parent, old), now: totalsOf(parent, now) };
+  }
+
+  /** The name as a box has room for it. */
+  functionLabel(func: number): string {
+    return func in this.functions ? this.labels.label(func) : this.functionName(func);
   }
 
   functionName(func: number): string {

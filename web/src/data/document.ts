@@ -45,6 +45,8 @@ export interface ImageFields {
   readonly rss_peak_bytes?: number | null;
   readonly being_written?: boolean;
   readonly from_ns?: number;
+  /** of what began first, where several processes are shown together */
+  readonly run_command?: string;
   readonly silences?: readonly { readonly from_ns: number; readonly to_ns: number; readonly why: string }[];
 }
 

@@ -8,3 +8,8 @@ export function keptFor<K extends object, V>(make: (key: K) => V): (key: K) => V
     return value;
   };
 }
+
+/** Does at once what is left of what is done a piece at a time. */
+export function finish(pieces: Generator<void>): void {
+  while (pieces.next().done !== true);
+}

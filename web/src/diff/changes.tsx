@@ -2,9 +2,9 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { functionAmounts, outermost } from "../data/sandwich";
-import { foldedName } from "../text/names";
 import { isBytes } from "../text/words";
 import { sorting, Table, type Column } from "../ui/table";
+import { FunctionLabel } from "../views/function_label";
 import { costFigure } from "../views/node_names";
 import { changeText, type DiffAmounts, type DiffProps } from "./view";
 
@@ -52,8 +52,13 @@ export function Changes(props: Props): JSX.Element {
     width: "124px",
     hint,
   });
+  const shown = (row: Row): JSX.Element => (
+    <span class="stack-line" title={row.name.slice(0, 2000)}>
+      <FunctionLabel label={difference.labels.label(row.id)} apart={difference.labels.apart(row.id)} />
+    </span>
+  );
   const columns: Column<Row>[] = [
-    { key: "name", title: "Function", kind: "text", value: (row) => row.name, show: (row) => <span title={row.name.slice(0, 2000)}>{foldedName(row.name)}</span> },
+    { key: "name", title: "Function", kind: "text", value: (row) => row.name, show: (row) => shown(row) },
     { key: "old", title: "Old", kind, value: (row) => row.old, width: "92px", hint: "its own, in the old run" },
     { key: "now", title: "New", kind, value: (row) => row.now, width: "92px", hint: "its own, in the new run" },
     signed("change", "Change", (row) => row.now - row.old, "of its own"),

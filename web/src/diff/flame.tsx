@@ -5,7 +5,6 @@ import type { Difference } from "../data/difference";
 import { matchingOf } from "../data/matching";
 import { FlameGraph, type GraphSource } from "../flame/graph";
 import type { Cost } from "../state";
-import { foldedName, kept } from "../text/names";
 import { COST_NAMES, isBytes } from "../text/words";
 import { useSearch } from "../ui/find";
 import { changeColour, type Palette } from "../ui/palette";
@@ -59,6 +58,7 @@ function wordsOf(difference: Difference, label: (func: number) => string): NodeW
   return {
     name: (node) => difference.functionName(difference.func[node]!),
     label: (node) => label(difference.func[node]!),
+    apart: (node) => difference.labels.apart(difference.func[node]!),
     where: (node) => {
       const func = difference.functions[difference.func[node]!];
       return func === undefined ? "" : func.file === "" ? func.reason : func.file;
@@ -122,7 +122,7 @@ export function DiffFlame(props: DiffProps): JSX.Element {
   const amounts = useAmounts(props);
   const search = useSearch(state.find);
   const matched = useMemo(() => matchingOf(difference.functions, search), [difference, search]);
-  const label = useMemo(() => kept((func: number) => foldedName(difference.functionName(func))), [difference]);
+  const label = useMemo(() => (func: number) => difference.functionLabel(func), [difference]);
   const found = matched === null ? "" : functionsText(matched);
   const { old, now } = amounts.totals;
   const mode: ModeProps = { ...props, amounts, label, matched };

@@ -51,10 +51,17 @@ export function DiffOverview(props: DiffProps): JSX.Element {
   const search = useSearch(state.find);
   const matched = useMemo(() => matchingOf(difference.functions, search), [difference, search]);
   const found = matched === null ? "" : functionsText(matched);
+  const isEmpty = [difference.old, difference.now].every(({ document }) => document.run.allocation_calls === 0);
   return (
     <div class="stack-v">
       <Figures difference={difference} />
-      <Curves {...props} />
+      {isEmpty ? (
+        <section class="panel nothing">
+          <h2>Neither run allocated anything</h2>
+        </section>
+      ) : (
+        <Curves {...props} />
+      )}
       <div class="tall">
         <div class="toolbar">
           <h2>Functions that changed</h2>

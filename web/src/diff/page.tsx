@@ -5,6 +5,7 @@ import { Difference } from "../data/difference";
 import type { DiffDocument } from "../data/document";
 import { Recording } from "../data/recording";
 import { COSTS, type View } from "../state";
+import { cutApart } from "../text/names";
 import { COST_NAMES } from "../text/words";
 import { Choices } from "../ui/choices";
 import { KeyList, useKeys } from "../ui/keys";
@@ -24,12 +25,22 @@ const TABS: readonly (readonly [View, string])[] = [
   ["durations", "Durations"],
 ];
 
-function Command({ name, recording }: { name: string; recording: Recording }): JSX.Element {
-  const { run } = recording.document;
+const COMMAND_MOST = 56; // characters, of which two stand beside each other
+
+/** Both commands; where they read the same, with their traces. */
+function Commands({ difference: { old, now } }: { difference: Difference }): JSX.Element {
+  const runs = [old.document.run, now.document.run];
+  const commands = cutApart(runs.map(({ command }) => command), COMMAND_MOST);
+  const traces = cutApart(runs.map(({ trace }) => trace), COMMAND_MOST);
+  const isSame = commands[0] === commands[1];
   return (
-    <span class="named-command" title={`${run.command}\n${run.trace}`}>
-      <span class="faint">{name}</span> <code>{run.command}</code>
-    </span>
+    <>
+      {runs.map((run, i) => (
+        <span key={i} class="named-command" title={`${run.command}\n${run.trace}`}>
+          <span class="faint">{["old", "new"][i]}</span> <code>{commands[i]}</code> {isSame && <span class="faint">{traces[i]}</span>}
+        </span>
+      ))}
+    </>
   );
 }
 
@@ -52,8 +63,7 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
       <header class="head">
         <div class="run">
           <span class="brand">heapwright</span>
-          <Command name="old" recording={difference.old} />
-          <Command name="new" recording={difference.now} />
+          <Commands difference={difference} />
           <span class="tools">
             <button type="button" onClick={turnTheme} title="Light or dark (t)" aria-label={palette.dark ? "Light" : "Dark"}>
               {palette.dark ? "☀" : "☾"}

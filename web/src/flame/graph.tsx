@@ -162,6 +162,7 @@ export function FlameGraph(props: Props): JSX.Element {
     const current = layout.boxes[chosen] ?? zoomed;
     if (event.key === "Enter") props.onZoom(current.data);
     else if (event.key === "Backspace") props.onZoom(zoomed.parent?.data ?? 0);
+    else if (event.key === "Escape") props.onZoom(0);
     else if (event.key.startsWith("Arrow")) {
       const to = neighbour(layout, current, event.key, upwards);
       if (to) props.onChoose(to.data);

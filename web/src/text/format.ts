@@ -82,12 +82,12 @@ export function shortCountText(count: number): string {
   return `${atMostTenths.format(count / unit)}${name === "" ? "" : ` ${name}`}`;
 }
 
-/** 20,720/s; "" for no time */
+/** 20,720/s; "" for none, or no time */
 export function rateText(count: number, ns: number): string {
-  return ns > 0 ? `${countText((count * 1e9) / ns)}/s` : "";
+  return ns > 0 && count > 0 ? `${countText((count * 1e9) / ns)}/s` : "";
 }
 
-/** 69.4 MB/s; "" for no time */
+/** 69.4 MB/s; "" for none, or no time */
 export function byteRateText(bytes: number, ns: number): string {
-  return ns > 0 ? `${bytesText((bytes * 1e9) / ns)}/s` : "";
+  return ns > 0 && bytes > 0 ? `${bytesText((bytes * 1e9) / ns)}/s` : "";
 }

@@ -2,6 +2,7 @@
 
 /** Symbols of operators are no brackets. */
 const OPERATOR = /operator\s*(?:<=>|<<=|>>=|<<|>>|<=|>=|->\*?|<|>|\(\)|\[\]|[-+*/%^&|~!=,]+)/g;
+const CUT_FROM = 1000; // characters; shorter names are whole
 const STRING = /std::(?:__cxx11::)?basic_string<char(?:, std::char_traits<char>, std::allocator<char> ?)?>/g;
 
 /** Where the bracket that opens at a place is closed; -1: nowhere. */
@@ -17,13 +18,14 @@ function closing(text: string, at: number): number {
 
 /** std::vector<…>::emplace_back<…>; a name that is not C++'s stays as it is */
 export function foldedName(name: string): string {
-  if (!/[<(]/.test(name) || name.length > 20_000) return name;
+  if (!/[<(]/.test(name) || name.length > 100_000) return name;
   const operators: string[] = [];
   const plain = name.replace(STRING, "std::string").replace(OPERATOR, (symbol) => `operator\u0001${operators.push(symbol) - 1}\u0001`);
   let folded = "";
   for (let i = 0; i < plain.length; i++) {
     const opens = (plain[i] === "<" || plain[i] === "(") && /[\w>\u0001]$/.test(folded);
     const end = opens ? closing(plain, i) : -1;
+    if (opens && end < 0 && plain.length > CUT_FROM) return `${folded}<…`; // a name that was cut within its arguments
     if (end < 0) folded += plain[i]!;
     else {
       folded += plain[i] === "<" ? "<…>" : "";
@@ -31,6 +33,36 @@ export function foldedName(name: string): string {
     }
   }
   return folded.replace(/operator\u0001(\d+)\u0001/g, (_all, index: string) => operators[Number(index)] ?? "").trim();
+}
+
+/** The beginning and the end, where there is no room for the whole. */
+export function middleCut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) * 0.45);
+  return `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
+}
+
+/** The beginning, and from a little before `at` as much as there is room for. */
+function cutAround(text: string, at: number, most: number): string {
+  const [head, before] = [Math.floor(most / 4), 4];
+  const from = Math.max(head, at - before);
+  const rest = text.slice(from, from + most - head - 2);
+  return `${text.slice(0, head)}…${rest}${from + rest.length < text.length ? "…" : ""}`;
+}
+
+function commonLength(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length++;
+  return length;
+}
+
+/** Texts as some `most` characters have room for them: without their middle, or, where that leaves two the same, around where they part. */
+export function cutApart(texts: readonly string[], most: number): string[] {
+  const cut = texts.map((text) => middleCut(text, most));
+  return texts.map((text, i) => {
+    const twins = texts.filter((other, k) => cut[k] === cut[i] && other !== text);
+    return twins.length === 0 ? cut[i]! : cutAround(text, Math.max(...twins.map((twin) => commonLength(text, twin))), most);
+  });
 }
 
 /** A function of a number whose answers are kept: names are folded once, however often they are drawn. */

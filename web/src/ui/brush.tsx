@@ -57,6 +57,7 @@ export function Brush({ plot, timesNs, span, onSpan }: Props): JSX.Element {
   }, [plot, timesNs, onSpan]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") onSpan(null);
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
     event.preventDefault();

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Span } from "../state";
 import { momentText, ticksText, timeText } from "../text/format";
+import { cutApart } from "../text/names";
 import { Brush } from "./brush";
 import { curveColour, mix, type Palette } from "./palette";
 import { savePng } from "./save";
@@ -18,6 +19,8 @@ export interface Curve {
   readonly dashed?: boolean;
   /** sampled now and then: joined over the times between, or held until the next one */
   readonly sampled?: "joined" | "held";
+  /** measured by an axis of its own, on the right: beside the others it would flatten them */
+  readonly isApart?: boolean;
 }
 
 export interface Mark {
@@ -80,7 +83,23 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], palette: Palette): void 
   ctx.restore();
 }
 
-function axesOf(palette: Palette, format: (value: number) => string): uPlot.Axis[] {
+const SMALL_PX = 100; // a chart that is lower has room for two figures beside it: 0 and the most
+const FIGURES_PX = 64; // the room of an axis of figures
+const SCALE_OVER = 1.05; // of the most that is drawn
+
+/** An axis of figures, on the left or (of the curves that are apart) on the right. */
+function figuresAxis(look: uPlot.Axis, height: number, isApart: boolean, format: (value: number) => string): uPlot.Axis {
+  return {
+    ...look,
+    size: FIGURES_PX,
+    gap: 6,
+    values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? "0" : Number.isInteger(tick) || (height < SMALL_PX && tick > 1) ? format(tick) : "")),
+    ...(height < SMALL_PX && { splits: (_plot, _axis, _min, max) => [0, max / SCALE_OVER] }),
+    ...(isApart && { scale: APART, side: 1, grid: { show: false } }),
+  };
+}
+
+function axesOf({ palette, height, curves }: Props, format: (value: number) => string): uPlot.Axis[] {
   const look = {
     stroke: palette.faint,
     font: "11px system-ui, sans-serif",
@@ -95,13 +114,24 @@ function axesOf(palette: Palette, format: (value: number) => string): uPlot.Axis
       grid: { show: false },
       values: (_plot, ticks) => ticksText(ticks),
     },
-    { ...look, size: 64, gap: 6, values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? "0" : Number.isInteger(tick) ? format(tick) : "")) },
+    figuresAxis(look, height, false, format),
+    ...(curves.some(({ isApart }) => isApart) ? [figuresAxis(look, height, true, format)] : []),
   ];
 }
 
 /** What the curves look like, without their values. */
 function looksOf({ curves, stacked }: Props): string {
-  return JSON.stringify([stacked, ...curves.map(({ colour, filled, dashed, sampled }) => [colour, filled, dashed, sampled])]);
+  return JSON.stringify([stacked, ...curves.map(({ colour, filled, dashed, sampled, isApart }) => [colour, filled, dashed, sampled, isApart])]);
+}
+
+const APART = "apart"; // the scale of curves that have an axis of their own
+
+function fromZero(_plot: uPlot, _min: number | null, max: number | null): [number, number] {
+  return [0, max !== null && max > 0 ? max * SCALE_OVER : 0.5];
+}
+
+function knownCount({ values }: Curve): number {
+  return (values as readonly (number | null)[]).reduce<number>((count, value) => count + Number(value !== null), 0);
 }
 
 /** A plot outlives the values that it was made for: what depends on them is asked for when it draws. */
@@ -113,9 +143,10 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
       label: curve.label,
       stroke: colour,
       width: stacked ? 1 : 1.5,
-      points: { show: false },
+      points: { show: curve.sampled !== undefined && knownCount(curve) === 1 }, // which no line joins to another
       spanGaps: curve.sampled !== undefined,
       ...(curve.sampled === "held" && { paths: uPlot.paths.stepped!({ align: 1 }) }),
+      ...(curve.isApart && { scale: APART }),
       ...(curve.dashed && { dash: [5, 4] }),
       ...(curve.filled && { fill: mix(colour, palette.panel, palette.dark ? 0.3 : 0.2) }),
       ...(stacked && { fill: mix(colour, palette.panel, 0.75) }),
@@ -124,15 +155,15 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
   return {
     width,
     height: props.height,
-    padding: [18, 28, 0, 0], // on the right half of the last label of the times
+    padding: [18, curves.some(({ isApart }) => isApart) ? 0 : 28, 0, 0], // on the right half of the last label of the times
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-    scales: { x: { time: false, range: () => [now().edgesNs[0]!, now().edgesNs.at(-1)!] }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
+    scales: { x: { time: false, range: () => [now().edgesNs[0]!, now().edgesNs.at(-1)!] }, y: { range: fromZero }, [APART]: { range: fromZero } },
     series: [{}, ...series],
     ...(stacked && {
       bands: curves.slice(1).map((_curve, i) => ({ series: [i + 2, i + 1] as [number, number] })),
     }),
-    axes: axesOf(palette, (value) => (now().axisFormat ?? now().format)(value)),
+    axes: axesOf(props, (value) => (now().axisFormat ?? now().format)(value)),
     hooks: { draw: [(plot) => drawMarks(plot, now().marks, palette)] },
   };
 }
@@ -152,15 +183,26 @@ export function useWidth(): [{ current: HTMLDivElement | null }, number] {
   return [box, width];
 }
 
+const [NAME_LEAST, NAME_MOST] = [16, 64]; // characters of a name in a legend
+const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX] = [7, 80]; // and what stands beside it
+
+/** For characters of a name, in a legend as wide as its chart; 0: the width is not known yet. */
+function nameRoom(width: number): number {
+  return width === 0 ? NAME_MOST : Math.min(NAME_MOST, Math.max(NAME_LEAST, Math.floor((width - LEGEND_BESIDE_PX) / LEGEND_CHAR_PX)));
+}
+
 interface LegendProps {
   readonly curves: readonly Curve[];
   readonly at: number | null;
   readonly format: (value: number) => string;
   readonly palette: Palette;
+  /** for characters of a name */
+  readonly room: number;
   readonly onCurve: ((index: number) => void) | undefined;
 }
 
-function Legend({ curves, at, format, palette, onCurve }: LegendProps): JSX.Element {
+function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JSX.Element {
+  const names = useMemo(() => cutApart(curves.map(({ label }) => label), room), [curves, room]);
   return (
     <ul class="legend">
       {curves.map((curve, i) => {
@@ -170,10 +212,10 @@ function Legend({ curves, at, format, palette, onCurve }: LegendProps): JSX.Elem
             <i class={curve.dashed ? "swatch dashed" : "swatch"} style={{ color: curveColour(curve.colour, palette) }} />
             {onCurve && curve.colour >= 0 ? (
               <button type="button" onClick={() => onCurve(i)}>
-                {curve.label}
+                {names[i]}
               </button>
             ) : (
-              <span class="label">{curve.label}</span>
+              <span class="label">{names[i]}</span>
             )}
             <span class="figure">{value === null || value === undefined ? "" : format(value)}</span>
           </li>
@@ -188,6 +230,10 @@ function atText({ timesNs, curves, format }: Props, at: number): string {
   const time = momentText(timesNs[at] ?? 0, timesNs.length > 1 ? timesNs[1]! - timesNs[0]! : 1);
   const value = curves[0]?.values[at];
   return curves.length === 1 && typeof value === "number" ? `${time}: ${format(value)}` : time;
+}
+
+function isNothing(curves: readonly Curve[]): boolean {
+  return curves.every(({ values }) => (values as readonly (number | null)[]).every((value) => value === null || value === 0));
 }
 
 export function Chart(props: Props): JSX.Element {
@@ -231,9 +277,10 @@ export function Chart(props: Props): JSX.Element {
       </figcaption>
       <div class="plot" ref={box} style={{ height: `${props.height}px` }}>
         <div ref={target} />
+        {isNothing(curves) && <p class="all-zero">0 all the time</p>}
         {plot !== null && props.onSpan && <Brush plot={plot} timesNs={props.edgesNs} span={props.span} onSpan={props.onSpan} />}
       </div>
-      {curves.length > 1 && <Legend curves={curves} at={at} format={props.format} palette={palette} onCurve={props.onCurve} />}
+      {curves.length > 1 && <Legend curves={curves} at={at} format={props.format} palette={palette} room={nameRoom(width)} onCurve={props.onCurve} />}
       <p class="sr-only">{`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}</p>
     </figure>
   );

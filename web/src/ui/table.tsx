@@ -200,6 +200,7 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   }, [chosen]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target !== box.current && (event.key === "Enter" || event.key === " ")) return; // a heading's: it sorts
     const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 0) / ROW_PX) - 2);
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     const ends: Record<string, number> = { Home: 0, End: sorted.length - 1 };
@@ -209,7 +210,8 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
     if (to !== undefined && sorted[to] !== undefined && onChoose) {
       onChoose(sorted[to]);
       event.preventDefault();
-    } else if (current !== undefined) props.onKey?.(event, current);
+    } else if (current !== undefined && event.key === "Enter" && props.onOpen) props.onOpen(current);
+    else if (current !== undefined) props.onKey?.(event, current);
   };
 
   const saveRows = (): void =>

@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { keptFor } from "../data/kept";
 import type { Branches } from "../flame/layout";
 import { sortOf, Table, type Column } from "../ui/table";
+import { FunctionLabel } from "./function_label";
 
 export type NodeColumn = Column<{ readonly node: number }>;
 
@@ -11,6 +12,8 @@ export type NodeColumn = Column<{ readonly node: number }>;
 export interface NodeWords {
   readonly name: (node: number) => string;
   readonly label: (node: number) => string;
+  /** what tells it from functions that are labelled the same; "": nothing has to */
+  readonly apart: (node: number) => string;
   readonly where: (node: number) => string;
 }
 
@@ -100,7 +103,7 @@ export function CallTree(props: Props): JSX.Element {
     kind: "text",
     value: (row) => "  ".repeat(row.depth) + words.name(row.node),
     show: (row) => (
-      <span title={`${words.name(row.node).slice(0, 2000)}\n${words.where(row.node)}`} style={{ paddingLeft: `${row.indentPx}px` }}>
+      <span class="stack-line" title={`${words.name(row.node).slice(0, 2000)}\n${words.where(row.node)}`} style={{ paddingLeft: `${row.indentPx}px` }}>
         <i
           class="tree-toggle"
           onClick={(event) => {
@@ -111,7 +114,7 @@ export function CallTree(props: Props): JSX.Element {
           {row.leaf ? "" : open.has(row.node) ? "▾" : "▸"}
         </i>
         <i class="dot" style={{ background: colour(row.node) }} />
-        {words.label(row.node).slice(0, 500)}
+        <FunctionLabel label={words.label(row.node)} apart={words.apart(row.node)} />
       </span>
     ),
   };
@@ -128,8 +131,11 @@ export function CallTree(props: Props): JSX.Element {
       onChoose={(row) => onChoose(row.node)}
       onOpen={(row) => props.onSandwich(row.node)}
       onKey={(event, row) => {
-        if (event.key === "ArrowRight") turn(row.node, true);
-        else if (event.key === "ArrowLeft") turn(row.node, false);
+        const isOpen = open.has(row.node);
+        if (event.key === "ArrowRight" && !isOpen) turn(row.node, true);
+        else if (event.key === "ArrowRight" && !row.leaf) onChoose(rows[rows.indexOf(row) + 1]!.node);
+        else if (event.key === "ArrowLeft" && isOpen && !row.leaf) turn(row.node, false);
+        else if (event.key === "ArrowLeft" && row.node > 0) onChoose(tree.parent[row.node]!);
         else if (event.key === "s") props.onSandwich(row.node);
         else return;
         event.preventDefault();

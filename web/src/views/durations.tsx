@@ -3,12 +3,13 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { DurationFields, SlowCallFields } from "../data/document";
 import { rowsMatching } from "../data/matching";
+import { stackWordsOf } from "../data/stack_words";
 import { countText, timeText } from "../text/format";
 import { spanText, timeIn } from "../text/words";
 import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
 import { Finding } from "./finding";
-import { shortStack } from "./stack";
+import { StackCell } from "./stack";
 import { StackDetail } from "./stack_detail";
 import type { ViewProps } from "./view";
 
@@ -97,6 +98,10 @@ function Functions({ recording, state, change }: ViewProps): JSX.Element {
   );
 }
 
+function blockOf({ stack_of }: SlowCall): string {
+  return stack_of === "block" ? "block of " : "";
+}
+
 function slowColumns(recording: ViewProps["recording"], most: number): Column<SlowCall>[] {
   return [
     {
@@ -116,7 +121,8 @@ function slowColumns(recording: ViewProps["recording"], most: number): Column<Sl
       key: "stack",
       title: "Called by",
       kind: "text",
-      value: (call) => (call.row === undefined ? "" : `${call.stack_of === "block" ? "block of " : ""}${shortStack(recording, call.row)}`),
+      value: (call) => (call.row === undefined ? "" : blockOf(call) + stackWordsOf(recording).text(call.row)),
+      show: (call) => (call.row === undefined ? "" : <StackCell recording={recording} row={call.row} before={blockOf(call)} />),
       hint: "of a free, whose stack is not recorded: what allocated its block",
     },
   ];

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { rowsMatching } from "../data/matching";
+import { stackWordsOf } from "../data/stack_words";
 import type { Recording } from "../data/recording";
 import type { Span } from "../state";
 import { blocksText, bytesText, shareText, stacksText } from "../text/format";
@@ -10,7 +11,7 @@ import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
 import { Later } from "../ui/later";
 import { Finding } from "./finding";
-import { shortStack } from "./stack";
+import { StackCell } from "./stack";
 import { StackDetail } from "./stack_detail";
 import type { ViewProps } from "./view";
 
@@ -40,7 +41,7 @@ function heading(recording: Recording, span: Span | null, leaks: readonly Leak[]
   const bytes = leaks.reduce((sum, leak) => sum + leak.bytes, 0);
   const blocks = leaks.reduce((sum, leak) => sum + leak.blocks, 0);
   const amount = `${bytesText(bytes)} in ${blocksText(blocks)}`;
-  if (span === null) return `${amount} not freed at the end`;
+  if (span === null) return blocks === 0 ? "Every block was freed" : `${amount} not freed at the end`;
   const words = spanText(recording, span);
   return span.fromNs === span.toNs ? `${amount} live ${words}` : `${amount} more live after ${words} than before, where it grew`;
 }
@@ -65,11 +66,17 @@ export function Leaks(props: ViewProps): JSX.Element {
   const all = useMemo(() => leaks.reduce((sum, leak) => sum + leak.bytes, 0), [leaks]);
   const columns = useMemo<Column<Leak>[]>(
     () => [
+      {
+        key: "stack",
+        title: "Allocated by",
+        kind: "text",
+        value: (leak) => stackWordsOf(recording).text(leak.row),
+        show: (leak) => <StackCell recording={recording} row={leak.row} />,
+      },
       { key: "bytes", title: "Bytes", kind: "bytes", value: (leak) => leak.bytes, share: (leak) => leak.bytes / all, width: "104px" },
       { key: "share", title: "%", kind: "share", value: (leak) => leak.bytes / all, width: "76px" },
       { key: "blocks", title: "Blocks", kind: "count", value: (leak) => leak.blocks, width: "92px" },
       { key: "calls", title: "Of calls", kind: "count", value: (leak) => recording.column("calls")[leak.row]!, width: "104px" },
-      { key: "stack", title: "Allocated by", kind: "text", value: (leak) => shortStack(recording, leak.row) },
     ],
     [recording, all],
   );
@@ -94,7 +101,7 @@ export function Leaks(props: ViewProps): JSX.Element {
           {...sorting({ state, change }, "bytes-")}
           chosen={chosen}
           onChoose={(leak) => change({ row: leak.row })}
-          empty={leaks.length === 0 && state.ignore === "" ? "Everything was freed." : "No stack matches."}
+          empty={leaks.length === 0 && state.ignore === "" ? span === null ? "Nothing is left but what the runtime keeps." : "Nothing grew here." : "No stack matches."}
         />
         {chosen >= 0 && (
           <Later room={<aside class="detail" />}>

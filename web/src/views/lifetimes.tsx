@@ -3,13 +3,14 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { LIFETIMES, type Lifetime } from "../data/document";
 import { rowsMatching } from "../data/matching";
+import { stackWordsOf } from "../data/stack_words";
 import { countText, shareText } from "../text/format";
 import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
 import { Later } from "../ui/later";
 import { Finding } from "./finding";
-import { shortStack } from "./stack";
+import { StackCell } from "./stack";
 import { StackDetail } from "./stack_detail";
 import type { ViewProps } from "./view";
 
@@ -41,7 +42,13 @@ export function Lifetimes(props: ViewProps): JSX.Element {
   const calls = recording.column("calls");
   const columns = useMemo<Column<number>[]>(
     () => [
-      { key: "stack", title: "Allocated by", kind: "text", value: (row) => shortStack(recording, row) },
+      {
+        key: "stack",
+        title: "Allocated by",
+        kind: "text",
+        value: (row) => stackWordsOf(recording).text(row),
+        show: (row) => <StackCell recording={recording} row={row} />,
+      },
       ...LIFETIMES.map((lifetime): Column<number> => ({
         key: lifetime,
         title: NAMES[lifetime],

@@ -8,7 +8,7 @@ import { ofThread } from "../data/thread";
 import type { State } from "../state";
 import { bytesText } from "../text/format";
 import { useSearch } from "../ui/find";
-import { isHere } from "./processes";
+import { togetherCount } from "./processes";
 import { distinctName } from "./threads";
 
 export type Choice = readonly [number, string];
@@ -16,8 +16,9 @@ export type Choice = readonly [number, string];
 const COMMAND_MOST = 40;
 
 /** What a document is of: a process, or all of them together. */
-function nameOf({ run, processes }: PageDocument): string {
-  const together = processes.filter(isHere).length;
+function nameOf(document: PageDocument): string {
+  const { run } = document;
+  const together = togetherCount(document);
   if (together > 1) return `all ${together} together`;
   const command = run.command.length > COMMAND_MOST ? `${run.command.slice(0, COMMAND_MOST)}…` : run.command;
   return `${run.pid} ${command} (${bytesText(run.allocated_bytes)})`;

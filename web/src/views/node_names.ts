@@ -1,10 +1,11 @@
 // node_names.ts - what the frames of a flame graph are called and how they are coloured, whatever they cost
 import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
+import { labelsOf } from "../data/stack_words";
 import { baseName, CUT } from "../data/tree";
 import type { Cost } from "../state";
 import { bytesText, countText } from "../text/format";
-import { foldedName, kept } from "../text/names";
+import { kept } from "../text/names";
 import { isBytes } from "../text/words";
 import { HUE_COUNT, SHADES, tint, type Palette } from "../ui/palette";
 
@@ -46,7 +47,14 @@ export class NodeNames {
   }
 
   /** The name as a box has room for it. */
-  readonly functionLabel = kept((func) => foldedName(this.functionName(func)));
+  functionLabel(func: number): string {
+    return func in this.#recording.tree.functions ? labelsOf(this.#recording).label(func) : this.functionName(func);
+  }
+
+  /** What tells it from others that are labelled the same. */
+  functionApart(func: number): string {
+    return labelsOf(this.#recording).apart(func);
+  }
 
   functionColour(func: number): number {
     const module = this.#recording.tree.functions[func]?.module ?? -1;
@@ -76,6 +84,10 @@ export class NodeNames {
 
   label(node: number): string {
     return this.functionLabel(this.#recording.tree.func[node]!);
+  }
+
+  apart(node: number): string {
+    return this.functionApart(this.#recording.tree.func[node]!);
   }
 
   colour(node: number): number {

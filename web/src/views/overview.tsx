@@ -7,7 +7,8 @@ import type { State, View } from "../state";
 import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import type { Change } from "../ui/location";
-import { Processes } from "./processes";
+import { Nothing } from "./nothing";
+import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
 import { distinctStacks } from "./stack";
 import type { ViewProps } from "./view";
@@ -24,14 +25,14 @@ function figuresOf(recording: Recording): Figure[] {
   const { run, process } = recording.document;
   const rss = process.rss_peak_bytes ?? 0;
   return [
-    { name: "Peak", value: bytesText(run.peak_bytes), note: `at ${timeIn(recording, run.peak_time_ns)}` },
-    { name: "Blocks then", value: countText(run.peak_blocks), note: `${bytesText(run.peak_bytes / Math.max(1, run.peak_blocks))} on average` },
+    { name: "Peak", value: bytesText(run.peak_bytes), note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}` },
+    { name: "Blocks then", value: countText(run.peak_blocks), note: run.peak_blocks === 0 ? "none" : `${bytesText(run.peak_bytes / run.peak_blocks)} on average` },
     { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${blocksText(run.live_blocks_at_end)} left` },
     { name: "Allocations", value: countText(run.allocation_calls), note: rateText(run.allocation_calls, run.duration_ns) },
     { name: "Allocated", value: bytesText(run.allocated_bytes), note: byteRateText(run.allocated_bytes, run.duration_ns) },
     { name: "Temporary", value: countText(run.temporary_calls), note: `${shareText(run.temporary_calls, run.allocation_calls) || "none"} of calls` },
     { name: "Frees", value: countText(run.free_calls), note: run.failed_calls > 0 ? `${countText(run.failed_calls)} failed calls` : "no failed calls" },
-    { name: "RSS at most", value: rss > 0 ? bytesText(rss) : "–", note: rss > 0 ? `the peak is ${shareText(run.peak_bytes, rss)}` : "not sampled" },
+    { name: "RSS at most", value: rss > 0 ? bytesText(rss) : "–", note: rss > 0 ? `the peak is ${shareText(run.peak_bytes, rss) || "none"} of it` : "not sampled" },
   ];
 }
 
@@ -156,16 +157,17 @@ function exitText(process: ImageFields): string {
 function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
   const { run, process, version } = recording.document;
   const began = process.start_realtime_ns ?? 0;
+  const together = togetherCount(recording.document) > 1; // what is known of the largest one alone is not said of all
   const lines = evidenceOf(run);
   for (const { from_ns, to_ns, why } of process.silences ?? []) {
     const begin = process.from_ns ?? 0;
     lines.push(["Silent", `${timeIn(recording, begin + from_ns)} – ${timeIn(recording, begin + to_ns)}: ${why}`]);
   }
-  if (began > 0) lines.push(["Begun", new Date(began / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })]);
+  if (began > 0) lines.push(["Begun", new Date((began - (together ? (process.from_ns ?? 0) : 0)) / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })]);
   if (exitText(process) !== "") lines.push(["Ended", exitText(process)]);
-  if (process.executable) lines.push(["Program", process.executable]);
-  if (process.directory) lines.push(["Directory", process.directory]);
-  lines.push(["Trace", run.trace], ["Written by", `heapwright ${version}`]);
+  if (process.executable && !together) lines.push(["Program", process.executable]);
+  if (process.directory && !together) lines.push(["Directory", process.directory]);
+  lines.push(["Trace", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
   return (
     <section class="panel">
       <h2>The recording</h2>
@@ -184,14 +186,15 @@ function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
 
 export function Overview(props: ViewProps): JSX.Element {
   const { recording, change } = props;
+  const isEmpty = recording.document.run.allocation_calls === 0;
   return (
     <div class="stack-v">
       <Figures recording={recording} />
-      <RunChart {...props} />
+      {isEmpty ? <Nothing {...props} /> : <RunChart {...props} />}
       <div class="columns">
         <div class="stack-v">
           <Findings recording={recording} change={change} />
-          <TopStacks recording={recording} change={change} />
+          {!isEmpty && <TopStacks recording={recording} change={change} />}
         </div>
         <Evidence {...props} />
       </div>

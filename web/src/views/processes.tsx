@@ -1,6 +1,6 @@
 // processes.tsx - the processes of the run: which one is shown, what each allocated, and how to see another one
 import type { JSX } from "preact";
-import type { PageDocument, ProcessFields } from "../data/document";
+import type { PageDocument, ProcessFields, RunFields } from "../data/document";
 import { bytesText, countText, shareText, timeText } from "../text/format";
 import type { Change } from "../ui/location";
 
@@ -13,8 +13,24 @@ function shellWord(word: string): string {
 }
 
 /** Only what was replayed for this document has a peak. */
-export function isHere(process: ProcessFields): boolean {
+function isHere(process: ProcessFields): boolean {
   return process.peak_bytes !== undefined;
+}
+
+/** How many processes a document is of: where it is of several, those too that its list leaves out. */
+export function togetherCount({ processes, processes_left_out: leftOut = 0 }: PageDocument): number {
+  const here = processes.filter(isHere).length;
+  return here > 1 ? here + leftOut : here;
+}
+
+/** The command that began what a document is of. */
+export function commandOf({ run, process }: PageDocument): string {
+  return process.run_command ?? run.command;
+}
+
+/** All processes of a run are found by its folder. */
+export function folderOfRun({ trace }: RunFields): string {
+  return trace.replace(/(\.children)\/[^/]*$/, "$1");
 }
 
 function headingOf({ processes, processes_left_out: leftOut = 0 }: PageDocument): string {
@@ -46,7 +62,7 @@ export function Processes({ document, opened, change }: Props): JSX.Element | nu
   const isOne = processes.filter(isHere).length === 1;
   const held = heldBy(opened);
   const other = largest.find((process) => !held.has(process.pid));
-  const trace = shellWord(run.trace.replace(/(\.children)\/[^/]*$/, "$1")); // all of a run are found by its folder
+  const trace = shellWord(folderOfRun(run));
   const commands = [
     ...(other === undefined ? [] : [`heapwright report --pid ${other.pid} -o ${other.pid}.html ${trace}`]),
     `heapwright report --children -o all.html ${trace}`,

@@ -15,6 +15,8 @@ export function summed(steps: Float64Array): Float64Array {
 
 const SLACK_SHOWN = 1.03; // usable bytes that hardly differ from those asked for would only blur their curve
 
+const RSS_BESIDE = 3; // a resident set so many times the heap's peak would flatten the heap's curve
+
 interface RunCurves {
   readonly timesNs: Float64Array;
   readonly curves: readonly Curve[];
@@ -35,7 +37,8 @@ function runCurves(recording: Recording): RunCurves {
       const at = nearest(timesNs, time);
       values[at] = Math.max(values[at] ?? 0, rss.rss_bytes[i]!);
     });
-    curves.push({ label: "RSS", values, colour: 3, sampled: "joined" });
+    const isApart = Math.max(...rss.rss_bytes) > RSS_BESIDE * run.peak_bytes;
+    curves.push({ label: isApart ? "RSS (axis on the right)" : "RSS", values, colour: 3, sampled: "joined", isApart, dashed: isApart });
   }
   return { timesNs, curves };
 }

@@ -8,6 +8,7 @@ import { isBytes } from "../text/words";
 import { Later } from "../ui/later";
 import { tint } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
+import { FunctionLabel } from "./function_label";
 import { Half } from "./half";
 import { costFigure, type Amounts, type NodeNames } from "./node_names";
 import type { ViewProps } from "./view";
@@ -55,15 +56,15 @@ function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmou
       kind: "text",
       value: (func) => names.functionName(func),
       show: (func) => (
-        <span title={names.functionName(func).slice(0, 2000)}>
+        <span class="stack-line" title={names.functionName(func).slice(0, 2000)}>
           <i class="dot" style={{ background: tint(names.functionColour(func), palette) }} />
-          {names.functionLabel(func).slice(0, 500)}
+          <FunctionLabel label={names.functionLabel(func)} apart={names.functionApart(func)} />
         </span>
       ),
     },
-    { key: "total", title: "Total", kind, value: (func) => sums.total[func]!, share: (func) => sums.total[func]! / all, width: "104px" },
-    { key: "self", title: "Self", kind, value: (func) => sums.self[func]!, share: (func) => sums.self[func]! / all, width: "104px" },
-    { key: "module", title: "Module", kind: "text", value: (func) => names.functionModule(func), width: "120px" },
+    { key: "total", title: "Total", kind, value: (func) => sums.total[func]!, share: (func) => sums.total[func]! / all, width: "92px" },
+    { key: "self", title: "Self", kind, value: (func) => sums.self[func]!, share: (func) => sums.self[func]! / all, width: "92px" },
+    { key: "module", title: "Module", kind: "text", value: (func) => names.functionModule(func), width: "104px" },
   ];
 }
 

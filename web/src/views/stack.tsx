@@ -1,26 +1,11 @@
 // stack.tsx - one call stack: as a line, or as the list of its frames
 import type { JSX } from "preact";
-import type { PageDocument } from "../data/document";
-import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
+import { asking, codeOf, commonFrames, stackWordsOf } from "../data/stack_words";
 import { baseName, type Place } from "../data/tree";
 import { foldedName } from "../text/names";
 
-/** Functions that only pass a request on say nothing about who made it. */
-const PASSES_ON = /^(operator (new|delete)|(void\* )?std::(_|allocator)|__gnu_cxx::|g_(malloc|try_malloc|slice_alloc)|x?(malloc|calloc|realloc)$)/;
-const SHORT_FRAMES = 3;
-
-/** The frames that say who asked: at the inner end, what only passes requests on or has no name is left out. */
-export function asking(places: readonly Place[]): readonly Place[] {
-  const first = places.findIndex((place) => !PASSES_ON.test(place.name) && !place.name.startsWith("?? "));
-  return first > 0 ? places.slice(first) : places;
-}
-
-/** How many frames two stacks have in common, from the inner end. */
-function commonFrames(a: readonly string[], b: readonly string[]): number {
-  const fork = a.findIndex((name, depth) => name !== b[depth]);
-  return fork < 0 ? a.length : fork;
-}
+const TITLE_MOST = 2000; // characters
 
 /** A line for each of some stacks: the function that asked, and of those with the same, the caller that tells them apart. */
 export function distinctStacks(recording: Recording, rows: readonly number[]): string[] {
@@ -29,11 +14,6 @@ export function distinctStacks(recording: Recording, rows: readonly number[]): s
     const twins = rows.filter((_row, k) => k !== i && labels[k] === label);
     return twins.length === 0 ? label : `${label} (${placeApart(recording, rows[i]!, twins)})`;
   });
-}
-
-/** Where in the code a frame is: by its line, or by its address where there is none. */
-function codeOf({ file, line, module, address }: Place): string {
-  return line > 0 ? `${baseName(file)}:${line}` : `${baseName(module)}+0x${address.toString(16)}`;
 }
 
 /** Of stacks whose functions are the same: the place where this one leaves the others, from the inner end. */
@@ -61,23 +41,19 @@ function namedApart(recording: Recording, rows: readonly number[]): string[] {
   });
 }
 
-const shortStacks = keptFor<PageDocument, Map<number, string>>(() => new Map()); // by row
-
-/** "inner ← middle ← outer"; kept, since tables ask again for each row that they draw */
-export function shortStack(recording: Recording, row: number): string {
-  const kept = shortStacks(recording.document);
-  let text = kept.get(row);
-  if (text === undefined) kept.set(row, (text = madeShortStack(recording, row)));
-  return text;
-}
-
-function madeShortStack(recording: Recording, row: number): string {
-  const names = asking(recording.stack(row))
-    .slice(0, SHORT_FRAMES)
-    .map((place) => foldedName(place.name));
-  const cut = recording.cutStacks(row);
-  if (cut > 0) names.unshift(`… ${cut} stacks`);
-  return names.length > 0 ? names.join(" ← ") : "no frames";
+/** A stack in a cell of a table. In little room its middle goes first, then what tells it apart, and who asked last. */
+export function StackCell({ recording, row, before = "" }: { recording: Recording; row: number; before?: string }): JSX.Element {
+  const { asks, chain, apart } = stackWordsOf(recording).line(row);
+  return (
+    <span class="stack-line" title={`${before}${asks}${chain}${apart}`.slice(0, TITLE_MOST)}>
+      <span class="asks">
+        {before}
+        {asks}
+      </span>
+      <span class="chain">{chain}</span>
+      <span class="apart">{apart}</span>
+    </span>
+  );
 }
 
 export function placeText(place: Pick<Place, "file" | "line" | "module" | "reason">): string {

@@ -8,6 +8,7 @@ import type { Span } from "../state";
 import { bytesText, countText } from "../text/format";
 import { spanText } from "../text/words";
 import { curveColour, mix } from "../ui/palette";
+import { saveCsv } from "../ui/save";
 import { sorting, Table, type Column } from "../ui/table";
 import type { ViewProps } from "./view";
 
@@ -91,18 +92,29 @@ function columnsOf(recording: Recording, rows: readonly ThreadRow[], span: Span 
   ];
 }
 
+type Blocks = ReadonlyMap<string, readonly [count: number, bytes: number]>;
+
+function saveMatrix(recording: Recording, threads: readonly number[], blocks: Blocks): void {
+  const names = threads.map((thread) => distinctName(recording, thread));
+  saveCsv("threads-matrix.csv", [
+    ["allocated by \\ freed by", ...names],
+    ...threads.map((owner, i) => [names[i]!, ...threads.map((freer) => blocks.get(`${owner} ${freer}`)?.[0] ?? 0)]),
+  ]);
+}
+
 /** Who frees whose blocks: a row for each thread that allocated, a column for each that freed. */
 function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">): JSX.Element | null {
   const { handovers } = recording.document;
   if (handovers === undefined || handovers.owner.length === 0) return null;
   const weight = new Map<number, number>();
-  const blocks = new Map<string, readonly [number, number]>();
+  const blocks = new Map<string, readonly [count: number, bytes: number]>();
   handovers.owner.forEach((owner, i) => {
     const [freer, count] = [handovers.freer[i]!, handovers.blocks[i]!];
     for (const thread of [owner, freer]) weight.set(thread, (weight.get(thread) ?? 0) + count);
     blocks.set(`${owner} ${freer}`, [count, handovers.bytes[i]!]);
   });
-  const shown = [...weight.keys()].sort((a, b) => weight.get(b)! - weight.get(a)!).slice(0, MATRIX_THREADS).sort((a, b) => a - b);
+  const all = [...weight.keys()].sort((a, b) => weight.get(b)! - weight.get(a)!);
+  const shown = all.slice(0, MATRIX_THREADS).sort((a, b) => a - b);
   const most = Math.max(...handovers.blocks);
   const cell = (owner: number, freer: number): JSX.Element => {
     const [count, bytes] = blocks.get(`${owner} ${freer}`) ?? [0, 0];
@@ -115,10 +127,13 @@ function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">
     );
   };
   return (
-    <section class="panel">
+    <section class="panel matrix-panel">
       <div class="toolbar">
         <h2>Who frees whose blocks</h2>
-        <span class="faint">blocks of the whole run that one thread allocated (row) and another freed (column)</span>
+        <span class="faint">blocks of the whole run that one thread allocated (row) and another freed (column){all.length > shown.length && `; the ${shown.length} of ${countText(all.length)} threads with most`}</span>
+        <button type="button" class="plain-button to-right" title="Every thread of the matrix" onClick={() => saveMatrix(recording, [...all].sort((a, b) => a - b), blocks)}>
+          CSV
+        </button>
       </div>
       <div class="scroll-x">
         <table class="matrix">

@@ -1,0 +1,220 @@
+// stack_words.ts - stacks as lines of a table: who asked, through whom, and, of those that read the same, what tells them apart
+//
+// Stacks that read the same are compared from the inner end outwards, by what their functions are called. Sorted so, each one's
+// nearest relatives are its neighbours, and where it leaves them is a fork; the caller behind its last fork tells it from the
+// nearest ones, those behind the forks before it from the others. Where no caller differs, a place in the code does.
+import { Labels } from "../text/labels";
+import { finish } from "./kept";
+import type { Recording } from "./recording";
+import { baseName, CUT, type Place, type Tree } from "./tree";
+
+/** Functions that only pass a request on say nothing about who made it. */
+const PASSES_ON = /^(operator (new|delete)|(void\* )?std::(_|allocator)|__gnu_cxx::|g_(malloc|try_malloc|slice_alloc)|x?(malloc|calloc|realloc)$|\?\? )/;
+const SHORT_FRAMES = 3;
+const FORKS_MOST = 3; // named of a stack
+const NEIGHBOURS_MOST = 200; // looked at for forks
+const ROWS_A_PIECE = 200;
+
+/** The frames that say who asked: at the inner end, what only passes requests on or has no name is left out. */
+export function asking(places: readonly Place[]): readonly Place[] {
+  const first = places.findIndex((place) => !PASSES_ON.test(place.name));
+  return first > 0 ? places.slice(first) : places;
+}
+
+/** Where in the code a frame is: by its line, or by its address where there is none. */
+export function codeOf({ file, line, module, address }: Place): string {
+  return line > 0 ? `${baseName(file)}:${line}` : addressOf({ module, address });
+}
+
+function addressOf({ module, address }: Pick<Place, "module" | "address">): string {
+  return `${baseName(module)}+0x${address.toString(16)}`;
+}
+
+/** How many texts two lists have in common at their beginning. */
+export function commonFrames(a: readonly string[], b: readonly string[]): number {
+  const fork = a.findIndex((name, depth) => name !== b[depth]);
+  return fork < 0 ? a.length : fork;
+}
+
+export interface StackLine {
+  readonly asks: string;
+  /** " ← middle ← outer" */
+  readonly chain: string;
+  /** " ← … ← main", " (main.c:12)"; "": no other stack reads the same */
+  readonly apart: string;
+}
+
+export class StackWords {
+  readonly #recording: Recording;
+  readonly #tree: Tree;
+  readonly #labels: Labels;
+  readonly #passes: Int8Array; // by function: 1 where it passes on; -1: not asked for yet
+  readonly #alike = new Map<string, number[]>(); // rows by what they read like
+  #grouped = 0; // rows, of all
+  readonly #apart = new Map<number, string>(); // by row
+
+  constructor(recording: Recording, labels: Labels) {
+    this.#recording = recording;
+    this.#tree = recording.tree;
+    this.#labels = labels;
+    this.#passes = new Int8Array(recording.tree.functions.length).fill(-1);
+  }
+
+  line(row: number): StackLine {
+    const names = this.#shown(row).map((func) => this.#labels.label(func));
+    const cut = this.#recording.cutStacks(row);
+    if (cut > 0) names.unshift(`… ${cut} stacks`);
+    return {
+      asks: names[0] ?? "no frames",
+      chain: names.slice(1).map((name) => ` ← ${name}`).join(""),
+      apart: this.#apartOf(row),
+    };
+  }
+
+  text(row: number): string {
+    const { asks, chain, apart } = this.line(row);
+    return asks + chain + apart;
+  }
+
+  /** Finds what reads the same, a piece with each step; what was done before is not done again. */
+  *grouped(): Generator<void> {
+    while (this.#grouped < this.#recording.rows) {
+      const end = Math.min(this.#recording.rows, this.#grouped + ROWS_A_PIECE);
+      for (; this.#grouped < end; this.#grouped++) this.#group(this.#grouped);
+      yield;
+    }
+  }
+
+  #group(row: number): void {
+    const key = [this.#recording.cutStacks(row), ...this.#shown(row).map((func) => this.#labels.number(func))].join();
+    const rows = this.#alike.get(key);
+    if (rows === undefined) this.#alike.set(key, [row]);
+    else rows.push(row);
+  }
+
+  #passesOn(func: number): boolean {
+    if (this.#passes[func] === -1) this.#passes[func] = Number(PASSES_ON.test(this.#tree.functions[func]!.name));
+    return this.#passes[func] === 1;
+  }
+
+  /** The node of who asked; 0: there are no frames. */
+  #start(row: number): number {
+    const { parent, func, nodeOfRow } = this.#tree;
+    const own = nodeOfRow[row]!;
+    const inner = func[own] === CUT ? parent[own]! : own;
+    let node = inner;
+    while (node > 0 && this.#passesOn(func[node]!)) node = parent[node]!;
+    return node > 0 ? node : inner;
+  }
+
+  #shown(row: number): number[] {
+    const funcs: number[] = [];
+    for (let node = this.#start(row); node > 0 && funcs.length < SHORT_FRAMES; node = this.#tree.parent[node]!) funcs.push(this.#tree.func[node]!);
+    return funcs;
+  }
+
+  /** How many frames two stacks have in common from who asked outwards, and how they are ordered by the first that differs. */
+  #compare(a: number, b: number): { readonly common: number; readonly order: number } {
+    const { parent, func } = this.#tree;
+    let [x, y, common] = [this.#start(a), this.#start(b), 0];
+    for (; x > 0 && y > 0; x = parent[x]!, y = parent[y]!, common++) {
+      const order = this.#labels.number(func[x]!) - this.#labels.number(func[y]!);
+      if (order !== 0) return { common, order };
+      if (x === y) return { common: Infinity, order: 0 }; // and so further out
+    }
+    return x === y ? { common: Infinity, order: 0 } : { common, order: Math.sign(x - y) };
+  }
+
+  #frame(row: number, depth: number): string {
+    let node = this.#start(row);
+    for (let i = 0; i < depth && node > 0; i++) node = this.#tree.parent[node]!;
+    return node > 0 ? this.#labels.label(this.#tree.func[node]!) : "nothing further out";
+  }
+
+  #apartOf(row: number): string {
+    finish(this.grouped());
+    const known = this.#apart.get(row);
+    if (known !== undefined) return known;
+    const key = [this.#recording.cutStacks(row), ...this.#shown(row).map((func) => this.#labels.number(func))].join();
+    this.#tellApart(this.#alike.get(key)!);
+    return this.#apart.get(row) ?? "";
+  }
+
+  /** Gives each of some rows that read the same its words. */
+  #tellApart(rows: readonly number[]): void {
+    const sorted = [...rows].sort((a, b) => this.#compare(a, b).order);
+    const common = sorted.slice(1).map((row, i) => this.#compare(sorted[i]!, row).common); // of each with the next one
+    const forks = sorted.map((_row, i) => forksOf(common, i));
+    const byCallers = sorted.map((row, i) => this.#callers(row, forks[i]!.slice(-1)));
+    const counts = countsOf(byCallers);
+    sorted.forEach((row, i) => {
+      if (counts.get(byCallers[i]!)! > 1) byCallers[i] = this.#callers(row, forks[i]!);
+    });
+    const alike = new Map<string, number[]>();
+    sorted.forEach((row, i) => alike.set(byCallers[i]!, [...(alike.get(byCallers[i]!) ?? []), row]));
+    sorted.forEach((row, i) => {
+      const twins = alike.get(byCallers[i]!)!.filter((other) => other !== row);
+      this.#apart.set(row, byCallers[i]! + (twins.length === 0 ? "" : this.#place(row, twins)));
+    });
+  }
+
+  #callers(row: number, forks: readonly number[]): string {
+    let [text, at] = ["", SHORT_FRAMES];
+    for (const fork of forks) {
+      text += `${fork > at ? " ← …" : ""} ← ${this.#frame(row, fork)}`;
+      at = fork + 1;
+    }
+    return text;
+  }
+
+  /** Of stacks whose functions are called the same: the place where this one leaves the others. */
+  #place(row: number, twins: readonly number[]): string {
+    const addresses = (of: number): string[] => this.#recording.stack(of).map((place) => `${codeOf(place)} ${place.address}`);
+    const places = this.#recording.stack(row);
+    const own = addresses(row);
+    const others = twins.slice(0, NEIGHBOURS_MOST).map(addresses);
+    const fork = Math.max(0, ...others.map((other) => commonFrames(own, other)).filter((depth) => depth < own.length));
+    const at = places[fork];
+    if (at === undefined) return ` (${this.#recording.entryOf(row)})`;
+    const code = codeOf(at);
+    const isOnLine = others.every((other) => !(other[fork] ?? "").startsWith(`${code} `));
+    return ` (${isOnLine || at.line === 0 ? code : `${code}, ${addressOf(at)}`})`;
+  }
+}
+
+function countsOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+}
+
+/** Where a row of a sorted group leaves others, the nearest to who asked first; `common`: how much each row has with the next. */
+function forksOf(common: readonly number[], row: number): number[] {
+  const forks = new Set<number>();
+  for (const step of [-1, 1]) {
+    let least = Infinity;
+    for (let k = step < 0 ? row - 1 : row, looked = 0; k >= 0 && k < common.length && looked < NEIGHBOURS_MOST; k += step, looked++) {
+      if (common[k]! < least) forks.add((least = common[k]!));
+    }
+  }
+  return [...forks].filter(Number.isFinite).sort((a, b) => a - b).slice(-FORKS_MOST);
+}
+
+const labelsKept = new WeakMap<Tree, Labels>();
+const wordsKept = new WeakMap<Tree, StackWords>();
+
+/** What the functions of a recording are called; the same for what is narrowed from it. */
+export function labelsOf(recording: Recording): Labels {
+  const { tree } = recording;
+  let labels = labelsKept.get(tree);
+  if (labels === undefined)
+    labelsKept.set(tree, (labels = new Labels(tree.functions, (func) => baseName(recording.moduleName(tree.functions[func]!.module)))));
+  return labels;
+}
+
+/** Its stacks as lines, likewise. */
+export function stackWordsOf(recording: Recording): StackWords {
+  let words = wordsKept.get(recording.tree);
+  if (words === undefined) wordsKept.set(recording.tree, (words = new StackWords(recording, labelsOf(recording))));
+  return words;
+}
