@@ -102,9 +102,9 @@ static const char *reason_of(uint32_t state)
 {
   switch (state) {
   case HW_STATE_STOPPED_LIMIT:
-    return "the trace was as large as it may be (--max-size, ulimit -f)";
+    return "the trace was as large as it may be (--max-size, else half of what the disk has left; ulimit -f)";
   case HW_STATE_STOPPED_DISK:
-    return "the disk was full";
+    return "the disk was full (a --max-size below what it has left stops earlier, -o names another place)";
   default:
     return "there was no memory for the recorder's tables";
   }

@@ -91,15 +91,27 @@ static int find_recorder(struct launch *launch, const char *command)
   return 0;
 }
 
+static void warn_of_disk(const struct launch *launch)
+{
+  enum { LITTLE_ROOM = 100 << 20, MB = 1000000 };
+  struct hwi_output_disk disk = hwi_output_disk(&launch->output);
+  if (disk.is_memory)
+    launch->options->warn(
+        "the trace lies in memory (tmpfs, ramfs): it takes from what the program has; -o names another place");
+  if (disk.free_bytes < LITTLE_ROOM && !launch->options->max_size)
+    launch->options->warn(
+        "there are %llu MB left on the disk, and the trace takes at most half of it: --max-size lets it take more, -o "
+        "names another place",
+        (unsigned long long)(disk.free_bytes / MB));
+}
+
 static int prepare_output(struct launch *launch, const char *command)
 {
   struct hwi_error *error = &launch->result->error;
   if (hwi_output_init(&launch->output, launch->options->output, command, launch->spawned.pid, error) < 0 ||
       hwi_output_check(&launch->output, error) < 0 || hwi_output_set_aside(&launch->output, error) < 0)
     return -1;
-  if (hwi_output_is_in_memory(&launch->output))
-    launch->options->warn(
-        "the trace lies in memory (tmpfs, ramfs): it takes from what the program has; -o names another place");
+  warn_of_disk(launch);
   return 0;
 }
 

@@ -253,11 +253,16 @@ void hwi_output_remove_made(const struct hwi_output *output)
   remove_run(output->name);
 }
 
-bool hwi_output_is_in_memory(const struct hwi_output *output)
+struct hwi_output_disk hwi_output_disk(const struct hwi_output *output)
 {
+  struct hwi_output_disk disk = {.free_bytes = UINT64_MAX};
   struct statfs system;
   char *folder = folder_of(output->name);
-  bool is_known = folder && statfs(folder, &system) == 0;
+  if (folder && statfs(folder, &system) == 0) {
+    disk.is_memory = system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
+    if (system.f_blocks) /* not every file system says */
+      disk.free_bytes = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
+  }
   free(folder);
-  return is_known && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+  return disk;
 }

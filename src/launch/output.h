@@ -7,6 +7,7 @@
 #define HWI_LAUNCH_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -36,7 +37,11 @@ void hwi_output_restore_earlier(struct hwi_output *output);
 /* What was made at NAME comes to nothing: removes the trace and those of its children. */
 void hwi_output_remove_made(const struct hwi_output *output);
 
-/* The trace would lie in memory (tmpfs). */
-bool hwi_output_is_in_memory(const struct hwi_output *output);
+/* Where the trace would lie. */
+struct hwi_output_disk {
+  bool is_memory;      /* tmpfs */
+  uint64_t free_bytes; /* UINT64_MAX: nobody knows */
+};
+struct hwi_output_disk hwi_output_disk(const struct hwi_output *output);
 
 #endif

@@ -149,6 +149,18 @@ def test_full_disk_under_the_launcher(busy, record, small_disk):
         assert "recording stopped before the end: the disk was full" in recording.process.stderr
 
 
+def test_a_disk_with_little_room(busy, record, small_disk):
+    """Half of it is too little for a trace to begin, and nothing said that it may have more."""
+    program, plain = busy
+    fill(small_disk, 2 << 20)
+    recording = record([program], trace=small_disk / "x.hwt")
+    assert (recording.process.returncode, recording.process.stdout) == plain[:2]
+    assert "2 MB left on the disk" in recording.process.stderr and "--max-size lets it take more" in recording.process.stderr
+    recording = record([program], "--max-size", "100M", trace=small_disk / "x.hwt")
+    assert "MB left on the disk" not in recording.process.stderr
+    assert recording.report["allocation_calls"] > 0
+
+
 @pytest.mark.parametrize("left_bytes", [0, 4096, 65536])
 def test_disk_that_is_full_already(busy, preload, small_disk, left_bytes):
     program, plain = busy
