@@ -181,6 +181,21 @@ def test_faults(user, what, text):
     assert checked.returncode == -signal.SIGABRT and text in checked.stderr
 
 
+@pytest.mark.parametrize("function", ["free", "realloc"])
+def test_a_wild_pointer_is_named(user, function):
+    """libc, to which it goes, ends the process without a word of where it was."""
+    checked = user("wrong", f"wild-{function}", HEAPWRIGHT_CHECK="1")
+    assert checked.returncode == -signal.SIGABRT
+    assert re.match(rf"heapwright: {function} of 0x[0-9a-f]+: no block of the pool; .*\nheapwright:   #0 0x[0-9a-f]+ .*/tlsf_user\+0x",
+                    checked.stderr)
+
+
+def test_a_block_of_libcs_is_named_and_freed(user):
+    expect_done(user("wrong", "foreign"))
+    checked = user("wrong", "foreign", HEAPWRIGHT_CHECK="1")
+    assert (checked.returncode, checked.stdout) == (0, "done\n") and "heapwright: free of 0x" in checked.stderr
+
+
 def test_malloc_in_a_handler_is_reported(user):
     process = user("interrupt")
     assert process.returncode == -signal.SIGABRT

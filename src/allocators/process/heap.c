@@ -79,6 +79,20 @@ void hwi_heap_report(enum hw_pool_fault fault, void *address)
     hwi_os_abort();
 }
 
+void hwi_heap_say_foreign(const char *function, const void *address)
+{
+  if (!settings.abort_on_fault)
+    return;
+  struct hwi_saying line;
+  hwi_say_begin(&line);
+  hwi_say_text(&line, function);
+  hwi_say_text(&line, " of ");
+  hwi_say_address(&line, (uintptr_t)address);
+  hwi_say_text(&line, ": no block of the pool; the next malloc gets it");
+  hwi_say_print(&line);
+  hwi_say_stack();
+}
+
 static void keep_fault(void *context, struct hw_pool *pool, enum hw_pool_fault fault, void *address)
 {
   (void)context, (void)pool;

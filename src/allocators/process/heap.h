@@ -30,6 +30,9 @@ void hwi_heap_begin(const struct hwi_settings *settings);
 /* Reports a fault of the address, and does as HEAPWRIGHT_CHECK says. */
 void hwi_heap_report(enum hw_pool_fault fault, void *address);
 
+/* Under HEAPWRIGHT_CHECK, before another malloc gets an address that it may die of; it may be that one's block as well. */
+void hwi_heap_say_foreign(const char *function, const void *address);
+
 bool hwi_heap_owns_distant(const void *address);
 
 void hwi_heap_before_fork(void);

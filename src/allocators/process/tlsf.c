@@ -138,10 +138,12 @@ HWI_HOT void *tlsf_quick_realloc(void *block, size_t bytes, realloc_fn *otherwis
 static void tlsf_free(void *block)
 {
   enum hw_pool_fault fault = hwi_heap_free(block);
-  if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block))
+  if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block)) {
+    hwi_heap_say_foreign("free", block);
     hw_next_free(block);
-  else if (fault != HW_POOL_OK)
+  } else if (fault != HW_POOL_OK) {
     hwi_heap_report(fault, block);
+  }
 }
 
 static size_t tlsf_usable_size(void *block)
@@ -149,14 +151,19 @@ static size_t tlsf_usable_size(void *block)
   bool is_taken = hwi_lock_enter(&hwi_heap.lock);
   size_t bytes = hw_pool_usable_bytes(hwi_heap.pool, block);
   hwi_lock_leave(&hwi_heap.lock, is_taken);
-  return bytes || hwi_heap_owns(block) ? bytes : hw_next_usable_size(block);
+  if (bytes || hwi_heap_owns(block))
+    return bytes;
+  hwi_heap_say_foreign("malloc_usable_size", block);
+  return hw_next_usable_size(block);
 }
 
 /* A block that is none: another malloc's, or a fault, which the attempt to free it reports. */
 static HWI_COLD void *tlsf_realloc_otherwise(void *block, size_t bytes)
 {
-  if (!hwi_heap_owns(block))
+  if (!hwi_heap_owns(block)) {
+    hwi_heap_say_foreign("realloc", block);
     return hw_next_realloc(block, bytes);
+  }
   tlsf_free(block);
   return NULL;
 }

@@ -171,8 +171,11 @@ static void be_steady(void)
   printf("faults in a window: %ld\n", least);
 }
 
+void *__libc_malloc(size_t bytes);
+
 static void do_wrong(const char *what)
 {
+  static _Alignas(16) char no_block[4096];
   char *volatile block = malloc(40);
   char *volatile next = malloc(40);
   if (!strcmp(what, "double-free")) {
@@ -187,6 +190,12 @@ static void do_wrong(const char *what)
   } else if (!strcmp(what, "realloc")) {
     free(block);
     expect(realloc(block, 100) == NULL, "a freed block was reallocated");
+  } else if (!strcmp(what, "wild-free")) {
+    free(no_block + sizeof no_block / 2);
+  } else if (!strcmp(what, "wild-realloc")) {
+    block = realloc(no_block + sizeof no_block / 2, 100);
+  } else if (!strcmp(what, "foreign")) {
+    free(__libc_malloc(40));
   }
   free(next);
 }
