@@ -32,7 +32,7 @@ static const struct hwi_option options[] = {
     {.name = "timeout",
      HWI_VALUE(DURATION, timeout_ns),
      .value = "T",
-     .help = "how long a rule may take (default: 20s)"},
+     .help = "how long a rule may take, or six times that while it computes (default: 20s)"},
     HWI_ANSWER_OPTIONS(answer),
     {.name = NULL},
 };

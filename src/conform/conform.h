@@ -41,8 +41,12 @@ void hwi_conform_now(const char *text);
 /* Waits for a child that returns HWI_RULE_KEPT; ends the process where it does not. */
 void hwi_conform_wait(pid_t child, const char *what);
 
-/* How long a rule may take. */
+/* How long a rule may take, and how many times that as long as it uses the processor. */
+enum { HWI_CONFORM_ROUNDS_MAX = 6 };
 extern unsigned hwi_conform_seconds;
+
+/* The same for a child by fork, whose time begins now: SIGALRM ends it when it hangs. */
+void hwi_conform_limit(unsigned seconds);
 
 /* The same pointer, of which the compiler knows nothing: neither its alignment nor that it is new. */
 static inline void *seen(void *block)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "conform/conform.h"
@@ -26,7 +27,15 @@ static const struct rule rules[] = {HWI_RULE_LIST(RULE)};
 
 static const char *volatile now = "";
 static pid_t main_pid;
+static volatile pid_t awaited; /* the child that hwi_conform_wait waits for; 0: none */
 unsigned hwi_conform_seconds;
+
+enum { SECOND_NS = 1000000000, LEAST_SHARE = 200 /* of the time, that what goes on has the processor */ };
+
+static struct {
+  unsigned seconds, rounds;
+  uint64_t used_ns; /* when the round began */
+} time_limit;
 
 /* --- messages --- */
 
@@ -66,7 +75,9 @@ void hwi_conform_now(const char *text)
 void hwi_conform_wait(pid_t child, const char *what)
 {
   int status = 0;
+  awaited = child;
   EXPECT(child > 0 && waitpid(child, &status, 0) == child, "%s: fork failed", what);
+  awaited = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == HWI_RULE_BROKEN)
     _exit(HWI_RULE_BROKEN); /* it said why */
   EXPECT(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM, "%s: the child hangs", what);
@@ -85,9 +96,43 @@ static void on_death(int signal_number)
   raise(signal_number);
 }
 
+static uint64_t clock_ns(clockid_t clock)
+{
+  struct timespec used = {0};
+  clock_gettime(clock, &used);
+  return (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
+}
+
+/* By this process, and the child that it waits for. */
+static uint64_t used_cpu_ns(void)
+{
+  clockid_t clock;
+  bool has_child = awaited > 0 && clock_getcpuclockid(awaited, &clock) == 0;
+  return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + (has_child ? clock_ns(clock) : 0);
+}
+
+void hwi_conform_limit(unsigned seconds)
+{
+  time_limit.seconds = seconds;
+  time_limit.rounds = 1;
+  time_limit.used_ns = used_cpu_ns();
+  alarm(seconds);
+}
+
+/* Where other programs keep the machine busy, a rule that goes on has used the processor meanwhile, and one that hangs has not. */
+static void on_limit(int signal_number)
+{
+  uint64_t used_ns = used_cpu_ns(), least_ns = time_limit.seconds * SECOND_NS / LEAST_SHARE;
+  bool has_gone_on = used_ns < time_limit.used_ns /* a child has ended */ || used_ns - time_limit.used_ns >= least_ns;
+  if (time_limit.rounds++ >= HWI_CONFORM_ROUNDS_MAX || !has_gone_on)
+    on_death(signal_number);
+  time_limit.used_ns = used_ns;
+  alarm(time_limit.seconds);
+}
+
 static void watch_for_death(unsigned seconds)
 {
-  static const int deadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGALRM};
+  static const int deadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP};
   static char stack[16384];
   main_pid = getpid();
   stack_t place = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -95,7 +140,9 @@ static void watch_for_death(unsigned seconds)
   struct sigaction action = {.sa_handler = on_death, .sa_flags = SA_ONSTACK | SA_NODEFER};
   for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
     sigaction(deadly[i], &action, NULL);
-  alarm(seconds);
+  action = (struct sigaction){.sa_handler = on_limit, .sa_flags = SA_ONSTACK | SA_NODEFER | SA_RESTART};
+  sigaction(SIGALRM, &action, NULL);
+  hwi_conform_limit(seconds);
 }
 
 /* --- patterns and numbers --- */

@@ -132,7 +132,7 @@ static void *use_heap_on_thread(void *argument)
 static void go_on_in_child(void)
 {
   pthread_t thread;
-  alarm(hwi_conform_seconds / 2 + 1);
+  hwi_conform_limit(hwi_conform_seconds / 2 + 1);
   use_heap();
   if (pthread_create(&thread, NULL, use_heap_on_thread, NULL) == 0)
     pthread_join(thread, NULL);

@@ -23,7 +23,7 @@ static const struct {
 
 int hwi_allocator_provider(char **library, const char *preload, struct hwi_error *error)
 {
-  enum { SECONDS = 10 };
+  enum { SECONDS = 60 };
   static const char *const arguments[] = {"--where", NULL};
   struct hwi_helper_run run = {arguments, preload, SECONDS};
   struct hwi_helper_end end;

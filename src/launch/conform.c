@@ -21,14 +21,14 @@ const struct hwi_conform_rule hwi_conform_rules[] = {HWI_RULE_LIST(RULE)};
 const size_t hwi_conform_rule_count = sizeof hwi_conform_rules / sizeof *hwi_conform_rules;
 
 /* The program ends itself at its limit, and then says where it hung; it is killed when it cannot. */
-enum { GRACE_SECONDS = 2 };
+enum { GRACE_SECONDS = 2, SECOND_NS = 1000000000 };
 
-static void word_death(const struct hwi_helper_end *end, unsigned seconds, char *text, size_t room)
+static void word_death(const struct hwi_helper_end *end, char *text, size_t room)
 {
   int number = WTERMSIG(end->wait_status);
   const char *where = *end->said ? end->said : "before it began, or where it cannot say";
   if (end->is_late || number == SIGALRM)
-    snprintf(text, room, "no end within %u s: %s", seconds, where);
+    snprintf(text, room, "no end within %u s: %s", (unsigned)(end->duration_ns / SECOND_NS), where);
   else
     snprintf(text, room, "died of SIG%s: %s%s%s", sigabbrev_np(number) ? sigabbrev_np(number) : "?", where,
              *end->complained ? "; it printed: " : "", end->complained);
@@ -44,7 +44,11 @@ int hwi_conform_try(const struct hwi_conform_rule *rule, const char *preload, un
   if (preload && rule->is_cxx && asprintf(&both, "%s:%s", preload, runtime) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   const char *const arguments[] = {rule->name, limit, NULL};
-  struct hwi_helper_run run = {arguments, both ? both : rule->is_cxx ? runtime : preload, seconds + GRACE_SECONDS};
+  struct hwi_helper_run run = {arguments,
+                               both           ? both
+                               : rule->is_cxx ? runtime
+                                              : preload,
+                               seconds * HWI_CONFORM_ROUNDS_MAX + GRACE_SECONDS};
   struct hwi_helper_end end;
   int status = hwi_helper_run(&run, &end, error);
   free(both);
@@ -58,7 +62,7 @@ int hwi_conform_try(const struct hwi_conform_rule *rule, const char *preload, un
                     : rule->is_practice         ? HWI_CONFORM_DIFFERS
                                                 : HWI_CONFORM_BROKEN;
   if (end.is_late || WIFSIGNALED(end.wait_status))
-    word_death(&end, seconds, outcome->text, sizeof outcome->text);
+    word_death(&end, outcome->text, sizeof outcome->text);
   else if (*end.said)
     snprintf(outcome->text, sizeof outcome->text, "%s", end.said);
   else

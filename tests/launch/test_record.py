@@ -508,7 +508,7 @@ def test_stop_and_continue_sent_to_the_launcher(start, allocate):
     os.kill(process.pid, signal.SIGCONT)
     wait_until(lambda: state_of(child) != "T" and state_of(process.pid) != "T")
     os.kill(process.pid, signal.SIGTERM)
-    output, _ = process.communicate(timeout=20)
+    output, _ = process.communicate(timeout=120)
     assert (process.returncode, output) == (7, "terminated\n")
 
 

