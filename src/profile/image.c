@@ -221,7 +221,7 @@ uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t n
   }
   if (index > tally->thread_count) /* it was known before it was seen */
     tally->thread_count = index;
-  image->last_thread = (struct hwi_number_slot){number, index};
+  image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_number_slot){number, index};
   return index;
 }
 

@@ -23,6 +23,8 @@ struct hwi_places {
   size_t own_capacity, inherited_capacity;
 };
 
+enum { HWI_LATEST_THREADS = 16 };
+
 struct hwi_replay_image {
   struct hwi_trace *trace;
   const struct hwi_clock *clock; /* the trace's */
@@ -32,7 +34,8 @@ struct hwi_replay_image {
   size_t path_capacity;
   struct hwi_numbers modules; /* of the trace -> of the profile */
   struct hwi_numbers threads; /* of the trace -> of the tally, plus 1 */
-  struct hwi_number_slot last_thread;
+  struct hwi_number_slot
+      latest_threads[HWI_LATEST_THREADS]; /* by number, modulo their count: found without a look at all */
   struct hwi_error error; /* why the trace could not be read ahead; status 0: it could, or need not be */
   struct hwi_live live;
   uint64_t
@@ -68,12 +71,13 @@ static inline uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, ui
 uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
                                       struct hwi_tally *tally);
 
-/* The same; mostly it is the last one again. */
+/* The same; mostly it is one of the latest again. */
 static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
                                                struct hwi_tally *tally)
 {
-  if (image->last_thread.index && image->last_thread.number == number)
-    return image->last_thread.index;
+  const struct hwi_number_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
+  if (latest->index && latest->number == number)
+    return latest->index;
   return hwi_replay_image_find_thread(image, number, image_number, tally);
 }
 
