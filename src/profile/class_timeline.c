@@ -41,7 +41,8 @@ static void add_point(struct hwi_class_timeline *t, uint64_t ns, const struct hw
   *point = (struct hwi_class_point){.ns = ns};
   for (size_t i = 1; i < tally->size_count; i++) {
     const struct hwi_size_tally *size = &tally->sizes[i];
-    point->live_bytes[hwi_size_class(size->size)] += size->live * size->size;
+    if (size->live) /* of few of them, mostly */
+      point->live_bytes[hwi_size_class(size->size)] += size->live * size->size;
   }
 }
 
