@@ -44,7 +44,9 @@ static struct gap gap_at(const struct hwi_profile *profile, const struct hwi_rss
   }
   gap.part = items[largest].name;
   gap.part_bytes = items[largest].bytes;
-  return gap.bytes >= GAP_BYTES_MIN && hwi_is_share(gap.bytes, gap.resident - parts.files, GAP_PERCENT) ? gap : (struct gap){0};
+  return gap.bytes >= GAP_BYTES_MIN && hwi_is_share(gap.bytes, gap.resident - parts.files, GAP_PERCENT)
+             ? gap
+             : (struct gap){0};
 }
 
 static void find_rss_gap(struct hwi_findings *findings, const struct hwi_profile *profile)
