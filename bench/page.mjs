@@ -1,4 +1,4 @@
-// page.mjs - how long the page of a recording takes to show something, and to follow a step of a brush
+// page.mjs - how long the page of a recording takes to show something, to follow a step of a brush, and to open a view
 //
 // node bench/page.mjs [--json] PAGE   PAGE is what `heapwright report -o run.html` wrote; a large recording says most. The page
 // promises a first paint within a second and steps below 50 ms. Times of steps are the main thread's own (CPU), those of the first
@@ -11,6 +11,7 @@ const { chromium } = createRequire(new URL("../web/package.json", import.meta.ur
 const VIEWS = ["overview", "timeline", "flame?cost=bytes", "flame?mode=sandwich", "leaks", "sizes", "threads", "lifetimes"];
 const STEPS = 30;
 const LOADS = 5;
+const PREPARED_MS = 3000; // after a page was opened
 
 const file = process.argv.at(-1);
 const asJson = process.argv[2] === "--json";
@@ -30,7 +31,7 @@ const busyMs = async () => {
 };
 const nextFrame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
-const found = { paint_ms: {}, steps_ms: {} };
+const found = { paint_ms: {}, steps_ms: {}, opening_ms: {} };
 
 const paints = [];
 for (let i = 0; i < LOADS; i++) {
@@ -62,13 +63,41 @@ for (const view of VIEWS) {
   await page.mouse.up();
   found.steps_ms[view] = { median: median(steps), most: Math.max(...steps) };
 }
+
+// Openings: each view from another one, when what it is drawn from has been prepared; the longest of the tasks that it takes.
+for (const view of VIEWS) {
+  const [opened, from] = [`#${view}`, view === "overview" ? "#sizes" : "#overview"];
+  const longest = [];
+  for (let i = 0; i < LOADS; i++) {
+    await page.goto("about:blank");
+    await page.goto(url + from);
+    await page.waitForSelector(".u-over");
+    await page.waitForTimeout(PREPARED_MS);
+    longest.push(
+      await page.evaluate(async (fragment) => {
+        let most = 0;
+        const watcher = new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => (most = Math.max(most, duration))));
+        watcher.observe({ type: "longtask" });
+        history.replaceState(null, "", fragment);
+        dispatchEvent(new PopStateEvent("popstate"));
+        await new Promise((done) => setTimeout(done, 1000));
+        watcher.disconnect();
+        return most;
+      }, opened),
+    );
+  }
+  found.opening_ms[view] = { least: Math.min(...longest), median: median(longest) };
+}
 await browser.close();
 
-function table({ paint_ms: paint, steps_ms: steps }) {
+function table({ paint_ms: paint, steps_ms: steps, opening_ms: openings }) {
   const lines = [`first paint            ${paint.best.toFixed(0)} ms (best of ${LOADS}), ${paint.median.toFixed(0)} ms (median)`];
   lines.push("a step of the brush    median   most");
   for (const [view, step] of Object.entries(steps))
     lines.push(`  ${view.padEnd(20)} ${step.median.toFixed(1).padStart(6)} ms ${step.most.toFixed(1).padStart(6)} ms`);
+  lines.push("the longest task of opening a view; below 50 ms: none  least median");
+  const task = (ms) => (ms === 0 ? "none" : `${ms.toFixed(0)} ms`);
+  for (const [view, { least, median: middle }] of Object.entries(openings)) lines.push(`  ${view.padEnd(20)} ${task(least)} ${task(middle)}`);
   return lines.join("\n");
 }
 console.log(asJson ? JSON.stringify(found) : table(found));

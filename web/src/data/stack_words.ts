@@ -151,11 +151,15 @@ export class StackWords {
       if (counts.get(byCallers[i]!)! > 1) byCallers[i] = this.#callers(row, forks[i]!);
     });
     const alike = new Map<string, number[]>();
-    sorted.forEach((row, i) => alike.set(byCallers[i]!, [...(alike.get(byCallers[i]!) ?? []), row]));
     sorted.forEach((row, i) => {
-      const twins = alike.get(byCallers[i]!)!.filter((other) => other !== row);
-      this.#apart.set(row, byCallers[i]! + (twins.length === 0 ? "" : this.#place(row, twins)));
+      const twins = alike.get(byCallers[i]!);
+      if (twins === undefined) alike.set(byCallers[i]!, [row]);
+      else twins.push(row);
     });
+    for (const [words, twins] of alike) {
+      if (twins.length === 1) this.#apart.set(twins[0]!, words);
+      else this.#tellPlaces(words, twins);
+    }
   }
 
   #callers(row: number, forks: readonly number[]): string {
@@ -167,18 +171,22 @@ export class StackWords {
     return text;
   }
 
-  /** Of stacks whose functions are called the same: the place where this one leaves the others. */
-  #place(row: number, twins: readonly number[]): string {
-    const addresses = (of: number): string[] => this.#recording.stack(of).map((place) => `${codeOf(place)} ${place.address}`);
-    const places = this.#recording.stack(row);
-    const own = addresses(row);
-    const others = twins.slice(0, NEIGHBOURS_MOST).map(addresses);
-    const fork = Math.max(0, ...others.map((other) => commonFrames(own, other)).filter((depth) => depth < own.length));
-    const at = places[fork];
-    if (at === undefined) return ` (${this.#recording.entryOf(row)})`;
-    const code = codeOf(at);
-    const isOnLine = others.every((other) => !(other[fork] ?? "").startsWith(`${code} `));
-    return ` (${isOnLine || at.line === 0 ? code : `${code}, ${addressOf(at)}`})`;
+  /** Of stacks whose functions are called the same: the place where each leaves those that it shares most with. */
+  #tellPlaces(words: string, rows: readonly number[]): void {
+    const stacks = rows.map((row) => {
+      const places = this.#recording.stack(row);
+      const codes = places.map((place) => `${codeOf(place)} ${place.address}`);
+      return { row, places, codes, key: codes.join("\n") };
+    });
+    stacks.sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
+    stacks.forEach(({ row, places, codes }, i) => {
+      const next = [stacks[i - 1], stacks[i + 1]].flatMap((other) => (other === undefined ? [] : [other.codes]));
+      const fork = Math.max(0, ...next.map((other) => commonFrames(codes, other)).filter((depth) => depth < codes.length));
+      const at = places[fork];
+      const code = at === undefined ? this.#recording.entryOf(row) : codeOf(at);
+      const isOnLine = at === undefined || at.line === 0 || next.every((other) => !(other[fork] ?? "").startsWith(`${code} `));
+      this.#apart.set(row, `${words} (${isOnLine ? code : `${code}, ${addressOf(at)}`})`);
+    });
   }
 }
 
