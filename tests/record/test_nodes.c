@@ -14,30 +14,22 @@
 
 #include <cmocka.h>
 
-enum { NODES = 400000, THREADS = 4, CHANGING = 16 };
+#include "lone_session.h"
 
-static char path[64];
+enum { NODES = 400000, THREADS = 4, CHANGING = 16, DEPTH = 64 };
+
 static uint32_t numbers[NODES];
 
 static int begin(void **state)
 {
   (void)state;
-  struct hw_trace_header header = {.pid = 1};
-  snprintf(path, sizeof path, "/tmp/heapwright-test-nodes-%d.hwt", (int)getpid());
-  unlink(path);
-  hwi_nodes_init();
-  hwi_session.clock = HW_CLOCK_TSC;
-  assert_int_equal(hwi_writer_open(&hwi_session.writer, path, 256 << 20, &header), 0);
-  hwi_session.header = hwi_session.writer.header;
-  atomic_store(&hwi_session.phase, HWI_PHASE_ON);
-  return 0;
+  return lone_session_begin(256 << 20, DEPTH);
 }
 
 static int end(void **state)
 {
   (void)state;
-  hwi_writer_close(&hwi_session.writer);
-  return unlink(path);
+  return lone_session_end();
 }
 
 /* The i-th node: mostly a child of an earlier one, at addresses that repeat. */

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "lone_session.h"
 #include "record/kept.h"
 #include "record/modules.h"
 #include "record/nodes.h"
@@ -27,32 +28,20 @@ enum { DEPTH_LIMIT = 256, LEVELS = 100, DEEP_LEVELS = 40000, DEEP_NODES = 3 * DE
 
 #define SEPARATE __attribute__((noinline, noclone, optimize("no-optimize-sibling-calls")))
 
-static char path[64];
 static struct hwi_lane lane;
 
 static int begin(void **state)
 {
   (void)state;
-  struct hw_trace_header header = {.pid = 1};
-  snprintf(path, sizeof path, "/tmp/heapwright-test-walk-%d.hwt", (int)getpid());
-  unlink(path);
-  hwi_nodes_init();
-  assert_true(hwi_modules_init());
-  atomic_store(&hwi_session.unload_epoch, 1);
-  hwi_session.clock = HW_CLOCK_TSC;
-  hwi_session.options.depth = DEPTH_LIMIT;
-  assert_int_equal(hwi_writer_open(&hwi_session.writer, path, 64 << 20, &header), 0);
-  hwi_session.header = hwi_session.writer.header;
-  atomic_store(&hwi_session.phase, HWI_PHASE_ON);
+  int result = lone_session_begin(64 << 20, DEPTH_LIMIT);
   hwi_walk_forget(&lane);
-  return 0;
+  return result;
 }
 
 static int end(void **state)
 {
   (void)state;
-  hwi_writer_close(&hwi_session.writer);
-  return unlink(path);
+  return lone_session_end();
 }
 
 /* No step is left out of what is verified. */
