@@ -166,13 +166,6 @@ static int write_file(const struct values *values, const struct hwi_export_forma
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-static void warn_of(struct hwi_line *remarks)
-{
-  for (const char *at = hwi_line_text(remarks); *at != '\0'; at += strcspn(at, "\n") + 1)
-    hwi_warn("%.*s", (int)strcspn(at, "\n"), at);
-  hwi_line_release(remarks);
-}
-
 /* Other tools' formats have no place for it. */
 static void warn_of_what_is_missing(const struct hwi_profile *profile)
 {
@@ -204,7 +197,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
     };
     status = write_file(values, format, &request, to);
     warn_of_what_is_missing(profile);
-    warn_of(&request.remarks);
+    hwi_warn_of(&request.remarks);
     hwi_symbols_keep_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }

@@ -69,6 +69,7 @@ static int draw_plot(const struct values *values, const struct hwi_report *repor
   struct hwi_plot_request request = hwi_plotting_request(&values->plotting, &values->answer);
   request.report = *report;
   int status = hwi_plot_write(&request, out, &error);
+  hwi_warn_of(&request.remarks);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 

@@ -54,6 +54,8 @@ int hwi_fail(int status, const char *format, ...) __attribute__((format(printf, 
 
 /* The same for what is no error. */
 void hwi_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+struct hwi_line;
+void hwi_warn_of(struct hwi_line *remarks); /* a warning for each of its lines; releases it */
 
 /* Help texts, on stdout. */
 void hwi_help_all(FILE *out);

@@ -1,6 +1,7 @@
 /* say.c - what the tool says on stderr: one line, "heapwright: " first */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "report/text/line.h"
@@ -35,4 +36,11 @@ void hwi_warn(const char *format, ...)
   va_start(arguments, format);
   say(format, arguments);
   va_end(arguments);
+}
+
+void hwi_warn_of(struct hwi_line *remarks)
+{
+  for (const char *at = hwi_line_text(remarks); *at != '\0'; at += strcspn(at, "\n") + 1)
+    hwi_warn("%.*s", (int)strcspn(at, "\n"), at);
+  hwi_line_release(remarks);
 }

@@ -57,18 +57,6 @@ int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *si
 
 /* --- the whole --- */
 
-static void remark(struct hwi_line *remarks, const struct hwi_selection *selection)
-{
-  for (uint32_t i = 0; i < selection->narrowing.rule_count; i++) {
-    if (selection->narrowing.rules[i].name.matched)
-      continue;
-    hwi_narrowing_explain(remarks, &selection->narrowing.rules[i], "this recording");
-    hwi_line_puts(remarks, "\n");
-  }
-  if (selection->narrowing.rule_count > 0 && hwi_amount_is_nothing(&selection->selected))
-    hwi_line_puts(remarks, "the choice leaves nothing of the run\n");
-}
-
 static int choose(struct hwi_export *export, struct hwi_error *error)
 {
   const struct hwi_report *report = &export->request->report;
@@ -82,7 +70,7 @@ static int choose(struct hwi_export *export, struct hwi_error *error)
     return hwi_export_no_memory(error);
   for (uint32_t i = 0; i < export->selection.stack_count; i++)
     export->is_chosen[export->selection.stacks[i]] = true;
-  remark(&export->request->remarks, &export->selection);
+  hwi_selection_remark(&export->request->remarks, &export->selection);
   return HW_OK;
 }
 

@@ -145,13 +145,15 @@ static int write_script(struct hwi_plot *plot, struct hwi_written *script, struc
   return is_whole ? HW_OK : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
 }
 
-int hwi_plot_write(const struct hwi_plot_request *request, FILE *out, struct hwi_error *error)
+int hwi_plot_write(struct hwi_plot_request *request, FILE *out, struct hwi_error *error)
 {
   struct hwi_plot *plot = calloc(1, sizeof *plot);
   if (plot == NULL)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   struct hwi_written script = {0};
   int status = begin(plot, request, error);
+  if (status == HW_OK)
+    hwi_selection_remark(&request->remarks, &plot->selection);
   if (status == HW_OK)
     status = write_script(plot, &script, error);
   if (status == HW_OK)

@@ -10,6 +10,7 @@
 
 #include "compare/compare.h"
 #include "report/report.h"
+#include "report/text/line.h"
 
 enum hwi_chart {
   HWI_CHART_LIVE = 0, /* live bytes along time, with the resident set, the peak and marks */
@@ -34,12 +35,13 @@ struct hwi_plot_request {
   enum hwi_plot_form form;
   const char *script_path; /* of a SCRIPT: as the user named it; what it draws is named after it. NULL: stdout */
   enum hwi_chart charts[HWI_CHARTS];
-  uint32_t chart_count; /* 0: a report on A4 pages, summary, charts and top stacks; as SVG or PNG the chart LIVE */
+  uint32_t chart_count;    /* 0: a report on A4 pages, summary, charts and top stacks; as SVG or PNG the chart LIVE */
+  struct hwi_line remarks; /* filled: lines that say what of the choice matched nothing. To be released by the caller */
 };
 
 /* 0, or a negative status with the reason: no memory; the recording has not what a chart needs; gnuplot is missing, or failed.
  * Whether all could be written is for the caller to ask of `out`. */
-int hwi_plot_write(const struct hwi_plot_request *request, FILE *out, struct hwi_error *error);
+int hwi_plot_write(struct hwi_plot_request *request, FILE *out, struct hwi_error *error);
 
 /* Two runs: what was live in both, over each other along time, and what changed, as far as the comparison shows it. As above;
  * of a run that has no timeline (a saved report) the first part is left out. */

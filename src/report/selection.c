@@ -227,6 +227,18 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to sort %u stacks", profile->stack_count);
 }
 
+void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *selection)
+{
+  for (uint32_t i = 0; i < selection->narrowing.rule_count; i++) {
+    if (selection->narrowing.rules[i].name.matched)
+      continue;
+    hwi_narrowing_explain(remarks, &selection->narrowing.rules[i], "this recording");
+    hwi_line_puts(remarks, "\n");
+  }
+  if (selection->narrowing.rule_count > 0 && hwi_amount_is_nothing(&selection->selected))
+    hwi_line_puts(remarks, "the choice leaves nothing of the run\n");
+}
+
 void hwi_selection_release(struct hwi_selection *selection)
 {
   free(selection->amounts);

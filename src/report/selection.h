@@ -37,6 +37,9 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
                        const struct hwi_stack_filter *filter /* NULL: all */, struct hwi_error *error);
 void hwi_selection_release(struct hwi_selection *selection);
 
+/* For what has no place to say it: adds a line for each rule that matched nothing, and one where nothing is left. */
+void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *selection);
+
 /* What a cost ranks by: bytes, or calls where hwi_cost_is_bytes says so. */
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost);
 bool hwi_amount_is_nothing(const struct hwi_amount *amount); /* neither calls nor live blocks, now or at the peak */

@@ -35,7 +35,7 @@ static int write_charts(FILE *out, struct hwi_error *error)
 
 static int write_pages(FILE *out, struct hwi_error *error)
 {
-  const struct hwi_plot_request request = {.report = small_run_report(&run), .form = HWI_PLOT_SCRIPT};
+  struct hwi_plot_request request = {.report = small_run_report(&run), .form = HWI_PLOT_SCRIPT};
   return hwi_plot_write(&request, out, error);
 }
 

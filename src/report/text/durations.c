@@ -72,8 +72,7 @@ static void print_remarks(struct hwi_text *text, const struct hwi_report_duratio
 static void print_table(struct hwi_text *text, const struct hwi_report_durations *found)
 {
   if (found->all.calls == 0) {
-    hwi_line_puts(&text->line, "      none");
-    hwi_text_end(text, HWI_PLAIN);
+    hwi_text_none(text);
     return;
   }
   print_titles(text);

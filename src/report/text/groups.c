@@ -201,6 +201,8 @@ int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection
   for (uint64_t row = 0; row < rows; row++)
     print_row(&table, &groups.items[row], row + 1);
   print_rest(&table, &groups, rows, count);
+  if (count == 0)
+    hwi_text_none(text);
   hwi_groups_release(&groups);
   return HW_OK;
 }

@@ -107,14 +107,19 @@ int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *select
                        struct hwi_error *error)
 {
   struct hwi_alike alike;
-  uint64_t all[HWI_LIFETIMES];
+  uint64_t all[HWI_LIFETIMES] = {0};
+  bool is_narrowed = selection->narrowing.rule_count > 0;
   int status = hwi_alike_of_selection(&alike, frames, selection, hwi_text_rows(text, selection->stack_count), error);
-  hwi_lifetimes_of_run(text->profile, all);
+  if (!is_narrowed)
+    hwi_lifetimes_of_run(text->profile, all);
+  for (uint32_t i = 0; i < selection->stack_count && is_narrowed; i++)
+    add_lifetimes(all, &text->profile->stacks[selection->stacks[i]]);
   hwi_text_heading(text, "How long blocks live", "[--cost peak|live|calls|bytes|temporary]");
+  hwi_text_filter(text, selection);
   print_titles(text);
   add_figures(text, 0, all);
   go_to_name(text);
-  hwi_line_puts(&text->line, "the run");
+  hwi_line_puts(&text->line, is_narrowed ? "what is left of the run" : "the run");
   hwi_text_end(text, HWI_PLAIN);
   if (status == HW_OK) {
     print_rows(text, &alike, frames);

@@ -184,8 +184,7 @@ int hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selectio
     print_shown(text, frames, &rows);
     print_rest(text, &rows);
   } else if (status == HW_OK) {
-    hwi_line_puts(&text->line, "      none");
-    hwi_text_end(text, HWI_PLAIN);
+    hwi_text_none(text);
   }
   release(&rows);
   return status;

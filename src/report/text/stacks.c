@@ -189,10 +189,8 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
     status = print_stack(&printer, selection, &alike.groups[row], row + 1, error);
   print_behind(text, selection, &alike, rows);
   hwi_text_frames_hint(&printer);
-  if (rows == 0) {
-    hwi_line_puts(&text->line, "      none");
-    hwi_text_end(text, HWI_PLAIN);
-  }
+  if (rows == 0)
+    hwi_text_none(text);
   hwi_text_frames_release(&printer);
   hwi_alike_release(&alike);
   return status;

@@ -37,6 +37,8 @@ static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, 
   while (worth < count && hwi_amount_cost(&rows[worth].amount, cost) > 0)
     worth++;
   uint64_t shown = hwi_text_rows(text, worth);
+  if (worth == 0)
+    hwi_text_none(text);
   for (uint64_t i = 0; i < worth; i++) {
     if (i >= shown) {
       hwi_amount_add(&rest, &rows[i].amount);
@@ -106,7 +108,8 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, &selection->narrowing);
   uint32_t count = 0;
   for (uint32_t i = 0; i < profile->thread_count && rows != NULL && amounts != NULL; i++) {
-    if (hwi_narrowing_keeps_thread(&selection->narrowing, i))
+    bool is_left = selection->narrowing.rule_count == 0 || !hwi_amount_is_nothing(&amounts[i]);
+    if (is_left && hwi_narrowing_keeps_thread(&selection->narrowing, i))
       rows[count++] = (struct row){.index = i, .amount = amounts[i]};
   }
   hwi_text_heading(text, "Threads, by what they allocated", HWI_TEXT_BY);

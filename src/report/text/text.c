@@ -205,6 +205,12 @@ void hwi_text_rest(struct hwi_text *text, uint64_t count, const char *noun)
   hwi_line_release_part(&text->line, &more);
 }
 
+void hwi_text_none(struct hwi_text *text)
+{
+  hwi_line_puts(&text->line, "      none");
+  hwi_text_end(text, HWI_PLAIN);
+}
+
 uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count)
 {
   uint64_t top = text->report->options.top;

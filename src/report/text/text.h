@@ -124,6 +124,9 @@ void hwi_text_amounts(struct hwi_text *text, const struct hwi_amount *amount);
 /* Adds "in 15 more stacks (--top 0)": what the sum below a ranking is of. */
 void hwi_text_rest(struct hwi_text *text, uint64_t count, const char *noun);
 
+/* In place of rows. */
+void hwi_text_none(struct hwi_text *text);
+
 /* Whether a row is so small that nobody asked for it: the default shows none of these. */
 bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost, uint64_t all);
 

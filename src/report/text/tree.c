@@ -338,10 +338,8 @@ static int print_tree(struct printer *printer, struct hwi_tree *tree, struct hwi
   print_titles(printer);
   if (status == HW_OK)
     status = go_through(printer, tree, &whole, error);
-  if (whole.branches + whole.cut_count == 0) {
-    hwi_line_puts(&printer->text->line, "      none");
-    hwi_text_end(printer->text, HWI_PLAIN);
-  }
+  if (whole.branches + whole.cut_count == 0)
+    hwi_text_none(printer->text);
   return status;
 }
 
