@@ -51,7 +51,7 @@ int main(void) { void *volatile block = down(10); return block == NULL; }
 """)
     trace = record([program]).trace
     text = export(trace, "x.callgrind").read_text()
-    edge = re.search(r"fn=\(\d+\) down\ncfi=.*\ncfn=\(\d+\) down\ncalls=(\d+) 0\n\d+ (\d+)", text)
+    edge = re.search(r"fn=\(\d+\) down\n\d+ 0\ncfi=.*\ncfn=\(\d+\) down\ncalls=(\d+) 0\n\d+ (\d+)", text)
     assert edge.groups() == ("1", "1000")
     assert f"summary: {report(trace)['peak_bytes']} " in text
 
@@ -60,3 +60,41 @@ int main(void) { void *volatile block = down(10); return block == NULL; }
 def test_strange_names(export, evil):
     text = annotate(export(evil, "x.callgrind"))
     assert "evil\"quo'ted\";<script>alert(1)</script>" in text
+
+
+CONTAINERS = """
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+#include <unistd.h>
+
+static void fill()
+{
+  std::map<int, std::string> names;
+  std::vector<std::unique_ptr<int>> numbers;
+  for (int i = 0; i < 500; i++) {
+    names[i] = std::string(100, 'x');
+    numbers.push_back(std::make_unique<int>(i));
+  }
+}
+
+int main()
+{
+  char byte;
+  fill();
+  write(1, ".", 1), (void)!read(0, &byte, 1);
+  fill();
+}
+"""
+
+
+@needs_annotate
+@pytest.mark.parametrize("options", [[], ["--auto=yes", "--inclusive=yes"], ["--auto=yes", "--tree=both"]], ids=str)
+def test_nothing_is_warned_of(export, record, record_with_marks, compile_cxx, tmp_path, options):
+    """Lines of which callgrind_annotate knew no costs of their own made it read what it had not."""
+    program = compile_cxx(CONTAINERS.replace("write(1", "(void)!write(1"), "-g", "-O1")
+    traces = [record_with_marks(program, tmp_path / "marked.hwt", "filled").trace,
+              record(["python3", "-c", "import json; x = [json.loads('[1, 2]') for i in range(100)]"]).trace]
+    for trace in traces:
+        annotate(export(trace, "x.callgrind"), *options)
