@@ -94,6 +94,6 @@ def test_a_handler_that_switches(interrupt):
 def test_a_handler_that_fills_the_trace(interrupt):
     counts = interrupt("full", 24, HEAPWRIGHT_MAX_SIZE="2200K")
     counts.check("after")
-    assert counts.visits > 5
+    assert counts.visits > 0
     stopped = [trace for trace in counts.recording.traces if read_header(trace).state == STOPPED_LIMIT]
     assert len(stopped) >= counts.visits
