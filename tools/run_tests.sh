@@ -26,5 +26,5 @@ test -s "$log/LastTestsFailed.log" || exit 1
 cp "$log/LastTest.log" "$log/BesideOthers.log"
 failed=$(cut -d: -f2 "$log/LastTestsFailed.log" | tr '\n' ' ')
 echo "run_tests.sh: once more, alone: $failed" >&2
-run 1 --rerun-failed || exit 1
+run 1 "$@" --rerun-failed || exit 1
 echo "run_tests.sh: passed alone, but failed beside others (see $log/BesideOthers.log): $failed" >&2

@@ -12,8 +12,8 @@ import pool  # noqa: E402
 
 MOST = 200  # of any malloc, free and realloc in place, the entry point and the lock included
 TYPICAL = 100
-MOST_ALIGNED = 225  # of a block that is aligned to more than malloc's
-MOST_IN_A_HOLE = 255  # the same where both of what is left over change their bins
+MOST_ALIGNED = 245  # of a block that is aligned to more than malloc's
+MOST_IN_A_HOLE = 280  # the same where both of what is left over change their bins
 ALIGNED = ("memalign", "posix_memalign", "operator new(align)")
 
 

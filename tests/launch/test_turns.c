@@ -124,7 +124,7 @@ static void test_a_short_turn_is_one_piece(void **state)
 /* --- a run --- */
 
 struct run {
-  char path[64], folder[96], child[128];
+  char root[32], path[64], folder[96], child[128];
   void *mapped[TRACES]; /* so that they count as being written */
 };
 
@@ -139,7 +139,9 @@ static void *map_trace(const char *path)
 
 static void begin_run(struct run *run)
 {
-  snprintf(run->path, sizeof run->path, "/tmp/hw-test-turns-%d.hwt", (int)getpid());
+  snprintf(run->root, sizeof run->root, "/tmp/hw-test-turns-XXXXXX");
+  assert_non_null(mkdtemp(run->root));
+  snprintf(run->path, sizeof run->path, "%s/run.hwt", run->root);
   snprintf(run->folder, sizeof run->folder, "%s.children", run->path);
   snprintf(run->child, sizeof run->child, "%s/a.1.hwt", run->folder);
   assert_int_equal(mkdir(run->folder, 0700), 0);
@@ -157,6 +159,7 @@ static void end_run(const struct run *run)
   unlink(run->child);
   unlink(run->path);
   rmdir(run->folder);
+  rmdir(run->root);
 }
 
 /* The times of the samples that a trace has. */

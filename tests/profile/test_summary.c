@@ -444,23 +444,29 @@ static void limit_files(rlim_t bytes)
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* At whatever byte it fails, the report is there, and nothing else. */
+static void restore_from_disk_with(rlim_t room)
+{
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit_files(room);
+  bool restored = restores();
+  limit_files(limit.rlim_cur);
+  assert_false(restored);
+  assert_int_equal(files_in_dir(), 1);
+}
+
+/* Wherever it fails, at the last byte too, the report is there, and nothing else. */
 static void test_full_disk(void **state)
 {
   (void)state;
   size_t bytes;
-  struct rlimit limit;
   assert_false(restores());
   free(read_summary(&bytes));
   unlink(summary);
   signal(SIGXFSZ, SIG_IGN);
-  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-  for (size_t room = 0; room < bytes; room += 50) {
-    limit_files(room);
-    assert_false(restores());
-    limit_files(limit.rlim_cur);
-    assert_int_equal(files_in_dir(), 1);
-  }
+  for (size_t room = 0; room < bytes; room += 50)
+    restore_from_disk_with(room);
+  restore_from_disk_with(bytes - 1);
   signal(SIGXFSZ, SIG_DFL);
 }
 

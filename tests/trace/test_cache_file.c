@@ -127,6 +127,7 @@ static void a_kill_leaves_what_was(void **state)
   assert_text("before");
   keep("after");
   assert_text("after");
+  assert_int_equal(file_count(), 2); /* what the killed one had begun stays: nobody can know that it has no writer */
 }
 
 static void what_is_not_ours_stays(void **state)

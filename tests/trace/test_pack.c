@@ -570,8 +570,11 @@ static void a_time_beyond_the_latest_is_damage(void **state)
   assert_false(read_through(unpacked.events));
   assert_true(hwi_restore_tick(unpacked.events) <= HWI_LATEST_TICK);
   hwi_unpacked_release(&unpacked);
-  for (section.first_tick = HWI_LATEST_TICK + 1; section.first_tick; section.first_tick <<= 1)
+  const uint64_t beyond[] = {HWI_LATEST_TICK + 1, HWI_LATEST_TICK + span + 1, UINT64_MAX - span, UINT64_MAX};
+  for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+    section.first_tick = beyond[i];
     assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_DAMAGED);
+  }
 }
 
 /* Without zstd and its checks in between: the numbers themselves are forged. */
