@@ -11,6 +11,8 @@
 
 #include "cli/options.h"
 
+struct hwi_line;
+
 /* Exit statuses; a command that runs another one exits as that did otherwise. */
 enum {
   HWI_EXIT_OK = 0,
@@ -54,7 +56,6 @@ int hwi_fail(int status, const char *format, ...) __attribute__((format(printf, 
 
 /* The same for what is no error. */
 void hwi_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-struct hwi_line;
 void hwi_warn_of(struct hwi_line *remarks); /* a warning for each of its lines; releases it */
 
 /* Help texts, on stdout. */

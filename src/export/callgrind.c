@@ -132,8 +132,8 @@ static void put_all(struct callgrind *to)
     const struct hwi_key *at = &to->places.items[to->calls.keys.items[i].a];
     fputc('\n', to->out);
     put_function(to, "fl", "fn", at->a);
-    fprintf(to->out, "%" PRIu64 " 0\n",
-            at->b); /* callgrind_annotate knows a file's lines by what they cost themselves */
+    /* callgrind_annotate knows a file's lines by what they cost themselves. */
+    fprintf(to->out, "%" PRIu64 " 0\n", at->b);
     put_function(to, "cfi", "cfn", to->calls.keys.items[i].b);
     fprintf(to->out, "calls=%" PRIu64 " 0\n", to->calls.items[i].values[CALLS_COST]);
     put_costs(to, at->b, &to->calls.items[i]);

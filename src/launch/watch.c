@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/base_name.h"
 #include "launch/compact.h"
 #include "launch/process.h"
 #include "launch/switch.h"
@@ -21,7 +22,7 @@
 #include "trace/grow.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8 };
+enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
 
 /* What a trace has grown by since it was last packed is what the user waits for when the command ends. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
@@ -262,10 +263,9 @@ static void pause_after_duration(struct hwi_watch *watch, uint64_t now)
 static void look_for_unseen(struct hwi_watch *watch, uint64_t now)
 {
   uint32_t before = watch->unseen.unseen;
-  const char *name = strrchr(watch->options.name, '/');
   struct hwi_unseen_run run = {watch->options.pid, watch->began_ns != 0, NULL};
-  if (watch->options.all_images && name)
-    run.trace = name + 1;
+  if (watch->options.all_images)
+    run.trace = hwi_base_name(watch->options.name);
   hwi_unseen_look(&watch->unseen, &run);
   if (watch->unseen.unseen != before && watch->count)
     (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, now, &watch->unseen.unseen,
@@ -286,6 +286,14 @@ static void look_at(struct hwi_watched *trace, uint64_t now)
   }
 }
 
+/* Samples of the resident set come when they are due; threads, and new peaks between samples, are looked for ten times a second. */
+static uint64_t next_look(const struct hwi_watched *trace, size_t i, uint64_t now)
+{
+  uint64_t soonest = now + (i < OFTEN_MAX ? look_ns : look_at_many_ns), latest = now + look_at_many_ns;
+  uint64_t sample_ns = trace->rss.next_ns < latest ? trace->rss.next_ns : latest;
+  return sample_ns > soonest ? sample_ns : soonest;
+}
+
 /* Where it is time for it. When it will be time again. */
 static uint64_t look_at_all(struct hwi_watch *watch)
 {
@@ -295,7 +303,7 @@ static uint64_t look_at_all(struct hwi_watch *watch)
     uint64_t now = hwi_monotonic_ns(); /* looking at many takes long */
     if (now >= trace->next_look_ns) {
       look_at(trace, now);
-      trace->next_look_ns = now + (i < OFTEN_MAX ? look_ns : look_at_many_ns);
+      trace->next_look_ns = next_look(trace, i, now);
     }
     next_ns = trace->next_look_ns < next_ns ? trace->next_look_ns : next_ns;
   }
@@ -330,9 +338,20 @@ static uint64_t pack_all(struct hwi_watch *watch, uint64_t *next_look_ns, bool (
   return next_ns;
 }
 
+/* New ones; in a folder with so many that this takes long, rarer. */
+static void find_when_due(struct hwi_watch *watch)
+{
+  uint64_t begin_ns = hwi_monotonic_ns();
+  if (begin_ns < watch->next_find_ns)
+    return;
+  find_traces(watch);
+  uint64_t end_ns = hwi_monotonic_ns();
+  watch->next_find_ns = end_ns + FIND_SHARE * (end_ns - begin_ns);
+}
+
 uint64_t hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
 {
-  find_traces(watch);
+  find_when_due(watch);
   uint64_t now = hwi_monotonic_ns();
   pause_after_duration(watch, now);
   uint64_t next_look_ns = look_at_all(watch);

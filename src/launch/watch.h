@@ -63,6 +63,7 @@ struct hwi_watch {
   char *folder;              /* NAME.children */
   int64_t folder_changed_ns; /* its modification time when it was read last */
   struct hwi_unseen unseen;
+  uint64_t next_find_ns; /* of a look for new ones */
   uint64_t began_ns;     /* when NAME appeared; 0: not yet */
   uint64_t next_slow_ns; /* of what is done once a second */
   bool paused_by_duration;

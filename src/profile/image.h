@@ -15,8 +15,8 @@ struct hwi_node_place {
   uint32_t stack; /* 0: no event names it so far */
 };
 
-/* Node numbers of an image, in two ranges: inherited ones, and its own; both are lists of table.h. Only known nodes get places, so that memory is
- * bounded by what the traces define. */
+/* Node numbers of an image, in two ranges: inherited ones, and its own; both are lists of table.h. Only known nodes get places, so
+ * that memory is bounded by what the traces define. */
 struct hwi_places {
   uint32_t first_own;
   struct hwi_node_place *own, *inherited;
@@ -34,8 +34,8 @@ struct hwi_replay_image {
   size_t path_capacity;
   struct hwi_numbers modules; /* of the trace -> of the profile */
   struct hwi_numbers threads; /* of the trace -> of the tally, plus 1 */
-  struct hwi_number_slot
-      latest_threads[HWI_LATEST_THREADS]; /* by number, modulo their count: found without a look at all */
+  /* By number, modulo their count: found without a look at all. */
+  struct hwi_number_slot latest_threads[HWI_LATEST_THREADS];
   struct hwi_error error; /* why the trace could not be read ahead; status 0: it could, or need not be */
   struct hwi_live live;
   uint64_t

@@ -236,7 +236,7 @@ static bool find(struct hwi_alike *alike, struct search *search, uint64_t most)
   alike->stacks = calloc((size_t)search->ranking->count + 1, sizeof *alike->stacks);
   if (alike->stacks == NULL || !plant(search) || !push_node(search, &root, 1))
     return false;
-  while (search->heap_count > 0 && alike->count < most) {
+  while (search->heap_count > 0 && search->heap[0].cost >= search->ranking->least && alike->count < most) {
     struct waiting item = pop(search);
     bool done = item.is_group ? add_group(alike, search, &item)
                               : push_own(search, item.site) && push_callees(search, item.site);
@@ -265,12 +265,10 @@ static uint64_t cost_in_selection(const void *context, uint32_t stack)
   return hwi_amount_cost(&selection->amounts[stack], selection->cost);
 }
 
-int hwi_alike_of_selection(struct hwi_alike *alike, const struct hwi_named_frames *frames,
-                           const struct hwi_selection *selection, uint64_t most, struct hwi_error *error)
+struct hwi_alike_ranking hwi_alike_ranking_of(const struct hwi_selection *selection)
 {
-  const struct hwi_alike_ranking ranking = {
+  return (struct hwi_alike_ranking){
       .stacks = selection->stacks, .count = selection->stack_count, .cost = cost_in_selection, .context = selection};
-  return hwi_alike_init(alike, frames, &ranking, most, error);
 }
 
 void hwi_alike_release(struct hwi_alike *alike)

@@ -17,6 +17,7 @@ struct hwi_alike_ranking {
   uint32_t count;
   uint64_t (*cost)(const void *context, uint32_t stack);
   const void *context;
+  uint64_t least; /* groups that cost less are not wanted */
 };
 
 struct hwi_alike_group {
@@ -32,13 +33,13 @@ struct hwi_alike {
   uint32_t stack_count;
 };
 
-/* Finds the first `most` groups of all that there are: what costs less is not even named. To be released, even after a failure, which
- * is HW_ERR_MEMORY. */
+/* The selection's stacks, by what they are ranked by. */
+struct hwi_alike_ranking hwi_alike_ranking_of(const struct hwi_selection *selection);
+
+/* Finds the first `most` groups of all that there are: what costs less is not even named. To be released, even after a failure,
+ * which is HW_ERR_MEMORY. */
 int hwi_alike_init(struct hwi_alike *alike, const struct hwi_named_frames *frames,
                    const struct hwi_alike_ranking *ranking, uint64_t most, struct hwi_error *error);
-/* The selection's stacks, by what they are ranked by. */
-int hwi_alike_of_selection(struct hwi_alike *alike, const struct hwi_named_frames *frames,
-                           const struct hwi_selection *selection, uint64_t most, struct hwi_error *error);
 void hwi_alike_release(struct hwi_alike *alike);
 
 #endif

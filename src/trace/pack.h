@@ -15,8 +15,8 @@ struct hwi_packer;
 /* How much time a packer takes for its sections. The same trace comes out of all. */
 enum hwi_effort {
   HWI_EFFORT_SMALL, /* nobody waits */
-  HWI_EFFORT_QUICK, /* a twentieth to a sixth larger, in two thirds of the time */
-  HWI_EFFORT_FAST, /* a little larger and quicker still: somebody waits, or events come quicker than they can be packed */
+  HWI_EFFORT_QUICK, /* a little larger, and quicker */
+  HWI_EFFORT_FAST,  /* larger and quicker still: somebody waits, or events come quicker than they can be packed */
 };
 
 /* NULL: no memory. */

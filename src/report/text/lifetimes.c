@@ -109,7 +109,8 @@ int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *select
   struct hwi_alike alike;
   uint64_t all[HWI_LIFETIMES] = {0};
   bool is_narrowed = selection->narrowing.rule_count > 0;
-  int status = hwi_alike_of_selection(&alike, frames, selection, hwi_text_rows(text, selection->stack_count), error);
+  const struct hwi_alike_ranking ranking = hwi_alike_ranking_of(selection);
+  int status = hwi_alike_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
   if (!is_narrowed)
     hwi_lifetimes_of_run(text->profile, all);
   for (uint32_t i = 0; i < selection->stack_count && is_narrowed; i++)

@@ -49,7 +49,8 @@ static int choose(struct rows *rows, const struct hwi_text *text, const struct h
   }
   if (rows->stack_count > 1)
     qsort_r(rows->stacks, rows->stack_count, sizeof *rows->stacks, compare_stacks, rows);
-  const struct hwi_alike_ranking ranking = {rows->stacks, rows->stack_count, copied_by, rows};
+  const struct hwi_alike_ranking ranking = {
+      .stacks = rows->stacks, .count = rows->stack_count, .cost = copied_by, .context = rows};
   return hwi_alike_init(&rows->alike, frames, &ranking, hwi_text_rows(text, rows->stack_count), error);
 }
 

@@ -140,13 +140,12 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   hwi_text_end(text, HWI_DIM);
 }
 
-/* The rows that are worth printing: what costs nothing is not. */
+/* The rows that are worth printing. */
 static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selection *selection,
                            const struct hwi_alike *alike)
 {
   uint64_t rows = alike->count, all = hwi_amount_cost(&selection->all, text->cost);
-  while (rows > 0 &&
-         (alike->groups[rows - 1].cost == 0 || hwi_text_is_crumb(text, rows - 1, alike->groups[rows - 1].cost, all)))
+  while (rows > 0 && hwi_text_is_crumb(text, rows - 1, alike->groups[rows - 1].cost, all))
     rows--;
   return rows;
 }
@@ -179,7 +178,9 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
 {
   struct hwi_text_frames printer;
   struct hwi_alike alike;
-  int status = hwi_alike_of_selection(&alike, frames, selection, hwi_text_rows(text, selection->stack_count), error);
+  struct hwi_alike_ranking ranking = hwi_alike_ranking_of(selection);
+  ranking.least = 1; /* what costs nothing has no row */
+  int status = hwi_alike_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
   const uint64_t rows = count_rows(text, selection, &alike);
   hwi_text_frames_init(&printer, text, frames);
   print_heading(text, selection);
