@@ -45,6 +45,14 @@ void hwi_conform_wait(pid_t child, const char *what);
 enum { HWI_CONFORM_ROUNDS_MAX = 6 };
 extern unsigned hwi_conform_seconds;
 
+/* So much of the processor is used in that time by what goes on, where other programs keep the machine busy. */
+static inline uint64_t hwi_conform_least_ns(unsigned seconds)
+{
+  const uint64_t second_ns = 1000000000;
+  enum { LEAST_SHARE = 200 };
+  return seconds * second_ns / LEAST_SHARE;
+}
+
 /* The same for a child by fork, whose time begins now: SIGALRM ends it when it hangs. */
 void hwi_conform_limit(unsigned seconds);
 

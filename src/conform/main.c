@@ -30,7 +30,7 @@ static pid_t main_pid;
 static volatile pid_t awaited; /* the child that hwi_conform_wait waits for; 0: none */
 unsigned hwi_conform_seconds;
 
-enum { SECOND_NS = 1000000000, LEAST_SHARE = 200 /* of the time, that what goes on has the processor */ };
+enum { SECOND_NS = 1000000000 };
 
 static struct {
   unsigned seconds, rounds;
@@ -122,7 +122,7 @@ void hwi_conform_limit(unsigned seconds)
 /* Where other programs keep the machine busy, a rule that goes on has used the processor meanwhile, and one that hangs has not. */
 static void on_limit(int signal_number)
 {
-  uint64_t used_ns = used_cpu_ns(), least_ns = time_limit.seconds * SECOND_NS / LEAST_SHARE;
+  uint64_t used_ns = used_cpu_ns(), least_ns = hwi_conform_least_ns(time_limit.seconds);
   bool has_gone_on = used_ns < time_limit.used_ns /* a child has ended */ || used_ns - time_limit.used_ns >= least_ns;
   if (time_limit.rounds++ >= HWI_CONFORM_ROUNDS_MAX || !has_gone_on)
     on_death(signal_number);
