@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -122,12 +123,14 @@ void hwi_conform_limit(unsigned seconds)
 /* Where other programs keep the machine busy, a rule that goes on has used the processor meanwhile, and one that hangs has not. */
 static void on_limit(int signal_number)
 {
+  const int interrupted_errno = errno;
   uint64_t used_ns = used_cpu_ns(), least_ns = hwi_conform_least_ns(time_limit.seconds);
   bool has_gone_on = used_ns < time_limit.used_ns /* a child has ended */ || used_ns - time_limit.used_ns >= least_ns;
   if (time_limit.rounds++ >= HWI_CONFORM_ROUNDS_MAX || !has_gone_on)
     on_death(signal_number);
   time_limit.used_ns = used_ns;
   alarm(time_limit.seconds);
+  errno = interrupted_errno;
 }
 
 static void watch_for_death(unsigned seconds)
