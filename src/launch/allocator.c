@@ -25,7 +25,7 @@ int hwi_allocator_provider(char **library, const char *preload, struct hwi_error
 {
   enum { SECONDS = 60 };
   static const char *const arguments[] = {"--where", NULL};
-  struct hwi_helper_run run = {arguments, preload, SECONDS};
+  struct hwi_helper_run run = {arguments, preload, SECONDS, SECONDS};
   struct hwi_helper_end end;
   *library = NULL;
   int status = hwi_helper_run(&run, &end, error);

@@ -20,7 +20,8 @@
 const struct hwi_conform_rule hwi_conform_rules[] = {HWI_RULE_LIST(RULE)};
 const size_t hwi_conform_rule_count = sizeof hwi_conform_rules / sizeof *hwi_conform_rules;
 
-/* The program ends itself at its limit, and then says where it hung; it is killed when it cannot. */
+/* The program ends itself at its limit, and then says where it hung; it is killed when it cannot.
+ * Telling the time uses the processor: one that waits for a child that goes on is never idle for so long. */
 enum { GRACE_SECONDS = 2, SECOND_NS = 1000000000 };
 
 static void word_death(const struct hwi_helper_end *end, char *text, size_t room)
@@ -48,7 +49,7 @@ int hwi_conform_try(const struct hwi_conform_rule *rule, const char *preload, un
                                both           ? both
                                : rule->is_cxx ? runtime
                                               : preload,
-                               seconds * HWI_CONFORM_ROUNDS_MAX + GRACE_SECONDS};
+                               seconds * HWI_CONFORM_ROUNDS_MAX + GRACE_SECONDS, seconds + GRACE_SECONDS};
   struct hwi_helper_end end;
   int status = hwi_helper_run(&run, &end, error);
   free(both);

@@ -23,6 +23,7 @@
 #define HELPER_NAME "heapwright-conform"
 
 enum { ARGUMENTS_MAX = 4, POLL_NS = 1000000, CANNOT_START = 127 };
+static const uint64_t second_ns = 1000000000;
 
 static _Noreturn void become(const char *path, const struct hwi_helper_run *run, int said, int complained)
 {
@@ -42,14 +43,31 @@ static _Noreturn void become(const char *path, const struct hwi_helper_run *run,
   _exit(CANNOT_START);
 }
 
-/* Waits until it has ended, or its time is over. */
-static void await(pid_t pid, unsigned seconds, struct hwi_helper_end *end)
+/* It has used the processor since the last call, or nobody can tell. */
+static bool has_gone_on(pid_t pid, struct timespec *last_used)
 {
-  const uint64_t began = hwi_monotonic_ns(), limit_ns = (uint64_t)seconds * 1000000000;
+  clockid_t clock;
+  struct timespec used;
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+    return true;
+  bool has = used.tv_sec != last_used->tv_sec || used.tv_nsec != last_used->tv_nsec;
+  *last_used = used;
+  return has;
+}
+
+/* Waits until it has ended, or its time is over. */
+static void await(pid_t pid, const struct hwi_helper_run *run, struct hwi_helper_end *end)
+{
+  const uint64_t began = hwi_monotonic_ns(), limit_ns = run->seconds * second_ns,
+                 idle_limit_ns = run->idle_seconds * second_ns;
+  uint64_t went_on_ns = 0;
+  struct timespec used = {0};
   const struct timespec pause = {.tv_nsec = POLL_NS};
   while (waitpid(pid, &end->wait_status, WNOHANG) == 0) {
     end->duration_ns = hwi_monotonic_ns() - began;
-    if (end->duration_ns > limit_ns) {
+    if (has_gone_on(pid, &used))
+      went_on_ns = end->duration_ns;
+    if (end->duration_ns > limit_ns || end->duration_ns - went_on_ns > idle_limit_ns) {
       end->is_late = true;
       kill(-pid, SIGKILL);
       waitpid(pid, &end->wait_status, 0);
@@ -82,7 +100,7 @@ static int start(const char *path, const struct hwi_helper_run *run, struct hwi_
     become(path, run, said, complained);
   if (pid > 0) {
     setpgid(pid, pid); /* it does the same: whoever comes first */
-    await(pid, run->seconds, end);
+    await(pid, run, end);
     take_text(said, end->said, sizeof end->said);
     take_text(complained, end->complained, sizeof end->complained);
   }

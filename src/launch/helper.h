@@ -11,6 +11,7 @@ struct hwi_helper_run {
   const char *const *arguments; /* behind its name, ended by NULL */
   const char *preload;          /* LD_PRELOAD; NULL: none */
   unsigned seconds;             /* after so long it is killed, with all that it started */
+  unsigned idle_seconds;        /* and after so long in which it has not used the processor */
 };
 
 struct hwi_helper_end {

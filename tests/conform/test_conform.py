@@ -81,6 +81,21 @@ def test_what_goes_on_is_no_hang(broken, hw):
     assert re.match(r"no end within \d+ s: ", results(done)["malloc-zero"]["text"]), done.stdout
 
 
+def test_a_hang_before_main_gets_no_further_rounds(tmp_path, hw):
+    """Nor do others that use no processor, and cannot tell the time themselves."""
+    library, source = tmp_path / "waits.so", tmp_path / "waits.c"
+    source.write_text("""#include <stdlib.h>
+#include <unistd.h>
+void *__libc_malloc(size_t);
+void *malloc(size_t size) { return __libc_malloc(size); }
+__attribute__((constructor)) static void wait_for_ever(int count) { while (count == 3) pause(); }
+""")
+    compile_source("gcc", "-shared", "-fPIC", "-w", source, "-o", library)
+    done = hw("test", "--json", "--rule", "free-null", "--timeout", "4s", library)
+    found = re.match(r"no end within (\d+) s: before it began", results(done)["free-null"]["text"])
+    assert found and int(found[1]) < 4 * 6, done.stdout  # whose rounds are six
+
+
 def test_what_libc_printed_is_told(tmp_path, hw):
     library = tmp_path / "aborts.so"
     source = tmp_path / "aborts.c"
