@@ -40,7 +40,8 @@ bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *stat
 static bool is_trace(const struct hwi_mapping *mapping, const char *trace)
 {
   const char *name = hwi_base_name(mapping->name);
-  return strncmp(mapping->rights, "rw-s", 4) == 0 && (strncmp(name, trace, strlen(trace)) == 0 || strstr(name, ".hwt"));
+  return strncmp(mapping->rights, "rw-s", 4) == 0 && strchr(mapping->name, '/') &&
+         (strncmp(name, trace, strlen(trace)) == 0 || strstr(name, ".hwt"));
 }
 
 bool hwi_process_parts(uint32_t pid, const char *library, const char *trace, struct hwi_process_parts *parts)
@@ -54,7 +55,7 @@ bool hwi_process_parts(uint32_t pid, const char *library, const char *trace, str
   while (fgets(line, sizeof line, file)) {
     if (!hwi_mapping_parse(line, &mapping))
       continue;
-    parts->has_library |= strcmp(hwi_base_name(mapping.name), library) == 0;
+    parts->has_library |= hwi_mapping_is_called(&mapping, library);
     parts->has_trace |= is_trace(&mapping, trace);
     parts->has_heap |= strcmp(mapping.name, "[heap]") == 0;
   }

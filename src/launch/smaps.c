@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/base_name.h"
-
 /* What a mapping is there for, as far as its line tells. */
 enum use { USE_OTHER, USE_RECORDER, USE_STACK, USE_FILE, USE_HEAP, USE_LARGE_BLOCK };
 
@@ -44,7 +42,7 @@ static enum use use_of(const struct walk *walk, const struct hwi_mapping *mappin
 {
   bool is_anonymous = !mapping->inode && !*mapping->name;
   bool is_private_data = strncmp(mapping->rights, "rw-p", 4) == 0;
-  if (hwi_mapping_is_of(mapping, walk->trace) || strcmp(hwi_base_name(mapping->name), walk->library) == 0)
+  if (hwi_mapping_is_of(mapping, walk->trace) || hwi_mapping_is_called(mapping, walk->library))
     return USE_RECORDER;
   if (strcmp(mapping->name, "[stack]") == 0)
     return USE_STACK;

@@ -61,11 +61,17 @@ bool hwi_mapping_parse(char *line, struct hwi_mapping *mapping)
   return true;
 }
 
+/* "" is called nothing, though as a trace's name it may be unknown. */
+bool hwi_mapping_is_called(const struct hwi_mapping *mapping, const char *name)
+{
+  return strchr(mapping->name, '/') && strcmp(hwi_base_name(mapping->name), name) == 0;
+}
+
 /* Stacked file systems show other device and inode numbers in maps than stat has: the name then decides. */
 bool hwi_mapping_is_of(const struct hwi_mapping *mapping, const struct hwi_trace_file *trace)
 {
   return (mapping->inode && mapping->inode == trace->inode) ||
-         strcmp(hwi_base_name(mapping->name), hwi_base_name(trace->path)) == 0;
+         hwi_mapping_is_called(mapping, hwi_base_name(trace->path));
 }
 
 FILE *hwi_proc_open_maps(uint32_t pid)

@@ -49,6 +49,9 @@ struct hwi_trace_file {
   uint64_t inode;
 };
 
+/* It is one of a file, whose name without folders is this. */
+bool hwi_mapping_is_called(const struct hwi_mapping *mapping, const char *name);
+
 bool hwi_mapping_is_of(const struct hwi_mapping *mapping, const struct hwi_trace_file *trace);
 
 #endif

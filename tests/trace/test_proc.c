@@ -1,0 +1,52 @@
+/* test_proc.c - which mapping is one of a trace
+ *
+ * What would break: where the name of an open trace cannot be read, each mapping without a name is one of it, so that a trace of a
+ * process that has left it counts as being written.
+ */
+#include "trace/proc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct hwi_mapping parse(const char *text)
+{
+  static char line[128];
+  struct hwi_mapping mapping;
+  snprintf(line, sizeof line, "%s", text);
+  assert_true(hwi_mapping_parse(line, &mapping));
+  return mapping;
+}
+
+static void test_a_file_is_known_by_its_inode_or_name(void **state)
+{
+  (void)state;
+  const struct hwi_mapping mapping = parse("1000-2000 rw-s 00000000 08:01 77    /tmp/a.hwt\n");
+  assert_true(hwi_mapping_is_of(&mapping, &(struct hwi_trace_file){"/elsewhere/b.hwt", 77}));
+  assert_true(hwi_mapping_is_of(&mapping, &(struct hwi_trace_file){"", 77}));
+  assert_true(hwi_mapping_is_of(&mapping, &(struct hwi_trace_file){"/elsewhere/a.hwt", 78}));
+  assert_false(hwi_mapping_is_of(&mapping, &(struct hwi_trace_file){"/elsewhere/b.hwt", 78}));
+  assert_false(hwi_mapping_is_of(&mapping, &(struct hwi_trace_file){"", 78}));
+}
+
+static void test_memory_without_a_file_is_no_trace(void **state)
+{
+  (void)state;
+  const struct hwi_mapping anonymous = parse("1000-2000 rw-p 00000000 00:00 0 \n");
+  assert_false(hwi_mapping_is_of(&anonymous, &(struct hwi_trace_file){"", 77}));
+  assert_false(hwi_mapping_is_of(&anonymous, &(struct hwi_trace_file){"", 0}));
+  const struct hwi_mapping heap = parse("1000-2000 rw-p 00000000 00:00 0    [heap]\n");
+  assert_false(hwi_mapping_is_of(&heap, &(struct hwi_trace_file){"/tmp/[heap]", 77}));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_file_is_known_by_its_inode_or_name),
+      cmocka_unit_test(test_memory_without_a_file_is_no_trace),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
