@@ -18,8 +18,14 @@ const FOLDED = {
   "(lambda)": "(lambda)",
   plain_c: "plain_c",
 };
-const CUT_NAME = `fill<std::map<${"std::map<int, ".repeat(100)}`; // as a recording has what is too long for it
-FOLDED[CUT_NAME] = "fill<…";
+const CUT_ARGUMENTS = `std::map<${"std::map<int, ".repeat(100)}`; // as a recording has what is too long for it
+Object.assign(FOLDED, {
+  [`fill<${CUT_ARGUMENTS}`]: "fill<…",
+  [`fill(${CUT_ARGUMENTS}`]: "fill(…",
+  [`fill<${"std::basic_string<char>, ".repeat(50)}`]: "fill<…",
+  [`app::Cmp<int>::operator()(${CUT_ARGUMENTS}`]: "app::Cmp<…>::operator()(…",
+  [`std::operator<< <${CUT_ARGUMENTS}`]: "std::operator<< <std::map<…",
+});
 for (const [name, folded] of Object.entries(FOLDED)) assert.equal(foldedName(name), folded);
 
 // Texts that are too long lose their middle, where that leaves them apart; else they are cut around where they part.

@@ -25,7 +25,10 @@ export function foldedName(name: string): string {
   for (let i = 0; i < plain.length; i++) {
     const opens = (plain[i] === "<" || plain[i] === "(") && /[\w>\u0001]$/.test(folded);
     const end = opens ? closing(plain, i) : -1;
-    if (opens && end < 0 && plain.length > CUT_FROM) return `${folded}<…`; // a name that was cut within its arguments
+    if (opens && end < 0 && name.length > CUT_FROM) {
+      folded += `${plain[i]}…`; // a name that was cut within its arguments
+      break;
+    }
     if (end < 0) folded += plain[i]!;
     else {
       folded += plain[i] === "<" ? "<…>" : "";
