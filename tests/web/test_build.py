@@ -1,5 +1,5 @@
 """The page that is kept in the repository is the one that its sources build, with types and lint rules kept; what is
-drawn on canvases has contrast, and names are folded."""
+drawn on canvases has contrast, and names are folded and told apart."""
 
 import shutil
 import subprocess
@@ -35,7 +35,7 @@ def test_the_lock_file_names_no_registry():
 
 
 @needs_npm
-@pytest.mark.parametrize("check", ["palette", "folding"])
+@pytest.mark.parametrize("check", ["palette", "folding", "apart"])
 def test_modules(check):
     done = subprocess.run(["node", Path(__file__).with_name(f"{check}.mjs")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

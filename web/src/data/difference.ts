@@ -1,7 +1,7 @@
 // difference.ts - two recordings as one tree of calls: what is the same function in both is one frame
 import type { Cost, Span } from "../state";
-import { Labels } from "../text/labels";
 import { Branching } from "./branching";
+import { Labels } from "./labels";
 import type { Search } from "../ui/find";
 import { rowsMatching, type Searched } from "./matching";
 import type { Recording } from "./recording";

@@ -3,8 +3,8 @@
 // Stacks that read the same are compared from the inner end outwards, by what their functions are called. Sorted so, each one's
 // nearest relatives are its neighbours, and where it leaves them is a fork; the caller behind its last fork tells it from the
 // nearest ones, those behind the forks before it from the others. Where no caller differs, a place in the code does.
-import { Labels } from "../text/labels";
 import { finish } from "./kept";
+import { countsOf, Labels } from "./labels";
 import type { Recording } from "./recording";
 import { baseName, CUT, type Place, type Tree } from "./tree";
 
@@ -188,12 +188,6 @@ export class StackWords {
       this.#apart.set(row, `${words} (${isOnLine ? code : `${code}, ${addressOf(at)}`})`);
     });
   }
-}
-
-function countsOf(texts: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return counts;
 }
 
 /** Where a row of a sorted group leaves others, the nearest to who asked first; `common`: how much each row has with the next. */

@@ -53,7 +53,8 @@ function cutAround(text: string, at: number, most: number): string {
   return `${text.slice(0, head)}…${rest}${from + rest.length < text.length ? "…" : ""}`;
 }
 
-function commonLength(a: string, b: string): number {
+/** How many characters two texts have in common at their beginning. */
+export function commonLength(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;
   return length;
