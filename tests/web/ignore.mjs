@@ -40,6 +40,8 @@ await check(async ({ page, report, open }) => {
   assert.ok(functions.includes("churn") && !functions.includes("keep"), functions.join());
   await open("#leaks?ignore=keep");
   assert.deepEqual(await rows(page, "leaks"), []);
+  assert.equal(await page.locator("main h2").first().textContent(), "Nothing else is left");
+  assert.equal(await page.locator(".empty").textContent(), "Nothing else is left.");
   await open("#lifetimes");
   const all = (await rows(page, "lifetimes")).length;
   await page.locator(".ignore input").fill("func=keep");

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
 import type { Recording } from "../data/recording";
-import type { Span } from "../state";
+import type { Span, State } from "../state";
 import { blocksText, bytesText, shareText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
 import { useSearch } from "../ui/find";
@@ -37,11 +37,21 @@ function leaksOf(recording: Recording, span: Span | null): Leak[] {
   return leaks;
 }
 
-function heading(recording: Recording, span: Span | null, leaks: readonly Leak[]): string {
+function sum(column: Float64Array): number {
+  return column.reduce((all, part) => all + part, 0);
+}
+
+/** Of the whole run, where no leak is left. */
+function nothingLeftText(recording: Recording, ignore: string): string {
+  if (ignore !== "") return "Nothing else is left";
+  return sum(recording.column("runtime_live_blocks")) > 0 ? "Nothing is left but what the runtime keeps" : "Every block was freed";
+}
+
+function heading(recording: Recording, { span, ignore }: State, leaks: readonly Leak[]): string {
   const bytes = leaks.reduce((sum, leak) => sum + leak.bytes, 0);
   const blocks = leaks.reduce((sum, leak) => sum + leak.blocks, 0);
   const amount = `${bytesText(bytes)} in ${blocksText(blocks)}`;
-  if (span === null) return blocks === 0 ? "Every block was freed" : `${amount} not freed at the end`;
+  if (span === null) return blocks === 0 ? nothingLeftText(recording, ignore) : `${amount} not freed at the end`;
   const words = spanText(recording, span);
   return span.fromNs === span.toNs ? `${amount} live ${words}` : `${amount} more live after ${words} than before, where it grew`;
 }
@@ -51,8 +61,14 @@ function foundText(found: readonly Leak[], all: number): string {
   return `${stacksText(found.length)}, ${bytesText(bytes)} ${shareText(bytes, all)}`;
 }
 
+/** In the table, where it has no row. */
+function emptyText(recording: Recording, { span, ignore }: State, leaks: readonly Leak[]): string {
+  if (leaks.length > 0) return "No stack matches.";
+  if (span === null) return `${nothingLeftText(recording, ignore)}.`;
+  return ignore === "" ? "Nothing grew here." : "Nothing else grew here.";
+}
+
 function runtimeText(recording: Recording): string {
-  const sum = (column: Float64Array): number => column.reduce((all, part) => all + part, 0);
   const bytes = sum(recording.column("runtime_live_bytes"));
   if (bytes === 0) return "";
   const blocks = sum(recording.column("runtime_live_blocks"));
@@ -88,7 +104,7 @@ export function Leaks(props: ViewProps): JSX.Element {
   return (
     <>
       <div class="toolbar">
-        <h2>{heading(recording, span, leaks)}</h2>
+        <h2>{heading(recording, state, leaks)}</h2>
         <Finding {...{ state, change }} result={kept === null ? "" : foundText(found, all)} />
         {span === null && <span class="faint">{runtimeText(recording)}</span>}
       </div>
@@ -101,7 +117,7 @@ export function Leaks(props: ViewProps): JSX.Element {
           {...sorting({ state, change }, "bytes-")}
           chosen={chosen}
           onChoose={(leak) => change({ row: leak.row })}
-          empty={leaks.length === 0 && state.ignore === "" ? span === null ? "Nothing is left but what the runtime keeps." : "Nothing grew here." : "No stack matches."}
+          empty={emptyText(recording, state, leaks)}
         />
         {chosen >= 0 && (
           <Later room={<aside class="detail" />}>
