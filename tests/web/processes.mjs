@@ -42,6 +42,7 @@ await check(async ({ page, report, open }) => {
   const listed = await page.locator(".processes li").allTextContents();
   assert.equal(listed.length, Math.min(12, largest.length));
   listed.forEach((text, i) => assert.ok(text.includes(largest[i].command.slice(0, 20)), text));
+  const evidence = await page.locator(".evidence dt").allTextContents();
   const facts = await page.locator(".head .facts").textContent();
   await turnsToOthers(page, open, report);
   if (together > 1) {
@@ -49,12 +50,14 @@ await check(async ({ page, report, open }) => {
     assert.equal(await page.locator(".head .command").textContent(), first.command); // the run, not its largest process
     assert.notEqual(first.command, largest[0].command);
     assert.equal(heading, `${largest.length} processes, all together`);
+    for (const name of ["Ended", "Silent", "Program", "Directory"]) assert.ok(!evidence.includes(name), evidence.join()); // of one alone
     assert.ok(facts.startsWith(`${together} processes`), facts);
     return;
   }
   assert.ok(heading.startsWith(`Process ${report.pid} of ${largest.length}: `), heading);
   assert.ok(facts.startsWith(`pid ${report.pid}`), facts);
   assert.match(listed[0], /shown/);
+  assert.ok(evidence.includes("Program"), evidence.join());
   const held = 1 + PICKED_MOST; // of others it names the command that shows them
   const commands = await page.locator(".commands").textContent();
   assert.match(commands, /^heapwright report --children -o all\.html \S+$/m);

@@ -154,19 +154,30 @@ function exitText(process: ImageFields): string {
   return typeof process.exit_code === "number" ? `exit status ${process.exit_code}` : "";
 }
 
+/** What is known of a process alone. */
+function ofProcess(recording: Recording): [string, string][] {
+  const { process } = recording.document;
+  const begin = process.from_ns ?? 0;
+  const lines: [string, string][] = [];
+  for (const { from_ns, to_ns, why } of process.silences ?? [])
+    lines.push(["Silent", `${timeIn(recording, begin + from_ns)} – ${timeIn(recording, begin + to_ns)}: ${why}`]);
+  if (exitText(process) !== "") lines.push(["Ended", exitText(process)]);
+  if (process.executable) lines.push(["Program", process.executable]);
+  if (process.directory) lines.push(["Directory", process.directory]);
+  return lines;
+}
+
+function dateText(realtimeNs: number): string {
+  return new Date(realtimeNs / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+}
+
 function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
   const { run, process, version } = recording.document;
   const began = process.start_realtime_ns ?? 0;
   const together = togetherCount(recording.document) > 1; // what is known of the largest one alone is not said of all
   const lines = evidenceOf(run);
-  for (const { from_ns, to_ns, why } of process.silences ?? []) {
-    const begin = process.from_ns ?? 0;
-    lines.push(["Silent", `${timeIn(recording, begin + from_ns)} – ${timeIn(recording, begin + to_ns)}: ${why}`]);
-  }
-  if (began > 0) lines.push(["Begun", new Date((began - (together ? (process.from_ns ?? 0) : 0)) / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })]);
-  if (exitText(process) !== "") lines.push(["Ended", exitText(process)]);
-  if (process.executable && !together) lines.push(["Program", process.executable]);
-  if (process.directory && !together) lines.push(["Directory", process.directory]);
+  if (began > 0) lines.push(["Begun", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
+  if (!together) lines.push(...ofProcess(recording));
   lines.push(["Trace", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
   return (
     <section class="panel">
