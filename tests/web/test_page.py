@@ -58,7 +58,7 @@ int main(void)
 }
 """
 
-# Two named threads that allocate from the same stack, and one of them keeps its blocks.
+# Two named threads that allocate from the same stack, and one of them keeps its blocks; a third one frees what others allocated.
 NAMED = r"""
 #include <pthread.h>
 #include <stdlib.h>
@@ -83,12 +83,19 @@ static void *work(void *name)
   }
   return NULL;
 }
+static void *release(void *block)
+{
+  pthread_setname_np(pthread_self(), "freer");
+  free(block);
+  return NULL;
+}
 int main(void)
 {
-  pthread_t threads[2];
+  pthread_t threads[3];
   pthread_create(&threads[0], NULL, work, "keeper");
   pthread_create(&threads[1], NULL, work, "dropper");
-  for (int i = 0; i < 2; i++)
+  pthread_create(&threads[2], NULL, release, make(10));
+  for (int i = 0; i < 3; i++)
     pthread_join(threads[i], NULL);
   return 0;
 }

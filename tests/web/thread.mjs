@@ -78,6 +78,19 @@ await check(async ({ page, report, open }) => {
   assert.ok((await rows(page, "slowest")).every((row) => row[4] === "keeper"));
   assert.ok(by_entry.length > 0);
 
+  // One that keeps nothing; one that only frees has its frees, whose blocks they were, and no other view.
+  const choose = (label) => picker.selectOption({ label });
+  await open("#leaks");
+  await choose("dropper");
+  await page.waitForFunction(() => document.querySelector("main h2").textContent === "Every block was freed");
+  assert.equal(await page.locator(".empty").textContent(), "Every block was freed.");
+  await choose("freer");
+  await page.waitForFunction(() => document.querySelector("main h2").textContent === "This thread allocated nothing");
+  await page.getByRole("link", { name: "Threads" }).click();
+  const [freer] = await rows(page, "threads");
+  assert.deepEqual([freer[0], freer[3], freer[8]], ["freer", "0", "1"]);
+  assert.equal(await page.locator(".matrix-panel").count(), 1);
+
   // A thread that is not there is none; from the table, a double click shows one.
   await open("#flame?cost=calls&thread=99");
   assert.equal(await rootCalls(), report.allocation_calls);

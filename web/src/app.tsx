@@ -167,8 +167,10 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   }, [recording]);
 
   const { view } = state;
-  const isEmpty = recording.document.run.allocation_calls === 0;
-  const Shown = isEmpty && !OF_NOTHING.includes(view) ? Nothing : COMPONENTS[view];
+  const { run } = recording.document;
+  const isEmpty = run.allocation_calls === 0;
+  const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // of others' blocks
+  const Shown = isShown ? COMPONENTS[view] : Nothing;
   const props: ViewProps = { recording, opened: content, state, change, palette };
   return (
     <>

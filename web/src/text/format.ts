@@ -67,6 +67,10 @@ export function ticksText(ticks: readonly number[]): string[] {
 }
 
 /** 1 block, 2 blocks */
+export function callsText(count: number): string {
+  return `${countText(count)} call${count === 1 ? "" : "s"}`;
+}
+
 export function blocksText(count: number): string {
   return `${countText(count)} block${count === 1 ? "" : "s"}`;
 }

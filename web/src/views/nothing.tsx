@@ -1,11 +1,11 @@
 // nothing.tsx - what is said of a run, or of a thread, that allocated nothing: in words rather than by empty axes
 import type { JSX } from "preact";
-import { countText } from "../text/format";
+import { callsText } from "../text/format";
 import type { ViewProps } from "./view";
 
 export function Nothing({ recording }: Pick<ViewProps, "recording">): JSX.Element {
   const { run, thread } = recording.document;
-  const failed = run.failed_calls === 0 ? "" : ` ${countText(run.failed_calls)} calls asked for memory and got none.`;
+  const failed = run.failed_calls === 0 ? "" : ` ${callsText(run.failed_calls)} asked for memory and got none.`;
   return (
     <section class="panel nothing">
       <h2>{thread === undefined ? "This program allocated nothing" : "This thread allocated nothing"}</h2>
