@@ -137,13 +137,13 @@ function knownCount({ values }: Curve): number {
 /** A plot outlives the values that it was made for: what depends on them is asked for when it draws. */
 function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options {
   const { curves, palette, stacked } = props;
-  const series: uPlot.Series[] = curves.map((curve) => {
+  const series: uPlot.Series[] = curves.map((curve, i) => {
     const colour = curveColour(curve.colour, palette);
     return {
       label: curve.label,
       stroke: colour,
       width: stacked ? 1 : 1.5,
-      points: { show: curve.sampled !== undefined && knownCount(curve) === 1 }, // which no line joins to another
+      points: { show: () => curve.sampled !== undefined && knownCount(now().curves[i]!) === 1 }, // which no line joins to another
       spanGaps: curve.sampled !== undefined,
       ...(curve.sampled === "held" && { paths: uPlot.paths.stepped!({ align: 1 }) }),
       ...(curve.isApart && { scale: APART }),
