@@ -59,7 +59,7 @@ await check(async ({ page, report, open }) => {
   const foreign = report.by_thread.reduce((sum, { foreign_frees }) => sum + foreign_frees, 0);
   assert.equal(await page.locator(".matrix").count(), Number(foreign > 0));
   if (foreign === 0) return;
-  const { name, text } = await saved(page, ".matrix-panel button");
+  const { name, text } = await saved(page, `[aria-label="Save the matrix as CSV"]`);
   assert.equal(name, "threads-matrix.csv");
   const [head, ...lines] = text.trim().split("\r\n").map((line) => line.split(","));
   assert.deepEqual(lines.map(([owner]) => owner), head.slice(1));

@@ -21,6 +21,10 @@ interface Figure {
   readonly note: string;
 }
 
+function heapOfRss(peakBytes: number, rssBytes: number): string {
+  return peakBytes === 0 ? "no block was live" : `the peak is ${shareText(peakBytes, rssBytes)} of it`;
+}
+
 function figuresOf(recording: Recording): Figure[] {
   const { run, process } = recording.document;
   const rss = process.rss_peak_bytes ?? 0;
@@ -32,7 +36,7 @@ function figuresOf(recording: Recording): Figure[] {
     { name: "Allocated", value: bytesText(run.allocated_bytes), note: byteRateText(run.allocated_bytes, run.duration_ns) },
     { name: "Temporary", value: countText(run.temporary_calls), note: `${shareText(run.temporary_calls, run.allocation_calls) || "none"} of calls` },
     { name: "Frees", value: countText(run.free_calls), note: run.failed_calls > 0 ? `${countText(run.failed_calls)} failed calls` : "no failed calls" },
-    { name: "RSS at most", value: rss > 0 ? bytesText(rss) : "–", note: rss > 0 ? `the peak is ${shareText(run.peak_bytes, rss) || "none"} of it` : "not sampled" },
+    { name: "RSS at most", value: rss > 0 ? bytesText(rss) : "–", note: rss > 0 ? heapOfRss(run.peak_bytes, rss) : "not sampled" },
   ];
 }
 

@@ -130,8 +130,17 @@ function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">
     <section class="panel matrix-panel">
       <div class="toolbar">
         <h2>Who frees whose blocks</h2>
-        <span class="faint">blocks of the whole run that one thread allocated (row) and another freed (column){all.length > shown.length && `; the ${shown.length} of ${countText(all.length)} threads with most`}</span>
-        <button type="button" class="plain-button to-right" title="Every thread of the matrix" onClick={() => saveMatrix(recording, [...all].sort((a, b) => a - b), blocks)}>
+        <span class="faint">
+          blocks of the whole run that one thread allocated (row) and another freed (column)
+          {all.length > shown.length && `; the ${shown.length} of ${countText(all.length)} threads with most`}
+        </span>
+        <button
+          type="button"
+          class="plain-button to-right"
+          aria-label="Save the matrix as CSV"
+          title="All rows of the matrix, not only those shown"
+          onClick={() => saveMatrix(recording, [...all].sort((a, b) => a - b), blocks)}
+        >
           CSV
         </button>
       </div>
