@@ -85,8 +85,22 @@ export class StackWords {
     }
   }
 
+  /** Finds what tells apart those that read the same, a group with each step, likewise. */
+  *toldApart(): Generator<void> {
+    yield* this.grouped();
+    for (const rows of this.#alike.values()) {
+      if (rows.length === 1 || this.#apart.has(rows[0]!)) continue;
+      this.#tellApart(rows);
+      yield;
+    }
+  }
+
+  #keyOf(row: number): string {
+    return [this.#recording.cutStacks(row), ...this.#shown(row).map((func) => this.#labels.number(func))].join();
+  }
+
   #group(row: number): void {
-    const key = [this.#recording.cutStacks(row), ...this.#shown(row).map((func) => this.#labels.number(func))].join();
+    const key = this.#keyOf(row);
     const rows = this.#alike.get(key);
     if (rows === undefined) this.#alike.set(key, [row]);
     else rows.push(row);
@@ -135,8 +149,7 @@ export class StackWords {
     finish(this.grouped());
     const known = this.#apart.get(row);
     if (known !== undefined) return known;
-    const key = [this.#recording.cutStacks(row), ...this.#shown(row).map((func) => this.#labels.number(func))].join();
-    this.#tellApart(this.#alike.get(key)!);
+    this.#tellApart(this.#alike.get(this.#keyOf(row))!);
     return this.#apart.get(row) ?? "";
   }
 

@@ -19,7 +19,7 @@ function* pieces(recording: Recording): Generator<void> {
   layoutOf(recording.tree);
   yield;
   yield* labelsOf(recording).numbered();
-  yield* stackWordsOf(recording).grouped();
+  yield* stackWordsOf(recording).toldApart();
   recording.lifetimes();
   yield;
   void recording.series;
