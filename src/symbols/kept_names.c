@@ -2,12 +2,14 @@
  *
  * To find one name in a large program its debug information must be unpacked and a good part of it read; the next report wants
  * mostly the same names. The file is a header and a zstd frame with four arrays: modules, answers (of a module ascending by
- * address), frames (answer by answer), texts. They are searched as they lie there: what is not asked for costs its unpacking
- * alone. Each array's places in the next one only grow, which is looked at once; so no forged file has more frames than bytes.
+ * address), frames (answer by answer), texts. They are searched as they lie there: what is not asked for costs its unpacking and
+ * a look along the texts. Each array's places in the next one only grow, which is looked at once; so no forged file has more frames
+ * than bytes. A frame names where a text begins, and each text is put into the store once, however many frames name it.
  * docs/summary-format.md has its bytes.
  */
 #include "symbols/kept_names.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 #include "symbols/keep.h"
 #include "trace/cache_file.h"
 #include "trace/grow.h"
+#include "trace/unzstd.h"
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'N', '\r', '\n', 0x1a, '\n'};
 enum {
@@ -26,7 +29,7 @@ enum {
   PROGRAM_BYTES = 24,
   LEVEL = 1,
   MOST_PLAIN_BYTES = 1 << 27,
-  MOST_TEXT_BYTES = 1 << 14, /* of one text */
+  MOST_FRAMES = 1 << 10, /* of an answer; hwi_lines_find gives no more than DIEs are nested */
 };
 
 struct header {
@@ -38,7 +41,12 @@ struct header {
   uint32_t frame_count;
   uint64_t text_bytes;
 };
-_Static_assert(sizeof(struct header) == 56, "without a gap");
+_Static_assert(sizeof(struct header) == HWI_NAMES_HEADER_BYTES &&
+                   offsetof(struct header, module_count) == HWI_NAMES_MODULE_COUNT_OFF &&
+                   offsetof(struct header, answer_count) == HWI_NAMES_ANSWER_COUNT_OFF &&
+                   offsetof(struct header, frame_count) == HWI_NAMES_FRAME_COUNT_OFF &&
+                   offsetof(struct header, text_bytes) == HWI_NAMES_TEXT_BYTES_OFF,
+               "without a gap");
 
 struct hwi_kept_module {
   uint64_t name, mark;
@@ -57,8 +65,9 @@ struct hwi_kept_frame {
   uint8_t inlined, reason;
   uint16_t unused;
 };
-_Static_assert(sizeof(struct hwi_kept_module) == 24 && sizeof(struct hwi_kept_answer) == 16 &&
-                   sizeof(struct hwi_kept_frame) == 24,
+_Static_assert(sizeof(struct hwi_kept_module) == HWI_NAMES_MODULE_BYTES &&
+                   sizeof(struct hwi_kept_answer) == HWI_NAMES_ANSWER_BYTES &&
+                   sizeof(struct hwi_kept_frame) == HWI_NAMES_FRAME_BYTES,
                "without gaps");
 
 static uint64_t plain_bytes_of(const struct header *header)
@@ -78,15 +87,6 @@ static struct header header_of(void)
 
 /* --- reading --- */
 
-static void *unpack(const void *packed, size_t packed_bytes, size_t plain_bytes)
-{
-  void *plain = malloc(plain_bytes);
-  if (plain && ZSTD_decompress(plain, plain_bytes, packed, packed_bytes) == plain_bytes)
-    return plain;
-  free(plain);
-  return NULL;
-}
-
 /* The file's bytes but for the header, unpacked. */
 static void *read_plain(int fd, struct header *header)
 {
@@ -102,11 +102,15 @@ static void *read_plain(int fd, struct header *header)
   if (memcmp(header, &expected, sizeof expected) != 0 || packed_bytes > MOST_PLAIN_BYTES || header->text_bytes == 0 ||
       plain_bytes_of(header) > MOST_PLAIN_BYTES)
     return NULL;
-  void *packed = malloc(packed_bytes + 1), *plain = NULL;
-  if (packed && read(fd, packed, packed_bytes) == (ssize_t)packed_bytes)
-    plain = unpack(packed, packed_bytes, plain_bytes_of(header));
+  const size_t plain_bytes = plain_bytes_of(header);
+  void *packed = malloc(packed_bytes + 1), *plain = malloc(plain_bytes);
+  bool done = packed && plain && read(fd, packed, packed_bytes) == (ssize_t)packed_bytes &&
+              hwi_unzstd(plain, plain_bytes, packed, packed_bytes) == 0;
   free(packed);
-  return plain;
+  if (done)
+    return plain;
+  free(plain);
+  return NULL;
 }
 
 /* Each array tells growing places in the next one, from its start to its end; texts end. */
@@ -116,18 +120,34 @@ static bool is_sound(const struct hwi_kept_names *names, const struct header *he
   const struct hwi_kept_answer *answers = names->answers;
   bool sound = modules[0].first_answer == 0 && modules[header->module_count].first_answer == header->answer_count &&
                answers[0].first_frame == 0 && answers[header->answer_count].first_frame == header->frame_count &&
-               names->texts[0] == '\0' && names->texts[header->text_bytes - 1] == '\0';
+               names->text[0] == '\0' && names->text[header->text_bytes - 1] == '\0';
   for (size_t i = 0; i < header->module_count; i++)
     sound &= modules[i].first_answer <= modules[i + 1].first_answer;
   for (size_t i = 0; i < header->answer_count; i++)
-    sound &= answers[i].first_frame < answers[i + 1].first_frame;
+    sound &= answers[i].first_frame < answers[i + 1].first_frame &&
+             answers[i + 1].first_frame - answers[i].first_frame <= MOST_FRAMES;
   return sound;
 }
 
-void hwi_kept_names_load(struct hwi_kept_names *names, const char *path)
+/* False: there are more than frames could name, or there is no memory. */
+static bool list_texts(struct hwi_kept_names *names, const struct header *header)
+{
+  const size_t most = 2 * (size_t)header->frame_count, end = header->text_bytes;
+  names->places = malloc((most + 1) * sizeof *names->places);
+  if (!names->places)
+    return false;
+  for (size_t off = 1; off < end; off += strlen(names->text + off) + 1) {
+    if (names->place_count == most)
+      return false;
+    names->places[names->place_count++] = (struct hwi_kept_place){.off = (uint32_t)off};
+  }
+  return true;
+}
+
+void hwi_kept_names_load(struct hwi_kept_names *names, const char *path, struct hwi_store *store)
 {
   struct header header;
-  *names = (struct hwi_kept_names){0};
+  *names = (struct hwi_kept_names){.store = store};
   int fd = hwi_cache_file_open(path);
   if (fd < 0)
     return;
@@ -138,15 +158,15 @@ void hwi_kept_names_load(struct hwi_kept_names *names, const char *path)
   names->modules = names->plain;
   names->answers = (const void *)(names->modules + header.module_count + 1);
   names->frames = (const void *)(names->answers + header.answer_count + 1);
-  names->texts = (const void *)(names->frames + header.frame_count);
+  names->text = (const void *)(names->frames + header.frame_count);
   names->module_count = header.module_count;
-  names->text_bytes = header.text_bytes;
-  if (!is_sound(names, &header))
+  if (!is_sound(names, &header) || !list_texts(names, &header))
     hwi_kept_names_release(names);
 }
 
 void hwi_kept_names_release(struct hwi_kept_names *names)
 {
+  free(names->places);
   free(names->plain);
   *names = (struct hwi_kept_names){0};
 }
@@ -168,42 +188,55 @@ const struct hwi_kept_module *hwi_kept_names_at(const struct hwi_kept_names *nam
   return &names->modules[at];
 }
 
-/* *text: NULL for none. False: it is no text, or there is no memory. */
-static bool text_at(const struct hwi_kept_names *names, uint32_t off, struct hwi_store *store, const char **text)
+static int by_off(const void *left, const void *right)
 {
-  *text = NULL;
-  if (off == 0)
-    return true;
-  if (off >= names->text_bytes || strnlen(names->texts + off, MOST_TEXT_BYTES) == MOST_TEXT_BYTES)
-    return false;
-  *text = hwi_store_string(store, names->texts + off);
-  return *text;
+  const uint32_t a = ((const struct hwi_kept_place *)left)->off, b = ((const struct hwi_kept_place *)right)->off;
+  return a < b ? -1 : a > b;
 }
 
-static bool symbol_of(const struct hwi_kept_names *names, const struct hwi_kept_frame *frame, struct hwi_store *store,
-                      struct hwi_symbol *symbol)
+/* *text: NULL for none. HW_ERR_DAMAGED: no text begins there. HW_ERR_MEMORY. */
+static int text_at(const struct hwi_kept_names *names, uint32_t off, const char **text)
+{
+  const struct hwi_kept_place key = {.off = off};
+  *text = NULL;
+  if (off == 0)
+    return 0;
+  struct hwi_kept_place *place = bsearch(&key, names->places, names->place_count, sizeof key, by_off);
+  if (!place)
+    return HW_ERR_DAMAGED;
+  if (!place->stored)
+    place->stored = hwi_store_string(names->store, names->text + off);
+  *text = place->stored;
+  return *text ? 0 : HW_ERR_MEMORY;
+}
+
+static int read_frame(const struct hwi_kept_names *names, const struct hwi_kept_frame *frame, struct hwi_symbol *symbol)
 {
   *symbol = (struct hwi_symbol){
       .start = frame->start, .line = frame->line, .inlined = frame->inlined == 1, .reason = frame->reason};
-  return frame->inlined <= 1 && frame->reason < HWI_SYMBOL_NO_MEMORY &&
-         text_at(names, frame->function, store, &symbol->function) && text_at(names, frame->file, store, &symbol->file);
+  if (frame->inlined > 1 || frame->reason >= HWI_SYMBOL_NO_MEMORY)
+    return HW_ERR_DAMAGED;
+  int status = text_at(names, frame->function, &symbol->function);
+  return status < 0 ? status : text_at(names, frame->file, &symbol->file);
 }
 
-static bool read_answer(const struct hwi_kept_names *names, const struct hwi_kept_answer *answer,
-                        struct hwi_store *store, struct hwi_frame_list *frames)
+static size_t frame_count_of(const struct hwi_kept_answer *answer)
 {
-  size_t count = (size_t)(answer[1].first_frame - answer->first_frame);
-  if (!hwi_grow((void **)&frames->list, &frames->capacity, count, sizeof *frames->list))
-    return false;
-  for (size_t i = 0; i < count; i++)
-    if (!symbol_of(names, &names->frames[answer->first_frame + i], store, &frames->list[i]))
-      return false;
-  frames->count = count;
-  return true;
+  return (size_t)(answer[1].first_frame - answer->first_frame);
+}
+
+/* HW_ERR_DAMAGED: the file is forged. HW_ERR_MEMORY. */
+static int read_frames(const struct hwi_kept_names *names, const struct hwi_kept_answer *answer,
+                       struct hwi_symbol *symbols)
+{
+  int status = 0;
+  for (size_t i = 0; i < frame_count_of(answer) && status == 0; i++)
+    status = read_frame(names, &names->frames[answer->first_frame + i], &symbols[i]);
+  return status;
 }
 
 bool hwi_kept_names_find(const struct hwi_kept_names *names, const struct hwi_kept_module *module, uint64_t address,
-                         struct hwi_store *store, struct hwi_frame_list *frames)
+                         struct hwi_frame_list *frames)
 {
   size_t low = (size_t)module->first_answer, high = (size_t)module[1].first_answer;
   while (low < high) {
@@ -213,27 +246,29 @@ bool hwi_kept_names_find(const struct hwi_kept_names *names, const struct hwi_ke
     else
       high = middle;
   }
-  return low < module[1].first_answer && names->answers[low].address == address &&
-         read_answer(names, &names->answers[low], store, frames);
+  const struct hwi_kept_answer *answer = &names->answers[low];
+  if (low == module[1].first_answer || answer->address != address ||
+      !hwi_grow((void **)&frames->list, &frames->capacity, frame_count_of(answer), sizeof *frames->list) ||
+      read_frames(names, answer, frames->list) < 0)
+    return false;
+  frames->count = frame_count_of(answer);
+  return true;
 }
 
 bool hwi_kept_names_add_to(const struct hwi_kept_names *names, const struct hwi_kept_module *module,
-                           struct hwi_store *store, struct hwi_names_answers *answers)
+                           struct hwi_names_answers *answers)
 {
   for (uint64_t i = module->first_answer; i < module[1].first_answer; i++) {
-    struct hwi_frame_list frames = {0};
-    struct hwi_symbol *kept = NULL;
-    if (read_answer(names, &names->answers[i], store, &frames))
-      kept = hwi_store_take(store, frames.count * sizeof *kept);
-    if (kept)
-      memcpy(kept, frames.list, frames.count * sizeof *kept);
-    free(frames.list);
-    if (!kept)
-      continue; /* of a forged file */
-    if (!hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
+    const struct hwi_kept_answer *answer = &names->answers[i];
+    const size_t count = frame_count_of(answer);
+    struct hwi_symbol *kept = hwi_store_take(names->store, count * sizeof *kept);
+    int status = kept ? read_frames(names, answer, kept) : HW_ERR_MEMORY;
+    if (status == HW_ERR_DAMAGED)
+      continue;
+    if (status < 0 || !hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
       return false;
-    answers->list[answers->count++] = (struct hwi_names_answer){
-        {module->name, module->mark}, names->answers[i].address, kept, (uint32_t)frames.count};
+    answers->list[answers->count++] =
+        (struct hwi_names_answer){{module->name, module->mark}, answer->address, kept, (uint32_t)count};
   }
   return true;
 }
@@ -272,30 +307,6 @@ static int by_text(const void *left, const void *right)
 {
   const uintptr_t a = (uintptr_t)((const struct place *)left)->text, b = (uintptr_t)((const struct place *)right)->text;
   return a < b ? -1 : a > b;
-}
-
-static bool is_too_long(const char *text)
-{
-  return text && strnlen(text, MOST_TEXT_BYTES) == MOST_TEXT_BYTES;
-}
-
-static bool can_be_kept(const struct hwi_names_answer *answer)
-{
-  for (uint32_t i = 0; i < answer->count; i++)
-    if (is_too_long(answer->frames[i].function) || is_too_long(answer->frames[i].file))
-      return false;
-  return true;
-}
-
-static void leave_out(struct hwi_names_answers *answers)
-{
-  size_t kept = 0;
-  for (size_t i = 0; i < answers->count; i++)
-    if (can_be_kept(&answers->list[i]))
-      answers->list[kept++] = answers->list[i];
-  answers->count = kept;
-  if (kept > 0)
-    qsort(answers->list, kept, sizeof *answers->list, by_module_and_address);
 }
 
 static bool begins_module(const struct hwi_names_answers *answers, size_t i)
@@ -424,8 +435,10 @@ void hwi_kept_names_write(const char *path, struct hwi_names_answers *answers)
 {
   struct image image = {0};
   size_t bytes;
-  leave_out(answers);
-  bool made = answers->count > 0 && make_room(&image, answers);
+  if (answers->count == 0)
+    return;
+  qsort(answers->list, answers->count, sizeof *answers->list, by_module_and_address);
+  bool made = make_room(&image, answers);
   if (made)
     fill(&image, answers);
   uint8_t *packed = made ? pack(&image, &bytes) : NULL;

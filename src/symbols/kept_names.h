@@ -12,32 +12,52 @@
 #include "symbols/lines.h"
 #include "symbols/store.h"
 
+/* Of the file's parts, and where the header has the counts. */
+enum {
+  HWI_NAMES_HEADER_BYTES = 56,
+  HWI_NAMES_MODULE_BYTES = 24,
+  HWI_NAMES_ANSWER_BYTES = 16,
+  HWI_NAMES_FRAME_BYTES = 24,
+  HWI_NAMES_MODULE_COUNT_OFF = 12,
+  HWI_NAMES_ANSWER_COUNT_OFF = 40,
+  HWI_NAMES_FRAME_COUNT_OFF = 44,
+  HWI_NAMES_TEXT_BYTES_OFF = 48,
+};
+
 /* A module by its path and build-id (`name` is a hash of both), and its mark. */
 struct hwi_names_key {
   uint64_t name, mark;
 };
 
+/* Where a text begins. */
+struct hwi_kept_place {
+  uint32_t off;
+  const char *stored; /* NULL: it was not asked for yet */
+};
+
 /* The answers of a file. All zero: none. */
 struct hwi_kept_names {
-  void *plain; /* all of it but the header */
+  struct hwi_store *store; /* of what is given */
+  void *plain;             /* all of the file but the header */
   const struct hwi_kept_module *modules;
   const struct hwi_kept_answer *answers;
   const struct hwi_kept_frame *frames;
-  const char *texts;
-  size_t module_count, text_bytes;
+  const char *text;
+  struct hwi_kept_place *places; /* ascending */
+  size_t module_count, place_count;
 };
 
-/* Reads the file at `path`. Where it is of no use, there are none. */
-void hwi_kept_names_load(struct hwi_kept_names *names, const char *path);
+/* Reads the file at `path`; what is asked for goes into `store`. Where it is of no use, there are none. */
+void hwi_kept_names_load(struct hwi_kept_names *names, const char *path, struct hwi_store *store);
 void hwi_kept_names_release(struct hwi_kept_names *names);
 
 /* The module with that key, or NULL. */
 const struct hwi_kept_module *hwi_kept_names_module(const struct hwi_kept_names *names, struct hwi_names_key key);
 
-/* Appends the frames at `address`, with texts from `store`. False: they are not kept, or there is no memory; then `frames` is
+/* Appends the frames at `address`, with texts from the store. False: they are not kept, or there is no memory; then `frames` is
  * empty, as it was. */
 bool hwi_kept_names_find(const struct hwi_kept_names *names, const struct hwi_kept_module *module, uint64_t address,
-                         struct hwi_store *store, struct hwi_frame_list *frames);
+                         struct hwi_frame_list *frames);
 
 /* An answer to be kept; its texts are in a store, each once. */
 struct hwi_names_answer {
@@ -52,16 +72,15 @@ struct hwi_names_answers {
   size_t count, capacity;
 };
 
-/* Adds all of `module`. False: no memory. */
+/* Adds all of `module` but what is forged. False: no memory. */
 bool hwi_kept_names_add_to(const struct hwi_kept_names *names, const struct hwi_kept_module *module,
-                           struct hwi_store *store, struct hwi_names_answers *answers);
+                           struct hwi_names_answers *answers);
 
 /* Of the number `at`; NULL: there are no more. */
 const struct hwi_kept_module *hwi_kept_names_at(const struct hwi_kept_names *names, size_t at,
                                                 struct hwi_names_key *key);
 
-/* Writes the file at `path` (see trace/cache_file.h), and puts the answers in order. None is left out but those with texts longer
- * than any program's. */
+/* Writes the file at `path` (see trace/cache_file.h) with all the answers, and puts them in order. */
 void hwi_kept_names_write(const char *path, struct hwi_names_answers *answers);
 
 /* The file that belongs to the recording at `path` (NAME, NAME.children or a file in it): NAME.names, to be freed; NULL: no

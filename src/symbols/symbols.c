@@ -288,7 +288,7 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   struct answer *slot = slot_of(symbols->answers, symbols->answer_slots, found, key.address);
   if (slot->count == 0) {
     struct hwi_frame_list list = {0};
-    key.kept = found->kept && hwi_kept_names_find(&symbols->kept, found->kept, key.address, &symbols->store, &list);
+    key.kept = found->kept && hwi_kept_names_find(&symbols->kept, found->kept, key.address, &list);
     if (!key.kept)
       look_up(symbols, found, key.address, &list);
     bool kept = keep(symbols, slot, &key, &list);
@@ -308,7 +308,7 @@ int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct h
   symbols->began = clock();
   if (!symbols->kept_path)
     return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
-  hwi_kept_names_load(&symbols->kept, symbols->kept_path);
+  hwi_kept_names_load(&symbols->kept, symbols->kept_path, &symbols->store);
   return 0;
 }
 
@@ -346,8 +346,7 @@ static bool add_kept(struct hwi_symbols *symbols, struct hwi_names_answers *answ
   struct hwi_names_key key;
   const struct hwi_kept_module *module;
   for (size_t i = 0; (module = hwi_kept_names_at(&symbols->kept, i, &key)) != NULL; i++)
-    if (!is_outdated(symbols, module, key.name) &&
-        !hwi_kept_names_add_to(&symbols->kept, module, &symbols->store, answers))
+    if (!is_outdated(symbols, module, key.name) && !hwi_kept_names_add_to(&symbols->kept, module, answers))
       return false;
   return true;
 }

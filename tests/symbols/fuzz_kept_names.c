@@ -16,7 +16,7 @@ int LLVMFuzzerInitialize(int *count, char ***words);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 enum {
-  HEADER_BYTES = 56,
+  HEADER_BYTES = HWI_NAMES_HEADER_BYTES,
   FILE_MAX_BYTES = 1 << 16,
   ADDRESSES = 64,
   COUNTS = 4,
@@ -24,7 +24,10 @@ enum {
 };
 static const struct {
   size_t off, bytes;
-} places[COUNTS] = {{12, 4}, {40, 4}, {44, 4}, {48, 8}}; /* of modules, answers, frames, and bytes of text */
+} places[COUNTS] = {{HWI_NAMES_MODULE_COUNT_OFF, sizeof(uint32_t)},
+                    {HWI_NAMES_ANSWER_COUNT_OFF, sizeof(uint32_t)},
+                    {HWI_NAMES_FRAME_COUNT_OFF, sizeof(uint32_t)},
+                    {HWI_NAMES_TEXT_BYTES_OFF, sizeof(uint64_t)}};
 
 static char path[] = "/tmp/hw-fuzz-names-XXXXXX";
 static uint8_t file[FILE_MAX_BYTES];
@@ -59,25 +62,24 @@ static void look_up_all(const struct hwi_kept_names *names)
 {
   struct hwi_names_key key;
   struct hwi_names_answers answers = {0};
-  struct hwi_store store = {0};
   const struct hwi_kept_module *module;
   for (size_t i = 0; (module = hwi_kept_names_at(names, i, &key)) != NULL; i++) {
     for (uint64_t address = 0; address < ADDRESSES; address++) {
       struct hwi_frame_list frames = {0};
-      if (!hwi_kept_names_find(names, module, address, &store, &frames) && frames.count)
+      if (!hwi_kept_names_find(names, module, address, &frames) && frames.count)
         abort();
       free(frames.list);
     }
-    hwi_kept_names_add_to(names, module, &store, &answers);
+    hwi_kept_names_add_to(names, module, &answers);
   }
   hwi_kept_names_write(path, &answers);
   free(answers.list);
-  hwi_store_release(&store);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
   struct hwi_kept_names names;
+  struct hwi_store store = {0};
   for (size_t i = 0; i < COUNTS && count >= COUNT_BYTES; i++, bytes += COUNT_BYTES, count -= COUNT_BYTES) {
     memset(file + places[i].off, 0, places[i].bytes);
     memcpy(file + places[i].off, bytes, COUNT_BYTES);
@@ -87,9 +89,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
   if (ZSTD_isError(packed) || fd < 0 || write(fd, file, HEADER_BYTES + packed) != (ssize_t)(HEADER_BYTES + packed))
     abort();
   close(fd);
-  hwi_kept_names_load(&names, path);
+  hwi_kept_names_load(&names, path, &store);
   if (names.module_count)
     look_up_all(&names);
   hwi_kept_names_release(&names);
+  hwi_store_release(&store);
   return 0;
 }

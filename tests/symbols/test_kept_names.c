@@ -1,14 +1,17 @@
 /* test_kept_names.c - names that a report keeps beside its recording: the same to the letter, and of files that did not change
  *
  * What would break: names of a program that was built anew, or that a debug file tells better by now; names out of a file that is
- * damaged, cut short or somebody else's; a module that was not asked for, and forgotten.
+ * damaged, forged, cut short or somebody else's; a module that was not asked for, and forgotten.
  */
 #include "program.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include <zstd.h>
 
+#include "../trace/failing_malloc.h"
 #include "symbols/kept_names.h"
 
 static const char source[] =
@@ -25,6 +28,14 @@ static const char source[] =
 enum { AT_FIRST, AT_ADD, ADDRESS_COUNT };
 
 static const char recording[] = "a.hwt", names_file[] = "a.hwt.names";
+
+/* What the processor has taken. */
+static clock_t clock_now;
+
+clock_t clock(void)
+{
+  return clock_now;
+}
 
 static void build(const char *flags)
 {
@@ -116,9 +127,9 @@ static void forge_names(void)
   struct hwi_store store = {0};
   struct hwi_names_key key;
   const struct hwi_kept_module *module;
-  hwi_kept_names_load(&names, in_dir(names_file));
+  hwi_kept_names_load(&names, in_dir(names_file), &store);
   for (size_t i = 0; (module = hwi_kept_names_at(&names, i, &key)) != NULL; i++)
-    assert_true(hwi_kept_names_add_to(&names, module, &store, &answers));
+    assert_true(hwi_kept_names_add_to(&names, module, &answers));
   assert_true(answers.count > 0);
   for (size_t i = 0; i < answers.count; i++)
     ((struct hwi_symbol *)answers.list[i].frames)[0].function = hwi_store_string(&store, "forged");
@@ -230,8 +241,13 @@ static void nothing_is_kept_where_it_is_not_worth_it(void **state)
   hwi_symbols_keep_names(symbols, true); /* none was asked for */
   assert_false(are_kept());
   name_of(symbols, "prog", AT_ADD);
-  hwi_symbols_destroy(symbols);
+  clock_now += 3 * CLOCKS_PER_SEC / 10;
+  hwi_symbols_keep_names(symbols, false);
   assert_false(are_kept());
+  clock_now += CLOCKS_PER_SEC / 100;
+  hwi_symbols_keep_names(symbols, false);
+  assert_true(are_kept());
+  hwi_symbols_destroy(symbols);
 }
 
 static uint8_t *read_names(size_t *count)
@@ -253,19 +269,152 @@ static void write_names(const uint8_t *bytes, size_t count)
   close(fd);
 }
 
-/* The names are forged, so that those of a damaged file would show. */
+/* A file with one module, one answer of `frame_count` frames, each of which names the function at `function` in the texts. */
+static void write_forged(uint32_t frame_count, uint32_t function, const char *text, uint64_t text_bytes)
+{
+  enum { ENDS = 2, PLAIN_BYTES = 1 << 16, FUNCTION_OFF = 8 };
+  static const struct hwi_symbol any = {.function = "any"};
+  static uint8_t plain[PLAIN_BYTES], file[2 * PLAIN_BYTES];
+  const uint64_t modules[] = {1, 2, 0, 0, 0, 1}, answers[] = {3, 0, 0, frame_count};
+  const uint32_t one = 1;
+  struct hwi_names_answer answer = {{1, 2}, 3, &any, 1};
+  size_t count, at = sizeof modules + sizeof answers;
+  hwi_kept_names_write(in_dir(names_file), &(struct hwi_names_answers){&answer, 1, 1});
+  uint8_t *written = read_names(&count);
+  memcpy(file, written, HWI_NAMES_HEADER_BYTES);
+  free(written);
+  memcpy(file + HWI_NAMES_MODULE_COUNT_OFF, &one, sizeof one);
+  memcpy(file + HWI_NAMES_ANSWER_COUNT_OFF, &one, sizeof one);
+  memcpy(file + HWI_NAMES_FRAME_COUNT_OFF, &frame_count, sizeof frame_count);
+  memcpy(file + HWI_NAMES_TEXT_BYTES_OFF, &text_bytes, sizeof text_bytes);
+  memset(plain, 0, sizeof plain);
+  memcpy(plain, modules, sizeof modules);
+  memcpy(plain + sizeof modules, answers, sizeof answers);
+  for (uint32_t i = 0; i < frame_count; i++, at += HWI_NAMES_FRAME_BYTES)
+    memcpy(plain + at + FUNCTION_OFF, &function, sizeof function);
+  memcpy(plain + at, text, text_bytes);
+  count = ZSTD_compress(file + HWI_NAMES_HEADER_BYTES, sizeof file - HWI_NAMES_HEADER_BYTES, plain, at + text_bytes, 1);
+  assert_false(ZSTD_isError(count));
+  write_names(file, HWI_NAMES_HEADER_BYTES + count);
+}
+
+/* The function of the one answer that is kept, or "". */
+static void read_kept(char *function, size_t bytes)
+{
+  struct hwi_store store = {0};
+  struct hwi_kept_names names;
+  struct hwi_frame_list frames = {0};
+  hwi_kept_names_load(&names, in_dir(names_file), &store);
+  const struct hwi_kept_module *module = hwi_kept_names_module(&names, (struct hwi_names_key){1, 2});
+  bool found = module && hwi_kept_names_find(&names, module, 3, &frames);
+  snprintf(function, bytes, "%s", found ? frames.list[0].function : "");
+  if (module) {
+    struct hwi_names_answers answers = {0};
+    assert_true(hwi_kept_names_add_to(&names, module, &answers));
+    assert_int_equal(answers.count, found);
+    free(answers.list);
+  }
+  free(frames.list);
+  hwi_kept_names_release(&names);
+  hwi_store_release(&store);
+}
+
+/* A small file might cost minutes, if each of millions of frames could have a long text, or a part of one, of its own. */
+static void a_forged_file_costs_little(void **state)
+{
+  (void)state;
+  enum { MOST_FRAMES = 1024, MAIN = 1, AIN = 2, FILE_NAME = 6 };
+  static const char text[] = "\0main\0/a.c", more[] = "\0main\0/a.c\0third";
+  static const struct {
+    uint32_t frame_count, function;
+    const char *text;
+    size_t text_bytes;
+    const char *expected;
+  } cases[] = {{1, MAIN, text, sizeof text, "main"},
+               {1, FILE_NAME, text, sizeof text, "/a.c"},
+               {1, AIN, text, sizeof text, ""},
+               {1, sizeof text, text, sizeof text, ""},
+               {2, MAIN, more, sizeof more, "main"},
+               {1, MAIN, more, sizeof more, ""},
+               {MOST_FRAMES, MAIN, text, sizeof text, "main"},
+               {MOST_FRAMES + 1, MAIN, text, sizeof text, ""}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char function[sizeof more];
+    write_forged(cases[i].frame_count, cases[i].function, cases[i].text, cases[i].text_bytes);
+    read_kept(function, sizeof function);
+    assert_string_equal(function, cases[i].expected);
+  }
+}
+
+static void a_long_name_is_kept(void **state)
+{
+  (void)state;
+  enum { LONG = 100000 };
+  static char name[LONG], function[LONG];
+  memset(name, 'x', LONG - 1);
+  const struct hwi_symbol frame = {.function = name};
+  struct hwi_names_answer answer = {{1, 2}, 3, &frame, 1};
+  hwi_kept_names_write(in_dir(names_file), &(struct hwi_names_answers){&answer, 1, 1});
+  read_kept(function, sizeof function);
+  assert_string_equal(function, name);
+}
+
+/* What is not added would be gone from the file. */
+static void without_memory_nothing_is_left_out(void **state)
+{
+  (void)state, (void)failing_malloc_leaks;
+  bool failed = true;
+  write_forged(1, 1, "\0main", sizeof "\0main");
+  for (uint64_t calls = 0; failed; calls++) {
+    struct hwi_store store = {0};
+    struct hwi_kept_names names;
+    struct hwi_names_answers answers = {0};
+    hwi_kept_names_load(&names, in_dir(names_file), &store);
+    const struct hwi_kept_module *module = hwi_kept_names_module(&names, (struct hwi_names_key){1, 2});
+    failing_malloc_arm(calls, UINT64_MAX);
+    bool added = hwi_kept_names_add_to(&names, module, &answers);
+    failed = failing_malloc_disarm();
+    assert_int_equal(added, !failed);
+    assert_int_equal(answers.count, added);
+    free(answers.list);
+    hwi_kept_names_release(&names);
+    hwi_store_release(&store);
+  }
+}
+
+static void assert_same_names(const struct hwi_kept_names *expected)
+{
+  struct hwi_store store = {0};
+  struct hwi_kept_names names;
+  hwi_kept_names_load(&names, in_dir(names_file), &store);
+  assert_int_equal(names.module_count, expected->module_count);
+  assert_int_equal(names.place_count, expected->place_count);
+  assert_true(expected->place_count > 0);
+  const uint32_t last = expected->places[expected->place_count - 1].off;
+  const size_t before = (size_t)(expected->text - (const char *)expected->plain);
+  assert_int_equal(names.text - (const char *)names.plain, before);
+  assert_memory_equal(names.plain, expected->plain, before + last + strlen(expected->text + last) + 1);
+  hwi_kept_names_release(&names);
+  hwi_store_release(&store);
+}
+
+/* The names are forged, so that those of a damaged file would show. What unpacks to the same names may be believed. */
 static void damage_is_never_believed(void **state)
 {
   (void)state;
   size_t count;
+  struct hwi_store store = {0};
+  struct hwi_kept_names undamaged;
   build("-g");
   keep_names_of("prog", NULL);
   forge_names();
+  hwi_kept_names_load(&undamaged, in_dir(names_file), &store);
   uint8_t *bytes = read_names(&count);
   for (size_t i = 0; i < count; i++) {
     bytes[i] ^= 0x41;
     write_names(bytes, count);
-    assert_false(uses_kept("prog", NULL));
+    if (uses_kept("prog", NULL))
+      assert_same_names(&undamaged);
     bytes[i] ^= 0x41;
     write_names(bytes, i);
     assert_false(uses_kept("prog", NULL));
@@ -276,6 +425,8 @@ static void damage_is_never_believed(void **state)
   write_names(bytes, count);
   assert_true(uses_kept("prog", NULL));
   free(bytes);
+  hwi_kept_names_release(&undamaged);
+  hwi_store_release(&store);
 }
 
 static void other_files_of_that_name_stay(void **state)
@@ -321,6 +472,9 @@ int main(void)
       cmocka_unit_test(a_module_that_was_not_asked_for_stays),
       cmocka_unit_test(nothing_is_kept_where_it_is_not_worth_it),
       cmocka_unit_test(damage_is_never_believed),
+      cmocka_unit_test(a_forged_file_costs_little),
+      cmocka_unit_test(a_long_name_is_kept),
+      cmocka_unit_test(without_memory_nothing_is_left_out),
       cmocka_unit_test(other_files_of_that_name_stay),
       cmocka_unit_test(all_of_a_run_have_one_file),
   };
