@@ -2,12 +2,17 @@
 #define _GNU_SOURCE
 #include "trace/cache_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/base_name.h"
+
+enum { MODE_FILE = 0600 };
 
 int hwi_cache_file_open(const char *path)
 {
@@ -31,11 +36,27 @@ static bool may_replace(const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BY
   return ours;
 }
 
+/* A file without a name, in the folder of `path`: whoever is killed while writing it leaves nothing. -1: the file system has none. */
+static int open_nameless(const char *path)
+{
+  char *folder;
+  if (asprintf(&folder, "%.*s.", (int)(hwi_base_name(path) - path), path) < 0)
+    return -1;
+  int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, MODE_FILE);
+  free(folder);
+  return fd;
+}
+
 bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BYTES])
 {
   bool exists;
   *file = (struct hwi_cache_file){.fd = -1};
-  if (!may_replace(path, magic, &exists) || asprintf(&file->temporary, "%s.XXXXXX", path) < 0) {
+  if (!may_replace(path, magic, &exists))
+    return false;
+  file->fd = open_nameless(path);
+  if (file->fd >= 0)
+    return true;
+  if (asprintf(&file->temporary, "%s.XXXXXX", path) < 0) {
     file->temporary = NULL;
     return false;
   }
@@ -47,11 +68,28 @@ bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const u
   return file->fd >= 0;
 }
 
+/* A link replaces nothing: what has the name goes first. Killed in between, there is none. */
+static bool name_it(int fd, const char *path)
+{
+  char self[sizeof "/proc/self/fd/" + 3 * sizeof fd];
+  snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+  while (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0) {
+    if (errno != EEXIST || unlink(path) < 0)
+      return false;
+  }
+  return true;
+}
+
+static bool rename_it(struct hwi_cache_file *file, const char *path)
+{
+  bool done = close(file->fd) == 0; /* a remote file system may tell of a full disk as late as that */
+  file->fd = -1;
+  return done && rename(file->temporary, path) == 0;
+}
+
 bool hwi_cache_file_keep(struct hwi_cache_file *file, const char *path)
 {
-  bool done = close(file->fd) == 0;
-  file->fd = -1;
-  done = done && rename(file->temporary, path) == 0;
+  bool done = file->temporary ? rename_it(file, path) : name_it(file->fd, path);
   if (done) {
     free(file->temporary);
     file->temporary = NULL;
@@ -62,11 +100,10 @@ bool hwi_cache_file_keep(struct hwi_cache_file *file, const char *path)
 
 void hwi_cache_file_drop(struct hwi_cache_file *file)
 {
-  if (!file->temporary)
-    return;
   if (file->fd >= 0)
     close(file->fd);
-  unlink(file->temporary);
+  if (file->temporary)
+    unlink(file->temporary);
   free(file->temporary);
   *file = (struct hwi_cache_file){.fd = -1};
 }

@@ -12,8 +12,8 @@
 enum { HWI_CACHE_MAGIC_BYTES = 8 };
 
 struct hwi_cache_file {
-  char *temporary; /* the file while it is written; NULL: not begun */
-  int fd;          /* of it; -1: none */
+  char *temporary; /* its name while it is written; NULL: it has none */
+  int fd;          /* of it; -1: not begun */
 };
 
 /* To be read; -1: there is none. Never blocks. */
