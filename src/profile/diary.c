@@ -4,7 +4,10 @@
  */
 #include "profile/diary.h"
 
-enum { OUTLIVED_MOST = 1 << 21 };
+enum {
+  OUTLIVED_MOST = 1 << 21,
+  LONGEST = 4, /* times as many events as planned: who reads a span has to replay the epochs at both of its ends */
+};
 
 static void *add(struct hwi_diary *diary, enum hwi_epoch_list list)
 {
@@ -107,12 +110,13 @@ void hwi_diary_destroy(struct hwi_diary *diary)
   free(diary);
 }
 
-/* Those so far do not take more than their share of the file. */
+/* Those so far do not take more than their share of the file, or this one cannot wait until they do not. */
 static bool may_end(const struct hwi_diary *diary)
 {
   uint64_t events = diary->events_before + diary->row.event_count, bytes = diary->sink.bytes(diary->sink.context);
-  return !diary->gave_up &&
-         (double)bytes * (double)diary->plan.event_count <= (double)diary->plan.most_bytes * (double)events;
+  bool is_longest = diary->row.event_count / LONGEST >= diary->plan.epoch_events;
+  return !diary->gave_up && (is_longest || (double)bytes * (double)diary->plan.event_count <=
+                                               (double)diary->plan.most_bytes * (double)events);
 }
 
 /* How many of the events are not later than what was before them. */

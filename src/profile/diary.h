@@ -19,7 +19,8 @@ struct hwi_epoch_sink {
 struct hwi_diary_plan {
   uint64_t event_count;  /* of the run, more or less */
   uint64_t epoch_events; /* an epoch has that many, and those at the same moment */
-  uint64_t most_bytes;   /* in the file for all: where they take more than their share so far, epochs get longer */
+  uint64_t most_bytes; /* in the file for all: where they take more than their share so far, epochs get up to 4 times as
+                            long */
 };
 
 struct hwi_diary {
