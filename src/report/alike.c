@@ -17,15 +17,14 @@
 #include "profile/large.h"
 #include "trace/grow.h"
 
-enum { NONE = UINT32_MAX }; /* no rank: nothing that is asked for lies below */
-
-/* A frame of the profile; 0 stands for the one that called the outermost ones. */
+/* A frame of the profile; 0 stands for the one that called the outermost ones. Ranks begin with 1: 0 is none, which is to say that
+ * nothing that is asked for lies below. */
 struct site {
-  uint64_t cost;         /* of all stacks through it */
-  uint32_t rank;         /* the best of them */
-  uint32_t callee, next; /* the first of its callees, and its caller's next one: those with a rank. 0: none */
-  uint32_t alike;        /* the next site of the same node; 0: none */
-  uint32_t own;          /* rank of the first stack that ends here; NONE: none */
+  uint64_t cost;   /* of all stacks through it */
+  uint32_t rank;   /* the best of them */
+  uint32_t callee; /* the first of its callees that have a rank; 0: none */
+  uint32_t next;   /* its caller's next one; once that is looked at, the next site of the same node. 0: none */
+  uint32_t own;    /* rank of a stack that ends here */
 };
 
 /* A node, or the group of stacks that end in it, which waits for its turn. */
@@ -39,7 +38,7 @@ struct search {
   const struct hwi_named_frames *frames;
   const struct hwi_alike_ranking *ranking;
   struct site *sites;
-  uint32_t *next_own; /* by rank: the next stack that ends in the same site */
+  uint32_t *next_own; /* by rank: another stack that ends in the same site */
   struct waiting *heap;
   size_t heap_count, heap_room;
   uint32_t *callees; /* of the node that is looked at */
@@ -81,9 +80,53 @@ static struct waiting pop(struct search *search)
 
 /* --- the tree of sites --- */
 
-static uint64_t cost_of(const struct hwi_alike_ranking *ranking, uint32_t rank)
+static uint32_t stack_of(const struct hwi_alike_ranking *ranking, uint32_t rank)
 {
-  return ranking->cost(ranking->context, ranking->stacks[rank]);
+  return ranking->stacks[rank - 1];
+}
+
+static uint64_t cost_of(const struct hwi_alike_ranking *ranking, uint32_t stack)
+{
+  return ranking->cost(ranking->context, stack);
+}
+
+/* `rank`: that of the better of two; of none, the other one's. */
+static uint32_t better(uint32_t rank, uint32_t other)
+{
+  return rank == 0 || (other != 0 && other < rank) ? other : rank;
+}
+
+/* By their numbers, in which they lie beside each other, as their frames do. */
+static void plant_stacks(struct search *search, const uint32_t *rank_of)
+{
+  const struct hwi_alike_ranking *ranking = search->ranking;
+  const struct hwi_profile *profile = search->frames->profile;
+  for (uint32_t stack = 0; stack < profile->stack_count; stack++) {
+    const uint32_t rank = rank_of[stack];
+    if (rank == 0)
+      continue;
+    struct site *site = &search->sites[profile->stacks[stack].frame];
+    if (site->own != 0)
+      search->next_own[rank] = site->own;
+    site->own = rank;
+    site->rank = better(site->rank, rank);
+    site->cost += cost_of(ranking, stack);
+  }
+}
+
+static void plant_callers(struct search *search, uint32_t count)
+{
+  const struct hwi_frame *frames = search->frames->profile->frames;
+  for (uint32_t i = count; i-- > 1;) { /* callers have smaller indices */
+    struct site *site = &search->sites[i], *caller;
+    if (site->rank == 0)
+      continue;
+    caller = &search->sites[frames[i].caller];
+    caller->cost += site->cost;
+    caller->rank = better(caller->rank, site->rank);
+    site->next = caller->callee;
+    caller->callee = i;
+  }
 }
 
 static bool plant(struct search *search)
@@ -91,28 +134,18 @@ static bool plant(struct search *search)
   const struct hwi_alike_ranking *ranking = search->ranking;
   const struct hwi_profile *profile = search->frames->profile;
   const uint32_t count = profile->frame_count > 0 ? profile->frame_count : 1;
+  uint32_t *rank_of = calloc((size_t)profile->stack_count + 1, sizeof *rank_of);
   search->sites = hwi_large_calloc(count, sizeof *search->sites);
-  search->next_own = hwi_large_calloc((size_t)ranking->count + 1, sizeof *search->next_own);
-  if (search->sites == NULL || search->next_own == NULL)
-    return false;
-  for (uint32_t i = 0; i < count; i++)
-    search->sites[i].rank = search->sites[i].own = NONE;
-  for (uint32_t rank = ranking->count; rank-- > 0;) {
-    struct site *site = &search->sites[profile->stacks[ranking->stacks[rank]].frame];
-    search->next_own[rank] = site->own;
-    site->own = site->rank = rank;
-    site->cost += cost_of(ranking, rank);
+  search->next_own = calloc((size_t)ranking->count + 1, sizeof *search->next_own);
+  bool done = rank_of != NULL && search->sites != NULL && search->next_own != NULL;
+  if (done) {
+    for (uint32_t rank = 1; rank <= ranking->count; rank++)
+      rank_of[stack_of(ranking, rank)] = rank;
+    plant_stacks(search, rank_of);
+    plant_callers(search, count);
   }
-  for (uint32_t i = count; i-- > 1;) { /* callers have smaller indices */
-    struct site *site = &search->sites[i], *caller = &search->sites[profile->frames[i].caller];
-    if (site->rank == NONE)
-      continue;
-    caller->cost += site->cost;
-    caller->rank = site->rank < caller->rank ? site->rank : caller->rank;
-    site->next = caller->callee;
-    caller->callee = i;
-  }
-  return true;
+  free(rank_of);
+  return done;
 }
 
 /* --- what reads the same --- */
@@ -160,12 +193,12 @@ static int compare_sites(const void *left, const void *right, void *context)
 /* The list of sites that begins with `callees[0]`, and what lies below it. */
 static bool push_node(struct search *search, const uint32_t *callees, size_t count)
 {
-  struct waiting node = {.rank = NONE, .site = callees[0]};
+  struct waiting node = {.site = callees[0]};
   for (size_t i = 0; i < count; i++) {
     struct site *site = &search->sites[callees[i]];
-    site->alike = i + 1 < count ? callees[i + 1] : 0;
+    site->next = i + 1 < count ? callees[i + 1] : 0;
     node.cost += site->cost;
-    node.rank = site->rank < node.rank ? site->rank : node.rank;
+    node.rank = better(node.rank, site->rank);
   }
   return push(search, node);
 }
@@ -180,7 +213,7 @@ static bool push_callees(struct search *search, uint32_t first)
         return false;
       search->callees[count++] = callee;
     }
-  } while ((at = search->sites[at].alike) != 0);
+  } while ((at = search->sites[at].next) != 0);
   if (count > 1)
     qsort_r(search->callees, count, sizeof *search->callees, compare_sites, (void *)search->frames);
   for (size_t begin = 0, end; begin < count; begin = end) {
@@ -197,15 +230,15 @@ static bool push_callees(struct search *search, uint32_t first)
 /* The stacks that end in a node's sites. */
 static bool push_own(struct search *search, uint32_t first)
 {
-  struct waiting group = {.rank = NONE, .site = first, .is_group = true};
+  struct waiting group = {.site = first, .is_group = true};
   uint32_t at = first;
   do {
-    for (uint32_t rank = search->sites[at].own; rank != NONE; rank = search->next_own[rank]) {
-      group.cost += cost_of(search->ranking, rank);
-      group.rank = rank < group.rank ? rank : group.rank;
+    for (uint32_t rank = search->sites[at].own; rank != 0; rank = search->next_own[rank]) {
+      group.cost += cost_of(search->ranking, stack_of(search->ranking, rank));
+      group.rank = better(group.rank, rank);
     }
-  } while ((at = search->sites[at].alike) != 0);
-  return group.rank == NONE || push(search, group);
+  } while ((at = search->sites[at].next) != 0);
+  return group.rank == 0 || push(search, group);
 }
 
 static int compare_ranks(const void *left, const void *right)
@@ -219,12 +252,12 @@ static bool add_group(struct hwi_alike *alike, const struct search *search, cons
     return false;
   uint32_t *stacks = alike->stacks + alike->stack_count, count = 0, at = group->site;
   do {
-    for (uint32_t rank = search->sites[at].own; rank != NONE; rank = search->next_own[rank])
+    for (uint32_t rank = search->sites[at].own; rank != 0; rank = search->next_own[rank])
       stacks[count++] = rank;
-  } while ((at = search->sites[at].alike) != 0);
+  } while ((at = search->sites[at].next) != 0);
   qsort(stacks, count, sizeof *stacks, compare_ranks);
   for (uint32_t i = 0; i < count; i++)
-    stacks[i] = search->ranking->stacks[stacks[i]];
+    stacks[i] = stack_of(search->ranking, stacks[i]);
   alike->stack_count += count;
   alike->groups[alike->count++] = (struct hwi_alike_group){stacks, count, group->cost};
   return true;
