@@ -20,7 +20,7 @@
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'S', '\r', '\n', 0x1a, '\n'};
 enum {
-  VERSION = 5, /* another one also where a figure has another meaning, in the same program version */
+  VERSION = 6, /* another one also where a figure has another meaning, in the same program version */
   PROGRAM_BYTES = 24,
 };
 

@@ -6,9 +6,8 @@
  */
 #include "profile/summary_result.h"
 
-#include <string.h>
-
 #include "base/error.h"
+#include "profile/summary_frames.h"
 #include "profile/summary_timelines.h"
 
 #define U64 sizeof(uint64_t)
@@ -57,22 +56,6 @@ static const struct hwi_field thread_fields[] = {
 _Static_assert(sizeof(struct hwi_profile_thread) == 16 * U64, "each is above, but what adds up");
 static const struct hwi_fields of_thread = HWI_FIELDS_OF(struct hwi_profile_thread, thread_fields);
 
-static const struct hwi_field frame_fields[] = {
-    HWI_NEAR_FIELD(struct hwi_frame, address), HWI_NEAR_FIELD(struct hwi_frame, caller),
-    HWI_FIELD(struct hwi_frame, module),       HWI_FIELD(struct hwi_frame, entry),
-    HWI_BOOL_FIELD(struct hwi_frame, cut),
-};
-_Static_assert(sizeof(struct hwi_frame) == 3 * U64, "each field is above");
-static const struct hwi_fields of_frame = HWI_FIELDS_OF(struct hwi_frame, frame_fields);
-
-static const struct hwi_field module_fields[] = {
-    HWI_FIELDS(struct hwi_profile_module, build_id),  HWI_FIELD(struct hwi_profile_module, build_id_bytes),
-    HWI_NEAR_FIELD(struct hwi_profile_module, start), HWI_NEAR_FIELD(struct hwi_profile_module, end),
-    HWI_NEAR_FIELD(struct hwi_profile_module, bias),
-};
-_Static_assert(sizeof(struct hwi_profile_module) == 13 * U64, "each field is above, but the path");
-static const struct hwi_fields of_module = HWI_FIELDS_OF(struct hwi_profile_module, module_fields);
-
 static const struct hwi_field growing_fields[] = {
     HWI_FIELD(struct hwi_growing, stack),    HWI_FIELD(struct hwi_growing, from_ns),
     HWI_FIELD(struct hwi_growing, to_ns),    HWI_FIELD(struct hwi_growing, from_bytes),
@@ -114,9 +97,6 @@ static const struct hwi_field handover_fields[] = {
 _Static_assert(sizeof(struct hwi_handover) == 3 * U64, "each field is above");
 static const struct hwi_fields of_handover = HWI_FIELDS_OF(struct hwi_handover, handover_fields);
 
-static const struct hwi_field text_fields[] = {{0, 1, HWI_FIELD_ANY, false, 1}};
-static const struct hwi_fields of_text = {text_fields, 1, 1};
-
 /* A list of the profile's with its count; the result is to free it, whatever comes. */
 static void pass_list(struct hwi_pass *pass, const struct hwi_fields *fields, const void **items, uint32_t *count)
 {
@@ -125,29 +105,6 @@ static void pass_list(struct hwi_pass *pass, const struct hwi_fields *fields, co
   hwi_pass_list(pass, fields, &list, &number, 1);
   *items = list;
   *count = (uint32_t)number; /* as hwi_pass_count bounds it */
-}
-
-/* --- frames and modules --- */
-
-static void pass_path(struct hwi_pass *pass, const char **path)
-{
-  size_t bytes = pass->writes ? strlen(*path) + 1 : 0;
-  char *text = (char *)*path;
-  hwi_pass_list(pass, &of_text, (void **)&text, &bytes, 1); /* ends, whatever was read */
-  *path = text;
-}
-
-static void pass_modules(struct hwi_pass *pass, struct hwi_frames *frames)
-{
-  hwi_pass_list(pass, &of_module, (void **)&frames->modules, &frames->module_count, 0);
-  for (size_t i = 1; i < frames->module_count && pass->status == 0; i++)
-    pass_path(pass, &frames->modules[i].path);
-}
-
-static void pass_frames(struct hwi_pass *pass, struct hwi_frames *frames)
-{
-  hwi_pass_table(pass, &of_frame, (void **)&frames->frames, &frames->count, &frames->capacity);
-  pass_modules(pass, frames);
 }
 
 /* --- what is no list of the profile's --- */
@@ -172,21 +129,6 @@ static void pass_handovers(struct hwi_pass *pass, struct hwi_result *result)
 }
 
 /* --- whether it is sound --- */
-
-static bool frames_are_sound(const struct hwi_frames *frames)
-{
-  if (frames->count == 0 || frames->module_count == 0)
-    return false;
-  for (size_t i = 0; i < frames->module_count; i++)
-    if (frames->modules[i].build_id_bytes > sizeof frames->modules[i].build_id)
-      return false;
-  for (size_t i = 0; i < frames->count; i++) {
-    const struct hwi_frame *frame = &frames->frames[i];
-    if (frame->module >= frames->module_count || (i == 0 ? frame->caller != 0 : frame->caller >= i))
-      return false;
-  }
-  return true;
-}
 
 static bool stacks_are_sound(const struct hwi_profile *profile)
 {
@@ -239,8 +181,7 @@ static bool cells_are_sound(const struct hwi_profile *profile, const struct hwi_
 static bool is_sound(const struct hwi_result *result)
 {
   const struct hwi_profile *profile = &result->profile;
-  return frames_are_sound(&result->replay.frames) && stacks_are_sound(profile) && threads_are_sound(profile) &&
-         cells_are_sound(profile, &result->replay.level);
+  return stacks_are_sound(profile) && threads_are_sound(profile) && cells_are_sound(profile, &result->replay.level);
 }
 
 /* --- the whole --- */
@@ -250,7 +191,7 @@ void hwi_summary_pass_result(struct hwi_pass *pass, struct hwi_result *result)
   struct hwi_profile *profile = &result->profile;
   pass_level(pass, &result->replay.level);
   hwi_summary_pass_points(pass, result);
-  pass_frames(pass, &result->replay.frames);
+  hwi_summary_pass_frames(pass, &result->replay.frames);
   hwi_result_publish_frames(result);
   pass_list(pass, &of_stack, (const void **)&profile->stacks, &profile->stack_count);
   pass_list(pass, &of_size, (const void **)&profile->sizes, &profile->size_count);
