@@ -66,6 +66,10 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes);
 long hwi_os_executable_path(char *to, size_t bytes);
 long hwi_os_folder_path(char *to, size_t bytes);
 
+/* The path that was executed, which may be a symbolic link's, or a script's and not its interpreter's; it lies at the end of
+ * the stack. Never NULL, but empty where the kernel was given an open file. */
+const char *hwi_os_executed_path(void);
+
 /* The arguments, and the variables (NAME=VALUE) that the program was started with, each ended by NUL, whatever became of them
  * since; cut at `bytes`. The length, or negative. */
 long hwi_os_command_line(char *to, size_t bytes);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h> /* RENAME_NOREPLACE */
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -115,6 +116,13 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes)
 long hwi_os_executable_path(char *to, size_t bytes)
 {
   return CALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", to, bytes);
+}
+
+const char *hwi_os_executed_path(void)
+{
+  static const char descriptors[] = "/dev/fd/"; /* what the kernel puts there for a program without a path */
+  const char *path = (const char *)getauxval(AT_EXECFN);
+  return path != NULL && strncmp(path, descriptors, sizeof descriptors - 1) != 0 ? path : "";
 }
 
 long hwi_os_folder_path(char *to, size_t bytes)

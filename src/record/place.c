@@ -13,7 +13,7 @@
 #include "platform/os.h"
 #include "record/session.h"
 
-enum { LARGEST_COMMAND = 64, MOST_TRIES = 1000 };
+enum { LARGEST_NAME = 64, MOST_TRIES = 1000 };
 static const uint64_t default_window = UINT64_C(8) << 30;
 
 /* --- names --- */
@@ -47,27 +47,43 @@ static void add_number(struct text *text, uint32_t number)
   add_bytes(text, first, (size_t)(digits + sizeof digits - first));
 }
 
-/* The name of the executable, without its folder. */
-static void command_name(char name[LARGEST_COMMAND])
+static void copy_name(char name[LARGEST_NAME], const char *path)
 {
-  static char path[1024];
-  long n = hwi_os_executable_path(path, sizeof path - 1);
-  path[n > 0 ? n : 0] = 0;
-  const char *base = n > 0 ? hwi_base_name(path) : "unknown";
-  size_t bytes = strnlen(base, LARGEST_COMMAND - 1);
+  const char *base = hwi_base_name(path);
+  size_t bytes = strnlen(base, LARGEST_NAME - 1);
   memcpy(name, base, bytes);
   name[bytes] = 0;
 }
 
+/* The name of the file, whatever link led to it. */
+static const char *executable_name(void)
+{
+  static char name[LARGEST_NAME], path[1024];
+  long n = hwi_os_executable_path(path, sizeof path - 1);
+  path[n > 0 ? n : 0] = 0;
+  copy_name(name, path);
+  return name;
+}
+
+/* What the user ran, as the launcher and ps call it. Kept, as the first image finds it early: programs write over their stack's
+ * end to show what they are at. */
+static const char *command_name(void)
+{
+  static char name[LARGEST_NAME];
+  if (!name[0])
+    copy_name(name, hwi_os_executed_path());
+  if (!name[0])
+    copy_name(name, executable_name());
+  return name[0] ? name : "unknown";
+}
+
 static void expand(struct text *text, const char *pattern)
 {
-  char command[LARGEST_COMMAND];
   for (enum hwi_name_part part; (part = hwi_name_next(&pattern)) != HWI_NAME_END;) {
     if (part == HWI_NAME_PROCESS) {
       add_number(text, hwi_os_pid());
     } else if (part == HWI_NAME_COMMAND) {
-      command_name(command);
-      add(text, command);
+      add(text, command_name());
     } else {
       add_bytes(text, pattern - 1, 1);
     }
@@ -76,11 +92,8 @@ static void expand(struct text *text, const char *pattern)
 
 bool hwi_place_is_wanted(void)
 {
-  char command[LARGEST_COMMAND];
-  if (!hwi_session.options.only_process[0])
-    return true;
-  command_name(command);
-  return hwi_options_match(hwi_session.options.only_process, command);
+  const char *pattern = hwi_session.options.only_process;
+  return !pattern[0] || hwi_options_match(pattern, command_name()) || hwi_options_match(pattern, executable_name());
 }
 
 /* --- sizes --- */
@@ -131,15 +144,13 @@ static enum owner owner_of(const char *path, struct hw_trace_header *found)
 bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *header)
 {
   static char path[HWI_OS_PATH_BYTES];
-  char command[LARGEST_COMMAND];
   struct text text = {path, 0, sizeof path, false};
-  command_name(command);
   add(&text, hwi_session.name);
   add(&text, ".children");
   if (text.full || hwi_os_make_dir(path))
     return false;
   add(&text, "/");
-  add(&text, command);
+  add(&text, command_name());
   add(&text, ".");
   add_number(&text, hwi_os_pid());
   size_t stem = text.bytes;

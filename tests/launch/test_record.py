@@ -683,6 +683,13 @@ def test_options_of_children(record):
     assert [report["command"].split()[0] for report in [only.report]] == ["cat"]
 
 
+@pytest.mark.parametrize("pattern", ["friendly", "c?t"])
+def test_only_a_process_by_the_name_that_was_run_or_its_file(record, tmp_path, pattern):
+    (tmp_path / "friendly").symlink_to(shutil.which("cat"))
+    only = record(["sh", "-c", "ls /; ./friendly /dev/null; true"], "--only-process", pattern, cwd=tmp_path)
+    assert only.report["command"] == "./friendly /dev/null"
+
+
 def test_space_is_given_back_while_it_runs(start, allocate):
     """The raw trace of some seconds is far smaller than what was written to it."""
     process, trace = start([allocate, 12000000])

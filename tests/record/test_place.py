@@ -4,6 +4,7 @@ Breaks if a program that runs in a folder that it may not write to leaves no tra
 """
 
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -73,3 +74,13 @@ def test_only_its_user_can_read_it(preload, record, mask):
         recording = run(command, preexec_fn=lambda: os.umask(mask))
         assert recording.process.returncode == 0
         assert_private(recording)
+
+
+def test_it_is_called_as_what_was_run(recorder, tmp_path):
+    """A program that is started through a symbolic link was called as the link's target, and a script as its interpreter."""
+    (tmp_path / "friendly").symlink_to(shutil.which("sort"))
+    script = tmp_path / "task"
+    script.write_text("#!/bin/sh\n./friendly /dev/null; exit 0\n")
+    script.chmod(0o755)
+    subprocess.run(["./task"], cwd=tmp_path, env={**os.environ, "LD_PRELOAD": str(recorder)}, check=True)
+    assert {trace.name.split(".")[1] for trace in tmp_path.glob("*.hwt")} == {"task", "friendly"}
