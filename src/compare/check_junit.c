@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/command_name.h"
 #include "compare/check.h"
 #include "report/evidence.h"
 #include "report/text/line.h"
@@ -95,7 +96,11 @@ static int write_case(struct hwi_check *check, size_t number, const char *class_
 int hwi_check_junit(struct hwi_check *check, FILE *out, struct hwi_error *error)
 {
   const struct hwi_image *image = hwi_largest_image(check->report.profile, NULL);
-  const char *class_name = image != NULL ? hwi_base_name(image->info->exe) : "";
+  size_t bytes = 0;
+  const char *name = hwi_command_name(image != NULL ? image->info->command : "", &bytes);
+  char *class_name = strndup(name, bytes);
+  if (class_name == NULL)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the name of the command");
   size_t counts[HWI_VERDICT_UNKNOWN + 1] = {0};
   for (size_t i = 0; i < check->budgets->count; i++)
     counts[check->verdicts[i].state]++;
@@ -106,5 +111,6 @@ int hwi_check_junit(struct hwi_check *check, FILE *out, struct hwi_error *error)
   for (size_t i = 0; i < check->budgets->count && status == HW_OK; i++)
     status = write_case(check, i, class_name, out, error);
   fputs("  </testsuite>\n</testsuites>\n", out);
+  free(class_name);
   return status;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_name.h"
+#include "base/command_name.h"
 #include "compare/rows.h"
 #include "report/entries.h"
 
@@ -30,8 +32,12 @@ static bool has_program_name(const struct hwi_profile *profile, const struct hwi
   enum { KERNEL_NAME_BYTES = 15 }; /* what the kernel keeps of a name */
   if (thread->image >= profile->image_count || profile->images[thread->image].info == NULL)
     return false;
-  const char *program = hwi_base_name(profile->images[thread->image].info->exe);
-  return strncmp(thread->name, program, KERNEL_NAME_BYTES) == 0;
+  const struct hwi_trace_info *info = profile->images[thread->image].info;
+  size_t bytes = 0;
+  const char *name = hwi_command_name(info->command, &bytes); /* a link's; the file's name is its target's */
+  bytes = bytes < KERNEL_NAME_BYTES ? bytes : KERNEL_NAME_BYTES;
+  return (strlen(thread->name) == bytes && memcmp(thread->name, name, bytes) == 0) ||
+         strncmp(thread->name, hwi_base_name(info->exe), KERNEL_NAME_BYTES) == 0;
 }
 
 /* Numbers differ from run to run, names seldom: the threads of one name are one row. */

@@ -1,4 +1,5 @@
-/* test_base_name.c - last names of paths: libraries, commands and source files would not be recognized by a wrong one */
+/* test_base_name.c - last names of paths, and of commands: libraries, programs and source files would not be recognized by a
+ * wrong one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/base_name.h"
+#include "base/command_name.h"
 
 static void last_names_stand_behind_the_last_slash(void **state)
 {
@@ -25,11 +27,32 @@ static void a_path_that_ends_in_a_slash_stays(void **state)
   assert_string_equal(hwi_base_name("/"), "/");
 }
 
+static void check_command_name(const char *command, const char *expected)
+{
+  size_t bytes = 0;
+  const char *name = hwi_command_name(command, &bytes);
+  assert_int_equal(bytes, strlen(expected));
+  assert_memory_equal(name, expected, bytes);
+}
+
+static void a_command_has_its_first_arguments_last_name(void **state)
+{
+  (void)state;
+  check_command_name("redis-server --dir /var/lib", "redis-server");
+  check_command_name("/usr/bin/g++ a.c", "g++");
+  check_command_name("./a", "a");
+  check_command_name("'/opt/my tool/run it' /x", "run it");
+  check_command_name("''", "");
+  check_command_name("", "");
+  check_command_name("/", "/");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(last_names_stand_behind_the_last_slash),
       cmocka_unit_test(a_path_that_ends_in_a_slash_stays),
+      cmocka_unit_test(a_command_has_its_first_arguments_last_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,6 +268,15 @@ int main(void)
     assert [(functions(row)[0], row["change"]["live_bytes"]) for row in rows] == [("work", 1001)]
 
 
+def test_the_first_threads_of_linked_programs_are_one_row(record, diff, compile_c, tmp_path):
+    """The kernel calls such a thread as the link, and the program's file is called otherwise."""
+    program = compile_c("#include <stdlib.h>\nvoid *kept;\nint main(int count, char **words) { kept = malloc(20 * count); return !words; }")
+    for name in ("before", "after"):
+        (tmp_path / name).symlink_to(program)
+    (row,) = diff(record([tmp_path / "before"]), record([tmp_path / "after", "more"]), "--by", "thread")["rows"]
+    assert (row["match"], row["old_items"], row["new_items"]) == ("both", 1, 1)
+
+
 @pytest.mark.parametrize("threshold,status", [(None, 1), ("4999", 1), ("5000", 0), ("5kB", 0), ("30%", 1), ("90%", 0)])
 def test_exit_code(ledger, hw, threshold, status):
     """OLD holds 14,596 bytes at its peak and the runtime's; NEW has 5,000 more."""

@@ -98,6 +98,15 @@ def test_text_names_functions_and_lines(hw, trace):
     assert "_start" in report(hw, trace, "--frames", "all")
 
 
+def test_a_link_is_told_from_its_file(hw, record, compile_c, tmp_path):
+    """Frames and filters call the program by its file's name, which one who ran a link to it does not know."""
+    program = compile_c("#include <stdlib.h>\nint main(void) { free(malloc(20)); return 0; }", name="file_of_it")
+    (tmp_path / "link_to_it").symlink_to(program)
+    lines = hw("report", record([tmp_path / "link_to_it"]).trace).stdout.splitlines()
+    assert lines[0].endswith("/link_to_it") and lines[1].endswith(", exit 0; the program's file is file_of_it")
+    assert hw("report", record([program]).trace).stdout.splitlines()[1].endswith(", exit 0")
+
+
 def test_wrappers_are_passed_over(hw, trace):
     row = report(hw, trace, "--by", "line").splitlines()
     first = next(line for line in row if line.startswith("  1 "))

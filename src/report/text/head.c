@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_name.h"
+#include "base/command_name.h"
 #include "report/evidence.h"
 #include "report/text/text.h"
 
@@ -90,6 +92,17 @@ static void add_others(struct hwi_text *text)
   hwi_line_puts(&text->line, hwi_style_hint(text->style, " (--children)"));
 }
 
+/* The name by which frames call the program, where it was run by another: through a link, or by a script. */
+static void add_file(struct hwi_text *text, const struct hwi_trace_info *info)
+{
+  size_t bytes = 0;
+  const char *name = hwi_command_name(info->command, &bytes), *file = hwi_base_name(info->exe);
+  if (bytes == 0 || *file == '\0' || (strlen(file) == bytes && memcmp(file, name, bytes) == 0))
+    return;
+  hwi_line_puts(&text->line, "; the program's file is ");
+  hwi_line_clean(&text->line, file);
+}
+
 static void print_run(struct hwi_text *text)
 {
   uint32_t threads = text->profile->thread_count;
@@ -98,6 +111,8 @@ static void print_run(struct hwi_text *text)
     hwi_line_printf(&text->line, "%s process images, ", hwi_count_text(text->counted).text);
   hwi_line_printf(&text->line, "%s thread%s, ", hwi_count_text(threads).text, threads == 1 ? "" : "s");
   add_end(text, text->image->info);
+  if (text->counted == 1)
+    add_file(text, text->image->info);
   add_others(text);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
