@@ -1,6 +1,19 @@
-// branching.ts - a tree of functions that grows: a function below a node is there once
+// branching.ts - trees as columns, and a tree of functions that grows: a function below a node is there once
+import { keptFor } from "./kept";
 
 const FUNCTIONS_MAX = 2 ** 22; // a document has far fewer; numbers, and not texts, as keys: they are asked for by every frame of every stack
+
+/** A tree as columns: nodes are numbered, parents before their children; node 0 is the root. */
+export interface Branches {
+  readonly parent: Int32Array;
+}
+
+/** The children of each node, in their order. */
+export const childrenOf = keptFor(({ parent }: Branches): number[][] => {
+  const children: number[][] = Array.from(parent, () => []);
+  for (let node = 1; node < parent.length; node++) children[parent[node]!]!.push(node);
+  return children;
+});
 
 export class Branching {
   readonly parent: number[] = [-1];

@@ -1,9 +1,10 @@
 // graph.tsx - a flame graph on a canvas as large as what is in sight of it, with zoom, hover, keys and a copy as SVG
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Branches } from "../data/branching";
 import { faded, mix, type Palette } from "../ui/palette";
 import { saveSvg } from "../ui/save";
-import { boxAt, draw, layoutOf, ROW_PX, type Box, type Branches, type Layout, type Look, type Viewport } from "./layout";
+import { boxAt, draw, layoutOf, ROW_PX, type Box, type Layout, type Look, type Viewport } from "./layout";
 import { canvasPainter, FONT, svgPainter } from "./painter";
 
 export interface GraphSource {
@@ -132,7 +133,7 @@ export function FlameGraph(props: Props): JSX.Element {
     if (upwards && scroll.current) scroll.current.scrollTop = layout.rows * ROW_PX; // the root is at the bottom
   }, [layout, upwards, size.height]);
 
-  const zoomed = layout.boxes[zoom] ?? layout.root;
+  const zoomed = layout.box(zoom) ?? layout.root;
   const rows = Math.max(layout.rows, Math.floor(size.height / ROW_PX));
   const view: Viewport = { ...size, top, rows, zoom: zoomed };
   useEffect(() => {
@@ -159,7 +160,7 @@ export function FlameGraph(props: Props): JSX.Element {
     props.onZoom(box.data);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const current = layout.boxes[chosen] ?? zoomed;
+    const current = layout.box(chosen) ?? zoomed;
     if (event.key === "Enter") props.onZoom(current.data);
     else if (event.key === "Backspace") props.onZoom(zoomed.parent?.data ?? 0);
     else if (event.key === "Escape") props.onZoom(0);

@@ -1,11 +1,12 @@
 // layout.ts - where each frame of a flame graph lies: d3-hierarchy has the structure and divides a frame's width, this file draws
 //
-// The structure is built once for a tree; a new cost or interval only gives it new totals. Widths are shares of the whole
-// (0 to 1) and depths are rows, so that a zoom is nothing but another scale. A frame's children are placed when somebody asks
-// for them: of tens of thousands of frames a few hundred are wide enough to be seen, and these alone are worth placing anew
+// The structure grows with what is looked at; a new cost or interval only gives it new totals. Widths are shares of the whole
+// (0 to 1) and depths are rows, so that a zoom is nothing but another scale. A frame's children are made and placed when somebody
+// asks for them: of tens of thousands of frames a few hundred are wide enough to be seen, and these alone are worth placing anew
 // with every step of a drag. Children keep the order that they have for the whole run: frames that jump to other places while
 // an interval is dragged cannot be followed by the eye.
 import { hierarchy, treemapDice, type HierarchyRectangularNode } from "d3-hierarchy";
+import { childrenOf, type Branches } from "../data/branching";
 import { keptFor } from "../data/kept";
 import type { Painter } from "./painter";
 
@@ -16,38 +17,47 @@ const GAP_MIN_PX = 6;
 const NARROW_PX = 2; // narrower frames are drawn as one band with their neighbours
 const DRAWN_MIN_PX = 0.4;
 
-/** A tree as columns: nodes are numbered, parents before their children; node 0 is the root. */
-export interface Branches {
-  readonly parent: Int32Array;
-}
-
 export type Box = HierarchyRectangularNode<number>;
 
 export class Layout {
-  readonly boxes: readonly Box[]; // by node
-  readonly root: Box;
+  readonly root: Box = hierarchy(0) as Box;
   readonly rows: number;
+  readonly #tree: Branches;
+  readonly #boxes: (Box | undefined)[]; // by node: those that were asked for
   #order: Float64Array = new Float64Array();
   #totals: Float64Array = new Float64Array();
   #sorted = new Uint8Array(); // by node: whether its children are in order
   #placed = new Uint8Array(); // by node: whether its children have their places
 
   constructor(tree: Branches) {
-    const children: number[][] = Array.from(tree.parent, () => []);
-    for (let node = 1; node < tree.parent.length; node++) children[tree.parent[node]!]!.push(node);
-    const boxes = new Array<Box>(tree.parent.length);
-    this.root = hierarchy(0, (node) => children[node]) as Box;
-    this.root.each((box) => (boxes[box.data] = box));
-    this.boxes = boxes;
-    this.rows = this.root.height + 1;
+    this.#tree = tree;
+    this.#boxes = new Array<Box | undefined>(tree.parent.length);
+    this.#boxes[0] = this.root;
+    const depth = new Int32Array(tree.parent.length);
+    for (let node = 1; node < depth.length; node++) depth[node] = depth[tree.parent[node]!]! + 1;
+    this.rows = depth.reduce((most, own) => Math.max(most, own)) + 1;
+  }
+
+  /** The box of a node, made with all that it lies in; undefined: there is no such node. */
+  box(node: number): Box | undefined {
+    const way: number[] = [];
+    for (let up = node; up in this.#tree.parent && this.#boxes[up] === undefined; up = this.#tree.parent[up]!) way.push(this.#tree.parent[up]!);
+    for (const outer of way.reverse()) this.#childrenOf(this.#boxes[outer]!);
+    return this.#boxes[node];
+  }
+
+  #childrenOf(box: Box): Box[] {
+    return (box.children ??= childrenOf(this.#tree)[box.data]!.map((node) =>
+      (this.#boxes[node] = Object.assign(hierarchy(node) as Box, { parent: box, depth: box.depth + 1 })),
+    ));
   }
 
   /** `totals` are how wide the nodes are now; `order`, other totals, places the children: the larger first. */
   resize(totals: Float64Array, order: Float64Array): void {
-    if (order !== this.#order) this.#sorted = new Uint8Array(this.boxes.length);
+    if (order !== this.#order) this.#sorted = new Uint8Array(this.#boxes.length);
     this.#order = order;
     this.#totals = totals;
-    this.#placed = new Uint8Array(this.boxes.length);
+    this.#placed = new Uint8Array(this.#boxes.length);
     Object.assign(this.root, { x0: 0, x1: 1 });
   }
 
@@ -57,7 +67,7 @@ export class Layout {
 
   /** From left to right, with their places where the box has its own. */
   children(box: Box): readonly Box[] {
-    const { children = [] } = box;
+    const children = this.#childrenOf(box);
     if (children.length === 0 || this.#placed[box.data] === 1) return children;
     this.#placed[box.data] = 1;
     if (this.#sorted[box.data] === 0) {

@@ -1,8 +1,7 @@
 // call_tree.tsx - a tree of calls as a table, open along what matters; what stands in its columns is the caller's
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { keptFor } from "../data/kept";
-import type { Branches } from "../flame/layout";
+import { childrenOf, type Branches } from "../data/branching";
 import { sortOf, Table, type Column } from "../ui/table";
 import { FunctionLabel } from "./function_label";
 
@@ -61,12 +60,6 @@ function treeRows({ tree, totals, words, columns, sort }: Props, children: reado
   }
   return tree.parent.length > 1 ? rows : [];
 }
-
-const childrenOf = keptFor(({ parent }: Branches): number[][] => {
-  const children: number[][] = Array.from(parent, () => []);
-  for (let node = 1; node < parent.length; node++) children[parent[node]!]!.push(node);
-  return children;
-});
 
 /** Opens what has most, until a table is full of it; and the way to the chosen node. */
 function openedFor({ tree, totals, chosen }: Props, children: readonly number[][]): Set<number> {

@@ -1,6 +1,6 @@
 // crumbs.tsx - the way from the whole run to the frame that fills a flame graph
 import type { JSX } from "preact";
-import type { Branches } from "../flame/layout";
+import type { Branches } from "../data/branching";
 
 const SHOWN = 5; // of a longer way its ends
 
