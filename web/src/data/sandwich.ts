@@ -2,6 +2,7 @@
 //
 // An occurrence of the function inside another one (recursion) is a part of the outer one, so that nothing counts twice.
 import { Branching } from "./branching";
+import { keptFor } from "./kept";
 import type { Tree } from "./tree";
 
 /** Ways to or from the function, merged by function. Node 0 is the function itself. */
@@ -26,12 +27,12 @@ class Merger extends Branching {
 }
 
 /** Whether no frame of the same function is further out, for each node. */
-export function outermost({ parent, func }: Pick<Tree, "parent" | "func">): Uint8Array {
-  return Uint8Array.from(func, (own, node) => {
+export const outermost = keptFor(({ parent, func }: Pick<Tree, "parent" | "func">): Uint8Array =>
+  Uint8Array.from(func, (own, node) => {
     for (let up = parent[node]!; up > 0; up = parent[up]!) if (func[up] === own) return 0;
     return 1;
-  });
-}
+  }),
+);
 
 export function calleesOf({ parent, func }: Pick<Tree, "parent" | "func">, outer: Uint8Array, middle: number): Merged {
   const merger = new Merger(middle, parent.length);
@@ -69,7 +70,12 @@ export interface FunctionAmounts {
 }
 
 /** What each function has itself, and with all that it calls; recursion counts once. */
-export function functionAmounts(tree: Pick<Tree, "func"> & { readonly functions: ArrayLike<unknown> }, outer: Uint8Array, self: Float64Array, totals: Float64Array): FunctionAmounts {
+export function functionAmounts(
+  tree: Pick<Tree, "func"> & { readonly functions: ArrayLike<unknown> },
+  outer: Uint8Array,
+  self: Float64Array,
+  totals: Float64Array,
+): FunctionAmounts {
   const sums = { self: new Float64Array(tree.functions.length), total: new Float64Array(tree.functions.length) };
   tree.func.forEach((func, node) => {
     if (func < 0) return;

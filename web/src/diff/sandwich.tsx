@@ -54,7 +54,7 @@ function Side({ difference, amounts, state, change, palette, label, merged, upwa
 
 export function DiffSandwich(props: Props): JSX.Element {
   const { difference, state, change } = props;
-  const outer = useMemo(() => outermost(difference), [difference]);
+  const outer = outermost(difference);
   const middle = state.of >= 0 && state.of < difference.functions.length ? state.of : mostChanged(props);
   const callers = useMemo(() => callersOf(difference, outer, middle), [difference, outer, middle]);
   const callees = useMemo(() => calleesOf(difference, outer, middle), [difference, outer, middle]);

@@ -71,7 +71,7 @@ function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmou
 export function Sandwich(props: Props): JSX.Element {
   const { recording, state, change, names, amounts, order, matched, palette } = props;
   const { tree } = recording;
-  const outer = useMemo(() => outermost(tree), [tree]);
+  const outer = outermost(tree);
   const sums = useMemo(() => functionAmounts(tree, outer, amounts.self, amounts.totals), [tree, outer, amounts]);
   const rows = useMemo(() => {
     const hits = matched === null ? null : new Set(tree.func.filter((_func, node) => matched[node] === 1));
