@@ -165,22 +165,31 @@ export class Recording {
     return curve;
   }
 
-  /** The frames of a row's stack, innermost first. */
-  stack(row: number): Place[] {
-    if (this.#whole !== null) return this.#whole.stack(row);
+  /** The places in the code that a row's stack is of, innermost first: numbers of the document's `sites`. */
+  sites(row: number): number[] {
+    if (this.#whole !== null) return this.#whole.sites(row);
     this.#nodes ??= {
       up: unpack(this.document.nodes.parent),
       site: unpack(this.document.nodes.site),
       ofRow: unpack(this.document.stacks.node),
     };
     const { up, site, ofRow } = this.#nodes;
+    const sites: number[] = [];
+    for (let node = ofRow[row]! - 1; node >= 0; node = up[node] === 0 ? -1 : node - up[node]!) sites.push(site[node]!);
+    return sites;
+  }
+
+  /** The frames at a place in the code, innermost first: what was inlined there, and what it was inlined in. */
+  places(site: number): Place[] {
     const places: Place[] = [];
-    for (let node = ofRow[row]! - 1; node >= 0; node = up[node] === 0 ? -1 : node - up[node]!) {
-      const at = site[node]!;
-      for (let frame = this.document.sites.frame[at]!; frame <= this.#places.lastFrame(at); frame++)
-        places.push(this.#places.place(at, frame));
-    }
+    for (let frame = this.document.sites.frame[site]!; frame <= this.#places.lastFrame(site); frame++)
+      places.push(this.#places.place(site, frame));
     return places;
+  }
+
+  /** The frames of a row's stack, innermost first. */
+  stack(row: number): Place[] {
+    return this.sites(row).flatMap((site) => this.places(site));
   }
 
   moduleName(module: number): string {

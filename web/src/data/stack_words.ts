@@ -8,21 +8,15 @@ import { countsOf, Labels } from "./labels";
 import type { Recording } from "./recording";
 import { baseName, CUT, type Place, type Tree } from "./tree";
 
-/** Functions that only pass a request on say nothing about who made it. */
+/** Functions that only pass a request on say nothing about who made it; at the inner end they are left out. */
 const PASSES_ON = /^(operator (new|delete)|(void\* )?std::(_|allocator)|__gnu_cxx::|g_(malloc|try_malloc|slice_alloc)|x?(malloc|calloc|realloc)$|\?\? )/;
 const SHORT_FRAMES = 3;
 const FORKS_MOST = 3; // named of a stack
 const NEIGHBOURS_MOST = 200; // looked at for forks
 const ROWS_A_PIECE = 200;
 
-/** The frames that say who asked: at the inner end, what only passes requests on or has no name is left out. */
-export function asking(places: readonly Place[]): readonly Place[] {
-  const first = places.findIndex((place) => !PASSES_ON.test(place.name));
-  return first > 0 ? places.slice(first) : places;
-}
-
 /** Where in the code a frame is: by its line, or by its address where there is none. */
-export function codeOf({ file, line, module, address }: Place): string {
+function codeOf({ file, line, module, address }: Place): string {
   return line > 0 ? `${baseName(file)}:${line}` : addressOf({ module, address });
 }
 
@@ -30,10 +24,11 @@ function addressOf({ module, address }: Pick<Place, "module" | "address">): stri
   return `${baseName(module)}+0x${address.toString(16)}`;
 }
 
-/** How many texts two lists have in common at their beginning. */
-export function commonFrames(a: readonly string[], b: readonly string[]): number {
-  const fork = a.findIndex((name, depth) => name !== b[depth]);
-  return fork < 0 ? a.length : fork;
+/** How many numbers two lists have in common at their beginning. */
+function commonSites(a: readonly number[], b: readonly number[]): number {
+  let depth = 0;
+  while (depth < a.length && a[depth] === b[depth]) depth++;
+  return depth;
 }
 
 export interface StackLine {
@@ -49,15 +44,21 @@ export class StackWords {
   readonly #tree: Tree;
   readonly #labels: Labels;
   readonly #passes: Int8Array; // by function: 1 where it passes on; -1: not asked for yet
+  readonly #starts: Int32Array; // by row: the node of who asked, likewise
+  readonly #rows: readonly number[];
   readonly #alike = new Map<string, number[]>(); // rows by what they read like
   #grouped = 0; // rows, of all
   readonly #apart = new Map<number, string>(); // by row
+  readonly #codes: string[] = []; // by site: where its innermost frame is, and its address
 
-  constructor(recording: Recording, labels: Labels) {
+  /** `rows` are those that are to be told apart. */
+  constructor(recording: Recording, labels: Labels, rows: readonly number[]) {
     this.#recording = recording;
+    this.#rows = rows;
     this.#tree = recording.tree;
     this.#labels = labels;
     this.#passes = new Int8Array(recording.tree.functions.length).fill(-1);
+    this.#starts = new Int32Array(recording.rows).fill(-1);
   }
 
   line(row: number): StackLine {
@@ -78,9 +79,9 @@ export class StackWords {
 
   /** Finds what reads the same, a piece with each step; what was done before is not done again. */
   *grouped(): Generator<void> {
-    while (this.#grouped < this.#recording.rows) {
-      const end = Math.min(this.#recording.rows, this.#grouped + ROWS_A_PIECE);
-      for (; this.#grouped < end; this.#grouped++) this.#group(this.#grouped);
+    while (this.#grouped < this.#rows.length) {
+      const end = Math.min(this.#rows.length, this.#grouped + ROWS_A_PIECE);
+      for (; this.#grouped < end; this.#grouped++) this.#group(this.#rows[this.#grouped]!);
       yield;
     }
   }
@@ -113,6 +114,11 @@ export class StackWords {
 
   /** The node of who asked; 0: there are no frames. */
   #start(row: number): number {
+    if (this.#starts[row] === -1) this.#starts[row] = this.#startOf(row);
+    return this.#starts[row]!;
+  }
+
+  #startOf(row: number): number {
     const { parent, func, nodeOfRow } = this.#tree;
     const own = nodeOfRow[row]!;
     const inner = func[own] === CUT ? parent[own]! : own;
@@ -184,20 +190,26 @@ export class StackWords {
     return text;
   }
 
+  /** The place where a site is, and its address, which no other site has. */
+  #codeOf(site: number): string {
+    return (this.#codes[site] ??= this.#recording.places(site).slice(0, 1).map((place) => `${codeOf(place)} ${place.address}`).join());
+  }
+
+  #siteOrder(a: readonly number[], b: readonly number[]): number {
+    const fork = commonSites(a, b);
+    const [own, other] = [a, b].map((sites) => (fork < sites.length ? this.#codeOf(sites[fork]!) : "")) as [string, string];
+    return own < other ? -1 : Number(own > other);
+  }
+
   /** Of stacks whose functions are called the same: the place where each leaves those that it shares most with. */
   #tellPlaces(words: string, rows: readonly number[]): void {
-    const stacks = rows.map((row) => {
-      const places = this.#recording.stack(row);
-      const codes = places.map((place) => `${codeOf(place)} ${place.address}`);
-      return { row, places, codes, key: codes.join("\n") };
-    });
-    stacks.sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
-    stacks.forEach(({ row, places, codes }, i) => {
-      const next = [stacks[i - 1], stacks[i + 1]].flatMap((other) => (other === undefined ? [] : [other.codes]));
-      const fork = Math.max(0, ...next.map((other) => commonFrames(codes, other)).filter((depth) => depth < codes.length));
-      const at = places[fork];
+    const stacks = rows.map((row) => ({ row, sites: this.#recording.sites(row) })).sort((a, b) => this.#siteOrder(a.sites, b.sites));
+    stacks.forEach(({ row, sites }, i) => {
+      const next = [stacks[i - 1], stacks[i + 1]].flatMap((other) => (other === undefined ? [] : [other.sites]));
+      const fork = Math.max(0, ...next.map((other) => commonSites(sites, other)).filter((depth) => depth < sites.length));
+      const [at] = fork < sites.length ? this.#recording.places(sites[fork]!) : [];
       const code = at === undefined ? this.#recording.entryOf(row) : codeOf(at);
-      const isOnLine = at === undefined || at.line === 0 || next.every((other) => !(other[fork] ?? "").startsWith(`${code} `));
+      const isOnLine = at === undefined || at.line === 0 || next.every((other) => fork >= other.length || !this.#codeOf(other[fork]!).startsWith(`${code} `));
       this.#apart.set(row, `${words} (${isOnLine ? code : `${code}, ${addressOf(at)}`})`);
     });
   }
@@ -227,9 +239,15 @@ export function labelsOf(recording: Recording): Labels {
   return labels;
 }
 
-/** Its stacks as lines, likewise. */
+/** Some of its stacks as texts, each told apart from the others of these. */
+export function stackTexts(recording: Recording, rows: readonly number[]): string[] {
+  const words = new StackWords(recording, labelsOf(recording), rows);
+  return rows.map((row) => words.text(row));
+}
+
+/** All of its stacks as lines; the same for what is narrowed from it. */
 export function stackWordsOf(recording: Recording): StackWords {
   let words = wordsKept.get(recording.tree);
-  if (words === undefined) wordsKept.set(recording.tree, (words = new StackWords(recording, labelsOf(recording))));
+  if (words === undefined) wordsKept.set(recording.tree, (words = new StackWords(recording, labelsOf(recording), [...Array(recording.rows).keys()])));
   return words;
 }

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ImageFields, RunFields } from "../data/document";
 import type { Recording } from "../data/recording";
+import { stackTexts } from "../data/stack_words";
 import type { State, View } from "../state";
 import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
@@ -10,7 +11,6 @@ import type { Change } from "../ui/location";
 import { Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
-import { distinctStacks } from "./stack";
 import type { ViewProps } from "./view";
 
 const TOP_STACKS = 8;
@@ -109,7 +109,7 @@ function TopStacks({ recording, change }: { recording: Recording; change: Change
     const rows = Array.from(peaks.keys()).sort((a, b) => peaks[b]! - peaks[a]!);
     return rows.filter((row) => peaks[row]! > 0 && recording.cutStacks(row) === 0).slice(0, TOP_STACKS);
   }, [recording]);
-  const names = useMemo(() => distinctStacks(recording, top), [recording, top]);
+  const names = useMemo(() => stackTexts(recording, top), [recording, top]);
   return (
     <section class="panel">
       <h2>Most at the peak</h2>

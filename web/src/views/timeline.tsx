@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { Series } from "../data/series";
 import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
+import { stackTexts } from "../data/stack_words";
 import { CURVES, type Curves } from "../state";
 import { bytesText, countText, shortCountText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
@@ -15,7 +16,6 @@ import { HUE_COUNT } from "../ui/palette";
 import { Finding } from "./finding";
 import { marksOf, RunChart, summed } from "./run_chart";
 import { sizeSeries } from "./sizes";
-import { distinctStacks } from "./stack";
 import { threadName } from "./threads";
 import type { ViewProps } from "./view";
 
@@ -78,7 +78,7 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
     });
   return parts(recording, {
     series: recording.series,
-    labels: (rows) => distinctStacks(recording, rows),
+    labels: (rows) => stackTexts(recording, rows),
     counts: (row) => kept === null || kept[row] === 1,
     separate: (row) => recording.cutStacks(row) === 0,
   });
