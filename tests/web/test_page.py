@@ -167,7 +167,7 @@ def run_check(name, hw, recording, tmp_path, *options, of_page=()):
     check_page(name, page, report)
 
 
-@pytest.mark.parametrize("name", ["figures", "brush", "flame", "find", "ignore", "keys"])
+@pytest.mark.parametrize("name", ["figures", "brush", "flame", "find", "ignore", "keys", "prepared"])
 def test_page(name, hw, record, compile_c, tmp_path):
     run_check(name, hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
 

@@ -1,11 +1,15 @@
-// prepare.ts - makes what views are drawn from while nobody waits for it: for a few milliseconds at a time, a piece after another
+// prepare.ts - makes what views are drawn from while nobody waits for it: a piece after another, for a few
+// milliseconds at a time, and not while somebody drags, types or scrolls
 import { useEffect } from "preact/hooks";
 import type { Recording } from "../data/recording";
+import { outermost } from "../data/sandwich";
 import { labelsOf, stackWordsOf } from "../data/stack_words";
 import { layoutOf } from "../flame/layout";
 import { namesOf } from "./node_names";
 
 const SLICE_MS = 10; // after so many whoever types or clicks has to wait no longer
+const INPUTS = ["pointerdown", "pointermove", "keydown", "wheel"] as const;
+const QUIET_MS = 300; // behind one of these: what it asks for has the processor to itself
 
 function* pieces(recording: Recording): Generator<void> {
   for (const column of ["live_bytes", "runtime_live_bytes", "live_blocks", "runtime_live_blocks", "calls", "peak_bytes", "bytes"] as const) {
@@ -14,28 +18,41 @@ function* pieces(recording: Recording): Generator<void> {
   }
   recording.cutStacks(0);
   yield;
+  void recording.series; // what each step of a brush asks
+  yield;
   namesOf(recording);
   yield;
   layoutOf(recording.tree);
   yield;
+  outermost(recording.tree);
+  yield;
   yield* labelsOf(recording).numbered();
   yield* stackWordsOf(recording).toldApart();
   recording.lifetimes();
-  yield;
-  void recording.series;
 }
 
 export function usePrepared(recording: Recording): void {
   useEffect(() => {
     const left = pieces(recording);
-    let pending = 0;
+    let [pending, timer, quietFrom] = [0, 0, 0];
+    const later = (): void => void (pending = requestIdleCallback(goOn));
     const goOn = (): void => {
-      const until = performance.now() + SLICE_MS;
+      const now = performance.now();
+      if (now < quietFrom) {
+        timer = setTimeout(later, quietFrom - now);
+        return;
+      }
       let isDone = false;
-      while (!isDone && performance.now() < until) isDone = left.next().done === true;
-      if (!isDone) pending = requestIdleCallback(goOn);
+      while (!isDone && performance.now() < now + SLICE_MS) isDone = left.next().done === true;
+      if (!isDone) later();
     };
-    pending = requestIdleCallback(goOn);
-    return () => cancelIdleCallback(pending);
+    const rest = (): void => void (quietFrom = performance.now() + QUIET_MS);
+    for (const type of INPUTS) addEventListener(type, rest, { capture: true, passive: true });
+    later();
+    return () => {
+      for (const type of INPUTS) removeEventListener(type, rest, { capture: true });
+      cancelIdleCallback(pending);
+      clearTimeout(timer);
+    };
   }, [recording]);
 }
