@@ -7,8 +7,7 @@
  * time.
  *
  * The peak: an epoch says how high the level was in it, and not which blocks were live then. So the highest epoch among those
- * to be added is replayed once by itself, before all else, and the cells' blocks at its peak are put aside. If no edge turns
- * out to be higher, that was the peak.
+ * between is replayed, too, unless an edge before it was higher: all others stay below.
  *
  * The invariant: between two steps the counters (cells, stacks, sizes, threads, the level, the slices) are what a replay from the
  * run's start would have at this point, and `cell_count` and its like count what it would know. Numbers are given in the order of
@@ -46,11 +45,8 @@ struct work {
   struct known known;
   struct hwi_epoch *epoch; /* read last */
   struct hwi_event *events;
-  size_t highest;          /* the epoch that was replayed for its peak; NO_EPOCH: none */
-  struct hwi_level peak;   /* of it */
-  uint64_t *peak_live;     /* of each cell, then */
-  bool peak_is_of_highest; /* of the span so far */
-  bool begins_late;        /* after the image's end, when it has no peak any more */
+  size_t highest;   /* of the epochs between its edges; NO_EPOCH: there are none */
+  bool begins_late; /* after the image's end, when it has no peak any more */
 };
 
 /* --- before anything has happened --- */
@@ -130,6 +126,23 @@ static bool prepare(struct work *w)
   w->replay->expected_ns = expected_ns(w);
   hwi_tenths_init(&w->replay->tenths, 0);
   return w->epoch && w->events && know_nodes(w) && know_threads(w);
+}
+
+/* --- the epochs between its edges --- */
+
+static bool is_within(const struct work *w, const struct hwi_epoch_row *row)
+{
+  const struct hwi_span *span = &w->request->span;
+  return span->kind == HWI_SPAN_INTERVAL && row->first_ns >= span->from_ns && row->last_ns < span->to_ns;
+}
+
+static size_t find_highest(const struct work *w)
+{
+  size_t highest = NO_EPOCH;
+  for (size_t i = 0; i < w->row_count; i++)
+    if (is_within(w, &w->rows[i]) && (highest == NO_EPOCH || w->rows[i].max_bytes > w->rows[highest].max_bytes))
+      highest = i;
+  return highest;
 }
 
 /* --- an epoch, replayed --- */
@@ -222,7 +235,6 @@ static int apply(struct work *w, int count)
 static int replay_epoch(struct work *w, size_t number)
 {
   const struct hwi_epoch_row *row = &w->rows[number];
-  const struct hwi_level before = w->replay->level;
   uint64_t left = row->event_count;
   int status = fill_table(w);
   if (status == 0)
@@ -237,10 +249,10 @@ static int replay_epoch(struct work *w, size_t number)
     status = apply(w, count);
     left -= (uint64_t)count;
   }
-  if (w->replay->level.peak_bytes != before.peak_bytes || w->replay->level.peak_ns != before.peak_ns)
-    w->peak_is_of_highest = false;
   bool is_whole = status == 0 && w->replay->phase != HWI_PHASE_AFTER;
   if (is_whole && (w->replay->tally.cell_count != row->cells || w->replay->now_ns != row->last_ns))
+    return HW_ERR_DAMAGED;
+  if (is_whole && is_within(w, row) && w->replay->level.peak_bytes < row->max_bytes)
     return HW_ERR_DAMAGED;
   return status;
 }
@@ -260,86 +272,31 @@ static int go_to(struct work *w, size_t number)
   return status;
 }
 
-/* --- the highest epoch --- */
-
-static bool is_within(const struct work *w, const struct hwi_epoch_row *row)
-{
-  const struct hwi_span *span = &w->request->span;
-  return span->kind == HWI_SPAN_INTERVAL && row->first_ns >= span->from_ns && row->last_ns < span->to_ns;
-}
-
-static size_t find_highest(const struct work *w)
-{
-  size_t highest = NO_EPOCH;
-  for (size_t i = 0; i < w->row_count; i++)
-    if (is_within(w, &w->rows[i]) && (highest == NO_EPOCH || w->rows[i].max_bytes > w->rows[highest].max_bytes))
-      highest = i;
-  return highest;
-}
-
-static int put_peak_aside(struct work *w)
-{
-  struct hwi_tally *tally = &w->replay->tally;
-  w->peak = w->replay->level;
-  w->peak_live = calloc(w->known.cells, sizeof *w->peak_live);
-  if (!w->peak_live)
-    return HW_ERR_MEMORY;
-  hwi_tally_settle_all(tally);
-  for (uint32_t i = 1; i < tally->cell_count; i++)
-    w->peak_live[i] = hwi_tally_cell(tally, i)->peak_live;
-  return 0;
-}
-
-static int replay_highest(struct work *w)
-{
-  w->highest = find_highest(w);
-  if (w->highest == NO_EPOCH)
-    return 0;
-  int status = go_to(w, w->highest);
-  if (status == 0)
-    status = read_epoch(w, w->highest);
-  w->replay->span.kind = HWI_SPAN_RUN;
-  w->replay->phase = HWI_PHASE_WITHIN;
-  if (status == 0)
-    status = replay_epoch(w, w->highest);
-  w->replay->span = w->request->span;
-  w->replay->phase = HWI_PHASE_BEFORE;
-  return status == 0 ? put_peak_aside(w) : status;
-}
-
 /* --- the span --- */
 
 /* Its changes can stand for its events. */
-static bool can_be_added(const struct work *w, const struct hwi_epoch_row *row)
+static bool can_be_added(const struct work *w, size_t number)
 {
+  const struct hwi_epoch_row *row = &w->rows[number];
   const struct hwi_replay *replay = w->replay;
-  return replay->phase == HWI_PHASE_WITHIN && is_within(w, row) && row->slice_width_ns <= replay->timeline.width_ns &&
-         row->class_width_ns <= replay->class_timeline.width_ns;
+  const bool has_peak = number == w->highest && row->max_bytes > replay->level.peak_bytes;
+  return replay->phase == HWI_PHASE_WITHIN && is_within(w, row) && !has_peak &&
+         row->slice_width_ns <= replay->timeline.width_ns && row->class_width_ns <= replay->class_timeline.width_ns;
 }
 
 static int add_epoch(struct work *w, size_t number)
 {
-  struct hwi_level *level = &w->replay->level;
+  const struct hwi_level *level = &w->replay->level;
   const uint64_t max_bytes = w->rows[number].max_bytes, before = level->bytes;
   if (!hwi_epoch_add(w->replay, &w->image, w->epoch, &w->rows[number], true))
     return HW_ERR_MEMORY;
-  if (max_bytes < before || max_bytes < level->bytes)
-    return HW_ERR_DAMAGED;
-  if (number != w->highest || max_bytes <= level->peak_bytes) /* or the highest is still to come */
-    return 0;
-  if (max_bytes != w->peak.peak_bytes)
-    return HW_ERR_DAMAGED;
-  w->peak_is_of_highest = true;
-  level->peak_bytes = w->peak.peak_bytes;
-  level->peak_blocks = w->peak.peak_blocks;
-  level->peak_usable = w->peak.peak_usable;
-  level->peak_ns = w->peak.peak_ns;
-  return 0;
+  return max_bytes < before || max_bytes < level->bytes ? HW_ERR_DAMAGED : 0;
 }
 
 static int run_span(struct work *w)
 {
   size_t number = 0;
+  w->highest = find_highest(w);
   while (number < w->row_count && w->rows[number].last_ns < w->request->span.from_ns)
     number++;
   int status = go_to(w, number);
@@ -350,7 +307,7 @@ static int run_span(struct work *w)
     if (status == 0)
       status = read_epoch(w, number);
     if (status == 0)
-      status = can_be_added(w, &w->rows[number]) ? add_epoch(w, number) : replay_epoch(w, number);
+      status = can_be_added(w, number) ? add_epoch(w, number) : replay_epoch(w, number);
   }
   return status;
 }
@@ -366,16 +323,6 @@ static int end_span(struct work *w)
 }
 
 /* --- the result --- */
-
-static void restore_peak(struct work *w)
-{
-  struct hwi_tally *tally = &w->replay->tally;
-  for (uint32_t i = 1; i < tally->cell_count; i++) {
-    struct hwi_cell *cell = hwi_tally_cell(tally, i);
-    cell->peak_live = w->peak_live[i];
-    cell->generation = tally->generation;
-  }
-}
 
 /* What the cells had at the peak is what the level was then: one of a forged epoch is not. */
 static bool peak_adds_up(const struct work *w)
@@ -428,8 +375,6 @@ static int finish(struct work *w, struct hwi_totals *totals)
   const struct hwi_level *level = &w->replay->level;
   if (!cut_lists(w))
     return HW_ERR_DAMAGED;
-  if (w->peak_is_of_highest)
-    restore_peak(w);
   if (!peak_adds_up(w))
     return HW_ERR_DAMAGED;
   *totals = w->image.totals;
@@ -449,12 +394,9 @@ int hwi_span_replay(struct hwi_result *result, const struct hwi_span_request *re
                    .result = result,
                    .replay = &result->replay,
                    .rows = result->epoch_rows.items,
-                   .row_count = result->epoch_rows.count,
-                   .highest = NO_EPOCH};
+                   .row_count = result->epoch_rows.count};
   int status = hwi_replay_image_init(&w.image, trace) && prepare(&w) ? 0 : HW_ERR_MEMORY;
   hwi_trace_set_liveness(trace, hwi_replay_is_live, &w.image);
-  if (status == 0)
-    status = replay_highest(&w);
   if (status == 0)
     status = run_span(&w);
   if (status == 0)
@@ -466,6 +408,5 @@ int hwi_span_replay(struct hwi_result *result, const struct hwi_span_request *re
     hwi_epoch_release(w.epoch);
   free(w.epoch);
   free(w.events);
-  free(w.peak_live);
   return status;
 }
