@@ -131,7 +131,7 @@ def test_slack(record, compile_c, hw):
     assert re.search(r"9 B \(100,000\); rounding \+166.7 %", text), text
     assert text.count("; rounding +") == 1  # the line of RSS has it, too
     table = hw("report", "--by", "size", recording.trace).stdout
-    assert next(line for line in table.splitlines() if " 9  " in line).split()[-2:] == ["1.5", "MB"]
+    assert next(line for line in table.splitlines() if " 9 B  " in line).split()[-2:] == ["1.5", "MB"]
 
 
 def test_little_slack_is_no_finding(record, compile_c):
@@ -173,7 +173,7 @@ def test_sizes_along_time(phases, hw):
     assert classes[64]["live_bytes_along_time"][-1] == 40
     assert sum(item["live_bytes_along_time"][-1] for item in series["classes"]) == report["live_bytes_at_end"]
     text = hw("report", "--by", "size", phases.trace, env={"COLUMNS": "160", "LC_ALL": "C.UTF-8", "PATH": "/bin"}).stdout
-    bars = next(line for line in text.splitlines() if "513 to 1,024" in line)
+    bars = next(line for line in text.splitlines() if "513 to 1,024 B" in line)
     assert "██" in bars and bars.endswith("▄▄")
 
 

@@ -178,7 +178,7 @@ def test_sizes_of_one_thread(hw, trace):
     assert all(calls <= of_all[size] for size, calls in sizes.items())
     text = report(hw, trace, "--thread", "work*", "--by", "size", "--cost", "calls")
     assert "only thread=work*: " in text and "most at once" not in text
-    assert re.search(rf"^ *1 +{sizes[100]:,} .* 100$", text, re.M)
+    assert re.search(rf"^ *1 +{sizes[100]:,} .* 100 B$", text, re.M)
 
 
 def test_the_main_of_a_language_s_runtime_is_a_start(hw, record, compile_c):

@@ -57,8 +57,8 @@ static void print_titles(struct hwi_text *text, unsigned bars)
 static void print_class(struct hwi_text *text, unsigned class, const struct hwi_amount *amount, unsigned bar_total)
 {
   uint64_t bars[BARS_MAX] = {0};
-  char range[2 * sizeof(struct hwi_number) + sizeof " to "];
-  snprintf(range, sizeof range, "%s to %s", hwi_count_text(hwi_size_class_least(class)).text,
+  char range[2 * sizeof(struct hwi_number) + sizeof " to  B"];
+  snprintf(range, sizeof range, "%s to %s B", hwi_count_text(hwi_size_class_least(class)).text,
            hwi_count_text(hwi_size_class_most(class)).text);
   if (hwi_cells(range) > RANGE_CELLS) /* what is large needs no exact limits */
     snprintf(range, sizeof range, "%s to %s", hwi_bytes_text(hwi_size_class_least(class)).text,

@@ -143,7 +143,9 @@ static bool has_slack(const struct hwi_text *text)
 static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
 {
   const struct hwi_size *size = &text->profile->sizes[index];
-  hwi_line_right(&text->line, hwi_count_text(size->size).text, HWI_AMOUNT_CELLS);
+  char exact[sizeof(struct hwi_number) + sizeof " B"]; /* a size is a name here, and is not rounded */
+  snprintf(exact, sizeof exact, "%s B", hwi_count_text(size->size).text);
+  hwi_line_right(&text->line, exact, HWI_AMOUNT_CELLS + 2);
   if (!hwi_narrowing_splits_sizes(filter))
     hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
   uint64_t asked = size->peak_blocks * size->size;
@@ -162,7 +164,7 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
   hwi_text_heading(text, "Block sizes", HWI_TEXT_BY);
   hwi_text_filter(text, selection);
   hwi_text_amount_titles(text);
-  hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS + 2);
   if (!hwi_narrowing_splits_sizes(&selection->narrowing))
     hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
   if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_slack(text))
