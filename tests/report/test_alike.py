@@ -86,6 +86,21 @@ def test_rows_that_look_alike_name_callers(hw, trace, columns):
         assert found.count(row) == 1, found
 
 
+LONG_NAME = "a_function_that_room_would_cut"
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize("option", ["--lifetimes", "--resizes"])
+def test_a_name_goes_below_its_figures_before_it_is_cut(hw, record, compile_c, columns, option):
+    """Names were cut to 20 characters where the line below had room for all."""
+    source = """#include <stdlib.h>
+void *kept;
+__attribute__((noinline)) void NAME(void) { for (int i = 1; i < 9; i++) kept = realloc(kept, 1000u * i); }
+int main(void) { NAME(); return 0; }"""
+    trace = record([compile_c(source.replace("NAME", LONG_NAME))]).trace
+    assert LONG_NAME in "\n".join(table(hw, trace, columns, option))
+
+
 def test_places_stand_where_there_is_room(hw, trace):
     assert "grow (program.c:6) < helper (program.c:7) < names (program.c:" in "\n".join(table(hw, trace, 200, "--resizes"))
     assert "(program.c" not in "\n".join(line for line in table(hw, trace, 110, "--resizes") if " < " in line)

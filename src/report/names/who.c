@@ -10,7 +10,7 @@
 enum {
   PLACE_CELLS_MAX = 32,
   BRACKET_CELLS = 3,
-  NAME_CELLS_MIN = 16,
+  NAME_CELLS_MIN = 32, /* or all of a shorter one: less is not given up for the place in the source */
   NAME_CELLS_MAX = 48,
   CALLERS_MAX = 3,
   CALLERS_DEEPEST = 64,
@@ -39,6 +39,16 @@ static void add_function(struct hwi_line *line, const struct hwi_who_words *word
                      cells < NAME_CELLS_MAX ? cells : NAME_CELLS_MAX, words_of->ellipsis);
 }
 
+/* What a function's name needs before anything stands beside it. */
+static size_t least_cells(const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame)
+{
+  struct hwi_line name = {0};
+  add_function(&name, words_of, frame, NAME_CELLS_MIN);
+  size_t cells = hwi_cells(hwi_line_text(&name));
+  hwi_line_release(&name);
+  return cells;
+}
+
 static void add_frame(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame,
                       size_t cells)
 {
@@ -54,7 +64,7 @@ static void add_frame(struct hwi_line *line, const struct hwi_who_words *words_o
   else
     hwi_line_path(&place, frame->module != 0 ? module : "no module", 0, PLACE_CELLS_MAX, ellipsis);
   size_t place_cells = hwi_cells(hwi_line_text(&place)) + BRACKET_CELLS;
-  bool has_room = cells >= place_cells + NAME_CELLS_MIN;
+  bool has_room = cells >= place_cells + least_cells(words_of, frame);
   add_function(line, words_of, frame, has_room ? cells - place_cells : cells);
   if (has_room)
     hwi_line_printf(line, " (%s)", hwi_line_text(&place));

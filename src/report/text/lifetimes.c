@@ -5,24 +5,42 @@
 #include "report/lifetimes.h"
 #include "report/text/text.h"
 
-enum {
-  SHARE_CELLS = 9,
-  GAP_CELLS = 3,
-  NAME_MIN = 20,
-  FIGURE_CELLS = HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS + SHARE_CELLS * HWI_LIFETIMES + GAP_CELLS
+enum { SHARE_CELLS = 9, GAP_CELLS = 3, END = HWI_LIFETIME_UNTIL_END };
+
+struct table {
+  struct hwi_text *text;
+  struct hwi_named_frames *frames;
+  int spans;      /* the columns before the end's: up to the longest that any block lived */
+  bool is_beside; /* names stand beside their figures, else below them */
 };
 
-static void print_titles(struct hwi_text *text)
+static bool has_column(const struct table *table, int step)
+{
+  return step < table->spans || step == END;
+}
+
+static int spans_of(const uint64_t lifetimes[HWI_LIFETIMES])
+{
+  int spans = END;
+  while (spans > 1 && lifetimes[spans - 1] == 0)
+    spans--;
+  return spans;
+}
+
+static void print_titles(const struct table *table)
 {
   static const char *const titles[HWI_LIFETIMES] = {"at once", "< 1 ms", "< 1 s", "< 1 min", "longer", "to the end"};
+  struct hwi_text *text = table->text;
   hwi_line_right(&text->line, "blocks", HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
   for (int step = 0; step < HWI_LIFETIMES; step++)
-    hwi_line_right(&text->line, titles[step], SHARE_CELLS + (step == HWI_LIFETIME_UNTIL_END ? GAP_CELLS : 0));
+    if (has_column(table, step))
+      hwi_line_right(&text->line, titles[step], SHARE_CELLS + (step == END ? GAP_CELLS : 0));
   hwi_text_end(text, HWI_DIM);
 }
 
-static void add_figures(struct hwi_text *text, uint64_t rank, const uint64_t lifetimes[HWI_LIFETIMES])
+static void add_figures(const struct table *table, uint64_t rank, const uint64_t lifetimes[HWI_LIFETIMES])
 {
+  struct hwi_text *text = table->text;
   struct hwi_number number = {""};
   uint64_t blocks = 0;
   for (int step = 0; step < HWI_LIFETIMES; step++)
@@ -32,24 +50,20 @@ static void add_figures(struct hwi_text *text, uint64_t rank, const uint64_t lif
   hwi_line_right(&text->line, number.text, HWI_RANK_CELLS - 1);
   hwi_line_right(&text->line, hwi_count_text(blocks).text, HWI_AMOUNT_CELLS);
   for (int step = 0; step < HWI_LIFETIMES; step++)
-    hwi_line_right(&text->line, hwi_share_text(lifetimes[step], blocks).text,
-                   SHARE_CELLS + (step == HWI_LIFETIME_UNTIL_END ? GAP_CELLS : 0));
+    if (has_column(table, step))
+      hwi_line_right(&text->line, hwi_share_text(lifetimes[step], blocks).text,
+                     SHARE_CELLS + (step == END ? GAP_CELLS : 0));
 }
 
-static bool has_room_beside(const struct hwi_text *text)
+/* Goes to where a row's name stands. */
+static void go_to_name(const struct table *table)
 {
-  return text->style->columns >= FIGURE_CELLS + GAP_CELLS + NAME_MIN;
-}
-
-/* Goes to where a row's name stands: beside its figures, or below them where there is no room. */
-static void go_to_name(struct hwi_text *text)
-{
-  if (has_room_beside(text)) {
-    hwi_line_repeat(&text->line, " ", GAP_CELLS);
+  if (table->is_beside) {
+    hwi_line_repeat(&table->text->line, " ", GAP_CELLS);
     return;
   }
-  hwi_text_end(text, HWI_PLAIN);
-  hwi_line_pad(&text->line, HWI_RANK_CELLS + GAP_CELLS);
+  hwi_text_end(table->text, HWI_PLAIN);
+  hwi_line_pad(&table->text->line, HWI_RANK_CELLS + GAP_CELLS);
 }
 
 static void add_lifetimes(uint64_t to[HWI_LIFETIMES], const struct hwi_stack *stack)
@@ -58,49 +72,59 @@ static void add_lifetimes(uint64_t to[HWI_LIFETIMES], const struct hwi_stack *st
     to[step] += stack->lifetimes[step];
 }
 
-static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_alike_group *group,
-                      const struct hwi_who *who, uint64_t rank)
+static void print_row(const struct table *table, const struct hwi_alike_group *group, const struct hwi_who *who,
+                      uint64_t rank)
 {
   uint64_t lifetimes[HWI_LIFETIMES] = {0};
   for (uint32_t i = 0; i < group->count; i++)
-    add_lifetimes(lifetimes, &text->profile->stacks[group->stacks[i]]);
-  add_figures(text, rank, lifetimes);
-  go_to_name(text);
-  hwi_text_who(text, frames, who);
-  hwi_text_end(text, HWI_PLAIN);
+    add_lifetimes(lifetimes, &table->text->profile->stacks[group->stacks[i]]);
+  add_figures(table, rank, lifetimes);
+  go_to_name(table);
+  hwi_text_who(table->text, table->frames, who);
+  hwi_text_end(table->text, HWI_PLAIN);
 }
 
-static void print_rest(struct hwi_text *text, const struct hwi_selection *selection, const struct hwi_alike *alike)
+static void print_rest(const struct table *table, const struct hwi_selection *selection, const struct hwi_alike *alike)
 {
+  const struct hwi_stack *stacks = table->text->profile->stacks;
   uint64_t rest[HWI_LIFETIMES] = {0};
   if (alike->stack_count == selection->stack_count)
     return;
   for (uint32_t i = 0; i < selection->stack_count; i++)
-    add_lifetimes(rest, &text->profile->stacks[selection->stacks[i]]);
+    add_lifetimes(rest, &stacks[selection->stacks[i]]);
   for (uint32_t i = 0; i < alike->stack_count; i++) {
     for (int step = 0; step < HWI_LIFETIMES; step++)
-      rest[step] -= text->profile->stacks[alike->stacks[i]].lifetimes[step];
+      rest[step] -= stacks[alike->stacks[i]].lifetimes[step];
   }
-  add_figures(text, 0, rest);
-  go_to_name(text);
-  hwi_text_rest(text, selection->stack_count - alike->stack_count, "stack");
-  hwi_text_end(text, HWI_PLAIN);
+  add_figures(table, 0, rest);
+  go_to_name(table);
+  hwi_text_rest(table->text, selection->stack_count - alike->stack_count, "stack");
+  hwi_text_end(table->text, HWI_PLAIN);
 }
 
-static void print_rows(struct hwi_text *text, const struct hwi_alike *alike, struct hwi_named_frames *frames)
+static void print_all(const struct table *table, bool is_narrowed, const uint64_t all[HWI_LIFETIMES])
 {
-  size_t used = has_room_beside(text) ? FIGURE_CELLS + GAP_CELLS : HWI_RANK_CELLS + GAP_CELLS;
+  add_figures(table, 0, all);
+  go_to_name(table);
+  hwi_line_puts(&table->text->line, is_narrowed ? "what is left of the run" : "the run");
+  hwi_text_end(table->text, HWI_PLAIN);
+}
+
+/* The rows' names, to be freed, for which a place is chosen. NULL: no memory. */
+static struct hwi_who *name_rows(struct table *table, const struct hwi_alike *alike)
+{
   struct hwi_who *whos = calloc(alike->count + 1, sizeof *whos);
-  if (whos == NULL) {
-    text->line.failed = true;
-    return;
-  }
-  for (size_t row = 0; row < alike->count; row++)
-    whos[row] = (struct hwi_who){.stack = alike->groups[row].stacks[0], .cells = text->style->columns - used};
-  hwi_text_tell_apart(text, frames, whos, (uint32_t)alike->count);
-  for (size_t row = 0; row < alike->count; row++)
-    print_row(text, frames, &alike->groups[row], &whos[row], row + 1);
-  free(whos);
+  const struct hwi_row_names names = {whos, (uint32_t)alike->count,
+                                      HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS + SHARE_CELLS * ((size_t)table->spans + 1) +
+                                          2 * GAP_CELLS,
+                                      HWI_RANK_CELLS + GAP_CELLS};
+  for (size_t row = 0; whos != NULL && row < alike->count; row++)
+    whos[row].stack = alike->groups[row].stacks[0];
+  if (whos == NULL)
+    table->text->line.failed = true;
+  else
+    table->is_beside = hwi_text_place_names(table->text, table->frames, &names);
+  return whos;
 }
 
 int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
@@ -115,17 +139,17 @@ int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *select
     hwi_lifetimes_of_run(text->profile, all);
   for (uint32_t i = 0; i < selection->stack_count && is_narrowed; i++)
     add_lifetimes(all, &text->profile->stacks[selection->stacks[i]]);
+  struct table table = {.text = text, .frames = frames, .spans = spans_of(all)};
+  struct hwi_who *whos = status == HW_OK ? name_rows(&table, &alike) : NULL;
   hwi_text_heading(text, "How long blocks live", "[--cost peak|live|calls|bytes|temporary]");
   hwi_text_filter(text, selection);
-  print_titles(text);
-  add_figures(text, 0, all);
-  go_to_name(text);
-  hwi_line_puts(&text->line, is_narrowed ? "what is left of the run" : "the run");
-  hwi_text_end(text, HWI_PLAIN);
-  if (status == HW_OK) {
-    print_rows(text, &alike, frames);
-    print_rest(text, selection, &alike);
-  }
+  print_titles(&table);
+  print_all(&table, is_narrowed, all);
+  for (size_t row = 0; whos != NULL && row < alike.count; row++)
+    print_row(&table, &alike.groups[row], &whos[row], row + 1);
+  if (whos != NULL)
+    print_rest(&table, selection, &alike);
+  free(whos);
   hwi_alike_release(&alike);
   return status;
 }

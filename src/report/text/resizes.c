@@ -6,7 +6,7 @@
 #include "report/alike.h"
 #include "report/text/text.h"
 
-enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3, NAME_MIN = 20 };
+enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };
 
 /* The selection's stacks that have any, and those that are alike together. */
 struct rows {
@@ -95,23 +95,7 @@ static void print_titles(struct hwi_text *text)
 enum { FIGURE_CELLS = HWI_RANK_CELLS - 1 + 5 * COUNT_CELLS + BECAME_CELLS + 1 };
 static const char estimated_mark[] = " (estimate)";
 
-/* The cells for a row's name beside its figures. */
-static size_t room_beside(const struct hwi_text *text, const struct hwi_stack_resizes *row)
-{
-  size_t used = FIGURE_CELLS + GAP_CELLS + (row->estimated ? sizeof estimated_mark - 1 : 0);
-  return text->style->columns > used ? text->style->columns - used : 0;
-}
-
-static struct hwi_who who_of(const struct hwi_text *text, const struct hwi_stack_resizes *row)
-{
-  size_t room = room_beside(text, row), used = HWI_RANK_CELLS + GAP_CELLS;
-  if (row->estimated)
-    used += sizeof estimated_mark - 1;
-  return (struct hwi_who){.stack = row->stack, .cells = room < NAME_MIN ? text->style->columns - used : room};
-}
-
-static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_stack_resizes *row,
-                      const struct hwi_who *who, uint64_t rank)
+static void add_figures(struct hwi_text *text, const struct hwi_stack_resizes *row, uint64_t rank)
 {
   hwi_line_right(&text->line, hwi_count_text(rank).text, HWI_RANK_CELLS - 1);
   hwi_line_right(&text->line, hwi_count_text(row->steps.steps).text, COUNT_CELLS);
@@ -121,35 +105,46 @@ static void print_row(struct hwi_text *text, struct hwi_named_frames *frames, co
   bool has_final = row->final_blocks > 0; /* else all of them became other stacks' */
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_median).text : "", BECAME_CELLS + 1);
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_largest).text : "", COUNT_CELLS);
-  if (room_beside(text, row) < NAME_MIN) { /* the name goes below its figures */
+}
+
+static void print_name(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who,
+                       bool is_beside)
+{
+  if (is_beside) {
+    hwi_line_repeat(&text->line, " ", GAP_CELLS);
+  } else {
     hwi_text_end(text, HWI_PLAIN);
     hwi_line_pad(&text->line, HWI_RANK_CELLS + GAP_CELLS);
-  } else {
-    hwi_line_repeat(&text->line, " ", GAP_CELLS);
   }
   hwi_text_who(text, frames, who);
-  hwi_line_puts(&text->line, row->estimated ? estimated_mark : "");
-  hwi_text_end(text, HWI_PLAIN);
 }
 
 static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows)
 {
   const size_t count = rows->alike.count;
-  struct hwi_who *whos = calloc(count + 1, sizeof *whos);
-  if (whos == NULL) {
+  struct hwi_row_names names = {calloc(count + 1, sizeof *names.whos), (uint32_t)count, FIGURE_CELLS + GAP_CELLS,
+                                HWI_RANK_CELLS + GAP_CELLS};
+  bool is_any_estimated = false;
+  if (names.whos == NULL) {
     text->line.failed = true;
     return;
   }
   for (size_t number = 0; number < count; number++) {
     const struct hwi_stack_resizes row = row_of(rows, number);
-    whos[number] = who_of(text, &row);
+    names.whos[number].stack = row.stack;
+    is_any_estimated |= row.estimated;
   }
-  hwi_text_tell_apart(text, frames, whos, (uint32_t)count);
+  if (is_any_estimated)
+    names.used_beside += sizeof estimated_mark - 1, names.used_below += sizeof estimated_mark - 1;
+  bool is_beside = hwi_text_place_names(text, frames, &names);
   for (size_t number = 0; number < count; number++) {
     const struct hwi_stack_resizes row = row_of(rows, number);
-    print_row(text, frames, &row, &whos[number], number + 1);
+    add_figures(text, &row, number + 1);
+    print_name(text, frames, &names.whos[number], is_beside);
+    hwi_line_puts(&text->line, row.estimated ? estimated_mark : "");
+    hwi_text_end(text, HWI_PLAIN);
   }
-  free(whos);
+  free(names.whos);
 }
 
 static void print_rest(struct hwi_text *text, const struct rows *rows)

@@ -86,6 +86,18 @@ void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, const 
 /* hwi_whos_tell_apart */
 void hwi_text_tell_apart(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count);
 
+/* The names of a table's rows, and how many cells of a line are not theirs: beside the figures, and on a line of their own below
+ * them. */
+struct hwi_row_names {
+  struct hwi_who *whos; /* of which the stacks are given */
+  uint32_t count;
+  size_t used_beside, used_below;
+};
+
+/* Chooses one place for all of them, and tells them apart. True: beside the figures, where none is cut more than below, or there
+ * is much room; false: below. */
+bool hwi_text_place_names(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_row_names *names);
+
 /* When the peak was, and the end: "the peak", "the end", or "5.0 s" where the report is about a moment or an interval. */
 struct hwi_number hwi_text_peak_name(const struct hwi_text *text);
 struct hwi_number hwi_text_end_name(const struct hwi_text *text);

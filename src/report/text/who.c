@@ -1,4 +1,6 @@
 /* who.c - stacks in a few words, as parts of a line */
+#include <string.h>
+
 #include "report/text/text.h"
 
 static struct hwi_who_words words_of(const struct hwi_text *text, struct hwi_named_frames *frames)
@@ -17,4 +19,53 @@ void hwi_text_tell_apart(struct hwi_text *text, struct hwi_named_frames *frames,
   const struct hwi_who_words words = words_of(text, frames);
   if (!hwi_whos_tell_apart(&words, whos, count))
     text->line.failed = true;
+}
+
+static void name_in(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_row_names *names,
+                    size_t used)
+{
+  const size_t columns = text->style->columns;
+  for (uint32_t i = 0; i < names->count; i++)
+    names->whos[i] = (struct hwi_who){.stack = names->whos[i].stack, .cells = columns > used ? columns - used : 0};
+  hwi_text_tell_apart(text, frames, names->whos, names->count);
+}
+
+/* Whether `who` is shortened in its cells, by more than the place in the source, and would be less so in `cells`. */
+static bool is_cut(const struct hwi_who_words *words, struct hwi_who who, size_t cells)
+{
+  struct hwi_line name = {0}, whole = {0};
+  hwi_who_add(&name, words, &who);
+  who.cells = cells;
+  hwi_who_add(&whole, words, &who);
+  bool cut = strstr(hwi_line_text(&name), words->ellipsis) != NULL &&
+             hwi_cells(hwi_line_text(&name)) < hwi_cells(hwi_line_text(&whole));
+  hwi_line_release(&name);
+  hwi_line_release(&whole);
+  return cut;
+}
+
+static bool is_any_cut(const struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_row_names *names)
+{
+  const struct hwi_who_words words = words_of(text, frames);
+  for (uint32_t i = 0; i < names->count; i++) {
+    if (is_cut(&words, names->whos[i], text->style->columns - names->used_below))
+      return true;
+  }
+  return false;
+}
+
+bool hwi_text_place_names(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_row_names *names)
+{
+  enum {
+    LEAST = 20,
+    MUCH = 40
+  }; /* cells: in fewer than the one no name says enough, in as many as the other most do */
+  const size_t columns = text->style->columns, room = columns > names->used_beside ? columns - names->used_beside : 0;
+  if (room >= LEAST) {
+    name_in(text, frames, names, names->used_beside);
+    if (room >= MUCH || !is_any_cut(text, frames, names))
+      return true;
+  }
+  name_in(text, frames, names, names->used_below);
+  return false;
 }
