@@ -14,7 +14,7 @@ await check(async ({ page, report, open }) => {
   for (let i = 0; i < report.findings.length; i++)
     assert.equal(await kinds.nth(i).evaluate((kind) => getComputedStyle(kind, "::first-letter").textTransform), "uppercase");
 
-  // So are the rows of tables; in little room the words that do so do not take it from the function's name.
+  // So are the rows of tables; in little room neither the function's name nor the line that tells them apart is cut.
   for (const [view, column] of [["leaks", 0], ["lifetimes", 0]]) {
     await open(`#${view}`);
     const named = (await rows(page, view)).map((row) => row[column]);
@@ -23,9 +23,10 @@ await check(async ({ page, report, open }) => {
     const filled = named.filter((text) => text.startsWith("fill ← near ← middle")).sort();
     assert.deepEqual(filled, ["fill ← near ← middle ← … ← left_caller", "fill ← near ← middle ← … ← right_caller"], named.join("; "));
   }
+  assert.equal(await page.locator(".stack-line .place", { hasText: "program.c" }).count(), 2);
   for (const width of [1280, 800, 380]) {
     await page.setViewportSize({ width, height: 800 });
-    const cut = await page.$$eval(".stack-line .asks", (names) =>
+    const cut = await page.$$eval(".stack-line .asks, .stack-line .place", (names) =>
       names.filter((name) => name.scrollWidth > name.clientWidth + 1).map((name) => name.textContent), // widths are rounded
     );
     assert.deepEqual(cut, [], `${width} px`);

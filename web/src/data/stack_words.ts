@@ -9,7 +9,11 @@ import type { Recording } from "./recording";
 import { baseName, CUT, type Place, type Tree } from "./tree";
 
 /** Functions that only pass a request on say nothing about who made it; at the inner end they are left out. */
-const PASSES_ON = /^(operator (new|delete)|(void\* )?std::(_|allocator)|__gnu_cxx::|g_(malloc|try_malloc|slice_alloc)|x?(malloc|calloc|realloc)$|\?\? )/;
+const PASSES_ON = new RegExp(
+  ["operator (new|delete)", "(void\\* )?std::(_|allocator)", "__gnu_cxx::", "g_(malloc|try_malloc|slice_alloc)", "x?(malloc|calloc|realloc)$", "\\?\\? "]
+    .map((beginning) => `^${beginning}`)
+    .join("|"),
+);
 const SHORT_FRAMES = 3;
 const FORKS_MOST = 3; // named of a stack
 const NEIGHBOURS_MOST = 200; // looked at for forks
@@ -35,9 +39,15 @@ export interface StackLine {
   readonly asks: string;
   /** " ← middle ← outer" */
   readonly chain: string;
-  /** " ← … ← main", " (main.c:12)"; "": no other stack reads the same */
+  /** " ← … ← main"; "": no caller tells it from others that read the same */
   readonly apart: string;
+  /** " (main.c:12)"; "": it need not */
+  readonly place: string;
 }
+
+type Apart = Pick<StackLine, "apart" | "place">;
+
+const ALONE: Apart = { apart: "", place: "" };
 
 export class StackWords {
   readonly #recording: Recording;
@@ -48,7 +58,7 @@ export class StackWords {
   readonly #rows: readonly number[];
   readonly #alike = new Map<string, number[]>(); // rows by what they read like
   #grouped = 0; // rows, of all
-  readonly #apart = new Map<number, string>(); // by row
+  readonly #apart = new Map<number, Apart>(); // by row
   readonly #codes: string[] = []; // by site: where its innermost frame is, and its address
 
   /** `rows` are those that are to be told apart. */
@@ -68,13 +78,13 @@ export class StackWords {
     return {
       asks: names[0] ?? "no frames",
       chain: names.slice(1).map((name) => ` ← ${name}`).join(""),
-      apart: this.#apartOf(row),
+      ...this.#apartOf(row),
     };
   }
 
   text(row: number): string {
-    const { asks, chain, apart } = this.line(row);
-    return asks + chain + apart;
+    const { asks, chain, apart, place } = this.line(row);
+    return asks + chain + apart + place;
   }
 
   /** Finds what reads the same, a piece with each step; what was done before is not done again. */
@@ -129,7 +139,8 @@ export class StackWords {
 
   #shown(row: number): number[] {
     const funcs: number[] = [];
-    for (let node = this.#start(row); node > 0 && funcs.length < SHORT_FRAMES; node = this.#tree.parent[node]!) funcs.push(this.#tree.func[node]!);
+    const { parent, func } = this.#tree;
+    for (let node = this.#start(row); node > 0 && funcs.length < SHORT_FRAMES; node = parent[node]!) funcs.push(func[node]!);
     return funcs;
   }
 
@@ -151,12 +162,12 @@ export class StackWords {
     return node > 0 ? this.#labels.label(this.#tree.func[node]!) : "nothing further out";
   }
 
-  #apartOf(row: number): string {
+  #apartOf(row: number): Apart {
     finish(this.grouped());
     const known = this.#apart.get(row);
     if (known !== undefined) return known;
     this.#tellApart(this.#alike.get(this.#keyOf(row))!);
-    return this.#apart.get(row) ?? "";
+    return this.#apart.get(row) ?? ALONE;
   }
 
   /** Gives each of some rows that read the same its words. */
@@ -175,9 +186,9 @@ export class StackWords {
       if (twins === undefined) alike.set(byCallers[i]!, [row]);
       else twins.push(row);
     });
-    for (const [words, twins] of alike) {
-      if (twins.length === 1) this.#apart.set(twins[0]!, words);
-      else this.#tellPlaces(words, twins);
+    for (const [apart, twins] of alike) {
+      if (twins.length === 1) this.#apart.set(twins[0]!, { apart, place: "" });
+      else this.#tellPlaces(apart, twins);
     }
   }
 
@@ -202,15 +213,17 @@ export class StackWords {
   }
 
   /** Of stacks whose functions are called the same: the place where each leaves those that it shares most with. */
-  #tellPlaces(words: string, rows: readonly number[]): void {
-    const stacks = rows.map((row) => ({ row, sites: this.#recording.sites(row) })).sort((a, b) => this.#siteOrder(a.sites, b.sites));
+  #tellPlaces(apart: string, rows: readonly number[]): void {
+    const stacks = rows.map((row) => ({ row, sites: this.#recording.sites(row) }));
+    stacks.sort((a, b) => this.#siteOrder(a.sites, b.sites));
     stacks.forEach(({ row, sites }, i) => {
       const next = [stacks[i - 1], stacks[i + 1]].flatMap((other) => (other === undefined ? [] : [other.sites]));
       const fork = Math.max(0, ...next.map((other) => commonSites(sites, other)).filter((depth) => depth < sites.length));
       const [at] = fork < sites.length ? this.#recording.places(sites[fork]!) : [];
       const code = at === undefined ? this.#recording.entryOf(row) : codeOf(at);
-      const isOnLine = at === undefined || at.line === 0 || next.every((other) => fork >= other.length || !this.#codeOf(other[fork]!).startsWith(`${code} `));
-      this.#apart.set(row, `${words} (${isOnLine ? code : `${code}, ${addressOf(at)}`})`);
+      const isThere = (other: readonly number[]): boolean => fork < other.length && this.#codeOf(other[fork]!).startsWith(`${code} `);
+      const isOnLine = at === undefined || at.line === 0 || !next.some(isThere);
+      this.#apart.set(row, { apart, place: ` (${isOnLine ? code : `${code}, ${addressOf(at)}`})` });
     });
   }
 }
@@ -220,9 +233,9 @@ function forksOf(common: readonly number[], row: number): number[] {
   const forks = new Set<number>();
   for (const step of [-1, 1]) {
     let least = Infinity;
-    for (let k = step < 0 ? row - 1 : row, looked = 0; k >= 0 && k < common.length && looked < NEIGHBOURS_MOST; k += step, looked++) {
+    const first = step < 0 ? row - 1 : row;
+    for (let looked = 0, k = first; looked < NEIGHBOURS_MOST && k >= 0 && k < common.length; looked++, k += step)
       if (common[k]! < least) forks.add((least = common[k]!));
-    }
   }
   return [...forks].filter(Number.isFinite).sort((a, b) => a - b).slice(-FORKS_MOST);
 }
@@ -239,15 +252,14 @@ export function labelsOf(recording: Recording): Labels {
   return labels;
 }
 
-/** Some of its stacks as texts, each told apart from the others of these. */
-export function stackTexts(recording: Recording, rows: readonly number[]): string[] {
-  const words = new StackWords(recording, labelsOf(recording), rows);
-  return rows.map((row) => words.text(row));
+/** The words of some of its stacks, each told apart from the others of these. */
+export function wordsAmong(recording: Recording, rows: readonly number[]): StackWords {
+  return new StackWords(recording, labelsOf(recording), rows);
 }
 
 /** All of its stacks as lines; the same for what is narrowed from it. */
 export function stackWordsOf(recording: Recording): StackWords {
   let words = wordsKept.get(recording.tree);
-  if (words === undefined) wordsKept.set(recording.tree, (words = new StackWords(recording, labelsOf(recording), [...Array(recording.rows).keys()])));
+  if (words === undefined) wordsKept.set(recording.tree, (words = wordsAmong(recording, [...Array(recording.rows).keys()])));
   return words;
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ImageFields, RunFields } from "../data/document";
 import type { Recording } from "../data/recording";
-import { stackTexts } from "../data/stack_words";
+import { wordsAmong } from "../data/stack_words";
 import type { State, View } from "../state";
 import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
@@ -11,6 +11,7 @@ import type { Change } from "../ui/location";
 import { Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
+import { StackText } from "./stack";
 import type { ViewProps } from "./view";
 
 const TOP_STACKS = 8;
@@ -22,7 +23,7 @@ interface Figure {
 }
 
 function heapOfRss(peakBytes: number, rssBytes: number): string {
-  return peakBytes === 0 ? "no block was live" : `the peak is ${shareText(peakBytes, rssBytes)} of it`;
+  return peakBytes === 0 ? "no block was live" : `heap: ${shareText(peakBytes, rssBytes)} of it`;
 }
 
 function figuresOf(recording: Recording): Figure[] {
@@ -109,12 +110,12 @@ function TopStacks({ recording, change }: { recording: Recording; change: Change
     const rows = Array.from(peaks.keys()).sort((a, b) => peaks[b]! - peaks[a]!);
     return rows.filter((row) => peaks[row]! > 0 && recording.cutStacks(row) === 0).slice(0, TOP_STACKS);
   }, [recording]);
-  const names = useMemo(() => stackTexts(recording, top), [recording, top]);
+  const words = useMemo(() => wordsAmong(recording, top), [recording, top]);
   return (
     <section class="panel">
       <h2>Most at the peak</h2>
       <ul class="top">
-        {top.map((row, i) => {
+        {top.map((row) => {
           const bytes = recording.column("peak_bytes")[row]!;
           return (
             <li key={row}>
@@ -128,7 +129,7 @@ function TopStacks({ recording, change }: { recording: Recording; change: Change
                   change({ view: "flame", cost: "peak", zoom: recording.tree.nodeOfRow[row]! });
                 }}
               >
-                {names[i]}
+                <StackText line={words.line(row)} />
               </a>
             </li>
           );

@@ -1,24 +1,30 @@
 // stack.tsx - one call stack: as a line, or as the list of its frames
 import type { JSX } from "preact";
 import type { Recording } from "../data/recording";
-import { stackWordsOf } from "../data/stack_words";
+import { stackWordsOf, type StackLine } from "../data/stack_words";
 import { baseName, type Place } from "../data/tree";
 
 const TITLE_MOST = 2000; // characters
 
-/** A stack in a cell of a table. In little room its middle goes first, then what tells it apart, and who asked last. */
-export function StackCell({ recording, row, before = "" }: { recording: Recording; row: number; before?: string }): JSX.Element {
-  const { asks, chain, apart } = stackWordsOf(recording).line(row);
+/** A stack in a line. In little room its middle goes first, then what tells it apart, its place, and last who asked. */
+export function StackText({ line, before = "" }: { line: StackLine; before?: string }): JSX.Element {
+  const { asks, chain, apart, place } = line;
   return (
-    <span class="stack-line" title={`${before}${asks}${chain}${apart}`.slice(0, TITLE_MOST)}>
+    <span class="stack-line" title={`${before}${asks}${chain}${apart}${place}`.slice(0, TITLE_MOST)}>
       <span class="asks">
         {before}
         {asks}
       </span>
       <span class="chain">{chain}</span>
       <span class="apart">{apart}</span>
+      <span class="place">{place}</span>
     </span>
   );
+}
+
+/** The same in a cell of a table. */
+export function StackCell({ recording, row, before = "" }: { recording: Recording; row: number; before?: string }): JSX.Element {
+  return <StackText line={stackWordsOf(recording).line(row)} before={before} />;
 }
 
 export function placeText(place: Pick<Place, "file" | "line" | "module" | "reason">): string {

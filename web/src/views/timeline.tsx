@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { Series } from "../data/series";
 import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
-import { stackTexts } from "../data/stack_words";
+import { wordsAmong } from "../data/stack_words";
 import { CURVES, type Curves } from "../state";
 import { bytesText, countText, shortCountText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
@@ -78,7 +78,10 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
     });
   return parts(recording, {
     series: recording.series,
-    labels: (rows) => stackTexts(recording, rows),
+    labels: (rows) => {
+      const words = wordsAmong(recording, rows);
+      return rows.map((row) => words.text(row));
+    },
     counts: (row) => kept === null || kept[row] === 1,
     separate: (row) => recording.cutStacks(row) === 0,
   });
