@@ -184,7 +184,7 @@ export function useWidth(): [{ current: HTMLDivElement | null }, number] {
 }
 
 const [NAME_LEAST, NAME_MOST] = [16, 64]; // characters of a name in a legend
-const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX] = [7, 80]; // and what stands beside it
+const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX] = [7, 90]; // and what stands beside it
 
 /** For characters of a name, in a legend as wide as its chart; 0: the width is not known yet. */
 function nameRoom(width: number): number {
@@ -203,8 +203,9 @@ interface LegendProps {
 
 function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JSX.Element {
   const names = useMemo(() => cutApart(curves.map(({ label }) => label), room), [curves, room]);
+  const columnPx = Math.max(...names.map((name) => name.length)) * LEGEND_CHAR_PX + LEGEND_BESIDE_PX;
   return (
-    <ul class="legend">
+    <ul class="legend in-columns" style={{ gridTemplateColumns: `repeat(auto-fill, minmax(0, ${columnPx}px))` }}>
       {curves.map((curve, i) => {
         const value = at === null ? null : curve.values[at];
         return (
@@ -237,7 +238,7 @@ function isNothing(curves: readonly Curve[]): boolean {
 }
 
 export function Chart(props: Props): JSX.Element {
-  const { timesNs, curves, palette, name, stacked } = props;
+  const { timesNs, curves, palette, name, stacked, format, onCurve } = props;
   const latest = useRef(props);
   latest.current = props;
   const [box, width] = useWidth();
@@ -280,7 +281,7 @@ export function Chart(props: Props): JSX.Element {
         {isNothing(curves) && <p class="all-zero">0 all the time</p>}
         {plot !== null && props.onSpan && <Brush plot={plot} timesNs={props.edgesNs} span={props.span} onSpan={props.onSpan} />}
       </div>
-      {curves.length > 1 && <Legend curves={curves} at={at} format={props.format} palette={palette} room={nameRoom(width)} onCurve={props.onCurve} />}
+      {curves.length > 1 && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width)} />}
       <p class="sr-only">{`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}</p>
     </figure>
   );

@@ -6,7 +6,7 @@ import type { State } from "../state";
 import type { Change } from "./location";
 import { saveCsv } from "./save";
 
-const LEAST_PX = { text: 180, figure: 80 }; // of a column that says nothing else: in less room the table is scrolled
+const LEAST_PX = { text: 220, figure: 80 }; // of a column that says nothing else: in less room the table is scrolled
 const [TITLE_CHAR_PX, TITLE_ROOM_PX] = [8, 28]; // a title is read whole, with its arrow
 const ROW_PX = 26; // as .table tr in style.css
 const ROWS_BEYOND = 4; // drawn above and below what is in sight, so that scrolling shows no gap
@@ -24,7 +24,7 @@ export interface Column<Row> {
   readonly show?: (row: Row) => ComponentChild;
   /** the part of the whole that a bar behind the figure shows, 0 to 1 */
   readonly share?: (row: Row) => number;
-  /** CSS width; the columns without one share what is left */
+  /** CSS width; of the columns without one, those of text share what is left */
   readonly width?: string;
   readonly hint?: string;
 }
@@ -87,10 +87,9 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Elem
   );
 }
 
-function leastWidth<Row>(columns: readonly Column<Row>[]): string {
-  const least = ({ kind, title }: Column<Row>): number =>
-    kind === "text" ? LEAST_PX.text : Math.max(LEAST_PX.figure, title.length * TITLE_CHAR_PX + TITLE_ROOM_PX);
-  return `calc(${columns.map((column) => (column.width?.endsWith("px") ? column.width : `${least(column)}px`)).join(" + ")})`;
+function leastWidth<Row>({ width, kind, title }: Column<Row>): string {
+  const leastPx = kind === "text" ? LEAST_PX.text : Math.max(LEAST_PX.figure, title.length * TITLE_CHAR_PX + TITLE_ROOM_PX);
+  return width?.endsWith("px") ? width : `${leastPx}px`;
 }
 
 function Head<Row>({ columns, sort, onSort }: Pick<Props<Row>, "columns" | "sort" | "onSort">): JSX.Element {
@@ -224,10 +223,10 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   return (
     <div class="table-frame">
       <div class="table" ref={box} onScroll={onScroll} tabIndex={0} onKeyDown={onKeyDown} data-table={name}>
-        <table aria-rowcount={sorted.length} aria-label={name} style={{ minWidth: leastWidth(columns) }}>
+        <table aria-rowcount={sorted.length} aria-label={name} style={{ minWidth: `calc(${columns.map(leastWidth).join(" + ")})` }}>
           <colgroup>
             {columns.map((column) => (
-              <col key={column.key} style={column.width === undefined ? {} : { width: column.width }} />
+              <col key={column.key} style={{ width: column.width ?? (column.kind === "text" ? "auto" : leastWidth(column)) }} />
             ))}
           </colgroup>
           <Head columns={columns} sort={sort} onSort={props.onSort} />
