@@ -76,7 +76,9 @@ for (const view of VIEWS) {
     longest.push(
       await page.evaluate(async (fragment) => {
         let most = 0;
-        const watcher = new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => (most = Math.max(most, duration))));
+        const watcher = new PerformanceObserver((list) => {
+          for (const { duration } of list.getEntries()) most = Math.max(most, duration);
+        });
         watcher.observe({ type: "longtask" });
         history.replaceState(null, "", fragment);
         dispatchEvent(new PopStateEvent("popstate"));
@@ -97,7 +99,8 @@ function table({ paint_ms: paint, steps_ms: steps, opening_ms: openings }) {
     lines.push(`  ${view.padEnd(20)} ${step.median.toFixed(1).padStart(6)} ms ${step.most.toFixed(1).padStart(6)} ms`);
   lines.push("the longest task of opening a view; below 50 ms: none  least median");
   const task = (ms) => (ms === 0 ? "none" : `${ms.toFixed(0)} ms`);
-  for (const [view, { least, median: middle }] of Object.entries(openings)) lines.push(`  ${view.padEnd(20)} ${task(least)} ${task(middle)}`);
+  for (const [view, { least, median: middle }] of Object.entries(openings))
+    lines.push(`  ${view.padEnd(20)} ${task(least)} ${task(middle)}`);
   return lines.join("\n");
 }
 console.log(asJson ? JSON.stringify(found) : table(found));

@@ -78,5 +78,7 @@ export async function settled(page, before) {
 
 /** When what was asked for is on the screen: effects run after the first frame, and may ask for another one. */
 export function drawn(page) {
-  return page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done())))));
+  return page.evaluate(async () => {
+    for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+  });
 }

@@ -35,7 +35,8 @@ await check(async ({ page, report, open }) => {
   await open("#flame?cost=calls");
   const tree = page.locator('[data-table="tree"]');
   const calls = [old.allocation_calls, now.allocation_calls];
-  const figures = async () => (await rows(page, "tree"))[0].slice(1).map((text) => Number(text.replaceAll(",", "").replace("−", "-")));
+  const figureOf = (text) => Number(text.replaceAll(",", "").replace("−", "-"));
+  const figures = async () => (await rows(page, "tree"))[0].slice(1).map(figureOf);
   assert.deepEqual(await figures(), [...calls, calls[1] - calls[0]]);
   await tree.focus();
   await page.keyboard.press("Home");

@@ -12,7 +12,8 @@ await check(async ({ page, report, open }) => {
   assert.equal(shown.length, new Set([...old.durations, ...now.durations].map(({ entry }) => entry)).size + 1);
 
   const { text } = await saved(page, '[data-table="durations"] ~ .table-foot button');
-  const [titles, ...lines] = text.trim().split("\r\n").map((line) => line.match(/("[^"]*"|[^,]*)(,|$)/g).map((field) => field.replace(/,$/, "").replaceAll('"', "")));
+  const fieldsOf = (line) => line.match(/("[^"]*"|[^,]*)(,|$)/g).map((field) => field.replace(/,$/, "").replaceAll('"', ""));
+  const [titles, ...lines] = text.trim().split("\r\n").map(fieldsOf);
   const all = lines.find(([entry]) => entry === "all of them");
   const figure = (title) => Number(all[titles.indexOf(title)]);
   const [before, after] = [old.durations_of_all, now.durations_of_all];

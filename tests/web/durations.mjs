@@ -14,12 +14,13 @@ await check(async ({ page, report, open }) => {
   assert.equal(Number(all[1]), report.durations_of_all.calls);
   assert.equal(Number(all[2]), report.durations_of_all.total_ns);
   assert.equal(Number(all.at(-1)), report.durations_of_all.max_ns);
-  const bins = (await saved(page, '[data-table="histogram"] ~ .table-foot button')).text.trim().split("\r\n").slice(1); // drawn or not
+  const linesOf = async (table) => (await saved(page, `[data-table="${table}"] ~ .table-foot button`)).text.trim().split("\r\n");
+  const bins = (await linesOf("histogram")).slice(1); // drawn or not
   assert.equal(
     bins.reduce((sum, bin) => sum + Number(bin.split(",")[1]), 0),
     report.durations_of_all.calls,
   );
-  assert.equal((await saved(page, '[data-table="slowest"] ~ .table-foot button')).text.trim().split("\r\n").length, report.slowest_calls.length + 1);
+  assert.equal((await linesOf("slowest")).length, report.slowest_calls.length + 1);
   const slow = report.slowest_calls.findIndex((call, i) => i < 10 && call.stack.length > 0);
   await page.locator('[data-table="slowest"] tbody tr:not(.spacer)').nth(slow).click();
   await page.waitForFunction((row) => location.hash.endsWith(`row=${row}`), slow);

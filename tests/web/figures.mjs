@@ -5,7 +5,8 @@ import { assert, check, count, rows, saved } from "./browser.mjs";
 function bytesOf(text) {
   const [number, unit] = text.replaceAll(",", "").split(" ");
   const power = ["B", "kB", "MB", "GB", "TB"].indexOf(unit ?? "B");
-  return { least: (Number(number) - (power ? 0.051 : 0)) * 1000 ** power, most: (Number(number) + (power ? 0.051 : 0)) * 1000 ** power };
+  const rounded = power ? 0.051 : 0;
+  return { least: (Number(number) - rounded) * 1000 ** power, most: (Number(number) + rounded) * 1000 ** power };
 }
 
 function assertBytes(text, bytes) {

@@ -1,4 +1,5 @@
-// ignore.mjs - stacks that pass through what is ignored are left out of every view, of any interval; the timeline follows the search
+// ignore.mjs - stacks that pass through what is ignored are left out of every view, of any interval; the timeline follows the
+// search
 import { assert, check, drag, rows, settled } from "./browser.mjs";
 
 const KEPT = { calls: 160, bytes: 40 * (1000 + 1010 + 1020 + 1030) }; // by keep() of the program in test_page.py
@@ -57,7 +58,8 @@ await check(async ({ page, report, open }) => {
   assert.match(await chart.locator("figcaption").textContent(), /what was found/);
   const box = await chart.locator(".u-over").boundingBox();
   await page.mouse.move(box.x + box.width - 1, box.y + 10);
-  await page.waitForFunction((kept) => document.querySelector(".chart .at").textContent.endsWith(kept), `: ${(KEPT.bytes / 1000).toFixed(1)} kB`);
+  const text = `: ${(KEPT.bytes / 1000).toFixed(1)} kB`;
+  await page.waitForFunction((kept) => document.querySelector(".chart .at").textContent.endsWith(kept), text);
   await open("#timeline?find=keep&ignore=keep");
   assert.equal(await page.locator(".find span").textContent(), "1 stack");
   assert.equal(await page.locator(".chart").first().locator(".legend li").count(), 0);

@@ -19,6 +19,7 @@ await check(async ({ page, open }) => {
   assert.ok(text.split("\r\n").some((line) => line.length > 10000), "the long name is whole");
   await open("#flame");
   const picture = await saved(page, ".flame-frame .save-picture");
-  const problems = await page.evaluate((svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("parsererror")?.textContent, picture.text);
+  const parsed = (svg) => new DOMParser().parseFromString(svg, "image/svg+xml").querySelector("parsererror")?.textContent;
+  const problems = await page.evaluate(parsed, picture.text);
   assert.equal(problems, undefined);
 });

@@ -50,7 +50,8 @@ await check(async ({ page, report, open }) => {
     assert.equal(await page.locator(".head .command").textContent(), first.command); // the run, not its largest process
     assert.notEqual(first.command, largest[0].command);
     assert.equal(heading, `${largest.length} processes, all together`);
-    for (const name of ["Ended", "Silent", "Program", "Directory"]) assert.ok(!evidence.includes(name), evidence.join()); // of one alone
+    for (const name of ["Ended", "Silent", "Program", "Directory"]) // of one alone
+      assert.ok(!evidence.includes(name), evidence.join());
     assert.ok(facts.startsWith(`${together} processes`), facts);
     return;
   }

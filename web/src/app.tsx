@@ -55,7 +55,8 @@ export function Failure({ what }: { what: string }): JSX.Element {
 
 function Run({ recording }: { recording: Recording }): JSX.Element {
   const { run, thread } = recording.document;
-  const threads = thread === undefined ? `${run.threads} thread${run.threads === 1 ? "" : "s"}` : `thread ${threadName(recording, thread)}`;
+  const count = `${run.threads} thread${run.threads === 1 ? "" : "s"}`;
+  const threads = thread === undefined ? count : `thread ${threadName(recording, thread)}`;
   const together = togetherCount(recording.document);
   const heap = run.allocation_calls === 0 ? ["nothing allocated"] : [threads, `peak ${bytesText(run.peak_bytes)}`];
   const facts = [together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), ...heap];
@@ -174,7 +175,12 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   const props: ViewProps = { recording, opened: content, state, change, palette };
   return (
     <>
-      <Head {...{ recording, processes, threads, views, state, change, dark: palette.dark, onTheme: turnTheme, onKeys: () => showKeys(true) }} />
+      <Head
+        {...{ recording, processes, threads, views, state, change }}
+        dark={palette.dark}
+        onTheme={turnTheme}
+        onKeys={() => showKeys(true)}
+      />
       {!WITH_OWN_CHART.includes(view) && !isEmpty && (
         <div class="strip">
           <RunChart {...props} small />

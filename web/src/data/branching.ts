@@ -1,7 +1,8 @@
 // branching.ts - trees as columns, and a tree of functions that grows: a function below a node is there once
 import { keptFor } from "./kept";
 
-const FUNCTIONS_MAX = 2 ** 22; // a document has far fewer; numbers, and not texts, as keys: they are asked for by every frame of every stack
+// A document has far fewer. Numbers, and not texts, are keys: they are asked for by every frame of every stack.
+const FUNCTIONS_MAX = 2 ** 22;
 
 /** A tree as columns: nodes are numbered, parents before their children; node 0 is the root. */
 export interface Branches {

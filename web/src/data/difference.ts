@@ -86,7 +86,8 @@ export class Difference {
   /** The same without the stacks that pass through what is searched for. */
   without(search: Search): Difference {
     const { old, now } = this;
-    return search.matches === null ? this : new Difference(old.without(rowsMatching(old, search)), now.without(rowsMatching(now, search)), this);
+    if (search.matches === null) return this;
+    return new Difference(old.without(rowsMatching(old, search)), now.without(rowsMatching(now, search)), this);
   }
 
   /** What each node has itself, in both runs, over the same times since their starts. */

@@ -86,7 +86,10 @@ export class Labels {
     }
   }
 
-  /** What tells a function from others with its label: a part of its whole name, its file, its module. "": there are none, or nothing does. */
+  /**
+   * What tells a function from others with its label: a part of its whole name, its file, its module. "": there are none, or
+   * nothing does.
+   */
   apart(func: number): string {
     if (this.#functions[func] === undefined) return "";
     finish(this.numbered());
@@ -101,7 +104,8 @@ export class Labels {
     const [ofName, ofPlace] = [countsOf(named.map(({ name }) => name)), countsOf(named.map(placeOf))];
     const parts = ofName.size > 1 ? ownParts([...ofName.keys()]) : new Map<string, string>();
     named.forEach((own, i) => {
-      const place = ofName.get(own.name) === 1 ? "" : ofPlace.get(placeOf(own)) === 1 ? baseName(own.file) : this.#moduleOf(funcs[i]!);
+      const file = ofPlace.get(placeOf(own)) === 1 ? baseName(own.file) : this.#moduleOf(funcs[i]!);
+      const place = ofName.get(own.name) === 1 ? "" : file;
       this.#apart.set(funcs[i]!, [parts.get(own.name) ?? "", place].filter((words) => words !== "").join(" · "));
     });
   }

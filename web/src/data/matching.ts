@@ -27,6 +27,7 @@ export function rowsMatching(recording: Recording, search: Search): Uint8Array |
   if (hits === null) return null;
   const { parent, func, nodeOfRow } = recording.tree;
   const within = new Uint8Array(parent.length);
-  for (let node = 1; node < parent.length; node++) within[node] = within[parent[node]!]! | (hits[func[node]!] ?? 0); // parents come first
+  for (let node = 1; node < parent.length; node++)
+    within[node] = within[parent[node]!]! | (hits[func[node]!] ?? 0); // parents come first
   return Uint8Array.from(nodeOfRow, (node) => within[node]!);
 }

@@ -57,7 +57,12 @@ export class Recording {
   #entry: Float64Array | null = null;
   #nodes: { readonly up: Float64Array; readonly site: Float64Array; readonly ofRow: Float64Array } | null = null;
 
-  constructor(document: PageDocument, tree: Tree = treeOf(document), whole: Recording | null = null, ignored: Uint8Array | null = null) {
+  constructor(
+    document: PageDocument,
+    tree: Tree = treeOf(document),
+    whole: Recording | null = null,
+    ignored: Uint8Array | null = null,
+  ) {
     this.document = document;
     this.edgesNs = whole?.edgesNs ?? Float64Array.from([...document.slices.from_ns, document.run.duration_ns]);
     this.tree = tree;

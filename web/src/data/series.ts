@@ -46,7 +46,8 @@ export class Series {
   /** Rows of other series: what each row is told to be; null: it did nothing. */
   static joined(rows: number, from: (row: number) => readonly [Series, number] | null): Series {
     const sources = Array.from({ length: rows }, (_, row) => from(row));
-    const entries = sources.reduce((sum, source) => sum + (source === null ? 0 : source[0].#end[source[1]]! - source[0].#first[source[1]]!), 0);
+    const entriesOf = ([series, row]: readonly [Series, number]): number => series.#end[row]! - series.#first[row]!;
+    const entries = sources.reduce((sum, source) => sum + (source === null ? 0 : entriesOf(source)), 0);
     const made = new Series("", rows);
     made.#slice = new Int32Array(entries);
     for (const amount of AMOUNTS) made.#sums[amount] = new Float64Array(entries);
@@ -76,7 +77,8 @@ export class Series {
 
   /** By columns in arrays, which are quicker to find than by their names: there may be a million numbers. */
   #read(numbers: Float64Array): void {
-    const [slices, columns, signed] = [this.#slice, AMOUNTS.map((amount) => this.#sums[amount]), AMOUNTS.map((amount) => SIGNED[amount])];
+    const slices = this.#slice;
+    const [columns, signed] = [AMOUNTS.map((amount) => this.#sums[amount]), AMOUNTS.map((amount) => SIGNED[amount])];
     for (let row = 0, at = 0, entry = 0; row < this.rows; row++) {
       const first = (this.#first[row] = entry);
       for (let left = numbers[at++] ?? 0; left > 0; left--, entry++) {

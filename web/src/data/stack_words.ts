@@ -10,8 +10,15 @@ import { baseName, CUT, type Place, type Tree } from "./tree";
 
 /** Functions that only pass a request on say nothing about who made it; at the inner end they are left out. */
 const PASSES_ON = new RegExp(
-  ["operator (new|delete)", "(void\\* )?std::(_|allocator)", "__gnu_cxx::", "g_(malloc|try_malloc|slice_alloc)", "x?(malloc|calloc|realloc)$", "\\?\\? "]
-    .map((beginning) => `^${beginning}`)
+  [
+    /^operator (new|delete)/,
+    /^(void\* )?std::(_|allocator)/,
+    /^__gnu_cxx::/,
+    /^g_(malloc|try_malloc|slice_alloc)/,
+    /^x?(malloc|calloc|realloc)$/,
+    /^\?\? /,
+  ]
+    .map(({ source }) => source)
     .join("|"),
 );
 const SHORT_FRAMES = 3;
@@ -203,7 +210,8 @@ export class StackWords {
 
   /** The place where a site is, and its address, which no other site has. */
   #codeOf(site: number): string {
-    return (this.#codes[site] ??= this.#recording.places(site).slice(0, 1).map((place) => `${codeOf(place)} ${place.address}`).join());
+    const [place] = this.#codes[site] === undefined ? this.#recording.places(site) : [];
+    return (this.#codes[site] ??= place === undefined ? "" : `${codeOf(place)} ${place.address}`);
   }
 
   #siteOrder(a: readonly number[], b: readonly number[]): number {
@@ -221,7 +229,8 @@ export class StackWords {
       const fork = Math.max(0, ...next.map((other) => commonSites(sites, other)).filter((depth) => depth < sites.length));
       const [at] = fork < sites.length ? this.#recording.places(sites[fork]!) : [];
       const code = at === undefined ? this.#recording.entryOf(row) : codeOf(at);
-      const isThere = (other: readonly number[]): boolean => fork < other.length && this.#codeOf(other[fork]!).startsWith(`${code} `);
+      const isThere = (other: readonly number[]): boolean =>
+        fork < other.length && this.#codeOf(other[fork]!).startsWith(`${code} `);
       const isOnLine = at === undefined || at.line === 0 || !next.some(isThere);
       this.#apart.set(row, { apart, place: ` (${isOnLine ? code : `${code}, ${addressOf(at)}`})` });
     });
@@ -247,8 +256,10 @@ const wordsKept = new WeakMap<Tree, StackWords>();
 export function labelsOf(recording: Recording): Labels {
   const { tree } = recording;
   let labels = labelsKept.get(tree);
-  if (labels === undefined)
-    labelsKept.set(tree, (labels = new Labels(tree.functions, (func) => baseName(recording.moduleName(tree.functions[func]!.module)))));
+  if (labels === undefined) {
+    const moduleOf = (func: number): string => baseName(recording.moduleName(tree.functions[func]!.module));
+    labelsKept.set(tree, (labels = new Labels(tree.functions, moduleOf)));
+  }
   return labels;
 }
 

@@ -2,7 +2,8 @@
 //
 // pair       a row of `stacks`, or of the sizes' series, and a thread that allocated some of it. What a row's only thread did along
 //            time is the row's own series; of others the document has a series for each pair.
-import { LIFETIMES, ROW_FIGURES, type Lifetime, type PageDocument, type PairFields, type RowFigure, type SizeFigure } from "./document";
+import { LIFETIMES, ROW_FIGURES } from "./document";
+import type { Lifetime, PageDocument, PairFields, RowFigure, SizeFigure } from "./document";
 import { keptFor } from "./kept";
 import { unpack } from "./packed";
 import { Recording } from "./recording";
@@ -40,7 +41,8 @@ function columnsOf(whole: Recording, pairs: PairFields, { of, alone }: Pairs): R
   for (const figure of ROW_FIGURES) {
     const column = whole.column(figure);
     const parts = figure in pairs ? unpack(pairs[figure as keyof PairFields] as string) : column;
-    made[figure] = column.map((amount, row) => (of[row]! < 0 ? 0 : alone[row] === 1 || parts === column ? amount : parts[of[row]!]!));
+    const isWhole = (row: number): boolean => alone[row] === 1 || parts === column;
+    made[figure] = column.map((amount, row) => (of[row]! < 0 ? 0 : isWhole(row) ? amount : parts[of[row]!]!));
   }
   return made as Record<RowFigure, Float64Array>;
 }
@@ -114,7 +116,12 @@ function slicesOf({ document }: Recording, series: Series, thread: number): Pick
   };
 }
 
-function runOf({ run, threads }: PageDocument, thread: number, stacks: Record<RowFigure, Float64Array>, lifetimes: Record<Lifetime, Float64Array>): PageDocument["run"] {
+function runOf(
+  { run, threads }: PageDocument,
+  thread: number,
+  stacks: Record<RowFigure, Float64Array>,
+  lifetimes: Record<Lifetime, Float64Array>,
+): PageDocument["run"] {
   const sum = (column: Float64Array): number => column.reduce((all, part) => all + part, 0);
   const steps: Partial<Record<Lifetime, number>> = {};
   for (const lifetime of LIFETIMES) steps[lifetime] = sum(lifetimes[lifetime]);
@@ -144,7 +151,8 @@ function handoversOf({ handovers }: PageDocument, thread: number): Partial<PageD
   if (handovers === undefined) return {};
   const kept = (_value: number, i: number): boolean => handovers.owner[i] === thread || handovers.freer[i] === thread;
   const { owner, freer, blocks, bytes } = handovers;
-  return { handovers: { owner: owner.filter(kept), freer: freer.filter(kept), blocks: blocks.filter(kept), bytes: bytes.filter(kept) } };
+  const [owners, freers] = [owner.filter(kept), freer.filter(kept)];
+  return { handovers: { owner: owners, freer: freers, blocks: blocks.filter(kept), bytes: bytes.filter(kept) } };
 }
 
 /** Of a thread that is there, in a recording of several. */

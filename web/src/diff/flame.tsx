@@ -70,7 +70,11 @@ function Icicle({ difference, state, change, palette, amounts, label, matched }:
   const { cost, zoom } = state;
   const [chosen, setChosen] = useState(zoom > 0 ? zoom : -1);
   const words = useMemo(() => wordsOf(difference, label), [difference, label]);
-  const colour = useMemo(() => (node: number): string => changeColour(changeShare(amounts.totals, node), palette), [amounts, palette]);
+  const colour = useMemo(
+    () =>
+      (node: number): string => changeColour(changeShare(amounts.totals, node), palette),
+    [amounts, palette],
+  );
   const source = useMemo<GraphSource>(
     () => ({
       tree: difference,

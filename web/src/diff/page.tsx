@@ -37,7 +37,8 @@ function Commands({ difference: { old, now } }: { difference: Difference }): JSX
     <>
       {runs.map((run, i) => (
         <span key={i} class="named-command" title={`${run.command}\n${run.trace}`}>
-          <span class="faint">{["old", "new"][i]}</span> <code>{commands[i]}</code> {isSame && <span class="faint">{traces[i]}</span>}
+          <span class="faint">{["old", "new"][i]}</span> <code>{commands[i]}</code>{" "}
+          {isSame && <span class="faint">{traces[i]}</span>}
         </span>
       ))}
     </>
@@ -107,7 +108,9 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
         </div>
       )}
       <main class={view === "overview" ? "" : "fixed"}>
-        {view === "flame" ? <DiffFlame {...props} /> : view === "durations" ? <DiffDurations {...props} /> : <DiffOverview {...props} />}
+        {view === "flame" && <DiffFlame {...props} />}
+        {view === "durations" && <DiffDurations {...props} />}
+        {view === "overview" && <DiffOverview {...props} />}
       </main>
       {keysShown && <KeyList onClose={() => showKeys(false)} />}
     </>

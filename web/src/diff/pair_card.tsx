@@ -19,7 +19,8 @@ export function PairCard({ name, pair, at, cost }: { name: string; pair: Pair; a
         <dd>{words(now)}</dd>
         <dt>Change</dt>
         <dd>
-          {changeText(now - old, words) || "none"} <span class="faint">{old > 0 && now !== old ? shareText(Math.abs(now - old), old) : ""}</span>
+          {changeText(now - old, words) || "none"}{" "}
+          <span class="faint">{old > 0 && now !== old ? shareText(Math.abs(now - old), old) : ""}</span>
         </dd>
       </dl>
     </>

@@ -80,7 +80,8 @@ function fitCanvas(canvas: HTMLCanvasElement, widthPx: number, heightPx: number)
 function neighbour(layout: Layout, box: Box, key: string, upwards: boolean): Box | null | undefined {
   const inwards = upwards ? "ArrowUp" : "ArrowDown";
   const outwards = upwards ? "ArrowDown" : "ArrowUp";
-  const shown = (outer: Box | null): Box[] => (outer === null ? [] : layout.children(outer).filter((child) => layout.total(child) > 0));
+  const shown = (outer: Box | null): Box[] =>
+    outer === null ? [] : layout.children(outer).filter((child) => layout.total(child) > 0);
   if (key === inwards) return shown(box)[0];
   if (key === outwards) return box.parent;
   const siblings = shown(box.parent);
@@ -173,7 +174,8 @@ export function FlameGraph(props: Props): JSX.Element {
   };
   const save = (): void => {
     const painter = svgPainter(size.width, rows * ROW_PX, palette.panel);
-    draw(painter, layout, { ...view, top: 0, height: rows * ROW_PX }, lookOf(props, measuredCharPx(canvas.current!.getContext("2d")!)));
+    const look = lookOf(props, measuredCharPx(canvas.current!.getContext("2d")!));
+    draw(painter, layout, { ...view, top: 0, height: rows * ROW_PX }, look);
     saveSvg(`${props.name}.svg`, painter.finish());
   };
   return (

@@ -41,7 +41,8 @@ export class Layout {
   /** The box of a node, made with all that it lies in; undefined: there is no such node. */
   box(node: number): Box | undefined {
     const way: number[] = [];
-    for (let up = node; up in this.#tree.parent && this.#boxes[up] === undefined; up = this.#tree.parent[up]!) way.push(this.#tree.parent[up]!);
+    const { parent } = this.#tree;
+    for (let up = node; up in parent && this.#boxes[up] === undefined; up = parent[up]!) way.push(parent[up]!);
     for (const outer of way.reverse()) this.#childrenOf(this.#boxes[outer]!);
     return this.#boxes[node];
   }

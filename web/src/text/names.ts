@@ -20,7 +20,8 @@ function closing(text: string, at: number): number {
 export function foldedName(name: string): string {
   if (!/[<(]/.test(name) || name.length > 100_000) return name;
   const operators: string[] = [];
-  const plain = name.replace(STRING, "std::string").replace(OPERATOR, (symbol) => `operator\u0001${operators.push(symbol) - 1}\u0001`);
+  const numbered = (symbol: string): string => `operator\u0001${operators.push(symbol) - 1}\u0001`;
+  const plain = name.replace(STRING, "std::string").replace(OPERATOR, numbered);
   let folded = "";
   for (let i = 0; i < plain.length; i++) {
     const opens = (plain[i] === "<" || plain[i] === "(") && /[\w>\u0001]$/.test(folded);
@@ -60,7 +61,7 @@ export function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** Texts as some `most` characters have room for them: without their middle, or, where that leaves two the same, around where they part. */
+/** Texts as `most` characters have room for them: without their middle, or, where that leaves two the same, where they part. */
 export function cutApart(texts: readonly string[], most: number): string[] {
   const cut = texts.map((text) => middleCut(text, most));
   return texts.map((text, i) => {

@@ -93,7 +93,10 @@ function figuresAxis(look: uPlot.Axis, height: number, isApart: boolean, format:
     ...look,
     size: FIGURES_PX,
     gap: 6,
-    values: (_plot, ticks) => ticks.map((tick) => (tick === 0 ? "0" : Number.isInteger(tick) || (height < SMALL_PX && tick > 1) ? format(tick) : "")),
+    values: (_plot, ticks) => {
+      const isNamed = (tick: number): boolean => Number.isInteger(tick) || (height < SMALL_PX && tick > 1);
+      return ticks.map((tick) => (tick === 0 ? "0" : isNamed(tick) ? format(tick) : ""));
+    },
     ...(height < SMALL_PX && { splits: (_plot, _axis, _min, max) => [0, max / SCALE_OVER] }),
     ...(isApart && { scale: APART, side: 1, grid: { show: false } }),
   };
@@ -121,7 +124,8 @@ function axesOf({ palette, height, curves }: Props, format: (value: number) => s
 
 /** What the curves look like, without their values. */
 function looksOf({ curves, stacked }: Props): string {
-  return JSON.stringify([stacked, ...curves.map(({ colour, filled, dashed, sampled, isApart }) => [colour, filled, dashed, sampled, isApart])]);
+  const looks = curves.map(({ colour, filled, dashed, sampled, isApart }) => [colour, filled, dashed, sampled, isApart]);
+  return JSON.stringify([stacked, ...looks]);
 }
 
 const APART = "apart"; // the scale of curves that have an axis of their own
@@ -158,7 +162,11 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
     padding: [18, curves.some(({ isApart }) => isApart) ? 0 : 28, 0, 0], // on the right half of the last label of the times
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-    scales: { x: { time: false, range: () => [now().edgesNs[0]!, now().edgesNs.at(-1)!] }, y: { range: fromZero }, [APART]: { range: fromZero } },
+    scales: {
+      x: { time: false, range: () => [now().edgesNs[0]!, now().edgesNs.at(-1)!] },
+      y: { range: fromZero },
+      [APART]: { range: fromZero },
+    },
     series: [{}, ...series],
     ...(stacked && {
       bands: curves.slice(1).map((_curve, i) => ({ series: [i + 2, i + 1] as [number, number] })),
@@ -188,7 +196,8 @@ const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX] = [7, 90]; // and what stands beside it
 
 /** For characters of a name, in a legend as wide as its chart; 0: the width is not known yet. */
 function nameRoom(width: number): number {
-  return width === 0 ? NAME_MOST : Math.min(NAME_MOST, Math.max(NAME_LEAST, Math.floor((width - LEGEND_BESIDE_PX) / LEGEND_CHAR_PX)));
+  const room = Math.floor((width - LEGEND_BESIDE_PX) / LEGEND_CHAR_PX);
+  return width === 0 ? NAME_MOST : Math.min(NAME_MOST, Math.max(NAME_LEAST, room));
 }
 
 interface LegendProps {

@@ -12,7 +12,10 @@ export interface Search {
   readonly wrong: string;
 }
 
-/** What a pattern asks for, with a kind before it or without. A name with `*` and `?` where they stand for anything, or /a regular expression/. Letters match in both cases. */
+/**
+ * What a pattern asks for, with a kind before it or without. A name with `*` and `?` where they stand for anything, or
+ * /a regular expression/. Letters match in both cases.
+ */
 export function searchOf(asked: string): Search {
   const of = KINDS.find((kind) => asked.startsWith(`${kind}=`));
   const pattern = of === undefined ? asked : asked.slice(of.length + 1);
@@ -40,6 +43,8 @@ const FIELDS = {
   ignore: { label: "Ignore names", placeholder: "Ignore", what: "Leaves out what passes through: " },
 };
 
+const PATTERNS = "a function's name or a part of it, with * and ?, or /a regular expression/; module= or file= before it for these";
+
 interface Props {
   readonly kind?: keyof typeof FIELDS;
   readonly pattern: string;
@@ -56,7 +61,7 @@ export function Find({ kind = "find", pattern, onPattern, result }: Props): JSX.
         type="search"
         value={pattern}
         placeholder={placeholder}
-        title={`${what}a function's name or a part of it, with * and ?, or /a regular expression/; module= or file= before it for these`}
+        title={`${what}${PATTERNS}`}
         aria-label={label}
         spellcheck={false}
         onInput={(event) => onPattern(event.currentTarget.value)}

@@ -58,7 +58,10 @@ export function sortOf<Row>(sort: string, columns: readonly Column<Row>[]): [Col
 }
 
 /** How a table is sorted, as the page's state has it; `first`: until somebody chooses. */
-export function sorting({ state, change }: { readonly state: State; readonly change: Change }, first = ""): Pick<Props<never>, "sort" | "onSort"> {
+export function sorting(
+  { state, change }: { readonly state: State; readonly change: Change },
+  first = "",
+): Pick<Props<never>, "sort" | "onSort"> {
   return { sort: state.sort === "" ? first : state.sort, onSort: (sort) => change({ sort }) };
 }
 

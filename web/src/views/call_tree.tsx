@@ -42,7 +42,11 @@ interface TreeRow {
 }
 
 /** The rows of the open part of the tree, in order. */
-function treeRows({ tree, totals, words, columns, sort }: Props, children: readonly number[][], open: ReadonlySet<number>): TreeRow[] {
+function treeRows(
+  { tree, totals, words, columns, sort }: Props,
+  children: readonly number[][],
+  open: ReadonlySet<number>,
+): TreeRow[] {
   const [column, sign] = sortOf(sort, columns);
   const amount = (node: number): number => Number(column?.value({ node }) ?? totals[node]!);
   const byName = (a: number, b: number): number => sign * words.name(a).localeCompare(words.name(b), "en");
@@ -96,7 +100,11 @@ export function CallTree(props: Props): JSX.Element {
     kind: "text",
     value: (row) => "  ".repeat(row.depth) + words.name(row.node),
     show: (row) => (
-      <span class="stack-line" title={`${words.name(row.node).slice(0, 2000)}\n${words.where(row.node)}`} style={{ paddingLeft: `${row.indentPx}px` }}>
+      <span
+        class="stack-line"
+        title={`${words.name(row.node).slice(0, 2000)}\n${words.where(row.node)}`}
+        style={{ paddingLeft: `${row.indentPx}px` }}
+      >
         <i
           class="tree-toggle"
           onClick={(event) => {

@@ -40,7 +40,10 @@ function binsOf(durations: DurationFields): Bin[] {
   const least = Math.min(...powers);
   return powers.length === 0
     ? []
-    : Array.from({ length: Math.max(...powers) - least + 1 }, (_, i) => ({ fromNs: 2 ** (least + i), calls: calls.get(least + i) ?? 0 }));
+    : Array.from({ length: Math.max(...powers) - least + 1 }, (_, i) => ({
+        fromNs: 2 ** (least + i),
+        calls: calls.get(least + i) ?? 0,
+      }));
 }
 
 function functionColumns(all: DurationFields): Column<FunctionRow>[] {
@@ -79,8 +82,21 @@ function Functions({ recording, state, change }: ViewProps): JSX.Element {
   const bins = useMemo(() => binsOf(all), [recording]);
   const binColumns = useMemo<Column<Bin>[]>(
     () => [
-      { key: "took", title: "Took", kind: "count", value: (bin) => bin.fromNs, show: (bin) => `${timeText(bin.fromNs)} –`, width: "84px" },
-      { key: "calls", title: "Calls", kind: "count", value: (bin) => bin.calls, share: (bin) => bin.calls / Math.max(1, all.calls) },
+      {
+        key: "took",
+        title: "Took",
+        kind: "count",
+        value: (bin) => bin.fromNs,
+        show: (bin) => `${timeText(bin.fromNs)} –`,
+        width: "84px",
+      },
+      {
+        key: "calls",
+        title: "Calls",
+        kind: "count",
+        value: (bin) => bin.calls,
+        share: (bin) => bin.calls / Math.max(1, all.calls),
+      },
     ],
     [recording],
   );
@@ -93,7 +109,15 @@ function Functions({ recording, state, change }: ViewProps): JSX.Element {
         idOf={(row) => row.id}
         {...sorting({ state, change }, "total_ns-")}
       />
-      <Table name="histogram" columns={binColumns} rows={bins} idOf={(bin) => bin.fromNs} sort="" onSort={() => undefined} sorts={false} />
+      <Table
+        name="histogram"
+        columns={binColumns}
+        rows={bins}
+        idOf={(bin) => bin.fromNs}
+        sort=""
+        onSort={() => undefined}
+        sorts={false}
+      />
     </div>
   );
 }
@@ -113,7 +137,14 @@ function slowColumns(recording: ViewProps["recording"], most: number): Column<Sl
       share: (call) => call.took_ns / most,
       width: "96px",
     },
-    { key: "time_ns", title: "When", kind: "count", value: (call) => call.time_ns, show: (call) => timeIn(recording, call.time_ns), width: "88px" },
+    {
+      key: "time_ns",
+      title: "When",
+      kind: "count",
+      value: (call) => call.time_ns,
+      show: (call) => timeIn(recording, call.time_ns),
+      width: "88px",
+    },
     { key: "entry", title: "Function", kind: "text", value: (call) => call.entry, width: "152px" },
     { key: "size", title: "Size", kind: "bytes", value: (call) => call.size, width: "88px" },
     { key: "thread", title: "Thread", kind: "text", value: (call) => call.thread, width: "112px" },

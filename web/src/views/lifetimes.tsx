@@ -37,7 +37,9 @@ export function Lifetimes(props: ViewProps): JSX.Element {
     const kept = rowsMatching(recording, search);
     const calls = recording.column("calls");
     const isWhole = recording.document.thread === undefined;
-    return Array.from({ length: recording.rows }, (_, row) => row).filter((row) => !recording.isIgnored(row) && (kept === null || kept[row] === 1) && (isWhole || calls[row]! > 0));
+    return Array.from({ length: recording.rows }, (_, row) => row).filter(
+      (row) => !recording.isIgnored(row) && (kept === null || kept[row] === 1) && (isWhole || calls[row]! > 0),
+    );
   }, [recording, search]);
   const calls = recording.column("calls");
   const columns = useMemo<Column<number>[]>(
@@ -78,7 +80,10 @@ export function Lifetimes(props: ViewProps): JSX.Element {
         </div>
         <div class="share-bar" aria-hidden="true">
           {LIFETIMES.map((lifetime, i) => (
-            <i key={lifetime} style={{ flexGrow: run.lifetimes[lifetime], background: ramp(i / (LIFETIMES.length - 1), palette) }} />
+            <i
+              key={lifetime}
+              style={{ flexGrow: run.lifetimes[lifetime], background: ramp(i / (LIFETIMES.length - 1), palette) }}
+            />
           ))}
         </div>
         <ul class="legend">

@@ -30,13 +30,29 @@ function figuresOf(recording: Recording): Figure[] {
   const { run, process } = recording.document;
   const rss = process.rss_peak_bytes ?? 0;
   return [
-    { name: "Peak", value: bytesText(run.peak_bytes), note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}` },
-    { name: "Blocks then", value: countText(run.peak_blocks), note: run.peak_blocks === 0 ? "none" : `${bytesText(run.peak_bytes / run.peak_blocks)} on average` },
+    {
+      name: "Peak",
+      value: bytesText(run.peak_bytes),
+      note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`,
+    },
+    {
+      name: "Blocks then",
+      value: countText(run.peak_blocks),
+      note: run.peak_blocks === 0 ? "none" : `${bytesText(run.peak_bytes / run.peak_blocks)} on average`,
+    },
     { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${blocksText(run.live_blocks_at_end)} left` },
     { name: "Allocations", value: countText(run.allocation_calls), note: rateText(run.allocation_calls, run.duration_ns) },
     { name: "Allocated", value: bytesText(run.allocated_bytes), note: byteRateText(run.allocated_bytes, run.duration_ns) },
-    { name: "Temporary", value: countText(run.temporary_calls), note: `${shareText(run.temporary_calls, run.allocation_calls) || "none"} of calls` },
-    { name: "Frees", value: countText(run.free_calls), note: run.failed_calls > 0 ? `${countText(run.failed_calls)} failed calls` : "no failed calls" },
+    {
+      name: "Temporary",
+      value: countText(run.temporary_calls),
+      note: `${shareText(run.temporary_calls, run.allocation_calls) || "none"} of calls`,
+    },
+    {
+      name: "Frees",
+      value: countText(run.free_calls),
+      note: run.failed_calls > 0 ? `${countText(run.failed_calls)} failed calls` : "no failed calls",
+    },
     { name: "RSS at most", value: rss > 0 ? bytesText(rss) : "–", note: rss > 0 ? heapOfRss(run.peak_bytes, rss) : "not sampled" },
   ];
 }

@@ -7,12 +7,21 @@ import { labelsOf, stackWordsOf } from "../data/stack_words";
 import { layoutOf } from "../flame/layout";
 import { namesOf } from "./node_names";
 
+const COLUMNS = [
+  "live_bytes",
+  "runtime_live_bytes",
+  "live_blocks",
+  "runtime_live_blocks",
+  "calls",
+  "peak_bytes",
+  "bytes",
+] as const;
 const SLICE_MS = 10; // after so many whoever types or clicks has to wait no longer
 const INPUTS = ["pointerdown", "pointermove", "keydown", "wheel"] as const;
 const QUIET_MS = 300; // behind one of these: what it asks for has the processor to itself
 
 function* pieces(recording: Recording): Generator<void> {
-  for (const column of ["live_bytes", "runtime_live_bytes", "live_blocks", "runtime_live_blocks", "calls", "peak_bytes", "bytes"] as const) {
+  for (const column of COLUMNS) {
     recording.column(column);
     yield;
   }

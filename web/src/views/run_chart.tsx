@@ -38,7 +38,8 @@ function runCurves(recording: Recording): RunCurves {
       values[at] = Math.max(values[at] ?? 0, rss.rss_bytes[i]!);
     });
     const isApart = Math.max(...rss.rss_bytes) > RSS_BESIDE * run.peak_bytes;
-    curves.push({ label: isApart ? "RSS (axis on the right)" : "RSS", values, colour: 3, sampled: "joined", isApart, dashed: isApart });
+    const label = isApart ? "RSS (axis on the right)" : "RSS";
+    curves.push({ label, values, colour: 3, sampled: "joined", isApart, dashed: isApart });
   }
   return { timesNs, curves };
 }

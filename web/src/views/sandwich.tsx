@@ -62,8 +62,14 @@ function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmou
         </span>
       ),
     },
-    { key: "total", title: "Total", kind, value: (func) => sums.total[func]!, share: (func) => sums.total[func]! / all, width: "92px" },
-    { key: "self", title: "Self", kind, value: (func) => sums.self[func]!, share: (func) => sums.self[func]! / all, width: "92px" },
+    ...(["total", "self"] as const).map((key): Column<number> => ({
+      key,
+      title: key === "total" ? "Total" : "Self",
+      kind,
+      value: (func) => sums[key][func]!,
+      share: (func) => sums[key][func]! / all,
+      width: "92px",
+    })),
     { key: "module", title: "Module", kind: "text", value: (func) => names.functionModule(func), width: "104px" },
   ];
 }
@@ -77,7 +83,10 @@ export function Sandwich(props: Props): JSX.Element {
     const hits = matched === null ? null : new Set(tree.func.filter((_func, node) => matched[node] === 1));
     return Array.from(tree.functions.keys()).filter((func) => sums.total[func]! > 0 && (hits === null || hits.has(func)));
   }, [tree, sums, matched]);
-  const heaviest = useMemo(() => rows.reduce((most, func) => (sums.self[func]! > (sums.self[most] ?? -1) ? func : most), -1), [rows]);
+  const heaviest = useMemo(() => {
+    const { self } = sums;
+    return rows.reduce((most, func) => (self[func]! > (self[most] ?? -1) ? func : most), -1);
+  }, [rows]);
   const middle = state.of >= 0 && state.of < tree.functions.length ? state.of : heaviest;
   const callees = useMemo(() => calleesOf(tree, outer, middle), [tree, outer, middle]);
   const callers = useMemo(() => callersOf(tree, outer, middle), [tree, outer, middle]);

@@ -61,8 +61,20 @@ function columnsOf(rows: readonly SizeRow[], isWhole: boolean): Column<SizeRow>[
   const sum = (figure: SizeFigure): number => rows.reduce((all, row) => all + row[figure], 0);
   const [calls, peak] = [sum("calls"), sum("peak_bytes")];
   const wholeOnly: Column<SizeRow>[] = [
-    { key: "own", title: "Most blocks", kind: "count", value: (row) => row.own_peak_blocks, hint: "its own maximum, whenever that was" },
-    { key: "slack", title: "Slack", kind: "bytes", value: (row) => row.peak_usable_bytes - row.peak_bytes, hint: "rounding by the allocator, at the peak" },
+    {
+      key: "own",
+      title: "Most blocks",
+      kind: "count",
+      value: (row) => row.own_peak_blocks,
+      hint: "its own maximum, whenever that was",
+    },
+    {
+      key: "slack",
+      title: "Slack",
+      kind: "bytes",
+      value: (row) => row.peak_usable_bytes - row.peak_bytes,
+      hint: "rounding by the allocator, at the peak",
+    },
   ];
   return [
     { key: "size", title: "Size", kind: "bytes", value: (row) => row.from, show: sizeText, width: "160px" },
@@ -82,10 +94,16 @@ export function Sizes(props: ViewProps): JSX.Element {
   const { span } = state;
   const series = useMemo(() => sizeSeries(recording), [recording]);
   const rows = useMemo(
-    () => (span === null ? wholeRun(recording) : within(recording, series, span).filter((row) => row.calls > 0 || row.live_bytes > 0)),
+    () =>
+      span === null
+        ? wholeRun(recording)
+        : within(recording, series, span).filter((row) => row.calls > 0 || row.live_bytes > 0),
     [recording, series, span],
   );
-  const columns = useMemo(() => columnsOf(rows, span === null && recording.document.thread === undefined), [rows]);
+  const isOfAll = span === null && recording.document.thread === undefined;
+  const columns = useMemo(() => columnsOf(rows, isOfAll), [rows]);
+  const notes = span === null ? [] : [spanText(recording, span)];
+  if (!isOfAll) notes.push("sizes with little are in one row a class");
   const most = rows.reduce<SizeRow | undefined>((best, row) => (row.peak_bytes > (best?.peak_bytes ?? -1) ? row : best), undefined);
   const chosen = rows.find((row) => row.id === state.row) ?? most;
   const rowOfSeries = chosen?.series_row ?? 0;
@@ -100,7 +118,7 @@ export function Sizes(props: ViewProps): JSX.Element {
     <>
       <div class="toolbar">
         <h2>{countText(recording.document.run.allocation_calls)} allocations by size</h2>
-        <span class="faint">{[...(span === null ? [] : [spanText(recording, span)]), ...(span === null && recording.document.thread === undefined ? [] : ["sizes with little are in one row a class"])].join("; ")}</span>
+        <span class="faint">{notes.join("; ")}</span>
       </div>
       <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />
       <Table

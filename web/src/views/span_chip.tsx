@@ -5,7 +5,13 @@ import { spanValues, type Span } from "../state";
 import { spanText } from "../text/words";
 import { Chip } from "../ui/chip";
 
-export function SpanChip({ recording, span, onWhole }: { recording: Recording; span: Span | null; onWhole: () => void }): JSX.Element | null {
+interface Props {
+  readonly recording: Recording;
+  readonly span: Span | null;
+  readonly onWhole: () => void;
+}
+
+export function SpanChip({ recording, span, onWhole }: Props): JSX.Element | null {
   if (span === null) return null;
   return (
     <Chip title="Every view shows this time" name="The whole run (x)" onEnd={onWhole}>

@@ -14,10 +14,12 @@ function inBlocks(bytes: number, blocks: number): string {
 
 function figuresOf(recording: Recording, row: number): [string, string][] {
   const at = (figure: Parameters<Recording["column"]>[0]): number => recording.column(figure)[row]!;
-  const sizes = at("smallest") === at("largest") ? bytesText(at("largest")) : `${bytesText(at("smallest"))} – ${bytesText(at("largest"))}`;
+  const [least, most] = [bytesText(at("smallest")), bytesText(at("largest"))];
+  const sizes = at("smallest") === at("largest") ? most : `${least} – ${most}`;
   const isWhole = recording.document.thread === undefined; // of one thread's part of a stack these are not known
   const ownPeak: [string, string] = ["Own peak", bytesText(at("own_peak_bytes"))];
-  const firstAndLast: [string, string] = ["First, last", `${timeIn(recording, at("first_ns"))}, ${timeIn(recording, at("last_ns"))}`];
+  const [first, last] = [timeIn(recording, at("first_ns")), timeIn(recording, at("last_ns"))];
+  const firstAndLast: [string, string] = ["First, last", `${first}, ${last}`];
   return [
     ["At the end", inBlocks(at("live_bytes"), at("live_blocks"))],
     ["At the peak", inBlocks(at("peak_bytes"), at("peak_blocks"))],

@@ -119,7 +119,8 @@ function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">
   const cell = (owner: number, freer: number): JSX.Element => {
     const [count, bytes] = blocks.get(`${owner} ${freer}`) ?? [0, 0];
     const ground = mix(curveColour(0, palette), palette.panel, count === 0 ? 0.04 : 0.12 + (0.3 * count) / most);
-    const title = `${distinctName(recording, freer)} freed ${countText(count)} blocks (${bytesText(bytes)}) of ${distinctName(recording, owner)}`;
+    const amount = `${countText(count)} blocks (${bytesText(bytes)})`;
+    const title = `${distinctName(recording, freer)} freed ${amount} of ${distinctName(recording, owner)}`;
     return (
       <td key={freer} style={{ background: ground }} title={title}>
         {count === 0 ? "" : countText(count)}
@@ -176,11 +177,13 @@ export function Threads({ recording, state, change, palette }: ViewProps): JSX.E
   const { thread } = recording.document;
   const rows = useMemo(() => threadRows(recording, span), [recording, span]);
   const columns = useMemo(() => columnsOf(recording, rows, span), [recording, rows]);
+  const count = threads === 1 ? "1 thread" : `${countText(threads)} threads`;
+  const hint = threads > 1 && thread === undefined ? "A double click shows one thread alone, in every view." : "";
   return (
     <>
       <div class="toolbar">
-        <h2>{thread === undefined ? (threads === 1 ? "1 thread" : `${countText(threads)} threads`) : `One of ${countText(threads)} threads`}</h2>
-        <span class="faint">{span !== null ? spanText(recording, span) : threads > 1 && thread === undefined ? "A double click shows one thread alone, in every view." : ""}</span>
+        <h2>{thread === undefined ? count : `One of ${count}`}</h2>
+        <span class="faint">{span !== null ? spanText(recording, span) : hint}</span>
       </div>
       <Table
         name="threads"

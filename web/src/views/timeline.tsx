@@ -67,7 +67,12 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
       const [from, to] = [sizes.from[row]!, sizes.to[row]!];
       return from === to ? bytesText(from) : `${bytesText(from)} – ${bytesText(to)}`;
     };
-    return parts(recording, { series: sizeSeries(recording), labels: (rows) => rows.map(label), counts: everyRow, separate: everyRow });
+    return parts(recording, {
+      series: sizeSeries(recording),
+      labels: (rows) => rows.map(label),
+      counts: everyRow,
+      separate: everyRow,
+    });
   }
   if (by === "threads")
     return parts(recording, {
@@ -157,7 +162,9 @@ export function Timeline(props: ViewProps): JSX.Element {
         />
         {byStacks && <Finding {...{ state, change }} result={kept === null ? "" : foundText(kept)} />}
         <span class="faint">
-          {state.span === null ? "Drag over a chart for an interval, click for a moment: every view follows." : spanText(recording, state.span)}
+          {state.span === null
+            ? "Drag over a chart for an interval, click for a moment: every view follows."
+            : spanText(recording, state.span)}
         </span>
       </div>
       <Chart
