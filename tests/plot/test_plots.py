@@ -176,6 +176,19 @@ def test_each_part_is_its_own(hw, run, tmp_path):
     assert {name: threads[name] for name in names} == dict(zip(names, peak[1:]))
 
 
+def test_neighbours_are_told_apart_without_colours(hw, record, compile_c, tmp_path):
+    """Every other part is hatched, each in its own way, and the legend says so."""
+    calls = " ".join(f"kept[{i}] = malloc({1000 - i});" for i in range(10))
+    program = f"#include <stdlib.h>\nstatic void *volatile kept[10];\nint main(void) {{ {calls} return 0; }}\n"
+    script = write(hw, record([compile_c(program)]).trace, tmp_path / "x.gp", "--chart", "live-by-stack").read_text()
+    areas = re.findall(r"filledcurves y1=0 fillstyle (.*) fillcolor", script)
+    legend = re.findall(r"keyentry with boxes fillstyle (.*) fillcolor .* title \"(.*)\"", script)
+    styles = [style for style, _name in legend]
+    assert areas == styles[::-1] and len(styles) == 9 and legend[-1][1] == "other stacks"
+    assert all(style == "solid" for style in styles[::2])
+    assert all(style.startswith("pattern ") for style in styles[1::2]) and len(set(styles[1::2])) == 4
+
+
 def test_an_interval_is_drawn_alone(hw, run, tmp_path):
     script = write(hw, run.trace, tmp_path / "x.gp", "--chart", "live,live-by-size", "--from", "5ms", "--to", "9ms")
     report = run.report_with("--from", "5ms", "--to", "9ms")
