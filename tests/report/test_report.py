@@ -133,6 +133,16 @@ def test_leaks_are_what_was_not_freed(hw, trace):
     assert "the runtime's own (libc, libstdc++, loader): 7" in text  # libstdc++'s pool of 72,704 bytes, at least
 
 
+def test_leaks_do_not_speak_of_a_runtime_that_left_nothing(hw, record, compile_c, tmp_path):
+    """It said "nothing but the runtime's own: 0 in 0 blocks"."""
+    trace = record([compile_c("#include <stdlib.h>\nvoid *kept;\nint main(void) { kept = malloc(700); return 0; }")]).trace
+    assert "\n  700 B in 1 block\n" in hw("report", "--leaks", trace).stdout
+    known = tmp_path / "known.supp"
+    known.write_text("leak:main\n")
+    text = hw("report", "--leaks", "--suppressions", known, trace).stdout
+    assert "\n  nothing; suppressed: 700 B in 1 block\n" in text
+
+
 def test_json_adds_up(hw, trace):
     found = document(hw, trace)
     assert sum(s["calls"] for s in found["top"]) == found["allocation_calls"]

@@ -117,17 +117,19 @@ void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selec
   hwi_text_filter(text, selection);
   if (text->runtime == NULL)
     return;
+  const struct hwi_amount *runtime = &text->runtime->amount;
   hwi_line_puts(&text->line, "  ");
   if (selection->stack_count > 0) {
     hwi_line_printf(&text->line, "%s in ", hwi_bytes_text(selection->selected.live_bytes).text);
     hwi_line_counted(&text->line, selection->selected.live_blocks, "block");
-    hwi_line_puts(&text->line, "; beside them");
   } else {
-    hwi_line_puts(&text->line, "nothing but");
+    hwi_line_puts(&text->line, "nothing");
   }
-  hwi_line_printf(&text->line, " the runtime's own (libc, libstdc++, loader): %s in ",
-                  hwi_bytes_text(text->runtime->amount.live_bytes).text);
-  hwi_line_counted(&text->line, text->runtime->amount.live_blocks, "block");
+  if (runtime->live_blocks > 0) {
+    hwi_line_printf(&text->line, "%s the runtime's own (libc, libstdc++, loader): %s in ",
+                    selection->stack_count > 0 ? "; beside them" : " but", hwi_bytes_text(runtime->live_bytes).text);
+    hwi_line_counted(&text->line, runtime->live_blocks, "block");
+  }
   if (text->runtime->suppressions != NULL) {
     hwi_line_printf(&text->line, "; suppressed: %s in ", hwi_bytes_text(text->runtime->suppressed.live_bytes).text);
     hwi_line_counted(&text->line, text->runtime->suppressed.live_blocks, "block");
