@@ -92,7 +92,7 @@ uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_mo
         !memcmp(known->build_id, module->build_id, module->build_id_bytes))
       return (uint32_t)i;
   }
-  char *path = strdup(module->path);
+  char *path = frames->module_count < HWI_FRAME_MODULES_MOST ? strdup(module->path) : NULL;
   if (!path || !hwi_grow((void **)&frames->modules, &frames->module_capacity, frames->module_count + 1,
                          sizeof *frames->modules)) {
     free(path);

@@ -45,14 +45,16 @@ struct hwi_totals {
   uint64_t inherited_frees;        /* see struct hwi_image */
 };
 
+enum { HWI_FRAME_MODULE_BITS = 23, HWI_FRAME_MODULES_MOST = 1 << HWI_FRAME_MODULE_BITS };
+
 /* Frames form one tree, so that a million stacks share what they have in common: a stack is its innermost frame and then the
  * callers. A frame's caller always has a smaller index than the frame. */
 struct hwi_frame {
-  uint64_t address; /* address - the module's bias is the address in the file. See `cut` */
-  uint32_t caller;  /* index of the frame that called this one; 0: none, this is the outermost */
-  uint32_t module;  /* index into the profile's modules; 0: none */
-  uint8_t entry;    /* enum hw_entry; not NONE in innermost frames only */
-  bool cut;         /* no frame: stands for frames left out; `address` is their number, 0: unknown */
+  uint64_t address;                        /* address - the module's bias is the address in the file. See `cut` */
+  uint32_t caller;                         /* index of the frame that called this one; 0: none, this is the outermost */
+  uint32_t module : HWI_FRAME_MODULE_BITS; /* index into the profile's modules; 0: none */
+  uint32_t entry : 8;                      /* enum hw_entry; not NONE in innermost frames only */
+  uint32_t cut : 1; /* no frame: stands for frames left out; `address` is their number, 0: unknown */
 };
 
 /* A shared object, whichever its loads and addresses were; `start`, `end` and `bias` are those of the first load. */

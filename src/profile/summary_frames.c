@@ -22,15 +22,22 @@ static const struct hwi_field module_fields[] = {
 _Static_assert(sizeof(struct hwi_profile_module) == 13 * sizeof(uint64_t), "each field is above, but the path");
 static const struct hwi_fields of_module = HWI_FIELDS_OF(struct hwi_profile_module, module_fields);
 
-/* A place is a frame whose caller is 0. */
-static const struct hwi_field place_fields[] = {
-    HWI_NEAR_FIELD(struct hwi_frame, address),
-    HWI_FIELD(struct hwi_frame, module),
-    HWI_FIELD(struct hwi_frame, entry),
-    HWI_BOOL_FIELD(struct hwi_frame, cut),
+/* As it is kept: each of a frame's bit fields is one of its own. */
+struct place {
+  uint64_t address;
+  uint32_t module;
+  uint8_t entry;
+  bool cut;
 };
-_Static_assert(sizeof(struct hwi_frame) == 3 * sizeof(uint64_t), "each field is above, but the caller");
-static const struct hwi_fields of_place = HWI_FIELDS_OF(struct hwi_frame, place_fields);
+
+static const struct hwi_field place_fields[] = {
+    HWI_NEAR_FIELD(struct place, address),
+    HWI_FIELD(struct place, module),
+    HWI_FIELD(struct place, entry),
+    HWI_BOOL_FIELD(struct place, cut),
+};
+_Static_assert(sizeof(struct hwi_frame) == 2 * sizeof(uint64_t), "each field is above, but the caller");
+static const struct hwi_fields of_place = HWI_FIELDS_OF(struct place, place_fields);
 
 /* A frame as it is kept. */
 struct step {
@@ -40,7 +47,7 @@ struct step {
 static const struct hwi_field step_fields[] = {HWI_FIELD(struct step, place), HWI_FIELD(struct step, back)};
 static const struct hwi_fields of_step = HWI_FIELDS_OF(struct step, step_fields);
 
-/* Place 0 is that of frame 0, which is none. */
+/* Frames whose caller is 0. Place 0 is that of frame 0, which is none. */
 struct places {
   struct hwi_frame *list;
   size_t count, room;
@@ -73,6 +80,47 @@ static bool modules_are_sound(const struct hwi_frames *frames)
     if (frames->modules[i].build_id_bytes > sizeof frames->modules[i].build_id)
       return false;
   return frames->module_count > 0;
+}
+
+/* --- places --- */
+
+static void write_places(struct hwi_pass *pass, const struct places *places)
+{
+  size_t count = places->count;
+  struct place *list = calloc(count, sizeof *list);
+  for (size_t i = 0; i < count && list; i++) {
+    const struct hwi_frame *from = &places->list[i];
+    list[i] = (struct place){from->address, from->module, from->entry, from->cut};
+  }
+  if (list)
+    hwi_pass_list(pass, &of_place, (void **)&list, &count, 0);
+  else
+    hwi_pass_fail(pass, HW_ERR_MEMORY);
+  free(list);
+}
+
+/* False: there are none, one is in no module, or no memory. */
+static bool take_places(struct places *places, const struct place *list, size_t count, size_t module_count)
+{
+  places->list = calloc(count + 1, sizeof *places->list);
+  places->count = count;
+  for (size_t i = 0; i < count && places->list; i++) {
+    if (list[i].module >= module_count || list[i].module >= HWI_FRAME_MODULES_MOST)
+      return false;
+    places->list[i] = (struct hwi_frame){
+        .address = list[i].address, .module = list[i].module, .entry = list[i].entry, .cut = list[i].cut};
+  }
+  return places->list && count > 0;
+}
+
+static void read_places(struct hwi_pass *pass, struct places *places, size_t module_count)
+{
+  struct place *list = NULL;
+  size_t count = 0;
+  hwi_pass_list(pass, &of_place, (void **)&list, &count, 0);
+  if (pass->status == 0 && !take_places(places, list, count, module_count))
+    hwi_pass_fail(pass, HW_ERR_DAMAGED);
+  free(list);
 }
 
 /* --- writing --- */
@@ -127,7 +175,7 @@ static void write_frames(struct hwi_pass *pass, const struct hwi_frames *frames)
   uint64_t count = frames->count;
   struct step *steps = calloc(frames->count, sizeof *steps);
   if (find_places(&places, frames, steps)) {
-    hwi_pass_list(pass, &of_place, (void **)&places.list, &places.count, 0);
+    write_places(pass, &places);
     hwi_pass_number(pass, &count);
     hwi_pass_array(pass, &of_step, steps, frames->count);
   } else {
@@ -139,14 +187,6 @@ static void write_frames(struct hwi_pass *pass, const struct hwi_frames *frames)
 }
 
 /* --- reading --- */
-
-static bool places_are_sound(const struct places *places, const struct hwi_frames *frames)
-{
-  for (size_t i = 0; i < places->count; i++)
-    if (places->list[i].module >= frames->module_count)
-      return false;
-  return places->count > 0;
-}
 
 /* The frames that stand behind those of before. False: an index leaves its list. */
 static bool take_steps(struct hwi_frames *frames, const struct places *places, const struct step *steps, size_t count)
@@ -183,9 +223,9 @@ static void read_steps(struct hwi_pass *pass, struct hwi_frames *frames, const s
 static void read_frames(struct hwi_pass *pass, struct hwi_frames *frames)
 {
   struct places places = {0};
-  hwi_pass_list(pass, &of_place, (void **)&places.list, &places.count, 0);
-  if (pass->status == 0 && !(modules_are_sound(frames) && places_are_sound(&places, frames)))
+  if (pass->status == 0 && !modules_are_sound(frames))
     hwi_pass_fail(pass, HW_ERR_DAMAGED);
+  read_places(pass, &places, frames->module_count);
   read_steps(pass, frames, &places);
   if (pass->status == 0 && frames->count == 0)
     hwi_pass_fail(pass, HW_ERR_DAMAGED);
