@@ -20,7 +20,7 @@ class Header(ctypes.LittleEndianStructure):
         ("window_bytes", u64), ("run_id", u8 * 16), ("image_id", u8 * 16), ("parent_image_id", u8 * 16), ("pid", u32),
         ("ppid", u32), ("process_start", u64), ("inherited_nodes", u32), ("inherited_modules", u32), ("start", Anchor),
         ("start_realtime_ns", u64), ("clock_hz_hint", u64), ("fields", u8), ("started_paused", u8), ("reserved1", u8 * 2), ("clock_cost", u32), ("control", u32),
-        ("reserved2", u32), ("state", u32), ("children_unseen", u32), ("stop_clock", u64), ("used_bytes", u64), ("last", Anchor),
+        ("pid_namespace", u32), ("state", u32), ("children_unseen", u32), ("stop_clock", u64), ("used_bytes", u64), ("last", Anchor),
         ("lost_events", u64), ("truncated_stacks", u64), ("unfinished_stacks", u64), ("audited_stacks", u64),
         ("audit_differences", u64), ("node_limit_hits", u64), ("rss_peak_bytes", u64),
     ]

@@ -46,7 +46,7 @@ static bool look_at(void *context, const char *path)
     return false;
   free(search->path);
   search->path = strdup(path);
-  return header.pid == search->pid;
+  return hwi_trace_process(&header) == search->pid;
 }
 
 static int find_by_pid(uint32_t pid, char **path, struct hwi_error *error)

@@ -21,6 +21,7 @@ struct hwi_drain {
   int fd;
   uint64_t inode;
   struct hw_trace_header header; /* as last read */
+  uint32_t pid;                  /* of its process here, whatever it is in there; 0: it is gone */
   struct hwi_tool_log log;
   uint64_t append_off; /* where the next section goes */
   struct hwi_backlog backlog;

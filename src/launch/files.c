@@ -64,7 +64,7 @@ static bool note(void *context, uint64_t start, const char *path)
 
 void hwi_files_look(struct hwi_files *files, struct hwi_drain *drain, uint64_t now_ns)
 {
-  uint32_t pid = drain->header.pid;
+  uint32_t pid = drain->pid;
   if (now_ns < files->next_ns)
     return;
   if (!files->moved && is_elsewhere(pid)) {

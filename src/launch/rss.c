@@ -42,7 +42,7 @@ static void look_at_maps(struct hwi_rss *rss, const struct hwi_drain *drain, uin
 {
   struct hwi_trace_file trace = {drain->path, drain->inode};
   uint64_t before_ns = own_cpu_ns(); /* not the time that a busy machine makes it wait */
-  if (!hwi_process_mapped(drain->header.pid, &trace, HWI_RECORDER_NAME, sample))
+  if (!hwi_process_mapped(drain->pid, &trace, HWI_RECORDER_NAME, sample))
     return;
   rss->recorder_bytes = sample->recorder;
   rss->stack_bytes = sample->stacks;
@@ -72,14 +72,14 @@ static void append(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_ns
 /* After an exec the process is still there, and has the memory of another image. */
 static bool is_of_image(const struct hwi_drain *drain, uint64_t stack_start)
 {
-  return !stack_start || hwi_process_stack_start(drain->header.pid) == stack_start;
+  return !stack_start || hwi_process_stack_start(drain->pid) == stack_start;
 }
 
 void hwi_rss_sample(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns)
 {
   struct hw_rss_sample sample = {0};
   uint64_t peak_bytes = 0;
-  if (!hwi_process_memory(drain->header.pid, &sample, &peak_bytes))
+  if (!hwi_process_memory(drain->pid, &sample, &peak_bytes))
     return;
   bool is_peak = sample.rss > rss->peak_bytes + rss->peak_bytes / PEAK_STEP;
   bool is_wanted = now_ns >= rss->next_ns || is_peak;

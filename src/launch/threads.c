@@ -50,7 +50,7 @@ static bool look_at(struct hwi_threads *threads, struct hwi_seen_thread *thread,
                     uint64_t now_ns)
 {
   struct hw_thread_state state;
-  if (!hwi_process_thread(drain->header.pid, thread->tid, &state))
+  if (!hwi_process_thread(drain->pid, thread->tid, &state))
     return false;
   state.number = thread->noted.number;
   if (memcmp(&state, &thread->noted, sizeof state) != 0 && threads->noted < NOTED_MAX &&

@@ -78,7 +78,7 @@ static bool take(struct hwi_watch *watch, char *path)
     free(path);
     return false;
   }
-  if (watch->count && trace.drain.header.pid != watch->options.pid) /* most children end before that is worth a look */
+  if (watch->count && trace.drain.pid != watch->options.pid) /* most children end before that is worth a look */
     trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   watch->traces[watch->count++] = trace;
   if (watch->options.count && watch->packer)
@@ -153,14 +153,14 @@ static void fail(struct hwi_watch *watch, const struct hwi_error *error)
 
 static bool is_written(const struct hwi_drain *drain)
 {
-  return hwi_trace_is_being_written(drain->fd, &drain->header);
+  return hwi_trace_is_written_by(drain->pid, drain->fd, &drain->header);
 }
 
 /* An exec in place leaves a process its number and when it started; its stack begins elsewhere. Cheap enough for each look,
  * where the mappings are not. */
 static bool is_image_there(struct hwi_watched *trace)
 {
-  uint64_t stack_start = trace->is_over ? 0 : hwi_process_stack_start(trace->drain.header.pid);
+  uint64_t stack_start = trace->is_over ? 0 : hwi_process_stack_start(trace->drain.pid);
   if (trace->is_over || (stack_start && stack_start == trace->stack_start))
     return !trace->is_over;
   trace->stack_start = stack_start;
@@ -245,7 +245,7 @@ static void end_traces(struct hwi_watch *watch, bool (*interrupted)(void))
   for (size_t i = watch->count; i-- > 0 && !interrupted();) {
     struct hwi_watched *trace = &watch->traces[i];
     trace->is_over = !is_written(&trace->drain);
-    if (trace->is_over && i > 0 && trace->drain.header.pid != watch->options.pid)
+    if (trace->is_over && i > 0 && trace->drain.pid != watch->options.pid)
       end_trace(watch, i, HWI_EFFORT_QUICK);
   }
 }
@@ -375,7 +375,7 @@ static void put_end(struct hwi_watch *watch, const struct hwi_watch_end *end)
   struct hwi_watched *last = NULL;
   for (size_t i = 0; i < watch->count; i++) {
     struct hwi_watched *trace = &watch->traces[i];
-    if (trace->drain.header.pid != watch->options.pid)
+    if (trace->drain.pid != watch->options.pid)
       continue;
     (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
     if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)

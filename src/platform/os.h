@@ -93,8 +93,12 @@ uint32_t hwi_os_pid(void);
 uint32_t hwi_os_ppid(void);
 uint32_t hwi_os_tid(void);
 
-/* When the process began, in the kernel's own units since boot: with the pid it names a process. 0: unknown. */
+/* When the process began, in the kernel's own units since boot: with the pid it names a process. 0: unknown. A pid of 0 is the
+ * calling process, whose number in /proc may be another one: there may lie that of another namespace of pids. */
 uint64_t hwi_os_process_start(uint32_t pid);
+
+/* The namespace of pids that the process has its number in, as the kernel numbers those. 0: unknown. A pid of 0 as above. */
+uint32_t hwi_os_pid_namespace(uint32_t pid);
 
 /* Of the calling thread: its name, ended by NUL ("" where it cannot be told), and its scheduling policy (SCHED_*) and real-time
  * priority (UINT8_MAX and 0 where they cannot). */

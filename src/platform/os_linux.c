@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -192,23 +193,34 @@ void hwi_os_yield(void)
   CALL0(SYS_sched_yield);
 }
 
-/* "/proc/PID/stat" in `path`, which has room for it. */
-static void stat_path(char path[32], uint32_t pid)
+enum { PROC_PATH_BYTES = 40 };
+
+/* "/proc/PID", or "/proc/self" for 0, and `name` behind that. */
+static void proc_path(char path[PROC_PATH_BYTES], uint32_t pid, const char *name)
 {
-  static const char folder[] = "/proc/", name[] = "/stat";
+  static const char folder[] = "/proc/";
   char digits[HWI_DECIMAL_DIGITS];
-  const char *first = hwi_decimal(digits, pid);
-  size_t count = (size_t)(digits + sizeof digits - first);
+  const char *first = pid ? hwi_decimal(digits, pid) : "self";
+  size_t count = pid ? (size_t)(digits + sizeof digits - first) : strlen(first);
   memcpy(path, folder, sizeof folder - 1);
   memcpy(path + sizeof folder - 1, first, count);
-  memcpy(path + sizeof folder - 1 + count, name, sizeof name);
+  memcpy(path + sizeof folder - 1 + count, name, strlen(name) + 1);
+}
+
+/* The decimal number that `text` begins with. */
+static uint64_t number_at(const char *text)
+{
+  uint64_t number = 0;
+  for (; *text >= '0' && *text <= '9'; text++)
+    number = number * 10 + (uint64_t)(*text - '0');
+  return number;
 }
 
 uint64_t hwi_os_process_start(uint32_t pid)
 {
   enum { START_FIELD = 22, FIELDS_BEFORE_NAME_END = 2 };
-  char path[32], text[1024];
-  stat_path(path, pid);
+  char path[PROC_PATH_BYTES], text[1024];
+  proc_path(path, pid, "/stat");
   long n = hwi_os_read_file(path, text, sizeof text - 1);
   if (n <= 0)
     return 0;
@@ -216,10 +228,19 @@ uint64_t hwi_os_process_start(uint32_t pid)
   char *at = strrchr(text, ')'); /* the name may hold blanks and parentheses */
   for (int field = FIELDS_BEFORE_NAME_END; at && field < START_FIELD; field++)
     at = strchr(at + 1, ' ');
-  uint64_t start = 0;
-  for (at = at ? at + 1 : text + n; *at >= '0' && *at <= '9'; at++)
-    start = start * 10 + (uint64_t)(*at - '0');
-  return start;
+  return at ? number_at(at + 1) : 0;
+}
+
+uint32_t hwi_os_pid_namespace(uint32_t pid)
+{
+  char path[PROC_PATH_BYTES], text[64]; /* "pid:[4026531836]" */
+  proc_path(path, pid, "/ns/pid");
+  long n = CALL4(SYS_readlinkat, AT_FDCWD, path, text, sizeof text - 1);
+  if (n <= 0)
+    return 0;
+  text[n] = 0;
+  const char *bracket = strchr(text, '[');
+  return bracket ? (uint32_t)number_at(bracket + 1) : 0;
 }
 
 void hwi_os_thread_name(char name[HWI_OS_NAME_BYTES])

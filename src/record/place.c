@@ -136,6 +136,10 @@ static enum owner owner_of(const char *path, struct hw_trace_header *found)
     return NO_TRACE;
   if (hwi_session.options.has_run_id)
     return memcmp(found->run_id, hwi_session.options.run_id, HW_ID_BYTES) == 0 ? OURS : ANOTHER_RUN;
+  uint32_t here = hwi_os_pid_namespace(0);
+  bool is_of_here = !here || !found->pid_namespace || found->pid_namespace == here;
+  if (!is_of_here) /* by its number nothing can be found here */
+    return found->state == HW_STATE_EXITED ? FINISHED : OURS;
   bool is_alive = found->process_start && hwi_os_process_start(found->pid) == found->process_start;
   return is_alive ? OURS : FINISHED;
 }

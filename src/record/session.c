@@ -68,6 +68,12 @@ static bool is_launcher_alive(void)
   return options->launcher_pid && hwi_os_process_start(options->launcher_pid) == options->launcher_start;
 }
 
+/* In a container the launcher knows the process and its threads by other numbers than they do, or they have no /proc. */
+static bool is_seen_by_its_numbers(const struct hw_trace_header *header)
+{
+  return header->process_start && hwi_os_process_start(header->pid) == header->process_start;
+}
+
 static struct hw_trace_header describe_process(void)
 {
   struct hw_trace_header header = {
@@ -85,7 +91,8 @@ static struct hw_trace_header describe_process(void)
   };
   hwi_session.pid = header.pid;
   header.start_realtime_ns = realtime_at(header.start.monotonic_ns);
-  header.process_start = hwi_os_process_start(header.pid);
+  header.process_start = hwi_os_process_start(0);
+  header.pid_namespace = hwi_os_pid_namespace(0);
   header.last = header.start;
   hwi_os_random(header.image_id, HW_ID_BYTES);
   return header;
@@ -95,7 +102,7 @@ static void adopt(const struct hw_trace_header *header)
 {
   hwi_session.header = hwi_session.writer.header;
   memcpy(hwi_session.image_id, header->image_id, HW_ID_BYTES);
-  hwi_session.has_launcher = is_launcher_alive();
+  hwi_session.has_launcher = is_launcher_alive() && is_seen_by_its_numbers(header);
   hwi_session.options.has_run_id = true;
   memcpy(hwi_session.options.run_id, header->run_id, HW_ID_BYTES);
 }

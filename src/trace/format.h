@@ -112,7 +112,9 @@ struct hw_trace_header {
 
   /* Written by tools. */
   uint32_t control; /* enum hw_control */
-  uint32_t reserved2;
+
+  /* Written once, as what comes before `control`. */
+  uint32_t pid_namespace; /* in which pid and ppid count, as the kernel numbers those; 0: unknown */
 
   /* Written by the target while it runs. Single aligned stores; hints to a reader, who trusts none of them. */
   uint32_t state;           /* enum hw_trace_state */

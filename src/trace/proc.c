@@ -48,6 +48,21 @@ uint64_t hwi_process_start(uint32_t pid, bool *is_over)
   return strtoull(hwi_proc_stat_field(name_end, HWI_STAT_START), NULL, 10);
 }
 
+uint32_t hwi_process_inner_pid(uint32_t pid)
+{
+  static const char field[] = "NSpid:"; /* numbers from the outermost namespace to its own */
+  char line[HWI_PROC_STAT_BYTES];
+  unsigned long inner = 0;
+  FILE *file = hwi_proc_open(pid, "status");
+  while (file && inner == 0 && fgets(line, sizeof line, file)) {
+    const char *last = strncmp(line, field, sizeof field - 1) == 0 ? strrchr(line, '\t') : NULL;
+    inner = last ? strtoul(last, NULL, 10) : 0;
+  }
+  if (file)
+    fclose(file);
+  return (uint32_t)inner;
+}
+
 /* --- mappings --- */
 
 bool hwi_mapping_parse(char *line, struct hwi_mapping *mapping)

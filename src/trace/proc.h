@@ -31,6 +31,9 @@ const char *hwi_proc_stat_field(const char *name_end, enum hwi_stat_field field)
 /* Field 22 of /proc/PID/stat; 0: no such process. *is_over: it is a zombie without other threads. */
 uint64_t hwi_process_start(uint32_t pid, bool *is_over);
 
+/* Its number in its own namespace of pids. 0: no such process, or that is not told. */
+uint32_t hwi_process_inner_pid(uint32_t pid);
+
 /* The maps of any thread that is left, or NULL: those of an ended main thread are empty. */
 FILE *hwi_proc_open_maps(uint32_t pid);
 

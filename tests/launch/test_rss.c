@@ -31,7 +31,7 @@ static void begin(struct sampled *sampled)
   assert_non_null(sampled->file);
   int fd = fileno(sampled->file);
   assert_int_equal(ftruncate(fd, HW_CHUNKS_OFF), 0);
-  sampled->drain = (struct hwi_drain){.fd = fd, .log = {.fd = fd}, .header = {.pid = (uint32_t)getpid()}};
+  sampled->drain = (struct hwi_drain){.fd = fd, .log = {.fd = fd}, .pid = (uint32_t)getpid()};
   sampled->rss.next_maps_ns = UINT64_MAX; /* what a look at them costs is no matter here */
 }
 

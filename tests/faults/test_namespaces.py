@@ -1,0 +1,84 @@
+"""Processes in a namespace of pids of their own, as in a container or a browser's sandbox
+
+What would break: a process that has another number there is taken for one that has ended, so that what it does from then on is
+lost without a word; another process of that number is taken for it; the trace of a process that cannot be seen is replaced.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trace_header import read_header
+from waiting import wait_until
+
+RAW, PACKED = 1, 2
+UNSHARE = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+
+# Allocates as often once its standard input ends as before.
+ROUNDS = 500
+RUNS_ON = f"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void allocate(void)
+{{
+  for (int i = 0; i < {ROUNDS}; i++) {{
+    char *volatile block = malloc(1234);
+    free(block);
+  }}
+}}
+int main(void)
+{{
+  char c;
+  allocate();
+  (void)!write(STDOUT_FILENO, "half\\n", 5);
+  while (read(STDIN_FILENO, &c, 1) > 0)
+    ;
+  allocate();
+  return 0;
+}}
+"""
+
+
+@pytest.fixture(params=[[], ["--mount-proc"]], ids=["same_proc", "own_proc"])
+def unshare(request):
+    command = [*UNSHARE, *request.param]
+    if subprocess.run([*command, "true"], capture_output=True).returncode:
+        pytest.skip("no namespaces can be made here")
+    return command
+
+
+def calls_of(hw, trace):
+    done = hw("report", "--json", trace)
+    assert done.returncode == 0, done.stderr
+    return sum(size["calls"] for size in json.loads(done.stdout)["sizes"] if size["size"] == 1234)
+
+
+def test_what_runs_on_keeps_its_trace(record, hw, compile_c, unshare):
+    """The launcher packed the trace while it was written, and everything after that was lost."""
+    child, (until, end) = compile_c(RUNS_ON, name="runs_on"), os.pipe()
+    recording = record(["bash", "-c", f"exec 3<&0; read x < <({' '.join(unshare)} '{child}' <&3 2>/dev/null); exit 4"], stdin=until)
+    os.close(until)
+    assert recording.process.returncode == 4
+    (trace,) = [t for t in recording.traces if t.name.startswith("runs_on")]
+    assert read_header(trace).pid == 1 and read_header(trace).kind == RAW
+    assert "run on" in recording.process.stderr  # unshare itself, too
+    assert hw("import", trace, "-o", trace).returncode == 2
+    assert calls_of(hw, trace) == ROUNDS
+    os.close(end)
+    wait_until(lambda: hw("import", trace, "-o", trace).returncode == 0)
+    assert read_header(trace).kind == PACKED
+    assert calls_of(hw, trace) == 2 * ROUNDS
+
+
+def test_a_trace_of_outside_stays(preload, unshare):
+    """Its process cannot be seen in there, so that it was taken for an earlier run's."""
+    recording = preload(["sh", "-c", f"{' '.join(unshare)} true; exit 3"])
+    assert recording.process.returncode == 3
+    first = read_header(recording.trace)
+    names = [Path(trace).name for trace in recording.traces]
+    assert first.pid != 1 and any(name.startswith("true.1.") for name in names)
+    assert all(bytes(read_header(trace).run_id) == bytes(first.run_id) for trace in recording.traces)
