@@ -1,5 +1,5 @@
 // brush.mjs - an interval dragged over a chart is what every view shows, the link keeps it, and keys move it
-import { assert, check, drag, rows, settled } from "./browser.mjs";
+import { assert, check, count, drag, rows, settled } from "./browser.mjs";
 
 const rootCalls = async (page) => Number((await rows(page, "tree"))[0][1].replaceAll(",", ""));
 const fragment = (page) => page.evaluate(() => location.hash);
@@ -30,6 +30,7 @@ await check(async ({ page, report, open }) => {
   assert.equal(threads.reduce((sum, row) => sum + Number(row[3].replaceAll(",", "")), 0), within);
   await page.click('nav a[href="#sizes"]');
   await page.waitForSelector('[data-table="sizes"]');
+  assert.equal(await page.textContent(".toolbar h2"), `${count(within)} allocations by size`);
   assert.ok(await page.locator("[data-span]").isVisible());
 
   // A click is a moment; its live bytes are there; x is the whole run again.

@@ -104,6 +104,7 @@ export function Sizes(props: ViewProps): JSX.Element {
   const columns = useMemo(() => columnsOf(rows, isOfAll), [rows]);
   const notes = span === null ? [] : [spanText(recording, span)];
   if (!isOfAll) notes.push("sizes with little are in one row a class");
+  const calls = rows.reduce((sum, row) => sum + row.calls, 0);
   const most = rows.reduce<SizeRow | undefined>((best, row) => (row.peak_bytes > (best?.peak_bytes ?? -1) ? row : best), undefined);
   const chosen = rows.find((row) => row.id === state.row) ?? most;
   const rowOfSeries = chosen?.series_row ?? 0;
@@ -117,7 +118,7 @@ export function Sizes(props: ViewProps): JSX.Element {
   return (
     <>
       <div class="toolbar">
-        <h2>{countText(recording.document.run.allocation_calls)} allocations by size</h2>
+        <h2>{countText(calls)} allocations by size</h2>
         <span class="faint">{notes.join("; ")}</span>
       </div>
       <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />
