@@ -66,7 +66,7 @@ await check(async ({ page, report, open }) => {
   assert.deepEqual((await rows(page, "threads")).map(([name]) => name), ["keeper"]);
   await open(`#timeline?thread=${thread}&curves=threads`);
   const curves = () => page.locator(".chart").first().locator(".legend li").count();
-  assert.equal(await curves(), 0); // one curve needs no legend
+  assert.equal(await curves(), 1); // whose it is is said of one curve too
   await open("#timeline?curves=threads");
   assert.ok((await curves()) > 1);
   await open(`#durations?thread=${thread}`);

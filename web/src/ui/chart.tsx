@@ -290,7 +290,7 @@ export function Chart(props: Props): JSX.Element {
         {isNothing(curves) && <p class="all-zero">0 all the time</p>}
         {plot !== null && props.onSpan && <Brush plot={plot} timesNs={props.edgesNs} span={props.span} onSpan={props.onSpan} />}
       </div>
-      {curves.length > 1 && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width)} />}
+      {(curves.length > 1 || stacked) && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width)} />}
       <p class="sr-only">{`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}</p>
     </figure>
   );
