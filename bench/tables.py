@@ -128,10 +128,8 @@ def analysis(results):
             "heaptrack_print; seconds and peak resident memory. Goal: a quarter. The second report of a recording that takes "
             "more than 0.3 s starts from the summary that the first one kept. Ours follow each block from thread to thread and "
             "along time, and bring the events of all threads into one order, which heaptrack's threads do while they are "
-            "recorded, by waiting for each other. To read an event takes about 130 instructions, and to count it 300: for its block, "
-            "stack, size and thread, their largest and what they come to along time. No part of that stands out. cc1plus has twice as "
-            "many an event, since every sixth brings a stack frame that was not seen before, and each of its 240,000 stacks is kept "
-            "for the second report.")
+            "recorded, by waiting for each other. What an event takes is spread over reading it and counting it for its block, stack, "
+            "size and thread. A frame or a stack that is new is kept besides, and cc1plus has by far the most of these.")
     return Table("Analysis", text, [*head, "share"], rows)
 
 
