@@ -135,11 +135,23 @@ static void forget(struct hwi_result *result, struct hwi_image *images)
   memset(images, 0, profile->image_count * sizeof *images);
 }
 
+/* Each was a node of a trace. */
+static uint64_t most_frames(const struct hwi_run *run)
+{
+  struct stat about;
+  uint64_t most = 0;
+  for (size_t i = 0; i < run->count; i++)
+    if (stat(run->images[i].path, &about) == 0)
+      most += hwi_trace_most_nodes((uint64_t)about.st_size);
+  return most;
+}
+
 static bool load_result(const struct hwi_summary *summary, int fd, const struct header *header,
                         struct hwi_result *result, struct hwi_image *images)
 {
   struct hwi_pass pass;
   hwi_pass_begin_read(&pass, fd, header->result_bytes);
+  pass.most_frames = most_frames(summary->run);
   pass_all(&pass, summary->run, result, images);
   return hwi_pass_end(&pass) == 0 && result->profile.duration_ns <= HWI_TRACE_LATEST_NS;
 }

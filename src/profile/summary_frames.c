@@ -205,7 +205,10 @@ static bool take_steps(struct hwi_frames *frames, const struct places *places, c
 static void read_steps(struct hwi_pass *pass, struct hwi_frames *frames, const struct places *places)
 {
   uint64_t count = 0;
-  if (!hwi_pass_count(pass, &count))
+  hwi_pass_number(pass, &count);
+  if (count > pass->most_frames || count > UINT32_MAX)
+    hwi_pass_fail(pass, HW_ERR_DAMAGED);
+  if (pass->status)
     return;
   struct step *steps = malloc(HWI_PASS_GROUP_ITEMS * sizeof *steps);
   if (!steps || !hwi_table_grow((void **)&frames->frames, &frames->capacity, (size_t)count, sizeof *frames->frames))

@@ -62,7 +62,8 @@ struct hwi_pass {
   int fd;
   uint64_t packed_bytes; /* written; or left to read */
   uint64_t plain_bytes;
-  uint64_t most_items; /* of one list, when reading */
+  uint64_t most_items;  /* of one list, when reading */
+  uint64_t most_frames; /* of their list, which takes next to no bytes where each is called by the one before */
   uint8_t *plain, *packed;
   size_t at, end;     /* in plain: the next byte, and behind what is there */
   ZSTD_inBuffer from; /* when reading */

@@ -147,6 +147,9 @@ void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t 
 /* How many events the file is said to have; of a raw file a guess. */
 uint64_t hwi_trace_expected_events(const struct hwi_trace *trace);
 
+/* No trace of so many bytes defines more nodes. */
+uint64_t hwi_trace_most_nodes(uint64_t bytes);
+
 /* A node can be used by one stream before the stream that defines it is read that far: see hwi_trace_complete. Numbers that
  * nothing defines give a node, module or thread with known = false. */
 struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number);

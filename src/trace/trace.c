@@ -16,13 +16,18 @@ static int out_of_memory(const char *path, struct hwi_error *error)
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to read the trace %s", path);
 }
 
+uint64_t hwi_trace_most_nodes(uint64_t bytes)
+{
+  return bytes * NODES_A_PACKED_BYTE + NODE_SLACK;
+}
+
 /* A raw NODE takes at least 5 bytes, so this is far from what any real trace defines. */
 static uint64_t definition_limit(const struct hwi_index *index)
 {
-  uint64_t limit = NODE_SLACK;
+  uint64_t raw_bytes = 0, packed_bytes = 0;
   for (size_t i = 0; i < index->count; i++)
-    limit += index->pieces[i].bytes * (index->pieces[i].section ? NODES_A_PACKED_BYTE : 1);
-  return limit;
+    *(index->pieces[i].section ? &packed_bytes : &raw_bytes) += index->pieces[i].bytes;
+  return raw_bytes + hwi_trace_most_nodes(packed_bytes);
 }
 
 /* Reads definitions only: of the first chunk of the first stream, where the program introduces itself, or of all. What is

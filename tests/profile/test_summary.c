@@ -165,6 +165,22 @@ static void test_events_and_parts_are_replayed(void **state)
   assert_int_equal(events, 380);
 }
 
+/* Whose frames take next to no bytes. */
+static void test_deep_recursion(void **state)
+{
+  (void)state;
+  enum { FRAMES = 200000 };
+  for (uint32_t node = 3; node <= FRAMES; node++)
+    enc_node(&enc, 0, node, node - 1, 1, HW_ENTRY_NONE, 0x400300);
+  enc_alloc(&enc, 0, T + 300, FRAMES, 16, 0x20000);
+  enc_write(&enc, trace);
+  assert_false(restores());
+  struct hwi_profile *profile = make((struct hwi_profile_options){0});
+  assert_true(is_restored(profile));
+  assert_true(profile->frame_count >= FRAMES);
+  hwi_profile_destroy(profile);
+}
+
 static void test_folder_that_cannot_be_written(void **state)
 {
   (void)state;
@@ -492,6 +508,7 @@ int main(void)
       cmocka_unit_test_setup(test_second_report_is_restored, begin_test),
       cmocka_unit_test_setup(test_quick_replay_keeps_none, begin_test),
       cmocka_unit_test_setup(test_events_and_parts_are_replayed, begin_test),
+      cmocka_unit_test_setup(test_deep_recursion, begin_test),
       cmocka_unit_test_setup(test_folder_that_cannot_be_written, begin_test),
       cmocka_unit_test_setup(test_changed_trace, begin_test),
       cmocka_unit_test_setup(test_other_time_or_length, begin_test),
