@@ -120,6 +120,26 @@ __attribute__((noinline)) static void right_caller(void) { far(3); }
 int main(void) { twice(); left_caller(); right_caller(); return 0; }
 """
 
+# Many blocks of one size, a few of another at the start, and one that is held and freed while nothing is allocated.
+SIZES = r"""
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[300];
+int main(void)
+{
+  free(kept[0] = malloc(48));
+  void *volatile held = malloc(5000);
+  for (int i = 0; i < 300; i++) {
+    kept[i] = malloc(24);
+    if (i % 10 == 0)
+      usleep(1000);
+  }
+  usleep(100000);
+  free(held);
+  return 0;
+}
+"""
+
 # The assembler takes any name in quotes.
 EVIL = r"""
 #include <stdlib.h>
@@ -183,6 +203,10 @@ def test_thread(hw, record, compile_c, tmp_path):
 
 def test_labels(hw, record, compile_c, tmp_path):
     run_check("labels", hw, record([compile_c(TWINS, "-g", "-fno-optimize-sibling-calls", "-fno-inline")]), tmp_path)
+
+
+def test_sizes(hw, record, compile_c, tmp_path):
+    run_check("sizes", hw, record([compile_c(SIZES)]), tmp_path)
 
 
 def test_figures_of_a_real_program(hw, record, tmp_path):

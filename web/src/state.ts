@@ -37,7 +37,7 @@ export interface State {
   readonly zoom: number;
   /** the function in the middle of the sandwich; -1: none chosen */
   readonly of: number;
-  /** the row that a table has chosen; -1: none */
+  /** the row that a table has chosen, of sizes the smallest in it; -1: none */
   readonly row: number;
   /** "column+" or "column-"; "": as the view has it */
   readonly sort: string;

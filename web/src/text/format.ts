@@ -75,6 +75,11 @@ export function blocksText(count: number): string {
   return `${countText(count)} block${count === 1 ? "" : "s"}`;
 }
 
+/** 1 allocation, 2 allocations */
+export function allocationsText(count: number): string {
+  return `${countText(count)} allocation${count === 1 ? "" : "s"}`;
+}
+
 /** 1 stack, 2 stacks */
 export function stacksText(count: number): string {
   return `${countText(count)} stack${count === 1 ? "" : "s"}`;

@@ -6,13 +6,14 @@ import { unpack } from "../data/packed";
 import type { Recording } from "../data/recording";
 import { Series } from "../data/series";
 import type { Span } from "../state";
-import { bytesText, countText } from "../text/format";
+import { allocationsText, bytesText } from "../text/format";
 import { spanText } from "../text/words";
 import { sorting, Table, type Column } from "../ui/table";
 import { LiveChart } from "./live_chart";
 import type { ViewProps } from "./view";
 
-type SizeRow = Readonly<Record<SizeFigure, number>> & { readonly id: number };
+/** A row is known by its `from`: the smallest size that it is of, and no other row is of. */
+type SizeRow = Readonly<Record<SizeFigure, number>>;
 
 function sizeText({ from, to }: { from: number; to: number }): string {
   return from === to ? bytesText(from) : `${bytesText(from)} – ${bytesText(to)}`;
@@ -22,7 +23,7 @@ function wholeRun(recording: Recording): SizeRow[] {
   const { sizes } = recording.document;
   const columns = SIZE_FIGURES.map((figure) => [figure, unpack(sizes[figure])] as const);
   return Array.from(columns[0]![1], (_, id) => {
-    const row: Partial<Record<SizeFigure | "id", number>> = { id };
+    const row: Partial<Record<SizeFigure, number>> = {};
     for (const [figure, values] of columns) row[figure] = values[id]!;
     return row as SizeRow;
   });
@@ -40,7 +41,6 @@ function within(recording: Recording, series: Series, span: Span): SizeRow[] {
   const costs = (cost: "calls" | "bytes" | "temporary" | "live" | "peak"): Float64Array => recording.costsOf(series, cost, edges);
   const [calls, bytes, temporary, live, peak] = [costs("calls"), costs("bytes"), costs("temporary"), costs("live"), costs("peak")];
   return rows.from.map((from, id) => ({
-    id,
     from,
     to: rows.to[id]!,
     cut: 0,
@@ -89,47 +89,60 @@ function columnsOf(rows: readonly SizeRow[], isWhole: boolean): Column<SizeRow>[
   ];
 }
 
+/** The row that a size has, or else the one that it shares with others. */
+function rowOf(rows: readonly SizeRow[], size: number): SizeRow | undefined {
+  return rows.find(({ from }) => from === size) ?? rows.find(({ from, to }) => from <= size && size <= to);
+}
+
+function largestAtPeak(rows: readonly SizeRow[]): SizeRow | undefined {
+  return rows.reduce<SizeRow | undefined>((best, row) => (row.peak_bytes > (best?.peak_bytes ?? -1) ? row : best), undefined);
+}
+
+function SizeChart({ series, row, ...props }: ViewProps & { readonly series: Series; readonly row: number }): JSX.Element {
+  const { recording } = props;
+  const values = useMemo(() => {
+    const live = new Float64Array(recording.edgesNs.length);
+    if (row < series.rows) series.addTo(live, row, "live_bytes");
+    return live;
+  }, [recording, series, row]);
+  const { from, to } = recording.document.size_series;
+  const shown = { from: from[row] ?? 0, to: to[row] ?? 0 };
+  return <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />;
+}
+
 export function Sizes(props: ViewProps): JSX.Element {
   const { recording, state, change } = props;
   const { span } = state;
   const series = useMemo(() => sizeSeries(recording), [recording]);
-  const rows = useMemo(
-    () =>
-      span === null
-        ? wholeRun(recording)
-        : within(recording, series, span).filter((row) => row.calls > 0 || row.live_bytes > 0),
+  const all = useMemo(
+    () => (span === null ? wholeRun(recording) : within(recording, series, span)),
     [recording, series, span],
+  );
+  const rows = useMemo(
+    () => all.filter((row) => row.calls > 0 || row.live_blocks > 0 || row.peak_blocks > 0),
+    [all],
   );
   const isOfAll = span === null && recording.document.thread === undefined;
   const columns = useMemo(() => columnsOf(rows, isOfAll), [rows]);
   const notes = span === null ? [] : [spanText(recording, span)];
   if (!isOfAll) notes.push("sizes with little are in one row a class");
   const calls = rows.reduce((sum, row) => sum + row.calls, 0);
-  const most = rows.reduce<SizeRow | undefined>((best, row) => (row.peak_bytes > (best?.peak_bytes ?? -1) ? row : best), undefined);
-  const chosen = rows.find((row) => row.id === state.row) ?? most;
-  const rowOfSeries = chosen?.series_row ?? 0;
-  const values = useMemo(() => {
-    const live = new Float64Array(recording.edgesNs.length);
-    if (rowOfSeries < series.rows) series.addTo(live, rowOfSeries, "live_bytes");
-    return live;
-  }, [recording, series, rowOfSeries]);
-  const { size_series: over } = recording.document;
-  const shown = { from: over.from[rowOfSeries] ?? 0, to: over.to[rowOfSeries] ?? 0 };
+  const chosen = rowOf(all, state.row) ?? largestAtPeak(rows);
   return (
     <>
       <div class="toolbar">
-        <h2>{countText(calls)} allocations by size</h2>
+        <h2>{allocationsText(calls)} by size</h2>
         <span class="faint">{notes.join("; ")}</span>
       </div>
-      <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />
+      <SizeChart {...props} series={series} row={chosen?.series_row ?? 0} />
       <Table
         name="sizes"
         columns={columns}
         rows={rows}
-        idOf={(row) => row.id}
+        idOf={(row) => row.from}
         {...sorting({ state, change }, "peak-")}
-        chosen={chosen?.id ?? -1}
-        onChoose={(row) => change({ row: row.id })}
+        chosen={chosen?.from ?? -1}
+        onChoose={(row) => change({ row: row.from })}
       />
     </>
   );

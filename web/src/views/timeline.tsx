@@ -149,7 +149,7 @@ export function Timeline(props: ViewProps): JSX.Element {
     const row = shown[index]?.row ?? -1;
     if (row < 0) return;
     if (state.curves === "stacks") change({ view: "flame", mode: "icicle", zoom: recording.tree.nodeOfRow[row]! });
-    else change({ view: state.curves, row });
+    else change({ view: state.curves, row: state.curves === "sizes" ? recording.document.size_series.from[row]! : row });
   };
   return (
     <div class="stack-v">
