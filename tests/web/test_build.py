@@ -35,7 +35,7 @@ def test_the_lock_file_names_no_registry():
 
 
 @needs_npm
-@pytest.mark.parametrize("check", ["palette", "folding", "apart"])
+@pytest.mark.parametrize("check", ["palette", "folding", "apart", "layout"])
 def test_modules(check):
     done = subprocess.run(["node", Path(__file__).with_name(f"{check}.mjs")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

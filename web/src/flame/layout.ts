@@ -66,10 +66,11 @@ export class Layout {
     return this.#totals[box.data]!;
   }
 
-  /** From left to right, with their places where the box has its own. */
+  /** From left to right, in their places. */
   children(box: Box): readonly Box[] {
     const children = this.#childrenOf(box);
     if (children.length === 0 || this.#placed[box.data] === 1) return children;
+    if (box.parent && this.#placed[box.parent.data] === 0) this.place(box); // what is divided has its own place first
     this.#placed[box.data] = 1;
     if (this.#sorted[box.data] === 0) {
       children.sort((a, b) => this.#order[b.data]! - this.#order[a.data]! || a.data - b.data);
