@@ -17,7 +17,7 @@ const COLUMNS = [
   "bytes",
 ] as const;
 const SLICE_MS = 10; // after so many whoever types or clicks has to wait no longer
-const INPUTS = ["pointerdown", "pointermove", "keydown", "wheel"] as const;
+const INPUTS = ["pointerdown", "pointermove", "pointerup", "pointercancel", "keydown", "wheel", "scroll"] as const;
 const QUIET_MS = 300; // behind one of these: what it asks for has the processor to itself
 
 function* pieces(recording: Recording): Generator<void> {
@@ -44,18 +44,22 @@ export function usePrepared(recording: Recording): void {
   useEffect(() => {
     const left = pieces(recording);
     let [pending, timer, quietFrom] = [0, 0, 0];
+    let isHeld = false; // a drag that stands still is one
     const later = (): void => void (pending = requestIdleCallback(goOn));
     const goOn = (): void => {
       const now = performance.now();
-      if (now < quietFrom) {
-        timer = setTimeout(later, quietFrom - now);
+      if (isHeld || now < quietFrom) {
+        timer = setTimeout(later, QUIET_MS);
         return;
       }
       let isDone = false;
       while (!isDone && performance.now() < now + SLICE_MS) isDone = left.next().done === true;
       if (!isDone) later();
     };
-    const rest = (): void => void (quietFrom = performance.now() + QUIET_MS);
+    const rest = (event: Event): void => {
+      if (event instanceof PointerEvent) isHeld = event.buttons > 0;
+      quietFrom = performance.now() + QUIET_MS;
+    };
     for (const type of INPUTS) addEventListener(type, rest, { capture: true, passive: true });
     later();
     return () => {
