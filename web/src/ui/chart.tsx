@@ -235,11 +235,17 @@ function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JS
   );
 }
 
+/** A curve alone is what the title says, except where it is one of a stack. */
+function hasLegend({ curves, stacked }: Props): boolean {
+  return curves.length > 1 || (stacked === true && curves.length === 1);
+}
+
 /** The moment under the pointer; with the value, where no legend has it. */
-function atText({ timesNs, curves, format }: Props, at: number): string {
+function atText(props: Props, at: number): string {
+  const { timesNs, curves, format } = props;
   const time = momentText(timesNs[at] ?? 0, timesNs.length > 1 ? timesNs[1]! - timesNs[0]! : 1);
   const value = curves[0]?.values[at];
-  return curves.length === 1 && typeof value === "number" ? `${time}: ${format(value)}` : time;
+  return !hasLegend(props) && typeof value === "number" ? `${time}: ${format(value)}` : time;
 }
 
 function isNothing(curves: readonly Curve[]): boolean {
@@ -290,7 +296,7 @@ export function Chart(props: Props): JSX.Element {
         {isNothing(curves) && <p class="all-zero">0 all the time</p>}
         {plot !== null && props.onSpan && <Brush plot={plot} timesNs={props.edgesNs} span={props.span} onSpan={props.onSpan} />}
       </div>
-      {(curves.length > 1 || stacked) && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width)} />}
+      {hasLegend(props) && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width)} />}
       <p class="sr-only">{`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}</p>
     </figure>
   );
