@@ -35,7 +35,7 @@ void hwi_frames_freeze(struct hwi_frames *frames);
 /* The number of the frame, or 0: no memory. `frame->address` is relative to its module's load. */
 uint32_t hwi_frames_intern(struct hwi_frames *frames, const struct hwi_frame *frame);
 
-/* The number of the module, or 0: no memory. */
+/* The number of the module, or 0: no memory, or HWI_FRAME_MODULES_MOST are there, 0 included. */
 uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module);
 
 #endif

@@ -80,7 +80,7 @@ static bool find_node(struct hwi_replay_image *image, uint32_t number, struct hw
   return node->known;
 }
 
-/* Of the profile; 0: none, unknown, or no memory (*failed). */
+/* Of the profile; 0: none, unknown, beyond those that a frame can name, or no memory (*failed). */
 static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, bool *failed)
 {
   uint32_t index = hwi_numbers_find(&image->modules, number);
@@ -93,6 +93,8 @@ static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struc
   if (!module->known)
     return 0;
   index = hwi_frames_intern_module(frames, module);
+  if (!index && frames->module_count >= HWI_FRAME_MODULES_MOST)
+    return 0;
   *failed = !index || !hwi_numbers_add(&image->modules, number, index);
   return index;
 }

@@ -99,18 +99,17 @@ static void write_places(struct hwi_pass *pass, const struct places *places)
   free(list);
 }
 
-/* False: there are none, one is in no module, or no memory. */
+/* Into a list with room for them. False: there are none, or one is in no module. */
 static bool take_places(struct places *places, const struct place *list, size_t count, size_t module_count)
 {
-  places->list = calloc(count + 1, sizeof *places->list);
   places->count = count;
-  for (size_t i = 0; i < count && places->list; i++) {
+  for (size_t i = 0; i < count; i++) {
     if (list[i].module >= module_count || list[i].module >= HWI_FRAME_MODULES_MOST)
       return false;
     places->list[i] = (struct hwi_frame){
         .address = list[i].address, .module = list[i].module, .entry = list[i].entry, .cut = list[i].cut};
   }
-  return places->list && count > 0;
+  return count > 0;
 }
 
 static void read_places(struct hwi_pass *pass, struct places *places, size_t module_count)
@@ -118,7 +117,10 @@ static void read_places(struct hwi_pass *pass, struct places *places, size_t mod
   struct place *list = NULL;
   size_t count = 0;
   hwi_pass_list(pass, &of_place, (void **)&list, &count, 0);
-  if (pass->status == 0 && !take_places(places, list, count, module_count))
+  places->list = calloc(count + 1, sizeof *places->list);
+  if (!places->list)
+    hwi_pass_fail(pass, HW_ERR_MEMORY);
+  else if (pass->status == 0 && !take_places(places, list, count, module_count))
     hwi_pass_fail(pass, HW_ERR_DAMAGED);
   free(list);
 }
