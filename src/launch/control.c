@@ -41,12 +41,13 @@ static bool look_at(void *context, const char *path)
   if (fd < 0)
     return false;
   bool is_trace = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && read_header(fd, &header);
+  uint32_t process = is_trace ? hwi_trace_process(fd, &header) : 0;
   close(fd);
   if (!is_trace)
     return false;
   free(search->path);
   search->path = strdup(path);
-  return hwi_trace_process(&header) == search->pid;
+  return process == search->pid;
 }
 
 static int find_by_pid(uint32_t pid, char **path, struct hwi_error *error)

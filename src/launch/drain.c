@@ -37,7 +37,7 @@ int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_
     close(drain->fd);
     return HW_ERR_NOT_A_TRACE;
   }
-  drain->pid = hwi_trace_process(header);
+  drain->pid = hwi_trace_process(drain->fd, header);
   drain->log.fd = drain->fd;
   drain->append_off = (header->window_bytes + 7) & ~UINT64_C(7);
   drain->is_begun = (uint64_t)about.st_size > drain->append_off;

@@ -125,14 +125,18 @@ static int judge(const char *path, struct hwi_error *error)
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   struct hw_trace_header header = {0};
   ssize_t got = fd < 0 ? -1 : pread(fd, &header, sizeof header, 0);
-  bool is_written = got == (ssize_t)sizeof header && hwi_trace_is_being_written(fd, &header);
+  uint32_t writer = got == (ssize_t)sizeof header ? hwi_trace_writer(fd, &header) : 0;
   if (fd >= 0)
     close(fd);
   if (got < (ssize_t)sizeof header || memcmp(header.magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0)
     return hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no heapwright trace; name another file with -o", path);
-  if (is_written)
+  if (writer == HWI_WRITER_UNSEEN)
+    return hwi_error_set(
+        error, HW_ERR_BUSY,
+        "%s may still be written by a process that cannot be seen from here; name another file with -o", path);
+  if (writer)
     return hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; name another file with -o", path,
-                         header.pid);
+                         writer);
   return 1;
 }
 

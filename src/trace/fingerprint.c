@@ -33,7 +33,7 @@ static bool mix_image(uint64_t *hash, const struct hwi_run_image *image)
   int fd = hwi_trace_file_open(image->path, &header, NULL);
   if (fd < 0)
     return false;
-  bool done = fstat(fd, &about) == 0 && !hwi_trace_is_being_written(fd, &header) &&
+  bool done = fstat(fd, &about) == 0 && !hwi_trace_writer(fd, &header) &&
               (header.kind != HW_TRACE_RAW || mix_chunks(hash, fd, &header, (uint64_t)about.st_size));
   close(fd);
   if (!done)

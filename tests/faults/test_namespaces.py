@@ -6,6 +6,7 @@ lost without a word; another process of that number is taken for it; the trace o
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from waiting import wait_until
 RAW, PACKED = 1, 2
 UNSHARE = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
 
-# Allocates as often once its standard input ends as before.
+# Allocates as often once its standard input ends as before; with an argument, in a child that has no /proc.
 ROUNDS = 500
 RUNS_ON = f"""
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 static void allocate(void)
 {{
@@ -30,9 +33,11 @@ static void allocate(void)
     free(block);
   }}
 }}
-int main(void)
+int main(int argc, char **argv)
 {{
   char c;
+  if (argc > 1 && mount("none", argv[1], "tmpfs", 0, NULL) == 0 && fork())
+    return wait(NULL) < 0;
   allocate();
   (void)!write(STDOUT_FILENO, "half\\n", 5);
   while (read(STDIN_FILENO, &c, 1) > 0)
@@ -57,21 +62,49 @@ def calls_of(hw, trace):
     return sum(size["calls"] for size in json.loads(done.stdout)["sizes"] if size["size"] == 1234)
 
 
-def test_what_runs_on_keeps_its_trace(record, hw, compile_c, unshare):
+def writer_told(message):
+    return int(re.search(r"still being written by process (\d+);", message)[1])
+
+
+@pytest.mark.parametrize("covered, pid", [("", 1), ("/proc", 2)], ids=["proc", "no_proc"])
+def test_what_runs_on_keeps_its_trace(record, hw, compile_c, unshare, covered, pid):
     """The launcher packed the trace while it was written, and everything after that was lost."""
+    if covered and subprocess.run([*unshare, "--mount", "mount", "-t", "tmpfs", "none", covered], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
     child, (until, end) = compile_c(RUNS_ON, name="runs_on"), os.pipe()
-    recording = record(["bash", "-c", f"exec 3<&0; read x < <({' '.join(unshare)} '{child}' <&3 2>/dev/null); exit 4"], stdin=until)
+    inside = " ".join([*unshare, "--mount", f"'{child}'", covered])
+    recording = record(["bash", "-c", f"exec 3<&0; read x < <({inside} <&3 2>/dev/null); exit 4"], stdin=until)
     os.close(until)
     assert recording.process.returncode == 4
-    (trace,) = [t for t in recording.traces if t.name.startswith("runs_on")]
-    assert read_header(trace).pid == 1 and read_header(trace).kind == RAW
+    (trace,) = [t for t in recording.traces if t.name.startswith(f"runs_on.{pid}.")]
+    assert read_header(trace).pid == pid and read_header(trace).kind == RAW
+    assert (read_header(trace).process_start == 0) == bool(covered)
     assert "run on" in recording.process.stderr  # unshare itself, too
-    assert hw("import", trace, "-o", trace).returncode == 2
+    done = hw("import", trace, "-o", trace)
+    assert done.returncode == 2
+    assert os.readlink(f"/proc/{writer_told(done.stderr)}/exe") == str(child)
     assert calls_of(hw, trace) == ROUNDS
     os.close(end)
     wait_until(lambda: hw("import", trace, "-o", trace).returncode == 0)
     assert read_header(trace).kind == PACKED
     assert calls_of(hw, trace) == 2 * ROUNDS
+
+
+def test_what_is_written_outside_is_not_replaced(recorder, build, hw, compile_c, unshare, tmp_path):
+    """The launcher and the import took a process that they could not see for one that has ended."""
+    trace, heapwright = tmp_path / "outside.hwt", build / "bin/heapwright"
+    environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
+    child = subprocess.Popen([compile_c(RUNS_ON)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"half\n"
+    for code, arguments in (125, ["record", "-o", trace, "--", "true"]), (2, ["import", trace, "-o", trace]):
+        done = subprocess.run([*unshare, heapwright, *arguments], capture_output=True, text=True)
+        assert done.returncode == code, done.stderr
+        assert "cannot be seen" in done.stderr or writer_told(done.stderr) == child.pid
+    child.communicate()
+    assert child.returncode == 0 and read_header(trace).kind == RAW
+    assert calls_of(hw, trace) == 2 * ROUNDS
+    done = subprocess.run([*unshare, heapwright, "import", trace, "-o", trace], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_trace_of_outside_stays(preload, unshare):
