@@ -9,7 +9,7 @@
 
 #include "trace/alive.h"
 
-enum { NODE_SLACK = 1 << 16, NODES_A_PACKED_BYTE = 4 };
+enum { NODE_SLACK = 1 << 20, NODES_A_PACKED_BYTE = 4 };
 
 static int out_of_memory(const char *path, struct hwi_error *error)
 {

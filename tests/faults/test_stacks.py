@@ -351,3 +351,18 @@ def test_a_stack_that_goes_while_its_neighbour_is_in_use(compile_c, preload, che
     report = recording.report
     blocks = next(size for size in report["sizes"] if size["size"] == 10)
     assert (blocks["calls"], report["audit_differences"], report["lost_events"]) == (300, 0, 0)
+
+
+def test_packed_recursions(compile_c, record):
+    """Some 100,000 frames that are all alike take next to no room in a packed trace, which is whole all the same."""
+    program = compile_c("""#include <stdlib.h>
+static void *volatile kept;
+#define RECURSION(name) static __attribute__((noinline)) int name(int left) \\
+  { if (!left) kept = malloc(sizeof #name); return left ? name(left - 1) + 1 : 0; }
+RECURSION(a) RECURSION(bb) RECURSION(ccc) RECURSION(dddd)
+int main(void) { return a(30000) + bb(30000) + ccc(30000) + dddd(30000) != 4 * 30000; }
+""", "-fno-optimize-sibling-calls", name="recursions")
+    report = record([program], "--depth", "40000").report
+    assert report["damaged_chunks"] == report["lost_events"] == 0
+    for name in ("a", "bb", "ccc", "dddd"):
+        assert {stack.count(name) for stack in stacks(report, len(name) + 1) if name in stack} == {30001}

@@ -21,7 +21,8 @@ static void handler(int signal)
   free(block);
   if (!jump || !may_jump || signals % 3 != 0)
     return;
-  may_jump = 0; /* the next signal strikes while this stack is still in use, and by leaving, too, would keep it so for ever */
+  may_jump =
+      0; /* the next signal strikes while this stack is still in use, and by leaving, too, would keep it so for ever */
   siglongjmp(back, 1);
 }
 
