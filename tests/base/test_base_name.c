@@ -42,7 +42,12 @@ static void a_command_has_its_first_arguments_last_name(void **state)
   check_command_name("/usr/bin/g++ a.c", "g++");
   check_command_name("./a", "a");
   check_command_name("'/opt/my tool/run it' /x", "run it");
+  check_command_name("'/home/o'\\''brien/my '\\''x'\\''/run it' 'a b'", "run it");
+  check_command_name("'it'\\''s' /x", "it'\\''s");
   check_command_name("''", "");
+  check_command_name("-bash", "bash");
+  check_command_name("'-my shell' -c", "my shell");
+  check_command_name("-", "");
   check_command_name("", "");
   check_command_name("/", "/");
 }
