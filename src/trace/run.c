@@ -122,19 +122,27 @@ static size_t name_bytes(const char *path, bool folder)
 /* --- images that others replaced --- */
 
 struct place {
-  uint32_t pid;
+  uint32_t pid_namespace, pid;
   size_t number;
   uint64_t process_start;
 };
 
-static int compare_places(const void *left, const void *right)
+static int compare_processes(const struct place *a, const struct place *b)
 {
-  const struct place *a = left, *b = right;
+  if (a->pid_namespace != b->pid_namespace)
+    return a->pid_namespace < b->pid_namespace ? -1 : 1;
   if (a->pid != b->pid)
     return a->pid < b->pid ? -1 : 1;
   if (a->process_start != b->process_start)
     return a->process_start < b->process_start ? -1 : 1;
-  return a->number < b->number ? -1 : a->number > b->number;
+  return 0;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+  const struct place *a = left, *b = right;
+  int order = compare_processes(a, b);
+  return order != 0 ? order : a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* A program that another one replaces by exec cannot say that it ends: it does when the next image of its process begins. */
@@ -145,12 +153,12 @@ static int find_replaced(struct hwi_run *run)
     return HW_ERR_MEMORY;
   for (size_t i = 0; i < run->count; i++) {
     const struct hw_trace_header *header = &run->images[i].header;
-    places[i] = (struct place){.pid = header->pid, .number = i, .process_start = header->process_start};
+    places[i] = (struct place){header->pid_namespace, header->pid, i, header->process_start};
   }
   qsort(places, run->count, sizeof *places, compare_places);
   for (size_t i = 0; i + 1 < run->count; i++) {
     const struct place *place = &places[i], *next = &places[i + 1];
-    if (place->pid == next->pid && place->process_start == next->process_start && place->process_start != 0)
+    if (compare_processes(place, next) == 0 && place->process_start != 0)
       run->images[place->number].replaced_ns =
           run->images[next->number].header.start.monotonic_ns - run->images[place->number].header.start.monotonic_ns;
   }

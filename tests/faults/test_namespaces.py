@@ -115,3 +115,18 @@ def test_a_trace_of_outside_stays(preload, unshare):
     names = [Path(trace).name for trace in recording.traces]
     assert first.pid != 1 and any(name.startswith("true.1.") for name in names)
     assert all(bytes(read_header(trace).run_id) == bytes(first.run_id) for trace in recording.traces)
+
+
+def test_processes_of_one_number_are_apart(record, hw):
+    """The first process of a sandbox was taken for a later program of another one's first, and the other's children for its own."""
+    recording = record(["sh", "-c", "/bin/true; /bin/true; /bin/true; exit 3"])
+    traces = sorted((t for t in recording.traces if t.name.startswith("true")), key=lambda t: read_header(t).start.monotonic_ns)
+    for number, (pid, parent, namespace) in enumerate([(1, 0, 7), (1, 0, 8), (2, 1, 7)]):
+        header = read_header(traces[number])
+        header.pid, header.ppid, header.pid_namespace, header.process_start = pid, parent, namespace, 5
+        with open(traces[number], "r+b") as file:
+            file.write(bytes(header))
+    done = hw("report", "--json", recording.trace)
+    assert done.returncode == 0, done.stderr
+    processes = json.loads(done.stdout)["processes"]
+    assert [(process["pid"], process.get("parent")) for process in processes[1:]] == [(1, None), (1, None), (2, 1)]

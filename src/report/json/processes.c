@@ -24,13 +24,16 @@ static bool is_forked_from(const struct hw_trace_header *image, const struct hw_
 /* An earlier program of the process, which began this one by exec. */
 static bool is_of_process(const struct hw_trace_header *image, const struct hw_trace_header *other)
 {
-  return other->pid == image->pid && other->process_start == image->process_start && image->process_start != 0;
+  return other->pid == image->pid && other->pid_namespace == image->pid_namespace &&
+         other->process_start == image->process_start && image->process_start != 0;
 }
 
-/* Where nothing was recorded between fork and exec, as with vfork and posix_spawn. */
+/* Where nothing was recorded between fork and exec, as with vfork and posix_spawn. Without /proc no namespace is known. */
 static bool is_child_of(const struct hw_trace_header *image, const struct hw_trace_header *other)
 {
-  return other->pid == image->ppid;
+  bool are_apart =
+      other->pid_namespace != image->pid_namespace && other->pid_namespace != 0 && image->pid_namespace != 0;
+  return other->pid == image->ppid && !are_apart;
 }
 
 /* The index of the image that began this one, and so began before it; `image` itself: none that is known. */
