@@ -2,11 +2,13 @@
 #define _GNU_SOURCE
 #include "trace/cache_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,53 +49,74 @@ static int open_nameless(const char *path)
   return fd;
 }
 
+/* A name beside `path` that nothing has. NULL: no memory. */
+static char *choose_temporary(const char *path)
+{
+  uint64_t number = 0;
+  char *temporary;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0)
+    number = (uint64_t)getpid(); /* whose name is taken says so when it is made */
+  return asprintf(&temporary, "%s.%016" PRIx64, path, number) < 0 ? NULL : temporary;
+}
+
+static int create(const char *path)
+{
+  return open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, MODE_FILE);
+}
+
 bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BYTES])
 {
   bool exists;
   *file = (struct hwi_cache_file){.fd = -1};
   if (!may_replace(path, magic, &exists))
     return false;
-  file->fd = open_nameless(path);
-  if (file->fd >= 0)
-    return true;
-  if (asprintf(&file->temporary, "%s.XXXXXX", path) < 0) {
-    file->temporary = NULL;
+  file->temporary = choose_temporary(path);
+  if (!file->temporary)
     return false;
-  }
-  file->fd = mkostemp(file->temporary, O_CLOEXEC); /* 0600 */
+  file->fd = open_nameless(path);
   if (file->fd < 0) {
-    free(file->temporary); /* no such file */
-    file->temporary = NULL;
+    file->fd = create(file->temporary);
+    file->is_named = file->fd >= 0;
   }
+  if (file->fd < 0)
+    hwi_cache_file_drop(file);
   return file->fd >= 0;
 }
 
-/* A link replaces nothing: what has the name goes first. Killed in between, there is none. */
-static bool name_it(int fd, const char *path)
+/* What was written into a file that can have no name goes into one that has: without /proc, or where links are refused. */
+static bool copy_it(struct hwi_cache_file *file)
 {
-  char self[sizeof "/proc/self/fd/" + 3 * sizeof fd];
-  snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-  while (linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0) {
-    if (errno != EEXIST || unlink(path) < 0)
-      return false;
-  }
-  return true;
+  enum { PART_BYTES = 1 << 30 };
+  off_t off = 0;
+  ssize_t bytes = -1;
+  const int named = create(file->temporary);
+  if (named < 0)
+    return false;
+  do {
+    bytes = sendfile(named, file->fd, &off, PART_BYTES);
+  } while (bytes > 0);
+  close(file->fd);
+  file->fd = named;
+  file->is_named = true;
+  return bytes == 0;
 }
 
-static bool rename_it(struct hwi_cache_file *file, const char *path)
+/* A link replaces nothing, and a rename does so at one stroke: what has no name gets the temporary one first. */
+static bool name_it(struct hwi_cache_file *file)
 {
-  bool done = close(file->fd) == 0; /* a remote file system may tell of a full disk as late as that */
-  file->fd = -1;
-  return done && rename(file->temporary, path) == 0;
+  char self[sizeof "/proc/self/fd/" + 3 * sizeof file->fd];
+  snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
+  file->is_named = file->is_named || linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0;
+  return file->is_named || copy_it(file);
 }
 
 bool hwi_cache_file_keep(struct hwi_cache_file *file, const char *path)
 {
-  bool done = file->temporary ? rename_it(file, path) : name_it(file->fd, path);
-  if (done) {
-    free(file->temporary);
-    file->temporary = NULL;
-  }
+  bool done = name_it(file);
+  done = close(file->fd) == 0 && done; /* a remote file system may tell of a full disk as late as that */
+  file->fd = -1;
+  done = done && rename(file->temporary, path) == 0;
+  file->is_named = file->is_named && !done;
   hwi_cache_file_drop(file);
   return done;
 }
@@ -102,7 +125,7 @@ void hwi_cache_file_drop(struct hwi_cache_file *file)
 {
   if (file->fd >= 0)
     close(file->fd);
-  if (file->temporary)
+  if (file->is_named)
     unlink(file->temporary);
   free(file->temporary);
   *file = (struct hwi_cache_file){.fd = -1};

@@ -12,8 +12,9 @@
 enum { HWI_CACHE_MAGIC_BYTES = 8 };
 
 struct hwi_cache_file {
-  char *temporary; /* its name while it is written; NULL: it has none */
+  char *temporary; /* its name until it is kept */
   int fd;          /* of it; -1: not begun */
+  bool is_named;   /* it has that name already */
 };
 
 /* To be read; -1: there is none. Never blocks. */

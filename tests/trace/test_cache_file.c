@@ -24,7 +24,8 @@
 
 enum { TEXT_BYTES = 16 };
 static const uint8_t magic[HWI_CACHE_MAGIC_BYTES] = {'m', 'a', 'g', 'i', 'c', '1', '2', '3'};
-static bool nameless; /* a file system that has files without names */
+static bool nameless;                        /* a file system that has files without names */
+static bool linkless, is_empty_while_linked; /* links are refused; nothing was at `path` when one was made */
 static char dir[] = "/tmp/hw-test-cache-XXXXXX", path[64];
 
 /* In the place of libc's: as where the file system has no files without names. */
@@ -41,6 +42,17 @@ int open(const char *file, int flags, ...)
   return (int)syscall(SYS_openat, AT_FDCWD, file, flags, mode);
 }
 
+/* As where there is no /proc, through which such a file gets its name, or where a sandbox refuses links. */
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+  is_empty_while_linked |= access(path, F_OK) != 0;
+  if (linkless) {
+    errno = ENOENT;
+    return -1;
+  }
+  return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+}
+
 static int begin_test(void)
 {
   char command[128];
@@ -51,7 +63,7 @@ static int begin_test(void)
 static int begin_named(void **state)
 {
   (void)state;
-  nameless = false;
+  nameless = linkless = false;
   return begin_test();
 }
 
@@ -59,6 +71,14 @@ static int begin_nameless(void **state)
 {
   (void)state;
   nameless = true;
+  linkless = false;
+  return begin_test();
+}
+
+static int begin_linkless(void **state)
+{
+  (void)state;
+  nameless = linkless = true;
   return begin_test();
 }
 
@@ -180,6 +200,18 @@ static void a_kill_leaves_nothing_without_a_name(void **state)
   assert_int_equal(files_after_a_kill(), 1);
 }
 
+/* Whoever reads in between found none, and a kill left none. */
+static void one_is_replaced_at_one_stroke(void **state)
+{
+  (void)state;
+  keep("before");
+  is_empty_while_linked = false;
+  keep("after");
+  assert_text("after");
+  assert_false(is_empty_while_linked);
+  assert_int_equal(file_count(), 1);
+}
+
 static void what_is_not_ours_stays(void **state)
 {
   (void)state;
@@ -211,10 +243,13 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(the_last_of_two_at_once_stays_whole, begin_named),
       cmocka_unit_test_setup(the_last_of_two_at_once_stays_whole, begin_nameless),
+      cmocka_unit_test_setup(the_last_of_two_at_once_stays_whole, begin_linkless),
       cmocka_unit_test_setup(one_that_is_dropped_leaves_what_was, begin_named),
       cmocka_unit_test_setup(one_that_is_dropped_leaves_what_was, begin_nameless),
       cmocka_unit_test_setup(a_kill_leaves_what_was, begin_named),
       cmocka_unit_test_setup(a_kill_leaves_nothing_without_a_name, begin_nameless),
+      cmocka_unit_test_setup(one_is_replaced_at_one_stroke, begin_nameless),
+      cmocka_unit_test_setup(one_is_replaced_at_one_stroke, begin_linkless),
       cmocka_unit_test_setup(what_is_not_ours_stays, begin_named),
       cmocka_unit_test_setup(what_is_not_ours_stays, begin_nameless),
       cmocka_unit_test_setup(a_folder_that_is_gone_has_none, begin_nameless),
