@@ -92,8 +92,8 @@ static void expand(struct text *text, const char *pattern)
 
 bool hwi_place_is_wanted(void)
 {
-  const char *pattern = hwi_session.options.only_process;
-  return !pattern[0] || hwi_options_match(pattern, command_name()) || hwi_options_match(pattern, executable_name());
+  const char *pattern = hwi_session.options.only_process, *command = command_name(); /* kept from here on */
+  return !pattern[0] || hwi_options_match(pattern, command) || hwi_options_match(pattern, executable_name());
 }
 
 /* --- sizes --- */
@@ -136,12 +136,14 @@ static enum owner owner_of(const char *path, struct hw_trace_header *found)
     return NO_TRACE;
   if (hwi_session.options.has_run_id)
     return memcmp(found->run_id, hwi_session.options.run_id, HW_ID_BYTES) == 0 ? OURS : ANOTHER_RUN;
+  if (found->kind == HW_TRACE_PACKED)
+    return FINISHED;
   uint32_t here = hwi_os_pid_namespace(0);
   bool is_of_here = !here || !found->pid_namespace || found->pid_namespace == here;
-  if (!is_of_here) /* by its number nothing can be found here */
+  bool has_starts = found->process_start && hwi_os_process_start(0); /* without /proc there are none */
+  if (!is_of_here || !has_starts)                                    /* by its number nothing can be found here */
     return found->state == HW_STATE_EXITED ? FINISHED : OURS;
-  bool is_alive = found->process_start && hwi_os_process_start(found->pid) == found->process_start;
-  return is_alive ? OURS : FINISHED;
+  return hwi_os_process_start(found->pid) == found->process_start ? OURS : FINISHED;
 }
 
 /* A trace in NAME.children/, under the first name that is free. */

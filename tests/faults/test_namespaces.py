@@ -130,3 +130,21 @@ def test_processes_of_one_number_are_apart(record, hw):
     assert done.returncode == 0, done.stderr
     processes = json.loads(done.stdout)["processes"]
     assert [(process["pid"], process.get("parent")) for process in processes[1:]] == [(1, None), (1, None), (2, 1)]
+
+
+def test_without_proc_a_live_trace_stays(recorder, hw, compile_c, unshare, tmp_path):
+    """Every process in there has the same few numbers, and none could see that the other one's process runs."""
+    covering = [*unshare, "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if subprocess.run([*covering, "true"], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    command = [*covering, "env", f"LD_PRELOAD={recorder}", compile_c(RUNS_ON, name="runs_on")]
+    trace, pipes = tmp_path / "heapwright.runs_on.1.hwt", {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    first = subprocess.Popen(command, cwd=tmp_path, **pipes)
+    assert first.stdout.readline() == b"half\n"
+    begun = bytes(read_header(trace).image_id)
+    second = subprocess.Popen(command, cwd=tmp_path, **pipes)
+    second.communicate()
+    first.communicate()
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert bytes(read_header(trace).image_id) == begun
+    assert calls_of(hw, trace) == 2 * ROUNDS
