@@ -60,13 +60,8 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
     return fd;
   int status;
   uint32_t writer = hwi_trace_writer(fd, &header);
-  if (writer == HWI_WRITER_UNSEEN && job->in_place)
-    status = hwi_error_set(
-        error, HW_ERR_BUSY,
-        "%s may still be written by a process that cannot be seen from here; name another file with -o", from);
-  else if (writer && writer != HWI_WRITER_UNSEEN) /* of one that is not seen, what there is now */
-    status = hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; wait until that has ended",
-                           from, writer);
+  if (writer && (job->in_place || writer != HWI_WRITER_UNSEEN)) /* of one that is not seen, what there is now */
+    status = hwi_output_is_written(from, writer, "wait until that has ended", error);
   else
     status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, hwi_deferred_is_asked}, &compacted, error);
   close(fd);

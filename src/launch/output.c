@@ -109,6 +109,15 @@ static int check_folder(const struct hwi_output *output, struct hwi_error *error
   return status;
 }
 
+int hwi_output_is_written(const char *path, uint32_t writer, const char *advice, struct hwi_error *error)
+{
+  if (writer == HWI_WRITER_UNSEEN)
+    return hwi_error_set(
+        error, HW_ERR_BUSY,
+        "%s may still be written by a process that cannot be seen from here; name another file with -o", path);
+  return hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; %s", path, writer, advice);
+}
+
 /* 1: an earlier trace that may be replaced, 0: nothing is there, or negative. */
 static int judge(const char *path, struct hwi_error *error)
 {
@@ -130,13 +139,8 @@ static int judge(const char *path, struct hwi_error *error)
     close(fd);
   if (got < (ssize_t)sizeof header || memcmp(header.magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0)
     return hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no heapwright trace; name another file with -o", path);
-  if (writer == HWI_WRITER_UNSEEN)
-    return hwi_error_set(
-        error, HW_ERR_BUSY,
-        "%s may still be written by a process that cannot be seen from here; name another file with -o", path);
   if (writer)
-    return hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; name another file with -o", path,
-                         writer);
+    return hwi_output_is_written(path, writer, "name another file with -o", error);
   return 1;
 }
 

@@ -30,6 +30,9 @@ char *hwi_output_pattern(const char *name);
 /* NAME can be made: its folder is there and can be written to, and nothing but an earlier trace is in its place. */
 int hwi_output_check(const struct hwi_output *output, struct hwi_error *error);
 
+/* HW_ERR_BUSY, worded: the trace at `path` is what hwi_trace_writer's `writer` writes. `advice`: what to do where that is seen. */
+int hwi_output_is_written(const char *path, uint32_t writer, const char *advice, struct hwi_error *error);
+
 int hwi_output_set_aside(struct hwi_output *output, struct hwi_error *error);
 void hwi_output_discard_earlier(struct hwi_output *output);
 void hwi_output_restore_earlier(struct hwi_output *output);
