@@ -53,33 +53,36 @@ int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags
   return (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
 }
 
-static int begin_test(void)
+static int empty_dir(void)
 {
   char command[128];
   snprintf(command, sizeof command, "rm -rf '%s'/*", dir);
   return system(command);
 }
 
+static int begin(bool may_be_nameless, bool may_not_link)
+{
+  nameless = may_be_nameless;
+  linkless = may_not_link;
+  return empty_dir();
+}
+
 static int begin_named(void **state)
 {
   (void)state;
-  nameless = linkless = false;
-  return begin_test();
+  return begin(false, false);
 }
 
 static int begin_nameless(void **state)
 {
   (void)state;
-  nameless = true;
-  linkless = false;
-  return begin_test();
+  return begin(true, false);
 }
 
 static int begin_linkless(void **state)
 {
   (void)state;
-  nameless = linkless = true;
-  return begin_test();
+  return begin(true, true);
 }
 
 static int make_dir(void **state)
@@ -94,7 +97,7 @@ static int make_dir(void **state)
 static int remove_dir(void **state)
 {
   (void)state;
-  begin_test();
+  empty_dir();
   return rmdir(dir);
 }
 
