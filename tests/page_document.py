@@ -5,7 +5,8 @@ import json
 import re
 from collections import namedtuple
 
-Entry = namedtuple("Entry", "slice calls bytes temporary_calls blocks live_bytes")
+ENDINGS = ("temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer", "left", "unseen")
+Entry = namedtuple("Entry", "slice calls bytes live_bytes ended")
 PLACE = re.compile(r'<script[^>]*id="?heapwright-data"?[^>]*>(.*?)</script>', re.S)
 
 
@@ -55,8 +56,10 @@ def unpack_series(text, rows):
         entries, at = [], 0
         for _ in range(next(numbers)):
             at += next(numbers)
-            calls, size, temporary = next(numbers), next(numbers), next(numbers)
-            entries.append(Entry(at, calls, size, temporary, signed(next(numbers)), signed(next(numbers))))
+            calls, size, live, which = next(numbers), next(numbers), signed(next(numbers)), next(numbers)
+            ended = {ending: next(numbers) if which >> i & 1 else 0 for i, ending in enumerate(ENDINGS)}
+            assert which < 1 << len(ENDINGS) and sum(count > 0 for count in ended.values()) == which.bit_count()
+            entries.append(Entry(at, calls, size, live, ended))
         assert [entry.slice for entry in entries] == sorted({entry.slice for entry in entries})
         series.append(entries)
     assert next(numbers, None) is None
@@ -76,6 +79,7 @@ class Page:
         self.sizes = Table(document["sizes"], document["sizes"]["count"])
         self.size_series = Table(document["size_series"], len(document["size_series"]["from"]))
         self.threads = Table(document["threads"], len(document["threads"]["name"]))
+        self.handovers = Table(document["handovers"], len(document["handovers"]["owner"]))
         slices = {key: column for key, column in document["slices"].items() if isinstance(column, list)}
         self.slices = Table(slices, len(slices["from_ns"]))
         for name in ("sites", "frames", "modules"):
@@ -117,7 +121,14 @@ def within(entries, first, last):
 def live_at(entries, last):
     """Live blocks and bytes at the end of slice `last`."""
     chosen = [entry for entry in entries if entry.slice <= last]
-    return sum(entry.blocks for entry in chosen), sum(entry.live_bytes for entry in chosen)
+    return sum(entry.calls - sum(entry.ended.values()) for entry in chosen), sum(entry.live_bytes for entry in chosen)
+
+
+def lifetimes_within(entries, first, last):
+    """By the names of docs/json.md: of the blocks that were freed in slices [first, last], or were live at the end of these."""
+    chosen = [entry for entry in entries if first <= entry.slice <= last]
+    found = {ending: sum(entry.ended[ending] for entry in chosen) for ending in ENDINGS[:5]}
+    return found | {"until_end": live_at(entries, last)[0] + sum(entry.ended["left"] for entry in chosen)}
 
 
 def read_page(path):

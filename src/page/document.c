@@ -233,6 +233,7 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_timeline(json, profile);
   hwi_json_page_sizes(json, &page->sizes, &page->watch.of_sizes);
   hwi_json_page_threads(json, &page->threads, &page->watch.of_threads);
+  hwi_json_page_handovers(json, &page->handovers, &page->watch.of_handovers);
   if (profile->thread_count > 1) {
     hwi_json_page_stack_threads(json, &page->watch.stack_threads, &page->watch.of_stack_threads);
     hwi_json_page_size_threads(json, &page->watch.size_threads, &page->watch.of_size_threads);

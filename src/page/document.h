@@ -13,6 +13,7 @@ struct hwi_page {
   struct hwi_page_cut cut;
   struct hwi_page_sizes sizes;
   struct hwi_page_threads threads;
+  struct hwi_page_handovers handovers;
   struct hwi_page_watch watch;
   struct hwi_page_matching matching;
   const struct hwi_written *others; /* documents of other processes of the run, `other_count` */

@@ -65,8 +65,8 @@ void hwi_page_ledger_merge(struct hwi_page_ledger *ledger, const uint32_t *to_ro
       struct hwi_page_entry *sum = hwi_page_ledger_now(ledger, target(to_row, entry->row));
       sum->calls += entry->calls;
       sum->bytes += entry->bytes;
-      sum->temporary_calls += entry->temporary_calls;
-      sum->blocks += entry->blocks;
+      for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+        sum->ended[ending] += entry->ended[ending];
       sum->live_bytes += entry->live_bytes;
     }
     kept = close_slice(ledger, slice, kept);
@@ -101,6 +101,18 @@ static bool order_by_row(struct by_row *by, const struct hwi_page_ledger *ledger
   return true;
 }
 
+/* Which ways of ending there are, a bit each, and how many blocks ended in each of these. */
+static void pack_ended(struct hwi_packed *packed, const struct hwi_page_entry *entry)
+{
+  uint64_t which = 0;
+  for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+    which |= (uint64_t)(entry->ended[ending] > 0) << ending;
+  hwi_packed_add(packed, which);
+  for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+    if (entry->ended[ending] > 0)
+      hwi_packed_add(packed, entry->ended[ending]);
+}
+
 static void pack_row(struct hwi_packed *packed, const struct hwi_page_ledger *ledger, const struct by_row *by,
                      uint32_t row)
 {
@@ -111,9 +123,8 @@ static void pack_row(struct hwi_packed *packed, const struct hwi_page_ledger *le
     hwi_packed_add(packed, entry->slice - before);
     hwi_packed_add(packed, entry->calls);
     hwi_packed_add(packed, entry->bytes);
-    hwi_packed_add(packed, entry->temporary_calls);
-    hwi_packed_add_signed(packed, entry->blocks);
     hwi_packed_add_signed(packed, entry->live_bytes);
+    pack_ended(packed, entry);
     before = entry->slice;
   }
 }

@@ -7,11 +7,16 @@
 #define HWI_PAGE_LEDGER_H
 
 #include "page/packed.h"
+#include "profile/profile.h"
+
+/* How a block ends: freed after an enum hwi_lifetime, with its process while others of the run go on, or unseen. */
+enum { HWI_PAGE_LEFT = HWI_LIFETIME_UNTIL_END, HWI_PAGE_UNSEEN = HWI_LIFETIMES, HWI_PAGE_ENDINGS };
 
 struct hwi_page_entry {
   uint32_t row, slice;
-  uint64_t calls, bytes, temporary_calls;
-  int64_t blocks, live_bytes; /* what these changed by */
+  uint64_t calls, bytes;
+  uint64_t ended[HWI_PAGE_ENDINGS]; /* blocks, whenever they were allocated */
+  int64_t live_bytes;               /* what these changed by */
 };
 
 /* Invariant: entries are in the order of slices; `now` of a row that is not open is all zero. */

@@ -25,17 +25,20 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, struct 
     status = hwi_page_cut_init(&page->cut, &page->names, NODES_MAX, error);
   if (status < 0)
     return status;
-  if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile))
+  if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
+      !hwi_page_handovers_init(&page->handovers, &page->threads))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
   page->watch.cut = &page->cut;
   page->watch.sizes = &page->sizes;
   page->watch.threads = &page->threads;
+  page->watch.handovers = &page->handovers;
   return hwi_page_watch_run(&page->watch, &report->replayer, error);
 }
 
 static void end(struct hwi_page *page)
 {
   hwi_page_watch_release(&page->watch);
+  hwi_page_handovers_release(&page->handovers);
   hwi_page_threads_release(&page->threads);
   hwi_page_sizes_release(&page->sizes);
   hwi_page_cut_release(&page->cut);

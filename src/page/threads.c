@@ -92,65 +92,6 @@ void hwi_page_threads_release(struct hwi_page_threads *threads)
   *threads = (struct hwi_page_threads){0};
 }
 
-/* --- handovers --- */
-
-/* uint64_t throughout, for they are columns of a table. */
-struct handover {
-  uint64_t owner, freer; /* rows */
-  uint64_t blocks, bytes;
-};
-
-static int compare_handovers(const void *left, const void *right)
-{
-  const struct handover *a = left, *b = right;
-  if (a->owner != b->owner)
-    return a->owner < b->owner ? -1 : 1;
-  return a->freer < b->freer ? -1 : a->freer > b->freer;
-}
-
-/* Sorts them and sums up those of the same rows. Returns how many are left. */
-static size_t join_handovers(struct handover *handovers, size_t count)
-{
-  size_t kept = 0;
-  if (count > 1)
-    qsort(handovers, count, sizeof *handovers, compare_handovers);
-  for (size_t i = 0; i < count; i++) {
-    if (kept == 0 || compare_handovers(&handovers[kept - 1], &handovers[i]) != 0) {
-      handovers[kept++] = handovers[i];
-      continue;
-    }
-    handovers[kept - 1].blocks += handovers[i].blocks;
-    handovers[kept - 1].bytes += handovers[i].bytes;
-  }
-  return kept;
-}
-
-static void write_handovers(struct hwi_json *json, const struct hwi_page_threads *threads)
-{
-  static const struct hwi_column columns[] = {HWI_COLUMN(struct handover, owner),
-                                              HWI_COLUMN(struct handover, freer),
-                                              HWI_COLUMN(struct handover, blocks),
-                                              HWI_COLUMN(struct handover, bytes),
-                                              {NULL, 0}};
-  const struct hwi_profile *profile = threads->profile;
-  struct handover *handovers = calloc((size_t)profile->handover_count + 1, sizeof *handovers);
-  struct hwi_table_rows rows = {handovers, 0, sizeof *handovers};
-  for (uint32_t i = 0; i < profile->handover_count && handovers != NULL; i++) {
-    const struct hwi_handover *handover = &profile->handovers[i];
-    handovers[i] = (struct handover){.owner = threads->row_of[handover->owner],
-                                     .freer = threads->row_of[handover->freer],
-                                     .blocks = handover->blocks,
-                                     .bytes = handover->bytes};
-  }
-  if (handovers != NULL)
-    rows.count = join_handovers(handovers, profile->handover_count);
-  json->failed |= handovers == NULL;
-  hwi_json_begin_object(json, "handovers");
-  hwi_json_plain_columns(json, &rows, columns);
-  hwi_json_end_object(json);
-  free(handovers);
-}
-
 /* --- JSON --- */
 
 static void write_names(struct hwi_json *json, const struct hwi_page_threads *threads)
@@ -192,5 +133,4 @@ void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads 
   hwi_json_plain_columns(json, &rows, columns);
   hwi_json_page_series(json, ledger, threads->row_count, NULL);
   hwi_json_end_object(json);
-  write_handovers(json, threads);
 }

@@ -29,7 +29,7 @@ struct hwi_page_threads {
 bool hwi_page_threads_init(struct hwi_page_threads *threads, const struct hwi_profile *profile);
 void hwi_page_threads_release(struct hwi_page_threads *threads);
 
-/* "threads" and "handovers" into the object begun last. */
+/* "threads" into the object begun last. */
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
                            const struct hwi_page_ledger *ledger);
 

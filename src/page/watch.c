@@ -99,6 +99,7 @@ void hwi_page_watch_coarsen(struct hwi_page_watch *watch)
   hwi_page_ledger_merge(&watch->of_stacks, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_sizes, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_threads, NULL, to_slice);
+  hwi_page_ledger_merge(&watch->of_handovers, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_stack_threads, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_size_threads, NULL, to_slice);
 }
@@ -114,6 +115,7 @@ static void end_slice(struct hwi_page_watch *watch)
   watch->failed |= !hwi_page_ledger_end_slice(&watch->of_stacks, watch->slice) ||
                    !hwi_page_ledger_end_slice(&watch->of_sizes, watch->slice) ||
                    !hwi_page_ledger_end_slice(&watch->of_threads, watch->slice) ||
+                   !hwi_page_ledger_end_slice(&watch->of_handovers, watch->slice) ||
                    !hwi_page_ledger_end_slice(&watch->of_stack_threads, watch->slice) ||
                    !hwi_page_ledger_end_slice(&watch->of_size_threads, watch->slice);
   while (!watch->failed && watch->of_stacks.count + watch->of_stack_threads.count > ENTRIES_MAX &&
@@ -143,15 +145,20 @@ static void enter_birth(struct hwi_page_ledger *ledger, uint32_t row, const stru
   struct hwi_page_entry *entry = hwi_page_ledger_now(ledger, row);
   entry->calls++;
   entry->bytes += event->size;
-  entry->blocks++;
   entry->live_bytes += (int64_t)event->size;
 }
 
-static void enter_death(struct hwi_page_ledger *ledger, uint32_t row, const struct hwi_block_event *event)
+static int ending_of(const struct hwi_block_event *event)
+{
+  if (event->kind == HWI_BLOCK_FREE)
+    return (int)hwi_lifetime_of(event->temporary, event->ns - event->born_ns);
+  return event->kind == HWI_BLOCK_LEFT ? HWI_PAGE_LEFT : HWI_PAGE_UNSEEN;
+}
+
+static void enter_death(struct hwi_page_ledger *ledger, uint32_t row, const struct hwi_block_event *event, int ending)
 {
   struct hwi_page_entry *entry = hwi_page_ledger_now(ledger, row);
-  entry->temporary_calls += event->temporary;
-  entry->blocks--;
+  entry->ended[ending]++;
   entry->live_bytes -= (int64_t)event->size;
 }
 
@@ -187,25 +194,41 @@ static void take_birth(struct hwi_page_watch *watch, const struct hwi_block_even
   enter_birth(&watch->of_size_threads, pair.size, event);
 }
 
+/* What it does is told as calls, for there is nothing else. */
+static void enter_handover(struct hwi_page_watch *watch, const struct hwi_block_event *event)
+{
+  const uint32_t *row_of = watch->threads->row_of;
+  if (event->kind != HWI_BLOCK_FREE || event->thread == event->owner)
+    return;
+  uint32_t row = hwi_page_handovers_row(watch->handovers, row_of[event->owner], row_of[event->thread]);
+  if (row == UINT32_MAX)
+    return;
+  struct hwi_page_entry *entry = hwi_page_ledger_now(&watch->of_handovers, row);
+  entry->calls++;
+  entry->bytes += event->size;
+}
+
 static void take_death(struct hwi_page_watch *watch, const struct hwi_block_event *event)
 {
   struct hwi_page_slice *slice = &watch->slices.items[watch->slice];
+  const int ending = ending_of(event);
   slice->free_calls += event->kind == HWI_BLOCK_FREE;
   slice->temporary_calls += event->temporary;
   watch->bytes -= event->size;
   watch->usable -= event->usable;
   watch->blocks--;
   slice->min_bytes = watch->bytes < slice->min_bytes ? watch->bytes : slice->min_bytes;
-  enter_death(&watch->of_stacks, watch->cut->row_of[event->stack], event);
-  enter_death(&watch->of_sizes, hwi_page_sizes_row(watch->sizes, event->size), event);
-  enter_death(&watch->of_threads, watch->threads->row_of[event->owner], event);
+  enter_death(&watch->of_stacks, watch->cut->row_of[event->stack], event, ending);
+  enter_death(&watch->of_sizes, hwi_page_sizes_row(watch->sizes, event->size), event, ending);
+  enter_death(&watch->of_threads, watch->threads->row_of[event->owner], event, ending);
   if (!has_threads(watch))
     return;
+  enter_handover(watch, event);
   const struct pair_of pair = find_pairs(watch, event);
-  enter_death(&watch->of_stack_threads, pair.stack, event);
-  enter_death(&watch->of_size_threads, pair.size, event);
+  enter_death(&watch->of_stack_threads, pair.stack, event, ending);
+  enter_death(&watch->of_size_threads, pair.size, event, ending);
   if (event->kind == HWI_BLOCK_FREE)
-    watch->stack_threads.items[pair.stack].lifetimes[hwi_lifetime_of(event->temporary, event->ns - event->born_ns)]++;
+    watch->stack_threads.items[pair.stack].lifetimes[ending]++;
 }
 
 static bool has_pairs(const struct hwi_page_watch *watch, const struct hwi_block_event *event, uint32_t size_row)
@@ -221,7 +244,8 @@ static bool is_known(const struct hwi_page_watch *watch, const struct hwi_block_
   const struct hwi_profile *profile = watch->cut->profile;
   if (event->kind == HWI_BLOCK_FAILED || event->kind == HWI_BLOCK_FREE_UNKNOWN)
     return true;
-  if (event->stack >= profile->stack_count || event->owner >= profile->thread_count)
+  if (event->stack >= profile->stack_count || event->owner >= profile->thread_count ||
+      event->thread >= profile->thread_count)
     return false;
   uint32_t size_row = hwi_page_sizes_row(watch->sizes, event->size);
   return size_row != UINT32_MAX && (!has_threads(watch) || has_pairs(watch, event, size_row));
@@ -291,7 +315,8 @@ int hwi_page_watch_run(struct hwi_page_watch *watch, const struct hwi_replayer *
   hwi_page_slices_init(&watch->slices, watch->cut->profile);
   if (!hwi_page_ledger_init(&watch->of_stacks, watch->cut->row_count) ||
       !hwi_page_ledger_init(&watch->of_sizes, watch->sizes->series_count) ||
-      !hwi_page_ledger_init(&watch->of_threads, watch->threads->row_count) || !begin_threads(watch) ||
+      !hwi_page_ledger_init(&watch->of_threads, watch->threads->row_count) ||
+      !hwi_page_ledger_init(&watch->of_handovers, watch->handovers->count) || !begin_threads(watch) ||
       !begin_durations(watch))
     return no_memory(error);
   watch->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
@@ -314,6 +339,7 @@ void hwi_page_watch_release(struct hwi_page_watch *watch)
   hwi_page_ledger_release(&watch->of_stacks);
   hwi_page_ledger_release(&watch->of_sizes);
   hwi_page_ledger_release(&watch->of_threads);
+  hwi_page_ledger_release(&watch->of_handovers);
   hwi_page_ledger_release(&watch->of_stack_threads);
   hwi_page_ledger_release(&watch->of_size_threads);
   hwi_page_pairs_release(&watch->stack_threads);

@@ -6,6 +6,7 @@
 #define HWI_PAGE_WATCH_H
 
 #include "page/cut.h"
+#include "page/handovers.h"
 #include "page/pairs.h"
 #include "page/sizes.h"
 #include "page/slices.h"
@@ -17,8 +18,9 @@ struct hwi_page_watch {
   struct hwi_page_cut *cut; /* is lowered where it needs too much memory to be followed */
   const struct hwi_page_sizes *sizes;
   const struct hwi_page_threads *threads;
+  const struct hwi_page_handovers *handovers;
   struct hwi_page_slices slices;
-  struct hwi_page_ledger of_stacks, of_sizes, of_threads;
+  struct hwi_page_ledger of_stacks, of_sizes, of_threads, of_handovers;
   struct hwi_page_pairs stack_threads, size_threads; /* where there are several threads; else there is none */
   struct hwi_page_ledger of_stack_threads, of_size_threads;
   struct hwi_report_durations durations;             /* where they were recorded */

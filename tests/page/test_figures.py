@@ -5,7 +5,7 @@ neighbour's events; a moment or an interval of the page that is another one than
 """
 
 import pytest
-from page_document import Table, live_at, read_page, within
+from page_document import Table, lifetimes_within, live_at, read_page, within
 
 ADD_UP = ("calls", "bytes", "temporary_calls", "peak_bytes", "peak_blocks", "peak_usable_bytes", "live_bytes", "live_blocks")
 OF_A_STACK = ADD_UP + ("free_calls", "failed_calls", "own_peak_bytes", "smallest", "largest", "first_ns", "last_ns")
@@ -144,12 +144,14 @@ def test_slices_add_up(page, table):
         if "calls" in table.columns:
             assert within(entries, 0, end) == (table["calls"][row], table["bytes"][row])
             assert live_at(entries, end) == (table["live_blocks"][row], table["live_bytes"][row])
-            assert sum(entry.temporary_calls for entry in entries) == table["temporary_calls"][row]
+            assert sum(entry.ended["temporary"] for entry in entries) == table["temporary_calls"][row]
+        if "until_end" in table.columns:
+            assert lifetimes_within(entries, 0, end) == {step: table[step][row] for step in page.run["lifetimes"]}
     for i in range(page.slices.count):
         here = [entry for entries in table.series for entry in entries if entry.slice == i]
         assert sum(entry.calls for entry in here) == page.slices["allocation_calls"][i]
         assert sum(entry.bytes for entry in here) == page.slices["allocated_bytes"][i]
-        assert sum(entry.temporary_calls for entry in here) == page.slices["temporary_calls"][i]
+        assert sum(entry.ended["temporary"] for entry in here) == page.slices["temporary_calls"][i]
         live = [live_at(entries, i) for entries in table.series]
         assert (sum(blocks for blocks, _ in live), sum(size for _, size in live)) == (page.slices["live_blocks"][i], page.slices["live_bytes"][i])
 
@@ -189,6 +191,19 @@ def test_intervals(recording, page):
         assert 0 <= temporary - report["temporary_calls"] <= page.threads.count
 
 
+def test_lifetimes_of_intervals(recording, page):
+    """Those of blocks that were freed within, or are live at the end; `temporary` may differ by one block a thread."""
+    begins = page.slices["from_ns"]
+    for first, last in ((0, page.slices.count // 2), (7, 90), (page.slices.count // 3, page.slices.count - 2)):
+        report = recording.report_with("--from", f"{begins[first]}ns", "--to", f"{begins[last + 1]}ns")
+        lifetimes = [lifetimes_within(entries, first, last) for entries in page.stacks.series]
+        found = {step: sum(each[step] for each in lifetimes) for step in report["lifetimes"]}
+        assert sum(found.values()) == sum(report["lifetimes"].values())
+        assert found["until_end"] == report["lifetimes"]["until_end"]
+        for step, count in report["lifetimes"].items():
+            assert abs(found[step] - count) <= page.threads.count
+
+
 def test_sizes_and_threads(recording, page):
     report = recording.report
     assert [row["size"] for row in report["sizes"]] == page.sizes["from"] == page.sizes["to"]
@@ -198,10 +213,24 @@ def test_sizes_and_threads(recording, page):
     for row, thread in enumerate(report["by_thread"]):
         for key in ("name", "tid", "pid", "allocation_calls", "free_calls", "live_bytes", "peak_bytes", "own_peak_bytes", "foreign_frees"):
             assert page.threads[key][row] == thread[key]
-    pairs = zip(*(page.document["handovers"][key] for key in ("owner", "freer", "blocks", "bytes")))
-    tids = page.threads["tid"]
-    expected = [(pair["owner_tid"], pair["freer_tid"], pair["blocks"], pair["bytes"]) for pair in report["handovers"]]
-    assert sorted((tids[owner], tids[freer], blocks, size) for owner, freer, blocks, size in pairs) == sorted(expected)
+
+
+def handed(report):
+    """(owner, freer, blocks, bytes), sorted."""
+    return sorted((pair["owner_tid"], pair["freer_tid"], pair["blocks"], pair["bytes"]) for pair in report["handovers"])
+
+
+def test_handovers(recording, page):
+    """Of the whole run and of intervals."""
+    pairs, tids, begins = page.handovers, page.threads["tid"], page.slices["from_ns"]
+    names = [(tids[owner], tids[freer]) for owner, freer in zip(pairs["owner"], pairs["freer"])]
+    assert sorted(zip(*zip(*names), pairs["blocks"], pairs["bytes"])) == handed(recording.report)
+    for i, entries in enumerate(pairs.series):
+        assert within(entries, 0, page.slices.count - 1) == (pairs["blocks"][i], pairs["bytes"][i])
+    for first, last in ((0, page.slices.count // 2), (page.slices.count // 2, page.slices.count - 2)):
+        report = recording.report_with("--from", f"{begins[first]}ns", "--to", f"{begins[last + 1]}ns")
+        found = [(*names[i], *within(entries, first, last)) for i, entries in enumerate(pairs.series)]
+        assert sorted(pair for pair in found if pair[2]) == handed(report)
 
 
 def series_of_pairs(pairs, rows):

@@ -78,8 +78,7 @@ static void act(struct hwi_page_ledger *ledger, uint32_t row, int number)
   struct hwi_page_entry *entry = hwi_page_ledger_now(ledger, row);
   entry->calls += (uint64_t)number;
   entry->bytes += (uint64_t)number * row;
-  entry->temporary_calls++;
-  entry->blocks += number % 5 - 2;
+  entry->ended[number % HWI_PAGE_ENDINGS]++;
   entry->live_bytes -= number;
 }
 

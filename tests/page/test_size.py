@@ -77,6 +77,40 @@ int main(void)
 }
 """
 
+# Each thread frees blocks of each other one: more pairs than are followed along time.
+CROWD = """
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { THREADS = 20, MOST = 7 };
+static void *handed[THREADS][THREADS][MOST];
+static pthread_barrier_t met;
+
+static void *work(void *argument)
+{
+  int own = (int)(long)argument;
+  for (int other = 0; other < THREADS; other++)
+    for (int i = 0; i < 1 + (own * THREADS + other) % MOST; i++)
+      handed[own][other][i] = malloc(24);
+  pthread_barrier_wait(&met);
+  for (int other = 0; other < THREADS; other++)
+    for (int i = 0; i < MOST; i++)
+      free(handed[other][own][i]);
+  return NULL;
+}
+
+int main(void)
+{
+  pthread_t threads[THREADS];
+  pthread_barrier_init(&met, NULL, THREADS);
+  for (long i = 0; i < THREADS; i++)
+    pthread_create(&threads[i], NULL, work, (void *)i);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(threads[i], NULL);
+  return 0;
+}
+"""
+
 
 @pytest.fixture
 def recording(record, compile_c):
@@ -143,6 +177,20 @@ def test_stacks_that_are_always_active(record, compile_c, hw, tmp_path):
     assert max(slices["max_bytes"]) == run["peak_bytes"] == slices["live_bytes"][page.document["slices"]["peak_slice"]]
     within_span = recording.report_with("--from", f"{slices['from_ns'][1]}ns", "--to", f"{slices['from_ns'][3]}ns", "--top", "1")
     assert within_span["allocation_calls"] == sum(slices["allocation_calls"][1:3])
+
+
+def test_many_pairs_of_threads(record, compile_c, hw, tmp_path):
+    """Of those with most, what they did along time is there; of the others, what they did in all."""
+    recording = record([compile_c(CROWD, "-pthread", "-fno-builtin")])
+    assert hw("report", "-o", tmp_path / "run.page.json", recording.trace).returncode == 0
+    page = read_page(tmp_path / "run.page.json")
+    blocks, series = page.handovers["blocks"], page.handovers.series
+    assert page.handovers.count >= 20 * 19 and page.handovers.sum("blocks") == page.threads.sum("foreign_frees")
+    followed = [row for row, entries in enumerate(series) if entries]
+    assert len(followed) == 256
+    for row in followed:
+        assert within(series[row], 0, page.slices.count - 1) == (blocks[row], page.handovers["bytes"][row])
+    assert min(blocks[row] for row in followed) >= max(blocks[row] for row in range(len(blocks)) if row not in followed)
 
 
 def test_what_the_page_cannot_be_narrowed_to(record, hw, tmp_path):

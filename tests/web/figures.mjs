@@ -60,10 +60,21 @@ await check(async ({ page, report, open }) => {
   const foreign = report.by_thread.reduce((sum, { foreign_frees }) => sum + foreign_frees, 0);
   assert.equal(await page.locator(".matrix").count(), Number(foreign > 0));
   if (foreign === 0) return;
-  const { name, text } = await saved(page, `[aria-label="Save the matrix as CSV"]`);
-  assert.equal(name, "threads-matrix.csv");
-  const [head, ...lines] = text.trim().split("\r\n").map((line) => line.split(","));
-  assert.deepEqual(lines.map(([owner]) => owner), head.slice(1));
-  const freed = lines.flatMap((line) => line.slice(1)).reduce((sum, blocks) => sum + Number(blocks), 0);
-  assert.equal(freed, foreign);
+  const freed = async () => {
+    const { name, text } = await saved(page, `[aria-label="Save the matrix as CSV"]`);
+    assert.equal(name, "threads-matrix.csv");
+    const [head, ...lines] = text.trim().split("\r\n").map((line) => line.split(","));
+    assert.deepEqual(lines.map(([owner]) => owner), head.slice(1));
+    return lines.flatMap((line) => line.slice(1)).reduce((sum, blocks) => sum + Number(blocks), 0);
+  };
+  assert.equal(await freed(), foreign);
+
+  // It follows the brush: two parts of the run add up to all of it, and a moment has what was freed until then.
+  const middle = Math.round(report.duration_ns * 0.9);
+  await open(`#threads?at=${middle}`);
+  const before = await freed();
+  await open(`#threads?from=0&to=${middle}`);
+  assert.equal(await freed(), before);
+  await open(`#threads?from=${middle}&to=${report.duration_ns}`);
+  assert.equal((await freed()) + before, foreign);
 });

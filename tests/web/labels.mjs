@@ -23,8 +23,10 @@ await check(async ({ page, report, open }) => {
     const filled = named.filter((text) => text.startsWith("fill ← near ← middle")).sort();
     const lines = ["left_caller", "right_caller"].map((caller) => `fill ← near ← middle ← … ← ${caller}`);
     assert.deepEqual(filled, lines, named.join("; "));
+    const given = named.filter((text) => /^give ← inner ← outer( ← … ← main)? \(program\.c:\d+, \d+\)$/.test(text));
+    assert.equal(new Set(given).size, 4, named.join("; "));
   }
-  assert.equal(await page.locator(".stack-line .place", { hasText: "program.c" }).count(), 2);
+  assert.equal(await page.locator(".stack-line .place", { hasText: "program.c" }).count(), 6);
   for (const width of [1280, 800, 380]) {
     await page.setViewportSize({ width, height: 800 });
     const cut = await page.$$eval(".stack-line .asks, .stack-line .place", (names) =>

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from page_document import read_html
 
 HERE = Path(__file__).parent
 CHROMIUM = shutil.which("chromium")
@@ -101,10 +102,11 @@ int main(void)
 }
 """
 
-# Two stacks that differ by a line alone, and two that differ by a caller far out.
+# Two stacks that differ by a line alone, two that differ by a caller far out, and four that differ by two lines, where no one line
+# tells any of them from all others.
 TWINS = r"""
 #include <stdlib.h>
-static void *volatile kept[4];
+static void *volatile kept[8];
 __attribute__((noinline)) static void *make(size_t size) { void *volatile block = malloc(size); return block; }
 __attribute__((noinline)) static void twice(void)
 {
@@ -117,7 +119,18 @@ __attribute__((noinline)) static void middle(int i) { near(i); }
 __attribute__((noinline)) static void far(int i) { middle(i); }
 __attribute__((noinline)) static void left_caller(void) { far(2); }
 __attribute__((noinline)) static void right_caller(void) { far(3); }
-int main(void) { twice(); left_caller(); right_caller(); return 0; }
+__attribute__((noinline)) static void *give(size_t size) { void *volatile block = malloc(size); return block; }
+__attribute__((noinline)) static void inner(int i)
+{
+  kept[i] = give(9000 + (size_t)i);
+  kept[i + 1] = give(9000 + (size_t)i);
+}
+__attribute__((noinline)) static void outer(void)
+{
+  inner(4);
+  inner(6);
+}
+int main(void) { twice(); left_caller(); right_caller(); outer(); return 0; }
 """
 
 # Many blocks of one size, a few of another at the start, and one that is held and freed while nothing is allocated.
@@ -136,6 +149,34 @@ int main(void)
   }
   usleep(100000);
   free(held);
+  return 0;
+}
+"""
+
+# Phases between sleeps, each with lifetimes of its own.
+LIVES = r"""
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[20];
+__attribute__((noinline)) static void *hold(void) { void *volatile block = malloc(100); return block; }
+__attribute__((noinline)) static void churn(void) { for (int i = 0; i < 30; i++) free(kept[0] = malloc(24)); }
+__attribute__((noinline)) static void crossed(void)
+{
+  kept[0] = malloc(48);
+  kept[1] = malloc(48);
+  free(kept[0]);
+  free(kept[1]);
+}
+int main(void)
+{
+  for (int i = 2; i < 20; i++)
+    kept[i] = hold();
+  usleep(200000);
+  churn();
+  for (int i = 2; i < 12; i++)
+    free(kept[i]);
+  usleep(200000);
+  crossed();
   return 0;
 }
 """
@@ -190,6 +231,20 @@ def run_check(name, hw, recording, tmp_path, *options, of_page=()):
 @pytest.mark.parametrize("name", ["figures", "brush", "flame", "find", "ignore", "keys", "prepared"])
 def test_page(name, hw, record, compile_c, tmp_path):
     run_check(name, hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
+
+
+def test_lifetimes(hw, record, compile_c, tmp_path):
+    """Of the run, of an interval that ends between two phases, and until a moment there."""
+    recording = record([compile_c(LIVES)])
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    assert hw("report", "-o", page, recording.trace).returncode == 0
+    edges = read_html(page).slices["from_ns"]
+    first, last = edges[len(edges) // 4], edges[len(edges) * 3 // 4]
+    within = recording.report_with("--from", f"{first}ns", "--to", f"{last}ns")
+    until = recording.report_with("--to", f"{last}ns")
+    assert within["lifetimes"] == {**within["lifetimes"], "temporary": 30, "below_1s": 10, "until_end": 8}
+    report.write_text(json.dumps({**recording.report, "first": first, "last": last, "within": within, "until": until}))
+    check_page("lifetimes", page, report)
 
 
 def test_thread(hw, record, compile_c, tmp_path):

@@ -22,7 +22,7 @@ const AMOUNT: Readonly<Record<Cost, Amount>> = {
   live: "live_bytes",
   calls: "calls",
   bytes: "bytes",
-  temporary: "temporary_calls",
+  temporary: "temporary",
 };
 
 /** A span as the edges that it begins and ends at; the same of a moment. */
@@ -40,6 +40,12 @@ export function nearest(timesNs: Float64Array, timeNs: number): number {
     else high = middle;
   }
   return timeNs - timesNs[low]! < timesNs[high]! - timeNs ? low : high;
+}
+
+function byLifetime(columnOf: (lifetime: Lifetime) => Float64Array): Record<Lifetime, Float64Array> {
+  const made: Partial<Record<Lifetime, Float64Array>> = {};
+  for (const lifetime of LIFETIMES) made[lifetime] = columnOf(lifetime);
+  return made as Record<Lifetime, Float64Array>;
 }
 
 export class Recording {
@@ -108,14 +114,19 @@ export class Recording {
     return this.document.entries[this.#entry[row]!] ?? "";
   }
 
-  lifetimes(): Record<Lifetime, Float64Array> {
-    return (this.#lifetimes ??= this.#madeLifetimes());
-  }
-
-  #madeLifetimes(): Record<Lifetime, Float64Array> {
-    const made: Partial<Record<Lifetime, Float64Array>> = {};
-    for (const lifetime of LIFETIMES) made[lifetime] = this.#kept(unpack(this.document.stacks.lifetimes[lifetime]));
-    return made as Record<Lifetime, Float64Array>;
+  /** How many blocks of each row lived how long: of those that ended within an interval (until a moment) or are live at its end. */
+  lifetimes(span: Span | null): Record<Lifetime, Float64Array> {
+    if (span === null)
+      return (this.#lifetimes ??= byLifetime((lifetime) => this.#kept(unpack(this.document.stacks.lifetimes[lifetime]))));
+    const { series } = this;
+    const { from, to } = this.edgesOf(span);
+    const [first, rows] = [from === to ? 0 : from, Array.from({ length: this.rows }, (_, row) => row)];
+    const within = (row: number, amount: Amount): number => series.until(row, amount, to) - series.until(row, amount, first);
+    return byLifetime((lifetime) =>
+      Float64Array.from(rows, (row) =>
+        lifetime === "until_end" ? series.until(row, "live_blocks", to) + within(row, "left") : within(row, lifetime),
+      ),
+    );
   }
 
   edgesOf(span: Span): Edges {

@@ -2,16 +2,18 @@
 import type { PackedSeries } from "./document";
 import { unpack, unzigzag } from "./packed";
 
-export const AMOUNTS = ["calls", "bytes", "temporary_calls", "live_blocks", "live_bytes"] as const;
+/** Blocks that were freed after so long, and (`left`) that left with their process while others of the run went on. */
+const ENDINGS = ["temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer", "left"] as const;
+const AMOUNTS = ["calls", "bytes", "live_blocks", "live_bytes", ...ENDINGS] as const;
 export type Amount = (typeof AMOUNTS)[number];
 
-const SIGNED: Readonly<Record<Amount, boolean>> = {
-  calls: false,
-  bytes: false,
-  temporary_calls: false,
-  live_blocks: true,
-  live_bytes: true,
-};
+const LEAST_NUMBERS = 5; // an entry has at least so many
+
+function columns(entries: number): Record<Amount, Float64Array> {
+  const made: Partial<Record<Amount, Float64Array>> = {};
+  for (const amount of AMOUNTS) made[amount] = new Float64Array(entries);
+  return made as Record<Amount, Float64Array>;
+}
 
 /** Entries of all rows, one row after another; the entries of a row ascend by slice, their amounts are sums so far. */
 export class Series {
@@ -23,18 +25,12 @@ export class Series {
 
   constructor(packed: string, rows: number) {
     const numbers = unpack(packed);
-    const most = Math.floor(numbers.length / (AMOUNTS.length + 1));
+    const most = Math.floor(numbers.length / LEAST_NUMBERS);
     this.rows = rows;
     this.#first = new Int32Array(rows);
     this.#end = new Int32Array(rows);
     this.#slice = new Int32Array(most);
-    this.#sums = {
-      calls: new Float64Array(most),
-      bytes: new Float64Array(most),
-      temporary_calls: new Float64Array(most),
-      live_blocks: new Float64Array(most),
-      live_bytes: new Float64Array(most),
-    };
+    this.#sums = columns(most);
     this.#read(numbers);
   }
 
@@ -50,7 +46,7 @@ export class Series {
     const entries = sources.reduce((sum, source) => sum + (source === null ? 0 : entriesOf(source)), 0);
     const made = new Series("", rows);
     made.#slice = new Int32Array(entries);
-    for (const amount of AMOUNTS) made.#sums[amount] = new Float64Array(entries);
+    made.#sums = columns(entries);
     let at = 0;
     sources.forEach((source, row) => {
       made.#first[row] = at;
@@ -77,16 +73,26 @@ export class Series {
 
   /** By columns in arrays, which are quicker to find than by their names: there may be a million numbers. */
   #read(numbers: Float64Array): void {
-    const slices = this.#slice;
-    const [columns, signed] = [AMOUNTS.map((amount) => this.#sums[amount]), AMOUNTS.map((amount) => SIGNED[amount])];
+    const { calls, bytes, live_blocks, live_bytes } = this.#sums;
+    const ended = ENDINGS.map((ending) => this.#sums[ending]);
+    const counts = new Float64Array(ENDINGS.length + 1); // until the entry, of its row; the last: those whose end went unseen
     for (let row = 0, at = 0, entry = 0; row < this.rows; row++) {
-      const first = (this.#first[row] = entry);
+      let [slice, allCalls, allBytes, liveBlocks, liveBytes] = [0, 0, 0, 0, 0];
+      counts.fill(0);
+      this.#first[row] = entry;
       for (let left = numbers[at++] ?? 0; left > 0; left--, entry++) {
-        slices[entry] = (entry === first ? 0 : slices[entry - 1]!) + numbers[at++]!;
-        for (let column = 0; column < columns.length; column++, at++) {
-          const sums = columns[column]!;
-          sums[entry] = (entry === first ? 0 : sums[entry - 1]!) + (signed[column]! ? unzigzag(numbers[at]!) : numbers[at]!);
+        this.#slice[entry] = slice += numbers[at++]!;
+        liveBlocks += numbers[at]!;
+        calls[entry] = allCalls += numbers[at++]!;
+        bytes[entry] = allBytes += numbers[at++]!;
+        live_bytes[entry] = liveBytes += unzigzag(numbers[at++]!);
+        for (let which = numbers[at++]!, ending = 0; which > 0; which >>= 1, ending++) {
+          if ((which & 1) === 0) continue;
+          liveBlocks -= numbers[at]!;
+          counts[ending]! += numbers[at++]!;
         }
+        live_blocks[entry] = liveBlocks;
+        for (let ending = 0; ending < ended.length; ending++) ended[ending]![entry] = counts[ending]!;
       }
       this.#end[row] = entry;
     }

@@ -220,20 +220,49 @@ export class StackWords {
     return own < other ? -1 : Number(own > other);
   }
 
-  /** Of stacks whose functions are called the same: the place where each leaves those that it shares most with. */
+  /** Of stacks whose functions are called the same: the place where each leaves those that it shares most with, or all such places. */
   #tellPlaces(apart: string, rows: readonly number[]): void {
     const stacks = rows.map((row) => ({ row, sites: this.#recording.sites(row) }));
     stacks.sort((a, b) => this.#siteOrder(a.sites, b.sites));
-    stacks.forEach(({ row, sites }, i) => {
-      const next = [stacks[i - 1], stacks[i + 1]].flatMap((other) => (other === undefined ? [] : [other.sites]));
-      const fork = Math.max(0, ...next.map((other) => commonSites(sites, other)).filter((depth) => depth < sites.length));
-      const [at] = fork < sites.length ? this.#recording.places(sites[fork]!) : [];
-      const code = at === undefined ? this.#recording.entryOf(row) : codeOf(at);
-      const isThere = (other: readonly number[]): boolean =>
-        fork < other.length && this.#codeOf(other[fork]!).startsWith(`${code} `);
-      const isOnLine = at === undefined || at.line === 0 || !next.some(isThere);
-      this.#apart.set(row, { apart, place: ` (${isOnLine ? code : `${code}, ${addressOf(at)}`})` });
+    const common = stacks.slice(1).map(({ sites }, i) => commonSites(stacks[i]!.sites, sites)); // of each with the next one
+    const forks = stacks.map(({ sites }, i) => forksOf(common, i).filter((depth) => depth < sites.length));
+    const isShared = this.#linesShared(stacks.map(({ sites }) => sites), new Set(forks.flat()));
+    const words = (i: number, depths: readonly number[]): string => this.#placesText(stacks[i]!, depths, isShared);
+    const nearest = stacks.map((_stack, i) => words(i, forks[i]!.slice(-1)));
+    const counts = countsOf(nearest);
+    stacks.forEach(({ row }, i) => {
+      const place = counts.get(nearest[i]!) === 1 ? nearest[i]! : words(i, forks[i]!);
+      this.#apart.set(row, { apart, place: ` (${place})` });
     });
+  }
+
+  /** Whether at some depths of some stacks two sites are on one line, by site. */
+  #linesShared(stacks: readonly (readonly number[])[], depths: ReadonlySet<number>): (site: number) => boolean {
+    const siteOn = new Map<string, number>(); // by depth and line
+    const shared = new Set<number>();
+    for (const sites of stacks)
+      for (const depth of depths) {
+        const [at] = depth < sites.length ? this.#recording.places(sites[depth]!) : [];
+        if (at === undefined || at.line === 0) continue;
+        const line = `${depth} ${codeOf(at)}`;
+        const other = siteOn.get(line) ?? sites[depth]!;
+        siteOn.set(line, other);
+        if (other !== sites[depth]) shared.add(other).add(sites[depth]!);
+      }
+    return (site) => shared.has(site);
+  }
+
+  /** main.c:12, 27, main+0x1c: a file is named once, and an address stands behind a line that has several sites. */
+  #placesText({ row, sites }: { row: number; sites: readonly number[] }, depths: readonly number[], isShared: (site: number) => boolean): string {
+    let file = "";
+    const words = depths.flatMap((depth) => {
+      const [at] = this.#recording.places(sites[depth]!);
+      if (at === undefined) return [];
+      const code = at.line > 0 && at.file === file ? String(at.line) : codeOf(at);
+      file = at.file;
+      return isShared(sites[depth]!) ? [code, addressOf(at)] : [code];
+    });
+    return words.length > 0 ? words.join(", ") : this.#recording.entryOf(row);
   }
 }
 

@@ -70,7 +70,7 @@ function sizesOf({ document }: Recording, series: Series): Record<SizeFigure, Fl
     cut: column((row) => Number(from[row] !== to[row])),
     calls: column((row) => series.until(row, "calls", end)),
     bytes: column((row) => series.until(row, "bytes", end)),
-    temporary_calls: column((row) => series.until(row, "temporary_calls", end)),
+    temporary_calls: column((row) => series.until(row, "temporary", end)),
     live_blocks: column((row) => series.until(row, "live_blocks", end)),
     live_bytes: column((row) => series.until(row, "live_bytes", end)),
     peak_blocks: column((row) => series.until(row, "live_blocks", peak)),
@@ -85,7 +85,7 @@ function sizesOf({ document }: Recording, series: Series): Record<SizeFigure, Fl
 function slicesOf({ document }: Recording, series: Series, thread: number): Pick<PageDocument, "slices" | "timeline" | "rss"> {
   const { slices, run } = document;
   const each = <T>(of: (slice: number) => T): T[] => slices.from_ns.map((_ns, slice) => of(slice));
-  const within = (amount: "calls" | "bytes" | "temporary_calls" | "live_blocks") => (slice: number) =>
+  const within = (amount: "calls" | "bytes" | "temporary" | "live_blocks") => (slice: number) =>
     series.until(thread, amount, slice + 1) - series.until(thread, amount, slice);
   const [calls, blocks] = [each(within("calls")), each(within("live_blocks"))];
   const edgesNs = [...slices.from_ns, run.duration_ns];
@@ -96,7 +96,7 @@ function slicesOf({ document }: Recording, series: Series, thread: number): Pick
       ...slices,
       allocation_calls: calls,
       free_calls: calls.map((count, slice) => count - blocks[slice]!),
-      temporary_calls: each(within("temporary_calls")),
+      temporary_calls: each(within("temporary")),
       allocated_bytes: each(within("bytes")),
       live_bytes: each((slice) => live[slice + 1]!),
       live_blocks: each((slice) => series.until(thread, "live_blocks", slice + 1)),
@@ -149,10 +149,14 @@ function durationsOf({ durations_by_thread, slowest_calls = [], threads }: PageD
 
 function handoversOf({ handovers }: PageDocument, thread: number): Partial<PageDocument> {
   if (handovers === undefined) return {};
-  const kept = (_value: number, i: number): boolean => handovers.owner[i] === thread || handovers.freer[i] === thread;
   const { owner, freer, blocks, bytes } = handovers;
-  const [owners, freers] = [owner.filter(kept), freer.filter(kept)];
-  return { handovers: { owner: owners, freer: freers, blocks: blocks.filter(kept), bytes: bytes.filter(kept) } };
+  const kept = [...owner.keys()].filter((pair) => owner[pair] === thread || freer[pair] === thread);
+  const of = (column: readonly number[]): number[] => kept.map((pair) => column[pair]!);
+  const series = (): Series => {
+    const whole = Series.of(handovers.series, owner.length);
+    return Series.joined(kept.length, (row) => [whole, kept[row]!]);
+  };
+  return { handovers: { owner: of(owner), freer: of(freer), blocks: of(blocks), bytes: of(bytes), series } };
 }
 
 /** Of a thread that is there, in a recording of several. */

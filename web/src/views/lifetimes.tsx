@@ -4,7 +4,8 @@ import { useMemo } from "preact/hooks";
 import { LIFETIMES, type Lifetime } from "../data/document";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
-import { countText, shareText } from "../text/format";
+import { blocksText, countText, shareText } from "../text/format";
+import type { Span } from "../state";
 import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
@@ -28,20 +29,36 @@ const HINTS: Partial<Record<Lifetime, string>> = {
   until_end: "not freed",
 };
 
+function nameOf(lifetime: Lifetime, span: Span | null): string {
+  return span !== null && lifetime === "until_end" ? "Still live" : NAMES[lifetime];
+}
+
+function whichBlocks(span: Span | null): string {
+  if (span === null) return "of the whole run";
+  return span.fromNs === span.toNs ? "live then or freed before" : "freed within or live at its end";
+}
+
+function totalsOf(lifetimes: Record<Lifetime, Float64Array>): Record<Lifetime, number> {
+  const made: Partial<Record<Lifetime, number>> = {};
+  for (const lifetime of LIFETIMES) made[lifetime] = lifetimes[lifetime].reduce((sum, count) => sum + count, 0);
+  return made as Record<Lifetime, number>;
+}
+
 export function Lifetimes(props: ViewProps): JSX.Element {
   const { recording, state, change, palette } = props;
-  const { run } = recording.document;
-  const lifetimes = useMemo(() => recording.lifetimes(), [recording]);
+  const { span } = state;
+  const lifetimes = useMemo(() => recording.lifetimes(span), [recording, span]);
+  const totals = useMemo(() => totalsOf(lifetimes), [lifetimes]);
+  const blocks = useMemo(
+    () => Float64Array.from(lifetimes.temporary, (_, row) => LIFETIMES.reduce((sum, lifetime) => sum + lifetimes[lifetime][row]!, 0)),
+    [lifetimes],
+  );
   const search = useSearch(state.find);
   const rows = useMemo(() => {
     const kept = rowsMatching(recording, search);
-    const calls = recording.column("calls");
-    const isWhole = recording.document.thread === undefined;
-    return Array.from({ length: recording.rows }, (_, row) => row).filter(
-      (row) => !recording.isIgnored(row) && (kept === null || kept[row] === 1) && (isWhole || calls[row]! > 0),
-    );
-  }, [recording, search]);
-  const calls = recording.column("calls");
+    const isThere = (row: number): boolean => blocks[row]! > 0 && (kept === null || kept[row] === 1);
+    return Array.from(blocks, (_, row) => row).filter(isThere);
+  }, [recording, search, blocks]);
   const columns = useMemo<Column<number>[]>(
     () => [
       {
@@ -53,26 +70,28 @@ export function Lifetimes(props: ViewProps): JSX.Element {
       },
       ...LIFETIMES.map((lifetime): Column<number> => ({
         key: lifetime,
-        title: NAMES[lifetime],
+        title: nameOf(lifetime, span),
         kind: "count",
         value: (row) => lifetimes[lifetime][row]!,
-        share: (row) => lifetimes[lifetime][row]! / Math.max(1, calls[row]!),
+        share: (row) => lifetimes[lifetime][row]! / blocks[row]!,
         width: NAMES[lifetime].length > 8 ? "108px" : "84px",
         hint: HINTS[lifetime] ?? "",
       })),
-      { key: "calls", title: "Calls", kind: "count", value: (row) => calls[row]!, width: "92px" },
+      { key: "blocks", title: "Blocks", kind: "count", value: (row) => blocks[row]!, width: "92px" },
     ],
-    [recording, lifetimes, calls],
+    [recording, lifetimes, blocks, span],
   );
-  const most = rows.reduce((best, row) => (calls[row]! > (calls[best] ?? -1) ? row : best), -1);
+  const most = rows.reduce((best, row) => (blocks[row]! > (blocks[best] ?? -1) ? row : best), -1);
   const chosen = rows.includes(state.row) ? state.row : most;
-  const total = LIFETIMES.reduce((sum, lifetime) => sum + run.lifetimes[lifetime], 0);
+  const total = LIFETIMES.reduce((sum, lifetime) => sum + totals[lifetime], 0);
   return (
     <>
       <section class="panel">
         <div class="toolbar">
           <h2>How long blocks lived</h2>
-          <span class="faint">{countText(total)} blocks of the whole run</span>
+          <span class="faint">
+            {blocksText(total)} {whichBlocks(span)}
+          </span>
           <Finding
             {...{ state, change }}
             result={rows.length < recording.rows ? `${countText(rows.length)} of ${countText(recording.rows)} stacks` : ""}
@@ -82,7 +101,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           {LIFETIMES.map((lifetime, i) => (
             <i
               key={lifetime}
-              style={{ flexGrow: run.lifetimes[lifetime], background: ramp(i / (LIFETIMES.length - 1), palette) }}
+              style={{ flexGrow: totals[lifetime], background: ramp(i / (LIFETIMES.length - 1), palette) }}
             />
           ))}
         </div>
@@ -90,9 +109,9 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           {LIFETIMES.map((lifetime, i) => (
             <li key={lifetime} title={HINTS[lifetime] ?? ""}>
               <i class="swatch" style={{ color: ramp(i / (LIFETIMES.length - 1), palette) }} />
-              <span class="label">{NAMES[lifetime]}</span>
+              <span class="label">{nameOf(lifetime, span)}</span>
               <span class="figure">
-                {countText(run.lifetimes[lifetime])} {shareText(run.lifetimes[lifetime], total)}
+                {countText(totals[lifetime])} {shareText(totals[lifetime], total)}
               </span>
             </li>
           ))}
@@ -104,7 +123,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           columns={columns}
           rows={rows}
           idOf={(row) => row}
-          {...sorting({ state, change }, "calls-")}
+          {...sorting({ state, change }, "blocks-")}
           chosen={chosen}
           onChoose={(row) => change({ row })}
           empty="No stack matches."

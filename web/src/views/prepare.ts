@@ -37,7 +37,7 @@ function* pieces(recording: Recording): Generator<void> {
   yield;
   yield* labelsOf(recording).numbered();
   yield* stackWordsOf(recording).toldApart();
-  recording.lifetimes();
+  recording.lifetimes(null);
 }
 
 export function usePrepared(recording: Recording): void {

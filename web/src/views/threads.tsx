@@ -5,8 +5,8 @@ import type { ThreadFigure } from "../data/document";
 import type { Recording } from "../data/recording";
 import { Series } from "../data/series";
 import type { Span } from "../state";
-import { bytesText, countText } from "../text/format";
-import { spanText } from "../text/words";
+import { blocksText, bytesText, countText } from "../text/format";
+import { spanText, timeIn } from "../text/words";
 import { curveColour, mix } from "../ui/palette";
 import { saveCsv } from "../ui/save";
 import { sorting, Table, type Column } from "../ui/table";
@@ -92,38 +92,61 @@ function columnsOf(recording: Recording, rows: readonly ThreadRow[], span: Span 
   ];
 }
 
+/** By owner and freer, their rows with a space between; a count of -1: of the interval it is not known. */
 type Blocks = ReadonlyMap<string, readonly [count: number, bytes: number]>;
+
+const NOT_KNOWN = [-1, 0] as const;
+
+/** Over the whole run, or within an interval (until a moment). */
+function blocksOf(recording: Recording, span: Span | null): Blocks {
+  const { owner, freer, blocks, bytes, series: packed } = recording.document.handovers!;
+  const key = (pair: number): string => `${owner[pair]} ${freer[pair]}`;
+  if (span === null) return new Map(owner.map((_row, pair) => [key(pair), [blocks[pair]!, bytes[pair]!]]));
+  const series = Series.of(packed, owner.length);
+  const edges = recording.edgesOf(span);
+  const [counts, sums] = [recording.costsOf(series, "calls", edges), recording.costsOf(series, "bytes", edges)];
+  const isFollowed = (pair: number): boolean => series.until(pair, "calls", recording.edgesNs.length) > 0;
+  return new Map(owner.map((_row, pair) => [key(pair), isFollowed(pair) ? [counts[pair]!, sums[pair]!] : NOT_KNOWN]));
+}
+
+function csvCount(count: number): number | string {
+  return count < 0 ? "" : count;
+}
 
 function saveMatrix(recording: Recording, threads: readonly number[], blocks: Blocks): void {
   const names = threads.map((thread) => distinctName(recording, thread));
   saveCsv("threads-matrix.csv", [
     ["allocated by \\ freed by", ...names],
-    ...threads.map((owner, i) => [names[i]!, ...threads.map((freer) => blocks.get(`${owner} ${freer}`)?.[0] ?? 0)]),
+    ...threads.map((owner, i) => [names[i]!, ...threads.map((freer) => csvCount(blocks.get(`${owner} ${freer}`)?.[0] ?? 0))]),
   ]);
 }
 
+function whenText(recording: Recording, span: Span | null): string {
+  if (span === null) return " in the whole run";
+  return span.fromNs === span.toNs ? ` until ${timeIn(recording, span.toNs)}` : `, ${spanText(recording, span)}`;
+}
+
 /** Who frees whose blocks: a row for each thread that allocated, a column for each that freed. */
-function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">): JSX.Element | null {
+function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
   const { handovers } = recording.document;
+  const { span } = state;
+  const blocks = useMemo(() => (handovers === undefined ? new Map() : blocksOf(recording, span)) as Blocks, [recording, span]);
   if (handovers === undefined || handovers.owner.length === 0) return null;
-  const weight = new Map<number, number>();
-  const blocks = new Map<string, readonly [count: number, bytes: number]>();
+  const weight = new Map<number, number>(); // of the whole run: no thread comes or goes while an interval is dragged
   handovers.owner.forEach((owner, i) => {
-    const [freer, count] = [handovers.freer[i]!, handovers.blocks[i]!];
-    for (const thread of [owner, freer]) weight.set(thread, (weight.get(thread) ?? 0) + count);
-    blocks.set(`${owner} ${freer}`, [count, handovers.bytes[i]!]);
+    for (const thread of [owner, handovers.freer[i]!]) weight.set(thread, (weight.get(thread) ?? 0) + handovers.blocks[i]!);
   });
   const all = [...weight.keys()].sort((a, b) => weight.get(b)! - weight.get(a)!);
   const shown = all.slice(0, MATRIX_THREADS).sort((a, b) => a - b);
-  const most = Math.max(...handovers.blocks);
+  const most = Math.max(1, ...[...blocks.values()].map(([count]) => count));
   const cell = (owner: number, freer: number): JSX.Element => {
     const [count, bytes] = blocks.get(`${owner} ${freer}`) ?? [0, 0];
-    const ground = mix(curveColour(0, palette), palette.panel, count === 0 ? 0.04 : 0.12 + (0.3 * count) / most);
-    const amount = `${countText(count)} blocks (${bytesText(bytes)})`;
+    const ground = mix(curveColour(0, palette), palette.panel, count <= 0 ? 0.04 : 0.12 + (0.3 * count) / most);
+    const amount = count < 0 ? "an unknown part" : `${blocksText(count)} (${bytesText(bytes)})`;
     const title = `${distinctName(recording, freer)} freed ${amount} of ${distinctName(recording, owner)}`;
     return (
       <td key={freer} style={{ background: ground }} title={title}>
-        {count === 0 ? "" : countText(count)}
+        {count === 0 ? "" : count < 0 ? "?" : countText(count)}
       </td>
     );
   };
@@ -132,7 +155,8 @@ function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">
       <div class="toolbar">
         <h2>Who frees whose blocks</h2>
         <span class="faint">
-          blocks of the whole run that one thread allocated (row) and another freed (column)
+          blocks that one thread allocated (row) and another freed (column)
+          {whenText(recording, span)}
           {all.length > shown.length && `; the ${shown.length} of ${countText(all.length)} threads with most`}
         </span>
         <button
@@ -171,7 +195,8 @@ function Matrix({ recording, palette }: Pick<ViewProps, "recording" | "palette">
   );
 }
 
-export function Threads({ recording, state, change, palette }: ViewProps): JSX.Element {
+export function Threads(props: ViewProps): JSX.Element {
+  const { recording, state, change } = props;
   const { span } = state;
   const { threads } = recording.document.run;
   const { thread } = recording.document;
@@ -195,7 +220,7 @@ export function Threads({ recording, state, change, palette }: ViewProps): JSX.E
         onChoose={({ row }) => change({ row })}
         onOpen={({ row }) => change({ thread: row })}
       />
-      <Matrix recording={recording} palette={palette} />
+      <Matrix {...props} />
     </>
   );
 }

@@ -1,0 +1,39 @@
+/* handovers.h - blocks that one thread allocates and another one frees, by rows of threads
+ *
+ * followed   a pair whose blocks are counted by slice: one of those with most.
+ */
+#ifndef HWI_PAGE_HANDOVERS_H
+#define HWI_PAGE_HANDOVERS_H
+
+#include "page/ledger.h"
+#include "page/threads.h"
+
+/* uint64_t throughout, for they are columns of a table. */
+struct hwi_page_handover {
+  uint64_t owner, freer; /* rows of threads */
+  uint64_t blocks, bytes;
+};
+
+struct hwi_page_handovers {
+  struct hwi_page_handover *items;
+  uint32_t count;       /* by owner, then freer */
+  uint32_t *row_of;     /* by owner and freer: UINT32_MAX where the pair is not followed */
+  uint32_t thread_rows; /* of each of these two */
+};
+
+/* False: no memory. To be released, even after a failure. */
+bool hwi_page_handovers_init(struct hwi_page_handovers *handovers, const struct hwi_page_threads *threads);
+void hwi_page_handovers_release(struct hwi_page_handovers *handovers);
+
+/* The pair's place among the items; UINT32_MAX: it is not followed. */
+static inline uint32_t hwi_page_handovers_row(const struct hwi_page_handovers *handovers, uint32_t owner,
+                                              uint32_t freer)
+{
+  return handovers->row_of[(size_t)owner * handovers->thread_rows + freer];
+}
+
+/* "handovers" into the object begun last. */
+void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handovers *handovers,
+                             const struct hwi_page_ledger *ledger);
+
+#endif
