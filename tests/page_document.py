@@ -66,6 +66,25 @@ def unpack_series(text, rows):
     return series
 
 
+def unpack_durations(text, rows):
+    """By row: of each slice with calls (slice, untimed, sum_ns, max_ns, {band: calls})."""
+    numbers = iter(unpack(text))
+    series = []
+    for _ in range(rows):
+        parts, at = [], 0
+        for _ in range(next(numbers)):
+            at += next(numbers)
+            untimed, total, longest = next(numbers), next(numbers), next(numbers)
+            bands, band = {}, 0
+            for _ in range(next(numbers)):
+                band += next(numbers)
+                bands[band] = next(numbers)
+            parts.append((at, untimed, total, longest, bands))
+        series.append(parts)
+    assert next(numbers, None) is None
+    return series
+
+
 class Page:
     """A document, its tables unpacked."""
 

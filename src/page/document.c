@@ -184,6 +184,7 @@ static void write_durations(struct hwi_json *json, const struct hwi_page *page, 
   if (!watch->is_timed)
     return;
   hwi_json_durations_found(json, page->report->profile, &watch->durations, rows);
+  hwi_json_page_durations(json, &watch->durations_along, &watch->durations);
   if (watch->durations_of_threads == NULL)
     return;
   hwi_json_begin_array(json, "durations_by_thread");

@@ -102,6 +102,7 @@ void hwi_page_watch_coarsen(struct hwi_page_watch *watch)
   hwi_page_ledger_merge(&watch->of_handovers, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_stack_threads, NULL, to_slice);
   hwi_page_ledger_merge(&watch->of_size_threads, NULL, to_slice);
+  hwi_page_durations_merge(&watch->durations_along, to_slice);
 }
 
 /* --- slices --- */
@@ -117,7 +118,8 @@ static void end_slice(struct hwi_page_watch *watch)
                    !hwi_page_ledger_end_slice(&watch->of_threads, watch->slice) ||
                    !hwi_page_ledger_end_slice(&watch->of_handovers, watch->slice) ||
                    !hwi_page_ledger_end_slice(&watch->of_stack_threads, watch->slice) ||
-                   !hwi_page_ledger_end_slice(&watch->of_size_threads, watch->slice);
+                   !hwi_page_ledger_end_slice(&watch->of_size_threads, watch->slice) ||
+                   !hwi_page_durations_end_slice(&watch->durations_along, watch->slice);
   while (!watch->failed && watch->of_stacks.count + watch->of_stack_threads.count > ENTRIES_MAX &&
          watch->cut->node_count > 1)
     watch->failed = hwi_page_watch_lower(watch, watch->cut->node_count / 2, NULL) < 0;
@@ -257,7 +259,8 @@ static void time_call(struct hwi_page_watch *watch, const struct hwi_block_event
   const struct hwi_profile *profile = watch->cut->profile;
   if (!watch->is_timed || event->stack >= profile->stack_count || event->thread >= profile->thread_count)
     return;
-  watch->failed |= !hwi_durations_add(&watch->durations.durations, event);
+  watch->failed |= !hwi_durations_add(&watch->durations.durations, event) ||
+                   !hwi_durations_add(&watch->durations_along.now, event);
   if (watch->durations_of_threads != NULL) {
     uint32_t row = watch->threads->row_of[event->thread];
     watch->failed |= !hwi_durations_add(&watch->durations_of_threads[row].durations, event);
@@ -345,6 +348,7 @@ void hwi_page_watch_release(struct hwi_page_watch *watch)
   hwi_page_pairs_release(&watch->stack_threads);
   hwi_page_pairs_release(&watch->size_threads);
   hwi_report_durations_release(&watch->durations);
+  hwi_page_durations_release(&watch->durations_along);
   for (uint32_t i = 0; watch->durations_of_threads != NULL && i < watch->threads->row_count; i++)
     hwi_report_durations_release(&watch->durations_of_threads[i]);
   free(watch->durations_of_threads);

@@ -6,12 +6,12 @@
 #define HWI_PAGE_WATCH_H
 
 #include "page/cut.h"
+#include "page/durations.h"
 #include "page/handovers.h"
 #include "page/pairs.h"
 #include "page/sizes.h"
 #include "page/slices.h"
 #include "page/threads.h"
-#include "report/durations.h"
 #include "report/replayer.h"
 
 struct hwi_page_watch {
@@ -24,6 +24,7 @@ struct hwi_page_watch {
   struct hwi_page_pairs stack_threads, size_threads; /* where there are several threads; else there is none */
   struct hwi_page_ledger of_stack_threads, of_size_threads;
   struct hwi_report_durations durations;             /* where they were recorded */
+  struct hwi_page_durations durations_along;         /* ... by slice */
   struct hwi_report_durations *durations_of_threads; /* by row of threads, where there are several; else NULL */
   bool is_timed;
   uint32_t slice;                 /* under way */

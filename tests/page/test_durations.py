@@ -4,11 +4,14 @@ What would break: calls that the second reading of the recording times twice, or
 page that claims durations which nobody recorded.
 """
 
-from page_document import read_page
+from collections import Counter
+
+from page_document import read_page, unpack_durations
 
 PROGRAM = """
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *kept[500];
 
@@ -21,6 +24,7 @@ int main(void)
     kept[i] = i % 50 == 0 ? large(1 << 20) : small((size_t)i + 1);
   for (int i = 0; i < 500; i++)
     kept[i] = realloc(kept[i], 2000);
+  usleep(20000);
   for (int i = 0; i < 500; i++)
     free(kept[i]);
   return 0;
@@ -50,6 +54,35 @@ def test_durations(record, compile_c, hw, tmp_path):
         assert functions == [frame["function"] for frame in told["stack"]]
 
 
+def band_from(band):
+    return band if band < 16 else (8 + band % 8) << (band // 8 - 1)
+
+
+def test_durations_of_intervals(record, compile_c, hw, tmp_path):
+    """Of the whole run, and of parts of it, one of them without calls."""
+    recording = record([compile_c(PROGRAM, "-fno-builtin")], "--durations")
+    page = page_of(recording, hw, tmp_path)
+    entries = [row["entry"] for row in page.document["durations"]]
+    series = unpack_durations(page.document["durations_series"], len(entries))
+    begins, count = page.slices["from_ns"], page.slices.count
+    for first, last in ((0, count - 1), (0, count // 3), (count // 3, count // 2), (count // 2, count - 2)):
+        until = f"{begins[last + 1]}ns" if last + 1 < count else "1000s"
+        report = recording.report_with("--durations", "--from", f"{begins[first]}ns", "--to", until)
+        told = {row["entry"]: row for row in report["durations"]}
+        for entry, parts in zip(entries, series):
+            chosen = [part for part in parts if first <= part[0] <= last]
+            bands = sum((Counter(part[4]) for part in chosen), Counter())
+            expected = told.get(entry, {"calls": 0, "untimed_calls": 0})
+            assert (bands.total(), sum(part[1] for part in chosen)) == (expected["calls"], expected["untimed_calls"])
+            assert sum(part[2] for part in chosen) == expected.get("total_ns", 0)
+            assert max((part[3] for part in chosen), default=0) == expected.get("max_ns", 0)
+            ranges = Counter()
+            for from_ns, to_ns, calls in expected.get("histogram", []):
+                (band,) = [band for band in range(496) if band_from(band) <= from_ns and to_ns < band_from(band + 1)]
+                ranges[band] += calls
+            assert ranges == bands
+
+
 def test_without_durations(record, compile_c, hw, tmp_path):
     page = page_of(record([compile_c(PROGRAM, "-fno-builtin")]), hw, tmp_path)
-    assert not {*OF_ALL, "slowest_calls"} & page.document.keys()
+    assert not {*OF_ALL, "slowest_calls", "durations_series"} & page.document.keys()

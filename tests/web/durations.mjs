@@ -27,4 +27,24 @@ await check(async ({ page, report, open }) => {
   const frames = await page.locator(".detail .frames .function").allTextContents();
   for (const { function: name } of report.slowest_calls[slow].stack)
     assert.ok(name === null || frames.some((frame) => frame.includes(name)), `${name} in ${frames.join("; ")}`);
+
+  // It follows the brush; percentiles are upper ends of wider ranges than the report's.
+  for (const [fragment, part] of [[`from=${report.first}&to=${report.last}`, report.within], [`at=${report.last}`, report.until]]) {
+    await open(`#durations?${fragment}`);
+    const [head, ...lines] = (await linesOf("durations")).map((line) => line.split(","));
+    const told = [...part.durations, { ...part.durations_of_all, entry: "all of them" }];
+    const at = (line, column) => Number(line[head.indexOf(column)]);
+    assert.deepEqual(lines.map(([name]) => name).sort(), told.map(({ entry }) => entry).sort());
+    for (const { entry, calls, total_ns, max_ns, p50_ns, p99_ns } of told) {
+      const line = lines.find(([name]) => name === entry);
+      assert.deepEqual([at(line, "Calls"), at(line, "In all"), at(line, "Longest")], [calls, total_ns, max_ns]);
+      for (const [column, ns] of [["50 %", p50_ns], ["99 %", p99_ns]])
+        assert.ok(at(line, column) >= ns / 1.01 && at(line, column) <= 1.15 * ns + 1, `${entry} ${column}: ${at(line, column)} for ${ns}`);
+    }
+    assert.equal(
+      (await linesOf("histogram")).slice(1).reduce((sum, bin) => sum + Number(bin.split(",")[1]), 0),
+      part.durations_of_all.calls,
+    );
+    assert.ok((await page.locator("h2").first().textContent()).includes(count(part.durations_of_all.calls)));
+  }
 });

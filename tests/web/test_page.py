@@ -269,7 +269,17 @@ def test_figures_of_a_real_program(hw, record, tmp_path):
 
 
 def test_durations(hw, record, compile_c, tmp_path):
-    run_check("durations", hw, record([compile_c(PROGRAM, "-pthread")], "--durations"), tmp_path, "--durations")
+    """Of the run, of an interval, and until a moment."""
+    recording = record([compile_c(PROGRAM, "-pthread")], "--durations")
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    assert hw("report", "-o", page, recording.trace).returncode == 0
+    edges = read_html(page).slices["from_ns"]
+    first, last = edges[len(edges) // 4], edges[len(edges) * 3 // 4]
+    parts = {"within": ("--from", f"{first}ns", "--to", f"{last}ns"), "until": ("--to", f"{last}ns")}
+    of_parts = {name: recording.report_with("--durations", *span) for name, span in parts.items()}
+    of_all = recording.report_with("--durations")
+    report.write_text(json.dumps({**of_all, "first": first, "last": last, **of_parts}))
+    check_page("durations", page, report)
 
 
 @pytest.mark.parametrize("options", [(), ("--children",)])

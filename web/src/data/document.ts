@@ -243,6 +243,7 @@ export interface PageDocument {
   readonly findings: readonly FindingFields[];
   readonly durations?: readonly (DurationFields & { readonly entry: string })[];
   readonly durations_of_all?: DurationFields;
+  readonly durations_series?: string;
   readonly slowest_calls?: readonly SlowCallFields[];
   readonly durations_by_thread?: readonly Required<Pick<PageDocument, "durations" | "durations_of_all">>[];
   readonly clock_cost_ns?: number;

@@ -1,7 +1,9 @@
 // durations.tsx - how long calls took: by function, by powers of two, and the slowest ones with their stacks
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { DurationFields, SlowCallFields } from "../data/document";
+import { DurationSeries, type EntryDurations } from "../data/durations";
+import type { DurationFields, PageDocument, SlowCallFields } from "../data/document";
+import { keptFor } from "../data/kept";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
 import { countText, timeText } from "../text/format";
@@ -72,14 +74,34 @@ function functionColumns(all: DurationFields): Column<FunctionRow>[] {
   ];
 }
 
-function Functions({ recording, state, change }: ViewProps): JSX.Element {
-  const { durations = [], durations_of_all: all = { calls: 0, untimed_calls: 0 } } = recording.document;
+const seriesOf = keptFor((document: PageDocument) => new DurationSeries(document));
+
+interface Found {
+  readonly durations: readonly EntryDurations[];
+  readonly all: DurationFields;
+}
+
+/** A thread's calls are only known over the whole run. */
+function followsSpan({ recording, state }: Pick<ViewProps, "recording" | "state">): boolean {
+  return state.span !== null && recording.document.thread === undefined;
+}
+
+function foundIn({ recording, state }: Pick<ViewProps, "recording" | "state">): Found {
+  const { document } = recording;
+  const isPart = followsSpan({ recording, state });
+  const { durations = [], durations_of_all: all = { calls: 0, untimed_calls: 0 } } = isPart
+    ? seriesOf(document).within(recording.edgesOf(state.span!))
+    : document;
+  return { durations, all };
+}
+
+function Functions({ durations, all, state, change }: ViewProps & Found): JSX.Element {
   const rows = useMemo(
     () => [...durations.map((row, id) => ({ ...row, id })), { ...all, entry: ALL, id: durations.length }],
-    [recording],
+    [durations, all],
   );
-  const columns = useMemo(() => functionColumns(all), [recording]);
-  const bins = useMemo(() => binsOf(all), [recording]);
+  const columns = useMemo(() => functionColumns(all), [all]);
+  const bins = useMemo(() => binsOf(all), [all]);
   const binColumns = useMemo<Column<Bin>[]>(
     () => [
       {
@@ -98,7 +120,7 @@ function Functions({ recording, state, change }: ViewProps): JSX.Element {
         share: (bin) => bin.calls / Math.max(1, all.calls),
       },
     ],
-    [recording],
+    [all],
   );
   return (
     <div class="durations">
@@ -165,10 +187,15 @@ function Slowest(props: ViewProps): JSX.Element {
   const search = useSearch(state.find);
   const calls = useMemo(() => {
     const all = (recording.document.slowest_calls ?? []).map((call, id) => ({ ...call, id }));
+    const { edgesNs } = recording;
+    const { from, to } = span === null ? { from: 0, to: edgesNs.length - 1 } : recording.edgesOf(span);
+    const fromNs = from === to ? 0 : edgesNs[from]!;
+    const toNs = to === edgesNs.length - 1 ? Infinity : edgesNs[to]!;
     const kept = rowsMatching(recording, search);
     return all.filter(
       ({ time_ns, row }) =>
-        (span === null || span.fromNs === span.toNs || (span.fromNs <= time_ns && time_ns < span.toNs)) &&
+        fromNs <= time_ns &&
+        time_ns < toNs &&
         (row === undefined || !recording.isIgnored(row)) &&
         (kept === null || (row !== undefined && kept[row] === 1)),
     );
@@ -193,9 +220,22 @@ function Slowest(props: ViewProps): JSX.Element {
   );
 }
 
+function callsText(calls: number): string {
+  return calls === 1 ? "1 call" : `${countText(calls)} calls`;
+}
+
+function whenText({ recording, state }: ViewProps): string {
+  const { span } = state;
+  if (span === null) return "in the whole run";
+  const words = span.fromNs === span.toNs ? `until ${timeIn(recording, span.toNs)}` : spanText(recording, span);
+  return followsSpan({ recording, state }) ? words : `in the whole run; below, the slowest ones ${words}`;
+}
+
 export function Durations(props: ViewProps): JSX.Element {
-  const { document } = props.recording;
-  const { span } = props.state;
+  const { recording, state } = props;
+  const { document } = recording;
+  const { span } = state;
+  const found = useMemo(() => foundIn({ recording, state }), [recording, span]);
   if (document.durations === undefined)
     return (
       <section class="panel">
@@ -205,19 +245,16 @@ export function Durations(props: ViewProps): JSX.Element {
         </p>
       </section>
     );
-  const calls = document.durations_of_all?.calls ?? 0;
-  const isInterval = span !== null && span.fromNs !== span.toNs;
   return (
     <>
       <div class="toolbar">
-        <h2>How long {countText(calls)} calls took</h2>
+        <h2>How long {callsText(found.all.calls)} took</h2>
         <span class="faint">
-          in the whole run; of each up to {timeText(document.clock_cost_ns ?? 0)} is the reading of the clock
-          {isInterval ? `; below, the slowest ones ${spanText(props.recording, span)}` : ""}
+          {whenText(props)}; of each up to {timeText(document.clock_cost_ns ?? 0)} is the reading of the clock
         </span>
         <Finding {...props} result="" />
       </div>
-      <Functions {...props} />
+      <Functions {...props} {...found} />
       <Slowest {...props} />
     </>
   );

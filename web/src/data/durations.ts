@@ -1,0 +1,97 @@
+// durations.ts - how long calls took within an interval, from what the document has of each slice of time
+import type { DurationFields, PageDocument } from "./document";
+import { unpack } from "./packed";
+import type { Edges } from "./recording";
+
+const BAND_BITS = 3; // parts of a power of two
+const QUANTILES = [
+  ["p50_ns", 0.5],
+  ["p90_ns", 0.9],
+  ["p99_ns", 0.99],
+  ["p99_9_ns", 0.999],
+  ["p99_99_ns", 0.9999],
+] as const;
+
+/** What the calls of one function in one slice took. */
+interface Part {
+  readonly slice: number;
+  readonly untimed: number;
+  readonly sumNs: number;
+  readonly maxNs: number;
+  /** band, calls */
+  readonly bands: readonly (readonly [number, number])[];
+}
+
+export type EntryDurations = DurationFields & { readonly entry: string };
+
+function bandFrom(band: number): number {
+  const shift = (band >> BAND_BITS) - 1;
+  return shift < 1 ? band : (band - (shift << BAND_BITS)) * 2 ** shift;
+}
+
+/** What `share` of the calls do not exceed: the upper end of its band, or the longest call. */
+function quantile(calls: number, maxNs: number, bands: readonly (readonly [number, number])[], share: number): number {
+  let left = Math.ceil(calls * share - 1e-6); // 0.9 of 10 are 9, whatever the product is rounded to
+  for (const [band, count] of bands) {
+    left -= count;
+    if (left <= 0) return Math.min(maxNs, bandFrom(band + 1) - 1);
+  }
+  return maxNs;
+}
+
+function fieldsOf(parts: readonly Part[]): DurationFields {
+  const sums = new Map<number, number>();
+  let [untimed, total, max, calls] = [0, 0, 0, 0];
+  for (const part of parts) {
+    untimed += part.untimed;
+    total += part.sumNs;
+    max = Math.max(max, part.maxNs);
+    for (const [band, count] of part.bands) {
+      calls += count;
+      sums.set(band, (sums.get(band) ?? 0) + count);
+    }
+  }
+  if (calls === 0) return { calls, untimed_calls: untimed };
+  const bands = [...sums].sort(([a], [b]) => a - b);
+  const quantiles = QUANTILES.map(([key, share]) => [key, quantile(calls, max, bands, share)] as const);
+  return {
+    calls,
+    untimed_calls: untimed,
+    total_ns: total,
+    mean_ns: total / calls,
+    ...(Object.fromEntries(quantiles) as Pick<Required<DurationFields>, (typeof QUANTILES)[number][0]>),
+    max_ns: max,
+    histogram: bands.map(([band, count]) => [bandFrom(band), bandFrom(band + 1) - 1, count]),
+  };
+}
+
+export class DurationSeries {
+  readonly #entries: readonly string[];
+  readonly #parts: readonly (readonly Part[])[]; // by entry, ascending by slice
+
+  constructor({ durations = [], durations_series = "" }: PageDocument) {
+    this.#entries = durations.map(({ entry }) => entry);
+    const numbers = unpack(durations_series).values();
+    const next = (): number => numbers.next().value ?? 0;
+    const times = <T>(make: () => T): T[] => Array.from({ length: next() }, make);
+    this.#parts = durations.map(() => {
+      let slice = 0;
+      return times(() => {
+        const [untimed, sumNs, maxNs] = [((slice += next()), next()), next(), next()];
+        let band = 0;
+        return { slice, untimed, sumNs, maxNs, bands: times(() => [(band += next()), next()] as const) };
+      });
+    });
+  }
+
+  /** Of each function with calls within an interval (until a moment), and of all of them together. */
+  within({ from, to }: Edges): { readonly durations: EntryDurations[]; readonly durations_of_all: DurationFields } {
+    const first = from === to ? 0 : from;
+    const parts = this.#parts.map((all) => all.filter(({ slice }) => first <= slice && slice < to));
+    const durations = parts.map((of, i) => ({ entry: this.#entries[i]!, ...fieldsOf(of) }));
+    return {
+      durations: durations.filter(({ calls, untimed_calls }) => calls + untimed_calls > 0),
+      durations_of_all: fieldsOf(parts.flat()),
+    };
+  }
+}
