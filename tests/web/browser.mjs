@@ -50,6 +50,20 @@ export function count(number) {
   return number.toLocaleString("en-US");
 }
 
+/** Bytes of text such as 412.6 MB, as exactly as it says. */
+function bytesOf(text) {
+  const [number, unit] = text.replaceAll(",", "").split(" ");
+  const power = ["B", "kB", "MB", "GB", "TB"].indexOf(unit ?? "B");
+  const rounded = power ? 0.051 : 0;
+  return { least: (Number(number) - rounded) * 1000 ** power, most: (Number(number) + rounded) * 1000 ** power };
+}
+
+/** Text such as 412.6 MB is of so many bytes. */
+export function assertBytes(text, bytes) {
+  const { least, most } = bytesOf(text);
+  assert.ok(least <= bytes && bytes <= most, `${text} is not ${bytes}`);
+}
+
 /** A file that a button hands out, as text. */
 export async function saved(page, button) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);

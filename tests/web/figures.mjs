@@ -1,18 +1,5 @@
 // figures.mjs - the figures on the page are those of `heapwright report --json`
-import { assert, check, count, rows, saved } from "./browser.mjs";
-
-/** Bytes of text such as 412.6 MB, as exactly as it says. */
-function bytesOf(text) {
-  const [number, unit] = text.replaceAll(",", "").split(" ");
-  const power = ["B", "kB", "MB", "GB", "TB"].indexOf(unit ?? "B");
-  const rounded = power ? 0.051 : 0;
-  return { least: (Number(number) - rounded) * 1000 ** power, most: (Number(number) + rounded) * 1000 ** power };
-}
-
-function assertBytes(text, bytes) {
-  const { least, most } = bytesOf(text);
-  assert.ok(least <= bytes && bytes <= most, `${text} is not ${bytes}`);
-}
+import { assert, assertBytes, check, count, rows, saved } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
   await open("");

@@ -233,18 +233,27 @@ def test_page(name, hw, record, compile_c, tmp_path):
     run_check(name, hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
 
 
-def test_lifetimes(hw, record, compile_c, tmp_path):
-    """Of the run, of an interval that ends between two phases, and until a moment there."""
-    recording = record([compile_c(LIVES)])
+def run_check_of_parts(name, hw, recording, tmp_path, *options):
+    """The same, and reports of two parts of the run: `within` the interval from `first` to `last`, and `until` the latter."""
     page, report = tmp_path / "run.html", tmp_path / "report.json"
     assert hw("report", "-o", page, recording.trace).returncode == 0
     edges = read_html(page).slices["from_ns"]
     first, last = edges[len(edges) // 4], edges[len(edges) * 3 // 4]
-    within = recording.report_with("--from", f"{first}ns", "--to", f"{last}ns")
-    until = recording.report_with("--to", f"{last}ns")
-    assert within["lifetimes"] == {**within["lifetimes"], "temporary": 30, "below_1s": 10, "until_end": 8}
-    report.write_text(json.dumps({**recording.report, "first": first, "last": last, "within": within, "until": until}))
-    check_page("lifetimes", page, report)
+    parts = {"within": ("--from", f"{first}ns", "--to", f"{last}ns"), "until": ("--to", f"{last}ns")}
+    reports = {part: recording.report_with(*options, *span) for part, span in parts.items()}
+    report.write_text(json.dumps({**recording.report_with(*options), "first": first, "last": last, **reports}))
+    check_page(name, page, report)
+    return reports
+
+
+def test_lifetimes(hw, record, compile_c, tmp_path):
+    parts = run_check_of_parts("lifetimes", hw, record([compile_c(LIVES)]), tmp_path)
+    lifetimes = parts["within"]["lifetimes"]
+    assert lifetimes == {**lifetimes, "temporary": 30, "below_1s": 10, "until_end": 8}
+
+
+def test_overview(hw, record, compile_c, tmp_path):
+    run_check_of_parts("overview", hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
 
 
 def test_thread(hw, record, compile_c, tmp_path):
@@ -269,17 +278,7 @@ def test_figures_of_a_real_program(hw, record, tmp_path):
 
 
 def test_durations(hw, record, compile_c, tmp_path):
-    """Of the run, of an interval, and until a moment."""
-    recording = record([compile_c(PROGRAM, "-pthread")], "--durations")
-    page, report = tmp_path / "run.html", tmp_path / "report.json"
-    assert hw("report", "-o", page, recording.trace).returncode == 0
-    edges = read_html(page).slices["from_ns"]
-    first, last = edges[len(edges) // 4], edges[len(edges) * 3 // 4]
-    parts = {"within": ("--from", f"{first}ns", "--to", f"{last}ns"), "until": ("--to", f"{last}ns")}
-    of_parts = {name: recording.report_with("--durations", *span) for name, span in parts.items()}
-    of_all = recording.report_with("--durations")
-    report.write_text(json.dumps({**of_all, "first": first, "last": last, **of_parts}))
-    check_page("durations", page, report)
+    run_check_of_parts("durations", hw, record([compile_c(PROGRAM, "-pthread")], "--durations"), tmp_path, "--durations")
 
 
 @pytest.mark.parametrize("options", [(), ("--children",)])

@@ -156,7 +156,7 @@ export function App({ source }: { source: DataSource }): JSX.Element {
 function Page({ content }: { content: PageDocument }): JSX.Element {
   const [state, change] = useLocationState();
   const { whole, recording } = useNarrowed(content, state);
-  usePrepared(whole);
+  usePrepared(recording);
   const processes = useMemo(() => processChoices(content), [content]);
   const threads = useMemo(() => threadChoices(whole), [whole]);
   const [palette, turnTheme] = useTheme();

@@ -141,6 +141,7 @@ export interface SliceFields {
   readonly from_ns: readonly number[];
   readonly allocation_calls: readonly number[];
   readonly free_calls: readonly number[];
+  readonly failed_calls: readonly number[];
   readonly temporary_calls: readonly number[];
   readonly allocated_bytes: readonly number[];
   readonly live_bytes: readonly number[];

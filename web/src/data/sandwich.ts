@@ -1,9 +1,9 @@
 // sandwich.ts - one function with all that call it above and all that it calls below, wherever in the tree it is
 //
 // An occurrence of the function inside another one (recursion) is a part of the outer one, so that nothing counts twice.
-import { Branching } from "./branching";
+import { Branching, childrenOf } from "./branching";
 import { keptFor } from "./kept";
-import type { Tree } from "./tree";
+import { CUT, type Tree } from "./tree";
 
 /** Ways to or from the function, merged by function. Node 0 is the function itself. */
 export interface Merged {
@@ -27,12 +27,22 @@ class Merger extends Branching {
 }
 
 /** Whether no frame of the same function is further out, for each node. */
-export const outermost = keptFor(({ parent, func }: Pick<Tree, "parent" | "func">): Uint8Array =>
-  Uint8Array.from(func, (own, node) => {
-    for (let up = parent[node]!; up > 0; up = parent[up]!) if (func[up] === own) return 0;
-    return 1;
-  }),
-);
+export const outermost = keptFor((tree: Pick<Tree, "parent" | "func">): Uint8Array => {
+  const [children, outer] = [childrenOf(tree), new Uint8Array(tree.func.length)];
+  const around = new Int32Array(tree.func.reduce((most, func) => Math.max(most, func), 0) - CUT + 1); // by function, from CUT on
+  const left = [0];
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    const place = tree.func[node < 0 ? ~node : node]! - CUT;
+    if (node < 0) {
+      around[place]!--; // what it calls was all seen
+      continue;
+    }
+    outer[node] = Number(around[place]!++ === 0);
+    left.push(~node);
+    for (const child of children[node]!) left.push(child);
+  }
+  return outer;
+});
 
 export function calleesOf({ parent, func }: Pick<Tree, "parent" | "func">, outer: Uint8Array, middle: number): Merged {
   const merger = new Merger(middle, parent.length);

@@ -226,8 +226,8 @@ export class StackWords {
     stacks.sort((a, b) => this.#siteOrder(a.sites, b.sites));
     const common = stacks.slice(1).map(({ sites }, i) => commonSites(stacks[i]!.sites, sites)); // of each with the next one
     const forks = stacks.map(({ sites }, i) => forksOf(common, i).filter((depth) => depth < sites.length));
-    const isShared = this.#linesShared(stacks.map(({ sites }) => sites), new Set(forks.flat()));
-    const words = (i: number, depths: readonly number[]): string => this.#placesText(stacks[i]!, depths, isShared);
+    const shared = this.#onSharedLines(stacks.map(({ sites }, i) => forks[i]!.map((depth) => [depth, sites[depth]!] as const)));
+    const words = (i: number, depths: readonly number[]): string => this.#placesText(stacks[i]!, depths, shared);
     const nearest = stacks.map((_stack, i) => words(i, forks[i]!.slice(-1)));
     const counts = countsOf(nearest);
     stacks.forEach(({ row }, i) => {
@@ -236,31 +236,30 @@ export class StackWords {
     });
   }
 
-  /** Whether at some depths of some stacks two sites are on one line, by site. */
-  #linesShared(stacks: readonly (readonly number[])[], depths: ReadonlySet<number>): (site: number) => boolean {
+  /** Of the places where some stacks part, as depths and sites: the sites that have a line together with another one of that depth. */
+  #onSharedLines(stacks: readonly (readonly (readonly [number, number])[])[]): ReadonlySet<number> {
     const siteOn = new Map<string, number>(); // by depth and line
     const shared = new Set<number>();
-    for (const sites of stacks)
-      for (const depth of depths) {
-        const [at] = depth < sites.length ? this.#recording.places(sites[depth]!) : [];
-        if (at === undefined || at.line === 0) continue;
-        const line = `${depth} ${codeOf(at)}`;
-        const other = siteOn.get(line) ?? sites[depth]!;
-        siteOn.set(line, other);
-        if (other !== sites[depth]) shared.add(other).add(sites[depth]!);
-      }
-    return (site) => shared.has(site);
+    for (const [depth, site] of stacks.flat()) {
+      const [at] = this.#recording.places(site);
+      if (at === undefined || at.line === 0) continue;
+      const line = `${depth} ${codeOf(at)}`;
+      const other = siteOn.get(line) ?? site;
+      siteOn.set(line, other);
+      if (other !== site) shared.add(other).add(site);
+    }
+    return shared;
   }
 
   /** main.c:12, 27, main+0x1c: a file is named once, and an address stands behind a line that has several sites. */
-  #placesText({ row, sites }: { row: number; sites: readonly number[] }, depths: readonly number[], isShared: (site: number) => boolean): string {
+  #placesText({ row, sites }: { row: number; sites: readonly number[] }, depths: readonly number[], shared: ReadonlySet<number>): string {
     let file = "";
     const words = depths.flatMap((depth) => {
       const [at] = this.#recording.places(sites[depth]!);
       if (at === undefined) return [];
       const code = at.line > 0 && at.file === file ? String(at.line) : codeOf(at);
       file = at.file;
-      return isShared(sites[depth]!) ? [code, addressOf(at)] : [code];
+      return shared.has(sites[depth]!) ? [code, addressOf(at)] : [code];
     });
     return words.length > 0 ? words.join(", ") : this.#recording.entryOf(row);
   }

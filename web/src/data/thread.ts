@@ -96,6 +96,7 @@ function slicesOf({ document }: Recording, series: Series, thread: number): Pick
       ...slices,
       allocation_calls: calls,
       free_calls: calls.map((count, slice) => count - blocks[slice]!),
+      failed_calls: each(() => 0),
       temporary_calls: each(within("temporary")),
       allocated_bytes: each(within("bytes")),
       live_bytes: each((slice) => live[slice + 1]!),

@@ -4,10 +4,9 @@ import { useMemo } from "preact/hooks";
 import type { ImageFields, RunFields } from "../data/document";
 import type { Recording } from "../data/recording";
 import { wordsAmong } from "../data/stack_words";
-import type { State, View } from "../state";
+import type { Span, State, View } from "../state";
 import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
-import type { Change } from "../ui/location";
 import { Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
@@ -26,41 +25,110 @@ function heapOfRss(peakBytes: number, rssBytes: number): string {
   return peakBytes === 0 ? "no block was live" : `heap: ${shareText(peakBytes, rssBytes)} of it`;
 }
 
-function figuresOf(recording: Recording): Figure[] {
+function blocksFigure(blocks: number, bytes: number): Figure {
+  return {
+    name: "Blocks then",
+    value: countText(blocks),
+    note: blocks === 0 ? "none" : `${bytesText(bytes / blocks)} on average`,
+  };
+}
+
+function rssFigure(rssBytes: number, peakBytes: number): Figure {
+  const isKnown = rssBytes > 0;
+  return {
+    name: "RSS at most",
+    value: isKnown ? bytesText(rssBytes) : "–",
+    note: isKnown ? heapOfRss(peakBytes, rssBytes) : "not sampled",
+  };
+}
+
+/** What was called, within some time. */
+interface Calls {
+  readonly allocations: number;
+  readonly bytes: number;
+  readonly temporary: number;
+  readonly frees: number;
+  /** null: it is not known, and the frees are those of blocks of the thread, whoever made them */
+  readonly failed: number | null;
+  readonly lengthNs: number;
+}
+
+function failedText(failed: number | null): string {
+  if (failed === null) return "of its blocks, by any thread";
+  if (failed === 0) return "no failed calls";
+  return failed === 1 ? "1 failed call" : `${countText(failed)} failed calls`;
+}
+
+function callFigures({ allocations, bytes, temporary, frees, failed, lengthNs }: Calls): Figure[] {
+  return [
+    { name: "Allocations", value: countText(allocations), note: rateText(allocations, lengthNs) },
+    { name: "Allocated", value: bytesText(bytes), note: byteRateText(bytes, lengthNs) },
+    { name: "Temporary", value: countText(temporary), note: `${shareText(temporary, allocations) || "none"} of calls` },
+    { name: "Frees", value: countText(frees), note: failedText(failed) },
+  ];
+}
+
+/** Within an interval, or until a moment. */
+function figuresWithin(recording: Recording, span: Span): Figure[] {
+  const { document, edgesNs } = recording;
+  const { slices } = document;
+  const { from, to } = recording.edgesOf(span);
+  const isMoment = from === to;
+  const first = isMoment ? 0 : from;
+  const within = (column: readonly (number | null)[]): number[] => column.slice(first, to).map((value) => value ?? 0);
+  const sum = (column: readonly number[]): number => within(column).reduce((all, part) => all + part, 0);
+  const most = (column: readonly (number | null)[]): number => Math.max(recording.liveAt(first), ...within(column));
+  const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
+  const [peak, start, end] = [most(slices.max_bytes), recording.liveAt(first), recording.liveAt(to)];
+  const states: Figure[] = isMoment
+    ? [
+        { name: "Live then", value: bytesText(end), note: `${shareText(end, document.run.peak_bytes) || "none"} of the peak` },
+        blocksFigure(blocksAt(to), end),
+        { name: "Peak until then", value: bytesText(peak), note: "the most so far" },
+      ]
+    : [
+        { name: "Peak", value: bytesText(peak), note: "the most within" },
+        { name: "At the start", value: bytesText(start), note: blocksText(blocksAt(first)) },
+        { name: "At the end", value: bytesText(end), note: blocksText(blocksAt(to)) },
+      ];
+  const calls: Calls = {
+    allocations: sum(slices.allocation_calls),
+    bytes: sum(slices.allocated_bytes),
+    temporary: sum(slices.temporary_calls),
+    frees: sum(slices.free_calls),
+    failed: document.thread === undefined ? sum(slices.failed_calls) : null,
+    lengthNs: edgesNs[to]! - edgesNs[first]!,
+  };
+  return [...states, ...callFigures(calls), rssFigure(Math.max(0, ...within(slices.rss_max_bytes)), peak)];
+}
+
+function figuresOf(recording: Recording, span: Span | null): Figure[] {
+  if (span !== null) return figuresWithin(recording, span);
   const { run, process } = recording.document;
-  const rss = process.rss_peak_bytes ?? 0;
   return [
     {
       name: "Peak",
       value: bytesText(run.peak_bytes),
       note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`,
     },
-    {
-      name: "Blocks then",
-      value: countText(run.peak_blocks),
-      note: run.peak_blocks === 0 ? "none" : `${bytesText(run.peak_bytes / run.peak_blocks)} on average`,
-    },
+    blocksFigure(run.peak_blocks, run.peak_bytes),
     { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${blocksText(run.live_blocks_at_end)} left` },
-    { name: "Allocations", value: countText(run.allocation_calls), note: rateText(run.allocation_calls, run.duration_ns) },
-    { name: "Allocated", value: bytesText(run.allocated_bytes), note: byteRateText(run.allocated_bytes, run.duration_ns) },
-    {
-      name: "Temporary",
-      value: countText(run.temporary_calls),
-      note: `${shareText(run.temporary_calls, run.allocation_calls) || "none"} of calls`,
-    },
-    {
-      name: "Frees",
-      value: countText(run.free_calls),
-      note: run.failed_calls > 0 ? `${countText(run.failed_calls)} failed calls` : "no failed calls",
-    },
-    { name: "RSS at most", value: rss > 0 ? bytesText(rss) : "–", note: rss > 0 ? heapOfRss(run.peak_bytes, rss) : "not sampled" },
+    ...callFigures({
+      allocations: run.allocation_calls,
+      bytes: run.allocated_bytes,
+      temporary: run.temporary_calls,
+      frees: run.free_calls,
+      failed: run.failed_calls,
+      lengthNs: run.duration_ns,
+    }),
+    rssFigure(process.rss_peak_bytes ?? 0, run.peak_bytes),
   ];
 }
 
-function Figures({ recording }: { recording: Recording }): JSX.Element {
+function Figures({ recording, span }: { recording: Recording; span: Span | null }): JSX.Element {
   return (
     <dl class="figures">
-      {figuresOf(recording).map(({ name, value, note }) => (
+      {figuresOf(recording, span).map(({ name, value, note }) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd data-figure={name}>
@@ -88,12 +156,12 @@ const SHOWN_IN: Readonly<Record<string, Partial<State> & { view: View }>> = {
   inline_buffer: { view: "flame", cost: "calls" },
 };
 
-function Findings({ recording, change }: { recording: Recording; change: Change }): JSX.Element | null {
+function Findings({ recording, state, change }: ViewProps): JSX.Element | null {
   const { findings } = recording.document;
   if (findings.length === 0) return null;
   return (
     <section class="panel">
-      <h2>What stands out</h2>
+      <h2>What stands out{state.span !== null && " in the whole run"}</h2>
       <ul class="findings">
         {findings.map((finding, i) => {
           const shown = SHOWN_IN[finding.kind] ?? { view: "flame" as const };
@@ -119,24 +187,40 @@ function Findings({ recording, change }: { recording: Recording; change: Change 
   );
 }
 
-function TopStacks({ recording, change }: { recording: Recording; change: Change }): JSX.Element {
-  const { run } = recording.document;
-  const top = useMemo(() => {
-    const peaks = recording.column("peak_bytes");
-    const rows = Array.from(peaks.keys()).sort((a, b) => peaks[b]! - peaks[a]!);
-    return rows.filter((row) => peaks[row]! > 0 && recording.cutStacks(row) === 0).slice(0, TOP_STACKS);
-  }, [recording]);
+/** The rows with most, the largest first, of those that are wanted. */
+function largest(amounts: Float64Array, count: number, isWanted: (row: number) => boolean): number[] {
+  const top: number[] = [];
+  amounts.forEach((amount, row) => {
+    if (amount <= (top.length < count ? 0 : amounts[top.at(-1)!]!) || !isWanted(row)) return;
+    const at = top.findIndex((other) => amounts[other]! < amount);
+    top.splice(at < 0 ? top.length : at, 0, row);
+    top.length = Math.min(top.length, count);
+  });
+  return top;
+}
+
+function whenMost(recording: Recording, span: Span | null): string {
+  if (span === null) return "at the peak";
+  const { edgesNs } = recording;
+  return `at ${timeIn(recording, edgesNs[recording.highest(recording.edgesOf(span))]!)}`;
+}
+
+function TopStacks({ recording, state, change }: ViewProps): JSX.Element {
+  const { span } = state;
+  const live = useMemo(() => recording.costs("peak", span), [recording, span]);
+  const all = span === null ? recording.document.run.peak_bytes : recording.liveAt(recording.highest(recording.edgesOf(span)));
+  const top = useMemo(() => largest(live, TOP_STACKS, (row) => recording.cutStacks(row) === 0), [recording, live]);
   const words = useMemo(() => wordsAmong(recording, top), [recording, top]);
   return (
     <section class="panel">
-      <h2>Most at the peak</h2>
+      <h2>Most {whenMost(recording, span)}</h2>
       <ul class="top">
         {top.map((row) => {
-          const bytes = recording.column("peak_bytes")[row]!;
+          const bytes = live[row]!;
           return (
             <li key={row}>
               <span class="figure">{bytesText(bytes)}</span>
-              <span class="figure faint">{shareText(bytes, run.peak_bytes)}</span>
+              <span class="figure faint">{shareText(bytes, all)}</span>
               <a
                 class="plain-link code"
                 href="#flame"
@@ -217,16 +301,16 @@ function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
 }
 
 export function Overview(props: ViewProps): JSX.Element {
-  const { recording, change } = props;
+  const { recording, state } = props;
   const isEmpty = recording.document.run.allocation_calls === 0;
   return (
     <div class="stack-v">
-      <Figures recording={recording} />
+      <Figures recording={recording} span={state.span} />
       {isEmpty ? <Nothing {...props} /> : <RunChart {...props} />}
       <div class="columns">
         <div class="stack-v">
-          <Findings recording={recording} change={change} />
-          {!isEmpty && <TopStacks recording={recording} change={change} />}
+          <Findings {...props} />
+          {!isEmpty && <TopStacks {...props} />}
         </div>
         <Evidence {...props} />
       </div>

@@ -1,6 +1,7 @@
 // prepare.ts - makes what views are drawn from while nobody waits for it: a piece after another, for a few
 // milliseconds at a time, and not while somebody drags, types or scrolls
 import { useEffect } from "preact/hooks";
+import { childrenOf } from "../data/branching";
 import type { Recording } from "../data/recording";
 import { outermost } from "../data/sandwich";
 import { labelsOf, stackWordsOf } from "../data/stack_words";
@@ -30,6 +31,8 @@ function* pieces(recording: Recording): Generator<void> {
   void recording.series; // what each step of a brush asks
   yield;
   namesOf(recording);
+  yield;
+  childrenOf(recording.tree);
   yield;
   layoutOf(recording.tree);
   yield;

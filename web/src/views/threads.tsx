@@ -1,7 +1,8 @@
 // threads.tsx - what each thread allocated and freed, and who frees whose blocks
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { ThreadFigure } from "../data/document";
+import type { PageDocument, ThreadFigure } from "../data/document";
+import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
 import { Series } from "../data/series";
 import type { Span } from "../state";
@@ -35,6 +36,9 @@ function policyText(recording: Recording, row: number): string {
   return name === "" ? "" : `${name} ${priority[row]}`;
 }
 
+const threadSeries = keptFor(({ threads }: PageDocument) => Series.of(threads.series, threads.tid.length));
+const handoverSeries = keptFor(({ handovers }: PageDocument) => Series.of(handovers!.series, handovers!.owner.length));
+
 /** What a thread did within an interval, or over the whole run. */
 interface ThreadRow {
   readonly row: number;
@@ -55,7 +59,7 @@ function threadRows(recording: Recording, span: Span | null): ThreadRow[] {
       temporary: threads.temporary_calls[row]!,
       live: threads.live_bytes[row]!,
     }));
-  const series = Series.of(threads.series, threads.tid.length);
+  const series = threadSeries(recording.document);
   const edges = recording.edgesOf(span);
   const costs = (cost: "calls" | "bytes" | "temporary" | "live"): Float64Array => recording.costsOf(series, cost, edges);
   const [calls, bytes, temporary, live] = [costs("calls"), costs("bytes"), costs("temporary"), costs("live")];
@@ -99,10 +103,10 @@ const NOT_KNOWN = [-1, 0] as const;
 
 /** Over the whole run, or within an interval (until a moment). */
 function blocksOf(recording: Recording, span: Span | null): Blocks {
-  const { owner, freer, blocks, bytes, series: packed } = recording.document.handovers!;
+  const { owner, freer, blocks, bytes } = recording.document.handovers!;
   const key = (pair: number): string => `${owner[pair]} ${freer[pair]}`;
   if (span === null) return new Map(owner.map((_row, pair) => [key(pair), [blocks[pair]!, bytes[pair]!]]));
-  const series = Series.of(packed, owner.length);
+  const series = handoverSeries(recording.document);
   const edges = recording.edgesOf(span);
   const [counts, sums] = [recording.costsOf(series, "calls", edges), recording.costsOf(series, "bytes", edges)];
   const isFollowed = (pair: number): boolean => series.until(pair, "calls", recording.edgesNs.length) > 0;
