@@ -144,10 +144,11 @@ def live_at(entries, last):
 
 
 def lifetimes_within(entries, first, last):
-    """By the names of docs/json.md: of the blocks that were freed in slices [first, last], or were live at the end of these."""
+    """By the names of docs/json.md: of the blocks that were freed in slices [first, last], or were not until the end of these."""
     chosen = [entry for entry in entries if first <= entry.slice <= last]
     found = {ending: sum(entry.ended[ending] for entry in chosen) for ending in ENDINGS[:5]}
-    return found | {"until_end": live_at(entries, last)[0] + sum(entry.ended["left"] for entry in chosen)}
+    left = sum(entry.ended["left"] for entry in entries if entry.slice <= last)
+    return found | {"until_end": live_at(entries, last)[0] + left}
 
 
 def read_page(path):

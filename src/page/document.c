@@ -176,6 +176,11 @@ static void write_slices(struct hwi_json *json, const struct hwi_page *page)
   hwi_json_page_rss(json, &rss);
 }
 
+static bool has(const struct hwi_page *page, enum hwi_page_extra extra)
+{
+  return (int)extra >= page->extras_left_out;
+}
+
 /* --- durations --- */
 
 static void write_durations(struct hwi_json *json, const struct hwi_page *page, const struct hwi_json_stacks *rows)
@@ -184,8 +189,9 @@ static void write_durations(struct hwi_json *json, const struct hwi_page *page, 
   if (!watch->is_timed)
     return;
   hwi_json_durations_found(json, page->report->profile, &watch->durations, rows);
-  hwi_json_page_durations(json, &watch->durations_along, &watch->durations);
-  if (watch->durations_of_threads == NULL)
+  if (has(page, HWI_PAGE_DURATIONS_ALONG))
+    hwi_json_page_durations(json, &watch->durations_along, &watch->durations);
+  if (watch->durations_of_threads == NULL || !has(page, HWI_PAGE_DURATIONS_OF_THREADS))
     return;
   hwi_json_begin_array(json, "durations_by_thread");
   for (uint32_t i = 0; i < page->threads.row_count; i++) {
@@ -234,8 +240,9 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_timeline(json, profile);
   hwi_json_page_sizes(json, &page->sizes, &page->watch.of_sizes);
   hwi_json_page_threads(json, &page->threads, &page->watch.of_threads);
-  hwi_json_page_handovers(json, &page->handovers, &page->watch.of_handovers);
-  if (profile->thread_count > 1) {
+  hwi_json_page_handovers(json, &page->handovers,
+                          has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->watch.of_handovers : NULL);
+  if (profile->thread_count > 1 && has(page, HWI_PAGE_THREADS_ALONE)) {
     hwi_json_page_stack_threads(json, &page->watch.stack_threads, &page->watch.of_stack_threads);
     hwi_json_page_size_threads(json, &page->watch.size_threads, &page->watch.of_size_threads);
   }

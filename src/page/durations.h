@@ -13,7 +13,7 @@ enum { HWI_PAGE_BAND_BITS = 3, HWI_PAGE_BANDS = HWI_LOG_BUCKETS(HWI_PAGE_BAND_BI
 
 struct hwi_page_duration_part {
   uint32_t slice;
-  uint8_t entry;          /* enum hw_entry */
+  uint8_t entry;           /* enum hw_entry */
   uint64_t calls, untimed; /* timed ones; the others */
   uint64_t sum_ns, max_ns;
   uint64_t bands[HWI_PAGE_BANDS];

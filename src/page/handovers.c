@@ -88,6 +88,7 @@ void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handov
   const struct hwi_table_rows rows = {handovers->items, handovers->count, sizeof *handovers->items};
   hwi_json_begin_object(json, "handovers");
   hwi_json_plain_columns(json, &rows, columns);
-  hwi_json_page_series(json, ledger, handovers->count, NULL);
+  if (ledger != NULL)
+    hwi_json_page_series(json, ledger, handovers->count, NULL);
   hwi_json_end_object(json);
 }

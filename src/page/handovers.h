@@ -32,7 +32,7 @@ static inline uint32_t hwi_page_handovers_row(const struct hwi_page_handovers *h
   return handovers->row_of[(size_t)owner * handovers->thread_rows + freer];
 }
 
-/* "handovers" into the object begun last. */
+/* "handovers" into the object begun last. NULL: what they did along time is left out. */
 void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handovers *handovers,
                              const struct hwi_page_ledger *ledger);
 

@@ -16,7 +16,7 @@ struct hwi_page_entry {
   uint32_t row, slice;
   uint64_t calls, bytes;
   uint64_t ended[HWI_PAGE_ENDINGS]; /* blocks, whenever they were allocated */
-  int64_t live_bytes;               /* what these changed by */
+  int64_t live_bytes;               /* what it changed by */
 };
 
 /* Invariant: entries are in the order of slices; `now` of a row that is not open is all zero. */

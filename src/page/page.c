@@ -3,7 +3,8 @@
  * How large a document becomes is known when it is written: it is written into memory, and where it is too large, cut lower and
  * written again. What was followed along time need not be read again, for the rows of a lower cut are sums of those of a
  * higher one. Where thousands of stacks were active all the time, it is what they did along time that takes the room: then
- * the slices of time become fewer before the nodes become too few.
+ * the slices of time become fewer before the nodes become too few. Where many threads are what takes it, what is told of each
+ * of them goes before the last nodes do.
  */
 #include "page/page.h"
 
@@ -13,7 +14,8 @@
 #include "page/html.h"
 #include "report/text/written.h"
 
-enum { NODES_MAX = 65536, NODES_ENOUGH = 8192, NODES_LEAST = 64, SLICES_ENOUGH = 32, DOCUMENT_BYTES_MAX = 2500000 };
+enum { NODES_MAX = 65536, NODES_ENOUGH = 8192, NODES_FEW = 1024, NODES_LEAST = 64 };
+enum { SLICES_ENOUGH = 32, DOCUMENT_BYTES_MAX = 2500000 };
 
 /* --- the choice --- */
 
@@ -59,15 +61,20 @@ static int write_document(struct hwi_page *page, struct hwi_written *text, struc
   return status;
 }
 
-/* The size is nearly proportional to the nodes, but for what is there without any. */
-static int make_smaller(struct hwi_page *page, double share, struct hwi_error *error)
+/* The size is nearly proportional to the nodes, but for what is there without any. False: it cannot become smaller. */
+static bool make_smaller(struct hwi_page *page, double share, int *status, struct hwi_error *error)
 {
-  uint32_t nodes = (uint32_t)(page->cut.node_count * share);
-  uint32_t enough = page->cut.node_count < NODES_ENOUGH ? page->cut.node_count : NODES_ENOUGH;
-  if (nodes >= enough || page->watch.slices.count < 2 * SLICES_ENOUGH)
-    return hwi_page_watch_lower(&page->watch, nodes, error);
-  hwi_page_watch_coarsen(&page->watch);
-  return HW_OK;
+  const uint32_t count = page->cut.node_count, nodes = (uint32_t)(count * share);
+  const bool is_coarse = page->watch.slices.count < 2 * SLICES_ENOUGH,
+             is_bare = page->extras_left_out == HWI_PAGE_EXTRAS;
+  const uint32_t least = !is_coarse ? NODES_ENOUGH : !is_bare ? NODES_FEW : NODES_LEAST;
+  if (count > least)
+    *status = hwi_page_watch_lower(&page->watch, nodes > least ? nodes : least, error);
+  else if (!is_coarse)
+    hwi_page_watch_coarsen(&page->watch);
+  else
+    page->extras_left_out += !is_bare;
+  return count > least || !is_coarse || !is_bare;
 }
 
 /* What a document holds of others cannot become less. */
@@ -79,7 +86,7 @@ static size_t bytes_of_others(const struct hwi_page *page)
   return sum;
 }
 
-/* Less and less, until it fits. */
+/* Less and less, until it fits: 1; or, still too large, cannot become less: 0. */
 static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_written *text, struct hwi_error *error)
 {
   const double margin = 0.95;
@@ -89,9 +96,10 @@ static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_writ
     if (status < 0)
       return status;
     size_t bytes = hwi_html_escaped_bytes(text->text, text->bytes);
-    if (bytes <= bytes_max || bytes_max <= fixed || page->cut.node_count <= NODES_LEAST)
-      return HW_OK;
-    status = make_smaller(page, (double)(bytes_max - fixed) / (double)(bytes - fixed) * margin, error);
+    if (bytes <= bytes_max)
+      return 1;
+    if (!make_smaller(page, (double)(bytes_max - fixed) / (double)(bytes - fixed) * margin, &status, error))
+      return 0;
     if (status < 0)
       return status;
   }
@@ -106,7 +114,7 @@ struct others {
   uint32_t count;
 };
 
-/* Where one cannot be had, the page does without it; that there is no memory is another matter. */
+/* Where one cannot be had, or not in its share of the room, the page does without it; that there is no memory is another matter. */
 static int add_other(struct others *others, const struct hwi_page_others *source, uint32_t index,
                      struct hwi_error *error)
 {
@@ -120,7 +128,10 @@ static int add_other(struct others *others, const struct hwi_page_others *source
     status = fit_document(&page, OTHERS_BYTES_MAX / all, &others->texts[others->count], error);
   end(&page);
   source->close(source->context, &report);
-  others->count += status == HW_OK;
+  if (status > 0)
+    others->count++;
+  else
+    hwi_written_release(&others->texts[others->count]);
   return status == HW_ERR_MEMORY ? status : HW_OK;
 }
 
@@ -162,9 +173,9 @@ static int make_documents(struct pages *pages, const struct hwi_page_request *re
   pages->items[0].other_count = pages->others.count;
   if (status == HW_OK && pages->count > 1)
     status = match(pages, error);
-  for (int i = 0; i < pages->count && status == HW_OK; i++)
+  for (int i = 0; i < pages->count && status >= 0; i++)
     status = fit_document(&pages->items[i], DOCUMENT_BYTES_MAX / (size_t)pages->count, &pages->texts[i], error);
-  return status;
+  return status < 0 ? status : HW_OK;
 }
 
 static void release(struct pages *pages)

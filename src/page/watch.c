@@ -196,7 +196,7 @@ static void take_birth(struct hwi_page_watch *watch, const struct hwi_block_even
   enter_birth(&watch->of_size_threads, pair.size, event);
 }
 
-/* What it does is told as calls, for there is nothing else. */
+/* A block that is handed over counts as a call of the pair. */
 static void enter_handover(struct hwi_page_watch *watch, const struct hwi_block_event *event)
 {
   const uint32_t *row_of = watch->threads->row_of;
@@ -259,8 +259,8 @@ static void time_call(struct hwi_page_watch *watch, const struct hwi_block_event
   const struct hwi_profile *profile = watch->cut->profile;
   if (!watch->is_timed || event->stack >= profile->stack_count || event->thread >= profile->thread_count)
     return;
-  watch->failed |= !hwi_durations_add(&watch->durations.durations, event) ||
-                   !hwi_durations_add(&watch->durations_along.now, event);
+  watch->failed |=
+      !hwi_durations_add(&watch->durations.durations, event) || !hwi_durations_add(&watch->durations_along.now, event);
   if (watch->durations_of_threads != NULL) {
     uint32_t row = watch->threads->row_of[event->thread];
     watch->failed |= !hwi_durations_add(&watch->durations_of_threads[row].durations, event);

@@ -8,7 +8,7 @@ import json
 import subprocess
 
 import pytest
-from page_document import Page, Table, live_at, read_page, within
+from page_document import Page, Table, lifetimes_within, live_at, read_page, within
 
 FLAGS = ("-fno-builtin", "-fno-optimize-sibling-calls", "-pthread")
 THREADS = """
@@ -52,6 +52,41 @@ int main(void)
   while (wait(NULL) > 0)
     ;
   return malloc(77) == NULL;
+}
+"""
+# Blocks that leave with their processes, and inherited ones, some of which are freed.
+LEAVING = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile kept[70];
+
+int main(void)
+{
+  for (int i = 50; i < 70; i++)
+    kept[i] = malloc(1000);
+  for (int child = 0; child < 4; child++) {
+    if (fork() == 0) {
+      for (int i = 0; i < 50; i++) {
+        kept[i] = malloc(64);
+        usleep(500);
+      }
+      for (int i = 0; i < 20; i++)
+        free(kept[i]);
+      for (int i = 50; i < 60; i++)
+        free(kept[i]);
+      usleep(10000);
+      _exit(0);
+    }
+    usleep(30000);
+  }
+  while (wait(NULL) > 0)
+    ;
+  for (int i = 50; i < 70; i++)
+    free(kept[i]);
+  usleep(20000);
+  return malloc(5) == NULL;
 }
 """
 MANY_PROCESSES = """
@@ -150,6 +185,21 @@ def test_processes(record, compile_c, page_of):
     rss = page.document["rss"]
     assert len(rss["time_ns"]) > 100 and rss["rss_bytes"] == [resident(report, ns) for ns in rss["time_ns"]]
     assert max(filter(None, page.slices["rss_max_bytes"])) == max(rss["rss_bytes"])
+
+
+def test_lifetimes_of_processes(record, compile_c, page_of):
+    """What left with its process was not freed: so in the report, of any interval."""
+    recording = record([compile_c(LEAVING, *FLAGS)])
+    page = page_of(recording.trace, "--children")
+    begins, count = page.slices["from_ns"], page.slices.count
+    assert sum(entry.ended["left"] for entries in page.stacks.series for entry in entries) >= 4 * 30
+    for first, last in ((0, count // 2), (count // 4, count // 2), (count // 2, count - 2)):
+        report = recording.report_with("--children", "--from", f"{begins[first]}ns", "--to", f"{begins[last + 1]}ns")
+        lifetimes = [lifetimes_within(entries, first, last) for entries in page.stacks.series]
+        found = {step: sum(each[step] for each in lifetimes) for step in report["lifetimes"]}
+        assert sum(found.values()) == sum(report["lifetimes"].values()) > 0
+        for step, blocks in report["lifetimes"].items():
+            assert abs(found[step] - blocks) <= (page.threads.count if step != "until_end" else 0), step
 
 
 def test_other_processes_are_in_the_page(record, compile_c, page_of):

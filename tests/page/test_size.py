@@ -7,7 +7,7 @@ many stacks makes a page that no browser opens.
 import json
 
 import pytest
-from page_document import PLACE, Page, live_at, read_html, read_page, within
+from page_document import PLACE, Page, live_at, read_html, read_page, unpack_durations, within
 
 BYTES_MAX = 3_000_000
 # A tree of calls, two ways at each step: 2^LEVELS stacks, and one that matters more than all of them.
@@ -77,10 +77,12 @@ int main(void)
 }
 """
 
-# Each thread frees blocks of each other one: more pairs than are followed along time.
+# Each thread frees blocks of each other one: more pairs than are followed along time. PROCESSES do so, ROUNDS times.
 CROWD = """
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 20, MOST = 7 };
 static void *handed[THREADS][THREADS][MOST];
@@ -89,24 +91,32 @@ static pthread_barrier_t met;
 static void *work(void *argument)
 {
   int own = (int)(long)argument;
-  for (int other = 0; other < THREADS; other++)
-    for (int i = 0; i < 1 + (own * THREADS + other) % MOST; i++)
-      handed[own][other][i] = malloc(24);
-  pthread_barrier_wait(&met);
-  for (int other = 0; other < THREADS; other++)
-    for (int i = 0; i < MOST; i++)
-      free(handed[other][own][i]);
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int other = 0; other < THREADS; other++)
+      for (int i = 0; i < 1 + (own * THREADS + other) % MOST; i++)
+        handed[own][other][i] = malloc(24 + (size_t)(round * own * other) % 4000);
+    pthread_barrier_wait(&met);
+    for (int other = 0; other < THREADS; other++)
+      for (int i = 0; i < MOST; i++)
+        free(handed[other][own][i]);
+    pthread_barrier_wait(&met);
+    usleep(1000);
+  }
   return NULL;
 }
 
 int main(void)
 {
   pthread_t threads[THREADS];
+  for (int i = 1; i < PROCESSES && fork() != 0; i++)
+    ;
   pthread_barrier_init(&met, NULL, THREADS);
   for (long i = 0; i < THREADS; i++)
     pthread_create(&threads[i], NULL, work, (void *)i);
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
+  while (wait(NULL) > 0)
+    ;
   return 0;
 }
 """
@@ -159,7 +169,7 @@ def test_two_runs_of_many_stacks(recording, hw, tmp_path):
 
 def test_stacks_that_are_always_active(record, compile_c, hw, tmp_path):
     """Slices of time become fewer before most stacks are cut, and are as exact as ever."""
-    recording = record([compile_c(BUSY, "-fno-builtin", "-fno-optimize-sibling-calls")])
+    recording = record([compile_c(BUSY, "-fno-builtin", "-fno-optimize-sibling-calls")], "--durations")
     done = hw("report", "-o", tmp_path / "run.page.json", recording.trace)
     assert (done.returncode, done.stderr) == (0, "")
     page, run = read_page(tmp_path / "run.page.json"), recording.report_with("--top", "1")
@@ -177,11 +187,16 @@ def test_stacks_that_are_always_active(record, compile_c, hw, tmp_path):
     assert max(slices["max_bytes"]) == run["peak_bytes"] == slices["live_bytes"][page.document["slices"]["peak_slice"]]
     within_span = recording.report_with("--from", f"{slices['from_ns'][1]}ns", "--to", f"{slices['from_ns'][3]}ns", "--top", "1")
     assert within_span["allocation_calls"] == sum(slices["allocation_calls"][1:3])
+    durations = page.document["durations"]
+    for row, parts in zip(durations, unpack_durations(page.document["durations_series"], len(durations))):
+        assert [part[0] for part in parts] == sorted({part[0] for part in parts})
+        assert sum(sum(part[4].values()) for part in parts) == row["calls"]
+        assert (sum(part[2] for part in parts), max(part[3] for part in parts)) == (row["total_ns"], row["max_ns"])
 
 
 def test_many_pairs_of_threads(record, compile_c, hw, tmp_path):
     """Of those with most, what they did along time is there; of the others, what they did in all."""
-    recording = record([compile_c(CROWD, "-pthread", "-fno-builtin")])
+    recording = record([compile_c(CROWD, "-pthread", "-fno-builtin", "-DPROCESSES=1", "-DROUNDS=1")])
     assert hw("report", "-o", tmp_path / "run.page.json", recording.trace).returncode == 0
     page = read_page(tmp_path / "run.page.json")
     blocks, series = page.handovers["blocks"], page.handovers.series
@@ -191,6 +206,24 @@ def test_many_pairs_of_threads(record, compile_c, hw, tmp_path):
     for row in followed:
         assert within(series[row], 0, page.slices.count - 1) == (blocks[row], page.handovers["bytes"][row])
     assert min(blocks[row] for row in followed) >= max(blocks[row] for row in range(len(blocks)) if row not in followed)
+
+
+@pytest.mark.parametrize("options", [[], ["--children"]])
+def test_many_threads_of_several_processes(record, compile_c, hw, tmp_path, options):
+    """Where what is told of each thread is too much, it goes; what adds up still does."""
+    program = compile_c(CROWD, "-pthread", "-fno-builtin", "-DPROCESSES=8", "-DROUNDS=60")
+    recording = record([program], "--durations")
+    for suffix in ("html", "page.json"):
+        assert hw("report", *options, "-o", tmp_path / f"run.{suffix}", recording.trace).returncode == 0
+    assert (tmp_path / "run.html").stat().st_size < BYTES_MAX
+    page = read_page(tmp_path / "run.page.json")
+    others = page.document["others"]
+    assert len(others) >= 3 and not all("durations_by_thread" in other for other in others)
+    for each in (page, *map(Page, others)):
+        assert each.stacks.sum("calls") == each.threads.sum("allocation_calls") == each.run["allocation_calls"]
+        assert each.handovers.sum("blocks") == each.threads.sum("foreign_frees")
+        for table in (each.stacks, each.size_series, each.threads):
+            assert sum(sum(entry.calls for entry in entries) for entries in table.series) == each.run["allocation_calls"]
 
 
 def test_what_the_page_cannot_be_narrowed_to(record, hw, tmp_path):

@@ -1,5 +1,5 @@
 // difference_durations.mjs - how long calls took in two runs is what `report --durations --json` says of each
-import { assert, check, count, rows, saved } from "./browser.mjs";
+import { assert, check, count, drag, rows, saved } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
   const { old, now } = report;
@@ -21,4 +21,18 @@ await check(async ({ page, report, open }) => {
   assert.deepEqual([figure("Sum old"), figure("Sum new")], [before.total_ns, after.total_ns]);
   assert.equal(figure("Sum ±"), after.total_ns - before.total_ns);
   assert.deepEqual([figure("Most old"), figure("Most new")], [before.max_ns, after.max_ns]);
+
+  // Of the same time of both runs: two parts add up to all of it.
+  const longest = Math.max(old.duration_ns, now.duration_ns);
+  const callsIn = async (span) => {
+    await open(`#durations?${span}`);
+    const [, oldCalls, newCalls] = (await rows(page, "durations")).find(([entry]) => entry === "all of them");
+    return [oldCalls, newCalls].map((calls) => Number(calls.replaceAll(",", "")));
+  };
+  const middle = Math.round(0.5 * longest);
+  const [early, late, until] = [await callsIn(`from=0&to=${middle}`), await callsIn(`from=${middle}&to=${longest}`), await callsIn(`at=${middle}`)];
+  assert.deepEqual(early, until);
+  assert.ok([before, after].every(({ calls }, i) => early[i] + late[i] === calls), `${early}, ${late} of ${before.calls}, ${after.calls}`);
+  await drag(page, ".strip", 0, 0.5);
+  assert.equal(await page.locator("[data-span]").count(), 1);
 });

@@ -20,9 +20,9 @@ await check(async ({ page, report, open }) => {
   await open("#lifetimes");
   await shows(report.lifetimes, "To the end");
   await open(`#lifetimes?from=${report.first}&to=${report.last}`);
-  await shows(report.within.lifetimes, "Still live");
+  await shows(report.within.lifetimes, "Not freed");
   await open(`#lifetimes?at=${report.last}`);
-  await shows(report.until.lifetimes, "Still live");
+  await shows(report.until.lifetimes, "Not freed");
 
   // Dragged: what is dragged to is what a link to it shows.
   await open("#lifetimes");

@@ -62,6 +62,8 @@ await check(async ({ page, report, open }) => {
   const lifetimes = await rows(page, "lifetimes");
   assert.equal(sum(lifetimes.map((row) => number(row.at(-1)))), selected.calls);
   assert.ok((await page.locator(".panel .toolbar .faint").first().textContent()).startsWith(count(selected.calls)));
+  await open(`#lifetimes?thread=${thread}&from=0&to=${report.duration_ns}`);
+  assert.deepEqual(await rows(page, "lifetimes"), lifetimes); // an interval of all of it
   await open(`#threads?thread=${thread}`);
   assert.deepEqual((await rows(page, "threads")).map(([name]) => name), ["keeper"]);
   await open(`#timeline?thread=${thread}&curves=threads`);

@@ -13,7 +13,7 @@ import { KeyList, useKeys } from "./ui/keys";
 import { useLocationState, type Change } from "./ui/location";
 import { Picker } from "./ui/picker";
 import { useTheme } from "./ui/theme";
-import { Durations } from "./views/durations";
+import { DurationsView } from "./views/durations";
 import { FlameView } from "./views/flame";
 import { Leaks } from "./views/leaks";
 import { Lifetimes } from "./views/lifetimes";
@@ -38,7 +38,7 @@ const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
   sizes: Sizes,
   threads: Threads,
   lifetimes: Lifetimes,
-  durations: Durations,
+  durations: DurationsView,
 };
 const WITH_OWN_CHART: readonly View[] = ["overview", "timeline"];
 const OF_NOTHING: readonly View[] = ["overview", "durations"]; // these have something to say of a run without allocations

@@ -18,6 +18,10 @@ export interface Span {
   readonly toNs: number;
 }
 
+export function isMoment({ fromNs, toNs }: Span): boolean {
+  return fromNs === toNs;
+}
+
 export interface State {
   readonly view: View;
   readonly cost: Cost;
@@ -97,11 +101,11 @@ export function parseFragment(fragment: string): State {
 }
 
 /** A span as the fragment has it. */
-export function spanValues({ fromNs, toNs }: Span): [string, string][] {
-  if (fromNs === toNs) return [["at", String(toNs)]];
+export function spanValues(span: Span): [string, string][] {
+  if (isMoment(span)) return [["at", String(span.toNs)]];
   return [
-    ["from", String(fromNs)],
-    ["to", String(toNs)],
+    ["from", String(span.fromNs)],
+    ["to", String(span.toNs)],
   ];
 }
 

@@ -36,12 +36,9 @@ class FunctionNumbers {
 /** As the recording has them; after its end nothing is live, and nothing happens. */
 function costsWithin(recording: Recording, cost: Cost, span: Span | null): Float64Array {
   if (span === null) return recording.costs(cost, null);
-  const isMoment = span.fromNs === span.toNs;
   const isState = cost === "peak" || cost === "live";
-  const edges = recording.edgesOf(span);
-  const hasEnded = span.fromNs > recording.document.run.duration_ns;
-  if (isState ? hasEnded : !isMoment && edges.from === edges.to) return new Float64Array(recording.rows);
-  return recording.costsOf(recording.series, cost, edges);
+  const hasEnded = isState ? span.fromNs > recording.document.run.duration_ns : recording.endsBefore(span);
+  return hasEnded ? new Float64Array(recording.rows) : recording.costsOf(recording.series, cost, recording.edgesOf(span));
 }
 
 export class Difference {

@@ -239,7 +239,7 @@ export interface PageDocument {
   readonly stack_threads?: PairFields;
   readonly size_threads?: Pick<PairFields, "row" | "thread" | "count" | "series">;
   readonly handovers?: Readonly<Record<"owner" | "freer" | "blocks" | "bytes", readonly number[]>> & {
-    readonly series: PackedSeries;
+    readonly series?: PackedSeries;
   };
   readonly findings: readonly FindingFields[];
   readonly durations?: readonly (DurationFields & { readonly entry: string })[];

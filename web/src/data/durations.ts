@@ -1,7 +1,9 @@
 // durations.ts - how long calls took within an interval, from what the document has of each slice of time
 import type { DurationFields, PageDocument } from "./document";
 import { unpack } from "./packed";
-import type { Edges } from "./recording";
+import { keptFor } from "./kept";
+import type { Edges, Recording } from "./recording";
+import type { Span } from "../state";
 
 const BAND_BITS = 3; // parts of a power of two
 const QUANTILES = [
@@ -23,6 +25,14 @@ interface Part {
 }
 
 export type EntryDurations = DurationFields & { readonly entry: string };
+
+export interface Durations {
+  /** of each function that was called */
+  readonly entries: readonly EntryDurations[];
+  readonly all: DurationFields;
+  /** of an interval, or until a moment */
+  readonly isPart: boolean;
+}
 
 function bandFrom(band: number): number {
   const shift = (band >> BAND_BITS) - 1;
@@ -58,14 +68,14 @@ function fieldsOf(parts: readonly Part[]): DurationFields {
     calls,
     untimed_calls: untimed,
     total_ns: total,
-    mean_ns: total / calls,
+    mean_ns: Math.round((10 * total) / calls) / 10,
     ...(Object.fromEntries(quantiles) as Pick<Required<DurationFields>, (typeof QUANTILES)[number][0]>),
     max_ns: max,
     histogram: bands.map(([band, count]) => [bandFrom(band), bandFrom(band + 1) - 1, count]),
   };
 }
 
-export class DurationSeries {
+class DurationSeries {
   readonly #entries: readonly string[];
   readonly #parts: readonly (readonly Part[])[]; // by entry, ascending by slice
 
@@ -84,14 +94,29 @@ export class DurationSeries {
     });
   }
 
-  /** Of each function with calls within an interval (until a moment), and of all of them together. */
-  within({ from, to }: Edges): { readonly durations: EntryDurations[]; readonly durations_of_all: DurationFields } {
+  /** Within an interval, or until a moment. */
+  within({ from, to }: Edges): Durations {
     const first = from === to ? 0 : from;
     const parts = this.#parts.map((all) => all.filter(({ slice }) => first <= slice && slice < to));
     const durations = parts.map((of, i) => ({ entry: this.#entries[i]!, ...fieldsOf(of) }));
     return {
-      durations: durations.filter(({ calls, untimed_calls }) => calls + untimed_calls > 0),
-      durations_of_all: fieldsOf(parts.flat()),
+      entries: durations.filter(({ calls, untimed_calls }) => calls + untimed_calls > 0),
+      all: fieldsOf(parts.flat()),
+      isPart: true,
     };
   }
+}
+
+const NOTHING: DurationFields = { calls: 0, untimed_calls: 0 };
+
+const seriesOf = keptFor((document: PageDocument) => new DurationSeries(document));
+
+/** Of the whole run, or of a part of it where that is known: it is not of one thread, nor where a document has no room for it. */
+export function durationsOf(recording: Recording, span: Span | null): Durations {
+  const { document } = recording;
+  const { durations = [], durations_of_all = NOTHING, durations_series } = document;
+  if (span === null || document.thread !== undefined || durations_series === undefined)
+    return { entries: durations, all: durations_of_all, isPart: false };
+  if (recording.endsBefore(span)) return { entries: [], all: NOTHING, isPart: true };
+  return seriesOf(document).within(recording.edgesOf(span));
 }

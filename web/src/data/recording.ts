@@ -3,7 +3,7 @@
 // edge       a moment where slices of time meet; edge 0 is the start, the last one the end.
 // row        of the document's `stacks`: one call stack, or the sum of those that were cut.
 // ignored    rows that the user does not want to see: a recording without them has nothing in them, wherever it is asked.
-import type { Cost, Span } from "../state";
+import { isMoment, type Cost, type Span } from "../state";
 import { LIFETIMES, type Lifetime, type PageDocument, type RowFigure } from "./document";
 import { unpack } from "./packed";
 import { Series, type Amount } from "./series";
@@ -114,23 +114,42 @@ export class Recording {
     return this.document.entries[this.#entry[row]!] ?? "";
   }
 
-  /** How many blocks of each row lived how long: of those that ended within an interval (until a moment) or are live at its end. */
+  /** How many blocks of each row lived how long: of those that were freed within an interval (until a moment), or not until its end. */
   lifetimes(span: Span | null): Record<Lifetime, Float64Array> {
     if (span === null)
       return (this.#lifetimes ??= byLifetime((lifetime) => this.#kept(unpack(this.document.stacks.lifetimes[lifetime]))));
-    const { series } = this;
+    const { series, rows } = this;
     const { from, to } = this.edgesOf(span);
-    const [first, rows] = [from === to ? 0 : from, Array.from({ length: this.rows }, (_, row) => row)];
-    const within = (row: number, amount: Amount): number => series.until(row, amount, to) - series.until(row, amount, first);
-    return byLifetime((lifetime) =>
-      Float64Array.from(rows, (row) =>
-        lifetime === "until_end" ? series.until(row, "live_blocks", to) + within(row, "left") : within(row, lifetime),
-      ),
-    );
+    const [first, last] = [new Int32Array(rows), new Int32Array(rows)]; // entries
+    for (let row = 0; row < rows; row++) {
+      first[row] = from === to ? -1 : series.lastBefore(row, from);
+      last[row] = series.lastBefore(row, to);
+    }
+    const within = (row: number, amount: Amount): number => series.sum(last[row]!, amount) - series.sum(first[row]!, amount);
+    const notFreed = (entry: number): number => series.sum(entry, "live_blocks") + series.sum(entry, "left");
+    return byLifetime((lifetime) => {
+      const counts = new Float64Array(rows);
+      for (let row = 0; row < rows; row++)
+        counts[row] = lifetime === "until_end" ? notFreed(last[row]!) : within(row, lifetime);
+      return counts;
+    });
   }
 
+  /** The nearest ones; of an interval, two. */
   edgesOf(span: Span): Edges {
-    return { from: nearest(this.edgesNs, span.fromNs), to: nearest(this.edgesNs, span.toNs) };
+    const [from, to] = [nearest(this.edgesNs, span.fromNs), nearest(this.edgesNs, span.toNs)];
+    if (isMoment(span) || from < to) return { from, to };
+    return to + 1 < this.edgesNs.length ? { from, to: to + 1 } : { from: from - 1, to };
+  }
+
+  /** Whether an interval begins behind its end. */
+  endsBefore(span: Span): boolean {
+    return !isMoment(span) && span.fromNs >= this.document.run.duration_ns;
+  }
+
+  /** What a row's amount adds up to within an interval, or until a moment. */
+  amountIn(row: number, amount: Amount, { from, to }: Edges): number {
+    return this.series.until(row, amount, to) - (from === to ? 0 : this.series.until(row, amount, from));
   }
 
   /** Live bytes of the run at an edge. */

@@ -2,8 +2,9 @@
 import type { PackedSeries } from "./document";
 import { unpack, unzigzag } from "./packed";
 
-/** Blocks that were freed after so long, and (`left`) that left with their process while others of the run went on. */
-const ENDINGS = ["temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer", "left"] as const;
+/** Blocks that were freed, after so long. */
+export const ENDED = ["temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer"] as const;
+const ENDINGS = [...ENDED, "left"] as const; // `left`: with their process, while others of the run went on
 const AMOUNTS = ["calls", "bytes", "live_blocks", "live_bytes", ...ENDINGS] as const;
 export type Amount = (typeof AMOUNTS)[number];
 
@@ -98,8 +99,8 @@ export class Series {
     }
   }
 
-  /** The sum of an amount over the slices before an edge. */
-  until(row: number, amount: Amount, edge: number): number {
+  /** A row's last entry before an edge; -1: it has none. */
+  lastBefore(row: number, edge: number): number {
     let [low, high] = [this.#first[row]!, this.#end[row]!]; // the first entry at or behind the edge
     const first = low;
     while (low < high) {
@@ -107,7 +108,17 @@ export class Series {
       if (this.#slice[middle]! < edge) low = middle + 1;
       else high = middle;
     }
-    return low === first ? 0 : this.#sums[amount][low - 1]!;
+    return low === first ? -1 : low - 1;
+  }
+
+  /** The sum of an amount over an entry and those of its row before it; 0 for no entry. */
+  sum(entry: number, amount: Amount): number {
+    return entry < 0 ? 0 : this.#sums[amount][entry]!;
+  }
+
+  /** The sum of an amount over the slices before an edge. */
+  until(row: number, amount: Amount, edge: number): number {
+    return this.sum(this.lastBefore(row, edge), amount);
   }
 
   /** What a row's amount adds up to over `edges` edges: what its curve has below it. */

@@ -7,7 +7,7 @@ import type { Lifetime, PageDocument, PairFields, RowFigure, SizeFigure } from "
 import { keptFor } from "./kept";
 import { unpack } from "./packed";
 import { Recording } from "./recording";
-import { Series } from "./series";
+import { ENDED, Series, type Amount } from "./series";
 
 /** By row: the index of the thread's pair and whether the row is the thread's alone; -1: it has none. */
 interface Pairs {
@@ -85,17 +85,16 @@ function sizesOf({ document }: Recording, series: Series): Record<SizeFigure, Fl
 function slicesOf({ document }: Recording, series: Series, thread: number): Pick<PageDocument, "slices" | "timeline" | "rss"> {
   const { slices, run } = document;
   const each = <T>(of: (slice: number) => T): T[] => slices.from_ns.map((_ns, slice) => of(slice));
-  const within = (amount: "calls" | "bytes" | "temporary" | "live_blocks") => (slice: number) =>
+  const within = (amount: Amount) => (slice: number) =>
     series.until(thread, amount, slice + 1) - series.until(thread, amount, slice);
-  const [calls, blocks] = [each(within("calls")), each(within("live_blocks"))];
   const edgesNs = [...slices.from_ns, run.duration_ns];
   const live = Float64Array.from(edgesNs, (_ns, edge) => series.until(thread, "live_bytes", edge));
   const none = each(() => null);
   return {
     slices: {
       ...slices,
-      allocation_calls: calls,
-      free_calls: calls.map((count, slice) => count - blocks[slice]!),
+      allocation_calls: each(within("calls")),
+      free_calls: each((slice) => ENDED.reduce((sum, lifetime) => sum + within(lifetime)(slice), 0)),
       failed_calls: each(() => 0),
       temporary_calls: each(within("temporary")),
       allocated_bytes: each(within("bytes")),
@@ -154,7 +153,7 @@ function handoversOf({ handovers }: PageDocument, thread: number): Partial<PageD
   const kept = [...owner.keys()].filter((pair) => owner[pair] === thread || freer[pair] === thread);
   const of = (column: readonly number[]): number[] => kept.map((pair) => column[pair]!);
   const series = (): Series => {
-    const whole = Series.of(handovers.series, owner.length);
+    const whole = Series.of(handovers.series ?? "", owner.length);
     return Series.joined(kept.length, (row) => [whole, kept[row]!]);
   };
   return { handovers: { owner: of(owner), freer: of(freer), blocks: of(blocks), bytes: of(bytes), series } };

@@ -2,8 +2,10 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Difference } from "../data/difference";
-import type { DurationFields, PageDocument } from "../data/document";
-import { countText, timeText } from "../text/format";
+import type { DurationFields } from "../data/document";
+import { durationsOf, type Durations } from "../data/durations";
+import { callsText, countText, timeText } from "../text/format";
+import { sumText } from "../text/words";
 import { sorting, Table, type Column } from "../ui/table";
 import { changeText, type DiffProps } from "./view";
 
@@ -21,13 +23,12 @@ export function hasDurations({ old, now }: Difference): boolean {
 }
 
 /** A row for each function that either run called, and the last one for all of them. */
-function rowsOf({ old, now }: Difference): Row[] {
-  const of = ({ durations = [] }: PageDocument): Map<string, DurationFields> => new Map(durations.map((row) => [row.entry, row]));
-  const [before, after] = [of(old.document), of(now.document)];
+function rowsOf(old: Durations, now: Durations): Row[] {
+  const of = ({ entries }: Durations): Map<string, DurationFields> => new Map(entries.map((row) => [row.entry, row]));
+  const [before, after] = [of(old), of(now)];
   const entries = [...new Set([...before.keys(), ...after.keys()])];
   const rows = entries.map((entry, id) => ({ id, entry, old: before.get(entry) ?? NOTHING, now: after.get(entry) ?? NOTHING }));
-  const all = { old: old.document.durations_of_all ?? NOTHING, now: now.document.durations_of_all ?? NOTHING };
-  return [...rows, { id: rows.length, entry: "all of them", ...all }];
+  return [...rows, { id: rows.length, entry: "all of them", old: old.all, now: now.all }];
 }
 
 type Time = "total_ns" | "mean_ns" | "p99_ns" | "max_ns";
@@ -61,14 +62,18 @@ const COLUMNS: readonly Column<Row>[] = [
 ];
 
 export function DiffDurations({ difference, state, change }: DiffProps): JSX.Element {
-  const rows = useMemo(() => rowsOf(difference), [difference]);
+  const { span } = state;
+  const [before, after] = useMemo(() => [durationsOf(difference.old, span), durationsOf(difference.now, span)], [difference, span]);
+  const rows = useMemo(() => rowsOf(before, after), [before, after]);
   const { old, now } = rows[rows.length - 1]!;
+  const isPart = span !== null && before.isPart && after.isPart;
   return (
     <>
       <div class="toolbar">
         <h2>How long calls took</h2>
         <span class="faint">
-          {countText(old.calls)} calls of the old run, {countText(now.calls)} of the new one; of the whole runs
+          {callsText(old.calls)} of the old run, {countText(now.calls)} of the new one
+          {isPart ? `, ${sumText(difference.longer, span)}` : "; of the whole runs"}
         </span>
       </div>
       <Table

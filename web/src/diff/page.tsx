@@ -102,7 +102,7 @@ export function DiffPage({ document: both }: { document: DiffDocument }): JSX.El
           <IgnoreChip state={state} change={change} />
         </div>
       </header>
-      {view === "flame" && (
+      {view !== "overview" && (
         <div class="strip">
           <Curves {...props} small />
         </div>

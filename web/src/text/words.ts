@@ -1,6 +1,6 @@
 // words.ts - what things are called on the page, once
 import type { Recording } from "../data/recording";
-import type { Cost, Span, View } from "../state";
+import { isMoment, type Cost, type Span, type View } from "../state";
 import { momentText } from "./format";
 
 export const VIEW_NAMES: Readonly<Record<View, string>> = {
@@ -33,7 +33,12 @@ export function timeIn(recording: Recording, ns: number): string {
 
 export function spanText(recording: Recording, span: Span): string {
   const until = timeIn(recording, span.toNs);
-  return span.fromNs === span.toNs ? `at ${until}` : `${timeIn(recording, span.fromNs)} – ${until}`;
+  return isMoment(span) ? `at ${until}` : `${timeIn(recording, span.fromNs)} – ${until}`;
+}
+
+/** What is summed up over it: "until 2.48 s". */
+export function sumText(recording: Recording, span: Span): string {
+  return isMoment(span) ? `until ${timeIn(recording, span.toNs)}` : spanText(recording, span);
 }
 
 /** What a cost means for the interval that is shown: "live at 2.48 s". */

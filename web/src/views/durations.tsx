@@ -1,13 +1,14 @@
 // durations.tsx - how long calls took: by function, by powers of two, and the slowest ones with their stacks
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { DurationSeries, type EntryDurations } from "../data/durations";
-import type { DurationFields, PageDocument, SlowCallFields } from "../data/document";
-import { keptFor } from "../data/kept";
+import type { DurationFields, SlowCallFields } from "../data/document";
+import { durationsOf, type Durations } from "../data/durations";
+import type { Recording } from "../data/recording";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
-import { countText, timeText } from "../text/format";
-import { spanText, timeIn } from "../text/words";
+import type { Span } from "../state";
+import { callsText, timeText } from "../text/format";
+import { sumText, timeIn } from "../text/words";
 import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
 import { Finding } from "./finding";
@@ -74,31 +75,10 @@ function functionColumns(all: DurationFields): Column<FunctionRow>[] {
   ];
 }
 
-const seriesOf = keptFor((document: PageDocument) => new DurationSeries(document));
-
-interface Found {
-  readonly durations: readonly EntryDurations[];
-  readonly all: DurationFields;
-}
-
-/** A thread's calls are only known over the whole run. */
-function followsSpan({ recording, state }: Pick<ViewProps, "recording" | "state">): boolean {
-  return state.span !== null && recording.document.thread === undefined;
-}
-
-function foundIn({ recording, state }: Pick<ViewProps, "recording" | "state">): Found {
-  const { document } = recording;
-  const isPart = followsSpan({ recording, state });
-  const { durations = [], durations_of_all: all = { calls: 0, untimed_calls: 0 } } = isPart
-    ? seriesOf(document).within(recording.edgesOf(state.span!))
-    : document;
-  return { durations, all };
-}
-
-function Functions({ durations, all, state, change }: ViewProps & Found): JSX.Element {
+function Functions({ entries, all, state, change }: ViewProps & Durations): JSX.Element {
   const rows = useMemo(
-    () => [...durations.map((row, id) => ({ ...row, id })), { ...all, entry: ALL, id: durations.length }],
-    [durations, all],
+    () => [...entries.map((row, id) => ({ ...row, id })), { ...all, entry: ALL, id: entries.length }],
+    [entries, all],
   );
   const columns = useMemo(() => functionColumns(all), [all]);
   const bins = useMemo(() => binsOf(all), [all]);
@@ -185,13 +165,13 @@ function Slowest(props: ViewProps): JSX.Element {
   const { recording, state, change } = props;
   const { span } = state;
   const search = useSearch(state.find);
+  const kept = useMemo(() => rowsMatching(recording, search), [recording, search]);
   const calls = useMemo(() => {
     const all = (recording.document.slowest_calls ?? []).map((call, id) => ({ ...call, id }));
     const { edgesNs } = recording;
     const { from, to } = span === null ? { from: 0, to: edgesNs.length - 1 } : recording.edgesOf(span);
     const fromNs = from === to ? 0 : edgesNs[from]!;
     const toNs = to === edgesNs.length - 1 ? Infinity : edgesNs[to]!;
-    const kept = rowsMatching(recording, search);
     return all.filter(
       ({ time_ns, row }) =>
         fromNs <= time_ns &&
@@ -199,7 +179,7 @@ function Slowest(props: ViewProps): JSX.Element {
         (row === undefined || !recording.isIgnored(row)) &&
         (kept === null || (row !== undefined && kept[row] === 1)),
     );
-  }, [recording, span, search]);
+  }, [recording, span, kept]);
   const columns = useMemo(() => slowColumns(recording, calls[0]?.took_ns ?? 1), [recording, calls]);
   const chosen = calls.find(({ id }) => id === state.row) ?? calls[0];
   return (
@@ -220,22 +200,17 @@ function Slowest(props: ViewProps): JSX.Element {
   );
 }
 
-function callsText(calls: number): string {
-  return calls === 1 ? "1 call" : `${countText(calls)} calls`;
-}
-
-function whenText({ recording, state }: ViewProps): string {
-  const { span } = state;
+function whenText(recording: Recording, span: Span | null, isPart: boolean): string {
   if (span === null) return "in the whole run";
-  const words = span.fromNs === span.toNs ? `until ${timeIn(recording, span.toNs)}` : spanText(recording, span);
-  return followsSpan({ recording, state }) ? words : `in the whole run; below, the slowest ones ${words}`;
+  const words = sumText(recording, span);
+  return isPart ? words : `in the whole run; below, the slowest ones ${words}`;
 }
 
-export function Durations(props: ViewProps): JSX.Element {
+export function DurationsView(props: ViewProps): JSX.Element {
   const { recording, state } = props;
   const { document } = recording;
   const { span } = state;
-  const found = useMemo(() => foundIn({ recording, state }), [recording, span]);
+  const found = useMemo(() => durationsOf(recording, span), [recording, span]);
   if (document.durations === undefined)
     return (
       <section class="panel">
@@ -250,7 +225,7 @@ export function Durations(props: ViewProps): JSX.Element {
       <div class="toolbar">
         <h2>How long {callsText(found.all.calls)} took</h2>
         <span class="faint">
-          {whenText(props)}; of each up to {timeText(document.clock_cost_ns ?? 0)} is the reading of the clock
+          {whenText(recording, span, found.isPart)}; of each up to {timeText(document.clock_cost_ns ?? 0)} is the reading of the clock
         </span>
         <Finding {...props} result="" />
       </div>

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
 import type { Recording } from "../data/recording";
-import type { Span, State } from "../state";
+import { isMoment, type Span, type State } from "../state";
 import { blocksText, bytesText, shareText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
 import { useSearch } from "../ui/find";
@@ -53,7 +53,7 @@ function heading(recording: Recording, { span, ignore }: State, leaks: readonly 
   const amount = `${bytesText(bytes)} in ${blocksText(blocks)}`;
   if (span === null) return blocks === 0 ? nothingLeftText(recording, ignore) : `${amount} not freed at the end`;
   const words = spanText(recording, span);
-  return span.fromNs === span.toNs ? `${amount} live ${words}` : `${amount} more live after ${words} than before, where it grew`;
+  return isMoment(span) ? `${amount} live ${words}` : `${amount} more live after ${words} than before, where it grew`;
 }
 
 function foundText(found: readonly Leak[], all: number): string {
@@ -80,6 +80,8 @@ export function Leaks(props: ViewProps): JSX.Element {
   const { span } = state;
   const leaks = useMemo(() => leaksOf(recording, span), [recording, span]);
   const all = useMemo(() => leaks.reduce((sum, leak) => sum + leak.bytes, 0), [leaks]);
+  const callsOf = (row: number): number =>
+    span === null ? recording.column("calls")[row]! : recording.amountIn(row, "calls", recording.edgesOf(span));
   const columns = useMemo<Column<Leak>[]>(
     () => [
       {
@@ -99,9 +101,9 @@ export function Leaks(props: ViewProps): JSX.Element {
       },
       { key: "share", title: "%", kind: "share", value: (leak) => leak.bytes / all, width: "76px" },
       { key: "blocks", title: "Blocks", kind: "count", value: (leak) => leak.blocks, width: "92px" },
-      { key: "calls", title: "Of calls", kind: "count", value: (leak) => recording.column("calls")[leak.row]!, width: "104px" },
+      { key: "calls", title: "Of calls", kind: "count", value: (leak) => callsOf(leak.row), width: "104px" },
     ],
-    [recording, all],
+    [recording, all, span],
   );
   const search = useSearch(state.find);
   const kept = useMemo(() => rowsMatching(recording, search), [recording, search]);

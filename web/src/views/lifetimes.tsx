@@ -4,8 +4,8 @@ import { useMemo } from "preact/hooks";
 import { LIFETIMES, type Lifetime } from "../data/document";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
-import { blocksText, countText, shareText } from "../text/format";
-import type { Span } from "../state";
+import { blocksText, countText, shareText, stacksText } from "../text/format";
+import { isMoment, type Span } from "../state";
 import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
@@ -30,12 +30,12 @@ const HINTS: Partial<Record<Lifetime, string>> = {
 };
 
 function nameOf(lifetime: Lifetime, span: Span | null): string {
-  return span !== null && lifetime === "until_end" ? "Still live" : NAMES[lifetime];
+  return span !== null && lifetime === "until_end" ? "Not freed" : NAMES[lifetime];
 }
 
 function whichBlocks(span: Span | null): string {
   if (span === null) return "of the whole run";
-  return span.fromNs === span.toNs ? "live then or freed before" : "freed within or live at its end";
+  return isMoment(span) ? "allocated until then" : "freed within, or not until its end";
 }
 
 function totalsOf(lifetimes: Record<Lifetime, Float64Array>): Record<Lifetime, number> {
@@ -54,11 +54,9 @@ export function Lifetimes(props: ViewProps): JSX.Element {
     [lifetimes],
   );
   const search = useSearch(state.find);
-  const rows = useMemo(() => {
-    const kept = rowsMatching(recording, search);
-    const isThere = (row: number): boolean => blocks[row]! > 0 && (kept === null || kept[row] === 1);
-    return Array.from(blocks, (_, row) => row).filter(isThere);
-  }, [recording, search, blocks]);
+  const kept = useMemo(() => rowsMatching(recording, search), [recording, search]);
+  const all = useMemo(() => Array.from(blocks, (_, row) => row).filter((row) => blocks[row]! > 0), [blocks]);
+  const rows = useMemo(() => (kept === null ? all : all.filter((row) => kept[row] === 1)), [all, kept]);
   const columns = useMemo<Column<number>[]>(
     () => [
       {
@@ -94,7 +92,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           </span>
           <Finding
             {...{ state, change }}
-            result={rows.length < recording.rows ? `${countText(rows.length)} of ${countText(recording.rows)} stacks` : ""}
+            result={kept === null ? "" : `${countText(rows.length)} of ${stacksText(all.length)}`}
           />
         </div>
         <div class="share-bar" aria-hidden="true">
@@ -126,7 +124,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           {...sorting({ state, change }, "blocks-")}
           chosen={chosen}
           onChoose={(row) => change({ row })}
-          empty="No stack matches."
+          empty={all.length > 0 ? "No stack matches." : "No block was freed here, and none is left."}
         />
         {chosen >= 0 && (
           <Later room={<aside class="detail" />}>

@@ -5,8 +5,9 @@ import type { ImageFields, RunFields } from "../data/document";
 import type { Recording } from "../data/recording";
 import { wordsAmong } from "../data/stack_words";
 import type { Span, State, View } from "../state";
-import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
+import { bytesText, countText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
+import { Figures } from "./figures";
 import { Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
@@ -14,132 +15,6 @@ import { StackText } from "./stack";
 import type { ViewProps } from "./view";
 
 const TOP_STACKS = 8;
-
-interface Figure {
-  readonly name: string;
-  readonly value: string;
-  readonly note: string;
-}
-
-function heapOfRss(peakBytes: number, rssBytes: number): string {
-  return peakBytes === 0 ? "no block was live" : `heap: ${shareText(peakBytes, rssBytes)} of it`;
-}
-
-function blocksFigure(blocks: number, bytes: number): Figure {
-  return {
-    name: "Blocks then",
-    value: countText(blocks),
-    note: blocks === 0 ? "none" : `${bytesText(bytes / blocks)} on average`,
-  };
-}
-
-function rssFigure(rssBytes: number, peakBytes: number): Figure {
-  const isKnown = rssBytes > 0;
-  return {
-    name: "RSS at most",
-    value: isKnown ? bytesText(rssBytes) : "–",
-    note: isKnown ? heapOfRss(peakBytes, rssBytes) : "not sampled",
-  };
-}
-
-/** What was called, within some time. */
-interface Calls {
-  readonly allocations: number;
-  readonly bytes: number;
-  readonly temporary: number;
-  readonly frees: number;
-  /** null: it is not known, and the frees are those of blocks of the thread, whoever made them */
-  readonly failed: number | null;
-  readonly lengthNs: number;
-}
-
-function failedText(failed: number | null): string {
-  if (failed === null) return "of its blocks, by any thread";
-  if (failed === 0) return "no failed calls";
-  return failed === 1 ? "1 failed call" : `${countText(failed)} failed calls`;
-}
-
-function callFigures({ allocations, bytes, temporary, frees, failed, lengthNs }: Calls): Figure[] {
-  return [
-    { name: "Allocations", value: countText(allocations), note: rateText(allocations, lengthNs) },
-    { name: "Allocated", value: bytesText(bytes), note: byteRateText(bytes, lengthNs) },
-    { name: "Temporary", value: countText(temporary), note: `${shareText(temporary, allocations) || "none"} of calls` },
-    { name: "Frees", value: countText(frees), note: failedText(failed) },
-  ];
-}
-
-/** Within an interval, or until a moment. */
-function figuresWithin(recording: Recording, span: Span): Figure[] {
-  const { document, edgesNs } = recording;
-  const { slices } = document;
-  const { from, to } = recording.edgesOf(span);
-  const isMoment = from === to;
-  const first = isMoment ? 0 : from;
-  const within = (column: readonly (number | null)[]): number[] => column.slice(first, to).map((value) => value ?? 0);
-  const sum = (column: readonly number[]): number => within(column).reduce((all, part) => all + part, 0);
-  const most = (column: readonly (number | null)[]): number => Math.max(recording.liveAt(first), ...within(column));
-  const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
-  const [peak, start, end] = [most(slices.max_bytes), recording.liveAt(first), recording.liveAt(to)];
-  const states: Figure[] = isMoment
-    ? [
-        { name: "Live then", value: bytesText(end), note: `${shareText(end, document.run.peak_bytes) || "none"} of the peak` },
-        blocksFigure(blocksAt(to), end),
-        { name: "Peak until then", value: bytesText(peak), note: "the most so far" },
-      ]
-    : [
-        { name: "Peak", value: bytesText(peak), note: "the most within" },
-        { name: "At the start", value: bytesText(start), note: blocksText(blocksAt(first)) },
-        { name: "At the end", value: bytesText(end), note: blocksText(blocksAt(to)) },
-      ];
-  const calls: Calls = {
-    allocations: sum(slices.allocation_calls),
-    bytes: sum(slices.allocated_bytes),
-    temporary: sum(slices.temporary_calls),
-    frees: sum(slices.free_calls),
-    failed: document.thread === undefined ? sum(slices.failed_calls) : null,
-    lengthNs: edgesNs[to]! - edgesNs[first]!,
-  };
-  return [...states, ...callFigures(calls), rssFigure(Math.max(0, ...within(slices.rss_max_bytes)), peak)];
-}
-
-function figuresOf(recording: Recording, span: Span | null): Figure[] {
-  if (span !== null) return figuresWithin(recording, span);
-  const { run, process } = recording.document;
-  return [
-    {
-      name: "Peak",
-      value: bytesText(run.peak_bytes),
-      note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`,
-    },
-    blocksFigure(run.peak_blocks, run.peak_bytes),
-    { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${blocksText(run.live_blocks_at_end)} left` },
-    ...callFigures({
-      allocations: run.allocation_calls,
-      bytes: run.allocated_bytes,
-      temporary: run.temporary_calls,
-      frees: run.free_calls,
-      failed: run.failed_calls,
-      lengthNs: run.duration_ns,
-    }),
-    rssFigure(process.rss_peak_bytes ?? 0, run.peak_bytes),
-  ];
-}
-
-function Figures({ recording, span }: { recording: Recording; span: Span | null }): JSX.Element {
-  return (
-    <dl class="figures">
-      {figuresOf(recording, span).map(({ name, value, note }) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd data-figure={name}>
-            {value}
-            <small title={note}>{note}</small>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
 
 /** Where a finding is seen, and with which cost. */
 const SHOWN_IN: Readonly<Record<string, Partial<State> & { view: View }>> = {

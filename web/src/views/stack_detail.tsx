@@ -2,8 +2,9 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Recording } from "../data/recording";
+import { isMoment, type Span } from "../state";
 import { blocksText, bytesText, countText } from "../text/format";
-import { timeIn } from "../text/words";
+import { sumText, timeIn } from "../text/words";
 import { LiveChart } from "./live_chart";
 import { Frames } from "./stack";
 import type { ViewProps } from "./view";
@@ -12,7 +13,28 @@ function inBlocks(bytes: number, blocks: number): string {
   return blocks === 0 ? "0" : `${bytesText(bytes)} in ${blocksText(blocks)}`;
 }
 
-function figuresOf(recording: Recording, row: number): [string, string][] {
+/** Within an interval, or until a moment. */
+function figuresWithin(recording: Recording, row: number, span: Span): [string, string][] {
+  const edges = recording.edgesOf(span);
+  const { series } = recording;
+  const liveAt = (edge: number): string => inBlocks(series.until(row, "live_bytes", edge), series.until(row, "live_blocks", edge));
+  const states: [string, string][] = isMoment(span)
+    ? [["Live then", liveAt(edges.to)]]
+    : [
+        ["At the start", liveAt(edges.from)],
+        ["At the end", liveAt(edges.to)],
+      ];
+  return [
+    ["Of the time", sumText(recording, span)],
+    ...states,
+    ["Allocations", countText(recording.amountIn(row, "calls", edges))],
+    ["Allocated", bytesText(recording.amountIn(row, "bytes", edges))],
+    ["Temporary", countText(recording.amountIn(row, "temporary", edges))],
+  ];
+}
+
+function figuresOf(recording: Recording, row: number, span: Span | null): [string, string][] {
+  if (span !== null) return figuresWithin(recording, row, span);
   const at = (figure: Parameters<Recording["column"]>[0]): number => recording.column(figure)[row]!;
   const [least, most] = [bytesText(at("smallest")), bytesText(at("largest"))];
   const sizes = at("smallest") === at("largest") ? most : `${least} – ${most}`;
@@ -32,7 +54,7 @@ function figuresOf(recording: Recording, row: number): [string, string][] {
 }
 
 export function StackDetail(props: ViewProps & { row: number }): JSX.Element {
-  const { recording, change, row } = props;
+  const { recording, state, change, row } = props;
   const curve = useMemo(() => recording.liveCurve([row]), [recording, row]);
   const places = useMemo(() => recording.stack(row), [recording, row]);
   const cut = recording.cutStacks(row);
@@ -52,7 +74,7 @@ export function StackDetail(props: ViewProps & { row: number }): JSX.Element {
         </a>
       </div>
       <dl>
-        {figuresOf(recording, row).map(([name, text]) => (
+        {figuresOf(recording, row, state.span).map(([name, text]) => (
           <>
             <dt>{name}</dt>
             <dd>{text}</dd>

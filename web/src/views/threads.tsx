@@ -5,9 +5,9 @@ import type { PageDocument, ThreadFigure } from "../data/document";
 import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
 import { Series } from "../data/series";
-import type { Span } from "../state";
+import { isMoment, type Span } from "../state";
 import { blocksText, bytesText, countText } from "../text/format";
-import { spanText, timeIn } from "../text/words";
+import { spanText, sumText } from "../text/words";
 import { curveColour, mix } from "../ui/palette";
 import { saveCsv } from "../ui/save";
 import { sorting, Table, type Column } from "../ui/table";
@@ -37,7 +37,7 @@ function policyText(recording: Recording, row: number): string {
 }
 
 const threadSeries = keptFor(({ threads }: PageDocument) => Series.of(threads.series, threads.tid.length));
-const handoverSeries = keptFor(({ handovers }: PageDocument) => Series.of(handovers!.series, handovers!.owner.length));
+const handoverSeries = keptFor(({ handovers }: PageDocument) => Series.of(handovers!.series ?? "", handovers!.owner.length));
 
 /** What a thread did within an interval, or over the whole run. */
 interface ThreadRow {
@@ -127,7 +127,7 @@ function saveMatrix(recording: Recording, threads: readonly number[], blocks: Bl
 
 function whenText(recording: Recording, span: Span | null): string {
   if (span === null) return " in the whole run";
-  return span.fromNs === span.toNs ? ` until ${timeIn(recording, span.toNs)}` : `, ${spanText(recording, span)}`;
+  return isMoment(span) ? ` ${sumText(recording, span)}` : `, ${spanText(recording, span)}`;
 }
 
 /** Who frees whose blocks: a row for each thread that allocated, a column for each that freed. */
@@ -146,7 +146,7 @@ function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
   const cell = (owner: number, freer: number): JSX.Element => {
     const [count, bytes] = blocks.get(`${owner} ${freer}`) ?? [0, 0];
     const ground = mix(curveColour(0, palette), palette.panel, count <= 0 ? 0.04 : 0.12 + (0.3 * count) / most);
-    const amount = count < 0 ? "an unknown part" : `${blocksText(count)} (${bytesText(bytes)})`;
+    const amount = count < 0 ? "an unknown number of blocks" : `${blocksText(count)} (${bytesText(bytes)})`;
     const title = `${distinctName(recording, freer)} freed ${amount} of ${distinctName(recording, owner)}`;
     return (
       <td key={freer} style={{ background: ground }} title={title}>
@@ -162,6 +162,7 @@ function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
           blocks that one thread allocated (row) and another freed (column)
           {whenText(recording, span)}
           {all.length > shown.length && `; the ${shown.length} of ${countText(all.length)} threads with most`}
+          {[...blocks.values()].some(([count]) => count < 0) && "; ?: known of the whole run alone"}
         </span>
         <button
           type="button"
