@@ -53,6 +53,17 @@ await check(async ({ page, report, open }) => {
   await open("#flame?cost=live");
   assert.equal((await rows(page, "tree"))[0][1], live);
 
+  // Every chart has the brush where it is, as soon as it is there.
+  const [fromNs, toNs] = [0.25, 0.75].map((share) => Math.round(share * report.duration_ns));
+  for (const view of ["overview", "timeline", "sizes", "leaks"]) {
+    await open(`#${view}?from=${fromNs}&to=${toNs}`);
+    await page.waitForTimeout(500);
+    const shares = await page.$$eval(".brush .inside", (found) =>
+      found.map((inside) => [parseFloat(inside.style.left), parseFloat(inside.style.width)].map((px) => px / inside.parentElement.clientWidth)),
+    );
+    assert.ok(shares.length > 0 && shares.every(([left, width]) => Math.abs(left - 0.25) < 0.02 && Math.abs(width - 0.5) < 0.03), `${view}: ${shares}`);
+  }
+
   // A drag over all of it is no interval.
   await drag(page, ".strip", 0, 0.9999);
   assert.equal(await page.locator("[data-span]").count(), 0);

@@ -271,10 +271,13 @@ export function Chart(props: Props): JSX.Element {
   useEffect(() => {
     if (width === 0 || target.current === null) return;
     const options = optionsOf(props, width, () => latest.current);
-    options.hooks = { ...options.hooks, setCursor: [(self) => setAt(self.cursor.idx ?? null)] };
+    options.hooks = {
+      ...options.hooks,
+      setCursor: [(self) => setAt(self.cursor.idx ?? null)],
+      ready: [(self) => drawn.current === self && setPlot(self)], // before that it knows no places
+    };
     const made = new uPlot(options, data as uPlot.AlignedData, target.current);
     drawn.current = made;
-    setPlot(made);
     return () => {
       made.destroy();
       drawn.current = null;

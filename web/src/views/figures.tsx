@@ -1,5 +1,6 @@
 // figures.tsx - the figures of the run, or of the part of it that is chosen
 import type { JSX } from "preact";
+import type { PageDocument } from "../data/document";
 import type { Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
 import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
@@ -23,13 +24,14 @@ function blocksFigure(blocks: number, bytes: number): Figure {
   };
 }
 
-function rssFigure(rssBytes: number, peakBytes: number): Figure {
-  const isKnown = rssBytes > 0;
-  return {
-    name: "RSS at most",
-    value: isKnown ? bytesText(rssBytes) : "–",
-    note: isKnown ? heapOfRss(peakBytes, rssBytes) : "not sampled",
-  };
+function rssFigure(rssBytes: number, note: string): Figure {
+  return { name: "RSS at most", value: rssBytes > 0 ? bytesText(rssBytes) : "–", note: rssBytes > 0 ? note : "not sampled" };
+}
+
+/** Of the samples from one moment to another. */
+function sampledRss({ rss = { time_ns: [], rss_bytes: [] } }: PageDocument, fromNs: number, toNs: number): Figure {
+  const found = rss.rss_bytes.filter((_bytes, i) => fromNs <= rss.time_ns[i]! && rss.time_ns[i]! <= toNs);
+  return rssFigure(Math.max(0, ...found), found.length === 1 ? "in one sample" : `in ${countText(found.length)} samples`);
 }
 
 /** What was called, within some time. */
@@ -64,11 +66,10 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
   const { slices } = document;
   const { from, to } = recording.edgesOf(span);
   const first = isMoment(span) ? 0 : from;
-  const within = (column: readonly (number | null)[]): number[] => column.slice(first, to).map((value) => value ?? 0);
-  const sum = (column: readonly number[]): number => within(column).reduce((all, part) => all + part, 0);
-  const most = (column: readonly (number | null)[]): number => Math.max(recording.liveAt(first), ...within(column));
+  const sum = (column: readonly number[]): number => column.slice(first, to).reduce((all, part) => all + part, 0);
   const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
-  const [peak, start, end] = [most(slices.max_bytes), recording.liveAt(first), recording.liveAt(to)];
+  const [start, end] = [recording.liveAt(first), recording.liveAt(to)];
+  const peak = Math.max(start, ...slices.max_bytes.slice(first, to));
   const states: Figure[] = isMoment(span)
     ? [
         { name: "Live then", value: bytesText(end), note: `${shareText(end, document.run.peak_bytes) || "none"} of the peak` },
@@ -88,12 +89,13 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
     failed: document.thread === undefined ? sum(slices.failed_calls) : null,
     lengthNs: edgesNs[to]! - edgesNs[first]!,
   };
-  return [...states, ...callFigures(calls), rssFigure(Math.max(0, ...within(slices.rss_max_bytes)), peak)];
+  return [...states, ...callFigures(calls), sampledRss(document, edgesNs[first]!, edgesNs[to]!)];
 }
 
 function figuresOf(recording: Recording, span: Span | null): Figure[] {
   if (span !== null) return figuresWithin(recording, span);
   const { run, process } = recording.document;
+  const rss = process.rss_peak_bytes ?? 0;
   return [
     {
       name: "Peak",
@@ -110,7 +112,7 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
       failed: run.failed_calls,
       lengthNs: run.duration_ns,
     }),
-    rssFigure(process.rss_peak_bytes ?? 0, run.peak_bytes),
+    rssFigure(rss, heapOfRss(run.peak_bytes, rss)),
   ];
 }
 

@@ -1,8 +1,9 @@
 // lifetimes.tsx - how long blocks lived: of the run, and stack by stack
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { LIFETIMES, type Lifetime } from "../data/document";
+import { LIFETIMES, type Lifetime, type RunFields } from "../data/document";
 import { rowsMatching } from "../data/matching";
+import { ENDED } from "../data/series";
 import { stackWordsOf } from "../data/stack_words";
 import { blocksText, countText, shareText, stacksText } from "../text/format";
 import { isMoment, type Span } from "../state";
@@ -38,6 +39,12 @@ function whichBlocks(span: Span | null): string {
   return isMoment(span) ? "allocated until then" : "freed within, or not until its end";
 }
 
+/** Up to the longest that any block of the run lived: none comes or goes while an interval is dragged. */
+function stepsOf({ lifetimes }: RunFields): readonly Lifetime[] {
+  const longest = Math.max(...ENDED.map((lifetime, step) => (lifetimes[lifetime] > 0 ? step : 0)));
+  return [...ENDED.slice(0, longest + 1), "until_end"];
+}
+
 function totalsOf(lifetimes: Record<Lifetime, Float64Array>): Record<Lifetime, number> {
   const made: Partial<Record<Lifetime, number>> = {};
   for (const lifetime of LIFETIMES) made[lifetime] = lifetimes[lifetime].reduce((sum, count) => sum + count, 0);
@@ -49,6 +56,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
   const { span } = state;
   const lifetimes = useMemo(() => recording.lifetimes(span), [recording, span]);
   const totals = useMemo(() => totalsOf(lifetimes), [lifetimes]);
+  const steps = useMemo(() => stepsOf(recording.document.run), [recording]);
   const blocks = useMemo(
     () => Float64Array.from(lifetimes.temporary, (_, row) => LIFETIMES.reduce((sum, lifetime) => sum + lifetimes[lifetime][row]!, 0)),
     [lifetimes],
@@ -66,7 +74,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
         value: (row) => stackWordsOf(recording).text(row),
         show: (row) => <StackCell recording={recording} row={row} />,
       },
-      ...LIFETIMES.map((lifetime): Column<number> => ({
+      ...steps.map((lifetime): Column<number> => ({
         key: lifetime,
         title: nameOf(lifetime, span),
         kind: "count",
@@ -77,7 +85,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
       })),
       { key: "blocks", title: "Blocks", kind: "count", value: (row) => blocks[row]!, width: "92px" },
     ],
-    [recording, lifetimes, blocks, span],
+    [recording, lifetimes, blocks, span, steps],
   );
   const most = rows.reduce((best, row) => (blocks[row]! > (blocks[best] ?? -1) ? row : best), -1);
   const chosen = rows.includes(state.row) ? state.row : most;
@@ -96,17 +104,17 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           />
         </div>
         <div class="share-bar" aria-hidden="true">
-          {LIFETIMES.map((lifetime, i) => (
+          {steps.map((lifetime, i) => (
             <i
               key={lifetime}
-              style={{ flexGrow: totals[lifetime], background: ramp(i / (LIFETIMES.length - 1), palette) }}
+              style={{ flexGrow: totals[lifetime], background: ramp(i / (steps.length - 1), palette) }}
             />
           ))}
         </div>
         <ul class="legend">
-          {LIFETIMES.map((lifetime, i) => (
+          {steps.map((lifetime, i) => (
             <li key={lifetime} title={HINTS[lifetime] ?? ""}>
-              <i class="swatch" style={{ color: ramp(i / (LIFETIMES.length - 1), palette) }} />
+              <i class="swatch" style={{ color: ramp(i / (steps.length - 1), palette) }} />
               <span class="label">{nameOf(lifetime, span)}</span>
               <span class="figure">
                 {countText(totals[lifetime])} {shareText(totals[lifetime], total)}
