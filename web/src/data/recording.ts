@@ -118,21 +118,16 @@ export class Recording {
   lifetimes(span: Span | null): Record<Lifetime, Float64Array> {
     if (span === null)
       return (this.#lifetimes ??= byLifetime((lifetime) => this.#kept(unpack(this.document.stacks.lifetimes[lifetime]))));
-    const { series, rows } = this;
+    const { series } = this;
     const { from, to } = this.edgesOf(span);
-    const [first, last] = [new Int32Array(rows), new Int32Array(rows)]; // entries
-    for (let row = 0; row < rows; row++) {
-      first[row] = from === to ? -1 : series.lastBefore(row, from);
-      last[row] = series.lastBefore(row, to);
-    }
-    const within = (row: number, amount: Amount): number => series.sum(last[row]!, amount) - series.sum(first[row]!, amount);
-    const notFreed = (entry: number): number => series.sum(entry, "live_blocks") + series.sum(entry, "left");
-    return byLifetime((lifetime) => {
-      const counts = new Float64Array(rows);
-      for (let row = 0; row < rows; row++)
-        counts[row] = lifetime === "until_end" ? notFreed(last[row]!) : within(row, lifetime);
-      return counts;
-    });
+    const [start, lasts] = [series.lastsBefore(0), series.lastsBefore(to)];
+    const firsts = from === to ? start : series.lastsBefore(from);
+    const left = series.between("left", start, lasts); // until its end, too, they were not freed
+    return byLifetime((lifetime) =>
+      lifetime === "until_end"
+        ? series.between("live_blocks", start, lasts).map((live, row) => live + left[row]!)
+        : series.between(lifetime, firsts, lasts),
+    );
   }
 
   /** The nearest ones; of an interval, two. */

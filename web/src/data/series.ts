@@ -99,8 +99,22 @@ export class Series {
     }
   }
 
-  /** A row's last entry before an edge; -1: it has none. */
-  lastBefore(row: number, edge: number): number {
+  /** Each row's last entry before an edge; -1: it has none. */
+  lastsBefore(edge: number): Int32Array {
+    const lasts = new Int32Array(this.rows);
+    for (let row = 0; row < lasts.length; row++) lasts[row] = this.#lastBefore(row, edge);
+    return lasts;
+  }
+
+  /** What an amount of each row adds up to behind one entry until another. */
+  between(amount: Amount, firsts: Int32Array, lasts: Int32Array): Float64Array {
+    const [sums, found] = [this.#sums[amount], new Float64Array(this.rows)];
+    for (let row = 0; row < found.length; row++)
+      if (lasts[row]! >= 0) found[row] = sums[lasts[row]!]! - (firsts[row]! < 0 ? 0 : sums[firsts[row]!]!);
+    return found;
+  }
+
+  #lastBefore(row: number, edge: number): number {
     let [low, high] = [this.#first[row]!, this.#end[row]!]; // the first entry at or behind the edge
     const first = low;
     while (low < high) {
@@ -111,14 +125,10 @@ export class Series {
     return low === first ? -1 : low - 1;
   }
 
-  /** The sum of an amount over an entry and those of its row before it; 0 for no entry. */
-  sum(entry: number, amount: Amount): number {
-    return entry < 0 ? 0 : this.#sums[amount][entry]!;
-  }
-
   /** The sum of an amount over the slices before an edge. */
   until(row: number, amount: Amount, edge: number): number {
-    return this.sum(this.lastBefore(row, edge), amount);
+    const last = this.#lastBefore(row, edge);
+    return last < 0 ? 0 : this.#sums[amount][last]!;
   }
 
   /** What a row's amount adds up to over `edges` edges: what its curve has below it. */

@@ -45,6 +45,12 @@ function stepsOf({ lifetimes }: RunFields): readonly Lifetime[] {
   return [...ENDED.slice(0, longest + 1), "until_end"];
 }
 
+function sumOf(columns: readonly Float64Array[]): Float64Array {
+  const sums = new Float64Array(columns[0]!.length);
+  for (const column of columns) for (let row = 0; row < sums.length; row++) sums[row]! += column[row]!;
+  return sums;
+}
+
 function totalsOf(lifetimes: Record<Lifetime, Float64Array>): Record<Lifetime, number> {
   const made: Partial<Record<Lifetime, number>> = {};
   for (const lifetime of LIFETIMES) made[lifetime] = lifetimes[lifetime].reduce((sum, count) => sum + count, 0);
@@ -57,10 +63,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
   const lifetimes = useMemo(() => recording.lifetimes(span), [recording, span]);
   const totals = useMemo(() => totalsOf(lifetimes), [lifetimes]);
   const steps = useMemo(() => stepsOf(recording.document.run), [recording]);
-  const blocks = useMemo(
-    () => Float64Array.from(lifetimes.temporary, (_, row) => LIFETIMES.reduce((sum, lifetime) => sum + lifetimes[lifetime][row]!, 0)),
-    [lifetimes],
-  );
+  const blocks = useMemo(() => sumOf(LIFETIMES.map((lifetime) => lifetimes[lifetime])), [lifetimes]);
   const search = useSearch(state.find);
   const kept = useMemo(() => rowsMatching(recording, search), [recording, search]);
   const all = useMemo(() => Array.from(blocks, (_, row) => row).filter((row) => blocks[row]! > 0), [blocks]);
