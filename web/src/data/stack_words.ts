@@ -27,7 +27,7 @@ const NEIGHBOURS_MOST = 200; // looked at for forks
 const ROWS_A_PIECE = 200;
 
 /** Where in the code a frame is: by its line, or by its address where there is none. */
-function codeOf({ file, line, module, address }: Place): string {
+function codeOf({ file, line, module, address }: Code): string {
   return line > 0 ? `${baseName(file)}:${line}` : addressOf({ module, address });
 }
 
@@ -226,43 +226,43 @@ export class StackWords {
     stacks.sort((a, b) => this.#siteOrder(a.sites, b.sites));
     const common = stacks.slice(1).map(({ sites }, i) => commonSites(stacks[i]!.sites, sites)); // of each with the next one
     const forks = stacks.map(({ sites }, i) => forksOf(common, i).filter((depth) => depth < sites.length));
-    const shared = this.#onSharedLines(stacks.map(({ sites }, i) => forks[i]!.map((depth) => [depth, sites[depth]!] as const)));
-    const words = (i: number, depths: readonly number[]): string => this.#placesText(stacks[i]!, depths, shared);
-    const nearest = stacks.map((_stack, i) => words(i, forks[i]!.slice(-1)));
+    const codes = this.#codesApart(stacks.flatMap(({ sites }, i) => forks[i]!.map((depth) => [depth, sites[depth]!] as const)));
+    const words = ({ row, sites }: { row: number; sites: readonly number[] }, depths: readonly number[]): string =>
+      depths.length > 0 ? joined(depths.map((depth) => codes.get(keyOf(depth, sites[depth]!))!)) : this.#recording.entryOf(row);
+    const nearest = stacks.map((stack, i) => words(stack, forks[i]!.slice(-1)));
     const counts = countsOf(nearest);
-    stacks.forEach(({ row }, i) => {
-      const place = counts.get(nearest[i]!) === 1 ? nearest[i]! : words(i, forks[i]!);
-      this.#apart.set(row, { apart, place: ` (${place})` });
+    stacks.forEach((stack, i) => {
+      const place = counts.get(nearest[i]!) === 1 ? nearest[i]! : words(stack, forks[i]!);
+      this.#apart.set(stack.row, { apart, place: ` (${place})` });
     });
   }
 
-  /** Of the places where some stacks part, as depths and sites: the sites that have a line together with another one of that depth. */
-  #onSharedLines(stacks: readonly (readonly (readonly [number, number])[])[]): ReadonlySet<number> {
-    const siteOn = new Map<string, number>(); // by depth and line
-    const shared = new Set<number>();
-    for (const [depth, site] of stacks.flat()) {
-      const [at] = this.#recording.places(site);
-      if (at === undefined || at.line === 0) continue;
-      const line = `${depth} ${codeOf(at)}`;
-      const other = siteOn.get(line) ?? site;
-      siteOn.set(line, other);
-      if (other !== site) shared.add(other).add(site);
+  /**
+   * Of places where some stacks part, depths and sites: what tells each from the others of its depth, by both. That is the
+   * innermost of its lines that none of these has, or else its address.
+   */
+  #codesApart(forks: readonly (readonly [number, number])[]): ReadonlyMap<string, Code> {
+    const places = new Map(forks.map(([depth, site]) => [keyOf(depth, site), { depth, at: this.#recording.places(site) }]));
+    const lineOf = (depth: number, at: Place): string => `${depth} ${codeOf(at)}`;
+    const counts = countsOf([...places.values()].flatMap(({ depth, at }) => [...new Set(at.map((each) => lineOf(depth, each)))]));
+    const codes = new Map<string, Code>();
+    for (const [key, { depth, at }] of places) {
+      const own = at.find((each) => each.line > 0 && counts.get(lineOf(depth, each)) === 1);
+      codes.set(key, own ?? { ...at[0]!, line: 0 });
     }
-    return shared;
+    return codes;
   }
+}
 
-  /** main.c:12, 27, main+0x1c: a file is named once, and an address stands behind a line that has several sites. */
-  #placesText({ row, sites }: { row: number; sites: readonly number[] }, depths: readonly number[], shared: ReadonlySet<number>): string {
-    let file = "";
-    const words = depths.flatMap((depth) => {
-      const [at] = this.#recording.places(sites[depth]!);
-      if (at === undefined) return [];
-      const code = at.line > 0 && at.file === file ? String(at.line) : codeOf(at);
-      file = at.file;
-      return shared.has(sites[depth]!) ? [code, addressOf(at)] : [code];
-    });
-    return words.length > 0 ? words.join(", ") : this.#recording.entryOf(row);
-  }
+type Code = Pick<Place, "file" | "line" | "module" | "address">;
+
+function keyOf(depth: number, site: number): string {
+  return `${depth} ${site}`;
+}
+
+/** main.c:12, 27, main+0x1c: a file is named once. */
+function joined(codes: readonly Code[]): string {
+  return codes.map((code, i) => (code.line > 0 && code.file === codes[i - 1]?.file ? String(code.line) : codeOf(code))).join(", ");
 }
 
 /** Where a row of a sorted group leaves others, the nearest to who asked first; `common`: how much each row has with the next. */

@@ -16,8 +16,12 @@ export function StackText({ line, before = "" }: { line: StackLine; before?: str
         {asks}
       </span>
       <span class="chain">{chain}</span>
-      <span class="apart">{apart}</span>
-      <span class="place">{place}</span>
+      <span class="apart">
+        <bdi>{apart}</bdi>
+      </span>
+      <span class="place">
+        <bdi>{place}</bdi>
+      </span>
     </span>
   );
 }
