@@ -20,7 +20,7 @@
 
 #define SCHEMA "heapwright-page/1"
 
-enum { MARKS_MAX = 1000, PROCESSES_MAX = 200 };
+enum { MARKS_MAX = 1000, PROCESSES_MAX = 200, COMMAND_CELLS = 1000, MARK_CELLS = 200 };
 
 /* --- the run --- */
 
@@ -77,7 +77,7 @@ static void write_marks(struct hwi_json *json, const struct hwi_profile *profile
         continue;
       hwi_json_begin_object(json, NULL);
       hwi_json_number(json, "time_ns", hwi_image_offset_ns(profile, image) + mark->ns);
-      hwi_json_text(json, "text", mark->text);
+      hwi_json_short_text(json, "text", mark->text, MARK_CELLS);
       hwi_json_end_object(json);
     }
   }
@@ -191,7 +191,7 @@ static void write_durations(struct hwi_json *json, const struct hwi_page *page, 
   hwi_json_durations_found(json, page->report->profile, &watch->durations, rows);
   if (has(page, HWI_PAGE_DURATIONS_ALONG))
     hwi_json_page_durations(json, &watch->durations_along, &watch->durations);
-  if (watch->durations_of_threads == NULL || !has(page, HWI_PAGE_DURATIONS_OF_THREADS))
+  if (watch->durations_of_threads == NULL || !has(page, HWI_PAGE_THREADS_ALONE))
     return;
   hwi_json_begin_array(json, "durations_by_thread");
   for (uint32_t i = 0; i < page->threads.row_count; i++) {
@@ -232,7 +232,7 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_run(json, profile);
   write_process(json, page, linked_in);
   write_marks(json, profile);
-  hwi_json_processes(json, profile, PROCESSES_MAX);
+  hwi_json_processes(json, profile, &(struct hwi_json_process_list){PROCESSES_MAX, COMMAND_CELLS, page->is_other});
   hwi_json_growing(json, profile, &rows);
   hwi_json_findings(json, page->report, &rows);
   write_durations(json, page, &rows);

@@ -8,10 +8,9 @@
 
 /* What a document goes without where it is too large for it, in this order. */
 enum hwi_page_extra {
-  HWI_PAGE_HANDOVERS_ALONG, /* along time; also the next but one */
-  HWI_PAGE_DURATIONS_OF_THREADS,
-  HWI_PAGE_DURATIONS_ALONG,
-  HWI_PAGE_THREADS_ALONE, /* what each thread did of each stack and size */
+  HWI_PAGE_HANDOVERS_ALONG, /* what they were along time */
+  HWI_PAGE_DURATIONS_ALONG, /* likewise */
+  HWI_PAGE_THREADS_ALONE,   /* what each thread did of each stack and size, and how long its calls took */
   HWI_PAGE_EXTRAS
 };
 
@@ -28,6 +27,7 @@ struct hwi_page {
   const struct hwi_written *others; /* documents of other processes of the run, `other_count` */
   uint32_t other_count;
   int extras_left_out; /* the first so many */
+  bool is_other;       /* its document is one of another one's `others` */
 };
 
 /* 0 or a negative status (no memory). */

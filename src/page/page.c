@@ -61,20 +61,25 @@ static int write_document(struct hwi_page *page, struct hwi_written *text, struc
   return status;
 }
 
-/* The size is nearly proportional to the nodes, but for what is there without any. False: it cannot become smaller. */
-static bool make_smaller(struct hwi_page *page, double share, int *status, struct hwi_error *error)
+/* The size is nearly proportional to the nodes, but for what is there without any. Where that would leave too few nodes, there is
+ * less of other things first. *done: it became smaller; else it cannot. */
+static int make_smaller(struct hwi_page *page, double share, bool *done, struct hwi_error *error)
 {
   const uint32_t count = page->cut.node_count, nodes = (uint32_t)(count * share);
-  const bool is_coarse = page->watch.slices.count < 2 * SLICES_ENOUGH,
-             is_bare = page->extras_left_out == HWI_PAGE_EXTRAS;
-  const uint32_t least = !is_coarse ? NODES_ENOUGH : !is_bare ? NODES_FEW : NODES_LEAST;
-  if (count > least)
-    *status = hwi_page_watch_lower(&page->watch, nodes > least ? nodes : least, error);
-  else if (!is_coarse)
+  const bool is_fine = page->watch.slices.count >= 2 * SLICES_ENOUGH,
+             has_extras = page->extras_left_out < HWI_PAGE_EXTRAS;
+  *done = true;
+  if (nodes >= (is_fine ? NODES_ENOUGH : has_extras ? NODES_FEW : NODES_LEAST))
+    return hwi_page_watch_lower(&page->watch, nodes, error);
+  if (is_fine)
     hwi_page_watch_coarsen(&page->watch);
+  else if (has_extras)
+    page->extras_left_out++;
+  else if (count > NODES_LEAST)
+    return hwi_page_watch_lower(&page->watch, NODES_LEAST, error);
   else
-    page->extras_left_out += !is_bare;
-  return count > least || !is_coarse || !is_bare;
+    *done = false;
+  return HW_OK;
 }
 
 /* What a document holds of others cannot become less. */
@@ -86,23 +91,25 @@ static size_t bytes_of_others(const struct hwi_page *page)
   return sum;
 }
 
-/* Less and less, until it fits: 1; or, still too large, cannot become less: 0. */
-static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_written *text, struct hwi_error *error)
+/* Less and less, until it fits, or cannot become less. */
+static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_written *text, bool *fits,
+                        struct hwi_error *error)
 {
   const double margin = 0.95;
   const size_t fixed = bytes_of_others(page);
-  for (;;) {
+  for (bool done = true; done;) {
     int status = write_document(page, text, error);
     if (status < 0)
       return status;
     size_t bytes = hwi_html_escaped_bytes(text->text, text->bytes);
-    if (bytes <= bytes_max)
-      return 1;
-    if (!make_smaller(page, (double)(bytes_max - fixed) / (double)(bytes - fixed) * margin, &status, error))
-      return 0;
+    *fits = bytes <= bytes_max;
+    if (*fits)
+      return HW_OK;
+    status = make_smaller(page, (double)(bytes_max - fixed) / (double)(bytes - fixed) * margin, &done, error);
     if (status < 0)
       return status;
   }
+  return HW_OK;
 }
 
 /* --- other processes --- */
@@ -121,14 +128,15 @@ static int add_other(struct others *others, const struct hwi_page_others *source
   struct hwi_report report;
   if (source->open(source->context, index, &report) < 0)
     return HW_OK;
-  struct hwi_page page = {0};
+  struct hwi_page page = {.is_other = true};
   uint32_t all = source->count < HWI_PAGE_OTHERS_MAX ? source->count : HWI_PAGE_OTHERS_MAX;
   int status = begin(&page, &report, error);
+  bool fits = false;
   if (status == HW_OK)
-    status = fit_document(&page, OTHERS_BYTES_MAX / all, &others->texts[others->count], error);
+    status = fit_document(&page, OTHERS_BYTES_MAX / all, &others->texts[others->count], &fits, error);
   end(&page);
   source->close(source->context, &report);
-  if (status > 0)
+  if (status == HW_OK && fits)
     others->count++;
   else
     hwi_written_release(&others->texts[others->count]);
@@ -173,9 +181,11 @@ static int make_documents(struct pages *pages, const struct hwi_page_request *re
   pages->items[0].other_count = pages->others.count;
   if (status == HW_OK && pages->count > 1)
     status = match(pages, error);
-  for (int i = 0; i < pages->count && status >= 0; i++)
-    status = fit_document(&pages->items[i], DOCUMENT_BYTES_MAX / (size_t)pages->count, &pages->texts[i], error);
-  return status < 0 ? status : HW_OK;
+  for (int i = 0; i < pages->count && status == HW_OK; i++) {
+    bool fits = false; /* what does not is large all the same */
+    status = fit_document(&pages->items[i], DOCUMENT_BYTES_MAX / (size_t)pages->count, &pages->texts[i], &fits, error);
+  }
+  return status;
 }
 
 static void release(struct pages *pages)

@@ -225,20 +225,8 @@ static size_t find_limit(const struct hwi_strings *strings)
 void hwi_json_page_strings(struct hwi_json *json, const struct hwi_page_sites *sites)
 {
   size_t limit = find_limit(&sites->strings);
-  struct hwi_line whole = {0}, line = {0};
   hwi_json_begin_array(json, "strings");
-  for (uint32_t i = 1; i <= sites->strings.count; i++) {
-    const char *text = sites->strings.items[i];
-    hwi_line_clear(&whole);
-    hwi_line_clear(&line);
-    if (strlen(text) > limit) {
-      hwi_line_replace_invalid(&whole, text);
-      hwi_line_shorten(&line, hwi_line_text(&whole), limit, "…");
-    }
-    hwi_json_text(json, NULL, line.bytes > 0 ? hwi_line_text(&line) : text);
-  }
+  for (uint32_t i = 1; i <= sites->strings.count; i++)
+    hwi_json_short_text(json, NULL, sites->strings.items[i], limit);
   hwi_json_end_array(json);
-  json->failed |= whole.failed || line.failed;
-  hwi_line_release(&whole);
-  hwi_line_release(&line);
 }

@@ -229,6 +229,19 @@ def test_more_processes_than_rows(record, compile_c, page_of):
     assert page.stacks.sum("bytes") == page.run["allocated_bytes"] == sum(sizes)
 
 
+def test_processes_with_long_commands(record, page_of):
+    """They take their room once, and little of it: the largest others are there all the same."""
+    script = "for i in $(seq 60); do /bin/true $i $(printf %015000d 0); done"
+    recording = record(["/bin/bash", "-c", script])
+    for options in ((), ("--children",)):
+        page = page_of(recording.trace, *options)
+        assert len(page.document["others"]) == 7 and len(page.document["processes"]) >= 61
+        assert max(len(process["command"]) for process in page.document["processes"]) <= 1000
+        for other in page.document["others"]:
+            assert {process["pid"] for process in other["processes"]} == {other["run"]["pid"]}
+            assert "processes_left_out" not in other
+
+
 def test_the_resident_set(record, page_of):
     recording = record(["/usr/bin/python3", "-c", "import json, email"])
     page, points = page_of(recording.trace), recording.report["images"][0]["rss"]

@@ -86,6 +86,19 @@ void hwi_json_text(struct hwi_json *json, const char *key, const char *value)
   free(text);
 }
 
+void hwi_json_short_text(struct hwi_json *json, const char *key, const char *value, size_t cells)
+{
+  struct hwi_line whole = {0}, line = {0};
+  if (strlen(value) > cells) {
+    hwi_line_replace_invalid(&whole, value);
+    hwi_line_shorten(&line, hwi_line_text(&whole), cells, "…");
+  }
+  hwi_json_text(json, key, line.bytes > 0 ? hwi_line_text(&line) : value);
+  json->failed |= whole.failed || line.failed;
+  hwi_line_release(&whole);
+  hwi_line_release(&line);
+}
+
 void hwi_json_begin_text(struct hwi_json *json, const char *key)
 {
   separate(json, key);

@@ -27,6 +27,8 @@ void hwi_json_number(struct hwi_json *json, const char *key, uint64_t value);
 void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value);
 void hwi_json_bool(struct hwi_json *json, const char *key, bool value);
 void hwi_json_text(struct hwi_json *json, const char *key, const char *value); /* NULL: null */
+/* With its middle left out where it is wider than so many character cells; not NULL. */
+void hwi_json_short_text(struct hwi_json *json, const char *key, const char *value, size_t cells);
 
 /* A string that the caller writes to json->out between the two: characters that need no escape. */
 void hwi_json_begin_text(struct hwi_json *json, const char *key);

@@ -54,6 +54,7 @@ static uint32_t parent_of(const struct hwi_profile *profile, uint32_t image)
 /* What is listed, and where. */
 struct list {
   const struct hwi_profile *profile;
+  const struct hwi_json_process_list *wanted;
   uint64_t run_ns, all_bytes;
   uint32_t *numbers; /* by image: its index in the list, plus 1; 0: it is not there */
 };
@@ -81,7 +82,7 @@ static void write_process(struct hwi_json *json, const struct list *list, uint32
   hwi_json_number(json, "ppid", info->header.ppid);
   if (parent != 0)
     hwi_json_number(json, "parent", parent - 1);
-  hwi_json_text(json, "command", info->command);
+  hwi_json_short_text(json, "command", info->command, list->wanted->command_most);
   hwi_json_number(json, "from_ns", from_ns);
   hwi_json_number(json, "to_ns", from_ns + info->duration_ns);
   hwi_json_number(json, "allocation_calls", image->totals.allocation_calls);
@@ -108,15 +109,17 @@ static int compare_ranked(const void *left, const void *right)
   return a->image < b->image ? -1 : a->image > b->image;
 }
 
-/* Numbers the `most` largest ones, in the order in which they began. Returns how many are left out. */
-static uint32_t choose(struct list *list, struct ranked *ranked, uint32_t most)
+/* Numbers those that are wanted, in the order in which they began. Returns how many are left out. */
+static uint32_t choose(struct list *list, struct ranked *ranked)
 {
   const struct hwi_profile *profile = list->profile;
+  const uint32_t most = list->wanted->most;
   uint32_t count = 0, number = 0;
   for (uint32_t i = 0; i < profile->image_count; i++) {
-    list->all_bytes += profile->images[i].totals.allocated_bytes;
-    if (profile->images[i].info != NULL)
-      ranked[count++] = (struct ranked){profile->images[i].totals.allocated_bytes, i};
+    const struct hwi_image *image = &profile->images[i];
+    list->all_bytes += image->totals.allocated_bytes;
+    if (image->info != NULL && (image->counted || !list->wanted->is_of_counted))
+      ranked[count++] = (struct ranked){image->totals.allocated_bytes, i};
   }
   if (count > most)
     qsort(ranked, count, sizeof *ranked, compare_ranked);
@@ -127,14 +130,15 @@ static uint32_t choose(struct list *list, struct ranked *ranked, uint32_t most)
   return count - number;
 }
 
-void hwi_json_processes(struct hwi_json *json, const struct hwi_profile *profile, uint32_t most)
+void hwi_json_processes(struct hwi_json *json, const struct hwi_profile *profile,
+                        const struct hwi_json_process_list *wanted)
 {
-  struct list list = {.profile = profile, .run_ns = start_of_run(profile)};
+  struct list list = {.profile = profile, .wanted = wanted, .run_ns = start_of_run(profile)};
   struct ranked *ranked = calloc((size_t)profile->image_count + 1, sizeof *ranked);
   list.numbers = calloc((size_t)profile->image_count + 1, sizeof *list.numbers);
   bool done = ranked != NULL && list.numbers != NULL;
   json->failed |= !done;
-  uint32_t left_out = done ? choose(&list, ranked, most) : 0;
+  uint32_t left_out = done ? choose(&list, ranked) : 0;
   hwi_json_begin_array(json, "processes");
   for (uint32_t i = 0; i < profile->image_count && done; i++) {
     if (list.numbers[i] != 0)

@@ -64,7 +64,8 @@ static void write_run(struct writer *writer)
   for (uint32_t i = 0; i < profile->image_count; i++)
     hwi_json_image(json, profile, &profile->images[i], writer->linked_in.texts[i]);
   hwi_json_end_array(json);
-  hwi_json_processes(json, profile, UINT32_MAX);
+  const struct hwi_json_process_list all = {.most = UINT32_MAX, .command_most = SIZE_MAX};
+  hwi_json_processes(json, profile, &all);
   if (profile->span.kind == HWI_SPAN_RUN)
     hwi_json_rss_along_time(json, profile);
 }

@@ -37,7 +37,7 @@ class FunctionNumbers {
 function costsWithin(recording: Recording, cost: Cost, span: Span | null): Float64Array {
   if (span === null) return recording.costs(cost, null);
   const isState = cost === "peak" || cost === "live";
-  const hasEnded = isState ? span.fromNs > recording.document.run.duration_ns : recording.endsBefore(span);
+  const hasEnded = isState && span.fromNs > recording.document.run.duration_ns;
   return hasEnded ? new Float64Array(recording.rows) : recording.costsOf(recording.series, cost, recording.edgesOf(span));
 }
 

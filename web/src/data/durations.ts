@@ -95,9 +95,8 @@ class DurationSeries {
   }
 
   /** Within an interval, or until a moment. */
-  within({ from, to }: Edges): Durations {
-    const first = from === to ? 0 : from;
-    const parts = this.#parts.map((all) => all.filter(({ slice }) => first <= slice && slice < to));
+  within({ since, to }: Edges): Durations {
+    const parts = this.#parts.map((all) => all.filter(({ slice }) => since <= slice && slice < to));
     const durations = parts.map((of, i) => ({ entry: this.#entries[i]!, ...fieldsOf(of) }));
     return {
       entries: durations.filter(({ calls, untimed_calls }) => calls + untimed_calls > 0),
@@ -117,6 +116,5 @@ export function durationsOf(recording: Recording, span: Span | null): Durations 
   const { durations = [], durations_of_all = NOTHING, durations_series } = document;
   if (span === null || document.thread !== undefined || durations_series === undefined)
     return { entries: durations, all: durations_of_all, isPart: false };
-  if (recording.endsBefore(span)) return { entries: [], all: NOTHING, isPart: true };
   return seriesOf(document).within(recording.edgesOf(span));
 }

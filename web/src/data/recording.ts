@@ -29,6 +29,8 @@ const AMOUNT: Readonly<Record<Cost, Amount>> = {
 export interface Edges {
   readonly from: number;
   readonly to: number;
+  /** where what is summed up begins: of a moment, the start */
+  readonly since: number;
 }
 
 /** The index of the time nearest to one. */
@@ -119,9 +121,8 @@ export class Recording {
     if (span === null)
       return (this.#lifetimes ??= byLifetime((lifetime) => this.#kept(unpack(this.document.stacks.lifetimes[lifetime]))));
     const { series } = this;
-    const { from, to } = this.edgesOf(span);
-    const [start, lasts] = [series.lastsBefore(0), series.lastsBefore(to)];
-    const firsts = from === to ? start : series.lastsBefore(from);
+    const { since, to } = this.edgesOf(span);
+    const [start, firsts, lasts] = [0, since, to].map((edge) => series.lastsBefore(edge)) as [Int32Array, Int32Array, Int32Array];
     const left = series.between("left", start, lasts); // until its end, too, they were not freed
     return byLifetime((lifetime) =>
       lifetime === "until_end"
@@ -130,21 +131,15 @@ export class Recording {
     );
   }
 
-  /** The nearest ones; of an interval, two. */
+  /** The nearest ones. */
   edgesOf(span: Span): Edges {
     const [from, to] = [nearest(this.edgesNs, span.fromNs), nearest(this.edgesNs, span.toNs)];
-    if (isMoment(span) || from < to) return { from, to };
-    return to + 1 < this.edgesNs.length ? { from, to: to + 1 } : { from: from - 1, to };
-  }
-
-  /** Whether an interval begins behind its end. */
-  endsBefore(span: Span): boolean {
-    return !isMoment(span) && span.fromNs >= this.document.run.duration_ns;
+    return { from, to, since: isMoment(span) ? 0 : from };
   }
 
   /** What a row's amount adds up to within an interval, or until a moment. */
-  amountIn(row: number, amount: Amount, { from, to }: Edges): number {
-    return this.series.until(row, amount, to) - (from === to ? 0 : this.series.until(row, amount, from));
+  amountIn(row: number, amount: Amount, { since, to }: Edges): number {
+    return this.series.until(row, amount, to) - this.series.until(row, amount, since);
   }
 
   /** Live bytes of the run at an edge. */
@@ -153,7 +148,7 @@ export class Recording {
   }
 
   /** The edge at which most was live, of those of an interval. */
-  highest({ from, to }: Edges): number {
+  highest({ from, to }: Pick<Edges, "from" | "to">): number {
     let highest = from;
     for (let edge = from; edge <= to; edge++) if (this.liveAt(edge) > this.liveAt(highest)) highest = edge;
     return highest;
@@ -171,9 +166,8 @@ export class Recording {
     const costs = new Float64Array(series.rows);
     const isState = amount === "live_bytes"; // at a moment, not summed over time
     const to = cost === "peak" ? this.highest(edges) : edges.to;
-    const from = isState || edges.from === edges.to ? 0 : edges.from;
     for (let row = 0; row < costs.length; row++)
-      costs[row] = series.until(row, amount, to) - (isState ? 0 : series.until(row, amount, from));
+      costs[row] = series.until(row, amount, to) - (isState ? 0 : series.until(row, amount, edges.since));
     return costs;
   }
 

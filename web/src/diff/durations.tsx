@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Difference } from "../data/difference";
 import type { DurationFields } from "../data/document";
 import { durationsOf, type Durations } from "../data/durations";
+import type { Span } from "../state";
 import { callsText, countText, timeText } from "../text/format";
 import { sumText } from "../text/words";
 import { sorting, Table, type Column } from "../ui/table";
@@ -20,6 +21,13 @@ interface Row {
 
 export function hasDurations({ old, now }: Difference): boolean {
   return old.document.durations !== undefined && now.document.durations !== undefined;
+}
+
+/** Of the same part of both runs, or of all of both. */
+function durationsOfBoth({ old, now }: Difference, span: Span | null): { readonly old: Durations; readonly now: Durations } {
+  const of = (part: Span | null): { old: Durations; now: Durations } => ({ old: durationsOf(old, part), now: durationsOf(now, part) });
+  const found = of(span);
+  return found.old.isPart === found.now.isPart ? found : of(null);
 }
 
 /** A row for each function that either run called, and the last one for all of them. */
@@ -63,17 +71,16 @@ const COLUMNS: readonly Column<Row>[] = [
 
 export function DiffDurations({ difference, state, change }: DiffProps): JSX.Element {
   const { span } = state;
-  const [before, after] = useMemo(() => [durationsOf(difference.old, span), durationsOf(difference.now, span)], [difference, span]);
-  const rows = useMemo(() => rowsOf(before, after), [before, after]);
+  const found = useMemo(() => durationsOfBoth(difference, span), [difference, span]);
+  const rows = useMemo(() => rowsOf(found.old, found.now), [found]);
   const { old, now } = rows[rows.length - 1]!;
-  const isPart = span !== null && before.isPart && after.isPart;
   return (
     <>
       <div class="toolbar">
         <h2>How long calls took</h2>
         <span class="faint">
           {callsText(old.calls)} of the old run, {countText(now.calls)} of the new one
-          {isPart ? `, ${sumText(difference.longer, span)}` : "; of the whole runs"}
+          {span !== null && found.old.isPart ? `, ${sumText(difference.longer, span)}` : "; of the whole runs"}
         </span>
       </div>
       <Table

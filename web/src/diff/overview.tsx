@@ -55,6 +55,7 @@ export function DiffOverview(props: DiffProps): JSX.Element {
   return (
     <div class="stack-v">
       <Figures difference={difference} />
+      {state.span !== null && <p class="faint">These figures are of the whole runs.</p>}
       {isEmpty ? (
         <section class="panel nothing">
           <h2>Neither run allocated anything</h2>

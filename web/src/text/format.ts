@@ -66,7 +66,7 @@ export function ticksText(ticks: readonly number[]): string[] {
   return ticks.map((tick) => (tick === 0 ? "" : `${(tick / unit).toFixed(decimals)} ${name}`));
 }
 
-/** 1 block, 2 blocks */
+/** 1 call, 2 calls */
 export function callsText(count: number): string {
   return `${countText(count)} call${count === 1 ? "" : "s"}`;
 }

@@ -283,7 +283,7 @@ export function Chart(props: Props): JSX.Element {
       drawn.current = null;
       setPlot(null);
     };
-  }, [looksOf(props), palette, width, props.height]);
+  }, [looksOf(props), palette, width, props.height, props.edgesNs]);
 
   return (
     <figure class="chart">

@@ -169,8 +169,8 @@ function Slowest(props: ViewProps): JSX.Element {
   const calls = useMemo(() => {
     const all = (recording.document.slowest_calls ?? []).map((call, id) => ({ ...call, id }));
     const { edgesNs } = recording;
-    const { from, to } = span === null ? { from: 0, to: edgesNs.length - 1 } : recording.edgesOf(span);
-    const fromNs = from === to ? 0 : edgesNs[from]!;
+    const { since, to } = span === null ? { since: 0, to: edgesNs.length - 1 } : recording.edgesOf(span);
+    const fromNs = edgesNs[since]!;
     const toNs = to === edgesNs.length - 1 ? Infinity : edgesNs[to]!;
     return all.filter(
       ({ time_ns, row }) =>

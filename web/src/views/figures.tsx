@@ -5,6 +5,7 @@ import type { Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
 import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
+import { togetherCount } from "./processes";
 
 interface Figure {
   readonly name: string;
@@ -24,14 +25,20 @@ function blocksFigure(blocks: number, bytes: number): Figure {
   };
 }
 
-function rssFigure(rssBytes: number, note: string): Figure {
-  return { name: "RSS at most", value: rssBytes > 0 ? bytesText(rssBytes) : "–", note: rssBytes > 0 ? note : "not sampled" };
+function rssFigure({ thread }: PageDocument, rssBytes: number, note: string): Figure {
+  const name = "RSS at most";
+  if (thread !== undefined) return { name, value: "–", note: "of a process only" };
+  return { name, value: rssBytes > 0 ? bytesText(rssBytes) : "–", note: rssBytes > 0 ? note : "not sampled" };
 }
 
 /** Of the samples from one moment to another. */
-function sampledRss({ rss = { time_ns: [], rss_bytes: [] } }: PageDocument, fromNs: number, toNs: number): Figure {
-  const found = rss.rss_bytes.filter((_bytes, i) => fromNs <= rss.time_ns[i]! && rss.time_ns[i]! <= toNs);
-  return rssFigure(Math.max(0, ...found), found.length === 1 ? "in one sample" : `in ${countText(found.length)} samples`);
+function sampledRss({ rss = { time_ns: [], rss_bytes: [] } }: PageDocument, fromNs: number, toNs: number): number {
+  return Math.max(0, ...rss.rss_bytes.filter((_bytes, i) => fromNs <= rss.time_ns[i]! && rss.time_ns[i]! <= toNs));
+}
+
+/** Of one process it is known; of several together, only what their samples say. */
+function rssOf({ document }: Recording): number {
+  return togetherCount(document) > 1 ? sampledRss(document, 0, Infinity) : (document.process.rss_peak_bytes ?? 0);
 }
 
 /** What was called, within some time. */
@@ -64,15 +71,15 @@ function callFigures({ allocations, bytes, temporary, frees, failed, lengthNs }:
 function figuresWithin(recording: Recording, span: Span): Figure[] {
   const { document, edgesNs } = recording;
   const { slices } = document;
-  const { from, to } = recording.edgesOf(span);
-  const first = isMoment(span) ? 0 : from;
+  const { since: first, to } = recording.edgesOf(span);
+  const { thread } = document;
   const sum = (column: readonly number[]): number => column.slice(first, to).reduce((all, part) => all + part, 0);
   const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
   const [start, end] = [recording.liveAt(first), recording.liveAt(to)];
   const peak = Math.max(start, ...slices.max_bytes.slice(first, to));
   const states: Figure[] = isMoment(span)
     ? [
-        { name: "Live then", value: bytesText(end), note: `${shareText(end, document.run.peak_bytes) || "none"} of the peak` },
+        { name: "Live then", value: bytesText(end), note: thread === undefined ? `${shareText(end, document.run.peak_bytes) || "none"} of the peak` : "" },
         blocksFigure(blocksAt(to), end),
         { name: "Peak until then", value: bytesText(peak), note: "the most so far" },
       ]
@@ -86,19 +93,21 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
     bytes: sum(slices.allocated_bytes),
     temporary: sum(slices.temporary_calls),
     frees: sum(slices.free_calls),
-    failed: document.thread === undefined ? sum(slices.failed_calls) : null,
+    failed: thread === undefined ? sum(slices.failed_calls) : null,
     lengthNs: edgesNs[to]! - edgesNs[first]!,
   };
-  return [...states, ...callFigures(calls), sampledRss(document, edgesNs[first]!, edgesNs[to]!)];
+  const rss = sampledRss(document, edgesNs[first]!, edgesNs[to]!);
+  return [...states, ...callFigures(calls), rssFigure(document, rss, "by its samples")];
 }
 
 function figuresOf(recording: Recording, span: Span | null): Figure[] {
   if (span !== null) return figuresWithin(recording, span);
-  const { run, process } = recording.document;
-  const rss = process.rss_peak_bytes ?? 0;
+  const { document } = recording;
+  const { run, thread } = document;
+  const rss = rssOf(recording);
   return [
     {
-      name: "Peak",
+      name: thread === undefined ? "Peak" : "At the run's peak",
       value: bytesText(run.peak_bytes),
       note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`,
     },
@@ -112,7 +121,7 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
       failed: run.failed_calls,
       lengthNs: run.duration_ns,
     }),
-    rssFigure(rss, heapOfRss(run.peak_bytes, rss)),
+    rssFigure(document, rss, heapOfRss(run.peak_bytes, rss)),
   ];
 }
 

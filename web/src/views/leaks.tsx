@@ -25,12 +25,11 @@ interface Leak {
 function leaksOf(recording: Recording, span: Span | null): Leak[] {
   const leaks: Leak[] = [];
   const edges = span && recording.edgesOf(span);
-  const from = edges === null || edges.from === edges.to ? 0 : edges.from;
   for (let row = 0; row < recording.rows; row++) {
     const grown = (amount: "live_bytes" | "live_blocks"): number =>
       edges === null
         ? recording.column(amount)[row]! - recording.column(`runtime_${amount}`)[row]!
-        : recording.series.until(row, amount, edges.to) - recording.series.until(row, amount, from);
+        : recording.amountIn(row, amount, edges);
     const leak = { row, bytes: grown("live_bytes"), blocks: grown("live_blocks") };
     if (leak.bytes > 0 || leak.blocks > 0) leaks.push(leak);
   }

@@ -36,7 +36,7 @@ function nameOf(lifetime: Lifetime, span: Span | null): string {
 
 function whichBlocks(span: Span | null): string {
   if (span === null) return "of the whole run";
-  return isMoment(span) ? "allocated until then" : "freed within, or not until its end";
+  return isMoment(span) ? "allocated until then" : "freed within, or not freed by its end";
 }
 
 /** Up to the longest that any block of the run lived: none comes or goes while an interval is dragged. */
@@ -135,7 +135,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           {...sorting({ state, change }, "blocks-")}
           chosen={chosen}
           onChoose={(row) => change({ row })}
-          empty={all.length > 0 ? "No stack matches." : "No block was freed here, and none is left."}
+          empty={all.length > 0 ? "No stack matches." : `No ${state.ignore === "" ? "" : "other "}block was freed here, and none is left.`}
         />
         {chosen >= 0 && (
           <Later room={<aside class="detail" />}>

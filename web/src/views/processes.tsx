@@ -33,8 +33,9 @@ export function folderOfRun({ trace }: RunFields): string {
   return trace.replace(/(\.children)\/[^/]*$/, "$1");
 }
 
-function headingOf({ processes, processes_left_out: leftOut = 0 }: PageDocument): string {
-  const here = processes.filter(isHere);
+/** A document of one process may list it alone; what the page opens with lists all. */
+function headingOf(document: PageDocument, { processes, processes_left_out: leftOut = 0 }: PageDocument): string {
+  const here = document.processes.filter(isHere);
   const all = countText(processes.length + leftOut);
   if (here.length !== 1) return `${all} processes, all together`;
   return `Process ${here[0]!.pid} of ${all}: ${shareText(here[0]!.share_ppm, WHOLE_PPM) || "0 %"} of what they allocated`;
@@ -56,10 +57,12 @@ function heldBy({ run, processes, others = [] }: PageDocument): ReadonlyMap<numb
 }
 
 export function Processes({ document, opened, change }: Props): JSX.Element | null {
-  const { processes, run, processes_left_out: leftOut = 0 } = document;
+  const { run } = document;
+  const { processes, processes_left_out: leftOut = 0 } = opened;
   if (processes.length < 2) return null;
   const largest = [...processes].sort((a, b) => b.allocated_bytes - a.allocated_bytes).slice(0, SHOWN);
-  const isOne = processes.filter(isHere).length === 1;
+  const here = document.processes.filter(isHere);
+  const isShown = ({ pid, from_ns }: ProcessFields): boolean => here.length === 1 && here[0]!.pid === pid && here[0]!.from_ns === from_ns;
   const held = heldBy(opened);
   const other = largest.find((process) => !held.has(process.pid));
   const trace = shellWord(folderOfRun(run));
@@ -82,7 +85,7 @@ export function Processes({ document, opened, change }: Props): JSX.Element | nu
   );
   return (
     <>
-      <h3 class="later">{headingOf(document)}</h3>
+      <h3 class="later">{headingOf(document, opened)}</h3>
       <ul class="top processes">
         {largest.map((process, i) => {
           const to = held.get(process.pid);
@@ -91,7 +94,7 @@ export function Processes({ document, opened, change }: Props): JSX.Element | nu
               <span class="figure">{bytesText(process.allocated_bytes)}</span>
               <span class="figure faint">{timeText(process.to_ns - process.from_ns)}</span>
               <span class="process" title={process.command}>
-                <span class="faint">{process.pid}</span> {isOne && isHere(process) && <span class="badge">shown</span>}{" "}
+                <span class="faint">{process.pid}</span> {isShown(process) && <span class="badge">shown</span>}{" "}
                 {to === undefined ? <code>{process.command}</code> : linkTo(process, to)}
               </span>
             </li>

@@ -7,7 +7,7 @@ import type { Recording } from "../data/recording";
 import { Series } from "../data/series";
 import type { Span } from "../state";
 import { allocationsText, bytesText } from "../text/format";
-import { spanText } from "../text/words";
+import { sumText } from "../text/words";
 import { sorting, Table, type Column } from "../ui/table";
 import { LiveChart } from "./live_chart";
 import type { ViewProps } from "./view";
@@ -124,7 +124,7 @@ export function Sizes(props: ViewProps): JSX.Element {
   );
   const isOfAll = span === null && recording.document.thread === undefined;
   const columns = useMemo(() => columnsOf(rows, isOfAll), [rows]);
-  const notes = span === null ? [] : [spanText(recording, span)];
+  const notes = span === null ? [] : [sumText(recording, span)];
   if (!isOfAll) notes.push("sizes with little are in one row a class");
   const calls = rows.reduce((sum, row) => sum + row.calls, 0);
   const chosen = rowOf(all, state.row) ?? largestAtPeak(rows);

@@ -25,7 +25,7 @@ function figuresWithin(recording: Recording, row: number, span: Span): [string, 
         ["At the end", liveAt(edges.to)],
       ];
   return [
-    ["Of the time", sumText(recording, span)],
+    ["Shown", sumText(recording, span)],
     ...states,
     ["Allocations", countText(recording.amountIn(row, "calls", edges))],
     ["Allocated", bytesText(recording.amountIn(row, "bytes", edges))],

@@ -174,7 +174,7 @@ function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
           CSV
         </button>
       </div>
-      <div class="scroll-x">
+      <div class="scroll-x" tabIndex={0} role="region" aria-label="The matrix of threads">
         <table class="matrix">
           <thead>
             <tr>
@@ -208,12 +208,13 @@ export function Threads(props: ViewProps): JSX.Element {
   const rows = useMemo(() => threadRows(recording, span), [recording, span]);
   const columns = useMemo(() => columnsOf(recording, rows, span), [recording, rows]);
   const count = threads === 1 ? "1 thread" : `${countText(threads)} threads`;
-  const hint = threads > 1 && thread === undefined ? "A double click shows one thread alone, in every view." : "";
+  const canChoose = recording.document.stack_threads !== undefined;
+  const hint = canChoose && thread === undefined ? "A double click shows one thread alone, in every view." : "";
   return (
     <>
       <div class="toolbar">
         <h2>{thread === undefined ? count : `One of ${count}`}</h2>
-        <span class="faint">{span !== null ? spanText(recording, span) : hint}</span>
+        <span class="faint">{span !== null ? sumText(recording, span) : hint}</span>
       </div>
       <Table
         name="threads"
@@ -223,7 +224,7 @@ export function Threads(props: ViewProps): JSX.Element {
         {...sorting({ state, change }, "bytes-")}
         chosen={state.row}
         onChoose={({ row }) => change({ row })}
-        onOpen={({ row }) => change({ thread: row })}
+        {...(canChoose && { onOpen: ({ row }: ThreadRow) => change({ thread: row }) })}
       />
       <Matrix {...props} />
     </>
