@@ -25,7 +25,10 @@ export function hasDurations({ old, now }: Difference): boolean {
 
 /** Of the same part of both runs, or of all of both. */
 function durationsOfBoth({ old, now }: Difference, span: Span | null): { readonly old: Durations; readonly now: Durations } {
-  const of = (part: Span | null): { old: Durations; now: Durations } => ({ old: durationsOf(old, part), now: durationsOf(now, part) });
+  const of = (part: Span | null): { old: Durations; now: Durations } => ({
+    old: durationsOf(old, part),
+    now: durationsOf(now, part),
+  });
   const found = of(span);
   return found.old.isPart === found.now.isPart ? found : of(null);
 }

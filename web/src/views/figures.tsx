@@ -77,9 +77,10 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
   const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
   const [start, end] = [recording.liveAt(first), recording.liveAt(to)];
   const peak = Math.max(start, ...slices.max_bytes.slice(first, to));
+  const ofPeak = `${shareText(end, document.run.peak_bytes) || "none"} of the peak`; // a thread may have more than it had then
   const states: Figure[] = isMoment(span)
     ? [
-        { name: "Live then", value: bytesText(end), note: thread === undefined ? `${shareText(end, document.run.peak_bytes) || "none"} of the peak` : "" },
+        { name: "Live then", value: bytesText(end), note: thread === undefined ? ofPeak : "" },
         blocksFigure(blocksAt(to), end),
         { name: "Peak until then", value: bytesText(peak), note: "the most so far" },
       ]

@@ -6,7 +6,7 @@ import { rowsMatching } from "../data/matching";
 import { ENDED } from "../data/series";
 import { stackWordsOf } from "../data/stack_words";
 import { blocksText, countText, shareText, stacksText } from "../text/format";
-import { isMoment, type Span } from "../state";
+import { isMoment, type Span, type State } from "../state";
 import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
@@ -37,6 +37,10 @@ function nameOf(lifetime: Lifetime, span: Span | null): string {
 function whichBlocks(span: Span | null): string {
   if (span === null) return "of the whole run";
   return isMoment(span) ? "allocated until then" : "freed within, or not freed by its end";
+}
+
+function nothingText({ ignore }: State): string {
+  return `No ${ignore === "" ? "" : "other "}block was freed here, and none is left.`;
 }
 
 /** Up to the longest that any block of the run lived: none comes or goes while an interval is dragged. */
@@ -135,7 +139,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
           {...sorting({ state, change }, "blocks-")}
           chosen={chosen}
           onChoose={(row) => change({ row })}
-          empty={all.length > 0 ? "No stack matches." : `No ${state.ignore === "" ? "" : "other "}block was freed here, and none is left.`}
+          empty={all.length > 0 ? "No stack matches." : nothingText(state)}
         />
         {chosen >= 0 && (
           <Later room={<aside class="detail" />}>

@@ -62,7 +62,8 @@ export function Processes({ document, opened, change }: Props): JSX.Element | nu
   if (processes.length < 2) return null;
   const largest = [...processes].sort((a, b) => b.allocated_bytes - a.allocated_bytes).slice(0, SHOWN);
   const here = document.processes.filter(isHere);
-  const isShown = ({ pid, from_ns }: ProcessFields): boolean => here.length === 1 && here[0]!.pid === pid && here[0]!.from_ns === from_ns;
+  const isShown = ({ pid, from_ns }: ProcessFields): boolean =>
+    here.length === 1 && here[0]!.pid === pid && here[0]!.from_ns === from_ns;
   const held = heldBy(opened);
   const other = largest.find((process) => !held.has(process.pid));
   const trace = shellWord(folderOfRun(run));
