@@ -96,14 +96,15 @@ static const char *part_words(const struct hwi_profile *profile, const char *par
 static void word_rss_gap(struct context *context, const struct hwi_finding *finding)
 {
   bool is_at_peak = finding->figures[3] == context->text->profile->totals.peak_time_ns;
-  struct hwi_number gap = hwi_bytes_text(finding->figures[0]), part = hwi_bytes_text(finding->figures[2]);
-  hwi_line_printf(&context->text->line, "%s of the %s resident at %s is in no block", gap.text,
+  const uint64_t gap = finding->figures[0], part = finding->figures[2],
+                 hardly_any = 200; /* a 200th of it is no other part */
+  hwi_line_printf(&context->text->line, "%s of the %s resident at %s is in no block", hwi_bytes_text(gap).text,
                   hwi_bytes_text(finding->figures[1]).text,
                   is_at_peak ? "the peak" : hwi_time_text(finding->figures[3]).text);
-  if (strcmp(gap.text, part.text) == 0)
+  if (gap - part <= gap / hardly_any)
     hwi_line_puts(&context->text->line, ": it");
   else
-    hwi_line_printf(&context->text->line, "; %s", part.text);
+    hwi_line_printf(&context->text->line, "; %s", hwi_bytes_text(part).text);
   hwi_line_printf(&context->text->line, " is %s",
                   part_words(context->text->profile, finding->part, finding->figures[2]));
 }
