@@ -243,7 +243,9 @@ def test_every_call_is_where_it_was_and_as_long_as_it_took(hw, record, compile_c
     log, imported = tmp_path / "x.heaplog", tmp_path / "imported.hwt"
     assert hw("export", "-o", log, run.trace).returncode == 0
     assert hw("import", log, "-o", imported).returncode == 0
-    for trace, options in ((run.trace, []), (imported, []), (run.trace, ["--from", "50%"]), (run.trace, ["--thread", "first"])):
+    times = sorted(call["time_ns"] for call in run.report_with("--durations", "--top", "0")["slowest_calls"])
+    half = ["--from", f"{times[len(times) // 2]}ns"]  # of the calls, whenever they were
+    for trace, options in ((run.trace, []), (imported, []), (run.trace, half), (run.trace, ["--thread", "first"])):
         script = write(hw, trace, tmp_path / "x.gp", "--chart", "durations-along-time", *options)
         report = json.loads(hw("report", "--json", "--durations", "--top", "0", *options, trace).stdout)
         timed = [entry for entry in report["durations"] if entry["calls"] > 0]
