@@ -48,41 +48,45 @@ class Table:
         return self.columns[key]
 
 
-def unpack_series(text, rows):
-    """By row: its entries."""
+def unpack_slices(text, rows, read):
+    """By row: what read(slice, numbers) makes of each slice with anything in it; the slice comes first in that."""
     numbers = iter(unpack(text))
     series = []
     for _ in range(rows):
         entries, at = [], 0
         for _ in range(next(numbers)):
             at += next(numbers)
-            calls, size, live, which = next(numbers), next(numbers), signed(next(numbers)), next(numbers)
-            ended = {ending: next(numbers) if which >> i & 1 else 0 for i, ending in enumerate(ENDINGS)}
-            assert which < 1 << len(ENDINGS) and sum(count > 0 for count in ended.values()) == which.bit_count()
-            entries.append(Entry(at, calls, size, live, ended))
-        assert [entry.slice for entry in entries] == sorted({entry.slice for entry in entries})
+            entries.append(read(at, numbers))
+        assert [entry[0] for entry in entries] == sorted({entry[0] for entry in entries})
         series.append(entries)
     assert next(numbers, None) is None
     return series
 
 
+def read_entry(at, numbers):
+    calls, size, live, which = next(numbers), next(numbers), signed(next(numbers)), next(numbers)
+    ended = {ending: next(numbers) if which >> i & 1 else 0 for i, ending in enumerate(ENDINGS)}
+    assert which < 1 << len(ENDINGS) and sum(count > 0 for count in ended.values()) == which.bit_count()
+    return Entry(at, calls, size, live, ended)
+
+
+def unpack_series(text, rows):
+    """By row: its entries."""
+    return unpack_slices(text, rows, read_entry)
+
+
+def read_part(at, numbers):
+    untimed, total, longest = next(numbers), next(numbers), next(numbers)
+    bands, band = {}, 0
+    for _ in range(next(numbers)):
+        band += next(numbers)
+        bands[band] = next(numbers)
+    return at, untimed, total, longest, bands
+
+
 def unpack_durations(text, rows):
     """By row: of each slice with calls (slice, untimed, sum_ns, max_ns, {band: calls})."""
-    numbers = iter(unpack(text))
-    series = []
-    for _ in range(rows):
-        parts, at = [], 0
-        for _ in range(next(numbers)):
-            at += next(numbers)
-            untimed, total, longest = next(numbers), next(numbers), next(numbers)
-            bands, band = {}, 0
-            for _ in range(next(numbers)):
-                band += next(numbers)
-                bands[band] = next(numbers)
-            parts.append((at, untimed, total, longest, bands))
-        series.append(parts)
-    assert next(numbers, None) is None
-    return series
+    return unpack_slices(text, rows, read_part)
 
 
 class Page:

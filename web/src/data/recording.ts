@@ -148,7 +148,7 @@ export class Recording {
   }
 
   /** The edge at which most was live, of those of an interval. */
-  highest({ from, to }: Pick<Edges, "from" | "to">): number {
+  highest({ from, to }: Edges): number {
     let highest = from;
     for (let edge = from; edge <= to; edge++) if (this.liveAt(edge) > this.liveAt(highest)) highest = edge;
     return highest;

@@ -1,5 +1,6 @@
 // series.ts - what rows did along time: sparse changes, summed up so that any interval is two look-ups
-import type { PackedSeries } from "./document";
+import type { PackedSeries, PageDocument } from "./document";
+import { keptFor } from "./kept";
 import { unpack, unzigzag } from "./packed";
 
 /** Blocks that were freed, after so long. */
@@ -163,3 +164,8 @@ export class Series {
     }
   }
 }
+
+/** Those of a document, unpacked once. */
+export const sizeSeries = keptFor(({ size_series: rows }: PageDocument) => Series.of(rows.series, rows.from.length));
+export const threadSeries = keptFor(({ threads }: PageDocument) => Series.of(threads.series, threads.tid.length));
+export const handoverSeries = keptFor(({ handovers }: PageDocument) => Series.of(handovers!.series ?? "", handovers!.owner.length));

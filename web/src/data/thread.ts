@@ -7,7 +7,7 @@ import type { Lifetime, PageDocument, PairFields, RowFigure, SizeFigure } from "
 import { keptFor } from "./kept";
 import { unpack } from "./packed";
 import { Recording } from "./recording";
-import { ENDED, Series, type Amount } from "./series";
+import { ENDED, handoverSeries, Series, sizeSeries, threadSeries, type Amount } from "./series";
 
 /** By row: the index of the thread's pair and whether the row is the thread's alone; -1: it has none. */
 interface Pairs {
@@ -147,13 +147,14 @@ function durationsOf({ durations_by_thread, slowest_calls = [], threads }: PageD
   return { durations: found.durations, durations_of_all: found.durations_of_all, slowest_calls: own };
 }
 
-function handoversOf({ handovers }: PageDocument, thread: number): Partial<PageDocument> {
+function handoversOf(document: PageDocument, thread: number): Partial<PageDocument> {
+  const { handovers } = document;
   if (handovers === undefined) return {};
   const { owner, freer, blocks, bytes } = handovers;
   const kept = [...owner.keys()].filter((pair) => owner[pair] === thread || freer[pair] === thread);
   const of = (column: readonly number[]): number[] => kept.map((pair) => column[pair]!);
   const series = (): Series => {
-    const whole = Series.of(handovers.series ?? "", owner.length);
+    const whole = handoverSeries(document);
     return Series.joined(kept.length, (row) => [whole, kept[row]!]);
   };
   return { handovers: { owner: of(owner), freer: of(freer), blocks: of(blocks), bytes: of(bytes), series } };
@@ -167,11 +168,11 @@ export function ofThread(whole: Recording, thread: number): Recording {
   const pairs = pairsOf(stackPairs, whole.rows, thread);
   const columns = columnsOf(whole, stackPairs, pairs);
   const lifetimes = lifetimesOf(stackPairs, pairs);
-  const wholeSizes = Series.of(size_series.series, size_series.from.length);
+  const wholeSizes = sizeSeries(document);
   const sizes = seriesOf(pairsOf(sizePairs, wholeSizes.rows, thread), wholeSizes, sharedSizes(document));
   const made: PageDocument = {
     ...document,
-    ...slicesOf(whole, Series.of(threads.series, threads.tid.length), thread),
+    ...slicesOf(whole, threadSeries(document), thread),
     ...durationsOf(document, thread),
     ...handoversOf(document, thread),
     thread,

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { SIZE_FIGURES, type SizeFigure } from "../data/document";
 import { unpack } from "../data/packed";
 import type { Recording } from "../data/recording";
-import { Series } from "../data/series";
+import { sizeSeries, type Series } from "../data/series";
 import type { Span } from "../state";
 import { allocationsText, bytesText } from "../text/format";
 import { sumText } from "../text/words";
@@ -27,11 +27,6 @@ function wholeRun(recording: Recording): SizeRow[] {
     for (const [figure, values] of columns) row[figure] = values[id]!;
     return row as SizeRow;
   });
-}
-
-export function sizeSeries(recording: Recording): Series {
-  const { size_series: rows } = recording.document;
-  return Series.of(rows.series, rows.from.length);
 }
 
 /** Within an interval: by the rows that the document has over time, where sizes with little share one. */
@@ -113,7 +108,7 @@ function SizeChart({ series, row, ...props }: ViewProps & { readonly series: Ser
 export function Sizes(props: ViewProps): JSX.Element {
   const { recording, state, change } = props;
   const { span } = state;
-  const series = useMemo(() => sizeSeries(recording), [recording]);
+  const series = sizeSeries(recording.document);
   const all = useMemo(
     () => (span === null ? wholeRun(recording) : within(recording, series, span)),
     [recording, series, span],

@@ -1,10 +1,9 @@
 // threads.tsx - what each thread allocated and freed, and who frees whose blocks
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { PageDocument, ThreadFigure } from "../data/document";
-import { keptFor } from "../data/kept";
+import type { ThreadFigure } from "../data/document";
 import type { Recording } from "../data/recording";
-import { Series } from "../data/series";
+import { handoverSeries, threadSeries } from "../data/series";
 import { isMoment, type Span } from "../state";
 import { blocksText, bytesText, countText } from "../text/format";
 import { spanText, sumText } from "../text/words";
@@ -35,9 +34,6 @@ function policyText(recording: Recording, row: number): string {
   const name = POLICIES[policy[row] ?? 0] ?? "";
   return name === "" ? "" : `${name} ${priority[row]}`;
 }
-
-const threadSeries = keptFor(({ threads }: PageDocument) => Series.of(threads.series, threads.tid.length));
-const handoverSeries = keptFor(({ handovers }: PageDocument) => Series.of(handovers!.series ?? "", handovers!.owner.length));
 
 /** What a thread did within an interval, or over the whole run. */
 interface ThreadRow {

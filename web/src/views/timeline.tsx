@@ -1,7 +1,7 @@
 // timeline.tsx - live bytes over time by who holds them, and what was allocated when
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import { Series } from "../data/series";
+import { sizeSeries, threadSeries, type Series } from "../data/series";
 import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
 import { wordsAmong } from "../data/stack_words";
@@ -15,7 +15,6 @@ import { Later } from "../ui/later";
 import { HUE_COUNT } from "../ui/palette";
 import { Finding } from "./finding";
 import { marksOf, RunChart, summed } from "./run_chart";
-import { sizeSeries } from "./sizes";
 import { threadName } from "./threads";
 import type { ViewProps } from "./view";
 
@@ -60,7 +59,7 @@ function parts(recording: Recording, { series, labels, counts, separate }: Rows)
 }
 
 function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Part[] {
-  const { threads, size_series: sizes, thread } = recording.document;
+  const { size_series: sizes, thread } = recording.document;
   const everyRow = (): boolean => true;
   if (by === "sizes") {
     const label = (row: number): string => {
@@ -68,7 +67,7 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
       return from === to ? bytesText(from) : `${bytesText(from)} – ${bytesText(to)}`;
     };
     return parts(recording, {
-      series: sizeSeries(recording),
+      series: sizeSeries(recording.document),
       labels: (rows) => rows.map(label),
       counts: everyRow,
       separate: everyRow,
@@ -76,7 +75,7 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
   }
   if (by === "threads")
     return parts(recording, {
-      series: Series.of(threads.series, threads.tid.length),
+      series: threadSeries(recording.document),
       labels: (rows) => rows.map((row) => threadName(recording, row)),
       counts: (row) => thread === undefined || row === thread,
       separate: everyRow,
