@@ -142,7 +142,19 @@ static void write_series(struct hwi_json *json, const struct hwi_page_pairs *pai
   free(wanted);
 }
 
-void hwi_json_page_stack_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,
+/* Of blocks that ended: what the slices have of it. */
+static void sum_lifetimes(struct hwi_page_pairs *pairs, const struct hwi_page_ledger *ledger)
+{
+  for (uint32_t i = 0; i < pairs->count; i++)
+    memset(pairs->items[i].lifetimes, 0, HWI_LIFETIMES_ENDED * sizeof *pairs->items[i].lifetimes);
+  for (size_t i = 0; i < ledger->count; i++) {
+    const struct hwi_page_entry *entry = &ledger->entries[i];
+    for (int lifetime = 0; lifetime < HWI_LIFETIMES_ENDED; lifetime++)
+      pairs->items[entry->row].lifetimes[lifetime] += entry->ended[lifetime];
+  }
+}
+
+void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *pairs,
                                  const struct hwi_page_ledger *ledger)
 {
   static const struct hwi_column columns[] = {
@@ -159,6 +171,7 @@ void hwi_json_page_stack_threads(struct hwi_json *json, const struct hwi_page_pa
       {NULL, 0},
   };
   const struct hwi_table_rows rows = {pairs->items, pairs->count, sizeof *pairs->items};
+  sum_lifetimes(pairs, ledger);
   hwi_json_begin_object(json, "stack_threads");
   write_rows(json, pairs);
   hwi_json_packed_columns(json, &rows, columns);

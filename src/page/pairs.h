@@ -14,7 +14,7 @@ struct hwi_page_pair {
   uint64_t row, thread;
   uint64_t calls, bytes, temporary_calls, live_bytes, live_blocks, peak_bytes, peak_blocks;
   uint64_t runtime_live_bytes, runtime_live_blocks;
-  uint64_t lifetimes[HWI_LIFETIMES];
+  uint64_t lifetimes[HWI_LIFETIMES]; /* of blocks that ended: once they are written */
 };
 
 /* Where a cell of the profile belongs. */
@@ -60,7 +60,7 @@ static inline bool hwi_page_pairs_have(const struct hwi_page_pairs *pairs, uint3
 
 /* "stack_threads" and "size_threads" into the object begun last. In their series a pair has no entries where its row has no other
  * pair: its series is the row's. */
-void hwi_json_page_stack_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,
+void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *pairs,
                                  const struct hwi_page_ledger *ledger);
 void hwi_json_page_size_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,
                                 const struct hwi_page_ledger *ledger);

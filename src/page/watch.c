@@ -54,11 +54,8 @@ static bool lower_threads(struct hwi_page_watch *watch, const uint32_t *to_row)
   struct hwi_page_pairs *old = &watch->stack_threads, made = {0};
   uint32_t *to_pair = calloc((size_t)old->count + 1, sizeof *to_pair);
   bool done = to_pair != NULL && pair_stacks(watch, &made);
-  for (uint32_t i = 0; i < old->count && done; i++) {
+  for (uint32_t i = 0; i < old->count && done; i++)
     to_pair[i] = hwi_page_pairs_find(&made, to_row[old->items[i].row], (uint32_t)old->items[i].thread);
-    for (int lifetime = 0; lifetime < HWI_LIFETIMES_ENDED; lifetime++)
-      made.items[to_pair[i]].lifetimes[lifetime] += old->items[i].lifetimes[lifetime];
-  }
   if (done)
     hwi_page_ledger_merge(&watch->of_stack_threads, to_pair, NULL);
   hwi_page_pairs_release(done ? old : &made);
@@ -229,8 +226,6 @@ static void take_death(struct hwi_page_watch *watch, const struct hwi_block_even
   const struct pair_of pair = find_pairs(watch, event);
   enter_death(&watch->of_stack_threads, pair.stack, event, ending);
   enter_death(&watch->of_size_threads, pair.size, event, ending);
-  if (event->kind == HWI_BLOCK_FREE)
-    watch->stack_threads.items[pair.stack].lifetimes[ending]++;
 }
 
 static bool has_pairs(const struct hwi_page_watch *watch, const struct hwi_block_event *event, uint32_t size_row)
