@@ -129,6 +129,17 @@ bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module);
  * lock. */
 const char *hwi_os_module_path(bool (*is_one)(const char *path));
 
+/* What the dynamic loader's search for `name` finds ahead of this library in its order, and behind it. NULL: nothing. Both ask
+ * the image's own tables, and take no lock: for the time before the program loads and unloads modules. */
+const void *hwi_os_symbol_ahead(const char *name);
+const void *hwi_os_symbol_behind(const char *name);
+
+/* The same as the code at `address` finds it: in its own module, in what that needs, else anywhere. Takes the loader's lock. */
+const void *hwi_os_symbol_seen_from(uintptr_t address, const char *name);
+
+/* Whether this is the libc that the recorder was made for; elsewhere nothing but the calls of this paragraph is to be used. */
+bool hwi_os_libc_is_known(void);
+
 /* The GNU build-id of a module whose headers are mapped at `start`. The length in bytes (at most max), 0: none. */
 size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max);
 

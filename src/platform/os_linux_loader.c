@@ -20,6 +20,14 @@
 #pragma weak _dl_find_object
 #pragma weak _r_debug
 
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+/* musl loads the library, too, where it is preloaded into all that a program starts. */
+bool hwi_os_libc_is_known(void)
+{
+  return gnu_get_libc_version != NULL;
+}
+
 /* Sets start, end and eh_frame_hdr of a module that is loaded at `bias`. */
 static void measure(const ElfW(Phdr) *phdrs, size_t count, uintptr_t bias, struct hwi_os_module *module)
 {

@@ -1,8 +1,8 @@
 /* boot.h - blocks for the moments in which there is no real allocator yet
  *
- * While the real functions are looked up, the look-up itself allocates (dlsym's error texts). Such requests get blocks from
- * a buffer in .bss, extended by mapped regions; they are never reused. Everything here is async-signal-safe and lock-free,
- * works before this library is relocated, and never frees.
+ * The resolvers of other libraries' functions run before the loader has relocated this library, and may allocate. Such
+ * requests get blocks from a buffer in .bss, extended by mapped regions; they are never reused. Everything here is
+ * async-signal-safe and lock-free, works before this library is relocated, and never frees.
  */
 #ifndef HWI_RECORD_BOOT_H
 #define HWI_RECORD_BOOT_H

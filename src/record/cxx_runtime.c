@@ -1,18 +1,15 @@
 /* cxx_runtime.c - finds the C++ runtime's functions from C, as allocators do that are built over allocator.h */
 #include "record/cxx_runtime.h"
 
-#include <stddef.h>
+#include "platform/os.h"
 
-#include "record/real.h"
-
-/* Not through our own dlclose, which would report a module gone. */
-static void give_back(void *handle)
+/* Not through dlopen and dlsym, which allocate: this is called where there is no memory left. */
+static void *seen_from(uintptr_t address, const char *symbol)
 {
-  if (hwi_real_dlclose)
-    hwi_real_dlclose(handle);
+  return (void *)hwi_os_symbol_seen_from(address, symbol);
 }
 
-#define HW_CXX_DLCLOSE give_back
+#define HW_CXX_SEEN_FROM seen_from
 #include "heapwright/detail/cxx_runtime.h"
 
 hwi_new_handler *hwi_cxx_new_handler(uintptr_t caller_pc)

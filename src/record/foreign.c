@@ -1,7 +1,6 @@
 /* foreign.c - finds allocators whose calls the recorder cannot see, or not all of them
  *
- * Only names that this library defines, too, are looked up: a look-up that fails would allocate an error text in the
- * program's name. Allocators that are linked in statically are found in the file, by the tools.
+ * Allocators that are linked in statically are found in the file, by the tools.
  */
 #include "record/foreign.h"
 
@@ -33,15 +32,15 @@ static bool is_valgrind_malloc(const char *path)
 
 void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
 {
-  void *address;
-  if (hwi_real_is_ahead(HW_SYMBOL_MALLOC, &address))
-    found(HW_NOTE_OWN_MALLOC, module_path(address));
-  if (hwi_real_is_ahead(HW_SYMBOL_NEW, &address))
-    found(HW_NOTE_OWN_NEW, module_path(address));
+  const void *own_malloc = hwi_os_symbol_ahead(HW_SYMBOL_MALLOC), *own_new = hwi_os_symbol_ahead(HW_SYMBOL_NEW);
+  if (own_malloc)
+    found(HW_NOTE_OWN_MALLOC, module_path(own_malloc));
+  if (own_new)
+    found(HW_NOTE_OWN_NEW, module_path(own_new));
   const char *path = hwi_os_module_path(is_valgrind_malloc);
   if (path)
     found(HW_NOTE_OWN_MALLOC, path);
-  const char *behind = module_path(hwi_real_behind(HW_SYMBOL_MALLOC));
+  const char *behind = module_path(hwi_os_symbol_behind(HW_SYMBOL_MALLOC));
   if (*behind && !is_libc(behind))
     found(HW_NOTE_ALLOCATOR, behind);
 }

@@ -36,22 +36,14 @@ extern __attribute__((visibility("hidden"))) hwi_prctl_fn *hwi_real_prctl;
 /* The real function of an entry point as a function of `type`. */
 #define HWI_REAL(id, type) ((type *)hwi_real_function[HW_ENTRY_##id])
 
-/* Finds them all. False while they are being found by this very thread (the look-up allocates) and before this library is
- * relocated: such a call is served by boot.h. Any thread, any time, any number of times; takes no lock of its own. */
+/* Finds them all. False before this library is relocated: such a call is served by boot.h. Any thread, any time, any number of
+ * times; takes no lock and calls no function of libc that may allocate. */
 bool hwi_real_find(void);
 
-/* Only the functions that allocate nothing. They may be called with a lock of the program's own malloc held, which a look-up of what
- * libc lacks would come to: dlsym allocates a text for what it does not find. */
+/* Only the functions of noticed.c. */
 void hwi_real_find_noticed(void);
 
 /* The symbol of an entry point. */
 const char *hwi_real_symbol(enum hw_entry entry);
-
-/* The next library's definition of a symbol that some library behind this one has. */
-const void *hwi_real_behind(const char *symbol);
-
-/* Whether a module ahead of this library, in the order in which the program looks symbols up, defines `symbol`, so that calls
- * do not reach us. Its address goes to *address. Asks the loader; leaves no error text for dlerror. */
-bool hwi_real_is_ahead(const char *symbol, void **address);
 
 #endif

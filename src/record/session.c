@@ -122,7 +122,7 @@ static void choose_detours(void)
 static bool start_image(void)
 {
   uintptr_t end = 0;
-  if (hwi_os_is_privileged())
+  if (!hwi_os_libc_is_known() || hwi_os_is_privileged())
     return false;
   hwi_options_read(&hwi_session.options);
   if (!hwi_place_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))

@@ -9,13 +9,8 @@
 #ifndef HEAPWRIGHT_DETAIL_CXX_RUNTIME_H
 #define HEAPWRIGHT_DETAIL_CXX_RUNTIME_H
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#ifndef HW_CXX_DLCLOSE /* what gives a handle back, which the including file may define */
-#define HW_CXX_DLCLOSE dlclose
-#endif
 
 #ifdef __cplusplus
 #define HW_CXX_FOREIGN extern "C"
@@ -27,6 +22,13 @@
 typedef void hw_new_handler(void);
 typedef hw_new_handler *hw_get_new_handler_fn(void);
 
+/* std::get_new_handler, std::__throw_bad_alloc; NULL where the program began without a C++ runtime. */
+HW_CXX_FOREIGN hw_new_handler *hw_weak_get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
+HW_CXX_FOREIGN void hw_weak_throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak));
+
+#ifndef HW_CXX_SEEN_FROM /* the including file may have a look-up of its own, with these arguments */
+#include <dlfcn.h>
+
 /* As Dl_info. */
 struct hw_symbol_info {
   const char *file_name;
@@ -35,9 +37,6 @@ struct hw_symbol_info {
   void *symbol_address;
 };
 
-/* std::get_new_handler, std::__throw_bad_alloc; NULL where the program began without a C++ runtime. And dladdr. */
-HW_CXX_FOREIGN hw_new_handler *hw_weak_get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
-HW_CXX_FOREIGN void hw_weak_throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak));
 HW_CXX_FOREIGN int hw_dladdr(const void *address, struct hw_symbol_info *info) __asm__("dladdr");
 
 #define HW_DLSYM_DEFAULT ((void *)0) /* RTLD_DEFAULT */
@@ -52,15 +51,18 @@ HW_CXX_USED void *hw_symbol_seen_from(uintptr_t address, const char *symbol)
   void *handle = dlopen(info.file_name, RTLD_LAZY | RTLD_NOLOAD);
   void *found = dlsym(handle ? handle : HW_DLSYM_DEFAULT, symbol);
   if (handle)
-    HW_CXX_DLCLOSE(handle);
+    dlclose(handle);
   return found;
 }
+
+#define HW_CXX_SEEN_FROM hw_symbol_seen_from
+#endif
 
 HW_CXX_USED hw_get_new_handler_fn *hw_find_get_new_handler(uintptr_t caller_pc)
 {
   if (hw_weak_get_new_handler)
     return hw_weak_get_new_handler;
-  return __extension__(hw_get_new_handler_fn *) hw_symbol_seen_from(caller_pc, "_ZSt15get_new_handlerv");
+  return __extension__(hw_get_new_handler_fn *) HW_CXX_SEEN_FROM(caller_pc, "_ZSt15get_new_handlerv");
 }
 
 /* The handler that std::set_new_handler installed, or NULL. `caller_pc` lies in the code that called the operator. */
@@ -75,7 +77,7 @@ HW_CXX_USED void hw_cxx_throw_bad_alloc(uintptr_t caller_pc)
 {
   void (*throw_it)(void) = hw_weak_throw_bad_alloc;
   if (!throw_it)
-    throw_it = __extension__(void (*)(void)) hw_symbol_seen_from(caller_pc, "_ZSt17__throw_bad_allocv");
+    throw_it = __extension__(void (*)(void)) HW_CXX_SEEN_FROM(caller_pc, "_ZSt17__throw_bad_allocv");
   if (throw_it)
     throw_it();
 }
@@ -84,7 +86,7 @@ HW_CXX_USED void hw_cxx_throw_bad_alloc(uintptr_t caller_pc)
 HW_CXX_USED void *hw_cxx_operator(uintptr_t caller_pc, const char *symbol)
 {
   hw_get_new_handler_fn *get = hw_find_get_new_handler(caller_pc);
-  return get ? hw_symbol_seen_from((uintptr_t)get, symbol) : NULL;
+  return get ? HW_CXX_SEEN_FROM((uintptr_t)get, symbol) : NULL;
 }
 
 #endif

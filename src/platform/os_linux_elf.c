@@ -1,0 +1,130 @@
+/* os_linux_elf.c - the dynamic symbols of an ELF image that is mapped
+ *
+ * DT_GNU_HASH: a Bloom filter says for most names that they are missing; then each bucket has the index of its first symbol,
+ * and from there on every symbol has its hash in `chains`, whose lowest bit marks the last one of the bucket. Images that have
+ * DT_HASH alone (the vdso) are small, and looked through from end to end.
+ */
+#include "platform/os_linux_elf.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+enum { VERSION_IS_HIDDEN = 0x8000, WORD_BITS = 64 };
+
+/* As DT_GNU_HASH begins. */
+struct gnu_table {
+  uint32_t bucket_count, first_symbol, bloom_words, bloom_shift;
+};
+
+/* glibc writes the addresses of a relocated image into its dynamic section; the kernel and musl leave those of the file. */
+static const void *table_at(const struct hwi_elf_image *image, uintptr_t address)
+{
+  return (const void *)(address < image->bias ? address + image->bias : address);
+}
+
+bool hwi_elf_open(struct hwi_elf_image *image, uintptr_t bias, const ElfW(Dyn) *dynamic)
+{
+  *image = (struct hwi_elf_image){.bias = bias, .dynamic = dynamic};
+  for (const ElfW(Dyn) *at = dynamic; at && at->d_tag != DT_NULL; at++) {
+    const void *table = table_at(image, at->d_un.d_ptr);
+    if (at->d_tag == DT_SYMTAB)
+      image->symbols = table;
+    else if (at->d_tag == DT_STRTAB)
+      image->strings = table;
+    else if (at->d_tag == DT_VERSYM)
+      image->versions = table;
+    else if (at->d_tag == DT_GNU_HASH)
+      image->gnu_hash = table;
+    else if (at->d_tag == DT_HASH)
+      image->hash = table;
+  }
+  return image->symbols && image->strings && (image->gnu_hash || image->hash);
+}
+
+/* --- one symbol --- */
+
+/* glibc's resolvers for other CPUs than x86 take the capabilities. */
+static uintptr_t address_of(const struct hwi_elf_image *image, const ElfW(Sym) *symbol)
+{
+  uintptr_t address = image->bias + symbol->st_value;
+  if (ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC)
+    return address;
+  return ((uintptr_t(*)(unsigned long))address)(getauxval(AT_HWCAP));
+}
+
+/* The executable has a place for a function of a library whose address it takes, without defining it: SHN_UNDEF. */
+static bool is_definition(const struct hwi_elf_image *image, uint32_t index, const char *name)
+{
+  const ElfW(Sym) *symbol = &image->symbols[index];
+  return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) != STT_TLS &&
+         ELF64_ST_BIND(symbol->st_info) != STB_LOCAL && strcmp(image->strings + symbol->st_name, name) == 0;
+}
+
+/* Whether it is found without naming a version: others are kept for programs that were linked long ago. */
+static bool is_default(const struct hwi_elf_image *image, uint32_t index)
+{
+  return !image->versions || !(image->versions[index] & VERSION_IS_HIDDEN);
+}
+
+/* --- the tables --- */
+
+static uint32_t gnu_hash_of(const char *name)
+{
+  uint32_t hash = 5381;
+  for (; *name; name++)
+    hash = hash * 33 + (uint8_t)*name;
+  return hash;
+}
+
+/* False: the image has no such name. */
+static bool may_have(const struct gnu_table *table, uint32_t hash)
+{
+  const uint64_t *bloom = (const void *)(table + 1);
+  uint64_t word = bloom[hash / WORD_BITS % table->bloom_words];
+  return word >> hash % WORD_BITS & word >> (hash >> table->bloom_shift) % WORD_BITS & 1;
+}
+
+/* The index of the symbol; 0: none. A hidden version is taken only where there is no other. */
+static uint32_t find_by_gnu_hash(const struct hwi_elf_image *image, const char *name)
+{
+  const struct gnu_table *table = (const void *)image->gnu_hash;
+  uint32_t hash = gnu_hash_of(name), hidden = 0;
+  if (!table->bucket_count || !table->bloom_words || !may_have(table, hash))
+    return 0;
+  const uint32_t *buckets = (const void *)((const uint64_t *)(table + 1) + table->bloom_words);
+  const uint32_t *chains = buckets + table->bucket_count;
+  uint32_t index = buckets[hash % table->bucket_count];
+  if (index < table->first_symbol)
+    return 0;
+  for (;; index++) {
+    uint32_t chained = chains[index - table->first_symbol];
+    if ((chained | 1) == (hash | 1) && is_definition(image, index, name)) {
+      if (is_default(image, index))
+        return index;
+      hidden = hidden ? hidden : index;
+    }
+    if (chained & 1)
+      return hidden;
+  }
+}
+
+static uint32_t find_by_scan(const struct hwi_elf_image *image, const char *name)
+{
+  uint32_t count = image->hash[1], hidden = 0;
+  for (uint32_t index = 1; index < count; index++) {
+    if (!is_definition(image, index, name))
+      continue;
+    if (is_default(image, index))
+      return index;
+    hidden = hidden ? hidden : index;
+  }
+  return hidden;
+}
+
+uintptr_t hwi_elf_find(const struct hwi_elf_image *image, const char *name)
+{
+  uint32_t index = image->gnu_hash ? find_by_gnu_hash(image, name) : find_by_scan(image, name);
+  return index ? address_of(image, &image->symbols[index]) : 0;
+}
