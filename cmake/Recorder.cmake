@@ -18,6 +18,10 @@ if(HW_RECORD_SOURCES)
   target_link_options(heapwright-record PRIVATE
     -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
   install(TARGETS heapwright-record LIBRARY DESTINATION lib)
+  # A second name for the folder, which AddressSanitizer takes for its own library's: see src/launch/preload.c.
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib/heapwright)
+  file(CREATE_LINK .. ${CMAKE_BINARY_DIR}/lib/heapwright/not-libasan.so SYMBOLIC)
+  install(FILES ${CMAKE_BINARY_DIR}/lib/heapwright/not-libasan.so DESTINATION lib/heapwright)
 endif()
 
 # The same objects for unit tests. Without the entry points and the library's start: a test must not record itself.

@@ -17,6 +17,7 @@
 
 #include "base/base_name.h"
 #include "platform/arch.h"
+#include "symbols/needed.h"
 #include "symbols/static_allocator.h"
 
 enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
@@ -120,7 +121,9 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
     return HWI_OBSTACLE_NONE; /* execve will refuse it */
   if (!*loader)
     return is_loader(path) ? HWI_OBSTACLE_NONE : HWI_OBSTACLE_STATIC;
-  return strstr(loader, "/ld-musl") ? HWI_OBSTACLE_MUSL : HWI_OBSTACLE_NONE;
+  if (strstr(loader, "/ld-musl"))
+    return HWI_OBSTACLE_MUSL;
+  return hwi_needs_sanitizer(path) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
 }
 
 /* Reads the file's beginning, ended by 0, and judges it where it is an ELF file. False: it is none, or cannot be read. */
@@ -216,6 +219,8 @@ const char *hwi_obstacle_text(enum hwi_obstacle obstacle)
     return "is made for another CPU than the library to preload";
   case HWI_OBSTACLE_MUSL:
     return "uses musl, and the library to preload needs glibc";
+  case HWI_OBSTACLE_SANITIZER:
+    return "is built with a sanitizer, whose runtime has a malloc of its own";
   case HWI_OBSTACLE_PRIVILEGED:
     return "gains privileges (setuid, setgid or capabilities), and the loader then ignores LD_PRELOAD";
   }

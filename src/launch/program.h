@@ -11,6 +11,7 @@ enum hwi_obstacle {
   HWI_OBSTACLE_32_BIT,
   HWI_OBSTACLE_MACHINE,    /* made for another CPU */
   HWI_OBSTACLE_MUSL,       /* another libc than the recorder's */
+  HWI_OBSTACLE_SANITIZER,  /* its runtime replaces malloc, and minds being recorded */
   HWI_OBSTACLE_PRIVILEGED, /* setuid, setgid or with capabilities: the loader ignores LD_PRELOAD */
 };
 

@@ -75,6 +75,9 @@ const char *hwi_os_executed_path(void);
 long hwi_os_command_line(char *to, size_t bytes);
 long hwi_os_environment(char *to, size_t bytes);
 
+/* Puts another program into this process, as execve does. Returns where that fails: negative. */
+int hwi_os_execute(const char *path, char *const *arguments, char *const *variables);
+
 /* Makes a folder of mode 0700, whatever the umask is. 0 where it exists already, but -ENOTDIR where that is anything else, a
  * symbolic link to one included. */
 int hwi_os_make_dir(const char *path);

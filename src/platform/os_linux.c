@@ -176,6 +176,11 @@ uint32_t hwi_os_tid(void)
   return (uint32_t)CALL0(SYS_gettid);
 }
 
+int hwi_os_execute(const char *path, char *const *arguments, char *const *variables)
+{
+  return (int)CALL3(SYS_execve, path, arguments, variables);
+}
+
 uint64_t hwi_os_hold_signals(void)
 {
   uint64_t all = UINT64_MAX, before = 0;

@@ -11,12 +11,14 @@
 
 #include "platform/os.h"
 #include "record/operators.h"
+#include "record/sanitizers.h"
 #include "record/timed.h"
 
 hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 hwi_dlclose_fn *hwi_real_dlclose;
 hwi_setname_fn *hwi_real_setname;
 hwi_prctl_fn *hwi_real_prctl;
+bool hwi_real_is_left_alone;
 
 /* --- what old libraries lack --- */
 
@@ -117,6 +119,7 @@ bool hwi_real_find(void)
   hwi_function *next[HW_ENTRY_COUNT] = {0};
   if (!is_relocated || !find_all(next))
     return false;
+  hwi_real_is_left_alone = hwi_sanitizers_leave();
   hwi_operators_plan(next);
   hwi_timed_replace(next);
   for (int entry = HW_ENTRY_COUNT; entry-- > 0;)

@@ -33,6 +33,9 @@ extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
 extern __attribute__((visibility("hidden"))) hwi_setname_fn *hwi_real_setname; /* NULL: this libc has none */
 extern __attribute__((visibility("hidden"))) hwi_prctl_fn *hwi_real_prctl;
 
+/* The program has a malloc that minds being recorded: see sanitizers.h. Known with the functions. */
+extern __attribute__((visibility("hidden"))) bool hwi_real_is_left_alone;
+
 /* The real function of an entry point as a function of `type`. */
 #define HWI_REAL(id, type) ((type *)hwi_real_function[HW_ENTRY_##id])
 

@@ -107,13 +107,16 @@ static void adopt(const struct hw_trace_header *header)
   memcpy(hwi_session.options.run_id, header->run_id, HW_ID_BYTES);
 }
 
+static bool has_real_functions(void)
+{
+  return hwi_real_function[HW_ENTRY_MALLOC] || hwi_real_find(); /* malloc's comes last: then all are found */
+}
+
 /* An event is usual only where its bytes are the TSC's time and the usual fields, and an operator holds none of them back. */
 static void choose_detours(void)
 {
   const struct hwi_callers all = {0, UINTPTR_MAX};
-  bool are_found = hwi_real_function[HW_ENTRY_MALLOC] || hwi_real_find(); /* malloc's comes last: then all are */
-  bool has_usual_frees =
-      are_found && !hwi_operators_hold && hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
+  bool has_usual_frees = !hwi_operators_hold && hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
   bool has_usual_allocs = has_usual_frees && hwi_session.fields == HW_FIELD_USABLE;
   hwi_session.free_detour = has_usual_frees ? hwi_session.loader : all;
   hwi_session.alloc_detour = has_usual_allocs ? hwi_session.loader : all;
@@ -122,7 +125,7 @@ static void choose_detours(void)
 static bool start_image(void)
 {
   uintptr_t end = 0;
-  if (!hwi_os_libc_is_known() || hwi_os_is_privileged())
+  if (!hwi_os_libc_is_known() || hwi_os_is_privileged() || !has_real_functions() || hwi_real_is_left_alone)
     return false;
   hwi_options_read(&hwi_session.options);
   if (!hwi_place_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))

@@ -1,0 +1,124 @@
+/* sanitizers.c - leaves programs alone that are built with AddressSanitizer, ThreadSanitizer, LeakSanitizer and the like
+ *
+ * Their runtimes, as shared libraries, want to be the first to see malloc, stand in for the functions of libc that the recorder
+ * calls, and use malloc before any of that works. Nothing recorded would be worth a report of theirs that is wrong, so the
+ * program is executed a second time without us in LD_PRELOAD, before a line of its own has run: same process, same arguments,
+ * same files. All that exec resets was reset by the first one.
+ *
+ * A runtime inside the executable (clang's) comes ahead of us, as any malloc of a program's own, and needs no care.
+ */
+#include "record/sanitizers.h"
+
+#include <string.h>
+
+#include "platform/os.h"
+
+enum { LARGEST_TEXT = 8 << 20 }; /* the kernel takes 6 MB of arguments and variables */
+
+static const char own_name[] = "libheapwright-record.so";
+static const char preload[] = "LD_PRELOAD=";
+
+/* Texts one behind the other, each ended by NUL, and a list of where they begin, ended by NULL. */
+struct texts {
+  char *bytes;
+  long length;
+  char **list;
+};
+
+static void release(struct texts *texts)
+{
+  if (texts->bytes)
+    hwi_os_unmap(texts->bytes, LARGEST_TEXT);
+  if (texts->list)
+    hwi_os_unmap(texts->list, LARGEST_TEXT);
+}
+
+static bool read_texts(struct texts *texts, long (*read)(char *to, size_t bytes))
+{
+  enum { MOST_TEXTS = LARGEST_TEXT / sizeof(char *) - 1 };
+  texts->bytes = hwi_os_map(LARGEST_TEXT);
+  texts->list = hwi_os_map(LARGEST_TEXT);
+  texts->length = texts->bytes && texts->list ? read(texts->bytes, LARGEST_TEXT) : -1;
+  if (texts->length < 0 || texts->length == LARGEST_TEXT)
+    return false;
+  size_t count = 0;
+  for (long at = 0; at < texts->length && count < MOST_TEXTS; at += (long)strlen(texts->bytes + at) + 1)
+    texts->list[count++] = texts->bytes + at;
+  return true;
+}
+
+static bool is_separator(char c)
+{
+  return c == ':' || c == ' ';
+}
+
+/* Whether the entry of LD_PRELOAD that is `bytes` long is this library. */
+static bool is_own(const char *entry, size_t bytes)
+{
+  size_t own = sizeof own_name - 1;
+  return bytes >= own && memcmp(entry + bytes - own, own_name, own) == 0 && (bytes == own || entry[bytes - own - 1] == '/');
+}
+
+/* Takes this library out of the list at `value`, in place. False: it is not in it. */
+static bool take_out(char *value)
+{
+  char *to = value;
+  bool is_there = false;
+  for (const char *at = value; *at;) {
+    size_t bytes = 0;
+    while (at[bytes] && !is_separator(at[bytes]))
+      bytes++;
+    size_t with_separator = bytes + (at[bytes] != 0);
+    if (is_own(at, bytes)) {
+      is_there = true;
+    } else {
+      memmove(to, at, with_separator);
+      to += with_separator;
+    }
+    at += with_separator;
+  }
+  *to = 0;
+  return is_there;
+}
+
+/* LD_PRELOAD without this library, and no LD_PRELOAD where nothing else was in it. False: it is not what loaded us. */
+static bool take_out_of_preload(char **variables)
+{
+  bool is_there = false;
+  char **to = variables;
+  for (char **at = variables; *at; at++) {
+    bool is_list = strncmp(*at, preload, sizeof preload - 1) == 0;
+    char *value = *at + sizeof preload - 1;
+    is_there |= is_list && take_out(value);
+    if (!is_list || *value)
+      *to++ = *at;
+  }
+  *to = NULL;
+  return is_there;
+}
+
+/* What was executed, by the name that it was executed by; of a script, its interpreter. */
+static const char *program_path(void)
+{
+  static const char elf[] = "\177ELF";
+  static char interpreter[HWI_OS_PATH_BYTES];
+  char magic[sizeof elf - 1];
+  const char *path = hwi_os_executed_path();
+  if (*path && hwi_os_read_file(path, magic, sizeof magic) == sizeof magic && memcmp(magic, elf, sizeof magic) == 0)
+    return path;
+  long bytes = hwi_os_executable_path(interpreter, sizeof interpreter - 1);
+  return bytes > 0 ? interpreter : "/proc/self/exe";
+}
+
+bool hwi_sanitizers_leave(void)
+{
+  struct texts arguments = {0}, variables = {0};
+  if (!hwi_os_symbol_behind("__sanitizer_get_allocated_size"))
+    return false;
+  if (read_texts(&arguments, hwi_os_command_line) && read_texts(&variables, hwi_os_environment) &&
+      take_out_of_preload(variables.list))
+    hwi_os_execute(program_path(), arguments.list, variables.list);
+  release(&arguments);
+  release(&variables);
+  return true;
+}
