@@ -106,6 +106,13 @@ static bool is_loader(const char *path)
   return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0;
 }
 
+static bool needs_sanitizer(int fd)
+{
+  char path[sizeof "/proc/self/fd/2147483647"];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return hwi_needs_sanitizer(path);
+}
+
 static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head)
 {
   Elf64_Ehdr elf;
@@ -123,7 +130,7 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
     return is_loader(path) ? HWI_OBSTACLE_NONE : HWI_OBSTACLE_STATIC;
   if (strstr(loader, "/ld-musl"))
     return HWI_OBSTACLE_MUSL;
-  return hwi_needs_sanitizer(path) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
+  return needs_sanitizer(fd) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
 }
 
 /* Reads the file's beginning, ended by 0, and judges it where it is an ELF file. False: it is none, or cannot be read. */

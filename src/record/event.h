@@ -48,7 +48,7 @@ struct hwi_allocation {
   size_t size;
   void *block;
   uint32_t node;
-  bool is_inside; /* a foreign operator's: not what malloc gave, which must not be asked of it */
+  bool assumes_usable; /* the real allocator must not be asked for the usable size: see record.c */
 };
 
 /* The usable size of a block, if that is to be kept; else 0. */
@@ -59,7 +59,7 @@ HWI_EVENT_INLINE uint64_t hwi_event_usable(uint8_t fields, void *block)
 
 HWI_EVENT_INLINE uint64_t hwi_event_usable_of(uint8_t fields, const struct hwi_allocation *made)
 {
-  if (made->is_inside)
+  if (made->assumes_usable)
     return fields & HW_FIELD_USABLE ? hw_usual_usable(made->size) : 0;
   return hwi_event_usable(fields, made->block);
 }

@@ -38,6 +38,14 @@ static inline uint32_t known_node(uint32_t node)
   return __builtin_expect(node == HWI_NODE_UNKNOWN, 0) ? no_node() : node;
 }
 
+/* What a foreign operator gave is not what malloc gave. And an allocator may allocate while it is asked (tcmalloc does when it is
+ * asked first): that event is nested, and to ask for it again would nest without end. */
+static bool assumes_usable(const struct hwi_lane *lane, enum hw_entry entry)
+{
+  bool is_nested = lane != &hwi_stream_self->lanes[0];
+  return is_nested || hwi_operator_modes[entry] == HWI_OPERATOR_FOREIGN;
+}
+
 static void put_aligned(struct hwi_lane *lane, const struct hwi_allocation *made, size_t align)
 {
   uint8_t fields = hwi_session.fields, *at = hwi_lane_begin(lane, HW_OP_ALLOC_ALIGNED, made->tick);
@@ -79,9 +87,8 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
   if (!hwi_event_is_paused()) {
-    bool is_inside = hwi_operator_modes[entry] == HWI_OPERATOR_FOREIGN;
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
-    const struct hwi_allocation made = {tick, size, block, node, is_inside};
+    const struct hwi_allocation made = {tick, size, block, node, assumes_usable(lane, entry)};
     put_alloc(lane, &made, align);
   }
   hwi_stream_leave(lane);
@@ -127,7 +134,7 @@ HWI_EVENT_INLINE void put_realloc_with(uint8_t fields, struct hwi_lane *lane, co
   lane->last_tick += took;
   at = hwi_put_varint(at, took);
   at = hwi_lane_put_address(lane, at, call->old, lane->last_address);
-  at = hwi_event_put_size(fields, at, call->size, hwi_event_usable(fields, call->block));
+  at = hwi_event_put_size(fields, at, call->size, hwi_event_usable_of(fields, made));
   at = hwi_lane_put_address(lane, at, (uintptr_t)call->block, lane->last_address);
   hwi_lane_commit(lane, hwi_event_put_took(fields, at, call->block));
 }
@@ -158,7 +165,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   } else {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)call->entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
-      put_realloc(lane, &(struct hwi_allocation){.tick = ended, .node = node}, call);
+      put_realloc(lane, &(struct hwi_allocation){ended, call->size, call->block, node, assumes_usable(lane, call->entry)}, call);
     else
       hwi_session_lose();
   }

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* The file at `path` needs the runtime of a sanitizer that replaces malloc, as a shared library. False also where it cannot be
+/* The file at `path` (absolute) needs the runtime of a sanitizer that replaces malloc, as a shared library. False also where it cannot be
  * read. Thread-safe. */
 bool hwi_needs_sanitizer(const char *path);
 
