@@ -151,7 +151,7 @@ void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free, uint6
   if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
     hwi_lane_put_reserved_free(lane, free, hwi_session.fields, took);
   else
-    hwi_session_lose();
+    hwi_session_lose(HW_LOSS_FULL);
 }
 
 bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, struct hwi_bytes head, struct hwi_bytes text)

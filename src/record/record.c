@@ -60,7 +60,7 @@ static void put_aligned(struct hwi_lane *lane, const struct hwi_allocation *made
 static void put_alloc(struct hwi_lane *lane, const struct hwi_allocation *made, size_t align)
 {
   if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
-    hwi_session_lose();
+    hwi_session_lose(HW_LOSS_FULL);
   else if (align)
     put_aligned(lane, made, align);
   else
@@ -167,7 +167,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
       put_realloc(lane, &(struct hwi_allocation){ended, call->size, call->block, node, assumes_usable(lane, call->entry)}, call);
     else
-      hwi_session_lose();
+      hwi_session_lose(HW_LOSS_FULL);
   }
   hwi_stream_leave(lane);
 }
@@ -187,7 +187,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
       at = hwi_put_varint(at, size);
       hwi_lane_commit(lane, hwi_event_put_took(hwi_session.fields, at, NULL));
     } else {
-      hwi_session_lose();
+      hwi_session_lose(HW_LOSS_FULL);
     }
   }
   hwi_stream_leave(lane);

@@ -205,9 +205,11 @@ static void show_early_losses(void)
 {
   struct hwi_address_space *liveness = hwi_session.liveness;
   uint64_t early = atomic_load(&liveness->live) ? atomic_exchange(&liveness->lost, 0) : 0;
-  if (early)
-    __atomic_store_n(&hwi_session.header->lost_events, atomic_fetch_add(&hwi_session.lost, early) + early,
-                     __ATOMIC_RELAXED);
+  if (!early)
+    return;
+  __atomic_fetch_add(&hwi_session.header->lost_by_cause[HW_LOSS_STARTING], early, __ATOMIC_RELAXED);
+  __atomic_store_n(&hwi_session.header->lost_events, atomic_fetch_add(&hwi_session.lost, early) + early,
+                   __ATOMIC_RELAXED);
 }
 
 /* True: there is a trace now. A thread of a higher priority may keep the starter from running: its event is then lost. */
@@ -291,10 +293,12 @@ void hwi_session_count(_Atomic uint64_t *counter, uint64_t *shown)
   __atomic_store_n(shown, count, __ATOMIC_RELAXED);
 }
 
-void hwi_session_lose(void)
+void hwi_session_lose(enum hw_loss why)
 {
-  if (hwi_session.header)
-    hwi_session_count(&hwi_session.lost, &hwi_session.header->lost_events);
+  if (!hwi_session.header)
+    return;
+  __atomic_fetch_add(&hwi_session.header->lost_by_cause[why], 1, __ATOMIC_RELAXED);
+  hwi_session_count(&hwi_session.lost, &hwi_session.header->lost_events);
 }
 
 /* --- modules that come and go --- */

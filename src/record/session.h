@@ -72,7 +72,7 @@ bool hwi_session_start(void);
 void hwi_session_stop(enum hw_trace_state why);
 
 /* One more event that could not be kept. */
-void hwi_session_lose(void);
+void hwi_session_lose(enum hw_loss why);
 
 /* Adds one to a counter and shows it in the header. */
 void hwi_session_count(_Atomic uint64_t *counter, uint64_t *shown);

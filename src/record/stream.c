@@ -226,12 +226,12 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     return NULL;
   struct hwi_thread_stream *self = hwi_stream_self;
   if (!self && !(self = attach(frame))) {
-    hwi_session_lose();
+    hwi_session_lose(HW_LOSS_MEMORY);
     return NULL;
   }
   struct hwi_lane *lane = take_lane(self, frame);
   if (!lane) {
-    hwi_session_lose();
+    hwi_session_lose(HW_LOSS_NESTED);
     return NULL;
   }
   if (lane->attention & HWI_LANE_OWES)

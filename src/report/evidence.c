@@ -17,6 +17,8 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
     if (!profile->images[i].counted)
       continue;
     sum.lost_events += info->header.lost_events;
+    for (int loss = 0; loss < HW_LOSSES; loss++)
+      sum.lost_by_cause[loss] += info->header.lost_by_cause[loss];
     sum.audited_stacks += info->header.audited_stacks;
     sum.audit_differences += info->header.audit_differences;
     sum.truncated_stacks += info->header.truncated_stacks;
@@ -28,6 +30,25 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
       sum.boot_blocks += info->notes[k].kind == HW_NOTE_BOOT_BLOCKS ? strtoull(info->notes[k].text, NULL, 10) : 0;
   }
   return sum;
+}
+
+static const struct {
+  const char *key, *text;
+} losses[HW_LOSSES] = {
+    [HW_LOSS_NESTED] = {"nested", "in signal handlers that interrupted another handler's call"},
+    [HW_LOSS_STARTING] = {"starting", "while a thread of lower priority was beginning the trace"},
+    [HW_LOSS_MEMORY] = {"memory", "for want of memory"},
+    [HW_LOSS_FULL] = {"full", "when the trace could take no more"},
+};
+
+const char *hwi_loss_key(enum hw_loss loss)
+{
+  return losses[loss].key;
+}
+
+const char *hwi_loss_text(enum hw_loss loss)
+{
+  return losses[loss].text;
 }
 
 static const char *reason_of(uint32_t state)

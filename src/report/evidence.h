@@ -7,7 +7,7 @@
 /* Sums over the images that a profile is made of. */
 struct hwi_evidence {
   uint64_t events; /* calls recorded */
-  uint64_t lost_events;
+  uint64_t lost_events, lost_by_cause[HW_LOSSES]; /* the latter by enum hw_loss */
   uint64_t audited_stacks, audit_differences;
   uint64_t truncated_stacks;  /* deeper than the limit */
   uint64_t unfinished_stacks; /* that end before the outermost frame */
@@ -19,6 +19,10 @@ struct hwi_evidence {
 };
 
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile);
+
+/* The name of a cause in JSON, and in words behind a number of events: "in handlers that ...". Never NULL. */
+const char *hwi_loss_key(enum hw_loss loss);
+const char *hwi_loss_text(enum hw_loss loss);
 
 /* An interval in which nothing was recorded. */
 struct hwi_silence {

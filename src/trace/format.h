@@ -79,6 +79,15 @@ union hw_thread_hint {
   uint64_t word; /* stored and loaded whole */
 };
 
+/* Why an event could not be kept. */
+enum hw_loss {
+  HW_LOSS_NESTED,   /* in a signal handler that interrupted another one within its event */
+  HW_LOSS_STARTING, /* another thread, of lower priority, was beginning the trace and did not get to its end */
+  HW_LOSS_MEMORY,   /* there was no memory for what a thread records into */
+  HW_LOSS_FULL,     /* the trace had no room for it */
+  HW_LOSSES
+};
+
 struct hw_trace_header {
   /* Written once, before the first chunk. */
   uint8_t magic[HW_TRACE_MAGIC_BYTES];
@@ -130,6 +139,7 @@ struct hw_trace_header {
   uint64_t node_limit_hits;   /* events whose stack is not known, because the table of nodes was full */
   uint64_t rss_peak_bytes;    /* as getrusage said last; 0: unknown */
   union hw_thread_hint threads[HW_THREAD_HINTS];
+  uint64_t lost_by_cause[HW_LOSSES]; /* by enum hw_loss: of lost_events, those for which it is known */
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
 

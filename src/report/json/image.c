@@ -138,6 +138,10 @@ void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile)
   struct hwi_evidence sum = hwi_evidence_of(profile);
   hwi_json_number(json, "events", sum.events);
   hwi_json_number(json, "lost_events", sum.lost_events);
+  hwi_json_begin_object(json, "lost_by_cause");
+  for (int loss = 0; loss < HW_LOSSES; loss++)
+    hwi_json_number(json, hwi_loss_key((enum hw_loss)loss), sum.lost_by_cause[loss]);
+  hwi_json_end_object(json);
   hwi_json_number(json, "audited_stacks", sum.audited_stacks);
   hwi_json_number(json, "audit_differences", sum.audit_differences);
   hwi_json_number(json, "truncated_stacks", sum.truncated_stacks);

@@ -87,6 +87,9 @@ static void read_evidence(const struct hwi_profile *profile, const json_t *repor
     return;
   struct hwi_trace_info *info = (struct hwi_trace_info *)image->info; /* our own */
   info->header.lost_events = hwi_saved_number(report, "lost_events");
+  const json_t *causes = json_object_get(report, "lost_by_cause");
+  for (int loss = 0; loss < HW_LOSSES; loss++)
+    info->header.lost_by_cause[loss] = hwi_saved_number(causes, hwi_loss_key((enum hw_loss)loss));
   info->header.audited_stacks = hwi_saved_number(report, "audited_stacks");
   info->header.audit_differences = hwi_saved_number(report, "audit_differences");
   info->header.truncated_stacks = hwi_saved_number(report, "truncated_stacks");

@@ -78,13 +78,27 @@ static void note_damage(struct hwi_text *text, const struct hwi_evidence *sum)
   end_note(text, HWI_ALARM);
 }
 
+static void put_loss_causes(struct hwi_text *text, const struct hwi_evidence *sum)
+{
+  const char *before = ": ";
+  for (int loss = 0; loss < HW_LOSSES; loss++) {
+    if (!sum->lost_by_cause[loss])
+      continue;
+    hwi_line_printf(&text->line, "%s%s %s", before, hwi_count_text(sum->lost_by_cause[loss]).text,
+                    hwi_loss_text((enum hw_loss)loss));
+    before = ", ";
+  }
+}
+
 /* What was lost when recording stopped is a part of the silence, which has its note. */
 static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, bool stopped)
 {
   if (sum->lost_events > 0 && !stopped) {
     hwi_line_puts(&text->line, "Lost: ");
     hwi_line_counted(&text->line, sum->lost_events, "event");
-    hwi_line_puts(&text->line, " could not be kept.");
+    hwi_line_puts(&text->line, " could not be kept");
+    put_loss_causes(text, sum);
+    hwi_line_puts(&text->line, ".");
     end_note(text, HWI_ALARM);
   }
   if (sum->audit_differences > 0) {
