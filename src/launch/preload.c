@@ -104,13 +104,15 @@ int hwi_preload_name(char **path, const char *name, struct hwi_error *error)
 }
 
 /* AddressSanitizer ends a program into which any library was loaded ahead of its own, which it knows by "libasan.so" in the path.
- * Where the recorder has such a name as well, the program gets as far as the recorder, which then leaves it alone. */
+ * With such a path the program gets as far as the recorder, which then leaves it alone. */
+#define NAME_FOR_SANITIZER "not-libasan.so"
+
 static int rename_for_sanitizer(char **path, struct hwi_error *error)
 {
-  static const char link[] = "/heapwright/not-libasan.so/" HWI_RECORDER_NAME;
+  static const char linked[] = "/heapwright/" NAME_FOR_SANITIZER "/" HWI_RECORDER_NAME;
   char *name = NULL;
   int folder_bytes = (int)(strrchr(*path, '/') - *path);
-  if (asprintf(&name, "%.*s%s", folder_bytes, *path, link) < 0)
+  if (asprintf(&name, "%.*s%s", folder_bytes, *path, linked) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   bool is_there = access(name, R_OK) == 0; /* not where the library alone was copied */
   free(is_there ? *path : name);
@@ -121,7 +123,8 @@ static int rename_for_sanitizer(char **path, struct hwi_error *error)
 int hwi_preload_find(char **path, struct hwi_error *error)
 {
   int status = hwi_installed_find(path, HWI_RECORDER_NAME, error);
-  if (status == 0)
-    status = rename_for_sanitizer(path, error);
-  return status < 0 ? status : hwi_preload_name(path, HWI_RECORDER_NAME, error);
+  if (status < 0)
+    return status;
+  return can_be_preloaded(*path) ? rename_for_sanitizer(path, error)
+                                 : hwi_preload_name(path, NAME_FOR_SANITIZER "-" HWI_RECORDER_NAME, error);
 }

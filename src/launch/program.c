@@ -17,7 +17,7 @@
 
 #include "base/base_name.h"
 #include "platform/arch.h"
-#include "symbols/needed.h"
+#include "symbols/sanitizer.h"
 #include "symbols/static_allocator.h"
 
 enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
@@ -106,11 +106,11 @@ static bool is_loader(const char *path)
   return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0;
 }
 
-static bool needs_sanitizer(int fd)
+static bool has_sanitizer(int fd)
 {
   char path[sizeof "/proc/self/fd/2147483647"];
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  return hwi_needs_sanitizer(path);
+  return hwi_has_sanitizer(path);
 }
 
 static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head)
@@ -130,7 +130,7 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
     return is_loader(path) ? HWI_OBSTACLE_NONE : HWI_OBSTACLE_STATIC;
   if (strstr(loader, "/ld-musl"))
     return HWI_OBSTACLE_MUSL;
-  return needs_sanitizer(fd) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
+  return has_sanitizer(fd) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
 }
 
 /* Reads the file's beginning, ended by 0, and judges it where it is an ELF file. False: it is none, or cannot be read. */

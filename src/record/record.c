@@ -165,7 +165,9 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   } else {
     uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)call->entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
-      put_realloc(lane, &(struct hwi_allocation){ended, call->size, call->block, node, assumes_usable(lane, call->entry)}, call);
+      put_realloc(lane,
+                  &(struct hwi_allocation){ended, call->size, call->block, node, assumes_usable(lane, call->entry)},
+                  call);
     else
       hwi_session_lose(HW_LOSS_FULL);
   }

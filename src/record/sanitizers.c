@@ -5,7 +5,7 @@
  * program is executed a second time without us in LD_PRELOAD, before a line of its own has run: same process, same arguments,
  * same files. All that exec resets was reset by the first one.
  *
- * A runtime inside the executable (clang's) comes ahead of us, as any malloc of a program's own, and needs no care.
+ * A runtime inside the executable, as clang links it, comes ahead of us, so that no call of malloc would be seen anyway.
  */
 #include "record/sanitizers.h"
 
@@ -16,6 +16,7 @@
 enum { LARGEST_TEXT = 8 << 20 }; /* the kernel takes 6 MB of arguments and variables */
 
 static const char own_name[] = "libheapwright-record.so";
+static const char runtime_mark[] = "__sanitizer_get_allocated_size"; /* all that have a malloc export it */
 static const char preload[] = "LD_PRELOAD=";
 
 /* Texts one behind the other, each ended by NUL, and a list of where they begin, ended by NULL. */
@@ -52,11 +53,11 @@ static bool is_separator(char c)
   return c == ':' || c == ' ';
 }
 
-/* Whether the entry of LD_PRELOAD that is `bytes` long is this library. */
+/* Whether the entry of LD_PRELOAD that is `bytes` long is this library, or a link to it: see src/launch/preload.c. */
 static bool is_own(const char *entry, size_t bytes)
 {
   size_t own = sizeof own_name - 1;
-  return bytes >= own && memcmp(entry + bytes - own, own_name, own) == 0 && (bytes == own || entry[bytes - own - 1] == '/');
+  return bytes >= own && memcmp(entry + bytes - own, own_name, own) == 0;
 }
 
 /* Takes this library out of the list at `value`, in place. False: it is not in it. */
@@ -113,7 +114,7 @@ static const char *program_path(void)
 bool hwi_sanitizers_leave(void)
 {
   struct texts arguments = {0}, variables = {0};
-  if (!hwi_os_symbol_behind("__sanitizer_get_allocated_size"))
+  if (!hwi_os_symbol_behind(runtime_mark) && !hwi_os_symbol_ahead(runtime_mark))
     return false;
   if (read_texts(&arguments, hwi_os_command_line) && read_texts(&variables, hwi_os_environment) &&
       take_out_of_preload(variables.list))

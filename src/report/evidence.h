@@ -6,7 +6,7 @@
 
 /* Sums over the images that a profile is made of. */
 struct hwi_evidence {
-  uint64_t events; /* calls recorded */
+  uint64_t events;                                /* calls recorded */
   uint64_t lost_events, lost_by_cause[HW_LOSSES]; /* the latter by enum hw_loss */
   uint64_t audited_stacks, audit_differences;
   uint64_t truncated_stacks;  /* deeper than the limit */
