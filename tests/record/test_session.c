@@ -37,7 +37,7 @@ static void test_who_gives_up_waiting_counts_what_it_loses(void **state)
   assert_non_null(lane);
   hwi_stream_leave(lane);
   assert_int_equal(hwi_session.header->lost_events, GIVEN_UP);
-  hwi_session_lose();
+  hwi_session_lose(HW_LOSS_NESTED);
   assert_int_equal(hwi_session.header->lost_events, GIVEN_UP + 1);
   remove_trace();
 }
