@@ -9,7 +9,7 @@ packages_of() {
     build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev ;;
     demo) echo g++ ;;
     # Formats are tried with the tools that read them, pprof with go's (80 MB to fetch).
-    test) echo g++ valgrind libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd gnuplot-nox poppler-utils libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 groff-base ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
+    test) echo g++ valgrind musl-tools libc6-i386 libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd gnuplot-nox poppler-utils libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 groff-base ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
       command -v go >/dev/null || echo golang-go ;;
     fuzz) echo clang libclang-rt-14-dev ;;
     # A node from elsewhere brings its npm, and does not go together with Debian's.

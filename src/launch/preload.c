@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,20 +104,50 @@ int hwi_preload_name(char **path, const char *name, struct hwi_error *error)
   return status;
 }
 
+/* --- the recorder's names --- */
+
 /* AddressSanitizer ends a program into which any library was loaded ahead of its own, which it knows by "libasan.so" in the path.
  * With such a path the program gets as far as the recorder, which then leaves it alone. */
 #define NAME_FOR_SANITIZER "not-libasan.so"
 
-static int rename_for_sanitizer(char **path, struct hwi_error *error)
+/* Of the loader's words: each loader puts its own machine's name there, so that those of 32-bit programs find a library that they
+ * can load, and complain of none. */
+#define ANY_PLATFORM "$PLATFORM"
+
+/* Whether the recorder lies in `folder` under the name of a platform. */
+static bool is_there(const char *folder, const char *platform)
 {
-  static const char linked[] = "/heapwright/" NAME_FOR_SANITIZER "/" HWI_RECORDER_NAME;
-  char *name = NULL;
-  int folder_bytes = (int)(strrchr(*path, '/') - *path);
-  if (asprintf(&name, "%.*s%s", folder_bytes, *path, linked) < 0)
+  char *path = NULL;
+  if (!platform || asprintf(&path, "%s/%s/%s", folder, platform, HWI_RECORDER_NAME) < 0)
+    return false;
+  bool is_readable = access(path, R_OK) == 0;
+  free(path);
+  return is_readable;
+}
+
+/* What stands for the platform in LD_PRELOAD; NULL: there are no such names, as where the library alone was copied. */
+static const char *platform_in(const char *folder)
+{
+  const char *own = (const char *)getauxval(AT_PLATFORM);
+  if (!is_there(folder, own))
+    return NULL;
+  return is_there(folder, "i686") ? ANY_PLATFORM : own;
+}
+
+static int put_platform(char **path, struct hwi_error *error)
+{
+  char *folder = NULL, *name = NULL;
+  if (asprintf(&folder, "%.*s/heapwright/" NAME_FOR_SANITIZER, (int)(strrchr(*path, '/') - *path), *path) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  bool is_there = access(name, R_OK) == 0; /* not where the library alone was copied */
-  free(is_there ? *path : name);
-  *path = is_there ? name : *path;
+  const char *platform = platform_in(folder);
+  int bytes = platform ? asprintf(&name, "%s/%s/%s", folder, platform, HWI_RECORDER_NAME) : 0;
+  free(folder);
+  if (bytes < 0)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  if (platform) {
+    free(*path);
+    *path = name;
+  }
   return 0;
 }
 
@@ -125,6 +156,6 @@ int hwi_preload_find(char **path, struct hwi_error *error)
   int status = hwi_installed_find(path, HWI_RECORDER_NAME, error);
   if (status < 0)
     return status;
-  return can_be_preloaded(*path) ? rename_for_sanitizer(path, error)
+  return can_be_preloaded(*path) ? put_platform(path, error)
                                  : hwi_preload_name(path, NAME_FOR_SANITIZER "-" HWI_RECORDER_NAME, error);
 }

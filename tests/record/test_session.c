@@ -39,6 +39,8 @@ static void test_who_gives_up_waiting_counts_what_it_loses(void **state)
   assert_int_equal(hwi_session.header->lost_events, GIVEN_UP);
   hwi_session_lose(HW_LOSS_NESTED);
   assert_int_equal(hwi_session.header->lost_events, GIVEN_UP + 1);
+  assert_int_equal(hwi_session.header->lost_by_cause[HW_LOSS_STARTING], GIVEN_UP);
+  assert_int_equal(hwi_session.header->lost_by_cause[HW_LOSS_NESTED], 1);
   remove_trace();
 }
 

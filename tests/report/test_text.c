@@ -217,6 +217,11 @@ static void losses_are_told_once(void **state)
   sample.info.header.lost_events = 12;
   assert_says("recording       partial", true);
   assert_says("Lost: 12 events could not be kept.", true);
+  sample.info.header.lost_by_cause[HW_LOSS_NESTED] = 9, sample.info.header.lost_by_cause[HW_LOSS_MEMORY] = 3;
+  style.columns = 200;
+  assert_says(
+      "Lost: 12 events could not be kept: 9 in signal handlers that interrupted another handler's call, 3 for want of memory.",
+      true);
   sample.info.header.state = HW_STATE_STOPPED_LIMIT;
   sample.info.silent_from_ns = 500000000000;
   assert_says("Silent from 500.0 s on (size limit of the trace reached)", true);

@@ -1,0 +1,43 @@
+"""test_preload.py - the names under which LD_PRELOAD has the recorder: every child's loader finds something that it can load
+
+Breaks if a loader complains on a child's standard error, or if the name is one that the loader of a recorded program does not know.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+LOADER_32 = "/lib/ld-linux.so.2"
+SOURCE_32 = 'void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(3)); }\n'
+
+
+@pytest.mark.skipif(not Path(LOADER_32).exists(), reason="no loader for 32-bit programs here")
+def test_32_bit_child(record, tmp_path):
+    """What it is written in needs no 32-bit libc: the loader alone is asked."""
+    program = tmp_path / "program"
+    subprocess.run(["gcc", "-m32", "-nostdlib", "-fPIE", "-pie", f"-Wl,-dynamic-linker,{LOADER_32}", "-x", "c", "-o", program, "-"],
+                   input=SOURCE_32, text=True, check=True)
+    process = record(["sh", "-c", program], "-q").process
+    assert (process.returncode, process.stdout, process.stderr) == (3, "", "")
+
+
+def test_children_are_recorded_under_that_name(record):
+    recording = record(["sh", "-c", "echo $LD_PRELOAD; /bin/bash -c 'echo $LD_PRELOAD'"])
+    first, second = recording.process.stdout.splitlines()
+    assert first == second and first.endswith("libheapwright-record.so")
+    assert {process["command"] for process in recording.report["processes"]} >= {"sh -c echo $LD_PRELOAD; /bin/bash -c 'echo $LD_PRELOAD'"}
+    assert len(recording.traces) >= 2
+
+
+def test_where_only_tool_and_library_were_copied(build, tmp_path):
+    for name in ("bin/heapwright", "lib/libheapwright-record.so"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(build / name, tmp_path / name)
+    trace = tmp_path / "x.hwt"
+    done = subprocess.run([tmp_path / "bin/heapwright", "record", "-q", "-o", trace, "--", "sh", "-c", "echo $LD_PRELOAD"],
+                          capture_output=True, text=True, env=dict(os.environ))
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{tmp_path}/lib/libheapwright-record.so\n", "")
+    assert trace.exists()
