@@ -28,8 +28,7 @@ def test_children_are_recorded_under_that_name(record):
     recording = record(["sh", "-c", "echo $LD_PRELOAD; /bin/bash -c 'echo $LD_PRELOAD'"])
     first, second = recording.process.stdout.splitlines()
     assert first == second and first.endswith("libheapwright-record.so")
-    assert {process["command"] for process in recording.report["processes"]} >= {"sh -c echo $LD_PRELOAD; /bin/bash -c 'echo $LD_PRELOAD'"}
-    assert len(recording.traces) >= 2
+    assert any(process["command"].startswith("/bin/bash -c") for process in recording.report["processes"])
 
 
 def test_where_only_tool_and_library_were_copied(build, tmp_path):
