@@ -45,6 +45,9 @@ int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *he
  * Needs no descriptor. NULL where it cannot be. */
 void *hwi_os_map_on(void *page, size_t bytes);
 
+/* Whether that can be at all: not under valgrind, whose mremap makes no second mapping. Takes the loader's lock. */
+bool hwi_os_can_map_on(void);
+
 /* Makes [start, start + bytes) of such a mapping present and writable, or fails (-EFAULT, -ENOSPC) where a write would have
  * raised SIGBUS because the disk is full. Needs no descriptor, no path and no privilege. */
 int hwi_os_populate(void *start, size_t bytes);

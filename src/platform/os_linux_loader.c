@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/base_name.h"
 #include "platform/os.h"
 
 #pragma weak _dl_find_object
@@ -105,6 +106,17 @@ const char *hwi_os_module_path(bool (*is_one)(const char *path))
   struct path_search search = {.is_one = is_one};
   dl_iterate_phdr(is_wanted, &search);
   return search.path;
+}
+
+static bool is_of_valgrind(const char *path)
+{
+  static const char beginning[] = "vgpreload_";
+  return strncmp(hwi_base_name(path), beginning, sizeof beginning - 1) == 0;
+}
+
+bool hwi_os_can_map_on(void)
+{
+  return !hwi_os_module_path(is_of_valgrind);
 }
 
 /* The build-id among the notes in [at, end). */

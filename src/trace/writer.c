@@ -90,6 +90,8 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   uint64_t segment_bytes = whole_pages(window_bytes / (HWI_WRITER_SEGMENTS / 2)) + PAGE;
   if (segment_bytes < SMALLEST_SEGMENT_BYTES)
     segment_bytes = SMALLEST_SEGMENT_BYTES;
+  if (!hwi_os_can_map_on())
+    segment_bytes = window_bytes; /* there can be no second one */
   shrink_to_address_space(&window_bytes, &segment_bytes);
   struct hw_trace_header made = make_header(header, window_bytes);
   struct hwi_os_part head = {.bytes = HW_TRACE_HEADER_BYTES, .contents = &made, .contents_bytes = sizeof made};

@@ -45,3 +45,15 @@ def test_tools_without_one_hide_nothing(record, compile_c):
     program = compile_c(SOURCE, "-fno-builtin")
     _, calls, unseen = recorded(record, program, "--tool=none")
     assert calls >= MADE and not unseen
+
+
+def test_long_recording(record, compile_c):
+    """Longer than the first stretch of the trace that is mapped: valgrind's mremap cannot map the next one."""
+    rounds = 1200000
+    source = SOURCE.replace(f"i < {MADE}", f"i < {rounds}").replace("!malloc(10)", "!(blocks[i] = malloc((size_t)i * 7919 % 97))")
+    source = source.replace("int main", f"static void *blocks[{rounds}];\nint main").replace("  return 0;", f"  for (int i = 0; i < {rounds}; i++) free(blocks[i * 7919L % {rounds}]);\n  return 0;")
+    program = compile_c(source, "-fno-builtin")
+    recording = record(["valgrind", "-q", "--tool=none", program], "--max-size", "100M")  # in many short stretches
+    images = recording.report["images"]
+    assert sum(image["allocation_calls"] for image in images if image["executable"] == str(program)) >= rounds
+    assert not any(image["silences"] for image in images)
