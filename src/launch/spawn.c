@@ -137,6 +137,8 @@ int hwi_spawn_go(struct hwi_spawned *spawned, char *const *variables)
   int os_error = sent ? 0 : errno;
   if (sent && !read_all(spawned->failed, &os_error, sizeof os_error))
     os_error = 0; /* closed by exec */
+  if (os_error == EPIPE && !sent)
+    os_error = 0; /* nobody reads: a signal ended the process, and its status says so, as it does after exec */
   finish(spawned, os_error == 0);
   return os_error;
 }
