@@ -13,6 +13,10 @@ class Anchor(ctypes.LittleEndianStructure):
     _fields_ = [("clock", u64), ("monotonic_ns", u64)]
 
 
+class Exec(ctypes.LittleEndianStructure):
+    _fields_ = [("pid", u32), ("name", ctypes.c_char * 20)]
+
+
 class Header(ctypes.LittleEndianStructure):
     _fields_ = [
         ("magic", u8 * 8), ("version", u16), ("kind", u16), ("header_bytes", u32), ("machine", u16), ("pointer_bytes", u8),
@@ -23,6 +27,7 @@ class Header(ctypes.LittleEndianStructure):
         ("pid_namespace", u32), ("state", u32), ("children_unseen", u32), ("stop_clock", u64), ("used_bytes", u64), ("last", Anchor),
         ("lost_events", u64), ("truncated_stacks", u64), ("unfinished_stacks", u64), ("audited_stacks", u64),
         ("audit_differences", u64), ("node_limit_hits", u64), ("rss_peak_bytes", u64),
+        ("threads", u64 * 256), ("exec", Exec), ("child_exec_count", u32), ("reserved2", u32), ("child_execs", Exec * 64),
     ]
 
 

@@ -110,6 +110,22 @@ static const char *reason_of(uint32_t state)
   }
 }
 
+static void say_unseen(const struct hwi_watch_outcome *outcome)
+{
+  struct hwi_line line = {0};
+  hwi_line_printf(&line, "%u process%s ran without being recorded", outcome->children_unseen,
+                  outcome->children_unseen > 1 ? "es" : "");
+  for (uint32_t i = 0; i < outcome->unseen_named; i++) {
+    const char *before = outcome->children_unseen > 1 ? ", such as " : ": ";
+    hwi_line_puts(&line, i == 0 ? before : ", ");
+    hwi_line_clean(&line, outcome->unseen_names[i]);
+  }
+  hwi_line_puts(&line,
+                " (env -i, sudo, another user's, static or 32-bit programs, ulimit, a full disk): not in the trace");
+  hwi_warn("%s", hwi_line_text(&line));
+  hwi_line_release(&line);
+}
+
 static void say_troubles(const struct hwi_watch_outcome *outcome)
 {
   if (outcome->was_interrupted)
@@ -129,10 +145,7 @@ static void say_troubles(const struct hwi_watch_outcome *outcome)
              reason_of(outcome->silent_state));
   }
   if (outcome->children_unseen > 0)
-    hwi_warn(
-        "%u process%s ran without being recorded (env -i, sudo, another user's, static or 32-bit programs): not in the "
-        "trace",
-        outcome->children_unseen, outcome->children_unseen > 1 ? "es" : "");
+    say_unseen(outcome);
 }
 
 static void say_end(const struct hwi_launched *launched)

@@ -47,6 +47,12 @@ static bool is_unrecorded(const struct hwi_unseen_run *run, uint32_t pid)
   return run->trace && parts.has_heap && !parts.has_trace;
 }
 
+static void count_it(struct hwi_unseen *unseen, uint32_t pid)
+{
+  if (hwi_grow((void **)&unseen->pids, &unseen->pid_capacity, unseen->unseen + (size_t)1, sizeof *unseen->pids))
+    unseen->pids[unseen->unseen++] = pid;
+}
+
 static void judge(struct hwi_unseen *unseen, const struct hwi_unseen_run *run, uint32_t pid)
 {
   bool is_over;
@@ -58,7 +64,7 @@ static void judge(struct hwi_unseen *unseen, const struct hwi_unseen_run *run, u
   if (known) {
     if (is_without && known->was_without && !known->is_counted) {
       known->is_counted = true;
-      unseen->unseen++;
+      count_it(unseen, pid);
     }
     known->last_look = unseen->look;
     known->was_without = is_without;
@@ -95,8 +101,21 @@ void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run
   forget_ended(unseen);
 }
 
+uint32_t hwi_unseen_besides(const struct hwi_unseen *unseen, const uint32_t *pids, size_t count)
+{
+  uint32_t besides = 0;
+  for (uint32_t i = 0; i < unseen->unseen; i++) {
+    bool is_there = false;
+    for (size_t k = 0; k < count && !is_there; k++)
+      is_there = pids[k] == unseen->pids[i];
+    besides += !is_there;
+  }
+  return besides;
+}
+
 void hwi_unseen_release(struct hwi_unseen *unseen)
 {
+  free(unseen->pids);
   free(unseen->known);
   *unseen = (struct hwi_unseen){0};
 }

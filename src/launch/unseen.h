@@ -3,7 +3,8 @@
  * A process counts when at two looks in a row it has no recorder and will not get one: its environment does not ask for it,
  * or its executable cannot have it. Or when it has one and has allocated, and there is no trace: it may not write beside the
  * run's first one, since it became another user or sees other files. One look is not enough, as a process has neither
- * environment nor libraries while it execs or ends. One that ends sooner is not noticed.
+ * environment nor libraries while it execs or ends. One that ends sooner is not noticed here; what recorded processes executed is
+ * in their traces' headers, and is taken from there when the run is over.
  */
 #ifndef HWI_LAUNCH_UNSEEN_H
 #define HWI_LAUNCH_UNSEEN_H
@@ -17,6 +18,8 @@ struct hwi_unseen_process;
 struct hwi_unseen {
   struct hwi_unseen_process *known;
   size_t count, capacity;
+  uint32_t *pids; /* of those counted so far */
+  size_t pid_capacity;
   uint32_t unseen; /* so far */
   uint32_t look;   /* number of the present one */
 };
@@ -29,6 +32,9 @@ struct hwi_unseen_run {
 
 /* Looks at the run's processes. */
 void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run);
+
+/* How many were counted that are none of the `count` in `pids`. */
+uint32_t hwi_unseen_besides(const struct hwi_unseen *unseen, const uint32_t *pids, size_t count);
 void hwi_unseen_release(struct hwi_unseen *unseen);
 
 #endif

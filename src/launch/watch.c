@@ -20,6 +20,7 @@
 #include "trace/alive.h"
 #include "trace/anchor.h"
 #include "trace/grow.h"
+#include "trace/unrecorded.h"
 
 static const uint64_t second_ns = 1000000000u;
 enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
@@ -385,6 +386,52 @@ static void put_end(struct hwi_watch *watch, const struct hwi_watch_end *end)
     hwi_rss_note_peak(&last->rss, &last->drain, end->rss_peak_bytes);
 }
 
+/* --- programs that left no trace --- */
+
+struct unrecorded {
+  struct hwi_watch_outcome *outcome;
+  uint32_t *pids;
+  size_t count, capacity;
+};
+
+static void name_unseen(struct hwi_watch_outcome *outcome, const char name[HW_EXEC_NAME_BYTES])
+{
+  char whole[HW_EXEC_NAME_BYTES + 1] = "";
+  memcpy(whole, name, HW_EXEC_NAME_BYTES);
+  for (uint32_t i = 0; i < outcome->unseen_named; i++)
+    if (strcmp(outcome->unseen_names[i], whole) == 0)
+      return;
+  if (whole[0] && outcome->unseen_named < HWI_UNSEEN_NAMED)
+    memcpy(outcome->unseen_names[outcome->unseen_named++], whole, sizeof whole);
+}
+
+static void take_unrecorded(void *context, const struct hwi_unrecorded *unrecorded)
+{
+  struct unrecorded *all = context;
+  if (!hwi_grow((void **)&all->pids, &all->capacity, all->count + 1, sizeof *all->pids))
+    return;
+  all->pids[all->count++] = unrecorded->exec->pid;
+  name_unseen(all->outcome, unrecorded->exec->name);
+}
+
+/* All processes that can be over are: what headers tell of is counted, and no more in what was seen from outside. The first trace
+ * is still open. */
+static void count_unseen(struct hwi_watch *watch)
+{
+  struct hwi_run run = {0};
+  struct hwi_error ignored;
+  struct unrecorded all = {.outcome = &watch->outcome};
+  if (watch->count && hwi_run_find(&run, watch->options.name, false, &ignored) == 0)
+    for (size_t i = 0; i < run.count; i++)
+      hwi_unrecorded_each(&run.images[i].header, &run.images[i].missing, take_unrecorded, &all);
+  uint32_t others = hwi_unseen_besides(&watch->unseen, all.pids, all.count);
+  if (others != watch->unseen.unseen)
+    (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, hwi_monotonic_ns(), &others, sizeof others);
+  watch->outcome.children_unseen = others + (uint32_t)all.count;
+  free(all.pids);
+  hwi_run_release(&run);
+}
+
 void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, bool (*interrupted)(void))
 {
   find_traces(watch);
@@ -394,9 +441,11 @@ void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, 
   put_end(watch, end);
   do {
     watch->folder_changed_ns = 0; /* more than could be open at once */
-    for (size_t i = watch->count; i-- > 0 && !interrupted();)
+    for (size_t i = watch->count; i-- > 1 && !interrupted();)
       end_trace(watch, i, HWI_EFFORT_FAST);
     find_children(watch);
-  } while (watch->count && !interrupted());
-  watch->outcome.children_unseen = watch->unseen.unseen;
+  } while (watch->count > 1 && !interrupted());
+  count_unseen(watch);
+  if (watch->count && !interrupted())
+    end_trace(watch, 0, HWI_EFFORT_FAST);
 }

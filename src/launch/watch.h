@@ -38,15 +38,19 @@ struct hwi_watched {
   bool is_replaced;     /* by an exec in place */
 };
 
+enum { HWI_UNSEEN_NAMED = 4 };
+
 /* What became of it. */
 struct hwi_watch_outcome {
   uint32_t trace_count;     /* seen */
   uint32_t still_written;   /* left raw, since their processes run on */
   uint32_t not_packed;      /* left raw, since packing failed */
   uint32_t children_unseen; /* that ran without being recorded */
-  uint32_t silent_count;    /* stopped recording before their processes ended */
-  uint32_t silent_state;    /* of the first of these: HW_STATE_STOPPED_* */
-  uint64_t event_count;     /* in the packed traces */
+  uint32_t unseen_named;    /* of them: */
+  char unseen_names[HWI_UNSEEN_NAMED][HW_EXEC_NAME_BYTES + 1];
+  uint32_t silent_count; /* stopped recording before their processes ended */
+  uint32_t silent_state; /* of the first of these: HW_STATE_STOPPED_* */
+  uint64_t event_count;  /* in the packed traces */
   uint64_t packed_bytes;
   bool has_counts;          /* not where they are not wanted */
   bool was_interrupted;     /* nobody watched for the whole time */

@@ -276,6 +276,7 @@ static void read_info(struct reading *r, size_t number, const struct hwi_run_ima
       .module_count = row->module_count,
       .thread_count = row->thread_count,
       .children_unseen = row->children_unseen,
+      .missing = image->missing,
       .ended = row->ended,
       .parent_missing = row->parent_missing,
       .silent_from_ns = row->silent_from_ns,

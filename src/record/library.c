@@ -14,6 +14,7 @@
 static __attribute__((constructor)) void library_begins(void)
 {
   hwi_real_find();
+  hwi_real_find_noticed(); /* a child of vfork that executes a program must not */
   hwi_notes_find();
   bool has_begun = hwi_stream_self != NULL;
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));

@@ -96,6 +96,19 @@ bool hwi_place_is_wanted(void)
   return !pattern[0] || hwi_options_match(pattern, command) || hwi_options_match(pattern, executable_name());
 }
 
+void hwi_place_followers(bool *next, bool *children)
+{
+  const struct hwi_options *options = &hwi_session.options;
+  const char *pattern = options->output;
+  *next =
+      *pattern == '/' && !options->only_process[0]; /* from another folder, another name follows from a relative one */
+  *children = *next && options->children;
+  for (enum hwi_name_part part; (part = hwi_name_next(&pattern)) != HWI_NAME_END;) {
+    *next = *next && part != HWI_NAME_COMMAND;
+    *children = *children && part != HWI_NAME_COMMAND && part != HWI_NAME_PROCESS;
+  }
+}
+
 /* --- sizes --- */
 
 /* How large the window may become for a trace at `path`. */

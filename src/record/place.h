@@ -17,6 +17,10 @@ bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *hea
 /* Creates the trace of a forked child of the run hwi_session.name. */
 bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *header);
 
+/* Would a program that this process executes, or that its children do, begin its trace in the same run? Not where each has a NAME
+ * of its own, or is left out on purpose. Once hwi_place_open_first has read the options. */
+void hwi_place_followers(bool *next, bool *children);
+
 /* Is this executable one that HEAPWRIGHT_ONLY_PROCESS lets through? */
 bool hwi_place_is_wanted(void);
 

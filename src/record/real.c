@@ -19,6 +19,10 @@ hwi_dlclose_fn *hwi_real_dlclose;
 hwi_setname_fn *hwi_real_setname;
 hwi_prctl_fn *hwi_real_prctl;
 bool hwi_real_is_left_alone;
+hwi_execv_fn *hwi_real_execv, *hwi_real_execvp;
+hwi_execve_fn *hwi_real_execve, *hwi_real_execvpe;
+hwi_fexecve_fn *hwi_real_fexecve;
+hwi_spawn_fn *hwi_real_spawn, *hwi_real_spawnp;
 
 /* --- what old libraries lack --- */
 
@@ -112,6 +116,13 @@ void hwi_real_find_noticed(void)
   hwi_real_dlclose = (hwi_dlclose_fn *)hwi_os_symbol_behind("dlclose");
   hwi_real_setname = (hwi_setname_fn *)hwi_os_symbol_behind("pthread_setname_np");
   hwi_real_prctl = (hwi_prctl_fn *)hwi_os_symbol_behind("prctl");
+  hwi_real_execv = (hwi_execv_fn *)hwi_os_symbol_behind("execv");
+  hwi_real_execvp = (hwi_execv_fn *)hwi_os_symbol_behind("execvp");
+  hwi_real_execve = (hwi_execve_fn *)hwi_os_symbol_behind("execve");
+  hwi_real_execvpe = (hwi_execve_fn *)hwi_os_symbol_behind("execvpe");
+  hwi_real_fexecve = (hwi_fexecve_fn *)hwi_os_symbol_behind("fexecve");
+  hwi_real_spawn = (hwi_spawn_fn *)hwi_os_symbol_behind("posix_spawn");
+  hwi_real_spawnp = (hwi_spawn_fn *)hwi_os_symbol_behind("posix_spawnp");
 }
 
 bool hwi_real_find(void)

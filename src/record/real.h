@@ -7,6 +7,7 @@
 #define HWI_RECORD_REAL_H
 
 #include <pthread.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,6 +24,11 @@ typedef size_t hwi_usable_size_fn(void *block);
 typedef int hwi_dlclose_fn(void *handle);
 typedef int hwi_setname_fn(pthread_t thread, const char *name);
 typedef int hwi_prctl_fn(int option, ...);
+typedef int hwi_execv_fn(const char *path, char *const arguments[]);
+typedef int hwi_execve_fn(const char *path, char *const arguments[], char *const variables[]);
+typedef int hwi_fexecve_fn(int fd, char *const arguments[], char *const variables[]);
+typedef int hwi_spawn_fn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                         const posix_spawnattr_t *attributes, char *const arguments[], char *const variables[]);
 
 /* By enum hw_entry. All NULL before they are found. Afterwards the functions of C are never NULL, but for those that are
  * another one in disguise (reallocarray, free_sized, free_aligned_sized): glibc's call realloc and free by name, which are
@@ -32,6 +38,10 @@ extern __attribute__((visibility("hidden"))) hwi_function *hwi_real_function[HW_
 extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
 extern __attribute__((visibility("hidden"))) hwi_setname_fn *hwi_real_setname; /* NULL: this libc has none */
 extern __attribute__((visibility("hidden"))) hwi_prctl_fn *hwi_real_prctl;
+extern __attribute__((visibility("hidden"))) hwi_execv_fn *hwi_real_execv, *hwi_real_execvp;
+extern __attribute__((visibility("hidden"))) hwi_execve_fn *hwi_real_execve, *hwi_real_execvpe;
+extern __attribute__((visibility("hidden"))) hwi_fexecve_fn *hwi_real_fexecve;
+extern __attribute__((visibility("hidden"))) hwi_spawn_fn *hwi_real_spawn, *hwi_real_spawnp;
 
 /* The program has a malloc that minds being recorded: see sanitizers.h. Known with the functions. */
 extern __attribute__((visibility("hidden"))) bool hwi_real_is_left_alone;

@@ -147,6 +147,7 @@ static bool start_image(void)
   if (!hwi_place_open_first(&hwi_session.writer, &header))
     return false;
   adopt(&header);
+  hwi_place_followers(&hwi_session.is_next_expected, &hwi_session.are_children_expected);
   if (hwi_session.options.durations)
     hwi_timed_start();
   return true;
@@ -158,6 +159,7 @@ static bool start_child(void)
   bool interrupted = hwi_streams_after_fork();
   if (!hwi_session.options.children)
     return false;
+  uint32_t parent = hwi_session.pid;
   struct hw_trace_header header = describe_process();
   header.origin = HW_ORIGIN_FORK;
   header.inherited_nodes = hwi_nodes_count();
@@ -183,6 +185,7 @@ static bool start_child(void)
     __atomic_fetch_add(&parents->children_unseen, 1, __ATOMIC_RELAXED);
     atomic_store(&hwi_session.liveness->stopped, 1); /* this child is counted */
     hwi_session.header = parents;
+    hwi_session.pid = parent;
   }
   if (!interrupted &&
       has_place) /* else it shows that the parent's trace tells of this child, and nobody else need count it */

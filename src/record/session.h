@@ -52,6 +52,8 @@ struct hwi_session {
   const char *is_single_threaded; /* never NULL; see os_inline.h */
   uint8_t fields;                 /* HW_FIELD_*: what events carry */
   uint32_t clock_cost;            /* see the trace's header */
+  bool is_next_expected;          /* what the process executes begins a trace in this run, where it can */
+  bool are_children_expected;     /* so does what its children execute */
   bool has_launcher; /* it was there when the image began: names, policies and the resident set are its business */
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];

@@ -4,11 +4,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/unrecorded.h"
+
+/* --- programs that left no trace --- */
+
+struct telling {
+  const struct hwi_image *by;
+  void (*tell)(void *context, const struct hwi_unseen_program *program);
+  void *context;
+};
+
+static void tell_program(void *context, const struct hwi_unrecorded *unrecorded)
+{
+  const struct telling *telling = context;
+  struct hwi_unseen_program program = {
+      .by = telling->by, .pid = unrecorded->exec->pid, .is_child = unrecorded->is_child};
+  memcpy(program.name, unrecorded->exec->name, HW_EXEC_NAME_BYTES);
+  telling->tell(telling->context, &program);
+}
+
+void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
+                                  void (*tell)(void *context, const struct hwi_unseen_program *program), void *context)
+{
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_trace_info *info = profile->images[i].info;
+    struct telling telling = {&profile->images[i], tell, context};
+    if (info == NULL)
+      continue;
+    struct hwi_missing_execs missing = info->missing;
+    missing.own = missing.own && !info->being_written; /* else it is just about to */
+    hwi_unrecorded_each(&info->header, &missing, tell_program, &telling);
+  }
+}
+
+static void count_program(void *context, const struct hwi_unseen_program *program)
+{
+  (void)program;
+  ++*(uint64_t *)context;
+}
+
+/* --- sums --- */
+
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
 {
   const struct hwi_totals *totals = &profile->totals;
   struct hwi_evidence sum = {.events = totals->allocation_calls + totals->free_calls + totals->failed_calls,
                              .unreadable_images = profile->unreadable_images};
+  hwi_evidence_unseen_programs(profile, count_program, &sum.children_unseen);
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
     if (info == NULL) /* it could not be read */

@@ -24,6 +24,18 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile);
 const char *hwi_loss_key(enum hw_loss loss);
 const char *hwi_loss_text(enum hw_loss loss);
 
+/* A program that a recorded process, or a child of it, executed, and that was not recorded. They are counted in children_unseen,
+ * which has others, too, that nothing else is known of. */
+struct hwi_unseen_program {
+  const struct hwi_image *by;        /* the process */
+  uint32_t pid;                      /* of the program */
+  bool is_child;                     /* else it took the place of `by` */
+  char name[HW_EXEC_NAME_BYTES + 1]; /* cut at so many bytes */
+};
+
+void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
+                                  void (*tell)(void *context, const struct hwi_unseen_program *program), void *context);
+
 /* An interval in which nothing was recorded. */
 struct hwi_silence {
   uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */

@@ -88,6 +88,13 @@ enum hw_loss {
   HW_LOSSES
 };
 
+/* A process that was about to execute a program. Where the run has no later image of it, the program was not recorded. */
+enum { HW_EXEC_NAME_BYTES = 20, HW_CHILD_EXECS = 64 };
+struct hw_exec {
+  uint32_t pid;                  /* 0: none, or the exec failed */
+  char name[HW_EXEC_NAME_BYTES]; /* of the program's file, cut; ends at a NUL */
+};
+
 struct hw_trace_header {
   /* Written once, before the first chunk. */
   uint8_t magic[HW_TRACE_MAGIC_BYTES];
@@ -139,6 +146,13 @@ struct hw_trace_header {
   uint64_t node_limit_hits;   /* events whose stack is not known, because the table of nodes was full */
   uint64_t rss_peak_bytes;    /* as getrusage said last; 0: unknown */
   union hw_thread_hint threads[HW_THREAD_HINTS];
+
+  /* Written by the target and its children where a later image would be of the same run. Not torn where pid is not 0. */
+  struct hw_exec exec;       /* in place: the image's own, of any of its threads */
+  uint32_t child_exec_count; /* so far */
+  uint32_t reserved2;
+  struct hw_exec
+      child_execs[HW_CHILD_EXECS]; /* of children that have no trace yet; number N is at N % HW_CHILD_EXECS */
   uint64_t lost_by_cause[HW_LOSSES]; /* by enum hw_loss: of lost_events, those for which it is known */
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
@@ -271,7 +285,8 @@ enum hw_tool_type {
   HW_TOOL_RSS = 4,    /* struct hw_rss_sample */
   HW_TOOL_EXIT = 5,   /* struct hw_exit_status */
   HW_TOOL_ANCHOR = 6, /* uint64_t clock units: the same moment as monotonic_ns */
-  HW_TOOL_UNSEEN = 7, /* uint32_t: children seen so far that run without the recorder */
+  HW_TOOL_UNSEEN =
+      7, /* uint32_t: children seen so far that run without the recorder; in the last one, those that no header tells of */
   HW_TOOL_THREAD =
       8, /* struct hw_thread_state; the latest of a thread counts, also over THREAD records; but a name that one of
                          these changed to counts over those that were seen, if it is none of them */

@@ -79,6 +79,13 @@ struct hwi_note {
   const char *text; /* owned by the reader */
 };
 
+/* Programs noted in a header as executed that left no trace in the run. */
+struct hwi_missing_execs {
+  uint64_t children; /* bit N: child_execs[N] */
+  bool own;          /* exec */
+};
+static_assert(HW_CHILD_EXECS <= 64, "each has a bit");
+
 /* What is known without reading events, or better after reading them. All pointers are owned by the reader. */
 struct hwi_trace_info {
   struct hw_trace_header header;
@@ -99,14 +106,15 @@ struct hwi_trace_info {
   uint64_t duration_ns;                            /* from the start to the last thing known */
   uint32_t node_count, module_count, thread_count; /* one more than the largest number seen */
   uint32_t children_unseen;
-  bool being_written;        /* its process is alive and has it mapped */
-  bool ended;                /* the program reached the end of its destructors */
-  bool parent_missing;       /* of a forked image: stacks that it inherited are unknown */
-  uint64_t silent_from_ns;   /* UINT64_MAX: never. From here on nothing could be recorded (limit, disk) */
-  uint64_t damaged_chunks;   /* left out, wholly or from some byte on */
-  uint64_t first_damage_off; /* valid where damaged_chunks > 0 */
-  uint64_t missing_chunks;   /* gaps in a stream's sequence */
-  uint64_t raw_event_bytes;  /* of events as the target wrote them */
+  struct hwi_missing_execs missing; /* of a run that is all there; such programs count as children unseen, too */
+  bool being_written;               /* its process is alive and has it mapped */
+  bool ended;                       /* the program reached the end of its destructors */
+  bool parent_missing;              /* of a forked image: stacks that it inherited are unknown */
+  uint64_t silent_from_ns;          /* UINT64_MAX: never. From here on nothing could be recorded (limit, disk) */
+  uint64_t damaged_chunks;          /* left out, wholly or from some byte on */
+  uint64_t first_damage_off;        /* valid where damaged_chunks > 0 */
+  uint64_t missing_chunks;          /* gaps in a stream's sequence */
+  uint64_t raw_event_bytes;         /* of events as the target wrote them */
 };
 
 struct hwi_trace; /* an open image */

@@ -16,6 +16,7 @@
 #include "base/suffix.h"
 #include "trace/grow.h"
 #include "trace/trace.h"
+#include "trace/unrecorded.h"
 
 static const char FOLDER_SUFFIX[] = ".children";
 
@@ -181,9 +182,10 @@ int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct h
   } else {
     status = add_family(run, path, true, error);
   }
-  if (status == 0 && run->count > 1) {
+  bool is_whole = !bytes || folder || relatives;
+  if (status == 0) {
     qsort(run->images, run->count, sizeof *run->images, compare_images);
-    if (find_replaced(run) < 0)
+    if (find_replaced(run) < 0 || (is_whole && hwi_unrecorded_find(run) < 0))
       status = hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up the images of %s", path);
   }
   if (status < 0)
@@ -281,8 +283,10 @@ static struct hwi_run *family_of(struct hwi_run *run)
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error)
 {
   int status = hwi_trace_open_alone(trace, run->images[number].path, error);
-  if (status == 0)
+  if (status == 0) {
+    (*trace)->info.missing = run->images[number].missing;
     hwi_trace_set_replaced(*trace, run->images[number].replaced_ns);
+  }
   if (status < 0 || !inherits(&(*trace)->header))
     return status;
   struct hwi_run *family = family_of(run);

@@ -12,6 +12,7 @@ struct hwi_run_image {
   struct hwi_definitions *definitions; /* complete; NULL: not needed yet */
   uint64_t
       replaced_ns; /* since it began: an exec put the process's next image in its place; UINT64_MAX: none is known */
+  struct hwi_missing_execs missing;
 };
 
 struct hwi_run {

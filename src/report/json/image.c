@@ -133,6 +133,17 @@ void hwi_json_image(struct hwi_json *json, const struct hwi_profile *profile, co
   hwi_json_end_object(json);
 }
 
+static void write_program(void *context, const struct hwi_unseen_program *program)
+{
+  struct hwi_json *json = context;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "program", program->name);
+  hwi_json_number(json, "pid", program->pid);
+  hwi_json_text(json, "executed_by", program->by->info->command);
+  hwi_json_number(json, "executed_by_pid", program->by->info->header.pid);
+  hwi_json_end_object(json);
+}
+
 void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile)
 {
   struct hwi_evidence sum = hwi_evidence_of(profile);
@@ -148,6 +159,9 @@ void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_number(json, "unfinished_stacks", sum.unfinished_stacks);
   hwi_json_number(json, "node_limit_hits", sum.node_limit_hits);
   hwi_json_number(json, "children_unseen", sum.children_unseen);
+  hwi_json_begin_array(json, "unseen_programs");
+  hwi_evidence_unseen_programs(profile, write_program, json);
+  hwi_json_end_array(json);
   hwi_json_number(json, "unreadable_images", sum.unreadable_images);
   hwi_json_number(json, "boot_blocks", sum.boot_blocks);
   hwi_json_number(json, "damaged_chunks", sum.damaged_chunks);

@@ -90,6 +90,55 @@ static void put_loss_causes(struct hwi_text *text, const struct hwi_evidence *su
   }
 }
 
+/* --- programs that left no trace: each once, however often it ran --- */
+
+enum { PROGRAMS_SHOWN_MAX = 4 };
+
+struct programs {
+  struct hwi_unseen_program shown[PROGRAMS_SHOWN_MAX];
+  uint64_t times[PROGRAMS_SHOWN_MAX];
+  uint64_t count, others;
+};
+
+static void collect_program(void *context, const struct hwi_unseen_program *program)
+{
+  struct programs *programs = context;
+  for (uint64_t i = 0; i < programs->count; i++) {
+    if (strcmp(programs->shown[i].name, program->name) == 0 &&
+        strcmp(programs->shown[i].by->info->exe, program->by->info->exe) == 0) {
+      programs->times[i]++;
+      return;
+    }
+  }
+  if (programs->count == PROGRAMS_SHOWN_MAX) {
+    programs->others++;
+    return;
+  }
+  programs->shown[programs->count] = *program;
+  programs->times[programs->count++] = 1;
+}
+
+static void add_program(struct hwi_line *line, const struct hwi_unseen_program *program, uint64_t times)
+{
+  hwi_line_clean(line, program->name[0] != '\0' ? program->name : "a program");
+  if (times > 1)
+    hwi_line_printf(line, " (%s times)", hwi_count_text(times).text);
+  hwi_line_puts(line, program->is_child ? ", started by " : ", executed by ");
+  hwi_line_clean(line, hwi_base_name(program->by->info->exe));
+}
+
+static void add_programs(struct hwi_text *text)
+{
+  struct programs programs = {0};
+  hwi_evidence_unseen_programs(text->profile, collect_program, &programs);
+  for (uint64_t i = 0; i < programs.count; i++) {
+    hwi_line_puts(&text->line, i == 0 ? ": " : "; ");
+    add_program(&text->line, &programs.shown[i], programs.times[i]);
+  }
+  if (programs.others > 0)
+    hwi_line_printf(&text->line, "; and %s more", hwi_count_text(programs.others).text);
+}
+
 /* What was lost when recording stopped is a part of the silence, which has its note. */
 static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, bool stopped)
 {
@@ -109,8 +158,12 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
   if (sum->children_unseen > 0) {
     hwi_line_printf(&text->line, "Not seen: %s %s ran without being recorded ",
                     hwi_count_text(sum->children_unseen).text, sum->children_unseen == 1 ? "child" : "children");
-    hwi_line_puts(&text->line,
-                  "(static, 32-bit, setuid, env -i, as another user, or forked after recording had stopped).");
+    hwi_line_puts(
+        &text->line,
+        "(static, 32-bit, setuid, env -i, as another user, with a ulimit or a full disk that forbids the trace, "
+        "or forked after recording had stopped)");
+    add_programs(text);
+    hwi_line_puts(&text->line, ".");
     end_note(text, HWI_PLAIN);
   }
   if (sum->unreadable_images > 0) {

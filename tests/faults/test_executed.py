@@ -1,0 +1,161 @@
+"""test_executed.py - a program that is executed and leaves no trace is counted and named, however short it lives
+
+Breaks if a gap in a recording is told by nothing: `bash -c 'ulimit -f 1000; exec ./f'` had "0 children unseen; never silent".
+Breaks, too, if a function of the exec family does anything else for a program under the recorder than without.
+"""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+SHOWS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+  free(malloc(1000));
+  const char *x = getenv("X");
+  printf("%d %s|%s|%s %s\n", argc, argv[0], argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "", x ? x : "-");
+  return 7;
+}
+"""
+EXECS = ["execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle"]
+WAYS = [(how, function) for how in ("here", "fork", "vfork") for function in EXECS] + [("", "posix_spawn"), ("", "posix_spawnp")]
+
+
+@pytest.fixture
+def execute(compile_c):
+    return compile_c(PROGRAMS / "execute.c", name="execute")
+
+
+@pytest.fixture
+def dynamic(compile_c):
+    return compile_c(SHOWS, name="dynamic")
+
+
+@pytest.fixture
+def static(compile_c):
+    return compile_c(SHOWS, "-static", name="static")
+
+
+def programs_of(recording):
+    report = recording.report
+    names = [program["program"] for program in report["unseen_programs"]]
+    assert report["children_unseen"] == len(names)
+    return names
+
+
+@pytest.mark.parametrize("how, function", WAYS)
+def test_each_way_to_execute(execute, dynamic, static, record, how, function):
+    """What is recorded is not counted; what is not is, once; and the program is given what it is given without the recorder."""
+    for program, expected in (dynamic, []), (static, ["an open file" if function == "fexecve" else "static"]):
+        for more in [], ["fail"]:
+            command = [str(execute), how, function, str(program), *more]
+            plain = subprocess.run(command, capture_output=True, text=True)
+            assert plain.returncode == 7 and "name|a|b c" in plain.stdout
+            recording = record(command)
+            assert (recording.process.returncode, recording.process.stdout) == (7, plain.stdout)
+            assert programs_of(recording) == expected
+            for name in expected:
+                assert f"1 process ran without being recorded: {name}" in recording.process.stderr
+                assert f": {name}, " in " ".join(recording.hw("report", recording.trace).stdout.split())
+            if not expected:
+                assert "without being recorded" not in recording.process.stderr
+
+
+@pytest.mark.parametrize("how, function", WAYS)
+def test_what_could_not_be_executed_is_not_counted(execute, record, how, function):
+    recording = record([execute, how, function, "unused", "only"])
+    assert recording.process.returncode == 0
+    assert programs_of(recording) == []
+
+
+def test_limit_that_forbids_the_trace(dynamic, record):
+    recording = record(["bash", "-c", f"ulimit -f 1000; exec {dynamic}"])
+    assert recording.process.returncode == 7
+    assert programs_of(recording) == ["dynamic"]
+    assert (recording.header.exec.pid, recording.header.exec.name) == (recording.header.pid, b"dynamic")
+    (program,) = recording.report["unseen_programs"]
+    assert program["pid"] == program["executed_by_pid"] == recording.header.pid
+    assert program["executed_by"].startswith("bash -c ")
+    assert "1 child unseen" in " ".join(recording.hw("report", recording.trace).stdout.split())
+
+
+def test_an_empty_environment(dynamic, record):
+    recording = record(["sh", "-c", f"env -i {dynamic}; {dynamic}; :"])
+    assert programs_of(recording) == ["dynamic"]
+    assert recording.report["unseen_programs"][0]["executed_by"].startswith("env -i")
+
+
+def test_long_life_is_not_counted_twice(static, compile_c, record_until):
+    """One that is seen from outside is in its parent's trace, too."""
+    waits = compile_c("#include <unistd.h>\nint main(void){char c; return (int)read(0, &c, 1);}\n", "-static", name="waits")
+    recording = record_until(lambda report: report["children_unseen"] > 1, ["sh", "-c", f"{waits}; {static}; :"])
+    assert "2 processes ran without being recorded, such as " in recording.process.stderr
+    assert sorted(programs_of(recording)) == ["static", "waits"]
+
+
+@pytest.mark.parametrize("options, expected", [(["--no-children"], []), (["--only-process", "sh"], [])])
+def test_who_is_left_out_on_purpose(static, record, options, expected):
+    recording = record(["sh", "-c", f"{static}; :"], *options)
+    assert programs_of(recording) == expected
+
+
+def test_many_children(execute, dynamic, static, record):
+    """More than a header holds: those that are recorded are not counted, whatever became of their notes."""
+    recording = record(["dash", "-c", f"for i in $(seq 100); do {dynamic}; done; {static}; :"])
+    assert programs_of(recording) == ["static"]
+    header = recording.header
+    assert header.child_exec_count == 101
+    assert {bytes(exec.name) for exec in header.child_execs} == {b"dynamic", b"static"}
+    assert header.child_execs[100 % 64].name == b"static" and header.child_execs[99 % 64].name == b"dynamic"
+    assert len(recording.traces) == 103  # of dash, its subshell, seq in its place, and those
+
+
+def test_with_the_library_alone(dynamic, static, preload, tmp_path):
+    """Where all images have one name; else each is a run of its own, and none knows of another."""
+    assert programs_of(preload(["sh", "-c", f"{dynamic}; {static}; :"])) == ["static"]
+    each = preload(["sh", "-c", f"{dynamic}; {static}; :"], env={"HEAPWRIGHT_OUTPUT": str(tmp_path / "%c.%p.hwt")})
+    (trace,) = tmp_path.glob("*sh.*.hwt")
+    each.trace = trace
+    assert programs_of(each) == []
+
+
+def test_a_trace_of_a_folder_alone(dynamic, static, record):
+    """Those that come after it are not looked at, and so nobody can tell."""
+    recording = record(["sh", "-c", f"sh -c 'exec {dynamic}'; :"])
+    for trace in recording.traces[1:]:
+        recording.trace = trace
+        assert programs_of(recording) == []
+
+
+def test_any_address_may_be_executed(compile_c, record, preload):
+    """The kernel says what is wrong with it."""
+    program = compile_c(r"""
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+  char *none[] = {NULL}, *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  free(malloc(1));
+  munmap(pages + 4096, 4096);
+  memset(pages, 'x', 4096);
+  memcpy(pages + 4090, "/none", 6);
+  const char *paths[] = {NULL, (char *)8, pages, pages + 4090};
+  for (int i = 0; i < 4; i++) {
+    int result = execv(paths[i], none);
+    printf("%d %d\n", result, errno);
+  }
+  return 0;
+}
+""", name="addresses")
+    plain = subprocess.run([program], capture_output=True, text=True)
+    recording = record([program])
+    assert (recording.process.returncode, recording.process.stdout) == (0, plain.stdout)
+    assert programs_of(recording) == []
