@@ -19,6 +19,7 @@
 #include "symbols/kept_names.h"
 #include "trace/alive.h"
 #include "trace/format.h"
+#include "trace/trace.h"
 
 static const char FOLDER_SUFFIX[] = ".children", ASIDE_SUFFIX[] = ".earlier";
 
@@ -122,11 +123,14 @@ int hwi_output_is_written(const char *path, uint32_t writer, const char *advice,
 static int judge(const char *path, struct hwi_error *error)
 {
   struct stat about;
+  char why[HW_NO_TRACE_BYTES];
   if (lstat(path, &about) < 0) {
     if (errno == ENOENT)
       return 0;
     return hwi_error_set(error, HW_ERR_IO, "cannot look at %s: %s", path, strerror(errno));
   }
+  if (S_ISLNK(about.st_mode) && about.st_uid == geteuid() && hwi_trace_file_is_missing(path, why))
+    return 1; /* it stands for one */
   if (!S_ISREG(about.st_mode))
     return hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no heapwright trace; name another file with -o", path);
   if (about.st_uid != geteuid())

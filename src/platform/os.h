@@ -187,6 +187,11 @@ void hwi_os_release_signals(uint64_t held);
 /* Gives the processor to another thread. */
 void hwi_os_yield(void);
 
+/* Makes a symbolic link of this text, wherever that leads; and reads what one says, cut at `bytes`; no NUL is added. 0 or the
+ * length, or negative. */
+int hwi_os_make_link(const char *path, const char *text);
+long hwi_os_read_link(const char *path, char *to, size_t bytes);
+
 /* Removes a file. 0 or negative. */
 int hwi_os_remove_file(const char *path);
 

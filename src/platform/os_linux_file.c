@@ -95,6 +95,16 @@ int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *he
   return make_file(path, bytes, head, body);
 }
 
+int hwi_os_make_link(const char *path, const char *text)
+{
+  return (int)CALL3(SYS_symlinkat, text, AT_FDCWD, path);
+}
+
+long hwi_os_read_link(const char *path, char *to, size_t bytes)
+{
+  return CALL4(SYS_readlinkat, AT_FDCWD, path, to, bytes);
+}
+
 int hwi_os_remove_file(const char *path)
 {
   return (int)CALL3(SYS_unlinkat, AT_FDCWD, path, 0);

@@ -19,9 +19,12 @@ static bool is_later(struct timespec a, struct timespec b)
   return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-static bool is_trace(const char *path)
+static bool is_trace(const char *path, mode_t mode)
 {
   struct hw_trace_header header;
+  char why[HW_NO_TRACE_BYTES];
+  if (S_ISLNK(mode)) /* named as well where it stands for a trace, so that its error says why there is none */
+    return hwi_trace_file_is_missing(path, why);
   int fd = hwi_trace_file_open(path, &header, NULL);
   if (fd >= 0)
     close(fd);
@@ -34,9 +37,9 @@ static void consider(struct candidate *best, const char *dir, const char *name)
   char path[sizeof best->path];
   struct stat about;
   if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path || lstat(path, &about) < 0 ||
-      !S_ISREG(about.st_mode) || about.st_uid != geteuid())
+      !(S_ISREG(about.st_mode) || S_ISLNK(about.st_mode)) || about.st_uid != geteuid())
     return;
-  if ((best->path[0] && !is_later(about.st_mtim, best->time)) || !is_trace(path))
+  if ((best->path[0] && !is_later(about.st_mtim, best->time)) || !is_trace(path, about.st_mode))
     return;
   memcpy(best->path, path, sizeof path);
   best->time = about.st_mtim;

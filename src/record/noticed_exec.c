@@ -102,15 +102,15 @@ static size_t count(const char *first, va_list list)
 }
 
 /* On the stack, as libc has it: no other memory is there for a handler, or for a child of vfork. The variables of execle follow. */
-#define COLLECT(arguments, list, first)                                                  \
-  va_start(list, first);                                                                 \
-  size_t argument_count = count(first, list);                                            \
-  va_end(list);                                                                          \
-  char *arguments[argument_count + 1];                                                   \
-  va_start(list, first);                                                                 \
-  arguments[0] = (char *)(first);                                                        \
-  for (size_t i = 1; i <= argument_count; i++)                                           \
-    arguments[i] = va_arg(list, char *)
+#define COLLECT(arguments, list, first)        \
+  va_start(list, first);                       \
+  size_t argument_count = count(first, list);  \
+  va_end(list);                                \
+  char *arguments[argument_count + 1];         \
+  va_start(list, first);                       \
+  arguments[0] = (char *)(first);              \
+  for (size_t i = 1; i <= argument_count; i++) \
+  arguments[i] = va_arg(list, char *)
 
 int execl(const char *path, const char *argument, ...)
 {

@@ -131,9 +131,9 @@ static uint64_t window_bytes(const char *path)
 
 static int open_at(struct hwi_writer *writer, const char *path, const struct hw_trace_header *header)
 {
-  uint64_t bytes = window_bytes(path);
-  if (bytes < HW_CHUNKS_OFF + HW_CHUNK_MAX_BYTES)
-    return -EFBIG;
+  const uint64_t least = HW_CHUNKS_OFF + HW_CHUNK_MAX_BYTES, bytes = window_bytes(path);
+  if (bytes < least)
+    return hwi_os_file_size_limit() < least ? -EFBIG : -ENOSPC;
   return hwi_writer_open(writer, path, bytes, header);
 }
 
@@ -186,17 +186,28 @@ bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *hea
   return result == 0;
 }
 
-/* Tries NAME. True: `writer` is open, for NAME or for a child of it. *retry: another place is worth a try. */
-static bool open_name(struct hwi_writer *writer, struct hw_trace_header *header, bool *retry)
+/* What an image left that could begin no trace. */
+static bool is_no_trace_link(const char *path)
+{
+  static const char start[] = HW_NO_TRACE_LINK;
+  char text[sizeof start - 1];
+  return hwi_os_read_link(path, text, sizeof text) == (long)sizeof text && memcmp(text, start, sizeof text) == 0;
+}
+
+/* Tries NAME. True: `writer` is open, for NAME or for a child of it. *failure: why it cannot be there, so that another place is worth
+ * a try; 0: none is. */
+static bool open_name(struct hwi_writer *writer, struct hw_trace_header *header, int *failure)
 {
   struct hw_trace_header found;
-  *retry = false;
+  *failure = 0;
   for (int tries = 0; tries < 2; tries++) {
     int result = open_at(writer, hwi_session.name, header);
     if (result != -EEXIST) {
-      *retry = result != 0;
+      *failure = result;
       return result == 0;
     }
+    if (is_no_trace_link(hwi_session.name) && hwi_os_remove_file(hwi_session.name) == 0)
+      continue;
     enum owner owner = owner_of(hwi_session.name, &found);
     if (owner == FINISHED && hwi_os_file_is_mine(hwi_session.name) && hwi_os_remove_file(hwi_session.name) == 0)
       continue;
@@ -241,23 +252,69 @@ static bool put_folder(struct text *text, enum place place)
   return folder[0];
 }
 
-bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *header)
+/* The name in hwi_session.name. False: there is no such place. */
+static bool put_name(enum place place)
 {
   static const char default_name[] = "heapwright.%c.%p.hwt";
+  struct text text = {hwi_session.name, 0, sizeof hwi_session.name, false};
+  if (!put_folder(&text, place))
+    return false;
+  expand(&text, place == AS_ASKED ? hwi_session.options.output : default_name);
+  return !text.full;
+}
+
+/* What a link says in place of the trace. NULL: where the trace is not allowed, neither is a link. */
+static const char *reason_of(int failure)
+{
+  switch (failure) {
+  case -EFBIG:
+    return HW_NO_TRACE_LINK "limit of file size (ulimit -f)";
+  case -ENOSPC:
+  case -EDQUOT:
+    return HW_NO_TRACE_LINK "disk full";
+  case -ENOMEM:
+    return HW_NO_TRACE_LINK "no memory (ulimit -v)";
+  case -EMFILE:
+  case -ENFILE:
+    return HW_NO_TRACE_LINK "no file descriptor left";
+  default:
+    return NULL;
+  }
+}
+
+/* Nobody else would tell. The first place is where the user looks. */
+static void leave_link(enum place first, enum place end, const char *reason)
+{
+  for (enum place place = first; place < end; place++) {
+    if (!put_name(place))
+      continue;
+    if (is_no_trace_link(hwi_session.name))
+      (void)hwi_os_remove_file(hwi_session.name); /* it may say something else */
+    if (hwi_os_make_link(hwi_session.name, reason) == 0)
+      return;
+  }
+}
+
+bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *header)
+{
   const struct hwi_options *options = &hwi_session.options;
-  bool retry = true;
   if (options->has_run_id)
     memcpy(header->run_id, options->run_id, HW_ID_BYTES);
   else
     hwi_os_random(header->run_id, HW_ID_BYTES);
   enum place first = options->output[0] ? AS_ASKED : HERE, end = options->output[0] ? HERE : PLACES;
+  bool retry = true;
+  const char *reason = NULL;
   for (enum place place = first; retry && place < end; place++) {
-    struct text text = {hwi_session.name, 0, sizeof hwi_session.name, false};
-    if (!put_folder(&text, place))
+    int failure;
+    if (!put_name(place))
       continue;
-    expand(&text, place == AS_ASKED ? options->output : default_name);
-    if (!text.full && open_name(writer, header, &retry))
+    if (open_name(writer, header, &failure))
       return true;
+    retry = failure != 0;
+    reason = reason ? reason : reason_of(failure);
   }
+  if (retry && reason && !options->has_run_id) /* else a launcher tells */
+    leave_link(first, end, reason);
   return false;
 }

@@ -163,6 +163,11 @@ enum hw_field {
   HW_FIELDS = HW_FIELD_USABLE | HW_FIELD_DURATION,
 };
 
+/* Where there should be a trace and none could be begun, its NAME may be a symbolic link to this and then why: a link needs neither a
+ * block of the disk nor a byte of ulimit -f. It leads nowhere. */
+#define HW_NO_TRACE_LINK "heapwright: no trace: "
+enum { HW_NO_TRACE_BYTES = 60 }; /* with its NUL: longer ones may need a block */
+
 /* --- chunks --- */
 
 #define HW_CHUNK_MAGIC UINT32_C(0x4b435748) /* "HWCK" */

@@ -29,6 +29,9 @@ struct hwi_trace {
 /* Opens `path` and checks that it begins like a trace that this version reads. The descriptor, or negative. */
 int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct hwi_error *error);
 
+/* `path` is a link that stands for a trace which could not be begun, and `why` gets the reason. */
+bool hwi_trace_file_is_missing(const char *path, char why[HW_NO_TRACE_BYTES]);
+
 /* Brings info up to date with what was read. */
 void hwi_trace_info_update(struct hwi_trace *trace);
 void hwi_trace_info_release(struct hwi_trace *trace);

@@ -49,13 +49,36 @@ static int check_header(const char *path, const struct hw_trace_header *header, 
   return 0;
 }
 
+bool hwi_trace_file_is_missing(const char *path, char why[HW_NO_TRACE_BYTES])
+{
+  static const char start[] = HW_NO_TRACE_LINK;
+  char text[HW_NO_TRACE_BYTES] = "";
+  ssize_t bytes = readlink(path, text, sizeof text - 1);
+  if (bytes < 0 || strncmp(text, start, sizeof start - 1) != 0)
+    return false;
+  memcpy(why, text + sizeof start - 1, sizeof text - (sizeof start - 1));
+  for (char *at = why; *at; at++)
+    *at = *at >= ' ' && *at <= '~' ? *at : '?'; /* anybody may make a link */
+  return true;
+}
+
+static int fail_to_open(const char *path, struct hwi_error *error)
+{
+  char why[HW_NO_TRACE_BYTES];
+  int os_error = errno;
+  if (os_error == ENOENT && hwi_trace_file_is_missing(path, why))
+    return hwi_error_set(error, HW_ERR_NOT_A_TRACE,
+                         "%s stands for a trace that could not be begun, so nothing was recorded: %s", path, why);
+  return hwi_error_set(error, HW_ERR_IO, "cannot open the trace %s: %s", path, strerror(os_error));
+}
+
 int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct hwi_error *error)
 {
   memset(header, 0, sizeof *header);
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not make us wait */
   struct stat about;
   if (fd < 0 || fstat(fd, &about) < 0) {
-    int status = hwi_error_set(error, HW_ERR_IO, "cannot open the trace %s: %s", path, strerror(errno));
+    int status = fail_to_open(path, error);
     if (fd >= 0)
       close(fd);
     return status;

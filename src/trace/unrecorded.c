@@ -34,7 +34,8 @@ static uint64_t last_begun(const struct begun *begun, size_t count, uint32_t pid
   return low > 0 && begun[low - 1].pid == pid ? begun[low - 1].ns : 0;
 }
 
-static struct hwi_missing_execs missing_of(const struct hw_trace_header *header, const struct begun *begun, size_t count)
+static struct hwi_missing_execs missing_of(const struct hw_trace_header *header, const struct begun *begun,
+                                           size_t count)
 {
   struct hwi_missing_execs missing = {0};
   uint64_t own_ns = header->start.monotonic_ns;

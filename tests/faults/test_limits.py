@@ -162,10 +162,81 @@ def test_a_disk_with_little_room(busy, record, small_disk):
 
 
 @pytest.mark.parametrize("left_bytes", [0, 4096, 65536])
-def test_disk_that_is_full_already(busy, preload, small_disk, left_bytes):
+def test_disk_that_is_full_already(busy, preload, small_disk, left_bytes, request):
     program, plain = busy
     fill(small_disk, left_bytes)
-    assert outcome(preload([program], trace=small_disk / "x.hwt").process) == plain
+    recording = preload([program], trace=small_disk / "x.hwt")
+    assert outcome(recording.process) == plain
+    if recording.trace.is_symlink() or request.node.callspec.params["small_disk"] == "tmpfs":
+        assert says_why_there_is_none(recording) == "disk full"
+    else:  # ext4 keeps some blocks for root
+        assert "disk" in why_silent_at_the_end(recording.report)
+
+
+def says_why_there_is_none(recording):
+    """What stands in the trace's place says so, and so does whoever is asked for a report."""
+    text = os.readlink(recording.trace)
+    start = "heapwright: no trace: "
+    assert text.startswith(start) and len(text) < 60
+    for asked in [recording.trace], []:
+        done = recording.hw("report", *asked, cwd=recording.trace.parent)
+        assert done.returncode == 2 and f"could not be begun, so nothing was recorded: {text[len(start):]}" in done.stderr
+    return text[len(start):]
+
+
+def limit_file_size(limit_bytes):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+
+
+@pytest.mark.parametrize("limit_bytes", [0, 1 << 20])
+def test_file_size_limit_that_forbids_the_trace(busy, preload, record, tmp_path, limit_bytes):
+    """There was no trace and no word. A link is made even where no byte may be written, and goes when a trace comes."""
+    program, plain = busy
+    recording = preload([program], trace=tmp_path / "x.hwt", preexec_fn=limit_file_size(limit_bytes))
+    assert outcome(recording.process) == plain
+    assert says_why_there_is_none(recording) == "limit of file size (ulimit -f)"
+    recording = preload([program], trace=tmp_path / "x.hwt")
+    assert recording.report["allocation_calls"] >= 2000000
+
+
+def test_a_trace_takes_the_place_of_what_says_why_there_was_none(busy, preload, record, tmp_path):
+    program, plain = busy
+    preload([program], trace=tmp_path / "x.hwt", preexec_fn=limit_file_size(0))
+    recording = record([program], trace=tmp_path / "x.hwt")
+    assert (recording.process.returncode, recording.process.stdout) == plain[:2]
+    assert recording.report["allocation_calls"] >= 2000000
+
+
+def test_any_other_link_stays(busy, preload, record, tmp_path):
+    program, plain = busy
+    for text in "elsewhere", "heapwright", "heapwright: no trac":
+        link = tmp_path / "x.hwt"
+        link.unlink(missing_ok=True)
+        link.symlink_to(text)
+        assert outcome(preload([program], trace=link).process) == plain
+        assert record([program], trace=link).process.returncode == 125
+        assert os.readlink(link) == text
+
+
+def test_a_launcher_tells_by_itself(busy, record, tmp_path):
+    program, plain = busy
+    recording = record(["sh", "-c", f"ulimit -f 0; exec {program}"], "--only-process", "busy")
+    assert (recording.process.returncode, recording.process.stdout) == plain[:2]
+    assert "nothing was recorded" in recording.process.stderr
+    assert not os.path.lexists(recording.trace)
+
+
+def test_no_link_where_another_place_has_room(busy, preload, small_disk, tmp_path, request):
+    """The default name is tried in three places."""
+    program, plain = busy
+    fill(small_disk, 0)
+    recording = preload([program], cwd=small_disk, env={"HEAPWRIGHT_OUTPUT": "", "HOME": str(tmp_path)})
+    assert outcome(recording.process) == plain
+    if request.node.callspec.params["small_disk"] == "ext4":
+        return  # it keeps some blocks for root, so that there may be room after all
+    assert not [name for name in os.listdir(small_disk) if name.startswith("heapwright")]
+    (recording.trace,) = (tmp_path / ".local/state/heapwright").iterdir()
+    assert recording.report["allocation_calls"] >= 2000000
 
 
 def test_file_size_limit(busy, preload):
