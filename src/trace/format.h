@@ -152,7 +152,7 @@ struct hw_trace_header {
   uint32_t child_exec_count; /* so far */
   uint32_t reserved2;
   struct hw_exec
-      child_execs[HW_CHILD_EXECS]; /* of children that have no trace yet; number N is at N % HW_CHILD_EXECS */
+      child_execs[HW_CHILD_EXECS];   /* of children that have no trace yet; number N is at N % HW_CHILD_EXECS */
   uint64_t lost_by_cause[HW_LOSSES]; /* by enum hw_loss: of lost_events, those for which it is known */
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
