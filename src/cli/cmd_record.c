@@ -120,8 +120,9 @@ static void say_unseen(const struct hwi_watch_outcome *outcome)
     hwi_line_puts(&line, i == 0 ? before : ", ");
     hwi_line_clean(&line, outcome->unseen_names[i]);
   }
-  hwi_line_puts(&line,
-                " (env -i, sudo, another user's, static or 32-bit programs, ulimit, a full disk): not in the trace");
+  hwi_line_puts(
+      &line,
+      " (static, 32-bit, musl's, setuid or another user's programs, a sanitizer, a sandbox, env -i, ulimit, a full disk): not in the trace");
   hwi_warn("%s", hwi_line_text(&line));
   hwi_line_release(&line);
 }

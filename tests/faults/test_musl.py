@@ -43,8 +43,11 @@ def program(tmp_path):
 
 
 def test_child(program, record):
+    """It says nothing itself, and `record` names it."""
     process = record(["sh", "-c", program], "-q").process
-    assert (process.returncode, process.stdout, process.stderr) == (3, "text 0 0\n", "")
+    assert (process.returncode, process.stdout) == (3, "text 0 0\n")
+    assert process.stderr.startswith("heapwright: 1 process ran without being recorded: program (")
+    assert process.stderr.count("\n") == 1
 
 
 def test_command(program, record):

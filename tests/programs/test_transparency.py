@@ -133,7 +133,7 @@ def assert_same(plain, again, recorded):
 
 def without_notes(recorded, program):
     """Of a program that it cannot see `record` says so in lines of its own; the rest is the program's."""
-    said = rb"heapwright: " if program.unseen else rb"heapwright: \d+ process(es)? ran without being recorded "
+    said = rb"heapwright: " if program.unseen else rb"heapwright: \d+ process(es)? ran without being recorded"
     notes = [line for line in recorded.errors.splitlines(True) if re.match(said, line)]
     assert notes or not program.unseen, "record should say that it cannot see a static program"
     others = b"".join(line for line in recorded.errors.splitlines(True) if line not in notes)

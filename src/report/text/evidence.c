@@ -160,8 +160,8 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
                     hwi_count_text(sum->children_unseen).text, sum->children_unseen == 1 ? "child" : "children");
     hwi_line_puts(
         &text->line,
-        "(static, 32-bit, setuid, env -i, as another user, with a ulimit or a full disk that forbids the trace, "
-        "or forked after recording had stopped)");
+        "(static, 32-bit, musl's, setuid or another user's programs, a sanitizer, a sandbox, env -i, a ulimit or a full disk that "
+        "forbids the trace, or forked after recording had stopped)");
     add_programs(text);
     hwi_line_puts(&text->line, ".");
     end_note(text, HWI_PLAIN);
