@@ -41,6 +41,58 @@ int main(int argc, char **argv)
   return 0;
 }
 """,
+    "openmp.c": r"""#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+  long sum = 0, seen = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(dynamic, 16)
+  for (long i = 0; i < 20000; i++) {
+    long *block = malloc(sizeof *block * (size_t)(i % 50 + 1));
+    block[i % 50] = i;
+    sum += block[i % 50];
+    free(block);
+  }
+#pragma omp parallel
+#pragma omp single
+  for (int i = 0; i < 100; i++) {
+#pragma omp task
+    {
+      free(calloc(100, 1));
+#pragma omp atomic
+      seen++;
+    }
+  }
+  printf("%ld %ld %d\n", sum, seen, omp_get_max_threads());
+  return 0;
+}
+""",
+    "mpi.c": r"""#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+  int rank, size, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  enum { NUMBERS = 100000 };
+  int *mine = malloc(NUMBERS * sizeof *mine), *all = malloc(NUMBERS * sizeof *all);
+  for (int i = 0; i < NUMBERS; i++)
+    mine[i] = i % (rank + 2);
+  MPI_Allreduce(mine, all, NUMBERS, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0)
+    printf("%d ranks, sum %d, last %d\n", size, sum, all[NUMBERS - 1]);
+  free(mine);
+  free(all);
+  MPI_Finalize();
+  return 0;
+}
+""",
     "hello.cc": r"""#include <algorithm>
 #include <iostream>
 #include <map>

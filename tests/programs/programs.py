@@ -26,12 +26,12 @@ def parse_head(head, script):
     words = [attribute.split() for attribute in attributes.split(",")]
     numbers = {word[0]: int(word[1]) for word in words if len(word) == 2}
     flags = {word[0] for word in words if len(word) == 1}
-    unknown = (flags - {"quick", "slow", "unseen", "others-unseen", "deepbind"}) | (numbers.keys() - {"exit", "timeout"})
+    unknown = (flags - {"quick", "slow", "unseen", "others-unseen", "fixed-malloc"}) | (numbers.keys() - {"exit", "timeout"})
     if unknown:
         raise ValueError(f"{TABLE.name}: {name}: what is {', '.join(sorted(unknown))}?")
     return Program(name, tuple(packages.split()), script, "quick" in flags, numbers.get("exit", 0),
                    numbers.get("timeout", 60), "unseen" in flags, "others-unseen" in flags,
-                   "deepbind" not in flags)
+                   "fixed-malloc" not in flags)
 
 
 def load():
