@@ -2,6 +2,8 @@
 # setup.sh LIST...   installs the Debian packages of each LIST that are missing: build, demo, test, fuzz, web, bench,
 # format, or `--packages NAME...` for packages by name. As root it installs them; otherwise it prints the one line to run
 # and fails. Quick where nothing is missing. On a system without dpkg it says what is needed and goes on.
+# A|B is a package that has another name in another release of Debian: either will do. A package that this release does not
+# have is left out with a word: what needs it says so itself, as a test does that is skipped.
 set -eu
 
 packages_of() {
@@ -9,32 +11,68 @@ packages_of() {
     build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev ;;
     demo) echo g++ ;;
     # Formats are tried with the tools that read them, pprof with go's (80 MB to fetch).
-    test) echo g++ valgrind musl-tools libc6-i386 libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd gnuplot-nox poppler-utils libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 groff-base ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
+    test) echo g++ valgrind musl-tools libc6-i386 libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd gnuplot-nox poppler-utils libjemalloc2 libjemalloc-dev 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 groff-base ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
       command -v go >/dev/null || echo golang-go ;;
-    fuzz) echo clang libclang-rt-14-dev ;;
+    fuzz) echo clang 'libclang-rt-dev|libclang-rt-14-dev' ;;
     # A node from elsewhere brings its npm, and does not go together with Debian's.
     web) echo chromium; command -v node >/dev/null || echo nodejs; command -v npm >/dev/null || echo npm ;;
     format) echo clang-format-14 ;;
-    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 libtbbmalloc2 ;;
+    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;
   esac
 }
 
-# The packages of "$@" that are not installed, each once.
+# The words of "$@" of which no alternative is installed, each once.
 missing_of() {
-  for package in "$@"; do echo "$package"; done | sort -u >"$scratch/wanted"
-  dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' | sort -u >"$scratch/there"
-  comm -23 "$scratch/wanted" "$scratch/there"
+  # shellcheck disable=SC2046 # a list of words
+  dpkg-query -W -f '${db:Status-Status} ${Package}\n' $(echo "$*" | tr '|' ' ') 2>/dev/null |
+    sed -n 's/^installed //p' >"$scratch/names"
+  first_names "$@" | sed -n 's/^none //p' | sort -u
+}
+
+# Of each word of "$@" the first alternative that stands in $scratch/names, as "found NAME"; else "none WORD".
+first_names() {
+  for word in "$@"; do echo "$word"; done | awk -v known="$scratch/names" '
+    BEGIN { while ((getline name <known) > 0) is_known[name] = 1 }
+    { count = split($0, names, "|"); answer = "none " $0
+      for (i = count; i > 0; i--) if (names[i] in is_known) answer = "found " names[i]
+      print answer }'
+}
+
+# Sets $available to the packages to install for the words of "$@", and $unknown to the words of which this release has none,
+# by what apt knows now.
+look_up() {
+  # shellcheck disable=SC2046 # a list of words
+  LC_ALL=C apt-cache policy $(echo "$*" | tr '|' ' ') 2>/dev/null |
+    awk '/^[^ ]/ { name = substr($1, 1, length($1) - 1) } $1 == "Candidate:" && $2 != "(none)" { print name }' >"$scratch/names"
+  first_names "$@" >"$scratch/first"
+  available=$(sed -n 's/^found //p' "$scratch/first" | tr '\n' ' ')
+  unknown=$(sed -n 's/^none //p' "$scratch/first" | tr '\n' ' ')
+}
+
+has_package_lists() {
+  LC_ALL=C apt-cache policy 2>/dev/null | grep -q ' Packages$'
+}
+
+say_unknown() {
+  [ -z "$unknown" ] || echo "setup.sh: left out, since this release of Debian does not have: $unknown" >&2
+}
+
+# Lists may be old, or not there yet.
+update_and_look_up() {
+  apt-get update -qq >"$scratch/log" 2>&1 || return 1
+  look_up "$@"
 }
 
 # Services that packages bring along must not start on the user's machine just because they were installed.
 install_quietly() {
+  [ $# -gt 0 ] || return 0
+  echo "Installing: $*" >&2
   if [ ! -e /usr/sbin/policy-rc.d ]; then
     printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
     chmod 755 /usr/sbin/policy-rc.d
     policy_is_ours=1
   fi
-  apt-get update -qq >"$scratch/log" 2>&1 || return 1
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$scratch/log" 2>&1
 }
 
@@ -52,7 +90,7 @@ else
 fi
 [ -n "$wanted" ] || { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
 if ! command -v dpkg-query >/dev/null; then
-  echo "setup.sh: no dpkg here; on Debian 12 the packages needed are: $wanted" >&2
+  echo "setup.sh: no dpkg here; the packages needed are, by their names in Debian (A|B: either): $wanted" >&2
   exit 0
 fi
 
@@ -63,16 +101,23 @@ trap 'exit 130' INT TERM
 # shellcheck disable=SC2086 # a list of words
 missing=$(missing_of $wanted)
 [ -n "$missing" ] || exit 0
-missing=$(echo $missing)
+# shellcheck disable=SC2086
+look_up $missing
+if has_package_lists; then
+  [ -n "$available" ] || { say_unknown; exit 0; }
+  line="apt-get install --no-install-recommends $available"
+else
+  line="apt-get update" # which names this release has is known after that
+fi
 if [ "$(id -u)" -ne 0 ]; then
   echo "Some packages are missing. Run this, then try again:" >&2
-  echo "  sudo apt-get install --no-install-recommends $missing" >&2
+  echo "  sudo $line" >&2
   exit 1
 fi
-echo "Installing: $missing" >&2
 # shellcheck disable=SC2086
-if ! install_quietly $missing; then
+if ! update_and_look_up $missing || ! install_quietly $available; then
   tail -n 15 "$scratch/log" >&2
   echo "setup.sh: apt-get failed; its last lines are above" >&2
   exit 1
 fi
+say_unknown
