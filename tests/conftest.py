@@ -166,10 +166,11 @@ def compile_source(compiler, suffix, folder, source, flags, name):
 
 @pytest.fixture
 def compile_c(tmp_path):
-    """compile_c("int main...", "-pthread", name="x"): the path of the program. `source` may be a path, too."""
+    """compile_c("int main...", "-pthread", name="x"): the path of the program. `source` may be a path, too. All that glibc has is
+    declared, as it is for C++ and for the project's own sources."""
 
     def run(source, *flags, name="program"):
-        return compile_source("gcc", ".c", tmp_path, source, ["-std=gnu17", *flags], name)
+        return compile_source("gcc", ".c", tmp_path, source, ["-std=gnu17", "-D_GNU_SOURCE=", *flags], name)
 
     return run
 
