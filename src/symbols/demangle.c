@@ -53,9 +53,9 @@ static void append(const char *part, size_t bytes, void *context)
 static void *try_schemes(void *context)
 {
   struct attempt *attempt = context;
-  int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP | (attempt->unlimited ? DMGL_NO_RECURSE_LIMIT : 0);
   if (setjmp(attempt->give_up))
     return NULL;
+  int options = DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP | (attempt->unlimited ? DMGL_NO_RECURSE_LIMIT : 0);
   attempt->succeeded = rust_demangle_callback(attempt->name, options, append, attempt) != 0;
   if (!attempt->succeeded) {
     attempt->length = 0;
