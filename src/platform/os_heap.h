@@ -33,6 +33,13 @@ int hwi_os_wait_for_lock(uint32_t *word);
 /* Gives the lock to the thread with the highest priority that waits for it. 0, or negative. */
 int hwi_os_hand_lock_on(uint32_t *word);
 
+/* Waits while *word is `value`, or for less. The second ends all such waits of this process. */
+void hwi_os_wait_for_change(uint32_t *word, uint32_t value);
+void hwi_os_wake_all(uint32_t *word);
+
+/* Has libc call these around each fork, as pthread_atfork. */
+void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
+
 /* Keeps the standard error output that there is now for hwi_os_print_error, since many programs close it before their end. It
  * takes a descriptor far above those that programs count on. */
 void hwi_os_keep_error_output(void);

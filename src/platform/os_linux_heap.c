@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,33 @@ int hwi_os_wait_for_lock(uint32_t *word)
 int hwi_os_hand_lock_on(uint32_t *word)
 {
   return (int)CALL(SYS_futex, word, FUTEX_UNLOCK_PI_PRIVATE, 0, 0, 0, 0);
+}
+
+void hwi_os_wait_for_change(uint32_t *word, uint32_t value)
+{
+  CALL(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, 0, 0);
+}
+
+void hwi_os_wake_all(uint32_t *word)
+{
+  CALL(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
+}
+
+/* glibc links pthread_atfork into each library, on top of this one; musl exports it. */
+typedef void fork_handler(void);
+
+extern int register_atfork(fork_handler *before, fork_handler *in_parent, fork_handler *in_child,
+                           void *library) __asm__("__register_atfork") __attribute__((weak));
+extern int pthread_atfork_of_musl(fork_handler *before, fork_handler *in_parent,
+                                  fork_handler *in_child) __asm__("pthread_atfork") __attribute__((weak));
+extern void *const library_handle __asm__("__dso_handle") __attribute__((visibility("hidden")));
+
+void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
+{
+  if (register_atfork)
+    register_atfork(before, in_parent, in_child, library_handle);
+  else if (pthread_atfork_of_musl)
+    pthread_atfork_of_musl(before, in_parent, in_child);
 }
 
 static int error_output = STDERR;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "allocators/process/aside.h"
 #include "allocators/process/say.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
@@ -102,11 +103,11 @@ static void keep_fault(void *context, struct hw_pool *pool, enum hw_pool_fault f
 
 static void report_found(void)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
   enum hw_pool_fault fault = found.fault;
   void *address = found.address;
   found.fault = HW_POOL_OK;
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  hwi_lock_leave(&hwi_heap.lock, entry);
   if (fault == HW_POOL_WRITTEN_AFTER_FREE)
     hwi_heap_report(fault, address);
 }
@@ -125,9 +126,9 @@ void hwi_heap_say_stats(void)
     return;
   struct hw_pool_stats stats;
   struct hwi_saying line;
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
   hw_pool_get_stats(hwi_heap.pool, &stats);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  hwi_lock_leave(&hwi_heap.lock, entry);
   hwi_say_begin(&line);
   hwi_say_text(&line, "pool: used ");
   hwi_say_number(&line, stats.used_bytes);
@@ -209,6 +210,7 @@ void hwi_heap_begin(const struct hwi_settings *given)
     hwi_heap.linked_end = (uintptr_t)fallback + FALLBACK_BYTES;
   }
   hw_pool_on_fault(hwi_heap.pool, keep_fault, NULL);
+  hwi_aside_begin(hwi_heap.start);
 }
 
 /* --- growth --- */
@@ -244,19 +246,32 @@ static uintptr_t map_more(size_t bytes)
   return (uintptr_t)start;
 }
 
+/* The pool has one more piece. Who looks at the ranges without the lock sees it late, but knows no block of it before. */
+static void note_piece(uintptr_t start, uintptr_t end)
+{
+  size_t count = hwi_heap.distant_count;
+  struct hwi_range *last = count && count <= HWI_MOST_DISTANT ? &hwi_heap.distant[count - 1] : NULL;
+  if (start == hwi_heap.linked_end) {
+    __atomic_store_n(&hwi_heap.linked_end, end, __ATOMIC_RELAXED);
+  } else if (last && start == last->end) {
+    __atomic_store_n(&last->end, end, __ATOMIC_RELAXED);
+  } else {
+    if (count < HWI_MOST_DISTANT)
+      hwi_heap.distant[count] = (struct hwi_range){start, end};
+    __atomic_store_n(&hwi_heap.distant_count, count + 1, __ATOMIC_RELEASE);
+  }
+}
+
 /* Adds one piece to the pool and tries again. */
 static void *link_piece(size_t piece, size_t bytes, size_t align)
 {
   uintptr_t start = newest_end, end = start + piece;
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
-  bool is_added = hw_pool_add_region(hwi_heap.pool, (void *)start, piece);
-  if (is_added && start == hwi_heap.linked_end)
-    __atomic_store_n(&hwi_heap.linked_end, end, __ATOMIC_RELAXED);
-  else if (is_added)
-    __atomic_store_n(&hwi_heap.has_distant, true, __ATOMIC_RELAXED);
-  void *block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
+  if (hw_pool_add_region(hwi_heap.pool, (void *)start, piece))
+    note_piece(start, end);
   newest_end = end;
+  void *block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
+  hwi_lock_leave(&hwi_heap.lock, entry);
   growth_count++;
   growth_bytes += piece;
   say_with_bytes("TLSF memory pool exhausted: ", piece, " bytes additionally mmaped.", 0);
@@ -299,10 +314,17 @@ static _Noreturn void end_exhausted(size_t bytes)
 /* A block, or NULL. */
 static void *alloc_from_pool(size_t bytes, size_t align)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
   void *block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  hwi_lock_leave(&hwi_heap.lock, entry);
   return block;
+}
+
+/* A fork is under way: a block from the kernel. Where that has none, its end is waited for. */
+static HWI_COLD void *alloc_aside(size_t bytes, size_t align)
+{
+  void *block = hwi_aside_alloc(bytes, align);
+  return block ? block : alloc_from_pool(bytes, align);
 }
 
 /* What to do when the pool has no block: grows it, or does as the policy says. NULL: no memory. */
@@ -313,11 +335,13 @@ static void *alloc_otherwise(size_t bytes, size_t align)
     end_exhausted(bytes);
   if (settings.exhausted == HWI_EXHAUSTED_FAIL)
     return NULL;
-  bool is_taken = hwi_lock_enter(&growth_lock);
+  enum hwi_entry entry = hwi_lock_enter(&growth_lock);
+  if (entry == HWI_ENTRY_CLOSED)
+    return alloc_aside(bytes, align);
   void *block = alloc_from_pool(bytes, align); /* while this thread waited, another may have grown the pool */
   if (!block)
     block = grow(bytes, align);
-  hwi_lock_leave(&growth_lock, is_taken);
+  hwi_lock_leave(&growth_lock, entry);
   return block;
 }
 
@@ -325,55 +349,107 @@ static void *alloc_otherwise(size_t bytes, size_t align)
 
 void *hwi_heap_alloc_plain(size_t bytes)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(entry == HWI_ENTRY_CLOSED))
+    return alloc_aside(bytes, HW_POOL_ALIGN);
   void *block = hw_pool_alloc(hwi_heap.pool, bytes);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  hwi_lock_leave(&hwi_heap.lock, entry);
   return LIKELY(block) ? block : alloc_otherwise(bytes, HW_POOL_ALIGN);
 }
 
 void *hwi_heap_alloc_aligned(size_t bytes, size_t align)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(entry == HWI_ENTRY_CLOSED))
+    return alloc_aside(bytes, align);
   void *block = pool_try_alloc_aligned(hwi_heap.pool, align, bytes);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
   if (UNLIKELY(!block))
-    block = alloc_from_pool(bytes, align); /* which looks for longer */
+    block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes); /* which looks for longer */
+  hwi_lock_leave(&hwi_heap.lock, entry);
   return LIKELY(block) ? block : alloc_otherwise(bytes, align);
 }
 
-enum hw_pool_fault hwi_heap_free(void *block)
+bool hwi_heap_free(void *block, enum hw_pool_fault *fault)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
-  enum hw_pool_fault fault = hw_pool_free(hwi_heap.pool, block);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
-  return fault;
+  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(entry == HWI_ENTRY_CLOSED))
+    return false;
+  *fault = hw_pool_free(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, entry);
+  return true;
 }
 
 /* --- other things --- */
 
 bool hwi_heap_owns_distant(const void *address)
 {
-  if (!__atomic_load_n(&hwi_heap.has_distant, __ATOMIC_RELAXED))
+  size_t count = __atomic_load_n(&hwi_heap.distant_count, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; i < count && i < HWI_MOST_DISTANT; i++) {
+    const struct hwi_range *range = &hwi_heap.distant[i];
+    uintptr_t end = __atomic_load_n(&range->end, __ATOMIC_RELAXED);
+    if ((uintptr_t)address - range->start < end - range->start)
+      return true;
+  }
+  if (count <= HWI_MOST_DISTANT)
     return false;
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
   bool owns = hw_pool_owns(hwi_heap.pool, address);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  hwi_lock_leave(&hwi_heap.lock, entry);
   return owns;
+}
+
+/* By the block's own header alone: the one behind it may be changing, and the mark for the block in front is one word. */
+size_t hwi_heap_own_bytes(const void *payload)
+{
+  const struct block *block = block_of_payload(payload);
+  if ((uintptr_t)payload % ALIGN || !hwi_heap_owns(block))
+    return 0;
+  size_t head = head_without_after_free(__atomic_load_n(&block->head, __ATOMIC_RELAXED)), size = head_word(head);
+  return head_is_sealed(hwi_heap.pool, block, head) && !(size & BLOCK_FLAGS) && size ? size - WORD : 0;
+}
+
+/* --- forks ---
+ *
+ * A signal's handler may fork while its thread is in malloc, or in another fork. Then the thread has some of the locks already, and
+ * its child goes on where it was: nothing is closed, and nothing opened. */
+
+static __thread unsigned forks_within;       /* of this thread: forks under way that closed nothing */
+static __thread unsigned pool_taken_by_fork; /* the number of the one among them that took the pool's lock; 0: none */
+
+static void begin_fork_within(void)
+{
+  forks_within++;
+  if (!hwi_lock_is_alone() && !hwi_lock_is_mine(&hwi_heap.lock)) { /* it was about to let the pool grow */
+    hwi_lock_take_always(&hwi_heap.lock);
+    pool_taken_by_fork = forks_within;
+  }
+}
+
+static void end_fork_within(void)
+{
+  if (pool_taken_by_fork == forks_within) {
+    pool_taken_by_fork = 0;
+    hwi_lock_give(&hwi_heap.lock);
+  }
+  forks_within--;
 }
 
 void hwi_heap_before_fork(void)
 {
-  hwi_lock_take_always(&growth_lock);
-  hwi_lock_take_always(&hwi_heap.lock);
+  if (hwi_lock_is_alone() || hwi_lock_is_mine(&growth_lock) || hwi_lock_is_mine(&hwi_heap.lock))
+    begin_fork_within();
+  else
+    hwi_lock_close(&growth_lock, &hwi_heap.lock);
 }
 
-void hwi_heap_after_fork(bool is_child)
+bool hwi_heap_after_fork(bool is_child)
 {
-  if (is_child) {
-    hwi_lock_reset(&hwi_heap.lock);
-    hwi_lock_reset(&growth_lock);
-  } else {
-    hwi_lock_give(&hwi_heap.lock);
-    hwi_lock_give(&growth_lock);
-  }
+  bool was_within = forks_within;
+  if (is_child)
+    hwi_lock_renew(&growth_lock, &hwi_heap.lock);
+  if (was_within)
+    end_fork_within();
+  else
+    hwi_lock_open(&growth_lock, &hwi_heap.lock);
+  return !was_within;
 }

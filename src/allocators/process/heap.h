@@ -15,11 +15,19 @@
 #include "allocators/tlsf/hot.h"
 #include "heapwright/pool.h"
 
+struct hwi_range {
+  uintptr_t start, end;
+};
+
+enum { HWI_MOST_DISTANT = 32 };
+
 struct hwi_heap {
   struct hw_pool *pool;
   struct hwi_lock lock;        /* of the pool */
-  bool has_distant;            /* some region is not in [start, linked_end) */
   uintptr_t start, linked_end; /* what of the main mapping belongs to the pool */
+  /* What else does, where the pool could not grow where it stands; the first are asked for without the lock. */
+  size_t distant_count;
+  struct hwi_range distant[HWI_MOST_DISTANT];
 };
 
 extern struct hwi_heap hwi_heap __attribute__((visibility("hidden")));
@@ -35,8 +43,14 @@ void hwi_heap_say_foreign(const char *function, const void *address);
 
 bool hwi_heap_owns_distant(const void *address);
 
+/* For any address, while a fork has closed the pool, and without a lock: how many bytes of the caller's own block may be used. 0: no
+ * such block. */
+size_t hwi_heap_own_bytes(const void *block);
+
 void hwi_heap_before_fork(void);
-void hwi_heap_after_fork(bool is_child);
+
+/* True: the pool is open again, and the caller sees to what was noted meanwhile (aside.h). */
+bool hwi_heap_after_fork(bool is_child);
 
 /* The figures of HEAPWRIGHT_POOL_STATS. */
 void hwi_heap_say_stats(void);
@@ -46,7 +60,9 @@ void hwi_heap_say_stats(void);
 /* In full: these wait for the lock, and find out what was wrong. */
 __attribute__((noinline)) void *hwi_heap_alloc_plain(size_t bytes);
 __attribute__((noinline)) void *hwi_heap_alloc_aligned(size_t bytes, size_t align);
-HWI_COLD enum hw_pool_fault hwi_heap_free(void *block);
+
+/* False: a fork is under way, and nothing was done. */
+HWI_COLD bool hwi_heap_free(void *block, enum hw_pool_fault *fault);
 
 static inline void *hwi_heap_alloc(size_t bytes, size_t align)
 {

@@ -46,10 +46,15 @@ static bool take_soon(struct hwi_lock *lock)
   return false;
 }
 
-void hwi_lock_wait(struct hwi_lock *lock)
+static void learn_tid(void)
 {
   if (!hwi_lock_words.mine)
     hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
+}
+
+void hwi_lock_wait_always(struct hwi_lock *lock)
+{
+  learn_tid();
   if (hwi_lock_try_take(lock) || take_soon(lock))
     return;
   int error = hwi_os_wait_for_lock(&lock->word);
@@ -65,4 +70,85 @@ void hwi_lock_hand_on(struct hwi_lock *lock)
 {
   if (hwi_os_hand_lock_on(&lock->word) != 0)
     __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
+}
+
+/* --- closing ---
+ *
+ * Who waits for a lock is counted before he looks whether it is being closed, and who closes says so before he looks whether
+ * anybody waits: one of both sees the other. The locks are closed once the one who closes has them and nobody waits. Those who wait
+ * are let through first; nobody joins them meanwhile, so that this comes to an end. */
+
+enum { OPEN, CLOSING };
+
+static uint32_t state = OPEN;
+static uint32_t waiting;            /* threads in hwi_lock_wait */
+static __thread uint32_t own_waits; /* of this thread: a signal's handler may close what it interrupted the wait for */
+
+bool hwi_lock_is_closed(void)
+{
+  return __atomic_load_n(&state, __ATOMIC_SEQ_CST) != OPEN;
+}
+
+static void stop_waiting(void)
+{
+  __atomic_sub_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
+  own_waits--;
+  if (hwi_lock_is_closed())
+    hwi_os_wake_all(&waiting);
+}
+
+bool hwi_lock_wait(struct hwi_lock *lock)
+{
+  learn_tid();
+  if (hwi_lock_try_take(lock))
+    return true;
+  own_waits++;
+  __atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
+  bool is_open = !hwi_lock_is_closed();
+  if (is_open)
+    hwi_lock_wait_always(lock);
+  stop_waiting();
+  return is_open;
+}
+
+static uint32_t others_waiting(void)
+{
+  uint32_t all = __atomic_load_n(&waiting, __ATOMIC_SEQ_CST);
+  return all > own_waits ? all : 0;
+}
+
+void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner)
+{
+  for (;;) {
+    hwi_lock_take_always(outer); /* first: another fork that is under way opens the locks when it is over */
+    __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
+    hwi_lock_take_always(inner);
+    if (!others_waiting())
+      return;
+    hwi_lock_give(inner);
+    hwi_lock_give(outer);
+    for (uint32_t all; (all = others_waiting());)
+      hwi_os_wait_for_change(&waiting, all);
+  }
+}
+
+void hwi_lock_open(struct hwi_lock *outer, struct hwi_lock *inner)
+{
+  __atomic_store_n(&state, OPEN, __ATOMIC_SEQ_CST);
+  hwi_lock_give(inner);
+  hwi_lock_give(outer);
+}
+
+static void renew(struct hwi_lock *lock, bool is_mine)
+{
+  lock->word = is_mine ? hwi_lock_words.mine : 0;
+}
+
+void hwi_lock_renew(struct hwi_lock *outer, struct hwi_lock *inner)
+{
+  bool has_outer = hwi_lock_is_mine(outer), has_inner = hwi_lock_is_mine(inner);
+  hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
+  renew(outer, has_outer);
+  renew(inner, has_inner);
+  waiting = own_waits;
 }

@@ -3,15 +3,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "allocators/process/aside.h"
 #include "allocators/process/heap.h"
 #include "heapwright/allocator.h"
-
-static void tlsf_init(void)
-{
-  struct hwi_settings settings;
-  hwi_settings_read(&settings, hw_allocator_getenv);
-  hwi_heap_begin(&settings);
-}
+#include "platform/os_heap.h"
 
 /* --- the quick ways ---
  *
@@ -135,10 +130,28 @@ HWI_HOT void *tlsf_quick_realloc(void *block, size_t bytes, realloc_fn *otherwis
 
 /* The pool looks at each address anyway: what lies outside of it is another malloc's. No `owns`, then, which would be asked first. */
 
+static void tlsf_free(void *block);
+
+/* A fork is under way. What is noted once it is over nobody else would see to. */
+static HWI_COLD void free_later(void *block)
+{
+  if (hwi_aside_defer(block)) {
+    if (!hwi_lock_is_closed())
+      hwi_aside_settle(tlsf_free);
+    return;
+  }
+  hwi_lock_leave(&hwi_heap.lock, hwi_lock_enter_always(&hwi_heap.lock)); /* no memory: the fork's end is waited for */
+  tlsf_free(block);
+}
+
 static void tlsf_free(void *block)
 {
-  enum hw_pool_fault fault = hwi_heap_free(block);
-  if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block)) {
+  enum hw_pool_fault fault;
+  if (hwi_aside_owns(block) && hwi_aside_free(block))
+    return;
+  if (!hwi_heap_free(block, &fault)) {
+    free_later(block);
+  } else if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block)) {
     hwi_heap_say_foreign("free", block);
     hw_next_free(block);
   } else if (fault != HW_POOL_OK) {
@@ -146,12 +159,24 @@ static void tlsf_free(void *block)
   }
 }
 
+/* Without the pool's lock, of a block that a thread has. 0: it is no block of the pool's, or nobody knows by this alone. */
+static HWI_COLD size_t usable_size_aside(void *block)
+{
+  return hwi_aside_owns(block) ? hwi_aside_usable_bytes(block) : hwi_heap_own_bytes(block);
+}
+
 static size_t tlsf_usable_size(void *block)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
-  size_t bytes = hw_pool_usable_bytes(hwi_heap.pool, block);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
-  if (bytes || hwi_heap_owns(block))
+  size_t bytes;
+  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(entry == HWI_ENTRY_CLOSED)) {
+    if ((bytes = usable_size_aside(block)))
+      return bytes;
+    entry = hwi_lock_enter_always(&hwi_heap.lock);
+  }
+  bytes = hwi_aside_owns(block) ? 0 : hw_pool_usable_bytes(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, entry);
+  if (bytes || hwi_heap_owns(block) || (bytes = usable_size_aside(block)))
     return bytes;
   hwi_heap_say_foreign("malloc_usable_size", block);
   return hw_next_usable_size(block);
@@ -168,16 +193,9 @@ static HWI_COLD void *tlsf_realloc_otherwise(void *block, size_t bytes)
   return NULL;
 }
 
-static void *tlsf_realloc(void *block, size_t bytes)
+/* The block has `usable` bytes, and cannot become larger where it stands. */
+static void *move(void *block, size_t usable, size_t bytes)
 {
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
-  bool is_resized = hw_pool_resize(hwi_heap.pool, block, bytes);
-  size_t usable = is_resized ? 0 : hw_pool_usable_bytes(hwi_heap.pool, block);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
-  if (is_resized)
-    return block;
-  if (!usable)
-    return tlsf_realloc_otherwise(block, bytes);
   void *moved = hwi_heap_alloc(bytes, HW_POOL_ALIGN);
   if (moved) {
     memcpy(moved, block, usable < bytes ? usable : bytes);
@@ -186,12 +204,55 @@ static void *tlsf_realloc(void *block, size_t bytes)
   return moved;
 }
 
+static void *tlsf_realloc(void *block, size_t bytes)
+{
+  size_t usable;
+  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(entry == HWI_ENTRY_CLOSED || hwi_aside_owns(block))) {
+    hwi_lock_leave(&hwi_heap.lock, entry);
+    if ((usable = usable_size_aside(block)))
+      return bytes <= usable ? block : move(block, usable, bytes);
+    entry = hwi_lock_enter_always(&hwi_heap.lock);
+  }
+  bool is_resized = hw_pool_resize(hwi_heap.pool, block, bytes);
+  usable = is_resized ? 0 : hw_pool_usable_bytes(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, entry);
+  if (is_resized)
+    return block;
+  return usable ? move(block, usable, bytes) : tlsf_realloc_otherwise(block, bytes);
+}
+
+/* --- the beginning, and forks --- */
+
+/* In the child, too: it has the notes that there were at the fork. */
+static void after_fork_in_parent(void)
+{
+  if (hwi_heap_after_fork(false))
+    hwi_aside_settle(tlsf_free);
+}
+
+static void after_fork_in_child(void)
+{
+  if (hwi_heap_after_fork(true))
+    hwi_aside_settle(tlsf_free);
+}
+
+/* The handlers are the pool's own, and not allocator.h's: that takes a lock of libc's first, which only those need who keep others
+ * waiting. They come before all that the program registers, and so run next to the fork itself. */
+static void tlsf_init(void)
+{
+  struct hwi_settings settings;
+  hwi_settings_read(&settings, hw_allocator_getenv);
+  hwi_heap_begin(&settings);
+  hwi_os_at_fork(hwi_heap_before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
 static void tlsf_stats(struct hw_allocator_stats *stats)
 {
   struct hw_pool_stats pool;
-  bool is_taken = hwi_lock_enter(&hwi_heap.lock);
+  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
   hw_pool_get_stats(hwi_heap.pool, &pool);
-  hwi_lock_leave(&hwi_heap.lock, is_taken);
+  hwi_lock_leave(&hwi_heap.lock, entry);
   stats->used_bytes = pool.used_bytes;
   stats->system_bytes = stats->system_peak_bytes = pool.capacity_bytes;
 }
@@ -204,5 +265,4 @@ static __attribute__((destructor)) void tlsf_ends(void)
 HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = tlsf_free, .usable_size = tlsf_usable_size,
                      .quick_alloc = tlsf_quick_alloc, .quick_alloc_aligned = tlsf_quick_alloc_aligned,
                      .quick_free = tlsf_quick_free, .quick_realloc = tlsf_quick_realloc, .realloc = tlsf_realloc,
-                     .init = tlsf_init, .before_fork = hwi_heap_before_fork, .after_fork = hwi_heap_after_fork,
-                     .stats = tlsf_stats, .keeps_errno = true);
+                     .init = tlsf_init, .stats = tlsf_stats, .keeps_errno = true);
