@@ -109,9 +109,10 @@ struct hw_allocator {
 
   /* Around fork: before_fork brings the allocator into a state that the child can go on from (it takes all locks, in
    * order), and after_fork undoes that, in the parent and in the child, on the same thread; the child has no other
-   * threads. The program's own handlers of pthread_atfork run outside of these two, and may allocate. Not called by
-   * vfork, posix_spawn and _Fork. Default: nothing; an allocator with locks that does without has children that hang.
-   * */
+   * threads. The program's own handlers of pthread_atfork run outside of these two, and may allocate. The lock of
+   * glibc's list of streams is taken before and given back after: a thread that has it may be waiting for the allocator, and
+   * fork goes on to take it. Not called for a fork within a fork, by a signal's handler on the same thread; nor by vfork,
+   * posix_spawn and _Fork. Default: nothing; an allocator with locks that does without has children that hang. */
   void (*before_fork)(void) HW_UNLESS_GIVEN;
   void (*after_fork)(bool is_child) HW_UNLESS_GIVEN;
 

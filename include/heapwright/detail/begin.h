@@ -78,16 +78,51 @@ HW_OPERATION bool hw_has_thread_hooks(void)
   return hw_given.thread_init || hw_given.thread_exit;
 }
 
+/* --- forks ---
+ *
+ * glibc's fork takes the lock of its list of streams after all handlers, and a thread that has that lock may be waiting
+ * for the allocator: fflush(NULL), for a getline that makes room for a longer line. Whoever has the allocator's locks must
+ * not wait for it then, so it is taken first, as glibc does with the locks of its own malloc; a thread may take it again.
+ * Like glibc, not in a process with one thread: the fork may be in a handler that has interrupted stdio. Other libcs keep
+ * no such lock while they wait for malloc. */
+
+extern void hw_stream_list_lock(void) __asm__("_IO_list_lock") __attribute__((weak));
+extern void hw_stream_list_unlock(void) __asm__("_IO_list_unlock") __attribute__((weak));
+extern void hw_stream_list_reset(void) __asm__("_IO_list_resetlock") __attribute__((weak));
+extern char hw_is_single_threaded __asm__("__libc_single_threaded") __attribute__((weak)); /* glibc 2.32 */
+
+HW_THREAD_LOCAL unsigned hw_forks; /* of this thread, under way: a signal's handler may fork while its thread forks */
+HW_THREAD_LOCAL bool hw_has_stream_list;
+
+static void hw_before_fork(void)
+{
+  if (hw_forks++)
+    return; /* the thread has everything already */
+  hw_has_stream_list = hw_stream_list_lock && !(&hw_is_single_threaded && hw_is_single_threaded);
+  if (hw_has_stream_list)
+    hw_stream_list_lock();
+  if (hw_given.before_fork)
+    hw_given.before_fork();
+}
+
 static void hw_after_fork_in_parent(void)
 {
+  if (--hw_forks)
+    return;
   if (hw_given.after_fork)
     hw_given.after_fork(false);
+  if (hw_has_stream_list)
+    hw_stream_list_unlock();
 }
 
 static void hw_after_fork_in_child(void)
 {
+  if (--hw_forks)
+    return;
   if (hw_given.after_fork)
     hw_given.after_fork(true);
+  if (hw_has_stream_list)
+    hw_stream_list_reset(); /* libc has done that already, and forgotten how often it was taken */
 }
 
 /* Destructors of other keys may allocate: ours asks for another round until there is none. `round` counts from 1. */
@@ -107,7 +142,7 @@ static void hw_begin_process(void)
   if (hw_given.thread_exit)
     hw_has_thread_key = pthread_key_create(&hw_thread_key, hw_thread_ends) == 0;
   if (hw_given.before_fork || hw_given.after_fork)
-    pthread_atfork(hw_given.before_fork, hw_after_fork_in_parent, hw_after_fork_in_child);
+    pthread_atfork(hw_before_fork, hw_after_fork_in_parent, hw_after_fork_in_child);
 }
 
 static void hw_begin_thread(void)
