@@ -53,3 +53,8 @@ def test_locks_of_a_users_allocator(fork_locks, allocators, flags):
 def test_a_handler_forks(programs, what):
     """Its thread is in malloc or in fork: parent and child go on where it was."""
     run_until_done(programs(PROGRAMS / "fork_in_handler.c", "-pthread"), what, LIBRARY)
+
+
+def test_a_handler_forks_within_a_fork_of_a_users_allocator(programs, allocators):
+    """Its lock is the thread's already, and is not asked for again."""
+    run_until_done(programs(PROGRAMS / "fork_in_handler.c", "-pthread"), "forks", allocators(PROGRAMS / "locked.c"))

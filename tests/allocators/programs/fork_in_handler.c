@@ -1,6 +1,6 @@
 /* fork_in_handler.c - a signal's handler forks while its thread is in malloc or fork. Says "done"
  *
- * alone: the process has one thread, which allocates and forks. threads: it only allocates, as others do. Every other child goes on
+ * alone: the process has one thread, which allocates and forks. forks: it only forks. threads: it only allocates, as others do. Every other child goes on
  * where the handler had interrupted its parent; the others end at once.
  */
 #define _GNU_SOURCE
@@ -117,7 +117,8 @@ static void fork_plainly(void)
 
 int main(int argc, char **argv)
 {
-  bool is_alone = argc > 1 && !strcmp(argv[1], "alone");
+  const char *what = argc > 1 ? argv[1] : "";
+  bool is_alone = strcmp(what, "threads"), only_forks = !strcmp(what, "forks");
   pthread_t thread = pthread_self();
   struct sigaction action = {.sa_handler = fork_here, .sa_flags = SA_RESTART};
   sigaction(SIGUSR1, &action, NULL);
@@ -126,7 +127,8 @@ int main(int argc, char **argv)
     thread = start_thread();
   int turns_of_copy = 0;
   for (unsigned i = 0; forks < FORKS; i++) {
-    use_malloc(i);
+    if (!only_forks)
+      use_malloc(i);
     if (is_alone)
       fork_plainly();
     if (is_copy && ++turns_of_copy > TURNS_OF_COPY)

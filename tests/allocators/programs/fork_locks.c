@@ -198,8 +198,7 @@ static void register_first(int argc, char **argv, char **variables)
 __attribute__((section(".preinit_array"), used)) static void (*const first)(int, char **, char **) = register_first;
 
 static void nothing(void)
-{
-}
+{}
 
 /* What has room for the first handlers grows, by malloc and under libc's lock. */
 static void *serve(void *argument)
@@ -210,7 +209,8 @@ static void *serve(void *argument)
     sem_wait(&wanted);
     if (is_over)
       return argument;
-    char *before = kept[i], *block = realloc(malloc(BYTES), MORE); /* of this fork, given back in the next, and after it */
+    char *before = kept[i],
+         *block = realloc(malloc(BYTES), MORE); /* of this fork, given back in the next, and after it */
     memset(block, i, MORE);
     if (before)
       free(before);
@@ -227,9 +227,10 @@ static void *serve(void *argument)
 static const struct {
   const char *name;
   turn_fn *turn;
-} places[] = {{"stdio", use_stdio},         {"loader", use_loader},           {"exit", register_for_end}, {"locale", use_locales},
-              {"threads", make_threads},    {"environment", use_environment}, {"syslog", use_syslog},     {"names", use_names},
-              {"programs", start_programs}, {"malloc", use_malloc},           {"fork", fork_too}};
+} places[] = {{"stdio", use_stdio},    {"loader", use_loader},    {"exit", register_for_end},
+              {"locale", use_locales}, {"threads", make_threads}, {"environment", use_environment},
+              {"syslog", use_syslog},  {"names", use_names},      {"programs", start_programs},
+              {"malloc", use_malloc},  {"fork", fork_too}};
 
 static turn_fn *turn;
 
