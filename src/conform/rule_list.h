@@ -23,6 +23,7 @@
   X(small_align, "small-align", PRACTICE, "blocks below 16 bytes are aligned to 16, too")                              \
   X(posix_memalign, "posix-memalign", MUST, "posix_memalign aligns to any power of two up to 2^20")                    \
   X(posix_memalign_refuses, "posix-memalign-refuses", MUST, "EINVAL for other alignments, the pointer as it was")      \
+  X(posix_memalign_errno, "posix-memalign-errno", PRACTICE, "without memory posix_memalign sets errno, too")           \
   X(aligned_alloc, "aligned-alloc", MUST, "aligned_alloc aligns, whatever the size")                                   \
   X(aligned_alloc_refuses, "aligned-alloc-refuses", PRACTICE, "aligned_alloc refuses what is no power of two")         \
   X(memalign, "memalign", MUST, "memalign aligns")                                                                     \
@@ -54,6 +55,7 @@
   X(fork_child, "fork", MUST, "a child goes on with its parent's heap")                                                \
   X(fork_threads, "fork-threads", MUST, "a fork while other threads allocate leaves a child that can")                 \
   X(fork_handlers, "fork-handlers", MUST, "handlers of pthread_atfork may allocate")                                   \
+  X(fork_stdio, "fork-stdio", MUST, "a fork while other threads allocate within stdio comes to an end")                \
   X(figures, "figures", MUST, "malloc_info, mallinfo, malloc_trim and mallopt can be called")                          \
   X(new_delete, "new-delete", CXX, "every operator new and delete, and malloc's blocks beside")                        \
   X(new_align, "new-align", CXX, "operator new aligns as asked for")                                                   \

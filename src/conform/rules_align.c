@@ -114,6 +114,16 @@ void hwi_rule_posix_memalign_refuses(void)
   }
 }
 
+void hwi_rule_posix_memalign_errno(void)
+{
+  volatile size_t huge = PTRDIFF_MAX - 100000;
+  void *block = NULL;
+  errno = 0;
+  int error = posix_memalign(&block, 64, huge);
+  EXPECT(error == ENOMEM, "posix_memalign(64, %zu) returned %d, not ENOMEM", (size_t)huge, error);
+  EXPECT(errno == ENOMEM, "posix_memalign(64, %zu) set errno to %d, not ENOMEM", (size_t)huge, errno);
+}
+
 void hwi_rule_aligned_alloc(void)
 {
   try_aligned(aligned_alloc, "aligned_alloc", 1, LARGEST);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -176,4 +177,55 @@ void hwi_rule_fork_handlers(void)
   if (pthread_atfork(use_heap, use_heap, use_heap) != 0)
     hwi_conform_untried("pthread_atfork fails");
   fork_among_threads(20);
+}
+
+/* --- with threads in stdio --- */
+
+/* Has the lock of libc's list of streams, and waits for those of the streams. */
+static void *flush_all(void *argument)
+{
+  while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+    fflush(NULL);
+    __atomic_fetch_add(&round_count, 1, __ATOMIC_RELAXED);
+  }
+  return argument;
+}
+
+/* Has a stream's lock, and waits for malloc. */
+static void *read_lines(void *argument)
+{
+  while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+    char *line = NULL;
+    size_t bytes = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && getline(&line, &bytes, file) > 0)
+      ;
+    if (file)
+      fclose(file);
+    free(line);
+  }
+  return argument;
+}
+
+/* A malloc whose lock a handler of pthread_atfork takes has it when libc's fork comes to the list of streams. */
+void hwi_rule_fork_stdio(void)
+{
+  enum { FORKS = 150 };
+  pthread_t threads[THREAD_COUNT];
+  for (int i = 0; i < THREAD_COUNT; i++)
+    if (pthread_create(&threads[i], NULL, i % 2 ? flush_all : read_lines, NULL) != 0)
+      hwi_conform_untried("threads cannot be made");
+  hwi_conform_now("in fork, while threads are in stdio");
+  for (int i = 0; i < FORKS; i++) {
+    uint32_t before = __atomic_load_n(&round_count, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&round_count, __ATOMIC_RELAXED) == before)
+      sched_yield();
+    pid_t child = fork();
+    if (child == 0)
+      _exit(HWI_RULE_KEPT);
+    hwi_conform_wait(child, "fork with threads in stdio");
+  }
+  __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+  for (int i = 0; i < THREAD_COUNT; i++)
+    pthread_join(threads[i], NULL);
 }

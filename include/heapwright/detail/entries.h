@@ -34,7 +34,7 @@ _Static_assert(sizeof(size_t) == sizeof(unsigned long), "the mangled names say u
  * Each is its entry point's whole body: it gets the program's arguments as they came (sizes and alignments in bytes, unchecked;
  * a block may be NULL) and returns what the program gets. Blocks belong to the program until it gives them back. An
  * operation does what C23, POSIX and glibc promise of the function: it fails with NULL and ENOMEM (posix_memalign: with the
- * error as its value, errno left alone), leaves errno as it was where it succeeds, and is called by any thread at any time,
+ * error as its value, and errno left alone where that is EINVAL), leaves errno as it was where it succeeds, and is called by any thread at any time,
  * from the loader's first steps to the last destructor, and in a forked child. None is called by a signal handler that keeps
  * to what is async-signal-safe; the recorder's bear it all the same. Operators that have no `tag` throw instead of returning
  * NULL. */

@@ -181,7 +181,7 @@ HW_OPERATION void *hw_aligned_by(size_t size, size_t align, hw_aligned_otherwise
   return otherwise(size, align);
 }
 
-/* One function for all entry points but posix_memalign, which leaves errno alone. */
+/* One function for all entry points but posix_memalign, which returns no block. */
 static __attribute__((noinline)) void *hw_aligned(size_t size, size_t align)
 {
   return hw_aligned_by(size, align, hw_aligned_otherwise);
@@ -193,8 +193,10 @@ HW_OPERATION int hw_do_posix_memalign(void **to, size_t align, size_t size)
     return EINVAL;
   void *block =
       hw_given.quick_alloc_aligned ? hw_aligned_by(size, align, hw_aligned_quietly) : hw_allocate_aligned(size, align);
-  if (HW_UNLIKELY(!block))
+  if (HW_UNLIKELY(!block)) {
+    hw_no_memory(); /* as glibc: errno says it, too */
     return ENOMEM;
+  }
   *to = block;
   return 0;
 }

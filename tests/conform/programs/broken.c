@@ -41,8 +41,26 @@ static __thread char own_block[24000] __attribute__((tls_model("initial-exec"), 
 static __thread int own_is_taken __attribute__((tls_model("initial-exec")));
 #endif
 
-#ifdef FAULT_FORK_DEADLOCK
+#if defined FAULT_FORK_DEADLOCK || defined FAULT_FORK_ORDER
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+#endif
+
+#ifdef FAULT_FORK_ORDER
+/* Before libc's own, which others have while they wait for this one. */
+static void before_fork(void)
+{
+  pthread_mutex_lock(&fork_lock);
+}
+
+static void after_fork(void)
+{
+  pthread_mutex_unlock(&fork_lock);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+  pthread_atfork(before_fork, after_fork, after_fork);
+}
 #endif
 
 #if defined FAULT_SLOW || defined FAULT_SPIN
@@ -90,7 +108,7 @@ static void *get(size_t size)
     return __libc_malloc(RACING_BYTES);
   }
 #endif
-#ifdef FAULT_FORK_DEADLOCK
+#if defined FAULT_FORK_DEADLOCK || defined FAULT_FORK_ORDER
   pthread_mutex_lock(&fork_lock);
   void *block = __libc_malloc(size);
   pthread_mutex_unlock(&fork_lock);
@@ -255,9 +273,13 @@ EXPORT int posix_memalign(void **to, size_t align, size_t size)
 #endif
   if (align % sizeof *to || !align || align & (align - 1))
     return EINVAL;
+#ifdef FAULT_POSIX_MEMALIGN_ERRNO
   int before = errno;
+#endif
   void *block = aligned(align, size);
+#ifdef FAULT_POSIX_MEMALIGN_ERRNO
   errno = before;
+#endif
   if (!block)
     return ENOMEM;
   *to = block;

@@ -100,7 +100,8 @@ static void aligned(void)
        word(failed));
   STEP("posix_memalign small", result = posix_memalign((void **)&p, 4, 100), "%s %d %s", word(result), p == &untouched,
        word(failed));
-  STEP("posix_memalign huge", result = posix_memalign((void **)&p, 64, huge), "%s %d", word(result), p == &untouched);
+  STEP("posix_memalign huge", result = posix_memalign((void **)&p, 64, huge), "%s %d %s", word(result), p == &untouched,
+       word(failed));
   STEP("aligned_alloc", p = aligned_alloc(4096, 8192), "%d %s", is_aligned(p, 4096), word(failed));
   STEP("free", free(p), "%s", word(failed));
   STEP("aligned_alloc huge", p = aligned_alloc(64, huge), "%d %s", p == NULL, word(failed));
