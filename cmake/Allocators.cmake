@@ -13,7 +13,8 @@ add_custom_command(OUTPUT ${HW_POOL_HEADER}
 add_custom_target(single-header DEPENDS ${HW_POOL_HEADER})
 
 # libheapwright-tlsf.so: the heap of a whole process on such a pool, to be preloaded. It needs libc alone: libgcc's unwinder, for
-# the stacks of its reports, is linked in. -O3 puts the pool's functions into the entry points; sums that are not reordered need
+# the stacks of its reports, is linked in; what that wants of glibc's loader alone is wrapped (os_linux_heap.c), so that the library
+# loads where there is another libc. -O3 puts the pool's functions into the entry points; sums that are not reordered need
 # fewer registers there.
 hw_sources(HW_PROCESS_SOURCES allocators/process/*.c)
 add_library(heapwright-tlsf SHARED
@@ -23,5 +24,5 @@ target_compile_options(heapwright-tlsf PRIVATE
   -O3 -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto -fexceptions -ftls-model=initial-exec
   -fno-tree-slp-vectorize -fno-tree-reassoc -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free)
 target_link_options(heapwright-tlsf PRIVATE
-  -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+  -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,--wrap=_dl_find_object -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
 install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)

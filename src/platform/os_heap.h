@@ -37,6 +37,9 @@ int hwi_os_hand_lock_on(uint32_t *word);
 void hwi_os_wait_for_change(uint32_t *word, uint32_t value);
 void hwi_os_wake_all(uint32_t *word);
 
+/* The function of this name in the libraries behind this one, as RTLD_NEXT. NULL: none. */
+void *hwi_os_next_function(const char *name);
+
 /* Has libc call these around each fork, as pthread_atfork. */
 void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void));
 

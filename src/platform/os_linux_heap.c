@@ -111,21 +111,22 @@ void hwi_os_wake_all(uint32_t *word)
   CALL(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
-/* glibc links pthread_atfork into each library, on top of this one; musl exports it. */
+/* What pthread_atfork is on top of, in glibc alone. */
 typedef void fork_handler(void);
 
 extern int register_atfork(fork_handler *before, fork_handler *in_parent, fork_handler *in_child,
                            void *library) __asm__("__register_atfork") __attribute__((weak));
-extern int pthread_atfork_of_musl(fork_handler *before, fork_handler *in_parent,
-                                  fork_handler *in_child) __asm__("pthread_atfork") __attribute__((weak));
 extern void *const library_handle __asm__("__dso_handle") __attribute__((visibility("hidden")));
 
 void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
 {
   if (register_atfork)
     register_atfork(before, in_parent, in_child, library_handle);
-  else if (pthread_atfork_of_musl)
-    pthread_atfork_of_musl(before, in_parent, in_child);
+}
+
+void *hwi_os_next_function(const char *name)
+{
+  return dlsym(RTLD_NEXT, name);
 }
 
 static int error_output = STDERR;
@@ -173,6 +174,18 @@ void hwi_os_each_frame(bool (*each)(void *context, uintptr_t pc), void *context)
 {
   struct frames frames = {each, context};
   _Unwind_Backtrace(see_frame, &frames);
+}
+
+/* libgcc's unwinder wants this of glibc 2.35 and later, and would keep the library from being loaded elsewhere; there it gets
+ * no frames. The linker puts the one in the other's place (--wrap). */
+int real_dl_find_object(void *address, struct dl_find_object *found) __asm__("__real__dl_find_object")
+    __attribute__((weak));
+int wrap_dl_find_object(void *address, struct dl_find_object *found) __asm__("__wrap__dl_find_object")
+    __attribute__((used));
+
+int wrap_dl_find_object(void *address, struct dl_find_object *found)
+{
+  return real_dl_find_object ? real_dl_find_object(address, found) : -1;
 }
 
 void hwi_os_abort(void)

@@ -197,20 +197,48 @@ static bool map_pool(void)
   return false;
 }
 
-void hwi_heap_begin(const struct hwi_settings *given)
+static void use_fallback(void)
 {
   static _Alignas(64) unsigned char fallback[FALLBACK_BYTES];
+  hwi_heap.pool = hw_pool_init(fallback, FALLBACK_BYTES, HWI_HEAP_LARGEST_BYTES);
+  hwi_heap.start = (uintptr_t)fallback;
+  hwi_heap.linked_end = (uintptr_t)fallback + FALLBACK_BYTES;
+}
+
+void hwi_heap_begin(const struct hwi_settings *given)
+{
   settings = *given;
   hwi_lock_begin();
   if (settings.stats)
     hwi_os_keep_error_output();
-  if (!map_pool()) {
-    hwi_heap.pool = hw_pool_init(fallback, FALLBACK_BYTES, HWI_HEAP_LARGEST_BYTES);
-    hwi_heap.start = (uintptr_t)fallback;
-    hwi_heap.linked_end = (uintptr_t)fallback + FALLBACK_BYTES;
-  }
+  if (!map_pool())
+    use_fallback();
   hw_pool_on_fault(hwi_heap.pool, keep_fault, NULL);
   hwi_aside_begin(hwi_heap.start);
+}
+
+static void *(*next_malloc)(size_t bytes);
+static void *(*next_aligned_alloc)(size_t align, size_t bytes);
+
+void hwi_heap_begin_passing_on(void)
+{
+  struct hw_pool_stats left;
+  next_malloc = (__extension__(void *(*)(size_t)) hwi_os_next_function("malloc"));
+  next_aligned_alloc = (__extension__(void *(*)(size_t, size_t)) hwi_os_next_function("aligned_alloc"));
+  settings.exhausted = HWI_EXHAUSTED_PASS_ON;
+  hwi_lock_never();
+  use_fallback();
+  for (hw_pool_get_stats(hwi_heap.pool, &left); left.largest_free_bytes; hw_pool_get_stats(hwi_heap.pool, &left))
+    if (!hw_pool_alloc(hwi_heap.pool, left.largest_free_bytes))
+      break;
+  hwi_aside_begin(hwi_heap.start);
+}
+
+static void *pass_on(size_t bytes, size_t align)
+{
+  if (align <= HW_POOL_ALIGN)
+    return next_malloc ? next_malloc(bytes) : NULL;
+  return next_aligned_alloc ? next_aligned_alloc(align, bytes) : NULL;
 }
 
 /* --- growth --- */
@@ -330,6 +358,8 @@ static HWI_COLD void *alloc_aside(size_t bytes, size_t align)
 /* What to do when the pool has no block: grows it, or does as the policy says. NULL: no memory. */
 static void *alloc_otherwise(size_t bytes, size_t align)
 {
+  if (settings.exhausted == HWI_EXHAUSTED_PASS_ON)
+    return pass_on(bytes, align);
   report_found();
   if (settings.exhausted == HWI_EXHAUSTED_ABORT)
     end_exhausted(bytes);

@@ -35,6 +35,10 @@ extern struct hwi_heap hwi_heap __attribute__((visibility("hidden")));
 /* Before all others. `settings` are kept. */
 void hwi_heap_begin(const struct hwi_settings *settings);
 
+/* Instead of it, in a process with another libc than glibc: whatever is asked for, the next malloc gives. The pool has nothing and
+ * never changes, so that it needs no lock, also in a child of a fork; blocks of the next malloc are foreign to it anyway. */
+void hwi_heap_begin_passing_on(void);
+
 /* Reports a fault of the address, and does as HEAPWRIGHT_CHECK says. */
 void hwi_heap_report(enum hw_pool_fault fault, void *address);
 

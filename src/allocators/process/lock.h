@@ -33,6 +33,9 @@ struct hwi_lock {
 extern const char *hwi_lock_alone __attribute__((visibility("hidden")));
 void hwi_lock_begin(void);
 
+/* Instead of it: there is nothing to lock, whoever else there is. */
+void hwi_lock_never(void);
+
 /* What the calling thread finds in a free lock and leaves in it: 0 and its tid. Until the tid was asked for, what it would have to
  * find is never there, so that one comparison sees to both. */
 #define HWI_LOCK_NEVER UINT32_MAX

@@ -10,13 +10,13 @@
 
 enum { HWI_POOL_LEAST_BYTES = 64 << 10 };
 
-enum hwi_exhausted { HWI_EXHAUSTED_GROW, HWI_EXHAUSTED_FAIL, HWI_EXHAUSTED_ABORT };
+enum hwi_exhausted { HWI_EXHAUSTED_GROW, HWI_EXHAUSTED_FAIL, HWI_EXHAUSTED_ABORT, HWI_EXHAUSTED_PASS_ON };
 enum hwi_locking { HWI_LOCKING_OFF = 0, HWI_LOCKING_ON = 1, HWI_LOCKING_TRY };
 
 struct hwi_settings {
   size_t pool_bytes;            /* HEAPWRIGHT_POOL_SIZE, INITIAL_MEMPOOL_SIZE */
   size_t growth_bytes;          /* HEAPWRIGHT_POOL_GROWTH, ADDITIONAL_MEMPOOL_SIZE */
-  enum hwi_exhausted exhausted; /* HEAPWRIGHT_POOL_POLICY: grow, fail, abort */
+  enum hwi_exhausted exhausted; /* HEAPWRIGHT_POOL_POLICY: grow, fail, abort. To pass on is for other libcs */
   enum hwi_locking locking;     /* HEAPWRIGHT_POOL_LOCK: 1 (failure is said), 0; without it, tried */
   bool huge_pages;              /* HEAPWRIGHT_POOL_HUGE_PAGES */
   bool stats;                   /* HEAPWRIGHT_POOL_STATS: figures on stderr at exit */

@@ -6,6 +6,7 @@
 #include "allocators/process/aside.h"
 #include "allocators/process/heap.h"
 #include "heapwright/allocator.h"
+#include "platform/os.h"
 #include "platform/os_heap.h"
 
 /* --- the quick ways ---
@@ -113,10 +114,16 @@ static HWI_COLD void *leave_and_realloc(void *block, size_t bytes, realloc_fn *o
   return otherwise(block, bytes);
 }
 
+/* glibc frees the block; another libc, whose malloc has it, may keep it. */
+static HWI_COLD void *realloc_to_nothing(void *block, realloc_fn *otherwise)
+{
+  return hwi_os_libc_is_known() ? otherwise(block, 0) : hw_next_realloc(block, 0);
+}
+
 HWI_HOT void *tlsf_quick_realloc(void *block, size_t bytes, realloc_fn *otherwise)
 {
   if (UNLIKELY(!bytes))
-    return otherwise(block, bytes);
+    return realloc_to_nothing(block, otherwise);
   if (hwi_lock_is_alone())
     return LIKELY(pool_try_resize(hwi_heap.pool, block, bytes)) ? block : otherwise(block, bytes);
   if (UNLIKELY(!hwi_lock_try_take(&hwi_heap.lock)))
@@ -242,6 +249,10 @@ static void after_fork_in_child(void)
 static void tlsf_init(void)
 {
   struct hwi_settings settings;
+  if (!hwi_os_libc_is_known()) {
+    hwi_heap_begin_passing_on();
+    return;
+  }
   hwi_settings_read(&settings, hw_allocator_getenv);
   hwi_heap_begin(&settings);
   hwi_os_at_fork(hwi_heap_before_fork, after_fork_in_parent, after_fork_in_child);
