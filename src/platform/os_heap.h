@@ -23,6 +23,10 @@ int hwi_os_use_huge_pages(void *start, size_t bytes);
 /* Keeps memory from being paged out. 0, or negative: -EPERM, -ENOMEM: more than the process may lock. */
 int hwi_os_lock_memory(void *start, size_t bytes);
 
+/* Makes whole pages of private memory read as zero, and gives back what the kernel had for them. 0, or negative: locked memory is
+ * kept. */
+int hwi_os_drop_pages(void *start, size_t bytes);
+
 /* How much memory programs can have before the system begins to swap; UINT64_MAX: unknown. */
 uint64_t hwi_os_available_bytes(void);
 

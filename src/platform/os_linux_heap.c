@@ -68,6 +68,11 @@ int hwi_os_lock_memory(void *start, size_t bytes)
   return (int)CALL(SYS_mlock, start, bytes, 0, 0, 0, 0);
 }
 
+int hwi_os_drop_pages(void *start, size_t bytes)
+{
+  return (int)CALL(SYS_madvise, start, bytes, MADV_DONTNEED, 0, 0, 0);
+}
+
 uint64_t hwi_os_available_bytes(void)
 {
   static const char name[] = "MemAvailable:";

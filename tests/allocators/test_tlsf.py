@@ -115,8 +115,18 @@ def test_growth_elsewhere(user):
 def test_growth_while_others_allocate(user, what):
     process = user(what, HEAPWRIGHT_POOL_SIZE="64K", HEAPWRIGHT_POOL_GROWTH="64K")
     assert process.stdout == "done\n" and growths(process)
-    assert set(re.sub(r"\d+", "N", process.stderr).splitlines()) == {
-        "heapwright: TLSF memory pool exhausted: N bytes additionally mmaped."}
+    line = "heapwright: TLSF memory pool exhausted: N bytes additionally mmaped."
+    first, *others = re.sub(r"\d+", "N", process.stderr).splitlines()
+    assert first == line + " All of it is touched; not so with HEAPWRIGHT_POOL_TOUCH=start" and set(others) <= {line}
+
+
+@pytest.mark.parametrize("touch, present", [("all", "much"), ("start", "little")])
+@pytest.mark.parametrize("more", [{}, {"HEAPWRIGHT_POOL_LOCK": "0"}], ids=["locked", "unlocked"])
+def test_growth_without_touching(user, touch, present, more):
+    """What the program never uses is not there, and calloc's memory is zero whoever had it."""
+    process = user("little", HEAPWRIGHT_POOL_TOUCH=touch, HEAPWRIGHT_POOL_SIZE="10M", HEAPWRIGHT_POOL_GROWTH="10M", **more)
+    assert process.stdout == f"present of what is not used: {present}\ndone\n"
+    assert growths(process) and ("touched" in process.stderr) == (touch == "all")
 
 
 def test_policy_fail(user):
@@ -208,7 +218,7 @@ def test_malloc_in_a_handler_is_reported(user):
     ("HEAPWRIGHT_POOL_SIZE", "0"), ("HEAPWRIGHT_POOL_SIZE", "lots"), ("HEAPWRIGHT_POOL_SIZE", "-1"),
     ("HEAPWRIGHT_POOL_SIZE", "99999999T"), ("HEAPWRIGHT_POOL_SIZE", "9000T"), ("INITIAL_MEMPOOL_SIZE", ""),
     ("HEAPWRIGHT_POOL_GROWTH", "0"), ("ADDITIONAL_MEMPOOL_SIZE", "1x"), ("HEAPWRIGHT_POOL_POLICY", "shrink"),
-    ("HEAPWRIGHT_POOL_LOCK", "yes"), ("HEAPWRIGHT_CHECK", "2")])
+    ("HEAPWRIGHT_POOL_LOCK", "yes"), ("HEAPWRIGHT_CHECK", "2"), ("HEAPWRIGHT_POOL_TOUCH", "end")])
 def test_bad_values_are_said(user, name, value):
     process = user("churn", **{name: value})
     assert process.stdout == "done\n"

@@ -6,6 +6,9 @@
  * memory for changes nothing.
  *
  * A growth need not be whole pages: what is left of the last page is where the next one begins.
+ *
+ * What the pool grows by is touched like its start, unless the program is known to leave most of it alone
+ * (HEAPWRIGHT_POOL_TOUCH=start): then it is only mapped, and calloc asks the kernel for zeroed pages instead of writing them.
  */
 #include "allocators/process/heap.h"
 
@@ -18,13 +21,16 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-enum { FALLBACK_BYTES = 64 << 10 };
+enum {
+  FALLBACK_BYTES = 64 << 10,
+  LEAST_DROPPED_BYTES = 64 << 10, /* to write less is cheaper than to ask for it */
+};
 
 struct hwi_heap hwi_heap;
 
 static struct hwi_settings settings;
 static struct hwi_lock growth_lock; /* of all below; it is taken before the pool's */
-static uintptr_t touched_end;       /* of the newest mapping: behind the last page that is touched */
+static uintptr_t touched_end;       /* of the newest mapping: behind the last page that is touched, or might be */
 static uintptr_t newest_end;        /* of the newest mapping: where the pool's part ends */
 static size_t growth_count, growth_bytes;
 static bool is_refusal_said;
@@ -161,13 +167,15 @@ static void use_huge_pages(uintptr_t start, size_t bytes)
                  error);
 }
 
-/* Makes pages present, and keeps them. 0, or negative: there is no memory. */
-static int make_present(uintptr_t start, uintptr_t end)
+/* Makes pages present, and keeps them; or leaves both to the program. 0, or negative: there is no memory. */
+static int make_present(uintptr_t start, uintptr_t end, bool is_touched)
 {
   if (start == end)
     return 0;
   if (settings.huge_pages)
     use_huge_pages(start, end - start);
+  if (!is_touched)
+    return 0;
   int error = hwi_os_populate((void *)start, end - start);
   if (error || settings.locking == HWI_LOCKING_OFF)
     return error;
@@ -184,7 +192,7 @@ static bool map_pool(void)
   int error = hwi_os_map_with_room(settings.pool_bytes, &start);
   if (!error) {
     uintptr_t end = (uintptr_t)start + settings.pool_bytes;
-    error = make_present((uintptr_t)start, page_up(end));
+    error = make_present((uintptr_t)start, page_up(end), true);
     if (!error && (hwi_heap.pool = hw_pool_init(start, settings.pool_bytes, HWI_HEAP_LARGEST_BYTES))) {
       hwi_heap.start = (uintptr_t)start;
       hwi_heap.linked_end = newest_end = end;
@@ -256,8 +264,7 @@ static size_t sum_of_pieces(size_t bytes)
 /* Address space for `bytes`: behind what the pool has, or elsewhere. The place, or 0. */
 static uintptr_t map_more(size_t bytes)
 {
-  uint64_t available = hwi_os_available_bytes();
-  if (bytes > available) {
+  if (settings.touches_growth && bytes > hwi_os_available_bytes()) {
     say_refusal(bytes, " bytes, which is more than the system has available", 0);
     return 0;
   }
@@ -290,6 +297,17 @@ static void note_piece(uintptr_t start, uintptr_t end)
   }
 }
 
+/* A line that heaphook's users know. The first says what may take long, and how to do without. */
+static void say_growth(size_t piece)
+{
+  bool is_touched = settings.touches_growth && !growth_count;
+  say_with_bytes("TLSF memory pool exhausted: ", piece,
+                 is_touched
+                     ? " bytes additionally mmaped. All of it is touched; not so with HEAPWRIGHT_POOL_TOUCH=start"
+                     : " bytes additionally mmaped.",
+                 0);
+}
+
 /* Adds one piece to the pool and tries again. */
 static void *link_piece(size_t piece, size_t bytes, size_t align)
 {
@@ -300,9 +318,9 @@ static void *link_piece(size_t piece, size_t bytes, size_t align)
   newest_end = end;
   void *block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
   hwi_lock_leave(&hwi_heap.lock, entry);
+  say_growth(piece);
   growth_count++;
   growth_bytes += piece;
-  say_with_bytes("TLSF memory pool exhausted: ", piece, " bytes additionally mmaped.", 0);
   return block;
 }
 
@@ -319,7 +337,7 @@ static void *grow(size_t bytes, size_t align)
   void *block = NULL;
   for (size_t piece = settings.growth_bytes; !block && newest_end + piece <= mapped_end; piece *= 2) {
     uintptr_t pages_end = page_up(newest_end + piece);
-    int error = make_present(touched_end, pages_end);
+    int error = make_present(touched_end, pages_end, settings.touches_growth);
     if (error) {
       say_refusal(piece, " bytes", error);
       break;
@@ -410,6 +428,24 @@ bool hwi_heap_free(void *block, enum hw_pool_fault *fault)
 }
 
 /* --- other things --- */
+
+/* The start of the pool stays touched, and locked: of a block that reaches beyond it, what lies beyond. */
+static uintptr_t first_to_drop(uintptr_t block)
+{
+  uintptr_t start_end = hwi_heap.start + settings.pool_bytes;
+  return page_up(block - hwi_heap.start < settings.pool_bytes ? start_end : block);
+}
+
+void hwi_heap_clear(void *block, size_t bytes)
+{
+  uintptr_t start = (uintptr_t)block, end = start + bytes;
+  uintptr_t from = first_to_drop(start), to = end & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
+  bool may_drop = !settings.touches_growth && from < to && to - from >= LEAST_DROPPED_BYTES;
+  if (!may_drop || hwi_os_drop_pages((void *)from, to - from) != 0)
+    from = to = end;
+  memset(block, 0, from - start);
+  memset((void *)to, 0, end - to);
+}
 
 bool hwi_heap_owns_distant(const void *address)
 {

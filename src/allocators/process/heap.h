@@ -1,7 +1,7 @@
 /* heap.h - the heap of a process: one pool, its lock, and how it grows
  *
  * The pool's memory is mapped, touched and, where that is allowed, locked before the first block is given out, so that nothing
- * after that asks the kernel for anything. Growth maps and touches outside of the pool's lock: the threads whose requests can be
+ * after that asks the kernel for anything, until the pool grows. Growth maps and touches outside of the pool's lock: the threads whose requests can be
  * met are not kept waiting, and those whose cannot wait for the one that grows.
  */
 #ifndef HWI_ALLOCATORS_PROCESS_HEAP_H
@@ -44,6 +44,9 @@ void hwi_heap_report(enum hw_pool_fault fault, void *address);
 
 /* Under HEAPWRIGHT_CHECK, before another malloc gets an address that it may die of; it may be that one's block as well. */
 void hwi_heap_say_foreign(const char *function, const void *address);
+
+/* Makes the first `bytes` of the caller's block zero. */
+void hwi_heap_clear(void *block, size_t bytes);
 
 bool hwi_heap_owns_distant(const void *address);
 

@@ -79,12 +79,23 @@ static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
   return HWI_EXHAUSTED_GROW;
 }
 
+static bool read_touch(value_fn *value_of, const char *name)
+{
+  const char *value = value_of(name);
+  if (value && !strcmp(value, "start"))
+    return false;
+  if (value && strcmp(value, "all"))
+    say_bad(name, value, " is neither all nor start; it is all", 0);
+  return true;
+}
+
 void hwi_settings_read(struct hwi_settings *settings, value_fn *value_of)
 {
   settings->pool_bytes = read_size(value_of, "HEAPWRIGHT_POOL_SIZE", "INITIAL_MEMPOOL_SIZE", HWI_POOL_LEAST_BYTES);
   settings->growth_bytes = read_size(value_of, "HEAPWRIGHT_POOL_GROWTH", "ADDITIONAL_MEMPOOL_SIZE", LEAST_GROWTH_BYTES);
   settings->exhausted = read_policy(value_of, "HEAPWRIGHT_POOL_POLICY");
   settings->locking = (enum hwi_locking)read_flag(value_of, "HEAPWRIGHT_POOL_LOCK", HWI_LOCKING_TRY);
+  settings->touches_growth = read_touch(value_of, "HEAPWRIGHT_POOL_TOUCH");
   settings->huge_pages = read_flag(value_of, "HEAPWRIGHT_POOL_HUGE_PAGES", false);
   settings->stats = read_flag(value_of, "HEAPWRIGHT_POOL_STATS", false);
   settings->abort_on_fault = read_flag(value_of, "HEAPWRIGHT_CHECK", false);

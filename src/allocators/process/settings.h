@@ -18,6 +18,7 @@ struct hwi_settings {
   size_t growth_bytes;          /* HEAPWRIGHT_POOL_GROWTH, ADDITIONAL_MEMPOOL_SIZE */
   enum hwi_exhausted exhausted; /* HEAPWRIGHT_POOL_POLICY: grow, fail, abort. To pass on is for other libcs */
   enum hwi_locking locking;     /* HEAPWRIGHT_POOL_LOCK: 1 (failure is said), 0; without it, tried */
+  bool touches_growth;          /* HEAPWRIGHT_POOL_TOUCH: all, or start alone */
   bool huge_pages;              /* HEAPWRIGHT_POOL_HUGE_PAGES */
   bool stats;                   /* HEAPWRIGHT_POOL_STATS: figures on stderr at exit */
   bool abort_on_fault;          /* HEAPWRIGHT_CHECK */

@@ -258,6 +258,14 @@ static void tlsf_init(void)
   hwi_os_at_fork(hwi_heap_before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+static void *tlsf_alloc_zeroed(size_t bytes, size_t align)
+{
+  void *block = hwi_heap_alloc(bytes, align);
+  if (LIKELY(block))
+    hwi_heap_clear(block, bytes);
+  return block;
+}
+
 static void tlsf_stats(struct hw_allocator_stats *stats)
 {
   struct hw_pool_stats pool;
@@ -274,6 +282,7 @@ static __attribute__((destructor)) void tlsf_ends(void)
 }
 
 HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = tlsf_free, .usable_size = tlsf_usable_size,
-                     .quick_alloc = tlsf_quick_alloc, .quick_alloc_aligned = tlsf_quick_alloc_aligned,
-                     .quick_free = tlsf_quick_free, .quick_realloc = tlsf_quick_realloc, .realloc = tlsf_realloc,
-                     .init = tlsf_init, .stats = tlsf_stats, .keeps_errno = true);
+                     .alloc_zeroed = tlsf_alloc_zeroed, .quick_alloc = tlsf_quick_alloc,
+                     .quick_alloc_aligned = tlsf_quick_alloc_aligned, .quick_free = tlsf_quick_free,
+                     .quick_realloc = tlsf_quick_realloc, .realloc = tlsf_realloc, .init = tlsf_init,
+                     .stats = tlsf_stats, .keeps_errno = true);

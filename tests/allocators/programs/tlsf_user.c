@@ -171,6 +171,48 @@ static void be_steady(void)
   printf("faults in a window: %ld\n", least);
 }
 
+static long resident_bytes(void)
+{
+  long all, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  expect(file && fscanf(file, "%ld %ld", &all, &resident) == 2, "statm");
+  fclose(file);
+  return resident * 4096;
+}
+
+static void expect_zero(const unsigned char *block, size_t bytes)
+{
+  expect(block && !block[0] && !memcmp(block, block + 1, bytes - 1), "calloc gave what is not zero");
+}
+
+/* Large blocks that the pool has to grow for, of which little is used: is more of them present? Some reach from the start of the
+ * pool into what it grew by. Then calloc of what was written and freed, on both sides and at odd places. */
+static void use_little(void)
+{
+  enum { LARGE = 200 << 20, ODD = 12345, LITTLE = 50 << 20, TIMES = 20 };
+  long before = resident_bytes();
+  unsigned char *large = calloc(1, LARGE), *another = malloc(LARGE);
+  large[LARGE / 2] = another[LARGE / 2] = 1;
+  printf("present of what is not used: %s\n", resident_bytes() - before <= LITTLE ? "little" : "much");
+  free(another);
+  free(large);
+  for (size_t i = 1; i <= TIMES; i++) {
+    size_t bytes = i * i * 200003 + i;
+    unsigned char *front = malloc(i * ODD), *written = malloc(bytes), *behind = malloc(ODD);
+    memset(front, 1, i * ODD);
+    memset(written, 2, bytes);
+    memset(behind, 3, ODD);
+    free(written);
+    unsigned char *zeroed = calloc(1, bytes);
+    expect_zero(zeroed, bytes);
+    for (size_t k = 0; k < i * ODD; k++)
+      expect(front[k] == 1 && behind[k % ODD] == 3, "calloc wrote beside its block");
+    free(front);
+    free(zeroed);
+    free(behind);
+  }
+}
+
 void *__libc_malloc(size_t bytes);
 
 static void do_wrong(const char *what)
@@ -238,7 +280,9 @@ int main(int argc, char **argv)
   else if (!strcmp(what, "steady-threads")) {
     run_threads();
     be_steady();
-  } else if (!strcmp(what, "wrong"))
+  } else if (!strcmp(what, "little"))
+    use_little();
+  else if (!strcmp(what, "wrong"))
     do_wrong(argument);
   else if (!strcmp(what, "interrupt"))
     interrupt_malloc();
