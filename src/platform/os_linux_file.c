@@ -17,6 +17,8 @@ static long map_part(long fd, struct hwi_os_part *part, int access)
 {
   long at = CALL(SYS_mmap, NULL, part->bytes, access, MAP_SHARED | MAP_NORESERVE, fd, part->off);
   part->start = hwi_call_failed(at) ? NULL : (void *)at;
+  if (part->start) /* the first touch of a page would read megabytes of holes around it, as much as the disk reads ahead */
+    CALL3(SYS_madvise, part->start, part->bytes, MADV_RANDOM);
   return hwi_call_failed(at) ? at : 0;
 }
 

@@ -1,7 +1,7 @@
 /* test_writer.c - chunks from many threads fill the window to its end, none lost, none twice, and nothing stays mapped
  *
  * Breaks if two threads get overlapping chunks, if a segment is unmapped while a chunk of it is in use or while the next one
- * is made from its seed, or if retired chunks keep their pages.
+ * is made from its seed, if retired chunks keep their pages, or if a chunk's first page brings those around it into memory.
  */
 #include "trace/writer.h"
 
@@ -13,11 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { THREADS = 4, PAGE = 4096, WINDOW_BYTES = 48 << 20, MOST_PAGES = 64 };
+enum { THREADS = 4, PAGE = 4096, WINDOW_BYTES = 48 << 20, MOST_PAGES = 64, SEEN_PAGES = 2048 };
 
 static struct hwi_writer writer;
 static char path[64];
@@ -153,6 +154,33 @@ static void test_a_chunk_takes_its_pages_one_by_one(void **state)
   hwi_writer_close(&writer);
 }
 
+/* Pages of the file in memory that the mapping of the first segment could show. */
+static size_t pages_in_memory(void)
+{
+  static unsigned char is_there[SEEN_PAGES];
+  size_t pages = 0;
+  assert_int_equal(mincore(atomic_load(&writer.segments[0].start), (size_t)SEEN_PAGES * PAGE, is_there), 0);
+  for (size_t i = 0; i < SEEN_PAGES; i++)
+    pages += is_there[i] & 1;
+  return pages;
+}
+
+/* A trace of a few events takes a few pages, however far the disk reads ahead: a process that lives for a millisecond would
+ * spend more than that on filling memory with zeros. */
+static void test_holes_around_a_chunk_are_not_read(void **state)
+{
+  (void)state;
+  struct hw_trace_header header = {.pid = 1};
+  struct hw_chunk_header like = {0};
+  enum hw_trace_state reason = HW_STATE_RECORDING;
+  uint8_t *end;
+  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  assert_true(writer.segment_bytes >= SEEN_PAGES * (uint64_t)PAGE);
+  assert_non_null(hwi_writer_chunk(&writer, PAGE, &like, &end, &reason));
+  assert_int_equal(pages_in_memory(), 1);
+  hwi_writer_close(&writer);
+}
+
 static void test_a_taken_name_is_refused(void **state)
 {
   (void)state;
@@ -168,6 +196,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_threads_fill_the_window, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_a_chunk_takes_its_pages_one_by_one, make_path, remove_path),
+      cmocka_unit_test_setup_teardown(test_holes_around_a_chunk_are_not_read, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_a_taken_name_is_refused, make_path, remove_path),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
