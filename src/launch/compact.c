@@ -16,6 +16,7 @@
 #include "launch/section_file.h"
 #include "trace/index.h"
 #include "trace/sections.h"
+#include "trace/tool_area.h"
 
 enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18 };
 
@@ -138,21 +139,6 @@ static int pack_pieces(struct job *job)
   return status < 0 ? status : flush(job);
 }
 
-/* How many bytes of the area are records. */
-static size_t records_end(const uint8_t *area, size_t bytes)
-{
-  struct hw_tool_record record;
-  size_t at = 0;
-  while (at + sizeof record <= bytes) {
-    memcpy(&record, area + at, sizeof record);
-    uint64_t next = at + sizeof record + ((record.bytes + UINT64_C(7)) & ~UINT64_C(7));
-    if (!record.type || next > bytes)
-      break;
-    at = (size_t)next;
-  }
-  return at;
-}
-
 static int pack_tool_area(struct job *job)
 {
   struct hw_section_header section;
@@ -160,12 +146,11 @@ static int pack_tool_area(struct job *job)
   uint8_t *area = malloc(HW_TOOL_AREA_BYTES);
   if (!area)
     return HW_ERR_MEMORY;
-  ssize_t got = pread(job->from, area, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
-  int status = got < 0 ? HW_ERR_IO : 0;
-  size_t bytes = status == 0 ? records_end(area, (size_t)got) : 0;
-  if (bytes)
-    status = hwi_pack_tool_records(job->to.packer, area, bytes, &section, &packed);
-  if (bytes && status == 0)
+  ssize_t bytes = hwi_tool_area_load(job->from, area);
+  int status = bytes < 0 ? HW_ERR_IO : 0;
+  if (bytes > 0)
+    status = hwi_pack_tool_records(job->to.packer, area, (size_t)bytes, &section, &packed);
+  if (bytes > 0 && status == 0)
     status = hwi_section_write(&job->to, &section, packed);
   free(area);
   return status;
@@ -181,13 +166,15 @@ static uint32_t count_streams(const struct hwi_index *index)
 
 static int write_file(struct job *job)
 {
-  static const uint8_t zeros[HW_TRACE_HEADER_BYTES];
-  struct hw_trace_header header = job->header;
-  header.kind = HW_TRACE_PACKED;
-  header.window_bytes = HW_TRACE_HEADER_BYTES;
+  union {
+    struct hw_trace_header header;
+    uint8_t bytes[HW_TRACE_HEADER_BYTES];
+  } first = {.bytes = {0}};
+  first.header = job->header;
+  first.header.kind = HW_TRACE_PACKED;
+  first.header.window_bytes = HW_TRACE_HEADER_BYTES;
   job->to.off = HW_TRACE_HEADER_BYTES;
-  if (pwrite(job->to.fd, zeros, sizeof zeros, 0) != (ssize_t)sizeof zeros ||
-      pwrite(job->to.fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+  if (pwrite(job->to.fd, &first, sizeof first, 0) != (ssize_t)sizeof first)
     return HW_ERR_IO;
   int status = 0;
   if (job->header.kind == HW_TRACE_RAW)
@@ -232,7 +219,8 @@ static int open_new(const char *path)
 int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error)
 {
   const char *from = compaction->from, *to = compaction->to;
-  struct job job = {.from = compaction->fd, .to = {.packer = compaction->packer, .fd = -1}, .result = result};
+  struct job job = {
+      .from = compaction->fd, .to = {.packer = compaction->packer, .fd = -1, .is_unnamed = true}, .result = result};
   job.interrupted = compaction->interrupted;
   *result = (struct hwi_compacted){0};
   char *temporary = NULL;

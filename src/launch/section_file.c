@@ -30,17 +30,35 @@ static int write_all(int fd, const void *from, size_t bytes, uint64_t off)
   return 0;
 }
 
+static const uint8_t zeros[8];
+
+/* True: all of it is there. */
+static bool write_at_once(const struct hwi_section_file *file, const struct hw_section_header *section,
+                          const uint8_t *packed, size_t padding)
+{
+  struct iovec parts[] = {
+      {(void *)section, sizeof *section}, {(void *)packed, section->packed_bytes}, {(void *)zeros, padding}};
+  ssize_t all = (ssize_t)(sizeof *section + section->packed_bytes + padding);
+  return pwritev(file->fd, parts, sizeof parts / sizeof *parts, (off_t)file->off) == all;
+}
+
 /* The payload first: what is cut short has no header. */
+static int write_in_order(const struct hwi_section_file *file, const struct hw_section_header *section,
+                          const uint8_t *packed, size_t padding)
+{
+  uint64_t start = file->off + sizeof *section;
+  int status = write_all(file->fd, packed, section->packed_bytes, start);
+  if (status == 0)
+    status = write_all(file->fd, zeros, padding, start + section->packed_bytes);
+  return status < 0 ? status : write_all(file->fd, section, sizeof *section, file->off);
+}
+
 int hwi_section_write(struct hwi_section_file *file, const struct hw_section_header *section, const uint8_t *packed)
 {
-  static const uint8_t zeros[8];
   uint64_t end = file->off + sizeof *section + section->packed_bytes;
   size_t padding = (size_t)(-end & 7);
-  int status = write_all(file->fd, packed, section->packed_bytes, file->off + sizeof *section);
-  if (status == 0)
-    status = write_all(file->fd, zeros, padding, end);
-  if (status == 0)
-    status = write_all(file->fd, section, sizeof *section, file->off);
+  bool is_there = file->is_unnamed && write_at_once(file, section, packed, padding);
+  int status = is_there ? 0 : write_in_order(file, section, packed, padding);
   if (status < 0)
     return status;
   file->off = end + padding;

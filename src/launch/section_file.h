@@ -2,6 +2,7 @@
 #ifndef HWI_LAUNCH_SECTION_FILE_H
 #define HWI_LAUNCH_SECTION_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "trace/format.h"
@@ -21,6 +22,7 @@ struct hwi_section_file {
   int fd;
   uint64_t off;         /* where the next section goes */
   uint64_t event_count; /* in those written */
+  bool is_unnamed;      /* nobody finds the file before it is complete, so that a section may go in at one stroke */
 };
 
 /* Writes `section` and its packed bytes at file->off, which moves behind them. HW_ERR_IO: errno is set, and it stays. */

@@ -11,7 +11,7 @@
 #include "trace/grow.h"
 #include "trace/sections.h"
 
-enum { RECORD_ALIGNMENT = 8, FIRST_READ_BYTES = 1 << 14 };
+enum { RECORD_ALIGNMENT = 8, FIRST_READ_BYTES = 1 << 12 };
 
 static int compare_marks(const void *left, const void *right)
 {
@@ -118,18 +118,34 @@ static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *
   }
 }
 
-/* Where the record of zero type begins that ends the list, or `count` where it does not within these bytes. */
-static size_t find_end(const uint8_t *bytes, size_t count)
+/* Where the records end within these bytes: at one of zero type, or at one that goes on behind them. *is_end: it is the first. */
+static size_t find_end(const uint8_t *bytes, size_t count, bool *is_end)
 {
+  struct hw_tool_record record;
   size_t at = 0;
-  while (at + sizeof(struct hw_tool_record) <= count) {
-    struct hw_tool_record record;
+  *is_end = false;
+  while (at + sizeof record <= count) {
     memcpy(&record, bytes + at, sizeof record);
-    if (!record.type)
-      return at;
-    at += sizeof record + ((record.bytes + (size_t)RECORD_ALIGNMENT - 1) & ~(size_t)(RECORD_ALIGNMENT - 1));
+    size_t next =
+        at + sizeof record + ((record.bytes + (size_t)RECORD_ALIGNMENT - 1) & ~(size_t)(RECORD_ALIGNMENT - 1));
+    *is_end = !record.type;
+    if (*is_end || next > count)
+      break;
+    at = next;
   }
-  return count;
+  return at;
+}
+
+/* Most areas hold a few records only, a run may have ten thousand images, and what is read of a hole takes memory. */
+ssize_t hwi_tool_area_load(int fd, uint8_t *to)
+{
+  bool is_end = true;
+  ssize_t got = pread(fd, to, FIRST_READ_BYTES, HW_TOOL_AREA_OFF);
+  size_t bytes = got > 0 ? find_end(to, (size_t)got, &is_end) : 0;
+  if (got <= 0 || is_end || got < FIRST_READ_BYTES)
+    return got < 0 ? got : (ssize_t)bytes;
+  got = pread(fd, to, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
+  return got > 0 ? (ssize_t)find_end(to, (size_t)got, &is_end) : got;
 }
 
 static int parse(struct hwi_tool_area *area, const struct hw_trace_header *header, const uint8_t *bytes, size_t count)
@@ -155,16 +171,13 @@ static int parse(struct hwi_tool_area *area, const struct hw_trace_header *heade
   return 0;
 }
 
-/* Most areas hold a few records only, and a run may have ten thousand images. */
 static int read_raw_area(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header)
 {
   uint8_t *bytes = malloc(HW_TOOL_AREA_BYTES);
   if (!bytes)
     return HW_ERR_MEMORY;
-  ssize_t got = pread(fd, bytes, FIRST_READ_BYTES, HW_TOOL_AREA_OFF);
-  if (got == FIRST_READ_BYTES && find_end(bytes, FIRST_READ_BYTES) == FIRST_READ_BYTES)
-    got = pread(fd, bytes, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
-  int status = got < 0 ? HW_ERR_IO : parse(area, header, bytes, (size_t)got);
+  ssize_t count = hwi_tool_area_load(fd, bytes);
+  int status = count < 0 ? HW_ERR_IO : parse(area, header, bytes, (size_t)count);
   free(bytes);
   return status;
 }

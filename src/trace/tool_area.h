@@ -2,6 +2,8 @@
 #ifndef HWI_TRACE_TOOL_AREA_H
 #define HWI_TRACE_TOOL_AREA_H
 
+#include <sys/types.h>
+
 #include "trace/index.h"
 #include "trace/reader.h"
 
@@ -38,6 +40,11 @@ struct hwi_tool_area {
 /* 0, HW_ERR_IO or HW_ERR_MEMORY. Records end at the first that makes no sense. */
 int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header,
                        const struct hwi_index *index);
+
+/* Reads the records of a raw trace into `to`, which has room for HW_TOOL_AREA_BYTES. How many bytes they take, or negative: errno
+ * is set. */
+ssize_t hwi_tool_area_load(int fd, uint8_t *to);
+
 /* The latest state of a thread; NULL: none was noted. */
 const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *area, uint32_t number);
 
