@@ -239,16 +239,14 @@ static void end_trace(struct hwi_watch *watch, size_t i, enum hwi_effort effort)
   watch->count--;
 }
 
-/* NAME stays open to the end, since it tells whether the run is paused, and so do images of the command, which get its exit
- * status. */
+/* Those whose end was seen: of many short processes the most are packed beside those that come after them, and few at the end,
+ * for which the user waits. NAME stays open to the end, since it tells whether the run is paused, and so do images of the command,
+ * which get its exit status. */
 static void end_traces(struct hwi_watch *watch, bool (*interrupted)(void))
 {
-  for (size_t i = watch->count; i-- > 0 && !interrupted();) {
-    struct hwi_watched *trace = &watch->traces[i];
-    trace->is_over = !is_written(&trace->drain);
-    if (trace->is_over && i > 0 && trace->drain.pid != watch->options.pid)
+  for (size_t i = watch->count; i-- > 1 && !interrupted();)
+    if (watch->traces[i].is_over && watch->traces[i].drain.pid != watch->options.pid)
       end_trace(watch, i, HWI_EFFORT_QUICK);
-  }
 }
 
 static void pause_after_duration(struct hwi_watch *watch, uint64_t now)
@@ -357,9 +355,9 @@ uint64_t hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
   pause_after_duration(watch, now);
   uint64_t next_look_ns = look_at_all(watch);
   uint64_t next_pack_ns = watch->packer ? pack_all(watch, &next_look_ns, interrupted) : UINT64_MAX;
+  end_traces(watch, interrupted);
   if (now >= watch->next_slow_ns && !interrupted()) {
     look_for_unseen(watch, now);
-    end_traces(watch, interrupted);
     watch->next_slow_ns = now + second_ns;
   }
   return next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;

@@ -111,7 +111,7 @@ static uint64_t start_ns(const struct hwi_run_replay *r, size_t number)
 static bool begin_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
 {
   size_t counted = 0;
-  for (size_t i = 0; i < r->run.count; i++)
+  for (size_t i = 0; i < r->run.count && counted < 2; i++)
     counted += r->images[i].counted;
   if (r->options->span.kind != HWI_SPAN_RUN || r->events || counted != 1 || image->forked)
     return true;

@@ -10,13 +10,10 @@
 
 uint64_t hwi_image_offset_ns(const struct hwi_profile *profile, const struct hwi_image *image)
 {
-  uint64_t first = UINT64_MAX;
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    const struct hwi_image *other = &profile->images[i];
-    if (other->counted && other->info->header.start.monotonic_ns < first)
-      first = other->info->header.start.monotonic_ns;
-  }
-  return image->info->header.start.monotonic_ns - first;
+  const struct hwi_image *first = profile->images; /* they come by the time they began */
+  while (!first->counted)
+    first++;
+  return image->info->header.start.monotonic_ns - first->info->header.start.monotonic_ns;
 }
 
 static bool find_percent(const struct hwi_profile *profile, const char *text, uint64_t *ns)
