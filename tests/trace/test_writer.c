@@ -18,7 +18,14 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 4, PAGE = 4096, WINDOW_BYTES = 48 << 20, MOST_PAGES = 64, SEEN_PAGES = 2048, LARGEST_FOLIO_PAGES = 64 };
+enum {
+  THREADS = 4,
+  PAGE = 4096,
+  WINDOW_BYTES = 48 << 20,
+  MOST_PAGES = 64,
+  SEEN_PAGES = 2048,
+  LARGEST_FOLIO_PAGES = 64
+};
 
 static struct hwi_writer writer;
 static char path[64];
