@@ -91,6 +91,15 @@ bool hwi_os_tsc_is_trusted(void);
 uint64_t hwi_os_monotonic_ns(void); /* CLOCK_MONOTONIC */
 uint64_t hwi_os_realtime_ns(void);  /* CLOCK_REALTIME: since 1970 */
 
+/* The program is about to forbid the TSC to some thread, and with that to all that it makes: from now on the clocks leave it alone. */
+void hwi_os_leave_tsc(void);
+
+/* The calling thread is about to lose all system calls and the TSC (strict seccomp): from now on none of the functions here makes
+ * one for it. They fail instead, or give zeros, the clocks included. The second takes that back. */
+void hwi_os_seal(void);
+void hwi_os_unseal(void);
+bool hwi_os_is_sealed(void);
+
 /* Fills *to, for names that no other process has; not for secrets. */
 void hwi_os_random(void *to, size_t bytes);
 

@@ -31,6 +31,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+__thread bool hwi_call_is_sealed;
+
 enum { KERNEL_SIGSET_BYTES = 8, IMPOSSIBLE_HOW = -1 };
 
 /* --- memory --- */
@@ -48,7 +50,8 @@ void hwi_os_unmap(void *start, size_t bytes)
 
 void hwi_os_map_reset(void *start, size_t bytes)
 {
-  CALL3(SYS_madvise, start, bytes, MADV_DONTNEED);
+  if (CALL3(SYS_madvise, start, bytes, MADV_DONTNEED) < 0)
+    memset(start, 0, bytes);
 }
 
 int hwi_os_wipe_on_fork(void *page)
@@ -121,6 +124,8 @@ static bool is_tsc_forbidden; /* to the vdso, too */
 static uint64_t clock_ns(clockid_t clock)
 {
   struct timespec now = {0};
+  if (hwi_call_is_sealed)
+    return 0;
   hwi_os_clock_fn *read = is_tsc_forbidden ? NULL : hwi_os_vdso_clock();
   if (!read || read(clock, &now))
     CALL2(SYS_clock_gettime, clock, &now);
@@ -146,6 +151,26 @@ bool hwi_os_tsc_is_trusted(void)
     return false;
   hwi_os_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name - 1);
   return memcmp(name, "tsc\n", 4) == 0;
+}
+
+void hwi_os_leave_tsc(void)
+{
+  is_tsc_forbidden = true;
+}
+
+void hwi_os_seal(void)
+{
+  hwi_call_is_sealed = true;
+}
+
+void hwi_os_unseal(void)
+{
+  hwi_call_is_sealed = false;
+}
+
+bool hwi_os_is_sealed(void)
+{
+  return hwi_call_is_sealed;
 }
 
 void hwi_os_random(void *to, size_t bytes)

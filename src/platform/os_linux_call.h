@@ -6,13 +6,19 @@
 #ifndef HWI_PLATFORM_OS_LINUX_CALL_H
 #define HWI_PLATFORM_OS_LINUX_CALL_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
 
 #include "platform/arch.h"
 
-#define CALL(number, a, b, c, d, e, f) \
-  hwi_arch_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+/* See hwi_os_seal. */
+extern __thread bool hwi_call_is_sealed __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#define CALL(number, a, b, c, d, e, f)     \
+  (__builtin_expect(hwi_call_is_sealed, 0) \
+       ? (long)-EPERM                      \
+       : hwi_arch_syscall((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)))
 #define CALL0(number) CALL(number, 0, 0, 0, 0, 0, 0)
 #define CALL1(number, a) CALL(number, a, 0, 0, 0, 0, 0)
 #define CALL2(number, a, b) CALL(number, a, b, 0, 0, 0, 0)

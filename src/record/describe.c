@@ -48,7 +48,7 @@ void hwi_describe_image(struct hwi_lane *lane)
 
 void hwi_describe_rss(struct hwi_lane *lane, bool at_end)
 {
-  if (hwi_session.has_launcher) /* which looks from outside, where no sandbox can mind */
+  if (hwi_session.has_launcher || hwi_os_is_sealed()) /* it looks from outside, where no sandbox can mind */
     return;
   uint64_t now = hwi_os_monotonic_ns(), last = atomic_load_explicit(&hwi_session.last_rss_ns, memory_order_relaxed);
   if ((now - last < RSS_INTERVAL_NS && !at_end) ||

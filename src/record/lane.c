@@ -139,9 +139,14 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
   return extend(lane, bytes);
 }
 
+void hwi_lane_stock(struct hwi_lane *lane)
+{
+  begin_chunk(lane, LARGEST_CHUNK_BYTES - (uint32_t)sizeof(struct hw_chunk_header));
+}
+
 bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
 {
-  if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON)
+  if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON || hwi_os_is_sealed())
     return false;
   return has_room(lane, bytes) ? extend(lane, bytes) : begin_chunk(lane, bytes);
 }

@@ -130,6 +130,7 @@ struct hwi_recent { /* the last allocation of a slot */
 enum hwi_attention {
   HWI_LANE_NEW_CHUNK = 1, /* since stream.c last looked */
   HWI_LANE_OWES = 2,      /* `owed` is to be written first */
+  HWI_LANE_SEALED = 4,    /* its thread cannot look at the time; stays */
 };
 
 struct hwi_lane {
@@ -179,6 +180,9 @@ static inline bool hwi_lane_reserve(struct hwi_lane *lane, uint32_t bytes)
 {
   return hwi_lane_has_room(lane, bytes) || hwi_lane_reserve_slow(lane, bytes);
 }
+
+/* Begins a chunk of the largest size and makes all of it writable, for a thread that can get no other any more. */
+void hwi_lane_stock(struct hwi_lane *lane);
 
 /* The event in work was abandoned: brings to its end what it had begun with chunks, and gives them up. */
 void hwi_lane_recover(struct hwi_lane *lane);

@@ -1,8 +1,11 @@
 /* noticed.c - functions that allocate nothing, interposed because of what their calls tell the recorder
  *
- * A module may be gone, or a thread has named itself. Each calls its real counterpart, and only then reports.
+ * A module may be gone, or a thread has named itself. Each calls its real counterpart, and only then reports; save where the call
+ * takes from the thread what the recorder needs, the time or the kernel. Who enters strict seccomp by `syscall` is not noticed:
+ * between a program and that function, which also forks and clones, nothing should stand.
  */
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -53,7 +56,14 @@ int prctl(int option, ...)
     errno = ENOSYS;
     return -1;
   }
+  bool is_seal = option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT;
+  if (is_seal)
+    hwi_record_before_seal();
+  if (option == PR_SET_TSC && words[0] == PR_TSC_SIGSEGV)
+    hwi_record_before_tsc_is_forbidden();
   int result = hwi_real_prctl(option, words[0], words[1], words[2], words[3]);
+  if (is_seal)
+    hwi_record_after_seal(result == 0);
   if (option == PR_SET_NAME && result == 0)
     hwi_record_thread_name((const char *)words[0]);
   return result;

@@ -27,7 +27,8 @@ bool hwi_range_enter_slow(struct hwi_range *range, uintptr_t sp)
   uintptr_t page = sp & ~(uintptr_t)(PAGE - 1);
   if (sp < range->low) {
     size_t gap = (range->low - page) / PAGE - 1; /* pages between sp's and the range */
-    if (gap <= LARGEST_GAP && hwi_os_readable_pages(page + PAGE, gap) == gap && is_of_own_stack(range)) {
+    bool is_near = gap <= LARGEST_GAP;           /* which must do where nobody can be asked */
+    if (is_near && (hwi_os_is_sealed() || (hwi_os_readable_pages(page + PAGE, gap) == gap && is_of_own_stack(range)))) {
       range->low = page;
       return true;
     }

@@ -15,8 +15,8 @@
 
 static inline uint64_t tick_now(void)
 {
-  if (__builtin_expect(hwi_session.clock != HW_CLOCK_TSC, 0))
-    return hwi_session_clock_after_loads() >> HWI_TICK_SHIFT_NS;
+  if (__builtin_expect(hwi_session.has_odd_clock, 0))
+    return hwi_session_odd_tick();
   return hwi_event_tick_of_tsc();
 }
 
@@ -111,7 +111,7 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
 
 uint64_t hwi_record_clock_in_order(void)
 {
-  return hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_in_order() : hwi_os_monotonic_ns();
+  return hwi_session.has_odd_clock ? hwi_session_odd_clock() : hwi_arch_clock_in_order();
 }
 
 void hwi_record_freed(const void *block, uint64_t took)
@@ -199,6 +199,29 @@ void hwi_record_unloaded(void)
 {
   if (atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed))
     hwi_session_loader_returned();
+}
+
+void hwi_record_before_tsc_is_forbidden(void)
+{
+  if (atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed))
+    hwi_session_leave_tsc(); /* else the beginning asks for it */
+}
+
+void hwi_record_before_seal(void)
+{
+  hwi_stream_seal(HWI_EVENT_FRAME());
+  hwi_session_expect_seal();
+  hwi_os_seal();
+}
+
+void hwi_record_after_seal(bool is_sealed)
+{
+  if (is_sealed) {
+    hwi_stream_note_seal(HWI_EVENT_FRAME());
+  } else {
+    hwi_os_unseal();
+    hwi_stream_unseal();
+  }
 }
 
 void hwi_record_thread_name(const char *name)

@@ -7,6 +7,7 @@
 #ifndef HWI_RECORD_RECORD_H
 #define HWI_RECORD_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,14 @@ void hwi_record_freed(const void *block, uint64_t took);
 /* The calling thread is called `name` now (cut at 15 bytes). Unlike the rest it is no event: none is lost by it, and no recording
  * begins for it, which asks for the first thread's name itself. */
 void hwi_record_thread_name(const char *name);
+
+/* The program is about to forbid the TSC (PR_SET_TSC), so that none is to be read any more. */
+void hwi_record_before_tsc_is_forbidden(void);
+
+/* The calling thread is about to enter strict seccomp, where each look at the time and nearly every system call kills; and has done so,
+ * or could not. Between the two no other function of the recorder is called but by handlers. */
+void hwi_record_before_seal(void);
+void hwi_record_after_seal(bool is_sealed);
 
 /* dlclose returned: a library may be gone. */
 void hwi_record_unloaded(void);

@@ -28,24 +28,70 @@ struct hwi_session hwi_session = {.liveness = &wiped_page.liveness, .is_single_t
 
 /* --- the event clock --- */
 
-uint64_t hwi_session_clock(void)
+/* Where the TSC was left: the clock goes on from `left`, at the rate that it had since `began`. */
+static struct {
+  struct hw_anchor began, left;
+  _Atomic bool is_left;
+} tsc;
+
+static struct hw_anchor tsc_anchor_now(void)
 {
-  return hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock() : hwi_os_monotonic_ns();
+  struct hwi_moment moment = hwi_moment_of(hwi_arch_clock_after_loads, hwi_os_monotonic_ns);
+  return (struct hw_anchor){.clock = moment.outer, .monotonic_ns = moment.inner};
 }
 
-uint64_t hwi_session_clock_after_loads(void)
+/* As the TSC would tell it. */
+static uint64_t clock_at(uint64_t monotonic_ns)
 {
-  return hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_after_loads() : hwi_os_monotonic_ns();
+  uint64_t units = tsc.left.clock - tsc.began.clock, ns = tsc.left.monotonic_ns - tsc.began.monotonic_ns;
+  unsigned __int128 since = monotonic_ns - tsc.left.monotonic_ns;
+  return tsc.left.clock + (uint64_t)(since * units / (ns ? ns : 1));
+}
+
+uint64_t hwi_session_odd_clock(void)
+{
+  if (hwi_os_is_sealed())
+    return 0;
+  if (hwi_session.clock != HW_CLOCK_TSC)
+    return hwi_os_monotonic_ns();
+  return atomic_load(&tsc.is_left) ? clock_at(hwi_os_monotonic_ns()) : hwi_arch_clock_in_order();
+}
+
+uint64_t hwi_session_odd_tick(void)
+{
+  if (hwi_os_is_sealed())
+    return hwi_stream_latest_tick();
+  return hwi_session_odd_clock() >> (hwi_session.clock == HW_CLOCK_TSC ? HWI_TICK_SHIFT_TSC : HWI_TICK_SHIFT_NS);
+}
+
+uint64_t hwi_session_clock(void)
+{
+  return hwi_session.has_odd_clock ? hwi_session_odd_clock() : hwi_arch_clock();
 }
 
 static struct hw_anchor anchor_now(void)
 {
-  if (hwi_session.clock != HW_CLOCK_TSC) {
-    uint64_t now = hwi_os_monotonic_ns();
-    return (struct hw_anchor){.clock = now, .monotonic_ns = now};
-  }
-  struct hwi_moment moment = hwi_moment_of(hwi_arch_clock_after_loads, hwi_os_monotonic_ns);
-  return (struct hw_anchor){.clock = moment.outer, .monotonic_ns = moment.inner};
+  if (hwi_session.clock == HW_CLOCK_TSC && !atomic_load(&tsc.is_left))
+    return tsc_anchor_now();
+  uint64_t now = hwi_os_monotonic_ns();
+  return (struct hw_anchor){.clock = hwi_session.clock == HW_CLOCK_TSC ? clock_at(now) : now, .monotonic_ns = now};
+}
+
+void hwi_session_leave_tsc(void)
+{
+  static const struct hwi_callers all = {0, UINTPTR_MAX};
+  if (hwi_session.clock != HW_CLOCK_TSC || atomic_load(&tsc.is_left))
+    return;
+  tsc.left = tsc_anchor_now();
+  hwi_os_leave_tsc();
+  atomic_store(&tsc.is_left, true);
+  hwi_session.has_odd_clock = true;
+  hwi_session.alloc_detour = hwi_session.free_detour = all;
+}
+
+void hwi_session_expect_seal(void)
+{
+  hwi_session.has_odd_clock = true;
 }
 
 /* What the clock of the wall said at that moment, which was just now. */
@@ -57,7 +103,8 @@ static uint64_t realtime_at(uint64_t monotonic_ns)
 
 void hwi_session_note_time(void)
 {
-  hwi_session.header->last = anchor_now();
+  if (!hwi_os_is_sealed())
+    hwi_session.header->last = anchor_now();
 }
 
 /* --- beginning --- */
@@ -93,7 +140,7 @@ static struct hw_trace_header describe_process(void)
   header.start_realtime_ns = realtime_at(header.start.monotonic_ns);
   header.process_start = hwi_os_process_start(0);
   header.pid_namespace = hwi_os_pid_namespace(0);
-  header.last = header.start;
+  header.last = tsc.began = header.start;
   hwi_os_random(header.image_id, HW_ID_BYTES);
   return header;
 }
@@ -112,11 +159,16 @@ static bool has_real_functions(void)
   return hwi_real_function[HW_ENTRY_MALLOC] || hwi_real_find(); /* malloc's comes last: then all are found */
 }
 
+static bool may_read_tsc(void)
+{
+  return hwi_session.clock == HW_CLOCK_TSC && !atomic_load(&tsc.is_left);
+}
+
 /* An event is usual only where its bytes are the TSC's time and the usual fields, and an operator holds none of them back. */
 static void choose_detours(void)
 {
   const struct hwi_callers all = {0, UINTPTR_MAX};
-  bool has_usual_frees = !hwi_operators_hold && hwi_session.clock == HW_CLOCK_TSC && !hwi_session.options.durations;
+  bool has_usual_frees = !hwi_operators_hold && may_read_tsc() && !hwi_session.options.durations;
   bool has_usual_allocs = has_usual_frees && hwi_session.fields == HW_FIELD_USABLE;
   hwi_session.free_detour = has_usual_frees ? hwi_session.loader : all;
   hwi_session.alloc_detour = has_usual_allocs ? hwi_session.loader : all;
@@ -132,6 +184,7 @@ static bool start_image(void)
     return false;
   hwi_session.is_single_threaded = hwi_os_single_threaded_flag();
   hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
+  hwi_session.has_odd_clock = hwi_session.clock != HW_CLOCK_TSC;
   hwi_session.fields =
       (hwi_session.options.usable ? HW_FIELD_USABLE : 0) | (hwi_session.options.durations ? HW_FIELD_DURATION : 0);
   hwi_session.clock_cost = hwi_session.options.durations ? hwi_timed_clock_cost() : 0;
@@ -160,6 +213,8 @@ static bool start_child(void)
   if (!hwi_session.options.children)
     return false;
   uint32_t parent = hwi_session.pid;
+  if (atomic_load(&tsc.is_left)) /* of a trace of its own it need not be the clock */
+    hwi_session.clock = HW_CLOCK_MONOTONIC_NS;
   struct hw_trace_header header = describe_process();
   header.origin = HW_ORIGIN_FORK;
   header.inherited_nodes = hwi_nodes_count();

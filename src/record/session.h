@@ -45,8 +45,9 @@ struct hwi_session {
   _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are void */
   _Atomic uint64_t unload_count; /* the loader's, when it was last asked */
   struct hwi_callers loader;
-  uint8_t clock; /* enum hw_clock */
-  uint32_t pid;  /* of this address space; a child of vfork has another */
+  uint8_t clock;      /* enum hw_clock */
+  bool has_odd_clock; /* it is not the TSC, or not every thread may read that */
+  uint32_t pid;       /* of this address space; a child of vfork has another */
   /* Whose calls are not usual events (see event.h): the loader's, or all where more than its bytes is asked of each event. */
   struct hwi_callers alloc_detour, free_detour;
   const char *is_single_threaded; /* never NULL; see os_inline.h */
@@ -85,9 +86,18 @@ void hwi_session_loader_calls(void);
 /* The loader's dlclose returned to the program. */
 void hwi_session_loader_returned(void);
 
-/* This moment on the event clock, in its units; the second form after all earlier loads. */
+/* This moment on the event clock, in its units. */
 uint64_t hwi_session_clock(void);
-uint64_t hwi_session_clock_after_loads(void);
+
+/* The same, where the session has an odd clock; 0 for a thread that is sealed. And in ticks: for such a thread the latest of all. */
+uint64_t hwi_session_odd_clock(void);
+uint64_t hwi_session_odd_tick(void);
+
+/* The program is about to forbid the TSC: from now on the same clock goes on by the kernel's, for all threads. */
+void hwi_session_leave_tsc(void);
+
+/* The calling thread is about to be sealed: hwi_os_seal. */
+void hwi_session_expect_seal(void);
 
 /* Writes the pair of clocks and the peak RSS to the header. */
 void hwi_session_note_time(void);

@@ -126,7 +126,7 @@ static void refresh_thread(struct hwi_thread_stream *stream, struct hwi_lane *la
 {
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
-  if (hwi_session.has_launcher)
+  if (hwi_session.has_launcher || hwi_os_is_sealed())
     return;
   hwi_os_thread_name(name);
   hwi_os_thread_policy(&policy, &priority);
@@ -206,6 +206,7 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
     hwi_walk_forget(&stream->lanes[i]);
     stream->lanes[i].range = (struct hwi_range){0};
     stream->lanes[i].thread = stream->thread;
+    stream->lanes[i].attention &= (uint8_t)~HWI_LANE_SEALED; /* the thread before was */
   }
   stream->lanes[0].busy = frame;
   hwi_stream_self = stream;
@@ -237,10 +238,10 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
   if (lane->attention & HWI_LANE_OWES)
     hwi_owed_write(lane, 0);
   if (lane->attention & HWI_LANE_NEW_CHUNK) {
-    lane->attention = 0;
+    lane->attention &= HWI_LANE_SEALED;
     refresh_thread(self, lane);
     hwi_describe_rss(lane, false);
-    lane->attention = 0;
+    lane->attention &= HWI_LANE_SEALED;
   }
   lane->pass = lane->attention ? HWI_NO_PASS : lane->module_epoch;
   return lane;
@@ -253,6 +254,51 @@ void hwi_stream_rename(struct hwi_lane *lane, const char *name)
   memset(self->name, 0, sizeof self->name);
   memcpy(self->name, name, bytes);
   put_thread(self, lane);
+}
+
+/* --- threads that may ask nobody --- */
+
+void hwi_stream_seal(uintptr_t frame)
+{
+  struct hwi_lane *lane = hwi_stream_enter(frame);
+  if (lane) {
+    hwi_lane_stock(lane);
+    lane->attention &= (uint8_t)~HWI_LANE_NEW_CHUNK; /* its thread was looked at just now */
+    hwi_stream_leave(lane);
+  }
+  struct hwi_thread_stream *self = hwi_stream_self;
+  for (int i = 0; i < 2 && self; i++)
+    hwi_lane_call(&self->lanes[i], HWI_LANE_SEALED);
+}
+
+void hwi_stream_note_seal(uintptr_t frame)
+{
+  struct hwi_lane *lane = hwi_stream_enter(frame);
+  if (!lane)
+    return;
+  uint8_t kind = HW_NOTE_STRICT;
+  const char *name = hwi_stream_self->name;
+  hwi_lane_put_record(lane, HW_RECORD_NOTE, (struct hwi_bytes){&kind, 1},
+                      (struct hwi_bytes){name, (uint32_t)strnlen(name, sizeof hwi_stream_self->name)});
+  hwi_stream_leave(lane);
+}
+
+void hwi_stream_unseal(void)
+{
+  struct hwi_thread_stream *self = hwi_stream_self;
+  for (int i = 0; i < 2 && self; i++)
+    self->lanes[i].attention &= (uint8_t)~HWI_LANE_SEALED;
+}
+
+uint64_t hwi_stream_latest_tick(void)
+{
+  uint64_t latest = 0;
+  for (struct hwi_thread_stream *stream = atomic_load(&all_streams); stream; stream = stream->next)
+    for (int i = 0; i < 2; i++) {
+      uint64_t tick = __atomic_load_n(&stream->lanes[i].last_tick, __ATOMIC_RELAXED);
+      latest = tick > latest ? tick : latest;
+    }
+  return latest;
 }
 
 void hwi_stream_thread_ends(void *argument)

@@ -62,6 +62,15 @@ void hwi_stream_rename(struct hwi_lane *lane, const char *name);
  * looks after them. Events may still follow. */
 void hwi_stream_thread_ends(void *stream);
 
+/* The calling thread is about to be sealed (hwi_os_seal): gives it a large chunk, and lets each of its events look closer. Then that
+ * this was done, or the opposite, since it could not be sealed. */
+void hwi_stream_seal(uintptr_t frame);
+void hwi_stream_note_seal(uintptr_t frame);
+void hwi_stream_unseal(void);
+
+/* The time of the latest event of any thread. */
+uint64_t hwi_stream_latest_tick(void);
+
 /* In a new address space: only the calling thread is left, and nothing was written yet. True where the calling thread was
  * interrupted in the middle of an event, so that its old chunk must stay mapped. */
 bool hwi_streams_after_fork(void);

@@ -30,9 +30,11 @@ uint32_t hwi_timed_clock_cost(void)
 
 /* --- calls --- */
 
-/* As events have it. */
+/* As events have it. A thread that may not look at the time does not know. */
 static inline uint64_t took_since(uint64_t began)
 {
+  if (began == 0)
+    return 0;
   uint64_t ended = hwi_record_clock_in_order();
   return ended > began ? ended - began + 1 : 1;
 }

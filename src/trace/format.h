@@ -265,6 +265,9 @@ enum hw_note {
       4,                 /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
   HW_NOTE_IMPORTED = 5,  /* text: what the tool does not keep whose recording this was */
   HW_NOTE_ALLOCATOR = 6, /* text: the module whose malloc served the program, where that is not the C library */
+  HW_NOTE_STRICT =
+      7, /* text: name of a thread that entered strict seccomp: its events from there on have the time of the
+                            latest one known, and what its chunk does not hold is lost */
 };
 
 /* What the usable size of a block is on glibc, for most sizes; events carry the difference. */

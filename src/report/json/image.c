@@ -49,7 +49,7 @@ void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, co
 {
   static const char *const kinds[] = {
       "",         "own malloc", "own operator new", "blocks before libc was ready", "static allocator",
-      "imported", "allocator"};
+      "imported", "allocator",  "strict seccomp"};
   hwi_json_begin_array(json, "notes");
   for (uint32_t i = 0; i < info->note_count; i++) {
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)
