@@ -233,6 +233,10 @@ def test_page(name, hw, record, compile_c, tmp_path):
     run_check(name, hw, record([compile_c(PROGRAM, "-pthread")]), tmp_path)
 
 
+def test_no_figure_is_cut(hw, record, compile_c, tmp_path):
+    run_check("cut", hw, record([compile_c(PROGRAM, "-pthread")], "--durations"), tmp_path)
+
+
 def run_check_of_parts(name, hw, recording, tmp_path, *options):
     """The same, and reports of two parts of the run: `within` the interval from `first` to `last`, and `until` the latter."""
     page, report = tmp_path / "run.html", tmp_path / "report.json"
@@ -310,6 +314,10 @@ def check_difference(name, hw, record, compile_c, tmp_path, options=()):
 
 def test_difference(hw, record, compile_c, tmp_path):
     check_difference("difference", hw, record, compile_c, tmp_path)
+
+
+def test_no_figure_of_a_difference_is_cut(hw, record, compile_c, tmp_path):
+    check_difference("cut", hw, record, compile_c, tmp_path, ["--durations"])
 
 
 def test_durations_of_a_difference(hw, record, compile_c, tmp_path):

@@ -6,6 +6,7 @@ import type { Difference } from "../data/difference";
 import { matchingOf } from "../data/matching";
 import { bytesText, countText, shareText, timeText } from "../text/format";
 import { COST_NAMES } from "../text/words";
+import { FigureList, type Figure } from "../ui/figure_list";
 import { useSearch } from "../ui/find";
 import { Finding } from "../views/finding";
 import { Changes } from "./changes";
@@ -25,24 +26,14 @@ const FIGURES: readonly (readonly [string, keyof RunFields, (amount: number) => 
 
 function Figures({ difference }: { difference: Difference }): JSX.Element {
   const [old, now] = [difference.old.document.run, difference.now.document.run];
-  return (
-    <dl class="figures">
-      {FIGURES.map(([name, key, words]) => {
-        const [before, after] = [Number(old[key]), Number(now[key])];
-        const change = changeText(after - before, words);
-        const share = changeText(after - before, (amount) => shareText(amount, before));
-        return (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd data-figure={name}>
-              {words(after)}
-              <small>{change === "" ? "as before" : `${change}${share === "" ? "" : `, ${share}`}`}</small>
-            </dd>
-          </div>
-        );
-      })}
-    </dl>
-  );
+  const figures = FIGURES.map(([name, key, words]): Figure => {
+    const [before, after] = [Number(old[key]), Number(now[key])];
+    const change = changeText(after - before, words);
+    const share = changeText(after - before, (amount) => shareText(amount, before));
+    const note = change === "" ? "as before" : `${change}${share === "" ? "" : `, ${share}`}`;
+    return { name, value: words(after), note };
+  });
+  return <FigureList figures={figures} />;
 }
 
 export function DiffOverview(props: DiffProps): JSX.Element {

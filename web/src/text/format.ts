@@ -1,6 +1,7 @@
 // format.ts - numbers as the text report prints them: commas, decimal units (MB = 10^6)
 
 const BYTE_UNITS = ["kB", "MB", "GB", "TB", "PB", "EB"];
+const COUNT_UNITS = ["k", "M", "G", "T", "P", "E"];
 const EXACT_BELOW = 10_000; // bytes; what is larger is rounded to a tenth of a unit
 
 // Kept: making one costs a thousand times what using it does.
@@ -87,8 +88,9 @@ export function stacksText(count: number): string {
 
 /** 950, 12.5 k, 1.2 M: for the labels of an axis */
 export function shortCountText(count: number): string {
-  const [unit, name] = count >= 1e9 ? [1e9, "G"] : count >= 1e6 ? [1e6, "M"] : count >= 1e4 ? [1e3, "k"] : [1, ""];
-  return `${atMostTenths.format(count / unit)}${name === "" ? "" : ` ${name}`}`;
+  if (count < 1e4) return atMostTenths.format(count);
+  const power = Math.min(COUNT_UNITS.length, Math.floor(Math.log10(count) / 3));
+  return `${atMostTenths.format(count / 1000 ** power)} ${COUNT_UNITS[power - 1]}`;
 }
 
 /** 20,720/s; "" for none, or no time */

@@ -84,15 +84,32 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], palette: Palette): void 
 }
 
 const SMALL_PX = 100; // a chart that is lower has room for two figures beside it: 0 and the most
-const FIGURES_PX = 64; // the room of an axis of figures
+const FIGURES_PX = 64; // the room of an axis of figures, where none needs more
+const FIGURES_GAP_PX = 6;
+const [TIMES_PX, TIMES_GAP_PX] = [50, 12]; // from one label of the times to the next
+const AXIS_FONT = "11px system-ui, sans-serif";
+const HALF_TIME_PX = 28; // on the right of the last label of the times, half of which may stand over
 const SCALE_OVER = 1.05; // of the most that is drawn
+
+function widthPx({ ctx }: uPlot, text: string): number {
+  ctx.save();
+  ctx.font = AXIS_FONT;
+  const { width } = ctx.measureText(text);
+  ctx.restore();
+  return Math.ceil(width);
+}
+
+/** The longest label of the times: of what is shorter than seconds, none is long. */
+function timePx(plot: uPlot, untilNs: number): number {
+  return widthPx(plot, `${Math.floor(untilNs / 1e9)} s`);
+}
 
 /** An axis of figures, on the left or (of the curves that are apart) on the right. */
 function figuresAxis(look: uPlot.Axis, height: number, isApart: boolean, format: (value: number) => string): uPlot.Axis {
   return {
     ...look,
-    size: FIGURES_PX,
-    gap: 6,
+    size: (plot, labels: readonly string[] | null) => Math.max(FIGURES_PX, ...(labels ?? []).map((label) => widthPx(plot, label) + FIGURES_GAP_PX + 2)),
+    gap: FIGURES_GAP_PX,
     values: (_plot, ticks) => {
       const isNamed = (tick: number): boolean => Number.isInteger(tick) || (height < SMALL_PX && tick > 1);
       return ticks.map((tick) => (tick === 0 ? "0" : isNamed(tick) ? format(tick) : ""));
@@ -105,7 +122,7 @@ function figuresAxis(look: uPlot.Axis, height: number, isApart: boolean, format:
 function axesOf({ palette, height, curves }: Props, format: (value: number) => string): uPlot.Axis[] {
   const look = {
     stroke: palette.faint,
-    font: "11px system-ui, sans-serif",
+    font: AXIS_FONT,
     grid: { stroke: palette.line, width: 1 },
     ticks: { show: false },
   };
@@ -115,6 +132,7 @@ function axesOf({ palette, height, curves }: Props, format: (value: number) => s
       size: 24,
       gap: 4,
       grid: { show: false },
+      space: (plot, _axis, _min, max) => Math.max(TIMES_PX, timePx(plot, max) + TIMES_GAP_PX),
       values: (_plot, ticks) => ticksText(ticks),
     },
     figuresAxis(look, height, false, format),
@@ -159,7 +177,12 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
   return {
     width,
     height: props.height,
-    padding: [18, curves.some(({ isApart }) => isApart) ? 0 : 28, 0, 0], // on the right half of the last label of the times
+    padding: [
+      18,
+      (plot) => (curves.some(({ isApart }) => isApart) ? 0 : Math.max(HALF_TIME_PX, timePx(plot, now().edgesNs.at(-1)!) / 2)),
+      0,
+      0,
+    ],
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
     scales: {

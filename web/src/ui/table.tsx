@@ -7,12 +7,11 @@ import type { Change } from "./location";
 import { saveCsv } from "./save";
 
 const LEAST_PX = { text: 220, figure: 80 }; // of a column that says nothing else: in less room the table is scrolled
-const [TITLE_CHAR_PX, TITLE_ROOM_PX] = [8, 28]; // a title is read whole, with its arrow
 const ROW_PX = 26; // as .table tr in style.css
 const ROWS_BEYOND = 4; // drawn above and below what is in sight, so that scrolling shows no gap
 
-/** share: a part of the whole, 0 to 1 */
-export type Kind = "bytes" | "count" | "share" | "text";
+/** share: a part of the whole, 0 to 1. word: short text, such as an id. In little room text gives way; all others are never cut. */
+export type Kind = "bytes" | "count" | "share" | "word" | "text";
 
 export interface Column<Row> {
   readonly key: string;
@@ -24,7 +23,7 @@ export interface Column<Row> {
   readonly show?: (row: Row) => ComponentChild;
   /** the part of the whole that a bar behind the figure shows, 0 to 1 */
   readonly share?: (row: Row) => number;
-  /** CSS width; of the columns without one, those of text share what is left */
+  /** CSS width, which figures and words may exceed; of the columns without one, those of text share what is left */
   readonly width?: string;
   readonly hint?: string;
 }
@@ -65,8 +64,17 @@ export function sorting(
   return { sort: state.sort === "" ? first : state.sort, onSort: (sort) => change({ sort }) };
 }
 
+function isFigure<Row>({ kind }: Column<Row>): boolean {
+  return kind !== "text" && kind !== "word";
+}
+
+/** What style.css goes by: figures are on the right, and names alone may be cut. */
+function classOf<Row>(column: Column<Row>): string {
+  return isFigure(column) ? "figure" : column.kind === "text" ? "name" : "name whole";
+}
+
 function nextSort<Row>(sort: string, column: Column<Row>): string {
-  const first = column.kind === "text" ? "+" : "-";
+  const first = isFigure(column) ? "-" : "+";
   const second = first === "+" ? "-" : "+";
   return `${column.key}${sort === column.key + first ? second : first}`;
 }
@@ -78,21 +86,50 @@ function cellText<Row>(column: Column<Row>, row: Row): string {
   return column.kind === "bytes" ? bytesText(value) : countText(value);
 }
 
+function shownOf<Row>(column: Column<Row>, row: Row): ComponentChild {
+  return column.show ? column.show(row) : cellText(column, row);
+}
+
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Element {
   const share = column.share?.(row) ?? 0;
   return (
     <td
-      class={column.kind === "text" ? "name" : "figure"}
+      class={classOf(column)}
       style={share > 0 ? { backgroundSize: `${(100 * Math.min(1, share)).toFixed(2)}% 20px` } : undefined}
     >
-      {column.show ? column.show(row) : cellText(column, row)}
+      {shownOf(column, row)}
     </td>
   );
 }
 
-function leastWidth<Row>({ width, kind, title }: Column<Row>): string {
-  const leastPx = kind === "text" ? LEAST_PX.text : Math.max(LEAST_PX.figure, title.length * TITLE_CHAR_PX + TITLE_ROOM_PX);
-  return width?.endsWith("px") ? width : `${leastPx}px`;
+/** Of text, which would give way to nothing, and of figures, which would look crowded. */
+function leastWidth<Row>({ width, kind }: Column<Row>): string {
+  return width?.endsWith("px") ? width : `${kind === "text" ? LEAST_PX.text : LEAST_PX.figure}px`;
+}
+
+/** The longest texts that the columns showed, by key. */
+type Widest = Map<string, string>;
+
+/**
+ * A row without height that holds each column as wide as its largest figure needs, also where that is not in sight: or columns
+ * would move while the table is scrolled. What was the widest once stays it, so that none moves while an interval is dragged.
+ */
+function WidestRow<Row>({ columns, rows, widest }: Pick<Props<Row>, "columns" | "rows"> & { widest: Widest }): JSX.Element {
+  for (const column of columns.filter(isFigure)) {
+    const size = (row: Row): number => Math.abs(Number(column.value(row)));
+    const largest = rows.reduce<Row | null>((most, row) => (most === null || size(row) > size(most) ? row : most), null);
+    const shown = largest === null ? "" : shownOf(column, largest);
+    if (typeof shown === "string" && shown.length > (widest.get(column.key) ?? "").length) widest.set(column.key, shown);
+  }
+  return (
+    <tr class="spacer widest" aria-hidden="true">
+      {columns.map((column) => (
+        <td key={column.key} class={classOf(column)}>
+          {widest.get(column.key)}
+        </td>
+      ))}
+    </tr>
+  );
 }
 
 function Head<Row>({ columns, sort, onSort }: Pick<Props<Row>, "columns" | "sort" | "onSort">): JSX.Element {
@@ -103,7 +140,7 @@ function Head<Row>({ columns, sort, onSort }: Pick<Props<Row>, "columns" | "sort
           const way = sort.slice(0, -1) === column.key ? sort.slice(-1) : "";
           const order = way === "+" ? "ascending" : way === "-" ? "descending" : "none";
           return (
-            <th key={column.key} class={column.kind === "text" ? "name" : "figure"} aria-sort={order}>
+            <th key={column.key} class={classOf(column)} aria-sort={order} style={{ minWidth: leastWidth(column) }}>
               <button type="button" title={column.hint ?? ""} onClick={() => onSort(nextSort(sort, column))}>
                 {column.title}
                 <i class="way">{way === "+" ? "▲" : way === "-" ? "▼" : ""}</i>
@@ -178,6 +215,9 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   const [box, first, shown, onScroll] = useWindow(sorted.length);
   const at = chosen === undefined ? -1 : sorted.findIndex((row) => idOf(row) === chosen);
 
+  const widest = useRef<Widest>(new Map());
+  const widestRow = useMemo(() => <WidestRow {...{ columns, rows }} widest={widest.current} />, [columns, rows]);
+
   // Kept, so that what is shown already is not made again: a drag changes other things with every step.
   const body = useMemo(
     () => (
@@ -226,13 +266,14 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   return (
     <div class="table-frame">
       <div class="table" ref={box} onScroll={onScroll} tabIndex={0} onKeyDown={onKeyDown} data-table={name}>
-        <table aria-rowcount={sorted.length} aria-label={name} style={{ minWidth: `calc(${columns.map(leastWidth).join(" + ")})` }}>
+        <table aria-rowcount={sorted.length} aria-label={name}>
           <colgroup>
             {columns.map((column) => (
               <col key={column.key} style={{ width: column.width ?? (column.kind === "text" ? "auto" : leastWidth(column)) }} />
             ))}
           </colgroup>
           <Head columns={columns} sort={sort} onSort={props.onSort} />
+          <tbody>{widestRow}</tbody>
           {body}
         </table>
         {sorted.length === 0 && <p class="empty">{props.empty ?? "Nothing here."}</p>}

@@ -5,13 +5,8 @@ import type { Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
 import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
+import { FigureList, type Figure } from "../ui/figure_list";
 import { togetherCount } from "./processes";
-
-interface Figure {
-  readonly name: string;
-  readonly value: string;
-  readonly note: string;
-}
 
 function heapOfRss(peakBytes: number, rssBytes: number): string {
   return peakBytes === 0 ? "no block was live" : `heap: ${shareText(peakBytes, rssBytes)} of it`;
@@ -127,17 +122,5 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
 }
 
 export function Figures({ recording, span }: { recording: Recording; span: Span | null }): JSX.Element {
-  return (
-    <dl class="figures">
-      {figuresOf(recording, span).map(({ name, value, note }) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd data-figure={name}>
-            {value}
-            <small title={note}>{note}</small>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  );
+  return <FigureList figures={figuresOf(recording, span)} />;
 }

@@ -87,7 +87,6 @@ export function Lifetimes(props: ViewProps): JSX.Element {
         kind: "count",
         value: (row) => lifetimes[lifetime][row]!,
         share: (row) => lifetimes[lifetime][row]! / blocks[row]!,
-        width: NAMES[lifetime].length > 8 ? "108px" : "84px",
         hint: HINTS[lifetime] ?? "",
       })),
       { key: "blocks", title: "Blocks", kind: "count", value: (row) => blocks[row]!, width: "92px" },

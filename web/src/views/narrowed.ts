@@ -21,7 +21,7 @@ function nameOf(document: PageDocument): string {
   const together = togetherCount(document);
   if (together > 1) return `all ${together} together`;
   const command = run.command.length > COMMAND_MOST ? `${run.command.slice(0, COMMAND_MOST)}…` : run.command;
-  return `${run.pid} ${command} (${bytesText(run.allocated_bytes)})`;
+  return `${run.pid} (${bytesText(run.allocated_bytes)}) ${command}`; // a list cuts the end
 }
 
 /** 0 is the process that the page opens with; the others by their ids. None where there is but one. */

@@ -75,8 +75,8 @@ function columnsOf(recording: Recording, rows: readonly ThreadRow[], span: Span 
   });
   return [
     { key: "name", title: "Thread", kind: "text", value: ({ row }) => threadName(recording, row), width: "15%" },
-    { key: "tid", title: "Id", kind: "text", value: ({ row }) => String(threads.tid[row]!), width: "72px" },
-    { key: "policy", title: "Real time", kind: "text", value: ({ row }) => policyText(recording, row), width: "96px" },
+    { key: "tid", title: "Id", kind: "word", value: ({ row }) => String(threads.tid[row]!), width: "72px" },
+    { key: "policy", title: "Real time", kind: "word", value: ({ row }) => policyText(recording, row), width: "96px" },
     { key: "calls", title: "Allocations", kind: "count", value: (row) => row.calls, share: (row) => row.calls / calls },
     { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes, share: (row) => row.bytes / bytes },
     { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary },
