@@ -33,7 +33,7 @@ demo:
 test:
 	@$(SETUP) build demo test fuzz web
 	@tools/build_page.sh --install || echo "make test: web/node_modules is not there: the page is not tested" >&2
-	@$(SETUP) --packages $$($(PYTHON) tests/programs/programs.py --packages quick)
+	@$(SETUP) --packages $$($(PYTHON) tests/programs/program_table.py --packages quick)
 	@$(MAKE) --no-print-directory build-it TARGETS="all unit-tests"
 	@$(MAKE) --no-print-directory test-it
 
@@ -48,7 +48,7 @@ test-it:
 ## make test-programs     the same output with and without the recorder, for all the programs
 test-programs:
 	@$(SETUP) build test
-	@$(SETUP) --packages $$($(PYTHON) tests/programs/programs.py --packages all)
+	@$(SETUP) --packages $$($(PYTHON) tests/programs/program_table.py --packages all)
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 

@@ -14,6 +14,8 @@ from waiting import wait_until
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 120  # seconds; a test that knows better passes its own
 
+os.environ.pop("COLUMNS", None)  # of the terminal, or made up by who runs the tests: reports are as wide
+
 
 @dataclass
 class Recording:

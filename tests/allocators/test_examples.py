@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import inputs
-import programs as table
+import program_table as table
 from allocators_library import EXAMPLES, compile_source
 
 SCRIPTS = {program.name: program for program in table.load()}

@@ -86,7 +86,7 @@ def record(build, folder, program, *arguments):
 def compile_program(folder, text, *flags):
     source, program = folder / "program.c", folder / "program"
     source.write_text(text)
-    subprocess.run(["gcc", "-std=gnu17", "-O1", *flags, source, "-o", program, "-pthread"], check=True)
+    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE=", "-O1", *flags, source, "-o", program, "-pthread"], check=True)
     return program
 
 

@@ -68,7 +68,7 @@ BEGINNINGS = [part for part in INTERVALS if "--from" not in part]
 def waves(record_with_marks, tmp_path_factory):
     folder = tmp_path_factory.mktemp("waves")
     (folder / "program.c").write_text(WAVES)
-    subprocess.run(["gcc", "-std=gnu17", "-O1", "-g", folder / "program.c", "-o", folder / "program", "-pthread"], check=True)
+    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE=", "-O1", "-g", folder / "program.c", "-o", folder / "program", "-pthread"], check=True)
     record_with_marks(folder / "program", folder / "waves.hwt", "first", "second")
     return folder / "waves.hwt"
 

@@ -35,7 +35,7 @@ def stripped(request, build, tmp_path_factory):
     """(trace, where each function begins in the file)"""
     folder = tmp_path_factory.mktemp("stripped")
     (folder / "bare.c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-std=gnu17", "-O1", request.param, "-fpie" if request.param == "-pie" else "-fno-pie",
+    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE=", "-O1", request.param, "-fpie" if request.param == "-pie" else "-fno-pie",
                     folder / "bare.c", "-o", folder / "bare"], check=True)
     starts = starts_of(folder / "bare")
     subprocess.run([shutil.which("strip"), folder / "bare"], check=True)

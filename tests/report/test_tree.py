@@ -39,7 +39,7 @@ int main(void)
 def trace(build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tree")
     (folder / "known.c").write_text(PROGRAM)
-    subprocess.run(["gcc", "-std=gnu17", "-O1", "-g", folder / "known.c", "-o", folder / "known", "-pthread"], check=True)
+    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE=", "-O1", "-g", folder / "known.c", "-o", folder / "known", "-pthread"], check=True)
     environment = {**os.environ, "LD_PRELOAD": str(build / "lib/libheapwright-record.so"), "HEAPWRIGHT_OUTPUT": str(folder / "known.hwt")}
     subprocess.run([folder / "known"], env=environment, check=True, timeout=60)
     return folder / "known.hwt"

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""programs.py --packages quick|all   prints the Debian packages of the programs in programs.txt; --list prints the programs."""
+"""program_table.py --packages quick|all   prints the Debian packages of the programs in programs.txt; --list prints the programs."""
 
 import argparse
 from dataclasses import dataclass
