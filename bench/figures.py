@@ -6,6 +6,7 @@ GOAL_MEMORY_BYTES = 32_000_000
 GOAL_RAW_BYTES = 6.0
 GOAL_PACKED_BYTES = 1.5
 GOAL_LARGE_MB = 512  # to report on a recording that is larger than memory
+GOAL_SHORT_MS = 1  # to record a process that allocates little
 GOAL_DEBUG_INFO_S = 5  # to name the frames of a report on a program with a gigabyte of debug information
 GOAL_ANALYSIS = 1 / 4  # of heaptrack_interpret plus heaptrack_print
 

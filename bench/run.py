@@ -23,13 +23,14 @@ import latency
 import measure
 import page
 import recorders
+import short
 import suite
 import tables
 import workloads
 
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
-APART = ("instructions", "latency", "page", "large", "debug-info")  # what --only names beside the workloads
+APART = ("instructions", "latency", "page", "short", "large", "debug-info")  # what --only names beside the workloads
 ON_THEIR_OWN = ("large", "debug-info")  # measured only when asked for; results.json keeps them, with what they were measured under
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
@@ -37,12 +38,12 @@ ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="build tree to measure (build)")
-    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency, no page")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency, no page, no short processes")
     parser.add_argument("--full", action="store_true",
                         help="also what takes minutes and 20 GB: heaptrack's interpreter on cc1plus and with --debug-info")
     parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops against the full one (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
-    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, page, large or debug-info")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, page, short, large or debug-info")
     parser.add_argument("--recorders", default="", help="comma-separated; without it plain, record, raw, and heaptrack's")
     parser.add_argument("--folder", help="where inputs and traces go while it runs (the build tree)")
     parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
@@ -133,6 +134,8 @@ def run_all(given, settings, results, work):
         results["latency"] = latency.measure_latency(tools, names, program, settings, work)
     if "page" in only or (not only and not given.quick):
         results["page"] = page.measure_page(tools, settings, work)
+    if "short" in only or (not only and not given.quick):
+        results["short"] = short.measure_short(tools, settings, work)
     if given.large:
         results["large"] = on_its_own(lambda: large.measure_large(tools, given.large, settings, work))
     if given.debug_info:

@@ -232,6 +232,29 @@ def pages(results):
                                     "first step ms", "opening ms"], rows)
 
 
+def short_processes(results):
+    rows = []
+    for found in results["short"]["runs"].values():
+        plain = min(found["wall_s"][PLAIN])
+        cells = []
+        for name in OURS:
+            seconds = min(found["wall_s"][name])
+            cells += [f"{seconds:.2f}", _goal((seconds - plain) / found["processes"] * 1000, figures.GOAL_SHORT_MS)]
+        rows.append([found["text"], f"{found['processes']:,}", f"{plain:.2f}", *cells])
+    head = ["run", "processes", "no recorder s", *(cell for name in OURS for cell in (f"{TITLES[name]} s", "ms added to each"))]
+    text = ("Runs of many short processes, each of which gets a trace, which is packed and counted: seconds to the end of the recorder, the "
+            f"fastest of three, and what that adds to each process that left a trace. Goal: {figures.GOAL_SHORT_MS} ms. heaptrack records none but "
+            "the first process.")
+    return Table("Short processes", text, head, rows)
+
+
+def many_processes(results):
+    found = results["short"]["many"]
+    rows = [[step, f"{cost['wall_s']:.2f}", f"{cost['max_rss_bytes'] / MEGA:,.0f}"] for step, cost in found["steps"].items()]
+    text = f"A report on a run of {found['processes']:,} processes, a shell and what it started, each with a trace of its own."
+    return Table("A run of many processes", text, ["step", "wall s", "MB"], rows)
+
+
 def _all(results):
     if results["workloads"]:
         yield time_added(results, "wall_s", "Wall time added")
@@ -248,6 +271,9 @@ def _all(results):
         yield latencies(results)
     if results.get("page"):
         yield pages(results)
+    if results.get("short"):
+        yield short_processes(results)
+        yield many_processes(results)
     if results.get("large"):
         yield large(results)
     if results.get("debug-info"):

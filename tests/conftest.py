@@ -14,7 +14,9 @@ from waiting import wait_until
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 120  # seconds; a test that knows better passes its own
 
-os.environ.pop("COLUMNS", None)  # of the terminal, or made up by who runs the tests: reports are as wide
+# Reports are as wide as the terminal is said to be, by who runs the tests or by readline, which pytest loads and os.environ does not see.
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 
 
 @dataclass

@@ -17,7 +17,7 @@ packages_of() {
     # A node from elsewhere brings its npm, and does not go together with Debian's.
     web) echo chromium; command -v node >/dev/null || echo nodejs; command -v npm >/dev/null || echo npm ;;
     format) echo clang-format-14 ;;
-    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 ;;
+    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind binutils-source make apache2-bin curl libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;
   esac
 }
