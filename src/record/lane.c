@@ -147,8 +147,13 @@ void hwi_lane_stock(struct hwi_lane *lane)
 bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
 {
   if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON || hwi_os_is_sealed())
-    return false;
+    return false; /* of a sealed thread's chunk, all was made writable before (hwi_lane_stock) */
   return has_room(lane, bytes) ? extend(lane, bytes) : begin_chunk(lane, bytes);
+}
+
+enum hw_loss hwi_lane_loss(void)
+{
+  return hwi_os_is_sealed() ? HW_LOSS_STRICT : HW_LOSS_FULL;
 }
 
 void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free, uint64_t took)
@@ -156,7 +161,7 @@ void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free, uint6
   if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
     hwi_lane_put_reserved_free(lane, free, hwi_session.fields, took);
   else
-    hwi_session_lose(HW_LOSS_FULL);
+    hwi_session_lose(hwi_lane_loss());
 }
 
 bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, struct hwi_bytes head, struct hwi_bytes text)

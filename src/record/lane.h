@@ -181,6 +181,9 @@ static inline bool hwi_lane_reserve(struct hwi_lane *lane, uint32_t bytes)
   return hwi_lane_has_room(lane, bytes) || hwi_lane_reserve_slow(lane, bytes);
 }
 
+/* Why an event is lost that hwi_lane_reserve found no room for. */
+enum hw_loss hwi_lane_loss(void);
+
 /* Begins a chunk of the largest size and makes all of it writable, for a thread that can get no other any more. */
 void hwi_lane_stock(struct hwi_lane *lane);
 

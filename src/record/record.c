@@ -26,16 +26,17 @@ static inline uint8_t log2_of(size_t align)
 }
 
 /* Each event whose stack has no node counts, save where it is the trace that is full: such an event is lost anyway. */
-static __attribute__((cold, noinline)) uint32_t no_node(void)
+static __attribute__((cold, noinline)) uint32_t no_node(const struct hwi_lane *lane)
 {
-  if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) == HWI_PHASE_ON)
+  bool is_full = hwi_os_is_sealed() && !hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES);
+  if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) == HWI_PHASE_ON && !is_full)
     hwi_session_count(&hwi_session.node_limit_hits, &hwi_session.header->node_limit_hits);
   return 0;
 }
 
-static inline uint32_t known_node(uint32_t node)
+static inline uint32_t known_node(const struct hwi_lane *lane, uint32_t node)
 {
-  return __builtin_expect(node == HWI_NODE_UNKNOWN, 0) ? no_node() : node;
+  return __builtin_expect(node == HWI_NODE_UNKNOWN, 0) ? no_node(lane) : node;
 }
 
 /* What a foreign operator gave is not what malloc gave. And an allocator may allocate while it is asked (tcmalloc does when it is
@@ -60,7 +61,7 @@ static void put_aligned(struct hwi_lane *lane, const struct hwi_allocation *made
 static void put_alloc(struct hwi_lane *lane, const struct hwi_allocation *made, size_t align)
 {
   if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
-    hwi_session_lose(HW_LOSS_FULL);
+    hwi_session_lose(hwi_lane_loss());
   else if (align)
     put_aligned(lane, made, align);
   else
@@ -69,7 +70,7 @@ static void put_alloc(struct hwi_lane *lane, const struct hwi_allocation *made, 
 
 __attribute__((cold)) void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made)
 {
-  made.node = known_node(made.node);
+  made.node = known_node(lane, made.node);
   put_alloc(lane, &made, 0);
 }
 
@@ -87,7 +88,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
   if (!hwi_event_is_paused()) {
-    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
+    uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)entry));
     const struct hwi_allocation made = {tick, size, block, node, assumes_usable(lane, entry)};
     put_alloc(lane, &made, align);
   }
@@ -163,7 +164,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
     put_paused_realloc(lane, call);
   } else {
-    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)call->entry));
+    uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)call->entry));
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
       put_realloc(lane,
                   &(struct hwi_allocation){ended, call->size, call->block, node, assumes_usable(lane, call->entry)},
@@ -181,7 +182,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
     return;
   uint64_t tick = tick_now();
   if (!hwi_event_is_paused()) {
-    uint32_t node = known_node(hwi_walk(lane, caller, (uint8_t)entry));
+    uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)entry));
     if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {
       uint8_t *at = hwi_lane_begin(lane, HW_OP_FAILED, tick);
       *at++ = log2_of(align);

@@ -81,6 +81,7 @@ static const struct {
     [HW_LOSS_STARTING] = {"starting", "while a thread of lower priority was beginning the trace"},
     [HW_LOSS_MEMORY] = {"memory", "for want of memory"},
     [HW_LOSS_FULL] = {"full", "when the trace could take no more"},
+    [HW_LOSS_STRICT] = {"strict_seccomp", "in threads in strict seccomp, for which the trace cannot grow"},
 };
 
 const char *hwi_loss_key(enum hw_loss loss)

@@ -85,6 +85,7 @@ enum hw_loss {
   HW_LOSS_STARTING, /* another thread, of lower priority, was beginning the trace and did not get to its end */
   HW_LOSS_MEMORY,   /* there was no memory for what a thread records into */
   HW_LOSS_FULL,     /* the trace had no room for it */
+  HW_LOSS_STRICT,   /* of a thread in strict seccomp, which can get no other chunk */
   HW_LOSSES
 };
 
@@ -266,8 +267,8 @@ enum hw_note {
   HW_NOTE_IMPORTED = 5,  /* text: what the tool does not keep whose recording this was */
   HW_NOTE_ALLOCATOR = 6, /* text: the module whose malloc served the program, where that is not the C library */
   HW_NOTE_STRICT =
-      7, /* text: name of a thread that entered strict seccomp: its events from there on have the time of the
-                            latest one known, and what its chunk does not hold is lost */
+      7, /* text: name of a thread that entered strict seccomp: its events from here on have the time of the
+                            latest event of any thread, and what its last chunk does not hold is lost */
 };
 
 /* What the usable size of a block is on glibc, for most sizes; events carry the difference. */

@@ -187,7 +187,7 @@ static const char *meaning_of(const struct hwi_note *note)
     return "has an allocator of its own linked in, whose calls do not reach the recorder.";
   case HW_NOTE_STRICT:
     return "(a thread) entered strict seccomp, which forbids the clocks: its calls since then have the time of the latest "
-           "one before, and only some 50,000 of them are kept.";
+           "call before, and are kept as far as its last piece of the trace had room.";
   case HW_NOTE_IMPORTED:
     return "(imported from a tool's recording that does not have them).";
   default:
