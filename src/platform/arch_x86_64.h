@@ -62,6 +62,21 @@ static inline long hwi_arch_syscall(long number, long a, long b, long c, long d,
   return result;
 }
 
+/* The body of a naked function that has a number and then any arguments. It goes on in the function that the pointer `next` has by a
+ * jump, so that no argument is touched, not even read, and no frame stands between: the caller's may hold words, just where further
+ * arguments would be, that other threads write. Where `next` is NULL, or the number is one of the two, it goes on in `other`. */
+#define HWI_ARCH_PASS_ON(next, other, number, number2) \
+  __asm__("cmpq %2, %%rdi\n\t"                         \
+          "je %P1\n\t"                                 \
+          "cmpq %3, %%rdi\n\t"                         \
+          "je %P1\n\t"                                 \
+          "movq %0, %%r11\n\t"                         \
+          "testq %%r11, %%r11\n\t"                     \
+          "je %P1\n\t"                                 \
+          "jmp *%%r11"                                 \
+          :                                            \
+          : "m"(next), "i"(other), "i"(number), "i"(number2))
+
 /* Units a second of the time stamp, as the CPU states it; 0 where it does not. */
 static inline uint64_t hwi_arch_clock_hz_hint(void)
 {

@@ -18,6 +18,7 @@ hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 hwi_dlclose_fn *hwi_real_dlclose;
 hwi_setname_fn *hwi_real_setname;
 hwi_prctl_fn *hwi_real_prctl;
+hwi_syscall_fn *hwi_real_syscall;
 bool hwi_real_is_left_alone;
 hwi_execv_fn *hwi_real_execv, *hwi_real_execvp;
 hwi_execve_fn *hwi_real_execve, *hwi_real_execvpe;
@@ -116,6 +117,7 @@ void hwi_real_find_noticed(void)
   hwi_real_dlclose = (hwi_dlclose_fn *)hwi_os_symbol_behind("dlclose");
   hwi_real_setname = (hwi_setname_fn *)hwi_os_symbol_behind("pthread_setname_np");
   hwi_real_prctl = (hwi_prctl_fn *)hwi_os_symbol_behind("prctl");
+  hwi_real_syscall = (hwi_syscall_fn *)hwi_os_symbol_behind("syscall");
   hwi_real_execv = (hwi_execv_fn *)hwi_os_symbol_behind("execv");
   hwi_real_execvp = (hwi_execv_fn *)hwi_os_symbol_behind("execvp");
   hwi_real_execve = (hwi_execve_fn *)hwi_os_symbol_behind("execve");

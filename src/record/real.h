@@ -24,6 +24,7 @@ typedef size_t hwi_usable_size_fn(void *block);
 typedef int hwi_dlclose_fn(void *handle);
 typedef int hwi_setname_fn(pthread_t thread, const char *name);
 typedef int hwi_prctl_fn(int option, ...);
+typedef long hwi_syscall_fn(long number, ...);
 typedef int hwi_execv_fn(const char *path, char *const arguments[]);
 typedef int hwi_execve_fn(const char *path, char *const arguments[], char *const variables[]);
 typedef int hwi_fexecve_fn(int fd, char *const arguments[], char *const variables[]);
@@ -38,6 +39,7 @@ extern __attribute__((visibility("hidden"))) hwi_function *hwi_real_function[HW_
 extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
 extern __attribute__((visibility("hidden"))) hwi_setname_fn *hwi_real_setname; /* NULL: this libc has none */
 extern __attribute__((visibility("hidden"))) hwi_prctl_fn *hwi_real_prctl;
+extern __attribute__((visibility("hidden"))) hwi_syscall_fn *hwi_real_syscall;
 extern __attribute__((visibility("hidden"))) hwi_execv_fn *hwi_real_execv, *hwi_real_execvp;
 extern __attribute__((visibility("hidden"))) hwi_execve_fn *hwi_real_execve, *hwi_real_execvpe;
 extern __attribute__((visibility("hidden"))) hwi_fexecve_fn *hwi_real_fexecve;
