@@ -188,6 +188,17 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
   put_took(NULL);
 }
 
+void hwi_record_before_tsc_is_forbidden(void)
+{}
+
+void hwi_record_before_seal(void)
+{}
+
+void hwi_record_after_seal(bool is_sealed)
+{
+  (void)is_sealed;
+}
+
 void hwi_record_thread_name(const char *name)
 {
   (void)name;
