@@ -157,7 +157,7 @@ static int print_missing_names(struct printer *printer, int side, struct hwi_err
   int status = hwi_missing_names_init(&missing, &printer->comparison->sides[side].frames, error);
   if (status == HW_OK && missing.count > 0) {
     hwi_line_printf(printer->line, "%s has no names for ", side_names[side]);
-    hwi_line_clean(printer->line, hwi_base_name(hwi_module_path(profile, missing.first)));
+    hwi_line_clean(printer->line, hwi_module_name(profile, missing.first));
     if (missing.count > 1)
       hwi_line_printf(printer->line, " and %s other%s", hwi_count_text(missing.count - 1).text,
                       missing.count > 2 ? "s" : "");

@@ -243,7 +243,7 @@ static void put_stack_frames(struct chrome *to)
     for (uint32_t k = 0; k < count; k++) {
       snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, at, k);
       hwi_json_begin_object(json, number);
-      hwi_json_text(json, "category", hwi_base_name(hwi_module_path(profile, site->module)));
+      hwi_json_text(json, "category", hwi_module_name(profile, site->module));
       hwi_json_text(json, "name", hwi_site_function(&to->sites, site, k, &to->name));
       snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, k + 1 < count ? at : profile->frames[at].caller,
                k + 1 < count ? k + 1 : 0);

@@ -75,7 +75,7 @@ const char *hwi_site_function(const struct hwi_sites *sites, const struct hwi_si
     hwi_line_printf(line, "?? 0x%" PRIx64, site->address);
   } else {
     uint64_t start = site->symbols[symbol].start;
-    hwi_line_printf(line, "?? %s+0x%" PRIx64, hwi_base_name(hwi_module_path(sites->frames->profile, site->module)),
+    hwi_line_printf(line, "?? %s+0x%" PRIx64, hwi_module_name(sites->frames->profile, site->module),
                     start != 0 ? start : site->address - sites->frames->profile->modules[site->module].bias);
   }
   return hwi_line_text(line);

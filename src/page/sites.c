@@ -127,10 +127,10 @@ void hwi_page_sites_release(struct hwi_page_sites *sites)
 static void write_modules(struct hwi_json *json, struct hwi_page_sites *sites)
 {
   struct module {
-    uint64_t path, build_id; /* strings */
+    uint64_t path, name, build_id; /* strings */
   };
   static const struct hwi_column columns[] = {
-      HWI_COLUMN(struct module, path), HWI_COLUMN(struct module, build_id), {NULL, 0}};
+      HWI_COLUMN(struct module, path), HWI_COLUMN(struct module, name), HWI_COLUMN(struct module, build_id), {NULL, 0}};
   const struct hwi_profile *profile = sites->names->profile;
   struct module *modules = calloc((size_t)profile->module_count + 1, sizeof *modules);
   struct hwi_table_rows rows = {modules, 0, sizeof *modules};
@@ -139,6 +139,7 @@ static void write_modules(struct hwi_json *json, struct hwi_page_sites *sites)
     const struct hwi_profile_module *module = &profile->modules[i];
     modules[rows.count++] = (struct module){
         .path = find_lasting(sites, module->path),
+        .name = find_lasting(sites, hwi_module_name(profile, i)),
         .build_id = module->build_id_bytes > 0 ? find_string(sites, hwi_build_id_text(module).text) : 0};
   }
   hwi_json_begin_object(json, "modules");

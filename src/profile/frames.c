@@ -24,10 +24,19 @@ void hwi_frames_freeze(struct hwi_frames *frames)
   hwi_tagged_release(&frames->numbers);
 }
 
+void hwi_frames_drop_modules(struct hwi_frames *frames, size_t first)
+{
+  for (size_t i = first; i < frames->module_count; i++) {
+    free((char *)frames->modules[i].path);
+    free((char *)frames->modules[i].run_as);
+  }
+  if (frames->module_count > first)
+    frames->module_count = first;
+}
+
 void hwi_frames_release(struct hwi_frames *frames)
 {
-  for (size_t i = 1; i < frames->module_count; i++)
-    free((char *)frames->modules[i].path);
+  hwi_frames_drop_modules(frames, 1);
   free(frames->modules);
   hwi_frames_freeze(frames);
   hwi_table_release(frames->frames, frames->capacity * sizeof *frames->frames);

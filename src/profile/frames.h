@@ -35,6 +35,9 @@ void hwi_frames_freeze(struct hwi_frames *frames);
 /* The number of the frame, or 0: no memory. `frame->address` is relative to its module's load. */
 uint32_t hwi_frames_intern(struct hwi_frames *frames, const struct hwi_frame *frame);
 
+/* Forgets the modules from `first` on. */
+void hwi_frames_drop_modules(struct hwi_frames *frames, size_t first);
+
 /* The number of the module, or 0: no memory, or HWI_FRAME_MODULES_MOST are there, 0 included. */
 uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module);
 

@@ -1,6 +1,7 @@
 /* profile.c - makes a profile of a run: from a summary that an earlier reading left, or by replaying it */
 #include <stdlib.h>
 
+#include "profile/program_names.h"
 #include "profile/run_replay.h"
 
 static void add_totals(struct hwi_totals *sum, const struct hwi_totals *part)
@@ -107,6 +108,8 @@ static int make_part(struct hwi_run_replay *r)
 static int make_profile(struct hwi_run_replay *r)
 {
   int status = r->options->span.kind == HWI_SPAN_RUN ? make_whole(r) : make_part(r);
+  if (status == 0 && !hwi_program_names_find(&r->result->replay.frames, r->images, r->run.count))
+    status = hwi_run_replay_no_memory(r);
   if (status == 0)
     hwi_result_sum_up(r->result);
   return status;

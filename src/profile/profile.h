@@ -60,6 +60,8 @@ struct hwi_frame {
 /* A shared object, whichever its loads and addresses were; `start`, `end` and `bias` are those of the first load. */
 struct hwi_profile_module {
   const char *path;
+  const char *
+      run_as; /* of a program that was run under another name than its file's, by a link: that name. NULL: of no other */
   uint8_t build_id[64];
   uint8_t build_id_bytes;
   uint64_t start, end, bias;

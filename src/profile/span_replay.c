@@ -363,10 +363,8 @@ static bool cut_lists(struct work *w)
   for (size_t i = 1; i < frame_count; i++)
     if (frames->frames[i].module >= module_count)
       module_count = (size_t)frames->frames[i].module + 1;
-  for (size_t i = module_count; i < frames->module_count; i++)
-    free((char *)frames->modules[i].path);
+  hwi_frames_drop_modules(frames, module_count);
   frames->count = frame_count;
-  frames->module_count = module_count;
   return true;
 }
 

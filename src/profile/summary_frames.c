@@ -19,7 +19,7 @@ static const struct hwi_field module_fields[] = {
     HWI_NEAR_FIELD(struct hwi_profile_module, start), HWI_NEAR_FIELD(struct hwi_profile_module, end),
     HWI_NEAR_FIELD(struct hwi_profile_module, bias),
 };
-_Static_assert(sizeof(struct hwi_profile_module) == 13 * sizeof(uint64_t), "each field is above, but the path");
+_Static_assert(sizeof(struct hwi_profile_module) == 14 * sizeof(uint64_t), "each field is above, but the names");
 static const struct hwi_fields of_module = HWI_FIELDS_OF(struct hwi_profile_module, module_fields);
 
 /* As it is kept: each of a frame's bit fields is one of its own. */
@@ -71,7 +71,7 @@ static void pass_modules(struct hwi_pass *pass, struct hwi_frames *frames)
 {
   hwi_pass_list(pass, &of_module, (void **)&frames->modules, &frames->module_count, 0);
   for (size_t i = 1; i < frames->module_count && pass->status == 0; i++)
-    pass_path(pass, &frames->modules[i].path);
+    pass_path(pass, &frames->modules[i].path); /* the other name is the images' to know */
 }
 
 static bool modules_are_sound(const struct hwi_frames *frames)

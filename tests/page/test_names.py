@@ -85,3 +85,16 @@ def test_names_that_are_too_long_are_shortened(record, compile_c, hw, tmp_path):
         name = allocator_of(page, 1000 + i)
         assert name.startswith(f"n{i}_") and name.endswith(f"_{i}") and "…" in name and len(name) < 9000
         assert name.count("\ufffd" if i == 77 else "x") > 100
+
+
+def test_a_program_is_called_as_it_was_run(record, compile_c, hw, tmp_path):
+    """Through a link: the path is still the file's."""
+    program = compile_c("#include <stdlib.h>\nint main(void) { return malloc(20) == NULL; }", name="file_of_it")
+    (tmp_path / "link_to_it").symlink_to(program)
+    recording = record([tmp_path / "link_to_it"])
+    assert hw("report", "-o", tmp_path / "run.html", recording.trace).returncode == 0
+    document = read_html(tmp_path / "run.html").document
+    modules, strings = document["modules"], document["strings"]
+    names = {strings[path]: strings[name] for path, name in zip(modules["path"], modules["name"])}
+    assert names.pop(str(program)) == "link_to_it"
+    assert names and all(path.endswith(f"/{name}") for path, name in names.items())

@@ -98,13 +98,38 @@ def test_text_names_functions_and_lines(hw, trace):
     assert "_start" in report(hw, trace, "--frames", "all")
 
 
-def test_a_link_is_told_from_its_file(hw, record, compile_c, tmp_path):
-    """Frames and filters call the program by its file's name, which one who ran a link to it does not know."""
-    program = compile_c("#include <stdlib.h>\nint main(void) { free(malloc(20)); return 0; }", name="file_of_it")
+LINKED = """
+#include <stdlib.h>
+__attribute__((noinline)) void *grab(size_t n) { return malloc(n); }
+int main(void) { void *volatile kept = grab(20); return kept == NULL; }
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("-s",)], ids=["named", "stripped"])
+def test_a_link_is_called_by_its_name(hw, record, compile_c, tmp_path, flags):
+    """Debian's redis-server is a link to redis-check-rdb: who ran it knows the link. Where files are listed, the file is."""
+    program = compile_c(LINKED, *flags, name="file_of_it")
     (tmp_path / "link_to_it").symlink_to(program)
-    lines = hw("report", record([tmp_path / "link_to_it"]).trace).stdout.splitlines()
+    run = record([tmp_path / "link_to_it"])
+    lines = hw("report", run.trace).stdout.splitlines()
     assert lines[0].endswith("/link_to_it") and lines[1].endswith(", exit 0; the program's file is file_of_it")
+    assert "file_of_it" not in "\n".join(lines[2:]).replace("file_of_it.c", "")
+    frames = [line for line in lines if "grab " in line or "?? link_to_it+0x" in line]
+    assert frames and all("link_to_it" in line for line in frames)
+    assert "/file_of_it" in hw("report", "--by", "module", run.trace).stdout
+    for name in ("link_to_it", "file_of_it"):
+        assert run.report_with("--only", f"module={name}")["selected"]["calls"] == 1
     assert hw("report", record([program]).trace).stdout.splitlines()[1].endswith(", exit 0")
+
+
+def test_a_file_of_several_names_has_its_own(hw, record, compile_c, tmp_path):
+    """As busybox has."""
+    program = compile_c(LINKED, name="file_of_them")
+    for name in ("one", "other"):
+        (tmp_path / name).symlink_to(program)
+    run = record(["sh", "-c", f"{tmp_path}/one; {tmp_path}/other"])
+    text = hw("report", "--children", run.trace).stdout
+    assert [line.split()[-1] for line in text.splitlines() if line.split()[:1] == ["grab"]] == ["file_of_them"]
 
 
 def test_wrappers_are_passed_over(hw, trace):

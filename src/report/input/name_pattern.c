@@ -94,7 +94,13 @@ struct matcher {
   struct known known; /* no slots where no pattern is about frames */
 };
 
-static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct hwi_symbol *symbol, const char *module)
+/* Of what a module is called. */
+struct module_names {
+  const char *path, *name;
+};
+
+static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct hwi_symbol *symbol,
+                           const struct module_names *module)
 {
   switch (pattern->kind) {
   case HWI_NAME_FUNCTION:
@@ -102,13 +108,15 @@ static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct 
   case HWI_NAME_FILE:
     return symbol->file != NULL && hwi_path_matches(pattern->text, symbol->file);
   case HWI_NAME_MODULE:
-    return *module != '\0' && hwi_path_matches(pattern->text, module);
+    return *module->path != '\0' &&
+           (hwi_path_matches(pattern->text, module->path) || hwi_path_matches(pattern->text, module->name));
   default:
     return false;
   }
 }
 
-static uint8_t bits_of_symbol(const struct matcher *matcher, const struct hwi_symbol *symbol, const char *module)
+static uint8_t bits_of_symbol(const struct matcher *matcher, const struct hwi_symbol *symbol,
+                              const struct module_names *module)
 {
   uint8_t bits = 0;
   for (uint32_t i = 0; i < matcher->count; i++) {
@@ -131,8 +139,9 @@ static uint8_t bits_of_frame(const struct matcher *matcher, uint32_t frame)
   struct known_symbols *slot = known_find(&matcher->known, symbols, module);
   if (slot->symbols == NULL) {
     *slot = (struct known_symbols){.symbols = symbols, .module = module, .count = count};
+    const struct module_names names = {hwi_module_path(profile, module), hwi_module_name(profile, module)};
     for (uint32_t i = 0; i < count; i++)
-      slot->bits |= bits_of_symbol(matcher, &symbols[i], hwi_module_path(profile, module));
+      slot->bits |= bits_of_symbol(matcher, &symbols[i], &names);
   }
   return slot->bits;
 }
@@ -200,7 +209,7 @@ static void offer_symbol(struct search *search, const struct hwi_symbol *symbol,
   else if (search->pattern->kind == HWI_NAME_FILE && symbol->file != NULL)
     offer(search, "", hwi_base_name(symbol->file));
   else if (search->pattern->kind == HWI_NAME_MODULE && *module != '\0')
-    offer(search, "", hwi_base_name(module));
+    offer(search, "", module);
 }
 
 static void find_nearest(const struct matcher *matcher, struct hwi_name_pattern *pattern)
@@ -214,7 +223,7 @@ static void find_nearest(const struct matcher *matcher, struct hwi_name_pattern 
   for (size_t i = 0; pattern->kind < HWI_NAME_FRAME_KINDS && i <= known->mask; i++) {
     const struct known_symbols *slot = &known->slots[i];
     for (uint32_t k = 0; k < slot->count; k++)
-      offer_symbol(&search, &slot->symbols[k], hwi_module_path(profile, slot->module));
+      offer_symbol(&search, &slot->symbols[k], hwi_module_name(profile, slot->module));
   }
 }
 

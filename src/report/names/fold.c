@@ -15,7 +15,7 @@ void hwi_folded_release(struct hwi_folded *folded)
 /* The program itself: the module of the outermost frame that has a path and is no shared library by its name. */
 static bool is_library(const struct hwi_named_frames *frames, uint32_t frame)
 {
-  const char *name = hwi_base_name(hwi_module_path(frames->profile, frames->items[frame].module));
+  const char *name = hwi_module_name(frames->profile, frames->items[frame].module);
   const char *suffix = strstr(name, ".so");
   return suffix != NULL && (suffix[3] == '\0' || suffix[3] == '.');
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_name.h"
 #include "report/input/pattern.h"
 #include "report/input/rules.h"
 
@@ -95,6 +96,12 @@ const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module)
 {
   const char *path = module != 0 && module < profile->module_count ? profile->modules[module].path : NULL;
   return path != NULL ? path : "";
+}
+
+const char *hwi_module_name(const struct hwi_profile *profile, uint32_t module)
+{
+  const char *run_as = module != 0 && module < profile->module_count ? profile->modules[module].run_as : NULL;
+  return run_as != NULL ? run_as : hwi_base_name(hwi_module_path(profile, module));
 }
 
 /* --- which frames say something --- */

@@ -23,7 +23,7 @@ static void add_start(struct hwi_line *line, const struct hwi_who_words *words_o
 {
   struct hwi_line name = {0};
   hwi_line_puts(&name, "?? ");
-  hwi_line_clean(&name, hwi_base_name(hwi_module_path(words_of->frames->profile, frame->module)));
+  hwi_line_clean(&name, hwi_module_name(words_of->frames->profile, frame->module));
   hwi_line_printf(&name, "+0x%" PRIx64, frame->symbol->start);
   hwi_line_shorten(line, hwi_line_text(&name), cells, words_of->ellipsis);
   hwi_line_release_part(line, &name);
@@ -58,7 +58,7 @@ static void add_frame(struct hwi_line *line, const struct hwi_who_words *words_o
     return;
   }
   struct hwi_line place = {0};
-  const char *module = hwi_base_name(hwi_module_path(words_of->frames->profile, frame->module));
+  const char *module = hwi_module_name(words_of->frames->profile, frame->module);
   if (frame->symbol->file != NULL)
     hwi_line_path(&place, hwi_base_name(frame->symbol->file), frame->symbol->line, PLACE_CELLS_MAX, ellipsis);
   else

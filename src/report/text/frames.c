@@ -48,7 +48,7 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
     hwi_line_printf(&name, "?? 0x%" PRIx64, frame->address);
   } else {
     hwi_line_puts(&name, "?? ");
-    hwi_line_clean(&name, hwi_base_name(hwi_module_path(printer->frames->profile, frame->module)));
+    hwi_line_clean(&name, hwi_module_name(printer->frames->profile, frame->module));
     uint64_t start = frame->symbol->start; /* as rankings by function call it */
     hwi_line_printf(&name, "+0x%" PRIx64, start != 0 ? start : file_address(printer, frame));
   }
@@ -87,7 +87,7 @@ static void add_place(struct hwi_line *line, const struct hwi_text_frames *print
   else if (frame->symbol->function == NULL)
     add_reason(line, printer, frame, cells);
   else if (printer->text->style->columns < HWI_NARROW_COLUMNS)
-    hwi_line_shorten(line, hwi_base_name(hwi_module_path(printer->frames->profile, frame->module)), cells,
+    hwi_line_shorten(line, hwi_module_name(printer->frames->profile, frame->module), cells,
                      hwi_style_ellipsis(printer->text->style));
 }
 
@@ -108,7 +108,7 @@ static void add_module(struct hwi_line *line, const struct hwi_text_frames *prin
       hwi_line_printf(&name, "%02x", module->build_id[i]);
     hwi_line_puts(&name, hwi_style_ellipsis(printer->text->style));
   } else {
-    hwi_line_clean(&name, hwi_base_name(hwi_module_path(printer->frames->profile, frame->module)));
+    hwi_line_clean(&name, hwi_module_name(printer->frames->profile, frame->module));
   }
   hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(printer->text->style));
   hwi_line_release_part(line, &name);

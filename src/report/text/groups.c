@@ -20,7 +20,7 @@ static void add_module_name(struct hwi_line *line, const struct hwi_text *text, 
   if (module == 0)
     hwi_line_puts(line, "no module");
   else
-    hwi_line_clean(line, hwi_base_name(hwi_module_path(text->profile, module)));
+    hwi_line_clean(line, hwi_module_name(text->profile, module));
 }
 
 /* A line is known by its file's last component, so that its function has room. */

@@ -92,7 +92,7 @@ static void add_others(struct hwi_text *text)
   hwi_line_puts(&text->line, hwi_style_hint(text->style, " (--children)"));
 }
 
-/* The name by which frames call the program, where it was run by another: through a link, or by a script. */
+/* What the program's file is called, where it was run by another name, through a link: frames have that one. */
 static void add_file(struct hwi_text *text, const struct hwi_trace_info *info)
 {
   size_t bytes = 0;

@@ -163,7 +163,7 @@ static void add_place(struct printer *printer, struct hwi_line *line, const stru
                   ellipsis);
   } else if (symbol->function != NULL && frame->module != 0) {
     struct hwi_line module = {0};
-    hwi_line_clean(&module, hwi_base_name(hwi_module_path(text->profile, frame->module)));
+    hwi_line_clean(&module, hwi_module_name(text->profile, frame->module));
     hwi_line_shorten(line, hwi_line_text(&module), most, ellipsis);
     hwi_line_release_part(line, &module);
   }

@@ -26,7 +26,7 @@ class FunctionNumbers {
       let number = this.#ofIdentity.get(func.identity);
       if (number === undefined) {
         this.#ofIdentity.set(func.identity, (number = this.functions.length));
-        this.functions.push({ ...func, module: recording.moduleName(func.module) });
+        this.functions.push({ ...func, module: recording.moduleAsRun(func.module) });
       }
       return number;
     });

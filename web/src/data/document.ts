@@ -197,7 +197,7 @@ export interface PageDocument {
   /** other processes of the run, each as this one is */
   readonly others?: readonly PageDocument[];
   readonly strings: readonly string[];
-  readonly modules: { readonly path: readonly number[]; readonly build_id: readonly number[] };
+  readonly modules: { readonly path: readonly number[]; readonly name: readonly number[]; readonly build_id: readonly number[] };
   readonly frames: {
     readonly function: readonly number[];
     readonly file: readonly number[];

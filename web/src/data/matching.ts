@@ -6,7 +6,7 @@ import type { Recording } from "./recording";
 export interface Searched {
   readonly name: string;
   readonly file: string;
-  /** its path */
+  /** its path, which ends with what it is called */
   readonly module: string;
 }
 
@@ -18,7 +18,7 @@ export function matchingOf(functions: readonly Searched[], { matches, of }: Sear
 
 export function functionsMatching(recording: Recording, search: Search): Uint8Array | null {
   const { functions } = recording.tree;
-  return matchingOf(functions.map(({ name, file, module }) => ({ name, file, module: recording.moduleName(module) })), search);
+  return matchingOf(functions.map(({ name, file, module }) => ({ name, file, module: recording.moduleAsRun(module) })), search);
 }
 
 /** By row of `stacks`: 1 where a frame of the stack matches. null: nothing is searched for, and every row is meant. */

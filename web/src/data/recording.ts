@@ -7,7 +7,7 @@ import { isMoment, type Cost, type Span } from "../state";
 import { LIFETIMES, type Lifetime, type PageDocument, type RowFigure } from "./document";
 import { unpack } from "./packed";
 import { Series, type Amount } from "./series";
-import { Places, totalsOf, treeOf, type Place, type Tree } from "./tree";
+import { baseName, Places, totalsOf, treeOf, type Place, type Tree } from "./tree";
 
 const COLUMN: Readonly<Record<Cost, RowFigure>> = {
   peak: "peak_bytes",
@@ -216,7 +216,13 @@ export class Recording {
     return this.sites(row).flatMap((site) => this.places(site));
   }
 
+  /** Its path, with what it is called for the file's name. */
+  moduleAsRun(module: number): string {
+    const path = this.#places.modulePath(module);
+    return path.slice(0, path.length - baseName(path).length) + this.moduleName(module);
+  }
+
   moduleName(module: number): string {
-    return this.#places.modulePath(module);
+    return this.#places.moduleName(module);
   }
 }

@@ -32,7 +32,7 @@ function codeOf({ file, line, module, address }: Code): string {
 }
 
 function addressOf({ module, address }: Pick<Place, "module" | "address">): string {
-  return `${baseName(module)}+0x${address.toString(16)}`;
+  return `${module}+0x${address.toString(16)}`;
 }
 
 /** How many numbers two lists have in common at their beginning. */
@@ -285,7 +285,7 @@ export function labelsOf(recording: Recording): Labels {
   const { tree } = recording;
   let labels = labelsKept.get(tree);
   if (labels === undefined) {
-    const moduleOf = (func: number): string => baseName(recording.moduleName(tree.functions[func]!.module));
+    const moduleOf = (func: number): string => recording.moduleName(tree.functions[func]!.module);
     labelsKept.set(tree, (labels = new Labels(tree.functions, moduleOf)));
   }
   return labels;

@@ -61,6 +61,11 @@ export class Places {
     return this.text(this.#document.modules.path[module] ?? -1);
   }
 
+  /** What it is called: a program by what it was run as, all others by their files. */
+  moduleName(module: number): string {
+    return this.text(this.#document.modules.name[module] ?? -1);
+  }
+
   lastFrame(site: number): number {
     const { sites, frames } = this.#document;
     return (sites.frame[site + 1] ?? frames.function.length) - 1;
@@ -81,7 +86,7 @@ export class Places {
     if (sites.kind[site] === 1) return this.#leftOut(site);
     const name = this.text(frames.function[frame]!);
     if (name !== "") return name;
-    return `?? ${baseName(this.modulePath(sites.module[site]!))}+0x${this.#start(site).toString(16)}`;
+    return `?? ${this.moduleName(sites.module[site]!)}+0x${this.#start(site).toString(16)}`;
   }
 
   /** The same for frames of the same function. */
@@ -109,7 +114,7 @@ export class Places {
       name: this.name(site, frame),
       file: this.text(frames.file[frame]!),
       line: frames.line[frame]!,
-      module: this.modulePath(sites.module[site]!),
+      module: this.moduleName(sites.module[site]!),
       inlined: frame !== this.lastFrame(site),
       reason: this.text(frames.reason[frame]!),
       address: sites.address[site]!,

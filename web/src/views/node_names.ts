@@ -2,7 +2,7 @@
 import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
 import { labelsOf } from "../data/stack_words";
-import { baseName, CUT } from "../data/tree";
+import { CUT } from "../data/tree";
 import type { Cost } from "../state";
 import { bytesText, countText } from "../text/format";
 import { kept } from "../text/names";
@@ -69,7 +69,7 @@ export class NodeNames {
 
   functionModule(func: number): string {
     const module = this.#recording.tree.functions[func]?.module ?? -1;
-    return module < 0 ? "" : baseName(this.#recording.moduleName(module));
+    return module < 0 ? "" : this.#recording.moduleName(module);
   }
 
   /** The file that a function is in, or why that is not known. */
@@ -95,7 +95,7 @@ export class NodeNames {
   }
 
   legend(): [string, number][] {
-    return [...this.#colours].map(([module, colour]) => [baseName(this.#recording.moduleName(module)), colour]);
+    return [...this.#colours].map(([module, colour]) => [this.#recording.moduleName(module), colour]);
   }
 
   where(node: number): string {

@@ -33,7 +33,7 @@ export function StackCell({ recording, row, before = "" }: { recording: Recordin
 
 export function placeText(place: Pick<Place, "file" | "line" | "module" | "reason">): string {
   const where = place.file === "" ? place.reason : place.line > 0 ? `${baseName(place.file)}:${place.line}` : baseName(place.file);
-  return [where, baseName(place.module)].filter((part) => part !== "").join(" · ");
+  return [where, place.module].filter((part) => part !== "").join(" · ");
 }
 
 export function Frames({ places }: { places: readonly Place[] }): JSX.Element {
