@@ -213,10 +213,13 @@ static void end_trace(struct hwi_watch *watch, size_t i, enum hwi_effort effort)
 {
   struct hwi_drain *drain = &watch->traces[i].drain;
   struct hwi_compacted compacted = {0};
+  bool is_over =
+      watch->traces[i]
+          .is_over; /* then it stays over: of its process in a later image, while it ends, nothing can be told */
   bool is_packed = false;
   struct hwi_error error = {0};
   take_state(watch, drain);
-  if (is_written(drain)) {
+  if (!is_over && is_written(drain)) {
     watch->outcome.still_written++;
   } else if (drain->stopped) {
     hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
