@@ -31,7 +31,7 @@ import workloads
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
 APART = ("instructions", "latency", "page", "short", "large", "debug-info")  # what --only names beside the workloads
-ON_THEIR_OWN = ("large", "debug-info")  # measured only when asked for; results.json keeps them, with what they were measured under
+ON_THEIR_OWN = ("short", "large", "debug-info")  # results.json keeps them, with what they were measured under; the last two only when asked for
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
 
@@ -135,7 +135,7 @@ def run_all(given, settings, results, work):
     if "page" in only or (not only and not given.quick):
         results["page"] = page.measure_page(tools, settings, work)
     if "short" in only or (not only and not given.quick):
-        results["short"] = short.measure_short(tools, settings, work)
+        results["short"] = on_its_own(lambda: short.measure_short(tools, settings, work))
     if given.large:
         results["large"] = on_its_own(lambda: large.measure_large(tools, given.large, settings, work))
     if given.debug_info:

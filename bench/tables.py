@@ -242,9 +242,9 @@ def short_processes(results):
             cells += [f"{seconds:.2f}", _goal((seconds - plain) / found["processes"] * 1000, figures.GOAL_SHORT_MS)]
         rows.append([found["text"], f"{found['processes']:,}", f"{plain:.2f}", *cells])
     head = ["run", "processes", "no recorder s", *(cell for name in OURS for cell in (f"{TITLES[name]} s", "ms added to each"))]
-    text = ("Runs of many short processes, each of which gets a trace, which is packed and counted: seconds to the end of the recorder, the "
-            f"fastest of three, and what that adds to each process that left a trace. Goal: {figures.GOAL_SHORT_MS} ms. heaptrack records none but "
-            "the first process.")
+    text = ("Runs of many short processes, each of which gets a trace of its own, packed and counted: seconds until the recorder has "
+            "ended, the fastest of three runs, and what that adds to each process that left a trace. "
+            f"Goal: {figures.GOAL_SHORT_MS} ms. heaptrack records none but the first process. {_on_its_own(results['short'])}")
     return Table("Short processes", text, head, rows)
 
 
