@@ -5,10 +5,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Where the last name of the first argument's path begins in `command`, and in *bytes its length: of `./a -b` the `a`, of a login
- * shell's `-bash` the `bash`. The arguments are joined by blanks, and one that a shell would split stands in quotes, in which an
- * apostrophe is '\''. */
-static inline const char *hwi_command_name(const char *command, size_t *bytes)
+struct hwi_command_name {
+  char text[256]; /* as long as a file's name may be; empty where there is none */
+};
+
+/* The last name of the first argument's path: of `./a -b` the `a`, of a login shell's `-bash` the `bash`. The arguments are joined by
+ * blanks, and one that a shell would split stands in quotes, in which an apostrophe is '\''. A longer name is cut. */
+static inline struct hwi_command_name hwi_command_name(const char *command)
 {
   static const char apostrophe[] = "'\\''";
   const bool is_quoted = *command == '\'';
@@ -21,8 +24,12 @@ static inline const char *hwi_command_name(const char *command, size_t *bytes)
   for (const char *at = name; at < end; at++)
     if (*at == '/' && at + 1 < end)
       name = at + 1;
-  *bytes = (size_t)(end - name);
-  return name;
+  struct hwi_command_name found = {0};
+  for (size_t bytes = 0; name < end && bytes < sizeof found.text - 1; bytes++) {
+    found.text[bytes] = *name;
+    name += is_quoted && *name == '\'' ? sizeof apostrophe - 1 : 1;
+  }
+  return found;
 }
 
 #endif

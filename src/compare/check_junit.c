@@ -96,11 +96,7 @@ static int write_case(struct hwi_check *check, size_t number, const char *class_
 int hwi_check_junit(struct hwi_check *check, FILE *out, struct hwi_error *error)
 {
   const struct hwi_image *image = hwi_largest_image(check->report.profile, NULL);
-  size_t bytes = 0;
-  const char *name = hwi_command_name(image != NULL ? image->info->command : "", &bytes);
-  char *class_name = strndup(name, bytes);
-  if (class_name == NULL)
-    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the name of the command");
+  struct hwi_command_name class_name = hwi_command_name(image != NULL ? image->info->command : "");
   size_t counts[HWI_VERDICT_UNKNOWN + 1] = {0};
   for (size_t i = 0; i < check->budgets->count; i++)
     counts[check->verdicts[i].state]++;
@@ -109,8 +105,7 @@ int hwi_check_junit(struct hwi_check *check, FILE *out, struct hwi_error *error)
           counts[HWI_VERDICT_FAILED], counts[HWI_VERDICT_UNKNOWN]);
   int status = HW_OK;
   for (size_t i = 0; i < check->budgets->count && status == HW_OK; i++)
-    status = write_case(check, i, class_name, out, error);
+    status = write_case(check, i, class_name.text, out, error);
   fputs("  </testsuite>\n</testsuites>\n", out);
-  free(class_name);
   return status;
 }

@@ -33,10 +33,8 @@ static bool has_program_name(const struct hwi_profile *profile, const struct hwi
   if (thread->image >= profile->image_count || profile->images[thread->image].info == NULL)
     return false;
   const struct hwi_trace_info *info = profile->images[thread->image].info;
-  size_t bytes = 0;
-  const char *name = hwi_command_name(info->command, &bytes); /* a link's; the file's name is its target's */
-  bytes = bytes < KERNEL_NAME_BYTES ? bytes : KERNEL_NAME_BYTES;
-  return (strlen(thread->name) == bytes && memcmp(thread->name, name, bytes) == 0) ||
+  struct hwi_command_name run_as = hwi_command_name(info->command); /* a link's name; the file's is its target's */
+  return strncmp(thread->name, run_as.text, KERNEL_NAME_BYTES) == 0 ||
          strncmp(thread->name, hwi_base_name(info->exe), KERNEL_NAME_BYTES) == 0;
 }
 

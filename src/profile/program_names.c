@@ -9,30 +9,26 @@
 
 /* What a module was run as so far. */
 struct name {
-  const char *text; /* in an image's command; NULL: it was not */
-  size_t bytes;
+  struct hwi_command_name run_as; /* empty: it was not */
   bool is_one_of_several;
 };
 
 static void take_name(struct name *name, const char *command)
 {
-  size_t bytes;
-  const char *text = hwi_command_name(command, &bytes);
-  if (!bytes)
+  struct hwi_command_name run_as = hwi_command_name(command);
+  if (run_as.text[0] == '\0')
     return;
-  if (name->text && (name->bytes != bytes || memcmp(name->text, text, bytes) != 0))
+  if (name->run_as.text[0] != '\0' && strcmp(name->run_as.text, run_as.text) != 0)
     name->is_one_of_several = true;
-  name->text = text;
-  name->bytes = bytes;
+  name->run_as = run_as;
 }
 
 static bool set_name(struct hwi_profile_module *module, const struct name *name)
 {
-  const char *file = hwi_base_name(module->path);
-  bool is_files = strlen(file) == name->bytes && name->text && memcmp(file, name->text, name->bytes) == 0;
-  if (!name->text || name->is_one_of_several || is_files)
+  const char *run_as = name->run_as.text;
+  if (*run_as == '\0' || name->is_one_of_several || strcmp(run_as, hwi_base_name(module->path)) == 0)
     return true;
-  module->run_as = strndup(name->text, name->bytes);
+  module->run_as = strdup(run_as);
   return module->run_as != NULL;
 }
 
@@ -41,7 +37,7 @@ bool hwi_program_names_find(struct hwi_frames *frames, const struct hwi_image *i
   bool done = true;
   for (size_t i = 1; i < frames->module_count && done; i++) {
     struct hwi_profile_module *module = &frames->modules[i];
-    struct name name = {0};
+    struct name name = {.is_one_of_several = false};
     for (size_t k = 0; k < count; k++)
       if (images[k].counted && strcmp(images[k].info->exe, module->path) == 0)
         take_name(&name, images[k].info->command);

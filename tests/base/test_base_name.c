@@ -29,10 +29,7 @@ static void a_path_that_ends_in_a_slash_stays(void **state)
 
 static void check_command_name(const char *command, const char *expected)
 {
-  size_t bytes = 0;
-  const char *name = hwi_command_name(command, &bytes);
-  assert_int_equal(bytes, strlen(expected));
-  assert_memory_equal(name, expected, bytes);
+  assert_string_equal(hwi_command_name(command).text, expected);
 }
 
 static void a_command_has_its_first_arguments_last_name(void **state)
@@ -43,7 +40,8 @@ static void a_command_has_its_first_arguments_last_name(void **state)
   check_command_name("./a", "a");
   check_command_name("'/opt/my tool/run it' /x", "run it");
   check_command_name("'/home/o'\\''brien/my '\\''x'\\''/run it' 'a b'", "run it");
-  check_command_name("'it'\\''s' /x", "it'\\''s");
+  check_command_name("'it'\\''s' /x", "it's");
+  check_command_name("'/bin/'\\''x y'\\'' z' b", "'x y' z");
   check_command_name("''", "");
   check_command_name("-bash", "bash");
   check_command_name("'-my shell' -c", "my shell");
@@ -52,12 +50,22 @@ static void a_command_has_its_first_arguments_last_name(void **state)
   check_command_name("/", "/");
 }
 
+static void a_name_longer_than_a_files_is_cut(void **state)
+{
+  (void)state;
+  char command[300] = {0}, expected[256] = {0};
+  memset(command, 'a', sizeof command - 1);
+  memset(expected, 'a', sizeof expected - 1);
+  check_command_name(command, expected);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(last_names_stand_behind_the_last_slash),
       cmocka_unit_test(a_path_that_ends_in_a_slash_stays),
       cmocka_unit_test(a_command_has_its_first_arguments_last_name),
+      cmocka_unit_test(a_name_longer_than_a_files_is_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

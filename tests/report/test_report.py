@@ -128,7 +128,7 @@ def test_a_file_of_several_names_has_its_own(hw, record, compile_c, tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).symlink_to(program)
     run = record(["sh", "-c", f"{tmp_path}/one; {tmp_path}/other"])
-    text = hw("report", "--children", run.trace).stdout
+    text = hw("report", "--children", "--cost", "calls", "--only", "module=file_of_them", run.trace).stdout
     assert [line.split()[-1] for line in text.splitlines() if line.split()[:1] == ["grab"]] == ["file_of_them"]
 
 

@@ -151,11 +151,11 @@ static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_l
 
 /* --- folds --- */
 
-/* "librclcpp" of "/opt/ros/lib/librclcpp.so.16"; a program's name as it is. */
-static void add_library(struct hwi_line *line, const char *path)
+/* "librclcpp" of "librclcpp.so.16"; a program's name as it is. */
+static void add_library(struct hwi_line *line, const char *module)
 {
   struct hwi_line name = {0};
-  hwi_line_clean(&name, hwi_base_name(path));
+  hwi_line_clean(&name, module);
   const char *suffix = strstr(hwi_line_text(&name), ".so");
   hwi_line_add(line, hwi_line_text(&name),
                suffix != NULL ? (size_t)(suffix - hwi_line_text(&name)) : strlen(hwi_line_text(&name)));
@@ -183,7 +183,7 @@ void hwi_text_frames_fold(struct hwi_line *line, const struct hwi_text *text, co
     if (frames->items[i].module == 0)
       hwi_line_puts(line, "no module");
     else
-      add_library(line, hwi_module_path(frames->profile, frames->items[i].module));
+      add_library(line, hwi_module_name(frames->profile, frames->items[i].module));
   }
 }
 

@@ -95,9 +95,9 @@ static void add_others(struct hwi_text *text)
 /* What the program's file is called, where it was run by another name, through a link: frames have that one. */
 static void add_file(struct hwi_text *text, const struct hwi_trace_info *info)
 {
-  size_t bytes = 0;
-  const char *name = hwi_command_name(info->command, &bytes), *file = hwi_base_name(info->exe);
-  if (bytes == 0 || *file == '\0' || (strlen(file) == bytes && memcmp(file, name, bytes) == 0))
+  struct hwi_command_name run_as = hwi_command_name(info->command);
+  const char *file = hwi_base_name(info->exe);
+  if (run_as.text[0] == '\0' || *file == '\0' || strcmp(file, run_as.text) == 0)
     return;
   hwi_line_puts(&text->line, "; the program's file is ");
   hwi_line_clean(&text->line, file);
