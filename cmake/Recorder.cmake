@@ -18,21 +18,6 @@ if(HW_RECORD_SOURCES)
   target_link_options(heapwright-record PRIVATE
     -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
   install(TARGETS heapwright-record LIBRARY DESTINATION lib)
-
-  # The names under which LD_PRELOAD has it, see src/launch/preload.c: a folder for each value of $PLATFORM, in one whose name
-  # AddressSanitizer takes for its own library's. 32-bit programs find a library without contents, where the compiler can make one.
-  set(HW_PRELOAD_NAMES ${CMAKE_BINARY_DIR}/lib/heapwright/not-libasan.so)
-  foreach(platform x86_64 haswell xeon_phi)
-    file(MAKE_DIRECTORY ${HW_PRELOAD_NAMES})
-    file(CREATE_LINK ../.. ${HW_PRELOAD_NAMES}/${platform} SYMBOLIC)
-  endforeach()
-  file(MAKE_DIRECTORY ${HW_PRELOAD_NAMES}/i686)
-  execute_process(COMMAND ${CMAKE_C_COMPILER} -m32 -shared -nostdlib -Wl,-z,noexecstack -x c /dev/null
-    -o ${HW_PRELOAD_NAMES}/i686/libheapwright-record.so OUTPUT_QUIET ERROR_QUIET)
-  foreach(platform i586 i486 i386)
-    file(CREATE_LINK i686 ${HW_PRELOAD_NAMES}/${platform} SYMBOLIC)
-  endforeach()
-  install(DIRECTORY ${CMAKE_BINARY_DIR}/lib/heapwright DESTINATION lib)
 endif()
 
 # The same objects for unit tests. Without the entry points and the library's start: a test must not record itself.

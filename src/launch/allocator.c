@@ -68,14 +68,13 @@ static int use_own(char **preload, const char *name, struct hwi_error *error)
   char *file = NULL;
   if (asprintf(&file, "libheapwright-%s.so", name) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  int status = hwi_installed_find(preload, file, error);
+  char *path = NULL;
+  int status = hwi_installed_find(&path, file, error);
+  if (status == 0)
+    status = hwi_exports_malloc(path) ? hwi_preload_find(preload, file, error) : refuse(name, error);
+  free(path);
   free(file);
-  if (status == 0 && !hwi_exports_malloc(*preload)) {
-    free(*preload);
-    *preload = NULL;
-    return refuse(name, error);
-  }
-  return status < 0 ? status : hwi_preload_name(preload, "allocator.so", error);
+  return status;
 }
 
 /* A name that the dynamic loader looks up in its own places: it is found by loading it. */

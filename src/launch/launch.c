@@ -82,7 +82,7 @@ static int find_recorder(struct launch *launch, const char *command)
   if (launch->program.allocator && !launch->options->quiet)
     launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder", command,
                           launch->program.allocator);
-  if (hwi_preload_find(&launch->library, &launch->result->error) < 0 || add_allocator(launch) < 0)
+  if (hwi_preload_find_recorder(&launch->library, &launch->result->error) < 0 || add_allocator(launch) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);
   if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {
     hwi_error_set(&launch->result->error, HW_ERR_IO, "cannot make a name for the run: %s", strerror(errno));

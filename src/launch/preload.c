@@ -104,21 +104,21 @@ int hwi_preload_name(char **path, const char *name, struct hwi_error *error)
   return status;
 }
 
-/* --- the recorder's names --- */
-
-/* AddressSanitizer ends a program into which any library was loaded ahead of its own, which it knows by "libasan.so" in the path.
- * With such a path the program gets as far as the recorder, which then leaves it alone. */
-#define NAME_FOR_SANITIZER "not-libasan.so"
+/* --- the names of our own libraries --- */
 
 /* Of the loader's words: each loader puts its own machine's name there, so that those of 32-bit programs find a library that they
  * can load, and complain of none. */
 #define ANY_PLATFORM "$PLATFORM"
 
-/* Whether the recorder lies in `folder` under the name of a platform. */
-static bool is_there(const char *folder, const char *platform)
+/* AddressSanitizer ends a program into which any library was loaded ahead of its own, which it knows by "libasan.so" in the path.
+ * With such a path the program gets as far as the recorder, which then leaves it alone. */
+#define NAME_FOR_SANITIZER "not-libasan.so"
+
+/* Whether the library lies in `folder` under the name of a platform. */
+static bool is_there(const char *folder, const char *platform, const char *library)
 {
   char *path = NULL;
-  if (!platform || asprintf(&path, "%s/%s/%s", folder, platform, HWI_RECORDER_NAME) < 0)
+  if (!platform || asprintf(&path, "%s/%s/%s", folder, platform, library) < 0)
     return false;
   bool is_readable = access(path, R_OK) == 0;
   free(path);
@@ -126,21 +126,22 @@ static bool is_there(const char *folder, const char *platform)
 }
 
 /* What stands for the platform in LD_PRELOAD; NULL: there are no such names, as where the library alone was copied. */
-static const char *platform_in(const char *folder)
+static const char *platform_in(const char *folder, const char *library)
 {
   const char *own = (const char *)getauxval(AT_PLATFORM);
-  if (!is_there(folder, own))
+  if (!is_there(folder, own, library))
     return NULL;
-  return is_there(folder, "i686") ? ANY_PLATFORM : own;
+  return is_there(folder, "i686", library) ? ANY_PLATFORM : own;
 }
 
-static int put_platform(char **path, struct hwi_error *error)
+/* `names`: the folder, beside the library, of a folder for each platform. */
+static int put_platform(char **path, const char *names, const char *library, struct hwi_error *error)
 {
   char *folder = NULL, *name = NULL;
-  if (asprintf(&folder, "%.*s/heapwright/" NAME_FOR_SANITIZER, (int)(strrchr(*path, '/') - *path), *path) < 0)
+  if (asprintf(&folder, "%.*s/%s", (int)(strrchr(*path, '/') - *path), *path, names) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  const char *platform = platform_in(folder);
-  int bytes = platform ? asprintf(&name, "%s/%s/%s", folder, platform, HWI_RECORDER_NAME) : 0;
+  const char *platform = platform_in(folder, library);
+  int bytes = platform ? asprintf(&name, "%s/%s/%s", folder, platform, library) : 0;
   free(folder);
   if (bytes < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
@@ -151,11 +152,20 @@ static int put_platform(char **path, struct hwi_error *error)
   return 0;
 }
 
-int hwi_preload_find(char **path, struct hwi_error *error)
+int hwi_preload_find(char **path, const char *library, struct hwi_error *error)
+{
+  int status = hwi_installed_find(path, library, error);
+  if (status < 0)
+    return status;
+  return can_be_preloaded(*path) ? put_platform(path, "heapwright", library, error)
+                                 : hwi_preload_name(path, library, error);
+}
+
+int hwi_preload_find_recorder(char **path, struct hwi_error *error)
 {
   int status = hwi_installed_find(path, HWI_RECORDER_NAME, error);
   if (status < 0)
     return status;
-  return can_be_preloaded(*path) ? put_platform(path, error)
+  return can_be_preloaded(*path) ? put_platform(path, "heapwright/" NAME_FOR_SANITIZER, HWI_RECORDER_NAME, error)
                                  : hwi_preload_name(path, NAME_FOR_SANITIZER "-" HWI_RECORDER_NAME, error);
 }

@@ -17,7 +17,11 @@ int hwi_installed_find(char **path, const char *name, struct hwi_error *error);
  * folder of the user's, whose name ends in `name`. Where that fails, *path is NULL. */
 int hwi_preload_name(char **path, const char *name, struct hwi_error *error);
 
-/* The recorder, fit for LD_PRELOAD. *path is malloc'd. */
-int hwi_preload_find(char **path, struct hwi_error *error);
+/* A library of ours by its file name, fit for LD_PRELOAD, also where the command or one of its children is a 32-bit program: that
+ * one's loader finds an empty library. *path is malloc'd; NULL where it fails. */
+int hwi_preload_find(char **path, const char *library, struct hwi_error *error);
+
+/* The recorder, under a name with which AddressSanitizer's programs start, too. */
+int hwi_preload_find_recorder(char **path, struct hwi_error *error);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base_name.h"
+#include "base/suffix.h"
 #include "launch/allocator.h"
 #include "launch/launch.h"
 #include "launch/preload.h"
@@ -72,7 +72,7 @@ static int become(const char *path, char **command, struct hwi_error *error)
 /* Says so where what is asked for is the pool's, and the allocator another one. */
 static void check_pool_options(const struct hwi_run_options *options, const char *allocator)
 {
-  bool is_pool = !strcmp(hwi_base_name(allocator), "libheapwright-tlsf.so");
+  bool is_pool = hwi_has_suffix(allocator, strlen(allocator), "libheapwright-tlsf.so"); /* a link's name, too */
   if (!is_pool && (options->pool_stats || options->pool_bytes != HWI_RUN_POOL_DEFAULT))
     options->warn("--pool-size and --stats are of tlsf: %s takes no notice of them", options->allocator);
 }

@@ -14,16 +14,30 @@ LOADER_32 = "/lib/ld-linux.so.2"
 SOURCE_32 = 'void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(3)); }\n'
 
 
-@pytest.mark.skipif(not Path(LOADER_32).exists(), reason="no loader for 32-bit programs here")
-def test_32_bit_child(record, tmp_path):
-    """What it is written in needs no 32-bit libc: the loader alone is asked. `record` names it."""
+@pytest.fixture
+def program_32(tmp_path):
+    """Exits with 3. What it is written in needs no 32-bit libc: the loader alone is asked."""
+    if not Path(LOADER_32).exists():
+        pytest.skip("no loader for 32-bit programs here")
     program = tmp_path / "program"
     subprocess.run(["gcc", "-m32", "-nostdlib", "-fPIE", "-pie", f"-Wl,-dynamic-linker,{LOADER_32}", "-x", "c", "-o", program, "-"],
                    input=SOURCE_32, text=True, check=True)
-    process = record(["sh", "-c", program], "-q").process
+    return program
+
+
+@pytest.mark.parametrize("allocator", [(), ("-a", "tlsf")], ids=["alone", "and_pool"])
+def test_32_bit_child(record, program_32, allocator):
+    """`record` names it."""
+    process = record(["sh", "-c", program_32], "-q", *allocator).process
     assert (process.returncode, process.stdout) == (3, "")
     assert process.stderr.startswith("heapwright: 1 process ran without being recorded: program (")
     assert process.stderr.count("\n") == 1
+
+
+def test_32_bit_child_of_a_run_on_the_pool(hw, program_32):
+    done = hw("run", "--children", "-a", "tlsf", "--", "sh", "-c", f"{program_32}; echo $?; grep -c tlsf /proc/self/maps")
+    status, mappings = done.stdout.split()
+    assert (status, done.stderr) == ("3", "") and int(mappings) > 0
 
 
 def test_children_are_recorded_under_that_name(record):

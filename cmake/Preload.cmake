@@ -1,0 +1,18 @@
+# The names under which LD_PRELOAD has libraries that children get, see src/launch/preload.c: a folder for each value of $PLATFORM.
+# 32-bit programs find libraries without contents there, where the compiler can make them. All of it also in a folder whose name
+# AddressSanitizer takes for its own library's.
+set(HW_PRELOAD_NAMES ${CMAKE_BINARY_DIR}/lib/heapwright)
+file(REMOVE_RECURSE ${HW_PRELOAD_NAMES})
+file(MAKE_DIRECTORY ${HW_PRELOAD_NAMES}/i686)
+file(CREATE_LINK . ${HW_PRELOAD_NAMES}/not-libasan.so SYMBOLIC)
+foreach(platform x86_64 haswell xeon_phi)
+  file(CREATE_LINK .. ${HW_PRELOAD_NAMES}/${platform} SYMBOLIC)
+endforeach()
+foreach(platform i586 i486 i386)
+  file(CREATE_LINK i686 ${HW_PRELOAD_NAMES}/${platform} SYMBOLIC)
+endforeach()
+foreach(name record tlsf)
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -m32 -shared -nostdlib -Wl,-z,noexecstack -x c /dev/null
+    -o ${HW_PRELOAD_NAMES}/i686/libheapwright-${name}.so OUTPUT_QUIET ERROR_QUIET)
+endforeach()
+install(DIRECTORY ${HW_PRELOAD_NAMES} DESTINATION lib)
