@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "record/real.h"
 #include "record/stream.h"
 
 enum { GIVEN_UP = 2, ANOTHER_THREAD = 1 };
@@ -58,6 +59,8 @@ int main(void)
   char folder[] = "/tmp/hw-test-session-XXXXXX";
   if (!mkdtemp(folder) || chdir(folder))
     return 1;
+  hwi_real_find();
+  hwi_real_is_left_alone = false; /* as this very program would be under a sanitizer */
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_gives_up_waiting_counts_what_it_loses),
                                      cmocka_unit_test(test_what_comes_after_the_end_is_not_lost)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

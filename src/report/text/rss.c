@@ -137,13 +137,12 @@ static uint64_t largest(const struct moment *moments, uint32_t count, int part)
   return bytes;
 }
 
-static bool any_is_worth(const struct moment *moments, uint32_t count, int part)
+static uint64_t largest_mapped(const struct moment *moments, uint32_t count)
 {
-  for (uint32_t i = 0; i < count; i++) {
-    if (is_worth(moments[i].parts[part], moments[i].sum.point.sample.mapped))
-      return true;
-  }
-  return false;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count; i++)
+    bytes = moments[i].sum.point.sample.mapped > bytes ? moments[i].sum.point.sample.mapped : bytes;
+  return bytes;
 }
 
 /* Leaves out columns of crumbs, and adds the smallest ones to the last where there is no room. What was asked for, never
@@ -153,7 +152,7 @@ static void fit(const struct hwi_text *text, struct moment *moments, uint32_t co
   size_t beside = WHEN_CELLS + PART_CELLS + (text->counted > 1 ? PROCESSES_CELLS : 0), used = 0;
   size_t room = text->style->columns > beside ? (text->style->columns - beside) / PART_CELLS : 0;
   for (int part = 0; part < PARTS; part++) {
-    shown[part] = any_is_worth(moments, count, part);
+    shown[part] = is_worth(largest(moments, count, part), largest_mapped(moments, count));
     used += shown[part];
   }
   while (used > room) {
