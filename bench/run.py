@@ -192,6 +192,7 @@ def measured(given, path):
     folder = os.path.abspath(given.folder or os.path.join(given.build, "bench"))
     os.makedirs(folder, exist_ok=True)
     work = tempfile.mkdtemp(prefix="run.", dir=folder)
+    os.chmod(work, 0o755)  # apache2 serves and records as another user
     measure.adopt_orphans()
     measure.volunteer_for_oom_killer()
     start, others = time.monotonic(), OtherLoad()

@@ -29,7 +29,7 @@ LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
 DocumentRoot {folder}
 """
 SERVED = """apache2 -d . -f conf -k start
-until curl -sf http://127.0.0.1:{port}/page >/dev/null; do sleep 0.01; done
+i=0; until curl -sf http://127.0.0.1:{port}/page >/dev/null; do i=$((i+1)); [ $i -lt 500 ] || {{ cat error >&2; exit 1; }}; sleep 0.01; done
 i=0; while [ $i -lt {requests} ]; do curl -sf http://127.0.0.1:{port}/page >/dev/null; i=$((i+1)); done
 apache2 -d . -f conf -k stop
 while [ -e pid ]; do sleep 0.01; done
