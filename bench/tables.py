@@ -129,7 +129,8 @@ def analysis(results):
             "more than 0.3 s starts from the summary that the first one kept. Ours follow each block from thread to thread and "
             "along time, and bring the events of all threads into one order, which heaptrack's threads do while they are "
             "recorded, by waiting for each other. What an event takes is spread over reading it and counting it for its block, stack, "
-            "size and thread. A frame or a stack that is new is kept besides, and cc1plus has by far the most of these.")
+            "size and thread. Reading and counting are two threads: two processors that share one core, as those of many virtual "
+            "machines do, gain less by that than two cores. A frame or a stack that is new is kept besides, and cc1plus has by far the most of these.")
     return Table("Analysis", text, [*head, "share"], rows)
 
 

@@ -183,8 +183,8 @@ static bool put_odd(struct hwi_blocks *blocks, uint64_t address, uint32_t kind, 
     return false;
   struct hwi_live_slot *slot = hwi_live_slot(&blocks->odd, address);
   bool is_new = !slot->address;
-  *replaced = is_new ? NULL : kind_at(blocks, slot->cell);
-  *slot = (struct hwi_live_slot){.address = address, .cell = kind};
+  *replaced = is_new ? NULL : kind_at(blocks, slot->number);
+  *slot = (struct hwi_live_slot){.address = address, .number = kind};
   blocks->odd.count += is_new;
   blocks->count += is_new;
   return true;
@@ -195,7 +195,7 @@ static const struct hwi_block *take_odd(struct hwi_blocks *blocks, uint64_t addr
   struct hwi_live_slot *slot = blocks->odd.slots ? hwi_live_slot(&blocks->odd, address) : NULL;
   if (!slot || !slot->address)
     return NULL;
-  uint32_t kind = slot->cell;
+  uint32_t kind = slot->number;
   hwi_live_remove(&blocks->odd, slot);
   blocks->count--;
   return kind_at(blocks, kind);

@@ -53,7 +53,7 @@ struct hwi_blocks {
   union hwi_block_page **slabs;
   size_t slab_count, slab_capacity;
   union hwi_block_page *free_pages;
-  struct hwi_live odd;     /* a block's cell is its kind */
+  struct hwi_live odd;     /* a block's number is its kind */
   struct hwi_block *kinds; /* [1, kind_count) */
   size_t kind_count, kind_capacity;
   uint32_t *kind_slots; /* hash table of kinds; 0: empty */

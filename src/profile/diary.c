@@ -120,7 +120,7 @@ static bool may_end(const struct hwi_diary *diary)
 }
 
 /* How many of the events are not later than what was before them. */
-static int count_at_once(const struct hwi_diary *diary, const struct hwi_event *events, int count)
+static int count_at_once(const struct hwi_diary *diary, const struct hwi_resolved *events, int count)
 {
   uint64_t last_ns = diary->replay->now_ns;
   for (int i = 0; i < count; i++) {
@@ -132,7 +132,7 @@ static int count_at_once(const struct hwi_diary *diary, const struct hwi_event *
   return count;
 }
 
-int hwi_diary_take(struct hwi_diary *diary, const struct hwi_event *events, int count)
+int hwi_diary_take(struct hwi_diary *diary, const struct hwi_resolved *events, int count)
 {
   struct hwi_epoch_row *row = &diary->row;
   if (row->event_count && row->event_count >= diary->wanted_events) {
@@ -153,20 +153,19 @@ int hwi_diary_take(struct hwi_diary *diary, const struct hwi_event *events, int 
   return count;
 }
 
-bool hwi_diary_note_end(struct hwi_diary *diary, const struct hwi_live_slot *slot, enum hwi_lifetime lifetime,
-                        bool is_temporary)
+bool hwi_diary_note_end(struct hwi_diary *diary, const struct hwi_epoch_block *block, bool is_temporary)
 {
   if (diary->epoch.lists[HWI_EPOCH_BLOCKS].count == OUTLIVED_MOST) /* memory is bounded */
     diary->gave_up = true;
   if (diary->gave_up)
     return true;
-  struct hwi_epoch_block *block = add(diary, HWI_EPOCH_BLOCKS);
-  if (!block)
+  struct hwi_epoch_block *noted = add(diary, HWI_EPOCH_BLOCKS);
+  if (!noted)
     return false;
-  *block = (struct hwi_epoch_block){slot->address, slot->cell, (uint8_t)lifetime};
+  *noted = *block;
   struct hwi_epoch_temporary *temporary = is_temporary ? add(diary, HWI_EPOCH_TEMPORARIES) : NULL;
   if (temporary)
-    *temporary = (struct hwi_epoch_temporary){slot->cell, (uint8_t)lifetime};
+    *temporary = (struct hwi_epoch_temporary){block->cell, block->lifetime};
   return temporary || !is_temporary;
 }
 

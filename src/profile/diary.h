@@ -45,13 +45,12 @@ struct hwi_diary *hwi_diary_create(struct hwi_replay *replay, const struct hwi_r
 void hwi_diary_destroy(struct hwi_diary *diary); /* NULL is fine */
 
 /* How many of the events that come next, from the first on, belong to one epoch; 0: no memory. They must be applied. */
-int hwi_diary_take(struct hwi_diary *diary, const struct hwi_event *events, int count);
+int hwi_diary_take(struct hwi_diary *diary, const struct hwi_resolved *events, int count);
 
 /* The last event was applied. False: no memory, here and below; then the replay cannot go on. */
 bool hwi_diary_end(struct hwi_diary *diary);
 
-/* A block of before the epoch ends, as its replay finds it: the `lifetime` is that without regard to whether it is temporary. */
-bool hwi_diary_note_end(struct hwi_diary *diary, const struct hwi_live_slot *slot, enum hwi_lifetime lifetime,
-                        bool is_temporary);
+/* A block of before the epoch ends, as its replay finds it. Its lifetime is that without regard to whether it is temporary. */
+bool hwi_diary_note_end(struct hwi_diary *diary, const struct hwi_epoch_block *block, bool is_temporary);
 
 #endif

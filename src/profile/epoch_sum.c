@@ -221,7 +221,7 @@ bool hwi_epoch_add(struct hwi_replay *replay, struct hwi_replay_image *image, co
   tally->thread_count = row->threads;
   image->live_bytes = replay->level.bytes;
   image->live_usable = replay->level.usable;
-  image->live_elsewhere = replay->level.blocks - image->live.count;
+  image->live_blocks = replay->level.blocks;
   replay->now_ns = row->last_ns;
   return true;
 }

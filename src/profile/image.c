@@ -3,7 +3,7 @@
  * A node is placed once: its callers first, then itself, into the profile's tree of frames. Nothing is assumed about the
  * numbers, so a forged ring of nodes is noticed: a node that is being placed counts as unknown to those behind it.
  */
-#include "profile/image.h"
+#include "profile/resolve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +25,12 @@ static uint64_t first_pause(const struct hwi_trace_info *info)
   return info->header.control == HW_CONTROL_PAUSE ? 0 : UINT64_MAX;
 }
 
-bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace)
+bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace, uint32_t number)
 {
   const struct hwi_trace_info *info = hwi_trace_info(trace);
   *image = (struct hwi_replay_image){
       .trace = trace,
+      .number = number,
       .clock = hwi_trace_clock(trace),
       .has_usable = info->header.fields & HW_FIELD_USABLE,
       .forked = info->header.origin == HW_ORIGIN_FORK,
@@ -150,21 +151,27 @@ static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_
   return count;
 }
 
-uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames,
-                                     struct hwi_tally *tally)
+/* 0: there are too many. */
+static uint32_t add_stack(struct hwi_resolver *resolver)
+{
+  return resolver->stack_count < UINT32_MAX ? resolver->stack_count++ : 0;
+}
+
+uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t number, struct hwi_resolver *resolver)
 {
   const struct hwi_places *places = &image->places;
+  struct hwi_frames *frames = &resolver->frames;
   if (number < places->first_own && number < places->inherited_capacity && places->inherited[number].stack)
     return places->inherited[number].stack;
 
   struct hwi_node node;
-  if (image->sealed) /* one that nothing defines shares the stack of node 0 */
+  if (resolver->complete) /* one that nothing defines shares the stack of node 0 */
     return places->inherited_capacity ? places->inherited[0].stack : 0;
   if (!find_node(image, number, &node)) {
     if (image->error.status)
       return 0;
     if (!frames->links[0].stack)
-      frames->links[0].stack = hwi_tally_add_stack(tally, 0);
+      frames->links[0].stack = add_stack(resolver);
     return frames->links[0].stack;
   }
   uint32_t caller;
@@ -179,9 +186,17 @@ uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t nu
     place_of(&image->places, image->path[count])->frame = caller;
   }
   if (!frames->links[caller].stack)
-    frames->links[caller].stack = hwi_tally_add_stack(tally, caller);
+    frames->links[caller].stack = add_stack(resolver);
   place_of(&image->places, number)->stack = frames->links[caller].stack;
   return frames->links[caller].stack;
+}
+
+uint32_t hwi_replay_image_frame(const struct hwi_replay_image *image, uint32_t node)
+{
+  const struct hwi_places *places = &image->places;
+  if (node < places->first_own)
+    return node < places->inherited_capacity ? places->inherited[node].frame : 0;
+  return node - places->first_own < places->own_capacity ? places->own[node - places->first_own].frame : 0;
 }
 
 bool hwi_replay_image_know_node(struct hwi_replay_image *image, uint32_t number, uint32_t stack)
@@ -207,24 +222,17 @@ bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
 
 /* --- threads --- */
 
-uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
-                                      struct hwi_tally *tally)
+uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number,
+                                      const struct hwi_resolver *resolver)
 {
-  uint32_t index = hwi_numbers_find(&image->threads, number);
-  if (!index) {
-    if (image->sealed)
+  uint32_t thread = hwi_numbers_find(&image->threads, number);
+  if (!thread) {
+    thread = resolver->thread_count + 1;
+    if (resolver->complete || thread == UINT32_MAX || !hwi_numbers_add(&image->threads, number, thread))
       return 0;
-    if (tally->thread_count >= UINT32_MAX - 1 ||
-        !hwi_grow((void **)&tally->threads, &tally->thread_capacity, tally->thread_count + 1, sizeof *tally->threads) ||
-        !hwi_numbers_add(&image->threads, number, (uint32_t)tally->thread_count + 1))
-      return 0;
-    tally->threads[tally->thread_count] = (struct hwi_thread_tally){.image = image_number, .number = number};
-    index = (uint32_t)++tally->thread_count;
   }
-  if (index > tally->thread_count) /* it was known before it was seen */
-    tally->thread_count = index;
-  image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_number_slot){number, index};
-  return index;
+  image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_number_slot){number, thread};
+  return thread;
 }
 
 bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t number, uint32_t thread)
@@ -234,22 +242,16 @@ bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t numbe
 
 /* --- frees without a block --- */
 
-bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint64_t ns)
+bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint8_t *what)
 {
-  if (image->forked) {
-    struct hwi_live_slot *slot = hwi_live_slot(&image->freed_inherited, address);
-    if (!slot->address) {
-      if (!hwi_live_grow(&image->freed_inherited))
-        return false;
-      hwi_live_slot(&image->freed_inherited, address)->address = address;
-      image->freed_inherited.count++;
-      image->totals.inherited_frees++;
-      return true;
-    }
-  }
-  if (ns >= image->silent_since_ns)
-    image->totals.frees_of_silent_blocks++;
-  else
-    image->totals.unmatched_frees++;
+  struct hwi_live_slot *slot = image->forked ? hwi_live_slot(&image->freed_inherited, address) : NULL;
+  *what = HWI_RESOLVED_FREE_UNKNOWN;
+  if (!slot || slot->address)
+    return true;
+  if (!hwi_live_grow(&image->freed_inherited))
+    return false;
+  hwi_live_slot(&image->freed_inherited, address)->address = address;
+  image->freed_inherited.count++;
+  *what = HWI_RESOLVED_FREE_INHERITED;
   return true;
 }

@@ -5,7 +5,6 @@
 #include "profile/frames.h"
 #include "profile/live.h"
 #include "profile/profile.h"
-#include "profile/tally.h"
 #include "trace/clock.h"
 #include "trace/numbers.h"
 
@@ -25,8 +24,11 @@ struct hwi_places {
 
 enum { HWI_LATEST_THREADS = 16 };
 
+struct hwi_resolver;
+
 struct hwi_replay_image {
   struct hwi_trace *trace;
+  uint32_t number;               /* in the run */
   const struct hwi_clock *clock; /* the trace's */
   uint64_t offset_ns;            /* of its start, since the run's */
   struct hwi_places places;
@@ -36,49 +38,49 @@ struct hwi_replay_image {
   struct hwi_numbers threads; /* of the trace -> of the tally, plus 1 */
   /* By number, modulo their count: found without a look at all. */
   struct hwi_number_slot latest_threads[HWI_LATEST_THREADS];
-  struct hwi_error error; /* why the trace could not be read ahead; status 0: it could, or need not be */
-  struct hwi_live live;
-  uint64_t
-      live_elsewhere; /* blocks that are live and not in the table, because none of the events to come is about them */
-  bool sealed;        /* all stacks and threads are known: others are damage */
+  struct hwi_error error;          /* why the trace could not be read ahead; status 0: it could, or need not be */
+  struct hwi_live live;            /* the numbers are the resolver's */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
   uint64_t silent_since_ns; /* recording was paused for the first time; UINT64_MAX: never */
-  struct hwi_totals totals;
-  uint64_t live_bytes, live_usable;
+  struct hwi_totals totals; /* from here on: what is counted, by another thread than resolves the events */
+  uint64_t live_blocks, live_bytes, live_usable;
 };
 
-/* Takes the trace over. False: no memory. */
-bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace);
+/* Takes the trace over, which has that number in the run. False: no memory. */
+bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace, uint32_t number);
 void hwi_replay_image_release(struct hwi_replay_image *image);
 
 /* The profile's stack for an event's node; 0: no memory, or image->error says why it cannot be known. */
-uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_frames *frames,
-                                     struct hwi_tally *tally);
+uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_resolver *resolver);
 
 /* The same; mostly the node is one of its own that was seen before. */
-static inline uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_frames *frames,
-                                              struct hwi_tally *tally)
+static inline uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node,
+                                              struct hwi_resolver *resolver)
 {
   const struct hwi_places *places = &image->places;
   const size_t index = (size_t)node - places->first_own; /* of another node it is too large */
   if (index < places->own_capacity && places->own[index].stack)
     return places->own[index].stack;
-  return hwi_replay_image_find_stack(image, node, frames, tally);
+  return hwi_replay_image_find_stack(image, node, resolver);
 }
 
-/* The tally's thread for an event's thread number, from 1; 0: no memory. */
-uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
-                                      struct hwi_tally *tally);
+/* The innermost frame of an event's node that has a stack; 0: it is not known. */
+uint32_t hwi_replay_image_frame(const struct hwi_replay_image *image, uint32_t node);
+
+/* The profile's thread for an event's thread number, from 1; one more than the resolver's count where it is new, which is the
+ * caller's to raise. 0: no memory, or it is none of a complete resolver's. */
+uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number,
+                                      const struct hwi_resolver *resolver);
 
 /* The same; mostly it is one of the latest again. */
-static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number, uint32_t image_number,
-                                               struct hwi_tally *tally)
+static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number,
+                                               const struct hwi_resolver *resolver)
 {
   const struct hwi_number_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
   if (latest->index && latest->number == number)
     return latest->index;
-  return hwi_replay_image_find_thread(image, number, image_number, tally);
+  return hwi_replay_image_find_thread(image, number, resolver);
 }
 
 /* What the image is known to have before any of its events is seen. False: no memory, here and below. */
@@ -89,13 +91,9 @@ bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t numbe
 bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
                                 bool (*take)(void *context, uint32_t node, uint32_t stack), void *context);
 
-static inline uint64_t hwi_replay_image_live_blocks(const struct hwi_replay_image *image)
-{
-  return image->live.count + image->live_elsewhere;
-}
-
-/* Counts a free of an address that is not live, at `ns` of the image. False: no memory. */
-bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint64_t ns);
+/* Of a free of an address that is not live: *what becomes HWI_RESOLVED_FREE_INHERITED or HWI_RESOLVED_FREE_UNKNOWN. False: no
+ * memory. */
+bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint8_t *what);
 
 /* When something happened, since the run's start. */
 static inline uint64_t hwi_replay_image_ns(const struct hwi_replay_image *image, uint64_t tick)

@@ -1,4 +1,4 @@
-/* live.h - the table of live blocks: address -> the cell that counts the block
+/* live.h - the table of live blocks: address -> a number for the block
  *
  * Open addressing with linear probing at no more than three quarters full; removal shifts the followers back, so that there are no
  * tombstones and a program that allocates and frees for ever keeps a small table. Address 0 marks an empty slot.
@@ -17,10 +17,7 @@ enum { HWI_LIVE_STEP_BITS = 5, HWI_LIVE_GROUP_BITS = 4, HWI_LIVE_GROUP = 1 << HW
 
 struct hwi_live_slot {
   uint64_t address;
-  uint64_t born_ns; /* of the run */
-  uint32_t cell;
-  uint32_t
-      age; /* how long it will have lived when it ends, where that is known and its birth is not, see lifetimes.h; 0: by its birth */
+  uint32_t number;
 };
 
 /* Invariant: count <= (mask + 1) / 4 * 3, and no empty slot lies between a block's home and its slot. */

@@ -108,7 +108,7 @@ static int make_part(struct hwi_run_replay *r)
 static int make_profile(struct hwi_run_replay *r)
 {
   int status = r->options->span.kind == HWI_SPAN_RUN ? make_whole(r) : make_part(r);
-  if (status == 0 && !hwi_program_names_find(&r->result->replay.frames, r->images, r->run.count))
+  if (status == 0 && !hwi_program_names_find(&r->result->replay.resolver.frames, r->images, r->run.count))
     status = hwi_run_replay_no_memory(r);
   if (status == 0)
     hwi_result_sum_up(r->result);
@@ -147,7 +147,7 @@ int hwi_profile_events(const char *path, const struct hwi_profile_options *optio
   if (status == 0)
     status = hwi_run_replay_choose(&r);
   if (status == 0 && (!hwi_replay_init(&r.result->replay, &wanted.span, hwi_run_replay_time_span(&r)) ||
-                      !hwi_block_events_init(&events, &r.result->replay, sink)))
+                      !hwi_block_events_init(&events, &r.result->replay.resolver, sink)))
     status = hwi_run_replay_no_memory(&r);
   if (status == 0)
     status = hwi_run_replay_all(&r);

@@ -1,7 +1,6 @@
 /* replay.c - events into counters
  *
- * The hot path of every report. What one event costs is its cache misses: the live table, the cell, the stack. So the events
- * of a batch are looked at twice: first their slots in the live table are fetched ahead, then they are applied.
+ * The hot path of every report. What an event costs are its cache misses: the cell, and the stack that the cell names.
  */
 #include "profile/replay.h"
 
@@ -10,8 +9,7 @@
 #include "profile/diary.h"
 #include "profile/lifetimes.h"
 #include "trace/grow.h"
-
-enum { LOOK_AHEAD = 48 };
+#include "trace/table.h"
 
 bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uint64_t expected_ns)
 {
@@ -22,19 +20,14 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uin
   hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
   hwi_class_timeline_init(&replay->class_timeline, 0, expected_ns);
   hwi_tenths_init(&replay->tenths, span->kind == HWI_SPAN_RUN ? expected_ns : 0); /* growth is the whole run's */
-  return hwi_frames_init(&replay->frames) && hwi_tally_init(&replay->tally);
+  return hwi_resolver_init(&replay->resolver) && hwi_tally_init(&replay->tally);
 }
 
 void hwi_replay_release(struct hwi_replay *replay)
 {
-  hwi_frames_release(&replay->frames);
+  hwi_resolver_release(&replay->resolver);
+  hwi_table_release(replay->blocks, replay->block_capacity * sizeof *replay->blocks);
   hwi_tally_release(&replay->tally);
-}
-
-bool hwi_replay_is_live(void *context, uint64_t address)
-{
-  const struct hwi_replay_image *image = context;
-  return hwi_live_slot(&image->live, address)->address;
 }
 
 /* A thread may allocate while it sets itself up. */
@@ -62,6 +55,7 @@ static inline __attribute__((always_inline)) void uncount_block(struct hwi_repla
   tally->threads[cell->thread].live_bytes -= cell->size;
   image->live_bytes -= cell->size;
   image->live_usable -= cell->usable;
+  image->live_blocks--;
   replay->level.bytes -= cell->size;
   replay->level.usable -= cell->usable;
   replay->level.blocks--;
@@ -70,31 +64,28 @@ static inline __attribute__((always_inline)) void uncount_block(struct hwi_repla
 /* Whether the block that the thread just got seems to be the larger one that a container moved into from this block. */
 static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cell *newest, const struct hwi_cell *old)
 {
-  const struct hwi_frame *frames = replay->frames.frames;
   const struct hwi_stack_tally *stacks = replay->tally.stacks;
-  const struct hwi_frame *to = &frames[stacks[newest->stack].frame], *from = &frames[stacks[old->stack].frame];
+  const struct hwi_frame *to = &stacks[newest->stack].innermost, *from = &stacks[old->stack].innermost;
   return newest->size > old->size && hwi_entry_is_new(to->entry) && to->address == from->address &&
          to->module == from->module;
 }
 
-/* What the freeing thread did before tells of the block in `slot`. `newest`: the cell of the block that its latest call gave
- * out, 0: none. False: no memory. */
+/* What the freeing thread did before tells of the block. `newest`: the cell of the block that its latest call gave out, 0: none.
+ * False: no memory. */
 static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
-                                 const struct hwi_live_slot *slot, const struct hwi_event *event)
+                                 const struct hwi_resolved *event, uint32_t cell)
 {
   struct hwi_resize_tally *resizes = &replay->tally.resizes;
   if (event->moved) {
-    thread->moving_cell = slot->cell;
+    thread->moving_cell = cell;
     thread->moving_address = event->address;
-    return hwi_resizes_end_block(resizes, slot->cell);
+    return hwi_resizes_end_block(resizes, cell);
   }
   if (!newest || !hwi_entry_is_delete(event->entry))
     return true;
-  const struct hwi_cell *to = hwi_tally_cell(&replay->tally, newest),
-                        *from = hwi_tally_cell(&replay->tally, slot->cell);
+  const struct hwi_cell *to = hwi_tally_cell(&replay->tally, newest), *from = hwi_tally_cell(&replay->tally, cell);
   const struct hwi_step step = {newest, from->size, to->size, true};
-  return !seems_outgrown(replay, to, from) ||
-         (hwi_resizes_end_block(resizes, slot->cell) && hwi_resizes_add(resizes, &step));
+  return !seems_outgrown(replay, to, from) || (hwi_resizes_end_block(resizes, cell) && hwi_resizes_add(resizes, &step));
 }
 
 /* A realloc is complete. False: no memory. */
@@ -109,50 +100,70 @@ static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *threa
 }
 
 /* A block of an earlier epoch ends. False: no memory. */
-static bool note_outlived(struct hwi_replay *replay, const struct hwi_live_slot *slot, bool is_temporary)
+static bool note_outlived(struct hwi_replay *replay, uint64_t address, const struct hwi_live_block *block,
+                          bool is_temporary)
 {
-  return hwi_diary_note_end(replay->diary, slot, hwi_lifetime_of(false, replay->now_ns - slot->born_ns), is_temporary);
+  const enum hwi_lifetime lifetime = hwi_lifetime_of(false, replay->now_ns - block->born_ns);
+  return hwi_diary_note_end(replay->diary, &(struct hwi_epoch_block){address, block->cell, (uint8_t)lifetime},
+                            is_temporary);
 }
 
-static bool apply_free(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
-                       const struct hwi_event *event)
+/* All but the block's end. */
+static void count_free_call(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   struct hwi_tally *tally = &replay->tally;
-  struct hwi_thread_tally *freer = &tally->threads[thread];
-  uint32_t newest = freer->newest_cell;
+  struct hwi_thread_tally *freer = &tally->threads[event->thread];
   image->totals.free_calls++;
   freer->free_calls++;
-  freer->late_free_calls += is_late(replay, thread);
+  freer->late_free_calls += is_late(replay, event->thread);
   freer->newest_cell = freer->moving_cell = 0;
   if (!freer->sweep)
     freer->sweep = hwi_tally_next_sweep(tally);
   replay->timeline.points[replay->timeline.current].free_calls++;
-  struct hwi_live_slot *slot = hwi_live_slot(&image->live, event->address);
-  if (!slot->address)
-    return hwi_replay_image_free_unknown(image, event->address, replay->now_ns - image->offset_ns);
-  struct hwi_cell *cell = hwi_tally_cell(tally, slot->cell);
-  struct hwi_thread_tally *owner = &tally->threads[cell->thread];
-  bool is_temporary = owner->last_address == event->address; /* the owner's latest block */
+}
+
+static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  struct hwi_thread_tally *freer = &tally->threads[event->thread];
+  const uint32_t newest = freer->newest_cell;
+  count_free_call(replay, image, event);
+  const struct hwi_live_block *block = &replay->blocks[event->block];
+  struct hwi_cell *cell = hwi_tally_cell(tally, block->cell);
+  const struct hwi_thread_tally *owner = &tally->threads[cell->thread];
+  const bool is_temporary = owner->last_address == event->address; /* the owner's latest block */
   cell->temporary_calls += is_temporary;
   image->totals.temporary_calls += is_temporary;
   struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
-  if (slot->age)
-    stack->ended[hwi_lifetime_of_age(is_temporary, slot->age)]++;
+  if (block->age)
+    stack->ended[hwi_lifetime_of_age(is_temporary, block->age)]++;
   else
-    stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - slot->born_ns)]++;
-  if (slot->born_ns < replay->epoch_ns && !note_outlived(replay, slot, is_temporary))
+    stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - block->born_ns)]++;
+  if (block->born_ns < replay->epoch_ns && !note_outlived(replay, event->address, block, is_temporary))
     return false;
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
-  if (cell->thread != thread) {
+  if (cell->thread != event->thread) {
     freer->foreign_frees++;
-    if (!hwi_handovers_add(&tally->handovers, cell->thread, thread, cell->size))
+    if (!hwi_handovers_add(&tally->handovers, cell->thread, event->thread, cell->size))
       return false;
   }
-  if ((newest || event->moved) && !note_end_of_contents(replay, freer, newest, slot, event))
+  if ((newest || event->moved) && !note_end_of_contents(replay, freer, newest, event, block->cell))
     return false;
-  uncount_block(replay, image, slot->cell);
-  hwi_live_remove(&image->live, slot);
+  uncount_block(replay, image, block->cell);
   return true;
+}
+
+static void count_free_without_block(struct hwi_replay *replay, struct hwi_replay_image *image,
+                                     const struct hwi_resolved *event)
+{
+  struct hwi_totals *totals = &image->totals;
+  count_free_call(replay, image, event);
+  if (event->what == HWI_RESOLVED_FREE_INHERITED)
+    totals->inherited_frees++;
+  else if (replay->now_ns - image->offset_ns >= image->silent_since_ns)
+    totals->frees_of_silent_blocks++;
+  else
+    totals->unmatched_frees++;
 }
 
 /* --- the birth of a block --- */
@@ -162,7 +173,7 @@ static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image
   struct hwi_totals *totals = &image->totals;
   if (image->live_bytes > totals->peak_bytes) {
     totals->peak_bytes = image->live_bytes;
-    totals->peak_blocks = hwi_replay_image_live_blocks(image);
+    totals->peak_blocks = image->live_blocks;
     totals->peak_usable_bytes = image->live_usable;
     totals->peak_time_ns = replay->now_ns - image->offset_ns;
   }
@@ -179,44 +190,37 @@ static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image
   }
 }
 
-/* Where the block goes; an allocation at an address that is live means that its free was missed. NULL: no memory. */
-static struct hwi_live_slot *take_slot(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t address)
+/* The block that lived at the address ended without a call. */
+static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
-  struct hwi_live_slot *slot = hwi_live_slot(&image->live, address);
-  if (!slot->address && hwi_live_has_room(&image->live))
-    return slot;
-  if (slot->address) {
-    if (slot->born_ns < replay->epoch_ns && !note_outlived(replay, slot, false))
-      return NULL;
-    image->totals.missed_frees++;
-    replay->tally.stacks[hwi_tally_cell(&replay->tally, slot->cell)->stack].missed_frees++;
-    uncount_block(replay, image, slot->cell);
-    hwi_live_remove(&image->live, slot);
-  }
-  if (!hwi_live_grow(&image->live))
-    return NULL;
-  return hwi_live_slot(&image->live, address);
+  const struct hwi_live_block *block = &replay->blocks[event->block];
+  if (block->born_ns < replay->epoch_ns && !note_outlived(replay, event->address, block, false))
+    return false;
+  image->totals.missed_frees++;
+  replay->tally.stacks[hwi_tally_cell(&replay->tally, block->cell)->stack].missed_frees++;
+  uncount_block(replay, image, block->cell);
+  return true;
 }
 
-static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
-                        const struct hwi_event *event)
+static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   struct hwi_tally *tally = &replay->tally;
-  uint32_t stack_number = hwi_replay_image_stack(image, event->node, &replay->frames, tally);
-  uint64_t size = event->size, usable = hwi_replay_usable(image, event);
-  uint32_t cell_number = stack_number ? hwi_tally_find_cell(tally, thread, stack_number, size, usable) : 0;
-  struct hwi_live_slot *slot = cell_number ? take_slot(replay, image, event->address) : NULL;
-  if (!slot)
+  const uint32_t thread = event->thread;
+  const uint64_t size = event->size, usable = event->usable;
+  const uint32_t cell_number = hwi_tally_find_cell(tally, thread, event->stack, size, usable);
+  if (!cell_number || !hwi_table_grow((void **)&replay->blocks, &replay->block_capacity, (size_t)event->block + 1,
+                                      sizeof *replay->blocks))
     return false;
-  *slot = (struct hwi_live_slot){event->address, replay->now_ns, cell_number, 0};
-  image->live.count++;
+  if (event->replaces && !end_replaced(replay, image, event))
+    return false;
+  replay->blocks[event->block] = (struct hwi_live_block){.born_ns = replay->now_ns, .cell = cell_number};
 
   struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
   hwi_tally_settle(tally, cell);
   hwi_touch(&tally->touched_cells, cell_number);
   cell->calls++;
   cell->live++;
-  struct hwi_stack_tally *stack = &tally->stacks[stack_number];
+  struct hwi_stack_tally *stack = &tally->stacks[event->stack];
   if (!stack->called) {
     stack->called = true;
     stack->first_ns = replay->now_ns;
@@ -246,6 +250,7 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   image->totals.usable_bytes += usable;
   image->live_bytes += size;
   image->live_usable += usable;
+  image->live_blocks++;
   replay->level.bytes += size;
   replay->level.blocks++;
   replay->level.usable += usable;
@@ -256,19 +261,14 @@ static bool apply_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   return true;
 }
 
-static bool apply_failed(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t thread,
-                         const struct hwi_event *event)
+static void count_failed(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
-  uint32_t stack = hwi_replay_image_stack(image, event->node, &replay->frames, &replay->tally);
-  if (!stack)
-    return false;
-  hwi_tally_see_stack(&replay->tally, stack);
+  struct hwi_tally *tally = &replay->tally;
   image->totals.failed_calls++;
-  replay->tally.stacks[stack].failed_calls++;
-  hwi_touch(&replay->tally.touched_stacks, stack);
-  replay->tally.threads[thread].failed_calls++;
-  replay->tally.threads[thread].newest_cell = 0;
-  return true;
+  tally->stacks[event->stack].failed_calls++;
+  hwi_touch(&tally->touched_stacks, event->stack);
+  tally->threads[event->thread].failed_calls++;
+  tally->threads[event->thread].newest_cell = 0;
 }
 
 /* --- a batch --- */
@@ -306,32 +306,45 @@ static inline void pass_time(struct hwi_replay *replay, uint64_t ns, uint64_t *d
     *due_ns = end_due(replay, ns);
 }
 
-bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t image_number,
-                      const struct hwi_event *events, int count)
+/* Whether the event names a thread or a stack that has no counters yet; `stack` is 0 where it names none. */
+static inline bool names_new(const struct hwi_tally *tally, const struct hwi_resolved *event)
 {
-  uint64_t due_ns = next_due_ns(replay);
-  for (int i = 0; i < count && i < LOOK_AHEAD; i++)
-    hwi_live_fetch(&image->live, events[i].address);
-  for (int i = 0; i < count; i++) {
-    const struct hwi_event *event = &events[i];
-    if (i + LOOK_AHEAD < count)
-      hwi_live_fetch(&image->live, events[i + LOOK_AHEAD].address);
-    pass_time(replay, hwi_replay_image_ns(image, event->tick), &due_ns);
-    size_t threads = replay->tally.thread_count;
-    uint32_t thread = hwi_replay_image_thread(image, event->thread, image_number, &replay->tally);
-    bool done = thread;
-    if (replay->tally.thread_count > threads)
-      replay->tally.threads[threads].first_ns = replay->now_ns;
-    if (event->kind == HWI_EVENT_ALLOC)
-      done = done && apply_alloc(replay, image, thread - 1, event);
-    else if (event->kind == HWI_EVENT_FREE)
-      done = done && apply_free(replay, image, thread - 1, event);
-    else
-      done = done && apply_failed(replay, image, thread - 1, event);
-    if (!done)
+  return event->thread >= tally->thread_count || event->stack >= tally->stack_count;
+}
+
+/* What the event is the first to name gets counters. False: no memory. */
+static __attribute__((noinline)) bool add_counters(struct hwi_replay *replay, struct hwi_batch *batch,
+                                                   const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  if (event->thread >= tally->thread_count) {
+    if (!hwi_tally_add_thread(tally, event->thread, &batch->threads[batch->counted_threads++]))
       return false;
+    tally->threads[event->thread].first_ns = replay->now_ns;
   }
-  return true;
+  return event->stack < tally->stack_count ||
+         hwi_tally_add_stack(tally, event->stack, &batch->stacks[batch->counted_stacks++]);
+}
+
+bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int first, int count)
+{
+  struct hwi_replay_image *image = batch->image;
+  uint64_t due_ns = next_due_ns(replay);
+  bool done = true;
+  for (const struct hwi_resolved *event = batch->events + first, *end = event + count; done && event < end; event++) {
+    pass_time(replay, hwi_replay_image_ns(image, event->tick), &due_ns);
+    if (names_new(&replay->tally, event) && !add_counters(replay, batch, event))
+      return false;
+    if (event->what == HWI_RESOLVED_ALLOC)
+      done = count_alloc(replay, image, event);
+    else if (event->what == HWI_RESOLVED_FREE)
+      done = count_free(replay, image, event);
+    else if (event->what == HWI_RESOLVED_FAILED)
+      count_failed(replay, image, event);
+    else
+      count_free_without_block(replay, image, event);
+  }
+  return done;
 }
 
 /* --- the span --- */
@@ -383,7 +396,7 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves)
 {
   struct hwi_tally *tally = &replay->tally;
-  image->totals.live_blocks_at_end = hwi_replay_image_live_blocks(image);
+  image->totals.live_blocks_at_end = image->live_blocks;
   image->totals.live_bytes_at_end = image->live_bytes;
   if (replay->phase == HWI_PHASE_AFTER) /* it ends, but not within the span */
     return true;
@@ -397,9 +410,9 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
     const struct hwi_live_slot *slot = &image->live.slots[i];
     if (!slot->address)
       continue;
-    uncount_block(replay, image, slot->cell);
-    tally->ended[slot->cell]++;
+    const uint32_t cell = replay->blocks[slot->number].cell;
+    uncount_block(replay, image, cell);
+    tally->ended[cell]++;
   }
-  hwi_live_release(&image->live);
   return true;
 }

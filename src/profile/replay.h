@@ -1,10 +1,15 @@
-/* replay.h - events into counters */
+/* replay.h - events into counters
+ *
+ * Events are resolved (resolve.h), and the resolved ones are counted: what is behind `resolver` in a replay is changed by counting
+ * alone, so that both can be done side by side (pipe.h).
+ */
 #ifndef HWI_PROFILE_REPLAY_H
 #define HWI_PROFILE_REPLAY_H
 
 #include "profile/class_timeline.h"
-#include "profile/image.h"
+#include "profile/resolve.h"
 #include "profile/span.h"
+#include "profile/tally.h"
 #include "profile/timeline.h"
 
 /* What is live over all images, and the most there was. */
@@ -15,10 +20,21 @@ struct hwi_level {
 
 struct hwi_diary;
 
+/* A live block. */
+struct hwi_live_block {
+  uint64_t born_ns; /* of the run */
+  uint32_t cell;
+  uint32_t
+      age; /* how long it will have lived when it ends, where that is known and its birth is not, see lifetimes.h; 0: by
+                   its birth */
+};
+
 struct hwi_replay {
+  struct hwi_resolver resolver;
   struct hwi_span span;
   enum hwi_span_phase phase;
-  struct hwi_frames frames;
+  struct hwi_live_block *blocks; /* by number: a list of table.h */
+  size_t block_capacity;
   struct hwi_tally tally;
   struct hwi_timeline timeline;
   struct hwi_class_timeline class_timeline;
@@ -34,9 +50,8 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span,
                      uint64_t expected_ns); /* false: no memory */
 void hwi_replay_release(struct hwi_replay *replay);
 
-/* Applies events of one image, in order. `image_number` is what its threads are listed under. False: no memory. */
-bool hwi_replay_apply(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t image_number,
-                      const struct hwi_event *events, int count);
+/* Counts `count` events of the batch, from the one at `first` on: all of them in order, over several calls. False: no memory. */
+bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int first, int count);
 
 /* How many of the image's events, from the first on, belong to the phase that the replay is in; and whether it is over at
  * `ns`. */
@@ -51,8 +66,5 @@ bool hwi_replay_next_phase(struct hwi_replay *replay);
 /* The image's last event was applied and its process ended at `ns` of the run. Where `leaves`, other images of the run go on,
  * so that its blocks are no longer live now; they stay counted as live at the (its) end. False: no memory. */
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves);
-
-/* For hwi_trace_set_liveness; the context is the struct hwi_replay_image. */
-bool hwi_replay_is_live(void *context, uint64_t address);
 
 #endif

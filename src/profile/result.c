@@ -23,7 +23,7 @@ static void add_starts(struct hwi_stack *stacks, const struct hwi_tally *tally)
 static bool fill_stacks(struct hwi_result *result)
 {
   const struct hwi_tally *tally = &result->replay.tally;
-  const struct hwi_frame *frames = result->replay.frames.frames;
+  const struct hwi_frame *frames = result->replay.resolver.frames.frames;
   struct hwi_stack *stacks = hwi_large_calloc(tally->stack_count, sizeof *stacks);
   result->profile.stacks = stacks;
   if (!stacks)
@@ -138,7 +138,8 @@ static void fill_timeline(struct hwi_result *result)
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
-  hwi_frames_freeze(&replay->frames); /* the most memory is needed here: tables of the replay go as soon as they can */
+  hwi_frames_freeze(
+      &replay->resolver.frames); /* the most memory is needed here: tables of the replay go as soon as they can */
   hwi_tally_freeze(&replay->tally);
   hwi_tally_settle_all(&replay->tally);
   hwi_result_publish_frames(result);
@@ -153,7 +154,7 @@ bool hwi_result_fill(struct hwi_result *result)
 
 void hwi_result_publish_frames(struct hwi_result *result)
 {
-  const struct hwi_frames *frames = &result->replay.frames;
+  const struct hwi_frames *frames = &result->replay.resolver.frames;
   struct hwi_profile *profile = &result->profile;
   profile->frames = frames->frames;
   profile->frame_count = (uint32_t)frames->count;

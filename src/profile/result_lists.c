@@ -83,7 +83,7 @@ static bool add_cell_steps(struct growth_lists *lists, const struct hwi_replay *
   if (!lists->item_of[stack]) {
     if (!hwi_grow((void **)&lists->items, &lists->capacity, lists->count + 1, sizeof *lists->items))
       return false;
-    uint8_t entry = replay->frames.frames[replay->tally.stacks[stack].frame].entry;
+    uint8_t entry = replay->resolver.frames.frames[replay->tally.stacks[stack].frame].entry;
     lists->items[lists->count++] = (struct hwi_stack_resizes){.stack = stack, .estimated = hwi_entry_is_new(entry)};
     lists->item_of[stack] = (uint32_t)lists->count;
   }

@@ -14,7 +14,7 @@ static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_even
   int count = hwi_run_open(&r->run, number, trace, r->error);
   if (count < 0)
     return count;
-  while ((count = hwi_trace_next(*trace, events, HWI_RUN_BATCH_EVENTS, r->error)) > 0) {
+  while ((count = hwi_trace_next(*trace, events, HWI_BATCH_EVENTS, r->error)) > 0) {
     for (int i = 0; i < count; i++) {
       totals->allocation_calls += events[i].kind == HWI_EVENT_ALLOC;
       totals->free_calls += events[i].kind == HWI_EVENT_FREE;
@@ -33,7 +33,7 @@ static int choose_largest(struct hwi_run_replay *r)
     r->images[0].counted = true;
     return 0;
   }
-  struct hwi_event *events = calloc(HWI_RUN_BATCH_EVENTS, sizeof *events);
+  struct hwi_event *events = calloc(HWI_BATCH_EVENTS, sizeof *events);
   if (!events)
     return hwi_run_replay_no_memory(r);
   int status = 0;

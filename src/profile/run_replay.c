@@ -10,12 +10,14 @@
 #include "profile/summary_epochs.h"
 #include "trace/grow.h"
 
-enum { PROGRESS_EVERY = 64 };
+enum {
+  PROGRESS_EVERY = 64,
+  EVENTS_FOR_A_THREAD = 1 << 18, /* fewer are read and counted before a second thread gains anything */
+};
 
 /* A counted image between its first and its last moment. */
 struct hwi_active {
   struct hwi_replay_image image;
-  uint32_t number;  /* in the run */
   uint64_t head_ns; /* of its next event, or of its end where none is left */
   struct hwi_event *events;
   int count, at;
@@ -25,6 +27,30 @@ int hwi_run_replay_no_memory(struct hwi_run_replay *r)
 {
   return hwi_error_set(r->error, HW_ERR_MEMORY,
                        "no memory to analyse the recording; close other programs or use a larger machine");
+}
+
+/* --- counting --- */
+
+/* In the pipe's thread, if it has one. */
+static bool count_batch(void *context, struct hwi_batch *batch)
+{
+  struct hwi_run_replay *r = context;
+  bool done = true;
+  for (int first = 0, count; done && first < batch->count; first += count) {
+    count = batch->count - first;
+    if (r->diary)
+      count = hwi_diary_take(r->diary, batch->events + first, count);
+    done = count && hwi_replay_count(&r->result->replay, batch, first, count);
+  }
+  return done;
+}
+
+/* False: what was given before could not be counted. */
+static bool give(struct hwi_run_replay *r)
+{
+  const bool done = hwi_pipe_give(r->pipe);
+  hwi_batch_begin(hwi_pipe_batch(r->pipe), NULL);
+  return done;
 }
 
 /* --- the run --- */
@@ -43,7 +69,8 @@ int hwi_run_replay_begin(struct hwi_run_replay *r, const char *path)
   if (!r->result->traces || !r->images)
     return hwi_run_replay_no_memory(r);
   r->result->trace_count = r->result->profile.image_count = (uint32_t)r->run.count;
-  return 0;
+  r->pipe = hwi_pipe_create(count_batch, r);
+  return r->pipe ? 0 : hwi_run_replay_no_memory(r);
 }
 
 uint64_t hwi_run_replay_time_span(struct hwi_run_replay *r)
@@ -76,7 +103,7 @@ void hwi_run_replay_show_progress(struct hwi_run_replay *r, const struct hwi_tra
 static int next_batch(struct hwi_run_replay *r, struct hwi_active *a)
 {
   a->at = 0;
-  a->count = hwi_trace_next(a->image.trace, a->events, HWI_RUN_BATCH_EVENTS, r->error);
+  a->count = hwi_trace_next(a->image.trace, a->events, HWI_BATCH_EVENTS, r->error);
   if (a->count < 0)
     return a->count;
   uint64_t ns =
@@ -123,10 +150,21 @@ static bool end_diary(struct hwi_run_replay *r, const struct hwi_replay_image *i
   return hwi_summary_end_epochs(&r->diary, r->result, image);
 }
 
+/* Until all events so far are counted. */
+static int wait_for_counters(struct hwi_run_replay *r)
+{
+  if (r->events)
+    return 0;
+  const bool given = !hwi_pipe_batch(r->pipe)->count || give(r);
+  return given && hwi_pipe_wait(r->pipe) ? 0 : hwi_run_replay_no_memory(r);
+}
+
 static int start_image(struct hwi_run_replay *r, uint32_t number)
 {
   struct hwi_trace **trace = &r->result->traces[number];
-  int status = hwi_run_open(&r->run, number, trace, r->error);
+  int status = wait_for_counters(r);
+  if (status == 0)
+    status = hwi_run_open(&r->run, number, trace, r->error);
   if (status < 0) {
     r->images[number].unreadable = true;
     r->images[number].counted = false;
@@ -138,14 +176,15 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
     return hwi_run_replay_no_memory(r);
   }
   r->active[r->active_count++] = a;
-  a->number = number;
-  a->events = calloc(HWI_RUN_BATCH_EVENTS, sizeof *a->events);
-  if (!hwi_replay_image_init(&a->image, *trace) || !a->events)
+  a->events = calloc(HWI_BATCH_EVENTS, sizeof *a->events);
+  if (!hwi_replay_image_init(&a->image, *trace, number) || !a->events)
     return hwi_run_replay_no_memory(r);
   a->image.offset_ns = start_ns(r, number);
-  hwi_trace_set_liveness(*trace, hwi_replay_is_live, &a->image);
+  hwi_trace_set_liveness(*trace, hwi_resolver_is_live, &a->image);
   if (!begin_diary(r, &a->image))
     return hwi_run_replay_no_memory(r);
+  if (r->options->span.kind == HWI_SPAN_RUN && hwi_trace_expected_events(*trace) >= EVENTS_FOR_A_THREAD)
+    hwi_pipe_start_thread(r->pipe);
   return next_batch(r, a);
 }
 
@@ -165,9 +204,9 @@ static void restart_images(struct hwi_run_replay *r)
   }
   for (size_t i = 0; i < r->active_count; i++) {
     struct hwi_replay_image *image = &r->active[i]->image;
-    image->totals = hwi_totals_restart(image->live.count, image->live_bytes);
+    image->totals = hwi_totals_restart(image->live_blocks, image->live_bytes);
     image->totals.peak_bytes = image->live_bytes;
-    image->totals.peak_blocks = image->live.count;
+    image->totals.peak_blocks = image->live_blocks;
     image->totals.peak_usable_bytes = image->live_usable;
     image->totals.peak_time_ns = ns > image->offset_ns ? ns - image->offset_ns : 0;
   }
@@ -189,13 +228,18 @@ int hwi_run_replay_pass_phases(struct hwi_run_replay *r, uint64_t ns)
 
 static int end_image(struct hwi_run_replay *r, struct hwi_active *a, bool leaves)
 {
+  int status = wait_for_counters(r);
+  if (status < 0)
+    return status;
   if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->diary && !end_diary(r, &a->image)))
     return hwi_run_replay_no_memory(r);
-  if (leaves && r->events && !hwi_block_events_leave(r->events, &a->image, a->number, a->head_ns))
+  if (leaves && r->events && !hwi_block_events_leave(r->events, &a->image, a->head_ns))
     return stopped(r);
   if (!r->events && !hwi_replay_end_image(&r->result->replay, &a->image, a->head_ns, leaves))
     return hwi_run_replay_no_memory(r);
-  r->images[a->number].totals = a->image.totals;
+  if (leaves && !hwi_resolver_end_image(&r->result->replay.resolver, &a->image))
+    return hwi_run_replay_no_memory(r);
+  r->images[a->image.number].totals = a->image.totals;
   uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
   if (end_ns > r->result->profile.duration_ns)
     r->result->profile.duration_ns = end_ns;
@@ -215,14 +259,33 @@ static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
   return error->status;
 }
 
+/* Of the image whose events they are: the batch that has room for so many. NULL: what was given before could not be counted. */
+static struct hwi_batch *batch_for(struct hwi_run_replay *r, struct hwi_replay_image *image, int count)
+{
+  const struct hwi_batch *batch = hwi_pipe_batch(r->pipe);
+  const bool fits = batch->image == image && batch->count + count <= HWI_BATCH_EVENTS;
+  if (batch->count && !fits && !give(r))
+    return NULL;
+  if (!fits)
+    hwi_batch_begin(hwi_pipe_batch(r->pipe), image);
+  return hwi_pipe_batch(r->pipe);
+}
+
+static int tell(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
+{
+  const enum hwi_told told = hwi_block_events_apply(r->events, &a->image, events, count);
+  return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(r) : cannot_apply(r, a);
+}
+
+/* Of a span, the next events depend on what these change: they are counted at once. */
 static int apply_within_phase(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
 {
-  enum hwi_told told;
   if (r->events)
-    told = hwi_block_events_apply(r->events, &a->image, a->number, events, count);
-  else
-    told = hwi_replay_apply(&r->result->replay, &a->image, a->number, events, count) ? HWI_TOLD : HWI_TOLD_NO_MEMORY;
-  return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(r) : cannot_apply(r, a);
+    return tell(r, a, events, count);
+  struct hwi_batch *batch = batch_for(r, &a->image, count);
+  if (!batch || !hwi_resolve(&r->result->replay.resolver, batch, events, count))
+    return cannot_apply(r, a);
+  return r->options->span.kind == HWI_SPAN_RUN || give(r) ? 0 : cannot_apply(r, a);
 }
 
 /* Applies the next `count` of its events. */
@@ -232,9 +295,7 @@ static int apply(struct hwi_run_replay *r, struct hwi_active *a, int count)
   const struct hwi_event *events = a->events + a->at;
   int status = 0;
   while (count > 0 && status == 0 && replay->phase != HWI_PHASE_AFTER) {
-    int now = hwi_replay_count_in_phase(replay, &a->image, events, count);
-    if (r->diary && (now = hwi_diary_take(r->diary, events, now)) == 0)
-      return hwi_run_replay_no_memory(r);
+    const int now = hwi_replay_count_in_phase(replay, &a->image, events, count);
     status = apply_within_phase(r, a, events, now);
     events += now;
     count -= now;
@@ -308,6 +369,7 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
 
 void hwi_run_replay_end(struct hwi_run_replay *r)
 {
+  hwi_pipe_destroy(r->pipe); /* before what it counts goes */
   while (r->active_count)
     drop_active(r, r->active[0]);
   free(r->active);

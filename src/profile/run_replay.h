@@ -9,13 +9,12 @@
 
 #include "profile/block_events.h"
 #include "profile/diary.h"
+#include "profile/pipe.h"
 #include "profile/result.h"
 #include "profile/summary.h"
 #include "trace/run.h"
 
 struct hwi_active;
-
-enum { HWI_RUN_BATCH_EVENTS = 512 }; /* that are read at once */
 
 /* Its options, error, and summary or events are set by whoever begins it. */
 struct hwi_run_replay {
@@ -28,6 +27,7 @@ struct hwi_run_replay {
   const struct hwi_profile_options *options;
   struct hwi_summary *summary;
   struct hwi_diary *diary;         /* NULL: no epochs are kept */
+  struct hwi_pipe *pipe;           /* to where events are counted */
   struct hwi_block_events *events; /* NULL: a profile is made; else the events alone are told */
   uint64_t batches;                /* so far, for the progress that is told */
   struct hwi_error *error;

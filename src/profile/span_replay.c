@@ -25,8 +25,8 @@
 #include "base/error.h"
 #include "profile/epoch_sum.h"
 #include "profile/lifetimes.h"
+#include "trace/table.h"
 
-enum { BATCH_EVENTS = 512 };
 static const size_t NO_EPOCH = SIZE_MAX;
 
 /* How many of each the run has. */
@@ -45,11 +45,17 @@ struct work {
   struct known known;
   struct hwi_epoch *epoch; /* read last */
   struct hwi_event *events;
+  struct hwi_batch *batch;
   size_t highest;   /* of the epochs between its edges; NO_EPOCH: there are none */
   bool begins_late; /* after the image's end, when it has no peak any more */
 };
 
 /* --- before anything has happened --- */
+
+static struct hwi_stack_tally stack_of(const struct hwi_replay *replay, uint32_t frame)
+{
+  return (struct hwi_stack_tally){.frame = frame, .innermost = replay->resolver.frames.frames[frame]};
+}
 
 /* Every counter of the run at its start; what they are about stays. */
 static void empty_counters(struct work *w)
@@ -61,7 +67,7 @@ static void empty_counters(struct work *w)
     cell->calls = cell->temporary_calls = cell->live = cell->peak_live = 0;
   }
   for (size_t i = 1; i < w->known.stacks; i++)
-    tally->stacks[i] = (struct hwi_stack_tally){.frame = tally->stacks[i].frame};
+    tally->stacks[i] = stack_of(replay, tally->stacks[i].frame);
   for (size_t i = 1; i < w->known.sizes; i++)
     tally->sizes[i] = (struct hwi_size_tally){.size = tally->sizes[i].size};
   for (size_t i = 0; i < w->known.threads; i++) {
@@ -78,7 +84,7 @@ static void empty_counters(struct work *w)
   replay->now_ns = 0;
   w->image.totals = (struct hwi_totals){0};
   memset(w->image.latest_threads, 0, sizeof w->image.latest_threads);
-  w->image.live_bytes = w->image.live_usable = w->image.live_elsewhere = 0;
+  w->image.live_bytes = w->image.live_usable = w->image.live_blocks = 0;
   hwi_timeline_init(&replay->timeline, 0, replay->expected_ns, 0);
   hwi_class_timeline_init(&replay->class_timeline, 0, replay->expected_ns);
 }
@@ -88,7 +94,7 @@ static bool know_nodes(struct work *w)
 {
   enum { MOST_NODES_A_FRAME = 64 };
   const struct hwi_stack_node *nodes = w->result->nodes.items;
-  const uint64_t most = (w->replay->frames.count + w->result->nodes.count) * (uint64_t)MOST_NODES_A_FRAME;
+  const uint64_t most = (w->replay->resolver.frames.count + w->result->nodes.count) * (uint64_t)MOST_NODES_A_FRAME;
   for (size_t i = 0; i < w->result->nodes.count; i++)
     if (nodes[i].node > most || !hwi_replay_image_know_node(&w->image, nodes[i].node, nodes[i].stack))
       return false;
@@ -119,13 +125,15 @@ static bool prepare(struct work *w)
   struct hwi_tally *tally = &w->replay->tally;
   w->known = (struct known){tally->cell_count, tally->stack_count, tally->size_count, tally->thread_count};
   w->epoch = calloc(1, sizeof *w->epoch);
-  w->events = calloc(BATCH_EVENTS, sizeof *w->events);
-  tally->sealed = w->image.sealed = true;
+  w->events = calloc(HWI_BATCH_EVENTS, sizeof *w->events);
+  w->batch = malloc(sizeof *w->batch);
+  tally->complete = w->replay->resolver.complete = true;
+  w->replay->resolver.thread_count = (uint32_t)w->known.threads;
   w->replay->span = w->request->span;
   w->replay->phase = HWI_PHASE_BEFORE;
   w->replay->expected_ns = expected_ns(w);
   hwi_tenths_init(&w->replay->tenths, 0);
-  return w->epoch && w->events && know_nodes(w) && know_threads(w);
+  return w->epoch && w->events && w->batch && know_nodes(w) && know_threads(w);
 }
 
 /* --- the epochs between its edges --- */
@@ -159,22 +167,25 @@ static int read_epoch(struct work *w, size_t number)
 /* The live table has what the epoch outlives, and nothing else. */
 static int fill_table(struct work *w)
 {
+  struct hwi_replay *replay = w->replay;
   struct hwi_live *live = &w->image.live;
   const struct hwi_rows *list = &w->epoch->lists[HWI_EPOCH_BLOCKS];
   const struct hwi_epoch_block *blocks = list->items;
   hwi_live_release(live);
-  if (!hwi_live_init(live))
+  if (!hwi_live_init(live) ||
+      !hwi_table_grow((void **)&replay->blocks, &replay->block_capacity, list->count + 1, sizeof *replay->blocks))
     return HW_ERR_MEMORY;
+  replay->resolver.free_count = replay->resolver.block_count = 0;
   for (size_t i = 0; i < list->count; i++) {
     if (!hwi_live_grow(live))
       return HW_ERR_MEMORY;
     struct hwi_live_slot *slot = hwi_live_slot(live, blocks[i].address);
     if (slot->address)
       return HW_ERR_DAMAGED;
-    *slot = (struct hwi_live_slot){blocks[i].address, 0, blocks[i].cell, hwi_age_of(blocks[i].lifetime)};
+    *slot = (struct hwi_live_slot){blocks[i].address, hwi_resolver_new_block(&replay->resolver)};
+    replay->blocks[slot->number] = (struct hwi_live_block){0, blocks[i].cell, hwi_age_of(blocks[i].lifetime)};
     live->count++;
   }
-  w->image.live_elsewhere = w->replay->level.blocks - live->count;
   return 0;
 }
 
@@ -221,7 +232,8 @@ static int apply(struct work *w, int count)
   int status = 0;
   while (count > 0 && status == 0 && replay->phase != HWI_PHASE_AFTER) {
     int now = hwi_replay_count_in_phase(replay, &w->image, events, count);
-    if (!hwi_replay_apply(replay, &w->image, w->request->image, events, now))
+    hwi_batch_begin(w->batch, &w->image);
+    if (!hwi_resolve(&replay->resolver, w->batch, events, now) || !hwi_replay_count(replay, w->batch, 0, now))
       status = HW_ERR_DAMAGED;
     events += now;
     count -= now;
@@ -242,7 +254,7 @@ static int replay_epoch(struct work *w, size_t number)
   if (status == 0)
     status = hwi_trace_seek(w->image.trace, row->first_tick, NULL);
   while (status == 0 && left && w->replay->phase != HWI_PHASE_AFTER) {
-    int count = hwi_trace_next(w->image.trace, w->events, BATCH_EVENTS, NULL);
+    int count = hwi_trace_next(w->image.trace, w->events, HWI_BATCH_EVENTS, NULL);
     if (count <= 0)
       return HW_ERR_DAMAGED;
     count = (uint64_t)count < left ? count : (int)left;
@@ -342,7 +354,7 @@ static bool peak_adds_up(const struct work *w)
 static bool cut_lists(struct work *w)
 {
   struct hwi_tally *tally = &w->replay->tally;
-  struct hwi_frames *frames = &w->replay->frames;
+  struct hwi_frames *frames = &w->replay->resolver.frames;
   size_t frame_count = 1, module_count = 1;
   for (uint32_t i = 1; i < tally->cell_count; i++) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, i);
@@ -393,8 +405,8 @@ int hwi_span_replay(struct hwi_result *result, const struct hwi_span_request *re
                    .replay = &result->replay,
                    .rows = result->epoch_rows.items,
                    .row_count = result->epoch_rows.count};
-  int status = hwi_replay_image_init(&w.image, trace) && prepare(&w) ? 0 : HW_ERR_MEMORY;
-  hwi_trace_set_liveness(trace, hwi_replay_is_live, &w.image);
+  int status = hwi_replay_image_init(&w.image, trace, request->image) && prepare(&w) ? 0 : HW_ERR_MEMORY;
+  hwi_trace_set_liveness(trace, hwi_resolver_is_live, &w.image);
   if (status == 0)
     status = run_span(&w);
   if (status == 0)
@@ -406,5 +418,6 @@ int hwi_span_replay(struct hwi_result *result, const struct hwi_span_request *re
     hwi_epoch_release(w.epoch);
   free(w.epoch);
   free(w.events);
+  free(w.batch);
   return status;
 }

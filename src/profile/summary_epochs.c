@@ -52,7 +52,7 @@ static bool add_node(void *context, uint32_t node, uint32_t stack)
 bool hwi_summary_end_epochs(struct hwi_diary **diary, struct hwi_result *result, const struct hwi_replay_image *image)
 {
   struct hwi_diary *ended = *diary;
-  uint32_t unknown = result->replay.frames.links[0].stack;
+  uint32_t unknown = result->replay.resolver.frames.links[0].stack;
   bool done = hwi_diary_end(ended);
   if (done && ended->gave_up) {
     hwi_summary_drop_epochs(ended->sink.context);

@@ -120,12 +120,9 @@ static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
   return number;
 }
 
-/* In a sealed tally: the cell's turn has come; 0 where there is none. */
-static __attribute__((noinline)) uint32_t see_cell(struct hwi_tally *tally, uint32_t stack, uint32_t number)
+/* In a complete tally: the cell's turn has come. */
+static __attribute__((noinline)) uint32_t see_cell(struct hwi_tally *tally, uint32_t number)
 {
-  hwi_tally_see_stack(tally, stack);
-  if (!number)
-    return 0;
   if (number >= tally->cell_count)
     tally->cell_count = number + 1;
   const uint32_t size_number = hwi_tally_cell(tally, number)->size_number;
@@ -134,12 +131,12 @@ static __attribute__((noinline)) uint32_t see_cell(struct hwi_tally *tally, uint
   return number;
 }
 
-/* The number of a cell that is not known; 0: no memory, or the tally is sealed. */
+/* The number of a cell that is not known; 0: no memory, or the tally is complete. */
 static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack,
                                                     uint64_t size, uint64_t usable)
 {
-  if (tally->sealed)
-    return see_cell(tally, stack, 0);
+  if (tally->complete)
+    return 0;
   uint32_t number =
       add_cell(tally, (struct hwi_cell){.size = size, .usable = usable, .thread = thread, .stack = stack});
   if (!number || !hwi_tagged_add(&tally->cell_numbers, cell_hash(thread, stack, size, usable), number))
@@ -161,7 +158,7 @@ uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint3
     if (cell->size != size || cell->thread != thread || cell->stack != stack || cell->usable != usable)
       continue;
     tally->stacks[stack].last_cell = at->number;
-    return tally->sealed ? see_cell(tally, stack, at->number) : at->number;
+    return tally->complete ? see_cell(tally, at->number) : at->number;
   }
   return make_cell(tally, thread, stack, size, usable);
 }
@@ -172,18 +169,31 @@ bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number)
   return hwi_tagged_add(&tally->cell_numbers, cell_hash(cell->thread, cell->stack, cell->size, cell->usable), number);
 }
 
-uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame)
+bool hwi_tally_add_stack(struct hwi_tally *tally, uint32_t number, const struct hwi_new_stack *stack)
 {
-  if (tally->stack_count >= UINT32_MAX)
-    return 0;
-  if (tally->only_numbers)
-    return (uint32_t)tally->stack_count++;
-  if (!hwi_table_grow((void **)&tally->stacks, &tally->stack_capacity, tally->stack_count + 1, sizeof *tally->stacks))
-    return 0;
-  if (tally->touched_stacks.words && !hwi_touched_cover(&tally->touched_stacks, tally->stack_count + 1))
-    return 0;
-  tally->stacks[tally->stack_count].frame = frame;
-  return (uint32_t)tally->stack_count++;
+  const size_t count = (size_t)number + 1;
+  if (!tally->complete) {
+    if (!hwi_table_grow((void **)&tally->stacks, &tally->stack_capacity, count, sizeof *tally->stacks))
+      return false;
+    if (tally->touched_stacks.words && !hwi_touched_cover(&tally->touched_stacks, count))
+      return false;
+    tally->stacks[number].frame = stack->number;
+    tally->stacks[number].innermost = stack->frame;
+  }
+  tally->stack_count = count;
+  return true;
+}
+
+bool hwi_tally_add_thread(struct hwi_tally *tally, uint32_t number, const struct hwi_new_thread *thread)
+{
+  const size_t count = (size_t)number + 1;
+  if (!tally->complete) {
+    if (!hwi_grow((void **)&tally->threads, &tally->thread_capacity, count, sizeof *tally->threads))
+      return false;
+    tally->threads[number] = (struct hwi_thread_tally){.image = thread->image, .number = thread->number};
+  }
+  tally->thread_count = count;
+  return true;
 }
 
 /* --- the peak --- */
@@ -226,6 +236,7 @@ bool hwi_tally_restart(struct hwi_tally *tally)
     *stack = (struct hwi_stack_tally){.live_bytes = stack->live_bytes,
                                       .own_peak_bytes = stack->live_bytes,
                                       .frame = stack->frame,
+                                      .innermost = stack->innermost,
                                       .last_cell = stack->last_cell};
   }
   for (size_t i = 1; i < tally->size_count; i++)

@@ -14,6 +14,7 @@
 #include "profile/growth.h"
 #include "profile/handovers.h"
 #include "profile/resizes.h"
+#include "profile/resolve.h"
 #include "profile/sweeps.h"
 #include "profile/tagged.h"
 #include "profile/touched.h"
@@ -34,8 +35,9 @@ struct hwi_stack_tally {
   uint64_t first_ns, last_ns;
   uint64_t failed_calls, missed_frees;
   uint32_t frame;
-  bool called;        /* first_ns is known */
-  uint32_t last_cell; /* of its latest allocation: mostly that of the next one */
+  bool called;                /* first_ns is known */
+  uint32_t last_cell;         /* of its latest allocation: mostly that of the next one */
+  struct hwi_frame innermost; /* the frame itself */
   struct hwi_sweeps sweeps;
 };
 
@@ -67,8 +69,8 @@ struct hwi_tally {
   uint64_t *before; /* of each cell: blocks that were live when counting began anew */
   size_t before_capacity;
   struct hwi_tagged cell_numbers;
-  bool only_numbers; /* stacks and threads get numbers, and nothing is counted */
-  bool sealed;       /* all cells and stacks that are still to come lie behind those that count, and no others do */
+  bool
+      complete; /* all cells, stacks and threads that are still to come lie behind those that count, and no others do */
   struct hwi_stack_tally *stacks;
   size_t stack_count, stack_capacity;
   struct hwi_size_tally *sizes;
@@ -99,7 +101,7 @@ static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uin
   return &tally->cells[number];
 }
 
-/* The cell's number, made where there is none; 0: no memory. */
+/* The cell's number, made where there is none; 0: no memory, or there is none in a complete tally. */
 uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
                                  uint64_t usable);
 
@@ -118,17 +120,13 @@ static inline uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thr
 bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count);
 bool hwi_tally_make_stacks(struct hwi_tally *tally, uint32_t count);
 
-/* In a sealed tally: an event to come may be about the cell. False: no memory. */
+/* In a complete tally: an event to come may be about the cell. False: no memory. */
 bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number);
 
-/* The stack's turn has come. */
-static inline void hwi_tally_see_stack(struct hwi_tally *tally, uint32_t stack)
-{
-  if (stack >= tally->stack_count)
-    tally->stack_count = (size_t)stack + 1;
-}
-
-uint32_t hwi_tally_add_stack(struct hwi_tally *tally, uint32_t frame); /* 0: no memory */
+/* What an event is the first to name is there to be counted: a stack, a thread (from 0). In a complete tally it is there, and
+ * only becomes part of what counts. False: no memory. */
+bool hwi_tally_add_stack(struct hwi_tally *tally, uint32_t number, const struct hwi_new_stack *stack);
+bool hwi_tally_add_thread(struct hwi_tally *tally, uint32_t number, const struct hwi_new_thread *thread);
 
 /* A number for frees that follow each other. */
 static inline uint32_t hwi_tally_next_sweep(struct hwi_tally *tally)

@@ -66,10 +66,8 @@ void *hwi_table_enlarge(void *table, size_t bytes, size_t larger)
   return made ? made : enlarge_by_copying(table, bytes, larger);
 }
 
-bool hwi_table_grow(void **table, size_t *capacity, size_t needed, size_t item_bytes)
+bool hwi_table_lengthen(void **table, size_t *capacity, size_t needed, size_t item_bytes)
 {
-  if (needed <= *capacity)
-    return true;
   size_t wanted = *capacity ? *capacity : FIRST_ITEMS;
   while (wanted < needed && wanted <= SIZE_MAX / 2)
     wanted *= 2;

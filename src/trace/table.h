@@ -19,7 +19,13 @@ void hwi_table_release(void *table, size_t bytes); /* NULL is fine */
 /* The same table, or where it lies now, with zeros behind it up to `larger` bytes. NULL: no memory, and nothing changed. */
 void *hwi_table_enlarge(void *table, size_t bytes, size_t larger);
 
+/* Of a list that is too short. */
+bool hwi_table_lengthen(void **table, size_t *capacity, size_t needed, size_t item_bytes);
+
 /* As hwi_grow, of a list that may grow large: makes room for at least `needed` items. Released as *capacity of them. */
-bool hwi_table_grow(void **table, size_t *capacity, size_t needed, size_t item_bytes);
+static inline bool hwi_table_grow(void **table, size_t *capacity, size_t needed, size_t item_bytes)
+{
+  return needed <= *capacity || hwi_table_lengthen(table, capacity, needed, item_bytes);
+}
 
 #endif

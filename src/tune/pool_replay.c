@@ -64,7 +64,7 @@ static bool keep(struct hwi_pool_replay *replay, uint64_t address, const struct 
   if (!slot)
     return false;
   replay->blocks[slot] = *block;
-  *hwi_live_slot(&replay->where, address) = (struct hwi_live_slot){.address = address, .cell = slot};
+  *hwi_live_slot(&replay->where, address) = (struct hwi_live_slot){.address = address, .number = slot};
   replay->where.count++;
   return true;
 }
@@ -74,7 +74,7 @@ uint32_t hwi_pool_replay_take(struct hwi_pool_replay *replay, uint64_t address)
   struct hwi_live_slot *found = hwi_live_slot(&replay->where, address);
   if (!found->address)
     return 0;
-  uint32_t slot = found->cell;
+  uint32_t slot = found->number;
   hwi_live_remove(&replay->where, found);
   return slot;
 }
@@ -217,7 +217,7 @@ bool hwi_pool_replay_inherit(struct hwi_pool_replay *child, const struct hwi_poo
   for (size_t i = 0; done && i <= parent->where.mask; i++) {
     const struct hwi_live_slot *slot = &parent->where.slots[i];
     if (slot->address)
-      heirs[count++] = (struct heir){slot->address, parent->blocks[slot->cell]};
+      heirs[count++] = (struct heir){slot->address, parent->blocks[slot->number]};
   }
   if (done)
     qsort(heirs, count, sizeof *heirs, by_place);

@@ -38,7 +38,7 @@ static struct hwi_rows rows_of(uint64_t bytes, uint64_t most_bytes)
   struct hwi_diary *diary = hwi_diary_create(&replay, &image, &plan, &sink);
   assert_non_null(diary);
   for (uint64_t tick = 1; tick <= EVENTS; tick++) {
-    const struct hwi_event event = {.tick = tick};
+    const struct hwi_resolved event = {.tick = tick};
     assert_int_equal(hwi_diary_take(diary, &event, 1), 1);
     replay.now_ns = tick;
   }

@@ -53,22 +53,22 @@ static void test_against_an_array(void **state)
 {
   (void)state;
   static uint64_t addresses[BLOCKS];
-  static uint32_t cells[BLOCKS]; /* 0: not live */
+  static uint32_t numbers[BLOCKS]; /* 0: not live */
   assert_true(hwi_live_init(&live));
   choose_addresses(addresses);
   for (uint32_t step = 1; step < STEPS; step++) {
     uint32_t limit = step < STEPS / 2 ? 200 : BLOCKS; /* the table grows half-way */
     uint32_t i = below(limit);
     struct hwi_live_slot *slot = hwi_live_slot(&live, addresses[i]);
-    assert_int_equal(slot->address, cells[i] ? addresses[i] : 0);
-    assert_int_equal(slot->address ? slot->cell : 0, cells[i]);
-    if (cells[i]) {
+    assert_int_equal(slot->address, numbers[i] ? addresses[i] : 0);
+    assert_int_equal(slot->address ? slot->number : 0, numbers[i]);
+    if (numbers[i]) {
       hwi_live_remove(&live, slot);
-      cells[i] = 0;
+      numbers[i] = 0;
     } else {
       assert_true(hwi_live_grow(&live));
-      cells[i] = step;
-      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], 0, step, 0};
+      numbers[i] = step;
+      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], step};
       live.count++;
     }
     if (step % 50 == 0)
@@ -86,13 +86,13 @@ static void test_growth_of_a_large_table(void **state)
   for (uint32_t i = 1; i <= MANY_BLOCKS; i++) {
     uint64_t address = (uint64_t)i * APART;
     assert_true(hwi_live_grow(&live));
-    *hwi_live_slot(&live, address) = (struct hwi_live_slot){address, i, i, 0};
+    *hwi_live_slot(&live, address) = (struct hwi_live_slot){address, i};
     live.count++;
   }
   assert_true(is_valid());
   for (uint32_t i = 1; i <= MANY_BLOCKS; i++) {
     const struct hwi_live_slot *slot = hwi_live_slot(&live, (uint64_t)i * APART);
-    if (slot->address != (uint64_t)i * APART || slot->cell != i || slot->born_ns != i)
+    if (slot->address != (uint64_t)i * APART || slot->number != i)
       fail_msg("block %u", i);
   }
   hwi_live_release(&live);

@@ -1,0 +1,97 @@
+/* resolve.h - finds the block, the stack and the thread that each event is about
+ *
+ * resolved event   an event with numbers in place of the address, the node and the thread's own number.
+ * Stacks and threads get their numbers in the order in which events first name them; a block has a number while it lives, that a
+ * later block gets again. What counts resolved events needs no table of what resolves them: it can do so later, in another thread (pipe.h), and learns from
+ * the batch which stacks and threads are new.
+ */
+#ifndef HWI_PROFILE_RESOLVE_H
+#define HWI_PROFILE_RESOLVE_H
+
+#include "profile/frames.h"
+#include "profile/image.h"
+
+enum { HWI_BATCH_EVENTS = 512 };
+
+enum hwi_resolved_what {
+  HWI_RESOLVED_ALLOC = 1,
+  HWI_RESOLVED_FREE,
+  HWI_RESOLVED_FREE_INHERITED, /* of a block that came with a fork */
+  HWI_RESOLVED_FREE_UNKNOWN,   /* of no block that is live */
+  HWI_RESOLVED_FAILED,
+};
+
+struct hwi_resolved {
+  uint64_t tick;
+  uint64_t address; /* FAILED: 0 */
+  uint64_t size;    /* ALLOC, FAILED */
+  uint64_t usable;  /* ALLOC; 0: not recorded */
+  uint32_t block;   /* ALLOC, FREE: its number */
+  uint32_t thread;  /* from 0 */
+  uint32_t stack;   /* ALLOC, FAILED */
+  uint8_t what;     /* enum hwi_resolved_what */
+  uint8_t entry;    /* FREE*: enum hw_entry */
+  bool moved;       /* half of a realloc */
+  bool replaces;    /* ALLOC: a block lived at the address, whose free was missed, and which had the same number */
+};
+static_assert(sizeof(struct hwi_resolved) == 48, "a resolved event");
+
+struct hwi_new_stack {
+  uint32_t number; /* of its innermost frame; 0: unknown */
+  struct hwi_frame frame;
+};
+
+struct hwi_new_thread {
+  uint32_t image, number;
+};
+
+/* Events of one image, and what they are the first to name, in the order of the numbers. */
+struct hwi_batch {
+  struct hwi_replay_image *image;
+  int count, stack_count, thread_count;
+  int counted_stacks, counted_threads; /* that have counters already */
+  struct hwi_resolved events[HWI_BATCH_EVENTS];
+  struct hwi_new_stack stacks[HWI_BATCH_EVENTS];
+  struct hwi_new_thread threads[HWI_BATCH_EVENTS];
+};
+
+struct hwi_resolver {
+  struct hwi_frames frames;
+  uint32_t stack_count;  /* one more than the largest number */
+  uint32_t thread_count; /* numbers are from 0 */
+  uint32_t block_count;  /* numbers given out so far, from 1 */
+  uint32_t *free_blocks; /* those of them whose blocks ended: a list of table.h */
+  size_t free_count, free_capacity;
+  bool complete; /* all stacks and threads are known: others are damage */
+};
+
+bool hwi_resolver_init(struct hwi_resolver *resolver); /* false: no memory */
+void hwi_resolver_release(struct hwi_resolver *resolver);
+
+/* Empties the batch, for events of the image. */
+static inline void hwi_batch_begin(struct hwi_batch *batch, struct hwi_replay_image *image)
+{
+  batch->image = image;
+  batch->count = batch->stack_count = batch->thread_count = 0;
+  batch->counted_stacks = batch->counted_threads = 0;
+}
+
+/* Adds the next events of the batch's image to the batch, which has room for them. False: no memory, an event that a complete
+ * resolver does not know, or what image->error says. */
+bool hwi_resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *events, int count);
+
+/* A number for a block that is born; 0: there are too many. */
+static inline uint32_t hwi_resolver_new_block(struct hwi_resolver *resolver)
+{
+  if (resolver->free_count)
+    return resolver->free_blocks[--resolver->free_count];
+  return resolver->block_count < UINT32_MAX ? ++resolver->block_count : 0;
+}
+
+/* The image has ended: the numbers of its live blocks can be given out again. False: no memory. */
+bool hwi_resolver_end_image(struct hwi_resolver *resolver, struct hwi_replay_image *image);
+
+/* For hwi_trace_set_liveness; the context is the struct hwi_replay_image. */
+bool hwi_resolver_is_live(void *image, uint64_t address);
+
+#endif
