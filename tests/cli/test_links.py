@@ -1,6 +1,7 @@
 """test_links.py - what the documents link to, and the files that they name, are there: a page that moved leaves readers nowhere"""
 
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,16 @@ def test_named_files_are_there(page):
         if re.search(r"[A-Z]{4}", name):  # NAME, AREA, FLOOR: the reader's
             continue
         assert list(ROOT.glob(name.rstrip("/"))) or name.startswith("web/node_modules"), name
+
+
+def test_sources_in_the_architecture_are_there():
+    """By their names alone, or from a floor on."""
+    sources = [str(path.relative_to(ROOT)) for folder in ("src", "include", "web/src", "docs", "tests") for path in (ROOT / folder).rglob("*")]
+    names = re.findall(r"`([\w./*-]+\.(?:c|h|ts|tsx))`", (ROOT / "docs/architecture.md").read_text())
+    assert len(names) > 50
+    for name in names:
+        if not re.search(r"[A-Z]{4}", name):
+            assert any(fnmatch(source, f"*/{name}") or source == name for source in sources), name
 
 
 def test_each_page_is_linked():
