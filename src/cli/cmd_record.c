@@ -122,7 +122,8 @@ static void say_unseen(const struct hwi_watch_outcome *outcome)
   }
   hwi_line_puts(
       &line,
-      " (static, 32-bit, musl's, setuid or another user's programs, a sanitizer, a sandbox, env -i, ulimit, a full disk): not in the trace");
+      " (static, 32-bit, musl's, setuid or another user's programs, a sanitizer, a sandbox, env -i, ulimit, a full disk, "
+      "forked after recording had stopped): not in the trace");
   hwi_warn("%s", hwi_line_text(&line));
   hwi_line_release(&line);
 }

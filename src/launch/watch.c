@@ -391,8 +391,9 @@ static void put_end(struct hwi_watch *watch, const struct hwi_watch_end *end)
 
 struct unrecorded {
   struct hwi_watch_outcome *outcome;
-  uint32_t *pids;
+  uint32_t *pids; /* of those programs */
   size_t count, capacity;
+  uint32_t told; /* processes that the headers tell of, those programs' among them */
 };
 
 static void name_unseen(struct hwi_watch_outcome *outcome, const char name[HW_EXEC_NAME_BYTES])
@@ -411,7 +412,8 @@ static void take_unrecorded(void *context, const struct hwi_unrecorded *unrecord
   struct unrecorded *all = context;
   if (!hwi_grow((void **)&all->pids, &all->capacity, all->count + 1, sizeof *all->pids))
     return;
-  all->pids[all->count++] = unrecorded->exec->pid;
+  all->pids[all->count++] = unrecorded->pid;
+  all->told += !unrecorded->is_counted;
   name_unseen(all->outcome, unrecorded->exec->name);
 }
 
@@ -423,12 +425,14 @@ static void count_unseen(struct hwi_watch *watch)
   struct hwi_error ignored;
   struct unrecorded all = {.outcome = &watch->outcome};
   if (watch->count && hwi_run_find(&run, watch->options.name, false, &ignored) == 0)
-    for (size_t i = 0; i < run.count; i++)
+    for (size_t i = 0; i < run.count; i++) {
+      all.told += run.images[i].header.children_unseen;
       hwi_unrecorded_each(&run.images[i].header, &run.images[i].missing, take_unrecorded, &all);
+    }
   uint32_t others = hwi_unseen_besides(&watch->unseen, all.pids, all.count);
   if (others != watch->unseen.unseen)
     (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, hwi_monotonic_ns(), &others, sizeof others);
-  watch->outcome.children_unseen = others + (uint32_t)all.count;
+  watch->outcome.children_unseen = others + all.told;
   free(all.pids);
   hwi_run_release(&run);
 }

@@ -7,7 +7,6 @@
 #include "platform/os.h"
 #include "record/session.h"
 
-/* A child that has no trace, since recording is over or had no place, is counted as such. */
 static struct hw_exec *place_for(uint32_t pid)
 {
   struct hw_trace_header *header = hwi_session.header;
@@ -15,7 +14,7 @@ static struct hw_exec *place_for(uint32_t pid)
     return NULL;
   if (pid == hwi_session.pid)
     return hwi_session.is_next_expected ? &header->exec : NULL;
-  if (!hwi_session.are_children_expected || atomic_load(&hwi_session.liveness->stopped))
+  if (!hwi_session.are_children_expected)
     return NULL;
   return &header->child_execs[__atomic_fetch_add(&header->child_exec_count, 1, __ATOMIC_RELAXED) % HW_CHILD_EXECS];
 }
@@ -44,10 +43,11 @@ static struct hwi_executed note(uint32_t pid, const char *path)
   struct hw_exec *to = place_for(pid);
   if (!to)
     return (struct hwi_executed){0};
+  uint32_t word = pid == atomic_load(&hwi_session.liveness->counted) ? pid | HW_EXEC_IS_COUNTED : pid;
   __atomic_store_n(&to->pid, 0, __ATOMIC_RELEASE);
   copy_name(to->name, path);
-  __atomic_store_n(&to->pid, pid, __ATOMIC_RELEASE);
-  return (struct hwi_executed){to, pid};
+  __atomic_store_n(&to->pid, word, __ATOMIC_RELEASE);
+  return (struct hwi_executed){to, word};
 }
 
 struct hwi_executed hwi_executed_begin(const char *path)

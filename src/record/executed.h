@@ -13,7 +13,7 @@
 
 struct hwi_executed {
   struct hw_exec *noted; /* NULL: nowhere */
-  uint32_t pid;
+  uint32_t pid;          /* as it is there */
 };
 
 /* The calling process is about to execute `path`, which may be any address. */

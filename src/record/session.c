@@ -174,6 +174,13 @@ static void choose_detours(void)
   hwi_session.alloc_detour = has_usual_allocs ? hwi_session.loader : all;
 }
 
+/* This process has no trace: `header`, its parent's, says so. */
+static void count_unseen(struct hw_trace_header *header)
+{
+  atomic_store(&hwi_session.liveness->counted, hwi_os_pid());
+  __atomic_fetch_add(&header->children_unseen, 1, __ATOMIC_RELAXED);
+}
+
 static bool start_image(void)
 {
   uintptr_t end = 0;
@@ -237,7 +244,7 @@ static bool start_child(void)
   if (has_place)
     adopt(&header);
   else { /* an event that a handler's fork interrupted ends here yet, and looks at it */
-    __atomic_fetch_add(&parents->children_unseen, 1, __ATOMIC_RELAXED);
+    count_unseen(parents);
     atomic_store(&hwi_session.liveness->stopped, 1); /* this child is counted */
     hwi_session.header = parents;
     hwi_session.pid = parent;
@@ -315,7 +322,7 @@ static void note_late_child(void)
   if (atomic_load_explicit(&liveness->stopped, memory_order_relaxed) || !hwi_session.header ||
       !hwi_session.options.children || atomic_exchange(&liveness->stopped, 1))
     return;
-  __atomic_fetch_add(&hwi_session.header->children_unseen, 1, __ATOMIC_RELAXED);
+  count_unseen(hwi_session.header);
 }
 
 /* No handler may leave the start by longjmp: nobody would end it. */

@@ -23,6 +23,7 @@ struct hwi_address_space {
   _Atomic uint32_t live;    /* see above */
   _Atomic uint32_t starter; /* the thread that is making the trace, or 0 */
   _Atomic uint32_t stopped; /* recording stopped in this address space, or before it was made, which the trace says */
+  _Atomic uint32_t counted; /* the process of it that children_unseen counts, or 0 */
   _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, which the trace does not show yet */
 };
 

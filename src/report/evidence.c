@@ -18,7 +18,11 @@ static void tell_program(void *context, const struct hwi_unrecorded *unrecorded)
 {
   const struct telling *telling = context;
   struct hwi_unseen_program program = {
-      .by = telling->by, .pid = unrecorded->exec->pid, .is_child = unrecorded->is_child};
+      .by = telling->by,
+      .pid = unrecorded->pid,
+      .is_child = unrecorded->is_child,
+      .is_counted = unrecorded->is_counted,
+  };
   memcpy(program.name, unrecorded->exec->name, HW_EXEC_NAME_BYTES);
   telling->tell(telling->context, &program);
 }
@@ -39,8 +43,7 @@ void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
 
 static void count_program(void *context, const struct hwi_unseen_program *program)
 {
-  (void)program;
-  ++*(uint64_t *)context;
+  *(uint64_t *)context += !program->is_counted;
 }
 
 /* --- sums --- */

@@ -30,6 +30,7 @@ struct hwi_unseen_program {
   const struct hwi_image *by;        /* the process */
   uint32_t pid;                      /* of the program */
   bool is_child;                     /* else it took the place of `by` */
+  bool is_counted;                   /* by what `by` counted itself, and not once more */
   char name[HW_EXEC_NAME_BYTES + 1]; /* cut at so many bytes */
 };
 

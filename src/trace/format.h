@@ -91,8 +91,9 @@ enum hw_loss {
 
 /* A process that was about to execute a program. Where the run has no later image of it, the program was not recorded. */
 enum { HW_EXEC_NAME_BYTES = 20, HW_CHILD_EXECS = 64 };
+#define HW_EXEC_IS_COUNTED (UINT32_C(1) << 31) /* no pid is so large */
 struct hw_exec {
-  uint32_t pid;                  /* 0: none, or the exec failed */
+  uint32_t pid; /* 0: none, or the exec failed; with HW_EXEC_IS_COUNTED: it is of children_unseen already */
   char name[HW_EXEC_NAME_BYTES]; /* of the program's file, cut; ends at a NUL */
 };
 

@@ -20,6 +20,11 @@ static int compare(const void *left, const void *right)
   return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
+static uint32_t pid_of(const struct hw_exec *exec)
+{
+  return exec->pid & ~HW_EXEC_IS_COUNTED;
+}
+
 /* When the last image of a process of this number began; 0: there is none. */
 static uint64_t last_begun(const struct begun *begun, size_t count, uint32_t pid)
 {
@@ -41,7 +46,7 @@ static struct hwi_missing_execs missing_of(const struct hw_trace_header *header,
   uint64_t own_ns = header->start.monotonic_ns;
   missing.own = header->exec.pid && last_begun(begun, count, header->pid) <= own_ns;
   for (unsigned i = 0; i < HW_CHILD_EXECS; i++) {
-    uint32_t pid = header->child_execs[i].pid;
+    uint32_t pid = pid_of(&header->child_execs[i]);
     if (pid && last_begun(begun, count, pid) < own_ns)
       missing.children |= UINT64_C(1) << i;
   }
@@ -62,12 +67,21 @@ int hwi_unrecorded_find(struct hwi_run *run)
   return 0;
 }
 
+static struct hwi_unrecorded unrecorded(const struct hw_exec *exec, bool is_child)
+{
+  return (struct hwi_unrecorded){exec, pid_of(exec), is_child, exec->pid & HW_EXEC_IS_COUNTED};
+}
+
 void hwi_unrecorded_each(const struct hw_trace_header *header, const struct hwi_missing_execs *missing,
                          void (*each)(void *context, const struct hwi_unrecorded *unrecorded), void *context)
 {
-  if (missing->own)
-    each(context, &(struct hwi_unrecorded){&header->exec, false});
-  for (unsigned i = 0; i < HW_CHILD_EXECS; i++)
+  if (missing->own) {
+    struct hwi_unrecorded own = unrecorded(&header->exec, false);
+    each(context, &own);
+  }
+  for (unsigned i = 0; i < HW_CHILD_EXECS; i++) {
+    struct hwi_unrecorded child = unrecorded(&header->child_execs[i], true);
     if (missing->children >> i & 1)
-      each(context, &(struct hwi_unrecorded){&header->child_execs[i], true});
+      each(context, &child);
+  }
 }

@@ -10,7 +10,9 @@ int hwi_unrecorded_find(struct hwi_run *run);
 /* A program that left no trace. */
 struct hwi_unrecorded {
   const struct hw_exec *exec;
-  bool is_child; /* of the process whose image noted it; else it took that image's place */
+  uint32_t pid;
+  bool is_child;   /* of the process whose image noted it; else it took that image's place */
+  bool is_counted; /* among children_unseen of that image's header, as what its process was before */
 };
 
 /* Calls `each` for those of an image. */

@@ -5,6 +5,7 @@ Breaks, too, if a function of the exec family does anything else for a program u
 """
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,63 @@ def test_limit_that_forbids_the_trace(dynamic, record):
     assert program["pid"] == program["executed_by_pid"] == recording.header.pid
     assert program["executed_by"].startswith("bash -c ")
     assert "1 child unseen" in " ".join(recording.hw("report", recording.trace).stdout.split())
+
+
+def test_children_of_a_process_that_lowers_its_limit(dynamic, record):
+    """Each makes an event before it executes its program, and can begin no trace: it is counted once, by what it executed."""
+    recording = record(["bash", "-c", f"ulimit -f 1000; {dynamic}; {dynamic}; (exec {dynamic}); :"])
+    assert programs_of(recording) == ["dynamic", "dynamic", "dynamic"]
+    assert recording.header.children_unseen == 3
+    assert {program["executed_by_pid"] for program in recording.report["unseen_programs"]} == {recording.header.pid}
+    assert "3 processes ran without being recorded, such as dynamic (" in recording.process.stderr
+    said = " ".join(recording.hw("report", recording.trace).stdout.split())
+    assert "Not seen: 3 children " in said and ": dynamic (3 times), started by bash." in said
+
+
+def test_child_without_a_trace_whose_program_has_one(dynamic, record):
+    """What it did before is missing all the same."""
+    recording = record([sys.executable, "-c", f"""
+import os, resource
+soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100000, hard))
+child = os.fork()
+if child == 0:
+    kept = [bytes(1000 + i) for i in range(100)]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    os.execv({str(dynamic)!r}, ["dynamic"])
+os.waitpid(child, 0)
+"""])
+    assert len(recording.traces) == 2
+    report = recording.report
+    assert (report["children_unseen"], report["unseen_programs"]) == (1, [])
+    assert "1 process ran without being recorded (" in recording.process.stderr
+
+
+def test_processes_that_tell_no_program(record):
+    """Such as those that end as they were forked: `record` counts them as the report does."""
+    recording = record(["bash", "-c", "ulimit -f 1000; (x=$(echo 1); echo $x); :"])
+    assert (recording.report["children_unseen"], recording.report["unseen_programs"]) == (2, [])
+    assert "2 processes ran without being recorded (" in recording.process.stderr
+
+
+def test_program_that_is_started_after_recording_had_stopped(compile_c, static, record):
+    """Its process made no event, so that nothing else counts it."""
+    program = compile_c(f"""
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+int main(void)
+{{
+  char *arguments[] = {{"static", NULL}};
+  pid_t pid;
+  for (int i = 0; i < 3000000; i++)
+    free(malloc((size_t)i * 7919 % 5003));
+  return posix_spawn(&pid, "{static}", NULL, NULL, arguments, arguments + 1) || waitpid(pid, NULL, 0) != pid;
+}}
+""", "-fno-builtin", name="fills")
+    recording = record([program], "--max-size", "4M")
+    assert recording.process.returncode == 0 and "recording stopped before the end" in recording.process.stderr
+    assert programs_of(recording) == ["static"]
 
 
 def test_an_empty_environment(dynamic, record):
