@@ -114,9 +114,13 @@ static bool is_of_valgrind(const char *path)
   return strncmp(hwi_base_name(path), beginning, sizeof beginning - 1) == 0;
 }
 
+/* Valgrind does not come later. A child of fork must not ask: a thread that is not there any more may have the loader's lock. */
 bool hwi_os_can_map_on(void)
 {
-  return !hwi_os_module_path(is_of_valgrind);
+  static enum { UNKNOWN, YES, NO } answer;
+  if (answer == UNKNOWN)
+    answer = hwi_os_module_path(is_of_valgrind) ? NO : YES;
+  return answer == YES;
 }
 
 /* The build-id among the notes in [at, end). */

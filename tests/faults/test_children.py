@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
+FORK_LOCKS = Path(__file__).parents[1] / "allocators/programs/fork_locks.c"
 
 
 @pytest.fixture
@@ -42,6 +43,17 @@ def test_vfork(children, preload):
     recording = preload([children, "vfork", "10"])
     assert recording.process.stdout == "done 0\n"
     assert recording.report["damaged_chunks"] == 0
+
+
+@pytest.mark.parametrize("place", ["stdio", "loader", "locale", "names", "programs", "malloc", "fork"])
+def test_forks_while_threads_are_in_libc(compile_c, record, place):
+    """A child asked the loader, whose lock another thread of its parent had been holding, and waited for ever."""
+    program = compile_c(FORK_LOCKS, "-pthread", name="fork_locks")
+    recording = record([program, place], timeout=60)
+    assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
+    report = recording.report
+    assert report["lost_events"] == report["children_unseen"] == 0
+    assert len(recording.traces) >= 401
 
 
 def test_no_children(children, preload):
