@@ -156,7 +156,7 @@ static void say_end(const struct hwi_launched *launched)
     if (launched->obstacle == HWI_OBSTACLE_NONE)
       hwi_warn(
           "nothing was recorded: no process allocated memory through malloc or operator new, or none was chosen, or a "
-          "trace could not be begun (a full disk, ulimit -f, another user)");
+          "trace could not be begun (a full disk, ulimit -f, another user, a library that is built with a sanitizer)");
     return;
   }
   say_totals(launched);

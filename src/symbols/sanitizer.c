@@ -6,12 +6,12 @@
 
 #include "symbols/elf_file.h"
 
-/* gcc's, and clang's with -shared-libsan. UndefinedBehaviorSanitizer's has no malloc. */
+/* gcc's, and clang's with -shared-libsan; Scudo is a malloc on the same ground. UndefinedBehaviorSanitizer's has no malloc. */
 static bool is_sanitizer(const char *library)
 {
   static const char *const beginnings[] = {
-      "libasan.so",       "libtsan.so",       "liblsan.so",       "libhwasan.so",
-      "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan",
+      "libasan.so",       "libtsan.so",       "liblsan.so",         "libhwasan.so",      "libclang_rt.asan",
+      "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan", "libclang_rt.scudo",
   };
   for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
     if (strncmp(library, beginnings[i], strlen(beginnings[i])) == 0)

@@ -43,6 +43,36 @@ KINDS = {
 LEFT_ALONE = KINDS.keys() - {"gcc-address-static", "gcc-undefined"}  # whose runtimes are hidden, or have no malloc
 
 
+# Runtimes of clang's that are shared libraries: what is asked for, and their names.
+SHARED = {"address": "asan", "scudo": "scudo"}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_shared_runtime_of_clang(kind, hw, tmp_path):
+    if not shutil.which("clang"):
+        pytest.skip("no clang here")
+    (tmp_path / "hello.c").write_text(SOURCE)
+    runtime = subprocess.run(["clang", f"-print-file-name=libclang_rt.{SHARED[kind]}-x86_64.so"], capture_output=True, text=True,
+                             check=True).stdout.strip()
+    if not os.path.isabs(runtime):
+        pytest.skip("this clang has no such runtime here")
+    subprocess.run(["clang", "-g", "-pthread", f"-fsanitize={kind}", "-shared-libsan", f"-Wl,-rpath,{os.path.dirname(runtime)}", "hello.c",
+                    "-o", kind], cwd=tmp_path, check=True)
+    recorded = hw("record", "-q", "-o", tmp_path / "run.hwt", "--", tmp_path / kind, "status")
+    assert recorded.returncode == 7 and "is built with a sanitizer" in recorded.stderr
+
+
+def test_library_that_is_built_with_a_sanitizer(hw, tmp_path):
+    """Its program does not show it, so that only the process finds out: `record` names it among the causes."""
+    (tmp_path / "lib.c").write_text("#include <stdlib.h>\nvoid *make(void) { return malloc(10); }\n")
+    (tmp_path / "main.c").write_text("#include <stdlib.h>\nvoid *make(void);\nint main(void) { free(make()); return 4; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fsanitize=leak", "lib.c", "-o", "libmake.so"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "main.c", "-o", "main", "-L.", "-lmake", f"-Wl,-rpath,{tmp_path}"], cwd=tmp_path, check=True)
+    recorded = hw("record", "-o", tmp_path / "run.hwt", "--", tmp_path / "main")
+    assert recorded.returncode == 4
+    assert "nothing was recorded" in recorded.stderr and "sanitizer" in recorded.stderr
+
+
 @pytest.fixture(scope="module", params=KINDS)
 def program(request, tmp_path_factory):
     compiler, flags = KINDS[request.param]
