@@ -38,7 +38,7 @@ struct enc {
   size_t tool_bytes;
 };
 
-/* A raw trace of pid 100, ticks of 1 ns from 1,000,000 on, run id all 7, image id all `image`. */
+/* A raw trace of pid 100, which is over (one of no known start would be looked for among all processes, which takes long), ticks of 1 ns from 1,000,000 on, run id all 7, image id all `image`. */
 void enc_init(struct enc *enc, uint8_t image);
 void enc_release(struct enc *enc);
 

@@ -20,7 +20,7 @@
 #include "trace/reader.h"
 #include "trace/run.h"
 
-enum { LONG_ROUNDS = 400, CALLS_MOST = 2000 };
+enum { LONG_ROUNDS = 400, CALLS_MOST = 2000, LOOKING_CALLS = 100 };
 
 static struct enc enc;
 static char folder[] = "/tmp/hw-test-no-memory-XXXXXX";
@@ -156,17 +156,21 @@ static bool check_failing(read_way *way, const char *path, uint64_t expected, ui
   return has_failed;
 }
 
-/* Lets each call fail in its turn: alone, and with all that follow. */
-static void check_way(read_way *way, const char *path)
+/* Lets each of the first `most` calls fail in its turn: alone, and with all that follow. Returns how many have failed. */
+static uint64_t check_first_calls(read_way *way, const char *path, uint64_t most)
 {
   struct hwi_error error;
   uint64_t expected = 0, calls = 0;
   assert_int_equal(way(&expected, path, &error), 0);
-  while (check_failing(way, path, expected, calls, 1)) {
+  for (; calls < most && check_failing(way, path, expected, calls, 1); calls++)
     check_failing(way, path, expected, calls, UINT64_MAX);
-    assert_true(++calls < CALLS_MOST);
-  }
-  assert_true(calls > 0);
+  return calls;
+}
+
+static void check_way(read_way *way, const char *path)
+{
+  uint64_t calls = check_first_calls(way, path, CALLS_MOST);
+  assert_true(calls > 0 && calls < CALLS_MOST);
 }
 
 /* --- traces --- */
@@ -223,6 +227,18 @@ static void test_packed(void **state)
   enc_release(&enc);
 }
 
+/* The process of no known start is looked for among all that run. How many calls that takes is the machine's. */
+static void test_a_process_that_is_looked_for(void **state)
+{
+  (void)state;
+  sample_make(&enc, 0);
+  assert_int_equal(enc.header.kind, HW_TRACE_RAW);
+  enc.header.process_start = 0;
+  enc_write(&enc, trace_path);
+  assert_true(check_first_calls(read_one, trace_path, LOOKING_CALLS) > 0);
+  enc_release(&enc);
+}
+
 /* The parent of the second image is looked for among the run's. */
 static void test_forked(void **state)
 {
@@ -266,6 +282,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_samples),
       cmocka_unit_test(test_packed),
+      cmocka_unit_test(test_a_process_that_is_looked_for),
       cmocka_unit_test(test_forked),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
