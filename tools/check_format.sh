@@ -14,12 +14,12 @@ if [ "${1:-}" = --fix ]; then
   # shellcheck disable=SC2086 # a list of names without blanks
   exec "$formatter" -i $files
 fi
-wrong=0
-for file in $files; do
-  [ -e "$file" ] || continue
-  if ! "$formatter" --dry-run -Werror "$file" >/dev/null 2>&1; then
-    echo "format: $file: run 'make format'"
-    wrong=1
-  fi
+# Many files a process, and a process a processor: its start takes longer than a file.
+# shellcheck disable=SC2086
+found=$(ls -d $files 2>/dev/null | xargs -P "$(nproc)" -n 40 "$formatter" --dry-run -Werror 2>&1 >/dev/null) && exit 0
+wrong=$(echo "$found" | sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: .*/\1/p' | sort -u)
+[ -n "$wrong" ] || echo "format: $formatter failed: $found"
+for file in $wrong; do
+  echo "format: $file: run 'make format'"
 done
-exit $wrong
+exit 1
