@@ -61,7 +61,7 @@ bench:
 	@$(PYTHON) -B bench/pool.py --build $(BUILD) $(filter --document,$(BENCH_FLAGS))
 	@$(PYTHON) -B bench/pool_mix.py --build $(BUILD) $(filter --document,$(BENCH_FLAGS))
 
-## make fuzz              the readers of files under libFuzzer, for FUZZ_SECONDS (600)
+## make fuzz              the readers of files under libFuzzer, for FUZZ_SECONDS (600) of a processor
 fuzz:
 	@$(SETUP) build fuzz
 	@$(MAKE) --no-print-directory build-it
