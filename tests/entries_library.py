@@ -23,8 +23,10 @@ def run(command, **more):
 
 
 def build_double(folder, *flags):
-    """The entry points and the double, as a library to preload."""
+    """The entry points and the double, as a library to preload; built once in a folder."""
     library = folder / f"libentries{''.join(flags)}.so"
+    if library.exists():
+        return library
     run(["gcc", *FLAGS, *flags, *SOURCES, PROGRAMS / "entries_double.c", "-o", library, *LINK])
     return library
 
