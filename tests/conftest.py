@@ -19,6 +19,12 @@ os.environ.pop("COLUMNS", None)
 os.unsetenv("COLUMNS")
 
 
+def pytest_collection_modifyitems(items):
+    """Of a file that goes in shares: HW_SHARE=2/3 is every third case from the second on."""
+    share, shares = map(int, os.environ.get("HW_SHARE", "1/1").split("/"))
+    items[:] = items[share - 1::shares]
+
+
 @dataclass
 class Recording:
     """One run under `heapwright record`."""

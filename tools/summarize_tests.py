@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""summarize_tests.py BUILD   says from ctest's log how many cases passed, failed and were skipped, and why skipped."""
+"""summarize_tests.py BUILD   says from ctest's log how many cases passed, failed and were skipped, why skipped, and which tests
+took longest."""
 
 import re
 import sys
@@ -7,6 +8,8 @@ from pathlib import Path
 
 UNIT = re.compile(r"^\[ +(PASSED|FAILED|SKIPPED) +\] +(?:[\w ]+: )?(\d+) test", re.M)
 WHOLE = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
+TIME = re.compile(r"^\d+/\d+ Test: (\S+)$.*?^Test time = +([\d.]+) sec$", re.M | re.S)
+LONGEST = 10
 SKIP_REASON = re.compile(r"^SKIPPED \[\d+\] .*$", re.M)
 
 
@@ -25,6 +28,8 @@ def main():
     log = (build / "Testing/Temporary/LastTest.log").read_text(errors="replace")
     for reason in SKIP_REASON.findall(log):
         print(reason)
+    times = sorted(((float(seconds), name) for name, seconds in TIME.findall(log)), reverse=True)
+    print("longest:", ", ".join(f"{name} {seconds:.0f} s" for seconds, name in times[:LONGEST]))
     counts = count(log)
     total = sum(counts.values())
     print(f"cases: {total} ran: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

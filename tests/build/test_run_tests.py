@@ -32,6 +32,12 @@ def test_all_pass(run):
     assert "cases: 2 ran: 2 passed, 0 failed, 0 skipped" in result.stdout
 
 
+def test_the_longest_are_named(run):
+    lines = run(quick=PASSES, slow="sleep 1.2").stdout.splitlines()
+    (longest,) = [line for line in lines if line.startswith("longest: ")]
+    assert longest.startswith("longest: slow ") and longest.endswith(", quick 0 s")
+
+
 def test_a_fault_fails_alone_too(run):
     result = run(one=PASSES, two=FAILS)
     assert result.returncode != 0

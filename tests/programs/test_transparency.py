@@ -3,8 +3,7 @@ the real-time pool, and with HW_PROGRAMS=all on an example allocator.
 
 Each program runs twice by itself, once with the recorder and once on the pool, in the same folder. What differs between the first two runs
 (times, ports, ids) is the program's own doing: numbers are masked then, and files that differ are left out. Every stack is
-audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all runs the slow ones too; HW_ONLY=NAME runs those whose name contains NAME,
-HW_SHARE=1/4 the first of four shares.
+audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all runs the slow ones too; HW_ONLY=NAME runs those whose name contains NAME.
 """
 
 import hashlib
@@ -39,7 +38,6 @@ GROWTH = re.compile(rb"^heapwright: TLSF memory pool exhausted: \d+ bytes additi
 TIER = os.environ.get("HW_PROGRAMS", "quick")
 ALLOWED = [program for program in program_table.chosen(TIER)
            if os.environ.get("HW_ONLY", "") in program.name]
-SHARE, SHARES = map(int, os.environ.get("HW_SHARE", "1/1").split("/"))
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ def test_every_program_of_the_table_is_told_apart():
     assert len({program.name for program in program_table.chosen("quick")}) >= 60
 
 
-@pytest.mark.parametrize("program", ALLOWED[SHARE - 1::SHARES], ids=lambda program: program.name.replace(" ", "-"))
+@pytest.mark.parametrize("program", ALLOWED, ids=lambda program: program.name.replace(" ", "-"))
 def test_program(program, hw, build, mallocs, inputs_folder, folder):
     missing = [package for package in program.packages if package not in INSTALLED]
     if missing:
