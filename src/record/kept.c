@@ -169,6 +169,7 @@ bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bo
   struct hwi_frame *to = kept->frames + base;
   for (uint32_t i = fresh_count; i-- > 0; to++) {
     *to = lane->fresh[i];
+    uint32_t module = to->node;
     to->node = 0;
     if (is_bp_free)
       to->bp_slot = HWI_NO_BP_SLOT;
@@ -176,7 +177,8 @@ bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bo
       hwi_kept_add_bp(kept, (uint32_t)(to - kept->frames));
     is_bp_free = to->bp_is_free |= is_bp_free & to->bp_passes;
     if (with_nodes && i)
-      to->node = parent = hwi_rows_node(lane, parent, to->pc, HW_ENTRY_NONE);
+      to->node = parent = i + 1 < fresh_count ? hwi_rows_node_inward(lane, parent, to->pc, module, HW_ENTRY_NONE)
+                                              : hwi_rows_node(lane, parent, to->pc, HW_ENTRY_NONE);
   }
   kept->frame_count = base + fresh_count;
   return true;

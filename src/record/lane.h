@@ -147,7 +147,8 @@ struct hwi_lane {
   struct hwi_range range;
   struct hwi_rows rows;
   struct hwi_tip_pair *tips; /* see tips.c; NULL: none yet */
-  struct hwi_frame *fresh;   /* scratch of a walk: the frames that it walked, innermost first */
+  struct hwi_frame
+      *fresh; /* scratch of a walk: the frames that it walked, innermost first; `node` is the module's number */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */
   uint32_t module_epoch;      /* that was last looked at */

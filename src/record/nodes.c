@@ -224,21 +224,42 @@ static uint32_t find_in_index(uint64_t hash, const struct node *wanted)
   return 0;
 }
 
+static inline struct node node_of(uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
+{
+  return (struct node){(uint32_t)address, parent | (uint32_t)entry << ENTRY_SHIFT,
+                       module | (uint32_t)(address >> 32) << HIGH_SHIFT};
+}
+
+/* Was it made last? Then no node is below it. */
+static inline bool is_childless(uint32_t number)
+{
+  return atomic_load_explicit(&tree.next, memory_order_relaxed) == number + 1;
+}
+
+static uint32_t add_to_index(struct hwi_lane *lane, const struct node *wanted, uint32_t parent)
+{
+  uint32_t number = add(lane, wanted);
+  if (number != HWI_NODE_UNKNOWN && number != parent + 1)
+    put_into_index(hash_of(wanted), number);
+  return number;
+}
+
+uint32_t hwi_nodes_follow(struct hwi_lane *lane, uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
+{
+  if (__builtin_expect(parent == HWI_NODE_UNKNOWN, 0))
+    return parent;
+  struct node wanted = node_of(parent, address, module, entry);
+  if (__builtin_expect(is_next(&wanted, parent), 1))
+    return parent + 1;
+  return is_childless(parent) ? add_to_index(lane, &wanted, parent) : 0;
+}
+
 uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
 {
-  if (parent == HWI_NODE_UNKNOWN)
-    return parent;
-  struct node wanted = {(uint32_t)address, parent | (uint32_t)entry << ENTRY_SHIFT,
-                        module | (uint32_t)(address >> 32) << HIGH_SHIFT};
-  if (is_next(&wanted, parent))
-    return parent + 1;
-  uint64_t hash = hash_of(&wanted);
-  bool is_childless = atomic_load_explicit(&tree.next, memory_order_relaxed) == parent + 1; /* it was made last */
-  uint32_t number = is_childless ? 0 : find_in_index(hash, &wanted);
+  uint32_t number = hwi_nodes_follow(lane, parent, address, module, entry);
   if (number)
     return number;
-  number = add(lane, &wanted);
-  if (number != HWI_NODE_UNKNOWN && number != parent + 1)
-    put_into_index(hash, number);
-  return number;
+  struct node wanted = node_of(parent, address, module, entry);
+  number = find_in_index(hash_of(&wanted), &wanted);
+  return number ? number : add_to_index(lane, &wanted, parent);
 }

@@ -18,6 +18,9 @@ void hwi_nodes_init(void);
  * async-signal-safe. */
 uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry);
 
+/* The same where it is cheap: if the node is the one after its parent, or its parent has no child yet. 0: it is not. */
+uint32_t hwi_nodes_follow(struct hwi_lane *lane, uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry);
+
 /* How many numbers were given so far: what a forked child inherits. */
 uint32_t hwi_nodes_count(void);
 

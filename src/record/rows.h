@@ -16,6 +16,10 @@ static inline struct hwi_row_of hwi_rows_find(struct hwi_lane *lane, uintptr_t p
 /* The node of the frame that goes on at the return address `pc`, below `parent`, with `entry` called from it. */
 static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry);
 
+/* The same below a node that was just found in this way, for a frame that lies in this module. */
+static inline uint32_t hwi_rows_node_inward(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint32_t module,
+                                            uint8_t entry);
+
 /* Forgets all rows: they may no longer be true. */
 void hwi_rows_drop(struct hwi_rows *rows);
 
@@ -73,6 +77,13 @@ static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uin
       return memo->node;
   }
   return hwi_rows_node_slow(lane, parent, pc, entry);
+}
+
+static inline uint32_t hwi_rows_node_inward(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint32_t module,
+                                            uint8_t entry)
+{
+  uint32_t node = hwi_nodes_follow(lane, parent, pc, module, entry);
+  return node ? node : hwi_rows_node(lane, parent, pc, entry);
 }
 
 #endif

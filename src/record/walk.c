@@ -70,6 +70,7 @@ static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lan
 {
   struct hwi_frame *frame = &lane->fresh[walk->fresh_count - 1];
   struct hwi_row_of row = hwi_rows_find(lane, at->pc, at->exact);
+  frame->node = row.module;
   frame->pc = at->pc + at->exact; /* so that the byte before it lies in the instruction, as with return addresses */
   enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
   if (walk->odd_count && !add_fresh_odd(lane, walk))
@@ -123,6 +124,7 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
     frame->pc = at.pc;
     frame->sp = at.sp;
     frame->bp = at.bp;
+    frame->node = slot->row.module;
     if (__builtin_expect(slot->key != at.pc || !hwi_step_plainly(high, slot->row, frame, &at), 0)) {
       frame++;
       break;
@@ -184,14 +186,16 @@ static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t 
 /* --- the kept stack --- */
 
 /* The node of the kept stack, which is within the limit, for `entry` called from its innermost frame. */
-static uint32_t node_of_kept(struct hwi_lane *lane, uint8_t entry)
+static uint32_t node_of_kept(struct hwi_lane *lane, uint32_t fresh_count, uint8_t entry)
 {
   struct hwi_kept *kept = &lane->kept;
   uint32_t last = kept->frame_count - 1;
   if (kept->leaf == last && kept->leaf_entry == entry)
     return kept->frames[last].node;
   uint32_t parent = last ? kept->frames[last - 1].node : 0;
-  kept->frames[last].node = hwi_rows_node(lane, parent, kept->frames[last].pc, entry);
+  kept->frames[last].node = fresh_count > 1
+                                ? hwi_rows_node_inward(lane, parent, kept->frames[last].pc, lane->fresh[0].node, entry)
+                                : hwi_rows_node(lane, parent, kept->frames[last].pc, entry);
   kept->leaf_entry = entry;
   kept->leaf = last;
   return kept->frames[last].node;
@@ -291,7 +295,7 @@ static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *wal
   kept->frame_count = base;
   if (walk->fresh_count && !hwi_kept_add(lane, base, walk->fresh_count, true))
     return walk_unusual(lane, walk, base, entry);
-  uint32_t node = node_of_kept(lane, entry);
+  uint32_t node = node_of_kept(lane, walk->fresh_count, entry);
   if (base && walk->fresh_count && !lane->fresh_odd.count)
     hwi_tips_add(lane, base);
   return node;

@@ -76,6 +76,8 @@ static void test_chains_and_their_siblings(void **state)
     parent = i ? chain[i - 1] : 0;
     assert_int_equal(hwi_nodes_find(&other, parent, first + i % 10, 1, HW_ENTRY_NONE), chain[i]);
     assert_int_equal(hwi_nodes_find(&other, parent, first + i % 10, 1, HW_ENTRY_MALLOC), siblings[i]);
+    assert_int_equal(hwi_nodes_follow(&other, parent, first + i % 10, 1, HW_ENTRY_NONE), i ? chain[i] : 0);
+    assert_int_equal(hwi_nodes_follow(&other, parent, first + i % 10, 1, HW_ENTRY_MALLOC), 0);
     assert_int_not_equal(chain[i], siblings[i]);
   }
   assert_int_not_equal(hwi_nodes_find(&other, chain[0], first + 1, 2, HW_ENTRY_NONE), chain[1]); /* another module */
