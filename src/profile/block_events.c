@@ -136,14 +136,14 @@ static bool learn(struct hwi_block_events *events)
 }
 
 enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
-                                     const struct hwi_event *raw, int count)
+                                     const struct hwi_event *read, int count)
 {
   struct hwi_batch *batch = events->batch;
   hwi_batch_begin(batch, image);
-  if (!hwi_resolve(events->resolver, batch, raw, count) || !learn(events))
+  if (!hwi_resolve(events->resolver, batch, read, count) || !learn(events))
     return HWI_TOLD_NO_MEMORY;
   for (int i = 0; i < count; i++)
-    if (!tell_event(events, &raw[i], &batch->events[i]))
+    if (!tell_event(events, &read[i], &batch->events[i]))
       return HWI_TOLD_STOP;
   return HWI_TOLD;
 }

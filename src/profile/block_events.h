@@ -33,7 +33,7 @@ void hwi_block_events_release(struct hwi_block_events *events);
 
 /* Tells of at most HWI_BATCH_EVENTS events of one image, in order. */
 enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
-                                     const struct hwi_event *batch, int count);
+                                     const struct hwi_event *read, int count);
 
 /* The image ends at `ns` of the run, while others go on: tells of each of its blocks. False: the sink wants no more. */
 bool hwi_block_events_leave(const struct hwi_block_events *events, const struct hwi_replay_image *image, uint64_t ns);

@@ -222,14 +222,14 @@ bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
 
 /* --- threads --- */
 
-uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number,
-                                      const struct hwi_resolver *resolver)
+uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, struct hwi_resolver *resolver)
 {
   uint32_t thread = hwi_numbers_find(&image->threads, number);
   if (!thread) {
     thread = resolver->thread_count + 1;
     if (resolver->complete || thread == UINT32_MAX || !hwi_numbers_add(&image->threads, number, thread))
       return 0;
+    resolver->thread_count = thread;
   }
   image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_number_slot){number, thread};
   return thread;

@@ -35,7 +35,7 @@ struct hwi_replay_image {
   uint32_t *path; /* nodes on the way from a new one to one that is placed */
   size_t path_capacity;
   struct hwi_numbers modules; /* of the trace -> of the profile */
-  struct hwi_numbers threads; /* of the trace -> of the tally, plus 1 */
+  struct hwi_numbers threads; /* of the trace -> of the profile, plus 1 */
   /* By number, modulo their count: found without a look at all. */
   struct hwi_number_slot latest_threads[HWI_LATEST_THREADS];
   struct hwi_error error;          /* why the trace could not be read ahead; status 0: it could, or need not be */
@@ -68,14 +68,12 @@ static inline uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, ui
 /* The innermost frame of an event's node that has a stack; 0: it is not known. */
 uint32_t hwi_replay_image_frame(const struct hwi_replay_image *image, uint32_t node);
 
-/* The profile's thread for an event's thread number, from 1; one more than the resolver's count where it is new, which is the
- * caller's to raise. 0: no memory, or it is none of a complete resolver's. */
-uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number,
-                                      const struct hwi_resolver *resolver);
+/* The profile's thread for an event's thread number, from 1. 0: no memory, or a complete resolver does not know it. */
+uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, struct hwi_resolver *resolver);
 
 /* The same; mostly it is one of the latest again. */
 static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number,
-                                               const struct hwi_resolver *resolver)
+                                               struct hwi_resolver *resolver)
 {
   const struct hwi_number_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
   if (latest->index && latest->number == number)

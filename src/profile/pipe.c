@@ -19,7 +19,7 @@ struct hwi_pipe {
   struct hwi_batch *batches; /* one, or BATCHES where there is a thread */
   bool has_thread;
   pthread_t thread;
-  pthread_mutex_t mutex; /* of all that follows */
+  pthread_mutex_t mutex; /* where there is a thread: of all that follows; only the reader changes `given` */
   pthread_cond_t work, room;
   uint64_t given, counted;
   bool counter_waits, reader_waits; /* for work, for room */
@@ -66,7 +66,7 @@ static void *count_batches(void *context)
     pthread_mutex_unlock(&pipe->mutex);
     const bool done = is_wanted && pipe->count(pipe->context, batch);
     pthread_mutex_lock(&pipe->mutex);
-    pipe->failed = !done;
+    pipe->failed = pipe->failed || !done;
     pipe->counted++;
     const uint64_t left = pipe->given - pipe->counted;
     if (pipe->reader_waits && (pipe->is_urgent ? left == 0 : left <= HALF)) {

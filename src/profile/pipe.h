@@ -22,7 +22,8 @@ void hwi_pipe_destroy(struct hwi_pipe *pipe);
 /* From now on batches are counted by another thread, where the machine has another processor and the system another thread. */
 void hwi_pipe_start_thread(struct hwi_pipe *pipe);
 
-/* The batch that is being filled; it may wait until there is room. It is what it was until it is given. */
+/* The batch that is being filled; it may wait until there is room. The same one is returned until it is
+ * given; its contents stay. */
 struct hwi_batch *hwi_pipe_batch(struct hwi_pipe *pipe);
 
 /* Has the batch counted, now or soon. False: an earlier one, or this one, could not be. */

@@ -23,10 +23,19 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uin
   return hwi_resolver_init(&replay->resolver) && hwi_tally_init(&replay->tally);
 }
 
+void hwi_replay_freeze(struct hwi_replay *replay)
+{
+  hwi_resolver_freeze(&replay->resolver);
+  hwi_table_release(replay->blocks, replay->block_capacity * sizeof *replay->blocks);
+  replay->blocks = NULL;
+  replay->block_capacity = 0;
+  hwi_tally_freeze(&replay->tally);
+}
+
 void hwi_replay_release(struct hwi_replay *replay)
 {
+  hwi_replay_freeze(replay);
   hwi_resolver_release(&replay->resolver);
-  hwi_table_release(replay->blocks, replay->block_capacity * sizeof *replay->blocks);
   hwi_tally_release(&replay->tally);
 }
 

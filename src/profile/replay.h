@@ -1,7 +1,8 @@
 /* replay.h - events into counters
  *
- * Events are resolved (resolve.h), and the resolved ones are counted: what is behind `resolver` in a replay is changed by counting
- * alone, so that both can be done side by side (pipe.h).
+ * Events are resolved (resolve.h), and the resolved ones are counted, perhaps in another thread (pipe.h). Of a replay, `resolver`
+ * belongs to the thread that reads, and all else to the one that counts. hwi_replay_next_phase and hwi_replay_end_image touch
+ * both: they are called when all events that were given are counted.
  */
 #ifndef HWI_PROFILE_REPLAY_H
 #define HWI_PROFILE_REPLAY_H
@@ -50,7 +51,11 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span,
                      uint64_t expected_ns); /* false: no memory */
 void hwi_replay_release(struct hwi_replay *replay);
 
-/* Counts `count` events of the batch, from the one at `first` on: all of them in order, over several calls. False: no memory. */
+/* No event is to come: releases what only resolving and counting needed. */
+void hwi_replay_freeze(struct hwi_replay *replay);
+
+/* Counts `count` events of the batch, from the one at `first` on. To be called for all events of a batch, in
+ * order; each call goes on where the last one ended. False: no memory. */
 bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int first, int count);
 
 /* How many of the image's events, from the first on, belong to the phase that the replay is in; and whether it is over at

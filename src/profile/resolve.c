@@ -14,10 +14,18 @@ bool hwi_resolver_init(struct hwi_resolver *resolver)
   return hwi_frames_init(&resolver->frames);
 }
 
+void hwi_resolver_freeze(struct hwi_resolver *resolver)
+{
+  hwi_frames_freeze(&resolver->frames);
+  hwi_table_release(resolver->free_blocks, resolver->free_capacity * sizeof *resolver->free_blocks);
+  resolver->free_blocks = NULL;
+  resolver->free_count = resolver->free_capacity = 0;
+}
+
 void hwi_resolver_release(struct hwi_resolver *resolver)
 {
+  hwi_resolver_freeze(resolver);
   hwi_frames_release(&resolver->frames);
-  hwi_table_release(resolver->free_blocks, resolver->free_capacity * sizeof *resolver->free_blocks);
 }
 
 bool hwi_resolver_is_live(void *context, uint64_t address)
@@ -30,11 +38,10 @@ bool hwi_resolver_is_live(void *context, uint64_t address)
 
 static uint32_t find_thread(struct hwi_resolver *resolver, struct hwi_batch *batch, uint32_t number)
 {
+  const uint32_t known = resolver->thread_count;
   const uint32_t thread = hwi_replay_image_thread(batch->image, number, resolver);
-  if (thread <= resolver->thread_count)
-    return thread;
-  resolver->thread_count = thread;
-  batch->threads[batch->thread_count++] = (struct hwi_new_thread){batch->image->number, number};
+  if (resolver->thread_count > known)
+    batch->threads[batch->thread_count++] = (struct hwi_new_thread){batch->image->number, number};
   return thread;
 }
 

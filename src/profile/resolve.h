@@ -1,9 +1,9 @@
 /* resolve.h - finds the block, the stack and the thread that each event is about
  *
  * resolved event   an event with numbers in place of the address, the node and the thread's own number.
- * Stacks and threads get their numbers in the order in which events first name them; a block has a number while it lives, that a
- * later block gets again. What counts resolved events needs no table of what resolves them: it can do so later, in another thread (pipe.h), and learns from
- * the batch which stacks and threads are new.
+ * Stacks and threads get their numbers in the order in which events first name them. A block has a number while it lives, which
+ * a later block gets again. Counting needs none of the resolver's tables, so it can run later, in another thread (pipe.h). A
+ * batch lists the stacks and threads that it is the first to name.
  */
 #ifndef HWI_PROFILE_RESOLVE_H
 #define HWI_PROFILE_RESOLVE_H
@@ -68,6 +68,9 @@ struct hwi_resolver {
 bool hwi_resolver_init(struct hwi_resolver *resolver); /* false: no memory */
 void hwi_resolver_release(struct hwi_resolver *resolver);
 
+/* No event is to come: releases what the search for numbers needed. The frames stay. */
+void hwi_resolver_freeze(struct hwi_resolver *resolver);
+
 /* Empties the batch, for events of the image. */
 static inline void hwi_batch_begin(struct hwi_batch *batch, struct hwi_replay_image *image)
 {
@@ -77,7 +80,7 @@ static inline void hwi_batch_begin(struct hwi_batch *batch, struct hwi_replay_im
 }
 
 /* Adds the next events of the batch's image to the batch, which has room for them. False: no memory, an event that a complete
- * resolver does not know, or what image->error says. */
+ * resolver does not know, or what image->error says; then neither the resolver nor the batch is of use any more. */
 bool hwi_resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *events, int count);
 
 /* A number for a block that is born; 0: there are too many. */

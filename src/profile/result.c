@@ -138,9 +138,7 @@ static void fill_timeline(struct hwi_result *result)
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
-  hwi_frames_freeze(
-      &replay->resolver.frames); /* the most memory is needed here: tables of the replay go as soon as they can */
-  hwi_tally_freeze(&replay->tally);
+  hwi_replay_freeze(replay); /* the most memory is needed here: tables of the replay go as soon as they can */
   hwi_tally_settle_all(&replay->tally);
   hwi_result_publish_frames(result);
   fill_timeline(result);

@@ -134,13 +134,19 @@ static uint64_t start_ns(const struct hwi_run_replay *r, size_t number)
   return ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
 }
 
-/* Epochs are of one image that began with the run, and came with no blocks. False: no memory, here and below. */
-static bool begin_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
+/* Whether a profile is made of a whole run that counts one image alone. */
+static bool counts_one_image(const struct hwi_run_replay *r)
 {
   size_t counted = 0;
   for (size_t i = 0; i < r->run.count && counted < 2; i++)
     counted += r->images[i].counted;
-  if (r->options->span.kind != HWI_SPAN_RUN || r->events || counted != 1 || image->forked)
+  return r->options->span.kind == HWI_SPAN_RUN && !r->events && counted == 1;
+}
+
+/* Epochs are of one image that began with the run, and came with no blocks. False: no memory, here and below. */
+static bool begin_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
+{
+  if (!counts_one_image(r) || image->forked)
     return true;
   return hwi_summary_begin_epochs(r->summary, &r->diary, &r->result->replay, image, r->options);
 }
@@ -162,9 +168,7 @@ static int wait_for_counters(struct hwi_run_replay *r)
 static int start_image(struct hwi_run_replay *r, uint32_t number)
 {
   struct hwi_trace **trace = &r->result->traces[number];
-  int status = wait_for_counters(r);
-  if (status == 0)
-    status = hwi_run_open(&r->run, number, trace, r->error);
+  int status = hwi_run_open(&r->run, number, trace, r->error);
   if (status < 0) {
     r->images[number].unreadable = true;
     r->images[number].counted = false;
@@ -183,7 +187,8 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
   hwi_trace_set_liveness(*trace, hwi_resolver_is_live, &a->image);
   if (!begin_diary(r, &a->image))
     return hwi_run_replay_no_memory(r);
-  if (r->options->span.kind == HWI_SPAN_RUN && hwi_trace_expected_events(*trace) >= EVENTS_FOR_A_THREAD)
+  /* Images that take turns would hand over a few events at a time, which costs more than it gains. */
+  if (counts_one_image(r) && hwi_trace_expected_events(*trace) >= EVENTS_FOR_A_THREAD)
     hwi_pipe_start_thread(r->pipe);
   return next_batch(r, a);
 }

@@ -20,7 +20,6 @@
 #include "profile/span_replay.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "profile/epoch_sum.h"
@@ -83,7 +82,6 @@ static void empty_counters(struct work *w)
   replay->level = (struct hwi_level){0};
   replay->now_ns = 0;
   w->image.totals = (struct hwi_totals){0};
-  memset(w->image.latest_threads, 0, sizeof w->image.latest_threads);
   w->image.live_bytes = w->image.live_usable = w->image.live_blocks = 0;
   hwi_timeline_init(&replay->timeline, 0, replay->expected_ns, 0);
   hwi_class_timeline_init(&replay->class_timeline, 0, replay->expected_ns);

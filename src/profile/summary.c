@@ -42,7 +42,7 @@ _Static_assert(sizeof(struct header) == 72, "without a gap");
 static uint64_t clock_ns(void)
 {
   struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return (uint64_t)now.tv_sec * HWI_NS_A_SECOND + (uint64_t)now.tv_nsec;
 }
 
