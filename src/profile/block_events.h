@@ -31,7 +31,7 @@ bool hwi_block_events_init(struct hwi_block_events *events, struct hwi_resolver 
                            const struct hwi_block_sink *sink);
 void hwi_block_events_release(struct hwi_block_events *events);
 
-/* Tells of at most HWI_BATCH_EVENTS events of one image, in order. */
+/* Gives at most HWI_BATCH_EVENTS events of one image to the sink, in order. */
 enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
                                      const struct hwi_event *read, int count);
 

@@ -79,7 +79,7 @@ static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cel
          to->module == from->module;
 }
 
-/* What the freeing thread did before tells of the block. `newest`: the cell of the block that its latest call gave out, 0: none.
+/* Counts a block that a realloc or a container replaced. `newest`: the cell of the block of the thread's latest call, 0: none.
  * False: no memory. */
 static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
                                  const struct hwi_resolved *event, uint32_t cell)
