@@ -24,11 +24,13 @@ enum {
   HWI_PLACE_COUNT,
 };
 
-/* Invariant: the `count` entries before `end`, modulo the depth, are the addresses freed last. */
+/* Invariant: the `count` entries before `end`, modulo the depth, are the addresses freed last. The two are one number, since a
+ * compiler may read both in one piece where they were written as two, and a CPU waits long for that. */
 struct hwi_freed {
   uint64_t addresses[HWI_CLASS_DEPTH];
-  uint8_t end, count;
+  uint32_t ends; /* count in its lowest bits, end above */
 };
+enum { HWI_FREED_END_SHIFT = 8, HWI_FREED_END = 1 << HWI_FREED_END_SHIFT, HWI_FREED_COUNT_MASK = HWI_FREED_END - 1 };
 
 struct hwi_places {
   struct hwi_freed freed[HWI_CLASSES];
@@ -48,16 +50,21 @@ static inline uint8_t hwi_class_of(uint64_t granules)
   return (uint8_t)(granules + granules / HWI_CLASSES);
 }
 
+static inline unsigned hwi_freed_count(const struct hwi_freed *freed)
+{
+  return freed->ends & HWI_FREED_COUNT_MASK;
+}
+
 static inline uint64_t *hwi_freed_at(struct hwi_freed *freed, unsigned place)
 {
-  return &freed->addresses[(unsigned)(freed->end - 1 - place) % HWI_CLASS_DEPTH];
+  return &freed->addresses[((freed->ends >> HWI_FREED_END_SHIFT) - 1 - place) % HWI_CLASS_DEPTH];
 }
 
 static inline void hwi_places_free(struct hwi_places *places, uint8_t class, uint64_t address)
 {
   struct hwi_freed *freed = &places->freed[class];
-  freed->addresses[freed->end++ % HWI_CLASS_DEPTH] = address;
-  freed->count += freed->count < HWI_CLASS_DEPTH;
+  freed->addresses[(freed->ends >> HWI_FREED_END_SHIFT) % HWI_CLASS_DEPTH] = address;
+  freed->ends += HWI_FREED_END + (hwi_freed_count(freed) < HWI_CLASS_DEPTH);
 }
 
 /* Which of the places below ELSEWHERE `address` is, or ELSEWHERE. The top first, which is one look. */
@@ -66,7 +73,7 @@ static inline unsigned hwi_places_find(struct hwi_places *places, uint8_t class,
   if (address == places->top)
     return HWI_PLACE_TOP;
   struct hwi_freed *freed = &places->freed[class];
-  unsigned count = freed->count < HWI_PLACE_FREED ? freed->count : HWI_PLACE_FREED;
+  unsigned count = hwi_freed_count(freed) < HWI_PLACE_FREED ? hwi_freed_count(freed) : HWI_PLACE_FREED;
   for (unsigned place = 0; place < count; place++)
     if (*hwi_freed_at(freed, place) == address)
       return place;
@@ -77,13 +84,12 @@ static inline unsigned hwi_places_find(struct hwi_places *places, uint8_t class,
 static inline uint64_t hwi_places_take(struct hwi_places *places, uint8_t class, unsigned place)
 {
   struct hwi_freed *freed = &places->freed[class];
-  if (place >= freed->count)
+  if (place >= hwi_freed_count(freed))
     return 0;
   uint64_t address = *hwi_freed_at(freed, place);
   for (; place > 0; place--)
     *hwi_freed_at(freed, place) = *hwi_freed_at(freed, place - 1);
-  freed->end--;
-  freed->count--;
+  freed->ends -= HWI_FREED_END + 1;
   return address;
 }
 
