@@ -242,11 +242,33 @@ static bool run_instruction(struct run *run)
   }
 }
 
+/* The two instructions of which a function's CFI mostly consists, where their operands are as usual: it went on by a few bytes of
+ * code, and pushed or popped something. Stops at any other one, and where run_until does. */
+static void run_usual(struct run *run, uintptr_t pc)
+{
+  const uint8_t *at = run->code.at, *end = run->code.end;
+  uintptr_t location = run->location, highest = UINTPTR_MAX - OPERAND_MASK;
+  if (run->fde->code_align != 1 || run->now->cfa != HWI_CFA_REGISTER || pc > highest)
+    return;
+  for (; end - at >= 2 && location <= pc; at++) {
+    if (*at >> OPERAND_BITS == CFA_ADVANCE_LOC)
+      location += *at & OPERAND_MASK;
+    else if (*at == CFA_DEF_CFA_OFFSET && at[1] < 0x80)
+      run->now->cfa_value = *++at;
+    else
+      break;
+  }
+  run->code.at = at;
+  run->location = location;
+}
+
 static bool run_until(struct run *run, uintptr_t pc)
 {
-  for (uint32_t i = 0; run->code.at < run->code.end && run->location <= pc; i++)
+  for (uint32_t i = 0; run->code.at < run->code.end && run->location <= pc; i++) {
     if (i == MOST_INSTRUCTIONS || !run_instruction(run) || run->code.bad)
       return false;
+    run_usual(run, pc);
+  }
   return true;
 }
 
