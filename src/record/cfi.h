@@ -60,10 +60,18 @@ struct hwi_frame_row {
 };
 /* In every kind but SIGNAL, OUTERMOST, FULL and NONE, the return address lies at CFA - 8 and the caller's sp is the CFA. */
 
+/* Where running the CFI of some functions stood when it had reached an address, so that for one further on it need not begin anew:
+ * of a function that calls a thousand others, each call would run half of a long CFI. */
+struct hwi_cfi_reached;
+enum { HWI_CFI_REACHED_BYTES = 4096 };
+
+/* Forgets all of it: other code may lie there now. */
+void hwi_cfi_forget(struct hwi_cfi_reached *reached);
+
 /* The row for the code at `pc`. `pc` is an address *inside* the instruction of interest: for a return address the caller
  * passes it reduced by one; for the pc of a signal frame's interrupted code, as it is. Never fails: HWI_ROW_NONE where no
- * CFI covers pc or the CFI is damaged. */
-struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc);
+ * CFI covers pc or the CFI is damaged. `reached`: of HWI_CFI_REACHED_BYTES, zeros at first, of one thread's alone; NULL: none. */
+struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_reached *reached);
 
 enum hwi_step {
   HWI_STEP_OK = 0,

@@ -4,6 +4,9 @@
  * is what they said up to there. remember_state and restore_state (an epilogue in the middle of a function) nest once in
  * what compilers write.
  */
+#include <assert.h>
+#include <stdatomic.h>
+
 #include "record/cfi_internal.h"
 
 enum { MOST_REMEMBERED = 8, MOST_INSTRUCTIONS = 1 << 18 };
@@ -272,8 +275,64 @@ static bool run_until(struct run *run, uintptr_t pc)
   return true;
 }
 
+/* --- from where it was before --- */
+
+/* Invariant: running `code` from the function's start up to `pc` ends at `at`, `location` and `now`, with nothing remembered. */
+struct reached {
+  const uint8_t *code; /* NULL: nothing is known */
+  const uint8_t *at;
+  uintptr_t location, pc;
+  struct hwi_rules now;
+};
+
+enum { REACHED_COUNT = HWI_CFI_REACHED_BYTES / sizeof(struct reached), LONG_CODE_BYTES = 48 };
+
+struct hwi_cfi_reached {
+  struct reached all[REACHED_COUNT];
+};
+static_assert(sizeof(struct hwi_cfi_reached) <= HWI_CFI_REACHED_BYTES, "it fits");
+
+void hwi_cfi_forget(struct hwi_cfi_reached *reached)
+{
+  for (size_t i = 0; i < REACHED_COUNT; i++)
+    reached->all[i].code = NULL;
+}
+
+/* The place for what is reached of the code. NULL: there is none, or the code is too short to be worth one. */
+static struct reached *place_of(struct hwi_cfi_reached *reached, const struct hwi_cfi_cursor *code)
+{
+  if (!reached || code->end - code->at < LONG_CODE_BYTES)
+    return NULL;
+  return &reached->all[((uintptr_t)code->at * UINT64_C(0x9e3779b97f4a7c15) >> 40) % REACHED_COUNT];
+}
+
+static void go_on(struct run *run, uintptr_t pc, const struct reached *place)
+{
+  if (place->code != run->code.at || place->pc > pc)
+    return;
+  run->code.at = place->at;
+  run->location = place->location;
+  *run->now = place->now;
+}
+
+/* Abandoned at any instruction, it tells nothing wrong. */
+static void note(const struct run *run, uintptr_t pc, struct reached *place)
+{
+  if (run->depth)
+    return;
+  place->code = NULL;
+  atomic_signal_fence(memory_order_seq_cst);
+  place->at = run->code.at;
+  place->location = run->location;
+  place->pc = pc;
+  place->now = *run->now;
+  atomic_signal_fence(memory_order_seq_cst);
+  place->code = run->fde->code.at;
+}
+
 /* Not inlined: the remembered rules leave the stack before an expression needs its own. */
-__attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_rules *rules)
+__attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_reached *reached,
+                                            struct hwi_rules *rules)
 {
   struct run run;
   memset(rules, 0, sizeof *rules);
@@ -290,5 +349,12 @@ __attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t
   run.depth = 0;
   run.code = fde->code;
   run.location = fde->start;
-  return run_until(&run, pc) && rules->cfa != HWI_CFA_UNSET;
+  struct reached *place = place_of(reached, &run.code);
+  if (place)
+    go_on(&run, pc, place);
+  if (!run_until(&run, pc))
+    return false;
+  if (place)
+    note(&run, pc, place);
+  return rules->cfa != HWI_CFA_UNSET;
 }

@@ -92,7 +92,7 @@ enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, st
   struct hwi_rules rules;
   if (!hwi_fde_find(module, pc, &fde))
     return HWI_STEP_NO_CFI;
-  if (!hwi_rules_at(&fde, pc, &rules))
+  if (!hwi_rules_at(&fde, pc, NULL, &rules))
     return HWI_STEP_BAD;
   *signal_frame = fde.signal;
   return hwi_rules_apply(&rules, fde.span, registers, memory);

@@ -23,6 +23,7 @@ enum {
   MOST_SLOTS = 1 << 16,
   FIRST_MEMOS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_memo),
   MOST_MEMOS = 1 << 14,
+  REACHED_FROM = 32, /* misses: a program that is done before needs no page for them */
 };
 
 void hwi_rows_drop(struct hwi_rows *rows)
@@ -33,6 +34,8 @@ void hwi_rows_drop(struct hwi_rows *rows)
     hwi_os_map_reset(rows->slots, rows->count * sizeof *rows->slots);
   if (rows->memos)
     hwi_os_map_reset(rows->memos, rows->memo_count * sizeof *rows->memos);
+  if (rows->reached)
+    hwi_cfi_forget(rows->reached);
   rows->misses = rows->memo_misses = 0;
   rows->has_uncovered = false;
 }
@@ -100,6 +103,8 @@ static void make_room(struct hwi_rows *rows)
   } else if (++rows->misses > rows->count && rows->count < MOST_SLOTS) {
     grow(rows);
   }
+  if (!rows->reached && rows->misses == REACHED_FROM)
+    rows->reached = hwi_os_map(HWI_CFI_REACHED_BYTES);
 }
 
 struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
@@ -115,7 +120,7 @@ struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool e
   rows->has_uncovered |= !module.end;
   if (module.eh_frame_hdr) {
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
-    row = hwi_cfi_row(&cfi, exact ? pc : pc - 1);
+    row = hwi_cfi_row(&cfi, exact ? pc : pc - 1, rows->reached);
   }
   struct hwi_row_of of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});

@@ -122,7 +122,7 @@ static inline void forged_read(const struct forged *forged, uintptr_t pc)
   bool is_signal_frame;
   for (uint32_t i = 0; i < HWI_REG_COUNT; i++)
     registers.value[i] = UINT64_C(0x7ffc00000000) + 64 * i;
-  struct hwi_frame_row row = hwi_cfi_row(&forged->module, pc);
+  struct hwi_frame_row row = hwi_cfi_row(&forged->module, pc, NULL);
   enum hwi_step step =
       hwi_cfi_step(&forged->module, pc, &registers, &(struct hwi_cfi_memory){forged_load, NULL}, &is_signal_frame);
   if (row.kind > HWI_ROW_FULL || (unsigned)step > HWI_STEP_BAD)

@@ -42,7 +42,7 @@ static int teardown(void **state)
 static struct hwi_frame_row row_of(struct forged *forged, const char *letters, const uint8_t *code, size_t size)
 {
   forged_function(forged, letters, code, size);
-  return hwi_cfi_row(&forged->module, forged_start(forged));
+  return hwi_cfi_row(&forged->module, forged_start(forged), NULL);
 }
 
 #define ROW(...) row_of(forged, "zR", (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
@@ -92,10 +92,10 @@ static void test_bounds(void **state)
   struct forged *forged = *state;
   ROW(0);
   uintptr_t start = forged_start(forged);
-  assert_int_equal(hwi_cfi_row(&forged->module, start - 1).kind, HWI_ROW_NONE);
-  assert_int_equal(hwi_cfi_row(&forged->module, start + FORGED_FUNCTION_BYTES - 1).kind, HWI_ROW_SP);
-  assert_int_equal(hwi_cfi_row(&forged->module, start + FORGED_FUNCTION_BYTES).kind, HWI_ROW_NONE);
-  assert_int_equal(hwi_cfi_row(&forged->module, UINTPTR_MAX).kind, HWI_ROW_NONE);
+  assert_int_equal(hwi_cfi_row(&forged->module, start - 1, NULL).kind, HWI_ROW_NONE);
+  assert_int_equal(hwi_cfi_row(&forged->module, start + FORGED_FUNCTION_BYTES - 1, NULL).kind, HWI_ROW_SP);
+  assert_int_equal(hwi_cfi_row(&forged->module, start + FORGED_FUNCTION_BYTES, NULL).kind, HWI_ROW_NONE);
+  assert_int_equal(hwi_cfi_row(&forged->module, UINTPTR_MAX, NULL).kind, HWI_ROW_NONE);
 }
 
 static uint8_t *drop_table(struct forged *forged)
@@ -112,9 +112,9 @@ static void test_walk_without_table(void **state)
   struct forged *forged = *state;
   ROW(0x0e, 0x30);
   uint8_t *header = drop_table(forged);
-  assert_row(hwi_cfi_row(&forged->module, forged_start(forged)), HWI_ROW_SP, 0, 48);
+  assert_row(hwi_cfi_row(&forged->module, forged_start(forged), NULL), HWI_ROW_SP, 0, 48);
   forged_put_word(header + FORGED_HEADER, 0); /* a length of 0 ends .eh_frame */
-  assert_row(hwi_cfi_row(&forged->module, forged_start(forged)), HWI_ROW_NONE, 0, 0);
+  assert_row(hwi_cfi_row(&forged->module, forged_start(forged), NULL), HWI_ROW_NONE, 0, 0);
 }
 
 /* Of the processor's time: others may have it meanwhile. */
@@ -145,7 +145,7 @@ static void test_endless(void **state)
   assert_ends(forged, code, sizeof code);                                     /* nops alone */
   memset(code, 0x0a, sizeof code);
   assert_ends(forged, code, sizeof code); /* remembers for ever */
-  assert_int_equal(hwi_cfi_row(&forged->module, forged_start(forged)).kind, HWI_ROW_NONE);
+  assert_int_equal(hwi_cfi_row(&forged->module, forged_start(forged), NULL).kind, HWI_ROW_NONE);
   for (size_t i = 0; i + 5 < sizeof code; i += 6)
     memcpy(code + i, (const uint8_t[]){0x10, i / 6 % 17, 3, 0x2f, 0xfd, 0xff}, 6);
   assert_ends(forged, code, sizeof code); /* an endless expression for each register */

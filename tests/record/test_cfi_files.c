@@ -200,10 +200,25 @@ static void check_step(const struct image *image, const struct oracle *oracle, u
   }
 }
 
+static _Alignas(uint64_t) uint8_t reached[HWI_CFI_REACHED_BYTES];
+
+/* The row by what was reached before, once more after that, and from the function's start. */
+static struct hwi_frame_row row_at(const struct image *image, uintptr_t pc)
+{
+  struct hwi_frame_row row = hwi_cfi_row(&image->module, pc, NULL);
+  for (int i = 0; i < 2; i++) {
+    struct hwi_frame_row again = hwi_cfi_row(&image->module, pc, (struct hwi_cfi_reached *)reached);
+    assert_int_equal(again.kind, row.kind);
+    assert_int_equal(again.bp_words, row.bp_words);
+    assert_int_equal(again.offset, row.offset);
+  }
+  return row;
+}
+
 static void check_row(const struct image *image, const struct oracle *oracle, uintptr_t pc, bool is_signal,
                       struct tally *tally)
 {
-  struct hwi_frame_row row = hwi_cfi_row(&image->module, pc);
+  struct hwi_frame_row row = row_at(image, pc);
   uintptr_t pc_out, sp_out, bp_out, expected;
   if (oracle_register(oracle, HWI_REG_RA, &expected) == FOUND_UNDEFINED) {
     assert_int_equal(row.kind, HWI_ROW_OUTERMOST);
@@ -254,7 +269,7 @@ static void check_function(const struct image *image, Dwarf_CFI *cfi, uintptr_t 
   for (uintptr_t pc = start; pc < next; pc = image->bias + to) {
     Dwarf_Frame *frame;
     if (dwarf_cfi_addrframe(cfi, pc - image->bias, &frame) != 0) { /* the gap behind a function */
-      assert_int_equal(hwi_cfi_row(&image->module, pc).kind, HWI_ROW_NONE);
+      assert_int_equal(hwi_cfi_row(&image->module, pc, NULL).kind, HWI_ROW_NONE);
       tally->none++;
       return;
     }
@@ -263,6 +278,7 @@ static void check_function(const struct image *image, Dwarf_CFI *cfi, uintptr_t 
     check_place(image, cfi, pc, tally);
     check_place(image, cfi, pc + (image->bias + to - pc) / 2, tally);
     check_place(image, cfi, image->bias + to - 1, tally);
+    row_at(image, start + (pc - start) / 2); /* and back */
   }
 }
 
@@ -276,6 +292,7 @@ static bool check_file(const char *path, struct tally *tally)
   uint32_t count = image_function_count(&image), step = count / FUNCTIONS_A_FILE + 1;
   assert_non_null(cfi);
   assert_true(count > 0);
+  hwi_cfi_forget((struct hwi_cfi_reached *)reached);
   for (uint32_t i = 0; i < count; i += step)
     check_function(&image, cfi, image_function(&image, i),
                    i + 1 < count ? image_function(&image, i + 1) : image.module.end, tally);

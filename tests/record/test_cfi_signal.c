@@ -129,7 +129,7 @@ static void walk_by_rows(uintptr_t pc, uintptr_t sp, uintptr_t bp)
   bool exact = true;
   for (int i = 0; i < MOST_FRAMES; i++) {
     struct hwi_cfi_module module = module_of(pc - !exact);
-    struct hwi_frame_row row = hwi_cfi_row(&module, pc - !exact);
+    struct hwi_frame_row row = hwi_cfi_row(&module, pc - !exact, NULL);
     if (!step_by_row(row, &pc, &sp, &bp))
       return;
     exact = row.kind == HWI_ROW_SIGNAL;
