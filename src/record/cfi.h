@@ -60,18 +60,20 @@ struct hwi_frame_row {
 };
 /* In every kind but SIGNAL, OUTERMOST, FULL and NONE, the return address lies at CFA - 8 and the caller's sp is the CFA. */
 
-/* Where running the CFI of some functions stood when it had reached an address, so that for one further on it need not begin anew:
- * of a function that calls a thousand others, each call would run half of a long CFI. */
-struct hwi_cfi_reached;
-enum { HWI_CFI_REACHED_BYTES = 4096 };
+/* A cache of how far the CFI of some functions was run, and of the rules that held there, so that the look-up of a later address
+ * of the same function continues instead of starting again. A function with a thousand calls has a thousand return addresses,
+ * and each would run half of a long CFI. */
+struct hwi_cfi_cache;
+enum { HWI_CFI_CACHE_BYTES = 4096 };
 
-/* Forgets all of it: other code may lie there now. */
-void hwi_cfi_forget(struct hwi_cfi_reached *reached);
+/* Must be called when a module was loaded or unloaded: other code may be at these addresses. */
+void hwi_cfi_cache_clear(struct hwi_cfi_cache *cache);
 
 /* The row for the code at `pc`. `pc` is an address *inside* the instruction of interest: for a return address the caller
  * passes it reduced by one; for the pc of a signal frame's interrupted code, as it is. Never fails: HWI_ROW_NONE where no
- * CFI covers pc or the CFI is damaged. `reached`: of HWI_CFI_REACHED_BYTES, zeros at first, of one thread's alone; NULL: none. */
-struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_reached *reached);
+ * CFI covers pc or the CFI is damaged. `cache`: HWI_CFI_CACHE_BYTES bytes, zero at first,
+ * used by one thread only; NULL: no cache. */
+struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_cache *cache);
 
 enum hwi_step {
   HWI_STEP_OK = 0,

@@ -108,9 +108,9 @@ uintptr_t hwi_cfi_cursor_pointer(struct hwi_cfi_cursor *cursor, uint8_t encoding
 /* The FDE that covers pc. False: there is none, or what would lead to it is damaged. */
 bool hwi_fde_find(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_fde *fde);
 
-/* The rules that hold at pc, which the FDE covers. False: its instructions are damaged, or nest deeper than this goes. `reached`:
+/* The rules that hold at pc, which the FDE covers. False: its instructions are damaged, or nest deeper than this goes. `cache`:
  * see hwi_cfi_row. */
-bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_reached *reached, struct hwi_rules *rules);
+bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_cache *cache, struct hwi_rules *rules);
 
 /* The value of the expression at `place`, computed with `initial` on the stack where it is not NULL. False: damaged, endless,
  * a register that is not known, or a load that was refused. */

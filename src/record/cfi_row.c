@@ -139,12 +139,12 @@ static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const stru
   return (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = offset};
 }
 
-struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_reached *reached)
+struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_cache *cache)
 {
   struct hwi_fde fde;
   struct hwi_rules rules;
   struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
-  if (!hwi_fde_find(module, pc, &fde) || !hwi_rules_at(&fde, pc, reached, &rules))
+  if (!hwi_fde_find(module, pc, &fde) || !hwi_rules_at(&fde, pc, cache, &rules))
     return none;
   if (rules.rule[HWI_REG_RA] == HWI_RULE_UNDEFINED)
     return (struct hwi_frame_row){.kind = HWI_ROW_OUTERMOST};

@@ -245,8 +245,8 @@ static bool run_instruction(struct run *run)
   }
 }
 
-/* The two instructions of which a function's CFI mostly consists, where their operands are as usual: it went on by a few bytes of
- * code, and pushed or popped something. Stops at any other one, and where run_until does. */
+/* Runs the two instructions that make up most of a function's CFI: advance by a few bytes of code, and set the offset of the CFA
+ * after a push or a pop. Stops at any other instruction, and where run_until does. */
 static void run_usual(struct run *run, uintptr_t pc)
 {
   const uint8_t *at = run->code.at, *end = run->code.end;
@@ -275,63 +275,63 @@ static bool run_until(struct run *run, uintptr_t pc)
   return true;
 }
 
-/* --- from where it was before --- */
+/* --- the cache --- */
 
 /* Invariant: running `code` from the function's start up to `pc` ends at `at`, `location` and `now`, with nothing remembered. */
-struct reached {
-  const uint8_t *code; /* NULL: nothing is known */
+struct cached_run {
+  const uint8_t *code; /* NULL: empty */
   const uint8_t *at;
   uintptr_t location, pc;
   struct hwi_rules now;
 };
 
-enum { REACHED_COUNT = HWI_CFI_REACHED_BYTES / sizeof(struct reached), LONG_CODE_BYTES = 48 };
+enum { CACHED_RUNS = HWI_CFI_CACHE_BYTES / sizeof(struct cached_run), LONG_CODE_BYTES = 48 };
 
-struct hwi_cfi_reached {
-  struct reached all[REACHED_COUNT];
+struct hwi_cfi_cache {
+  struct cached_run runs[CACHED_RUNS];
 };
-static_assert(sizeof(struct hwi_cfi_reached) <= HWI_CFI_REACHED_BYTES, "it fits");
+static_assert(sizeof(struct hwi_cfi_cache) <= HWI_CFI_CACHE_BYTES, "it fits");
 
-void hwi_cfi_forget(struct hwi_cfi_reached *reached)
+void hwi_cfi_cache_clear(struct hwi_cfi_cache *cache)
 {
-  for (size_t i = 0; i < REACHED_COUNT; i++)
-    reached->all[i].code = NULL;
+  for (size_t i = 0; i < CACHED_RUNS; i++)
+    cache->runs[i].code = NULL;
 }
 
-/* The place for what is reached of the code. NULL: there is none, or the code is too short to be worth one. */
-static struct reached *place_of(struct hwi_cfi_reached *reached, const struct hwi_cfi_cursor *code)
+/* The slot of the code. NULL: there is no cache, or the code is too short to gain from it. */
+static struct cached_run *slot_of(struct hwi_cfi_cache *cache, const struct hwi_cfi_cursor *code)
 {
-  if (!reached || code->end - code->at < LONG_CODE_BYTES)
+  if (!cache || code->end - code->at < LONG_CODE_BYTES)
     return NULL;
-  return &reached->all[((uintptr_t)code->at * UINT64_C(0x9e3779b97f4a7c15) >> 40) % REACHED_COUNT];
+  return &cache->runs[((uintptr_t)code->at * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CACHED_RUNS];
 }
 
-static void go_on(struct run *run, uintptr_t pc, const struct reached *place)
+static void resume_from(struct run *run, uintptr_t pc, const struct cached_run *slot)
 {
-  if (place->code != run->code.at || place->pc > pc)
+  if (slot->code != run->code.at || slot->pc > pc)
     return;
-  run->code.at = place->at;
-  run->location = place->location;
-  *run->now = place->now;
+  run->code.at = slot->at;
+  run->location = slot->location;
+  *run->now = slot->now;
 }
 
-/* Abandoned at any instruction, it tells nothing wrong. */
-static void note(const struct run *run, uintptr_t pc, struct reached *place)
+/* The code pointer is cleared first and set last, so that an event that is abandoned in between leaves an empty slot. */
+static void save_to(const struct run *run, uintptr_t pc, struct cached_run *slot)
 {
   if (run->depth)
     return;
-  place->code = NULL;
+  slot->code = NULL;
   atomic_signal_fence(memory_order_seq_cst);
-  place->at = run->code.at;
-  place->location = run->location;
-  place->pc = pc;
-  place->now = *run->now;
+  slot->at = run->code.at;
+  slot->location = run->location;
+  slot->pc = pc;
+  slot->now = *run->now;
   atomic_signal_fence(memory_order_seq_cst);
-  place->code = run->fde->code.at;
+  slot->code = run->fde->code.at;
 }
 
 /* Not inlined: the remembered rules leave the stack before an expression needs its own. */
-__attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_reached *reached,
+__attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_cache *cache,
                                             struct hwi_rules *rules)
 {
   struct run run;
@@ -349,12 +349,12 @@ __attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t
   run.depth = 0;
   run.code = fde->code;
   run.location = fde->start;
-  struct reached *place = place_of(reached, &run.code);
-  if (place)
-    go_on(&run, pc, place);
+  struct cached_run *slot = slot_of(cache, &run.code);
+  if (slot)
+    resume_from(&run, pc, slot);
   if (!run_until(&run, pc))
     return false;
-  if (place)
-    note(&run, pc, place);
+  if (slot)
+    save_to(&run, pc, slot);
   return rules->cfa != HWI_CFA_UNSET;
 }

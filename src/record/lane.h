@@ -100,7 +100,7 @@ enum { HWI_ROWS_FIRST = 256 };
 struct hwi_rows {
   struct hwi_row_slot *slots; /* NULL: none yet */
   struct hwi_memo *memos;
-  struct hwi_cfi_reached *reached;           /* see cfi.h; NULL: none yet */
+  struct hwi_cfi_cache *cfi_cache;           /* NULL: none yet */
   uint32_t count, memo_count;                /* of slots and memos: powers of two */
   uint32_t misses, memo_misses;              /* since the last growth */
   bool has_uncovered;                        /* there are rows of addresses that no module covered */

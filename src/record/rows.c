@@ -23,7 +23,7 @@ enum {
   MOST_SLOTS = 1 << 16,
   FIRST_MEMOS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_memo),
   MOST_MEMOS = 1 << 14,
-  REACHED_FROM = 32, /* misses: a program that is done before needs no page for them */
+  CACHE_FROM = 32, /* misses: a program with fewer does not need the page of the CFI cache */
 };
 
 void hwi_rows_drop(struct hwi_rows *rows)
@@ -34,8 +34,8 @@ void hwi_rows_drop(struct hwi_rows *rows)
     hwi_os_map_reset(rows->slots, rows->count * sizeof *rows->slots);
   if (rows->memos)
     hwi_os_map_reset(rows->memos, rows->memo_count * sizeof *rows->memos);
-  if (rows->reached)
-    hwi_cfi_forget(rows->reached);
+  if (rows->cfi_cache)
+    hwi_cfi_cache_clear(rows->cfi_cache);
   rows->misses = rows->memo_misses = 0;
   rows->has_uncovered = false;
 }
@@ -103,8 +103,8 @@ static void make_room(struct hwi_rows *rows)
   } else if (++rows->misses > rows->count && rows->count < MOST_SLOTS) {
     grow(rows);
   }
-  if (!rows->reached && rows->misses == REACHED_FROM)
-    rows->reached = hwi_os_map(HWI_CFI_REACHED_BYTES);
+  if (!rows->cfi_cache && rows->misses == CACHE_FROM)
+    rows->cfi_cache = hwi_os_map(HWI_CFI_CACHE_BYTES);
 }
 
 struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
@@ -120,7 +120,7 @@ struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool e
   rows->has_uncovered |= !module.end;
   if (module.eh_frame_hdr) {
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
-    row = hwi_cfi_row(&cfi, exact ? pc : pc - 1, rows->reached);
+    row = hwi_cfi_row(&cfi, exact ? pc : pc - 1, rows->cfi_cache);
   }
   struct hwi_row_of of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});

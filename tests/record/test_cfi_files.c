@@ -200,14 +200,14 @@ static void check_step(const struct image *image, const struct oracle *oracle, u
   }
 }
 
-static _Alignas(uint64_t) uint8_t reached[HWI_CFI_REACHED_BYTES];
+static _Alignas(uint64_t) uint8_t cache[HWI_CFI_CACHE_BYTES];
 
-/* The row by what was reached before, once more after that, and from the function's start. */
+/* The row without a cache must be the row with what the cache holds from before, and with what this look-up left in it. */
 static struct hwi_frame_row row_at(const struct image *image, uintptr_t pc)
 {
   struct hwi_frame_row row = hwi_cfi_row(&image->module, pc, NULL);
   for (int i = 0; i < 2; i++) {
-    struct hwi_frame_row again = hwi_cfi_row(&image->module, pc, (struct hwi_cfi_reached *)reached);
+    struct hwi_frame_row again = hwi_cfi_row(&image->module, pc, (struct hwi_cfi_cache *)cache);
     assert_int_equal(again.kind, row.kind);
     assert_int_equal(again.bp_words, row.bp_words);
     assert_int_equal(again.offset, row.offset);
@@ -292,7 +292,7 @@ static bool check_file(const char *path, struct tally *tally)
   uint32_t count = image_function_count(&image), step = count / FUNCTIONS_A_FILE + 1;
   assert_non_null(cfi);
   assert_true(count > 0);
-  hwi_cfi_forget((struct hwi_cfi_reached *)reached);
+  hwi_cfi_cache_clear((struct hwi_cfi_cache *)cache);
   for (uint32_t i = 0; i < count; i += step)
     check_function(&image, cfi, image_function(&image, i),
                    i + 1 < count ? image_function(&image, i + 1) : image.module.end, tally);
