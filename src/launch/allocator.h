@@ -9,17 +9,18 @@
 /* The names that hwi_allocator_find knows, for help. */
 #define HWI_ALLOCATORS "tlsf, jemalloc, tcmalloc, mimalloc, tbb, or a library's file"
 
-/* Finds the library that `name` means and makes it fit for LD_PRELOAD: a path (anything with a slash, or a file in this
- * folder); one of heapwright's own, `tlsf` for libheapwright-tlsf.so; `jemalloc`, `tcmalloc`, `mimalloc` or `tbb` as Linux
- * distributions have them; or a file name that the dynamic loader finds. *preload is malloc'd, NULL where it fails. */
+/* Finds the library for `name` and its path for LD_PRELOAD. `name` is one of: a path (anything with a slash, or a file
+ * in the current folder); one of heapwright's own allocators, `tlsf` for libheapwright-tlsf.so; `jemalloc`, `tcmalloc`,
+ * `mimalloc` or `tbb`, found under the names that Linux distributions use; a file name that the dynamic loader finds.
+ * Returns 0, or a negative hw_error. *preload is malloc'd, or NULL on failure. */
 int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error);
 
-/* With `preload`, malloc is no longer libc's. True also where the program dies of it: that is for its user to see. False where
- * it cannot be tried, too: then *error says why. */
+/* Returns true if malloc is no longer libc's when `preload` is preloaded, and also if the program crashes with it: the
+ * user will see that. Returns false otherwise, and if this cannot be tried: then *error says why. */
 bool hwi_allocator_is_loaded(const char *preload, struct hwi_error *error);
 
-/* The library that malloc comes from where `preload` (NULL: nothing) is preloaded. *library is malloc'd; NULL, without an
- * error, where the program dies of it. */
+/* Finds the library that defines malloc when `preload` (NULL: nothing) is preloaded. *library is malloc'd. It is NULL,
+ * without an error, if the program crashes with that library. */
 int hwi_allocator_provider(char **library, const char *preload, struct hwi_error *error);
 
 #endif

@@ -1,7 +1,8 @@
 /* backlog.h - the chunks of a raw trace that are not packed yet, found while its program writes it
  *
- * backlog    chunks that are known and not yet packed: open ones, and retired ones that wait until a section of theirs is full.
- * gap        a range of the window that was given out but has no valid chunk header yet: a thread is making its chunk ready.
+ * backlog    known chunks that are not packed yet: open ones, and retired ones that wait until they fill a section.
+ * gap        a range of the window that was allocated but has no valid chunk header yet: a thread is preparing its
+ *            chunk.
  */
 #ifndef HWI_LAUNCH_BACKLOG_H
 #define HWI_LAUNCH_BACKLOG_H
@@ -24,26 +25,26 @@ struct hwi_gap {
 };
 
 struct hwi_backlog {
-  struct hwi_backlog_chunk *chunks; /* by stream and sequence */
+  struct hwi_backlog_chunk *chunks; /* sorted by stream and sequence */
   size_t count, capacity;
   struct hwi_gap *gaps;
   size_t gap_count, gap_capacity;
   uint64_t walked_off; /* chunks below are known or in a gap */
-  uint32_t streams;    /* one more than the largest number seen */
+  uint32_t streams;    /* the largest stream number seen, plus one */
 };
 
-/* Empty; of a trace of which nothing is known yet. */
+/* Starts with an empty backlog, for a trace that has not been looked at. */
 void hwi_backlog_init(struct hwi_backlog *backlog);
 void hwi_backlog_release(struct hwi_backlog *backlog);
 
-/* Finds the chunks that the program began or retired since, in the trace that `fd` is, whose header is `header` now. False: no
- * memory. */
+/* Finds the chunks that the program began or retired since the last call. `fd` is the trace, and `header` its current
+ * header. Returns false if there is no memory. */
 bool hwi_backlog_look(struct hwi_backlog *backlog, int fd, const struct hw_trace_header *header);
 
 /* Drops the first `count` chunks. */
 void hwi_backlog_drop_first(struct hwi_backlog *backlog, size_t count);
 
-/* Bytes of events that could be packed now. */
+/* Returns the bytes of events that could be packed now. */
 uint64_t hwi_backlog_waiting_bytes(const struct hwi_backlog *backlog);
 
 #endif

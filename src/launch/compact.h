@@ -1,4 +1,4 @@
-/* compact.h - a raw trace, packed in part or not at all, to a packed file */
+/* compact.h - turns a raw trace, partly packed or not packed at all, into a packed file */
 #ifndef HWI_LAUNCH_COMPACT_H
 #define HWI_LAUNCH_COMPACT_H
 
@@ -14,16 +14,16 @@ struct hwi_compacted {
 };
 
 struct hwi_compaction {
-  struct hwi_packer *packer; /* with the effort that it has */
+  struct hwi_packer *packer; /* its effort is the caller's choice */
   int fd;                    /* of the trace, for reading */
-  const char *from;          /* where it was found */
+  const char *from;          /* path of the trace */
   const char *to;            /* may be `from` */
-  bool (*interrupted)(void); /* asked between pieces of work; true ends it as a failure. NULL: nothing does */
+  bool (*interrupted)(void); /* called between pieces of work; if it returns true, compaction fails. May be NULL */
 };
 
-/* Packs a trace into a file that is written under a temporary name beside `to`, in place of one that somebody left there who was
- * killed, and renamed when it is whole, so that `to` is always either what it was or complete. Nobody may be writing the trace. On
- * failure `from` and `to` are as they were. */
+/* Packs a trace. No process may be writing it. The packed file is written under a temporary name in the folder of `to`
+ * (a file that a killed process left under that name is replaced) and renamed when it is complete. So `to` is always
+ * either the old file or the complete new one. On failure `from` and `to` are unchanged. */
 int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error);
 
 #endif

@@ -1,19 +1,20 @@
-/* deferred.h - signals that would end the program wait until what was begun is undone
+/* deferred.h - defers the signals that would end the program until a piece of work is complete
  *
- * For work that takes more than one file out of its place, which no signal handler could put back. One piece of work at a time.
+ * For work that moves more than one file away for a time: a signal handler could not restore them. One piece of work at
+ * a time.
  */
 #ifndef HWI_LAUNCH_DEFERRED_H
 #define HWI_LAUNCH_DEFERRED_H
 
 #include <stdbool.h>
 
-/* From here on SIGHUP, SIGINT and SIGTERM are only noted, but for those that the program ignores. */
+/* From here on SIGHUP, SIGINT and SIGTERM are only noted. A signal that the program ignores stays ignored. */
 void hwi_deferred_begin(void);
 
-/* One of them came: the work should come to its end soon. */
+/* Returns true if one of them came: the work should end soon. */
 bool hwi_deferred_is_asked(void);
 
-/* They do again what they did before, the last one that came at once: the call may not return. */
+/* Restores the earlier dispositions and raises the last signal that was noted, if any: the call may not return. */
 void hwi_deferred_end(void);
 
 #endif

@@ -17,15 +17,15 @@ struct hwi_launch_options {
   uint64_t depth;    /* 0: the recorder's default */
   uint64_t max_size; /* bytes; 0: the recorder's default */
   int usable;        /* 1, 0, or -1: the recorder's default */
-  bool durations;    /* keep how long calls take */
+  bool durations;    /* record how long calls take */
   bool paused;
   uint64_t duration_ns;         /* 0: to the end */
-  const char *allocator;        /* to be preloaded behind the recorder, as hwi_allocator_find has it; NULL: none */
+  const char *allocator;        /* preloaded after the recorder, from hwi_allocator_find; NULL: none */
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;
   bool pack;
-  bool quiet; /* what did not go wrong is not told */
-  /* Told on the way, before the command starts. */
+  bool quiet; /* report errors only */
+  /* Called with each warning, before the command starts. */
   void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 };
 
@@ -40,7 +40,8 @@ struct hwi_launched {
   struct hwi_error error; /* why it did not start */
 };
 
-/* `command` is ended by NULL and has at least one word. Signals, dispositions and niceness of the caller are changed. */
+/* Runs `command`, which is ended by NULL and has at least one word. Changes the caller's signal mask, signal
+ * dispositions and niceness. */
 void hwi_launch(const struct hwi_launch_options *options, char **command, struct hwi_launched *launched);
 void hwi_launched_release(struct hwi_launched *launched);
 

@@ -1,7 +1,8 @@
-/* output.h - where a recording goes: NAME, and what lies there already
+/* output.h - the output path NAME of a recording, and what exists there already
  *
- * earlier    a finished trace of the same user under NAME. It is set aside before the command starts, as NAME.earlier, thrown
- *            away when the new trace has begun, and put back when none began. X is not Y: any other file is refused.
+ * earlier    a finished trace of the same user under NAME. It is renamed to NAME.earlier before the command starts,
+ *            deleted when the new trace has begun, and renamed back if no trace began. Any other file at NAME is an
+ *            error.
  */
 #ifndef HWI_LAUNCH_OUTPUT_H
 #define HWI_LAUNCH_OUTPUT_H
@@ -17,33 +18,37 @@ struct hwi_output {
   char *aside; /* NAME.earlier; NULL: nothing was set aside */
 };
 
-/* Makes the absolute NAME from `pattern` with %p (pid), %c (command without its folder) and %%. HW_ERR_LIMIT: too long. */
+/* Makes the absolute NAME from `pattern` with %p (pid), %c (command without its folder) and %%. Returns HW_ERR_LIMIT if
+ * it is too long. */
 int hwi_output_init(struct hwi_output *output, const char *pattern, const char *command, pid_t pid,
                     struct hwi_error *error);
-/* NAME is `path`, made absolute, and can be made there. */
+/* Sets NAME to the absolute form of `path`, and checks that it can be made there. */
 int hwi_output_place(struct hwi_output *output, const char *path, struct hwi_error *error);
 void hwi_output_release(struct hwi_output *output);
 
-/* NAME as the recorder's HEAPWRIGHT_OUTPUT wants it: with every % doubled. malloc'd; NULL: no memory. */
+/* Returns NAME with every % doubled, as the recorder's HEAPWRIGHT_OUTPUT needs it. It is malloc'd; NULL if there is no
+ * memory. */
 char *hwi_output_pattern(const char *name);
 
-/* NAME can be made: its folder is there and can be written to, and nothing but an earlier trace is in its place. */
+/* Checks that NAME can be made: its folder exists and is writable, and there is nothing at NAME but perhaps an earlier
+ * trace. */
 int hwi_output_check(const struct hwi_output *output, struct hwi_error *error);
 
-/* HW_ERR_BUSY, worded: the trace at `path` is what hwi_trace_writer's `writer` writes. `advice`: what to do where that is seen. */
+/* Sets *error to say that the trace at `path` is still being written, and returns HW_ERR_BUSY. `writer` is the result
+ * of hwi_trace_writer. `advice` tells the user what to do if the writer is known. */
 int hwi_output_is_written(const char *path, uint32_t writer, const char *advice, struct hwi_error *error);
 
 int hwi_output_set_aside(struct hwi_output *output, struct hwi_error *error);
 void hwi_output_discard_earlier(struct hwi_output *output);
 void hwi_output_restore_earlier(struct hwi_output *output);
 
-/* What was made at NAME comes to nothing: removes the trace and those of its children. */
+/* Removes the trace that was made at NAME and those of its children, because they are not wanted. */
 void hwi_output_remove_made(const struct hwi_output *output);
 
-/* Where the trace would lie. */
+/* The file system on which the trace would be. */
 struct hwi_output_disk {
   bool is_memory;      /* tmpfs */
-  uint64_t free_bytes; /* UINT64_MAX: nobody knows */
+  uint64_t free_bytes; /* UINT64_MAX: unknown */
 };
 struct hwi_output_disk hwi_output_disk(const struct hwi_output *output);
 

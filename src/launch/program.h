@@ -1,4 +1,4 @@
-/* program.h - which file a command is, and whether the recorder can be loaded into it */
+/* program.h - finds the file of a command, and whether the recorder can be loaded into it */
 #ifndef HWI_LAUNCH_PROGRAM_H
 #define HWI_LAUNCH_PROGRAM_H
 
@@ -10,26 +10,26 @@ enum hwi_obstacle {
   HWI_OBSTACLE_STATIC, /* no dynamic loader; programs that it starts can be recorded */
   HWI_OBSTACLE_32_BIT,
   HWI_OBSTACLE_MACHINE,    /* made for another CPU */
-  HWI_OBSTACLE_MUSL,       /* another libc than the recorder's */
-  HWI_OBSTACLE_SANITIZER,  /* its runtime replaces malloc, and minds being recorded */
+  HWI_OBSTACLE_MUSL,       /* needs another libc than the recorder */
+  HWI_OBSTACLE_SANITIZER,  /* its runtime replaces malloc, and does not work with the recorder */
   HWI_OBSTACLE_PRIVILEGED, /* setuid, setgid or with capabilities: the loader ignores LD_PRELOAD */
 };
 
 struct hwi_program {
   char *path;                 /* malloc'd; NULL: not found */
-  int os_error;               /* why it cannot be executed, as execve would say; 0: nothing is known against it */
-  enum hwi_obstacle obstacle; /* of the program, or of the interpreter of a script */
-  const char *allocator; /* linked into that one, unseen by the recorder: see hwi_static_allocator. NULL: none known */
+  int os_error;               /* the error that execve would set; 0: none is known */
+  enum hwi_obstacle obstacle; /* of the program; for a script, of its interpreter */
+  const char *allocator;      /* linked into that one, not seen by the recorder: see hwi_static_allocator; or NULL */
 };
 
 /* Looks `command` up as execvp does. */
 void hwi_program_find(struct hwi_program *program, const char *command);
 void hwi_program_release(struct hwi_program *program);
 
-/* Of an executable that is no script. NONE where it cannot be read, too. */
+/* `path` is an executable and not a script. Returns HWI_OBSTACLE_NONE if it cannot be read, too. */
 enum hwi_obstacle hwi_program_obstacle(const char *path);
 
-/* A phrase: "is statically linked". Never NULL. */
+/* Returns a phrase such as "is statically linked". Never NULL. */
 const char *hwi_obstacle_text(enum hwi_obstacle obstacle);
 
 #endif

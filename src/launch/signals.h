@@ -1,7 +1,8 @@
-/* signals.h - what the launcher does with signals, and how the command gets its own as the launcher found them
+/* signals.h - how the launcher handles signals, and restores the original signal state for the command
  *
- * The command stays in the launcher's process group, so that what the terminal sends (SI_KERNEL) reaches it anyway; what is
- * sent to the launcher alone is passed on. All signals but those of the launcher's own faults are blocked and taken one by one.
+ * The command stays in the launcher's process group, so it also gets the signals that the terminal sends (SI_KERNEL).
+ * Signals that are sent to the launcher alone are passed on. All signals are blocked and taken one by one, except those
+ * for the launcher's own faults.
  */
 #ifndef HWI_LAUNCH_SIGNALS_H
 #define HWI_LAUNCH_SIGNALS_H
@@ -14,22 +15,24 @@
 
 struct hwi_signals {
   sigset_t blocked;                        /* while the launcher works */
-  sigset_t original;                       /* the mask to give to the command */
-  struct sigaction child, file_size, pipe; /* dispositions to give to the command */
+  sigset_t original;                       /* mask for the command */
+  struct sigaction child, file_size, pipe; /* dispositions for the command */
 };
 
 void hwi_signals_take(struct hwi_signals *signals);
 
-/* In the command's process, before exec. */
+/* Restores mask and dispositions. To be called in the command's process, before exec. */
 void hwi_signals_give_back(const struct hwi_signals *signals);
 
-/* Waits for a signal for at most `timeout_ns` and does what is to be done for the command `pid` (passes it on, or not). */
+/* Waits for a signal for at most `timeout_ns` and handles it for the command `pid`: passes it on, or not. */
 void hwi_signals_wait(const struct hwi_signals *signals, pid_t pid, uint64_t timeout_ns);
 
-/* Waits for a signal for at most `timeout_ns`, takes all that wait, and does nothing about them. Returns them. */
+/* Waits for a signal for at most `timeout_ns` and takes all pending ones without handling them. Returns the set of
+ * these. */
 sigset_t hwi_signals_drop(const struct hwi_signals *signals, uint64_t timeout_ns);
 
-/* The command was stopped by `signal`: so are we, until we are continued. Does nothing where nobody would continue us. */
+/* The command was stopped by `signal`: stops this process, too, until it is continued. Does nothing if no process would
+ * continue it. */
 void hwi_signals_stop_like(int signal);
 
 #endif

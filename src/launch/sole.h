@@ -1,7 +1,7 @@
-/* sole.h - the only stream of a trace, read once: for its counts and for its sections
+/* sole.h - the only stream of a trace: one reading gives both its counts and its sections
  *
- * Most programs have one thread that allocates. The order of its events needs no merging, and where the packer has found which
- * events of a section are about one block, whoever counts need not look for it again.
+ * In most programs one thread allocates. Its events need no merging. Where the packer has found which events of a
+ * section are about one block, the counter need not search for it again.
  */
 #ifndef HWI_LAUNCH_SOLE_H
 #define HWI_LAUNCH_SOLE_H
@@ -12,45 +12,46 @@
 
 /* All zero: no section is begun. */
 struct hwi_sole {
-  struct hwi_recoder *recoder; /* NULL: not needed yet */
+  struct hwi_recoder *recoder; /* NULL until needed */
   struct hwi_columns_out columns;
-  struct hw_section_header section; /* that is being made; magic 0: none */
+  struct hw_section_header section; /* the section in progress; magic 0: none */
   uint16_t fields;                  /* of its chunks */
-  struct hwi_recoded_batch batch;   /* the last one */
-  int counted;                      /* of it */
+  struct hwi_recoded_batch batch;   /* the batch read last */
+  int counted;                      /* events of the batch that are counted */
 };
 
 void hwi_sole_release(struct hwi_sole *sole);
 
-/* A chunk begins, and a section where none is begun. False, here and below: it cannot be done so. */
+/* Begins a chunk, and a section if there is none. Here and below, false means that the stream cannot be handled in this
+ * way. */
 bool hwi_sole_begin_chunk(struct hwi_sole *sole, const struct hw_chunk_header *chunk);
 
-/* Takes the cursor's next events. All that were taken before must be counted. */
+/* Reads the cursor's next events. All events read before must be counted. */
 bool hwi_sole_read(struct hwi_sole *sole, struct hwi_cursor *cursor);
 
-/* Events that are read and not counted. */
+/* Returns the number of events that are read and not counted. */
 static inline int hwi_sole_waiting(const struct hwi_sole *sole)
 {
   return sole->batch.count - sole->counted;
 }
 
-/* Counts those of them that are older than `until`. */
+/* Counts the waiting events that are older than `until`. */
 bool hwi_sole_count(struct hwi_sole *sole, struct hwi_counter *counter, uint64_t until);
 
-/* The chunk is at its end: all its events were read and counted. */
+/* Ends the chunk. All its events must be read and counted. */
 void hwi_sole_end_chunk(struct hwi_sole *sole, uint32_t sequence, uint32_t valid_bytes);
 
-/* Bytes of the whole chunks that the section has. */
+/* Returns the bytes of the complete chunks in the section. */
 static inline uint64_t hwi_sole_bytes(const struct hwi_sole *sole)
 {
   return sole->section.magic ? sole->section.plain_bytes : 0;
 }
 
-/* Ends the section, behind a chunk, and packs it. 0, HW_ERR_MEMORY. */
+/* Ends the section after a chunk, and packs it. Returns 0 or HW_ERR_MEMORY. */
 int hwi_sole_end_section(struct hwi_sole *sole, struct hwi_counter *counter, struct hwi_packer *packer,
                          struct hw_section_header *section, const uint8_t **packed);
 
-/* The stream is no longer alone: what was counted goes on in the counter. */
+/* Another stream has begun: moves the state of the counted events into the counter. */
 bool hwi_sole_leave(struct hwi_sole *sole, struct hwi_counter *counter);
 
 #endif

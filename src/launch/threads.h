@@ -1,7 +1,7 @@
-/* threads.h - notes the names and scheduling of a recorded process' threads in its trace
+/* threads.h - notes the names and scheduling of a recorded process's threads in its trace
  *
- * The program itself asks for neither under a launcher, since a sandbox of its own may kill it for that. A thread that is gone
- * before it is looked at keeps the name that it gave itself, if any.
+ * Under a launcher the program itself does not ask for these, since its sandbox may kill it for that. A thread that
+ * ends before it is looked at keeps the name that it set itself, if any.
  */
 #ifndef HWI_LAUNCH_THREADS_H
 #define HWI_LAUNCH_THREADS_H
@@ -14,13 +14,14 @@
 struct hwi_seen_thread;
 
 struct hwi_threads {
-  union hw_thread_hint hints[HW_THREAD_HINTS]; /* as they were last read */
-  struct hwi_seen_thread *seen;                /* that run */
+  union hw_thread_hint hints[HW_THREAD_HINTS]; /* as last read */
+  struct hwi_seen_thread *seen;                /* running threads */
   size_t count, capacity;
-  uint32_t noted; /* records written */
+  uint32_t noted; /* number of records written */
 };
 
-/* Looks at threads that are new, at young ones often and at others seldom, however often it is called. */
+/* Looks at new threads, and again at known ones: often while a thread is young, seldom later. May be called at any
+ * rate. */
 void hwi_threads_look(struct hwi_threads *threads, struct hwi_drain *drain, uint64_t now_ns);
 void hwi_threads_release(struct hwi_threads *threads);
 

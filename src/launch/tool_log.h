@@ -9,16 +9,16 @@
 
 struct hwi_tool_log {
   int fd;      /* of the trace, for reading and writing; the caller's */
-  uint64_t at; /* records end here or behind; 0: not looked yet */
+  uint64_t at; /* records end here or later; 0: not read yet */
 };
 
 uint64_t hwi_monotonic_ns(void);
 
-/* How much of the area is used, as far as this log has seen, in thousandths. */
+/* Returns the used part of the area in thousandths, as far as this log has read. */
 uint32_t hwi_tool_log_fill(const struct hwi_tool_log *log);
 
-/* Appends one record under a lock on the file. HW_ERR_LIMIT: the area is full (samples leave room for marks); HW_ERR_BUSY:
- * another tool holds the lock for long; HW_ERR_IO: errno is set. */
+/* Appends one record under a lock on the file. Returns 0; HW_ERR_LIMIT if the area is full (samples leave room for
+ * marks); HW_ERR_BUSY if another tool holds the lock for long; HW_ERR_IO with errno set. */
 int hwi_tool_log_append(struct hwi_tool_log *log, enum hw_tool_type type, uint64_t monotonic_ns, const void *payload,
                         uint32_t bytes);
 

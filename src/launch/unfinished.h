@@ -1,15 +1,15 @@
-/* unfinished.h - a file that is removed should a signal end the program before it is finished
+/* unfinished.h - a file that is removed if a signal ends the program before the file is complete
  *
- * One at a time, as a command writes one file. Signals that the program was started to ignore stay ignored.
+ * One at a time, as a command writes one file. Signals that were ignored when the program started stay ignored.
  */
 #ifndef HWI_LAUNCH_UNFINISHED_H
 #define HWI_LAUNCH_UNFINISHED_H
 
-/* As mkostemp: a new file, close-on-exec; `path`, which ends in XXXXXX, gets its name and must live until hwi_unfinished_end.
- * A file descriptor, or -1 with the reason in errno. */
+/* Makes a new file with close-on-exec, as mkostemp does. `path` ends in XXXXXX; it is changed to the file's name and
+ * must stay valid until hwi_unfinished_end. Returns a file descriptor, or -1 with errno set. */
 int hwi_unfinished_make(char *path);
 
-/* The file was renamed or removed. */
+/* To be called when the file was renamed or removed. */
 void hwi_unfinished_end(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* variables.h - what the launcher adds to the environment of the command */
+/* variables.h - the environment variables that the launcher sets for the command */
 #ifndef HWI_LAUNCH_VARIABLES_H
 #define HWI_LAUNCH_VARIABLES_H
 
@@ -8,14 +8,15 @@
 #include "launch/launch.h"
 #include "trace/format.h"
 
-/* NAME=VALUE texts, ended by NULL; malloc'd, each and all. */
+/* NAME=VALUE texts, ended by NULL. The array and each text are malloc'd. */
 struct hwi_variables {
   char **texts;
   size_t count, capacity;
   bool failed; /* no memory */
 };
 
-/* The user's own, then, where `library` is not NULL, what makes the recorder work: preloaded ahead of what is preloaded anyway. */
+/* Adds the user's own variables. If `library` is not NULL, also adds those that the recorder needs, and LD_PRELOAD with
+ * `library` before the libraries that are preloaded anyway. */
 void hwi_variables_init(struct hwi_variables *variables, const struct hwi_launch_options *options, const char *library,
                         const char *name, const uint8_t run_id[HW_ID_BYTES]);
 void hwi_variables_release(struct hwi_variables *variables);

@@ -1,6 +1,6 @@
-/* watch.h - follows the traces of a run while it goes on: drains them, samples memory, keeps the time
+/* watch.h - follows the traces of a run while it goes on: drains them, samples memory, ends a limited recording in time
  *
- * NAME       the run's first trace; later images lie in NAME.children/. Both appear while the command runs.
+ * NAME       the run's first trace; those of later images are in NAME.children/. Both appear while the command runs.
  */
 #ifndef HWI_LAUNCH_WATCH_H
 #define HWI_LAUNCH_WATCH_H
@@ -19,7 +19,7 @@ struct hwi_watch_options {
   const char *name; /* NAME, absolute */
   uint8_t run_id[HW_ID_BYTES];
   uint32_t pid;         /* of the command */
-  uint64_t duration_ns; /* pause after so long; 0: never */
+  uint64_t duration_ns; /* pause after this time; 0: never */
   bool all_images;      /* every process that the run starts is to be recorded */
   bool pack;
   bool count; /* the totals of the image that allocated most are wanted */
@@ -30,30 +30,30 @@ struct hwi_watched {
   struct hwi_rss rss;
   struct hwi_threads threads;
   struct hwi_files files;
-  uint64_t next_look_ns; /* at its process */
+  uint64_t next_look_ns; /* time of the next look at its process */
   uint64_t next_pack_ns;
   uint64_t next_anchor_ns;
-  uint64_t stack_start; /* of the process, as seen last; 0: unknown */
+  uint64_t stack_start; /* of the process, as last seen; 0: unknown */
   bool is_over;         /* its image is gone */
-  bool is_replaced;     /* by an exec in place */
+  bool is_replaced;     /* by another image, through exec in the same process */
 };
 
 enum { HWI_UNSEEN_NAMED = 4 };
 
-/* What became of it. */
+/* Result of a watch. */
 struct hwi_watch_outcome {
   uint32_t trace_count;     /* seen */
-  uint32_t still_written;   /* left raw, since their processes run on */
+  uint32_t still_written;   /* left raw, since their processes still run */
   uint32_t not_packed;      /* left raw, since packing failed */
-  uint32_t children_unseen; /* that ran without being recorded */
-  uint32_t unseen_named;    /* of them: */
+  uint32_t children_unseen; /* processes that ran without being recorded */
+  uint32_t unseen_named;    /* number of `unseen_names` */
   char unseen_names[HWI_UNSEEN_NAMED][HW_EXEC_NAME_BYTES + 1];
-  uint32_t silent_count; /* stopped recording before their processes ended */
-  uint32_t silent_state; /* of the first of these: HW_STATE_STOPPED_* */
+  uint32_t silent_count; /* recorders that stopped before their processes ended */
+  uint32_t silent_state; /* state of the first of these: HW_STATE_STOPPED_* */
   uint64_t event_count;  /* in the packed traces */
   uint64_t packed_bytes;
-  bool has_counts;          /* not where they are not wanted */
-  bool was_interrupted;     /* nobody watched for the whole time */
+  bool has_counts;          /* false if counts are not wanted */
+  bool was_interrupted;     /* the watching process did not run for the whole time */
   struct hwi_counts counts; /* of the image that allocated most */
   struct hwi_error error;   /* of the first failure (not_packed > 0) */
 };
@@ -61,26 +61,27 @@ struct hwi_watch_outcome {
 struct hwi_watch {
   struct hwi_watch_options options;
   struct hwi_packer *packer;  /* NULL: nothing is packed */
-  struct hwi_watched *traces; /* that are open */
+  struct hwi_watched *traces; /* open traces */
   size_t count, capacity;
-  struct hwi_name_set names; /* of the files in NAME.children that were taken */
+  struct hwi_name_set names; /* names of the files in NAME.children that were taken */
   char *folder;              /* NAME.children */
-  int64_t folder_changed_ns; /* its modification time when it was read last */
+  int64_t folder_changed_ns; /* modification time of the folder when it was last read */
   struct hwi_unseen unseen;
-  uint64_t next_find_ns; /* of a look for new ones */
+  uint64_t next_find_ns; /* time of the next search for new traces */
   uint64_t began_ns;     /* when NAME appeared; 0: not yet */
-  uint64_t next_slow_ns; /* of what is done once a second */
+  uint64_t next_slow_ns; /* time of the work that is done once a second */
   bool paused_by_duration;
-  uint64_t counted_began_ns; /* when the image began whose counts the outcome has */
+  uint64_t counted_began_ns; /* start of the image whose counts the outcome has */
   struct hwi_watch_outcome outcome;
 };
 
-/* HW_ERR_MEMORY, or 0. */
+/* Returns 0 or HW_ERR_MEMORY. */
 int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *options);
 void hwi_watch_release(struct hwi_watch *watch);
 
-/* One round: looks at the processes and packs, what is due of both. `interrupted` is asked between pieces of work, and true ends
- * it early. When the next one is due (hwi_monotonic_ns); 0: at once. */
+/* Does one round: looks at the processes and packs, as far as either is due. `interrupted` is called between pieces of
+ * work; if it returns true, the round ends early. Returns when the next round is due (hwi_monotonic_ns), or 0: at
+ * once. */
 uint64_t hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void));
 
 struct hwi_watch_end {
@@ -88,7 +89,8 @@ struct hwi_watch_end {
   uint64_t rss_peak_bytes;
 };
 
-/* The command ended (as wait4 says): writes that into its traces, and compacts those that nobody writes any more. */
+/* To be called when the command has ended with the result of wait4. Writes that into its traces, and compacts the
+ * traces that no process writes any more. */
 void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, bool (*interrupted)(void));
 
 #endif

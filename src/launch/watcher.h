@@ -1,9 +1,10 @@
-/* watcher.h - a process of its own that watches the traces, so that whoever waits for the command does nothing else
+/* watcher.h - watches the traces in a separate process, so that the process that waits for the command does nothing
+ * else
  *
- * Counting and packing want memory, and a limit on memory is the command's and the watcher's together (a container's). Where it
- * is reached the watcher is what the kernel should take, rather than the command, and never whoever has the command's exit
- * status to pass on. A watcher that was killed, or crashed, is followed by another when the command has ended: it packs what is
- * there.
+ * Counting and packing need memory, and in a container one memory limit applies to the command and the watcher
+ * together. When that limit is reached, the kernel should kill the watcher rather than the command, and never the
+ * launcher, which has to pass on the command's exit status. If a watcher is killed or crashes, a second one starts when
+ * the command has ended, and packs the traces.
  */
 #ifndef HWI_LAUNCH_WATCHER_H
 #define HWI_LAUNCH_WATCHER_H
@@ -24,16 +25,17 @@ struct hwi_watcher {
   pid_t pid;
 };
 
-/* Forks; signals are blocked, as hwi_signals_take has it. `options` are copied, what they point to is not. Where no process can be
- * made now, it is tried again when the command has ended. 0, or HW_ERR_MEMORY: nothing is to be finished. */
+/* Forks. Signals must be blocked, as hwi_signals_take does it. `options` are copied, but not what they point to. If no
+ * process can be made now, it is tried again when the command has ended. Returns 0, or HW_ERR_MEMORY: then
+ * hwi_watcher_finish must not be called. */
 int hwi_watcher_start(struct hwi_watcher *watcher, const struct hwi_watch_options *options,
                       const struct hwi_signals *signals);
 
-/* A trace of the run has been seen. No system call. */
+/* Returns true if a trace of the run has been seen. Makes no system call. */
 bool hwi_watcher_has_begun(const struct hwi_watcher *watcher);
 
-/* The command has ended: waits until its traces are packed, or as far as they are when SIGINT, SIGTERM, SIGQUIT or SIGHUP comes.
- * Releases the watcher. */
+/* To be called when the command has ended. Waits until its traces are packed; SIGINT, SIGTERM, SIGQUIT or SIGHUP ends
+ * the packing early. Releases the watcher. */
 void hwi_watcher_finish(struct hwi_watcher *watcher, const struct hwi_watch_end *end,
                         struct hwi_watch_outcome *outcome);
 
