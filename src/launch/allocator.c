@@ -12,7 +12,7 @@
 #include "launch/preload.h"
 #include "symbols/static_allocator.h"
 
-/* What the allocators that people know are called where they are installed, newest first. */
+/* File names of well-known allocators where they are installed, newest first. */
 static const struct {
   const char *name, *file;
 } known[] = {
@@ -77,7 +77,7 @@ static int use_own(char **preload, const char *name, struct hwi_error *error)
   return status;
 }
 
-/* A name that the dynamic loader looks up in its own places: it is found by loading it. */
+/* `file` is looked up by the dynamic loader in its own folders: loads it to find its path. */
 static int use_loaders(char **preload, const char *file, struct hwi_error *error)
 {
   error->status = HW_OK;
@@ -106,6 +106,6 @@ int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error
     }
   return hwi_error_set(error, HW_ERR_USAGE,
                        is_known ? "%s is not installed here; name the library's file"
-                                : "there is no allocator '%s'; name a library's file, ./%s.so say",
+                                : "there is no allocator '%s'; name a library's file, for example ./%s.so",
                        name, name);
 }

@@ -51,7 +51,7 @@ static bool add_gap(struct hwi_backlog *backlog, uint64_t start, uint64_t end)
   return true;
 }
 
-/* Finds the chunks between `off` and `end`; what lies between them becomes gaps. */
+/* Finds the chunks between `off` and `end`; ranges without a chunk become gaps. */
 static bool walk(struct hwi_backlog *backlog, const struct trace *trace, uint64_t off, uint64_t end)
 {
   uint64_t gap = off;

@@ -1,7 +1,7 @@
-/* compact.c - a raw trace, packed in part or not at all, to a packed file
+/* compact.c - turns a raw trace, partly packed or not packed at all, into a packed file
  *
- * Sections that a packer appended behind the window are copied as they are; raw chunks that no section covers are packed.
- * A chunk may lie in both places when a packer was killed between writing the one and giving back the other.
+ * Sections that a packer appended after the window are copied unchanged; raw chunks that are in no section are packed.
+ * A chunk may be in both places if a packer was killed after it wrote the section and before it gave back the chunk.
  */
 #include "launch/compact.h"
 
@@ -26,10 +26,10 @@ struct job {
   bool (*interrupted)(void);
   struct hw_trace_header header;
   struct hwi_index index;
-  uint32_t target; /* plain bytes of a section */
-  uint8_t *plain;  /* chunks that wait to be packed */
+  uint32_t target; /* plain bytes per section */
+  uint8_t *plain;  /* chunks waiting to be packed */
   size_t plain_bytes, plain_room;
-  struct hw_chunk_header last; /* of `plain` */
+  struct hw_chunk_header last; /* last chunk in `plain` */
   struct hwi_compacted *result;
 };
 
@@ -70,7 +70,7 @@ static int pack_chunk(struct job *job, const struct hwi_piece *piece)
 {
   struct hwi_unpacked loaded;
   int status = hwi_piece_load(&loaded, job->from, &job->header, piece);
-  if (status == HW_ERR_BUSY || status == HW_ERR_DAMAGED) /* gone since: a gap in the sequence says so */
+  if (status == HW_ERR_BUSY || status == HW_ERR_DAMAGED) /* gone since: shows as a gap in the sequence */
     return 0;
   if (status == 0)
     status = add_plain(job, loaded.bytes, loaded.count);
@@ -113,7 +113,7 @@ static int copy_section(struct job *job, const struct hwi_piece *piece)
   return status;
 }
 
-/* Pieces come by stream and first sequence, raw chunks first. */
+/* Pieces come sorted by stream and first sequence, raw chunks first. */
 static int pack_pieces(struct job *job)
 {
   int status = 0;
@@ -212,7 +212,7 @@ static int open_new(const char *path)
       unlink(path) == 0)
     fd = open(path, flags, 0600);
   if (fd >= 0)
-    (void)!fchmod(fd, 0600); /* whatever the umask left out */
+    (void)!fchmod(fd, 0600); /* the umask may have removed these bits */
   return fd;
 }
 

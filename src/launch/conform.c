@@ -1,4 +1,4 @@
-/* conform.c - tries what a malloc replacement promises */
+/* conform.c - tests whether a malloc replacement keeps malloc's contract */
 #include "launch/conform.h"
 
 #include <signal.h>
@@ -20,14 +20,14 @@
 const struct hwi_conform_rule hwi_conform_rules[] = {HWI_RULE_LIST(RULE)};
 const size_t hwi_conform_rule_count = sizeof hwi_conform_rules / sizeof *hwi_conform_rules;
 
-/* The program ends itself at its limit, and then says where it hung; it is killed when it cannot.
- * Telling the time uses the processor: one that waits for a child that goes on is never idle for so long. */
+/* The program ends itself at its time limit, and then reports where it hung; it is killed if it cannot do so. Checking
+ * the time uses the processor, so a program that waits for a child that still works is never idle for that long. */
 enum { GRACE_SECONDS = 2, SECOND_NS = 1000000000 };
 
 static void word_death(const struct hwi_helper_end *end, char *text, size_t room)
 {
   int number = WTERMSIG(end->wait_status);
-  const char *where = *end->said ? end->said : "before it began, or where it cannot say";
+  const char *where = *end->said ? end->said : "before it began, or at an unknown place";
   if (end->is_late || number == SIGALRM)
     snprintf(text, room, "no end within %u s: %s", (unsigned)(end->duration_ns / SECOND_NS), where);
   else

@@ -1,7 +1,7 @@
-/* control.c - switches the recording of a run, or names a moment in it, while it goes on
+/* control.c - pauses or resumes the recording of a run, or adds a mark to it, while the run goes on
  *
- * Everything goes through the trace file, which the programs have mapped: no signal, no connection. A process is known to be
- * recorded by the trace among its mappings.
+ * All requests go through the trace file, which the programs have mapped: there is no signal and no connection. A
+ * process is being recorded if its mappings include a trace.
  */
 #include "launch/control.h"
 
@@ -22,7 +22,7 @@
 
 struct search {
   uint32_t pid;
-  char *path; /* malloc'd; of the best trace so far */
+  char *path; /* malloc'd; the best trace so far */
 };
 
 static bool read_header(int fd, struct hw_trace_header *header)
@@ -31,7 +31,8 @@ static bool read_header(int fd, struct hw_trace_header *header)
          memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) == 0;
 }
 
-/* True ends the search. The mapping of a parent's trace, which a child has until it allocates, is better than none. */
+/* Returns true to end the search. A child has a mapping of its parent's trace until it allocates; that trace is used if
+ * there is no better one. */
 static bool look_at(void *context, const char *path)
 {
   struct search *search = context;
@@ -82,7 +83,7 @@ static bool exists(const char *path)
   return stat(path, &about) == 0;
 }
 
-/* A number is a process, unless a file is called like it. */
+/* A number is a process ID, unless a file has that name. */
 static int find_trace(const char *target, char **path, struct hwi_error *error)
 {
   uint32_t pid;

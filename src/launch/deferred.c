@@ -1,4 +1,4 @@
-/* deferred.c - signals that would end the program wait until what was begun is undone */
+/* deferred.c - defers the signals that would end the program until a piece of work is complete */
 #include "launch/deferred.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@ static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 
 static struct sigaction before[ENDING_SIGNALS];
-static volatile sig_atomic_t asked; /* the signal's number; 0: none came */
+static volatile sig_atomic_t asked; /* the last signal noted; 0: none came */
 
 static void note(int number)
 {

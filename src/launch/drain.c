@@ -16,8 +16,8 @@
 #include "trace/grow.h"
 
 enum { UNREAD_MAX_BYTES = 64 << 20 };
-static const uint64_t BUSY_NS = 2000000;     /* a new thread's first chunk may take as long to be seen */
-static const uint64_t SILENT_NS = 200000000; /* a thread may be kept from running as long in the middle of an event */
+static const uint64_t BUSY_NS = 2000000;     /* the first chunk of a new thread may take this long to be visible */
+static const uint64_t SILENT_NS = 200000000; /* a thread may be kept from running this long in the middle of an event */
 
 int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
 {
@@ -70,7 +70,7 @@ static void tell_of_chunks(const struct hwi_drain *drain)
   }
 }
 
-/* Counts what the chunks hold that each stream has next. False: there is no more for now. */
+/* Counts events of the known chunks. Returns false if there are no more for now. */
 static bool count_on(const struct hwi_drain *drain)
 {
   if (!drain->follow)
@@ -90,7 +90,7 @@ static bool is_counted(const struct hwi_drain *drain, const struct hwi_backlog_c
          hwi_follow_has_read(drain->follow, chunk->stream, chunk->sequence);
 }
 
-/* Where the counts wait for something for too long, the packing does not. */
+/* Gives up counting if it waits for something for too long: packing must go on. */
 static void check_unread(const struct hwi_drain *drain)
 {
   uint64_t bytes = 0;
@@ -104,7 +104,8 @@ static void check_unread(const struct hwi_drain *drain)
 
 /* --- packing --- */
 
-/* From `first` on: how many chunks make up a section, and how many plain bytes they have. 0: not enough yet. */
+/* Returns how many chunks from `first` on make up a section, and sets *bytes to their plain bytes. Returns 0 if there
+ * are not enough yet. */
 static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
 {
   const struct hwi_backlog_chunk *chunks = drain->backlog.chunks;
@@ -120,7 +121,7 @@ static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
   return *bytes >= target ? i - first : 0;
 }
 
-/* Reads `count` chunks from the first one into drain->plain. False: they are not what they were. */
+/* Reads `count` chunks into drain->plain, starting with `first`. Returns false if they have changed. */
 static bool read_chunks(struct hwi_drain *drain, const struct hwi_backlog_chunk *first, size_t count, size_t bytes)
 {
   if (!hwi_grow((void **)&drain->plain, &drain->plain_capacity, bytes + HWI_DECODE_PADDING, 1))
@@ -145,9 +146,10 @@ static void stop(struct hwi_drain *drain)
   drain->os_error = errno;
 }
 
-/* Gives the chunks' blocks back once the sections [start, append_off) cannot be lost. Writing out that range alone is enough:
- * file systems with a journal commit the blocks of written data no later than what is freed after it, and a kill of processes
- * takes nothing from the page cache. fdatasync would write all raw chunks, too, to free them a moment later. */
+/* Gives the chunks' blocks back once the sections in [start, append_off) cannot be lost. It is enough to write out that
+ * range: file systems with a journal commit the blocks of written data no later than blocks that are freed after it,
+ * and killing processes removes nothing from the page cache. fdatasync would also write all raw chunks, which are freed
+ * a moment later. */
 static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, size_t count)
 {
   int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -158,7 +160,7 @@ static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, siz
   }
   for (size_t i = first; i < first + count; i++) {
     const struct hwi_backlog_chunk *chunk = &drain->backlog.chunks[i];
-    /* Where the file system has no holes, the chunk stays; readers drop what comes twice. */
+    /* If the file system does not support holes, the chunk stays; readers drop duplicates. */
     (void)!fallocate(drain->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk->off, (off_t)chunk->bytes);
   }
 }
@@ -169,7 +171,7 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
   uint64_t start = drain->append_off;
   struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
   if (!read_chunks(drain, &drain->backlog.chunks[first], count, bytes))
-    return 0; /* whoever compacts the file sees what became of them */
+    return 0; /* the compaction of the file will find out what happened to them */
   int status = hwi_section_pack(&file, drain->plain, bytes);
   if (status == HW_ERR_IO) {
     stop(drain);
@@ -208,7 +210,7 @@ static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
   return 0;
 }
 
-/* The moment `ns` ago, in ticks; 0 where nobody knows. */
+/* Returns the time `ns` ago in ticks, or 0 if it is unknown. */
 static uint64_t tick_before(const struct hw_trace_header *header, uint64_t ns)
 {
   uint64_t now_ns = hwi_monotonic_ns();
@@ -225,7 +227,7 @@ static void read_header(struct hwi_drain *drain)
   struct hw_trace_header header;
   if (pread(drain->fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
     return;
-  header.window_bytes = drain->header.window_bytes; /* checked once; the program could change it */
+  header.window_bytes = drain->header.window_bytes; /* was checked on opening; the program could change it since */
   memcpy(header.image_id, drain->header.image_id, HW_ID_BYTES);
   drain->header = header;
 }
@@ -255,7 +257,7 @@ void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
     }
   }
   if (status == 0 && !drain->stopped && hwi_follow_end(drain->follow))
-    (void)!pack_counted(drain, packer); /* what it could not do is done when the file is compacted */
+    (void)!pack_counted(drain, packer); /* on failure the rest is packed when the file is compacted */
 }
 
 static bool is_turn_over(const struct hwi_turn *turn)
@@ -263,7 +265,8 @@ static bool is_turn_over(const struct hwi_turn *turn)
   return hwi_monotonic_ns() >= turn->end_ns || turn->interrupted();
 }
 
-/* Packs what fills sections; at least one where there is one, however short the turn. *packed: there was. */
+/* Packs chunks that fill sections: at least one section if there is one, even in a short turn. Sets *packed if it
+ * packed any. */
 static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *packed)
 {
   int status = 0;
@@ -284,14 +287,14 @@ static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, cons
   return status;
 }
 
-/* The same, of the only stream. */
+/* The same for a trace with only one stream. */
 static int pack_sole(struct hwi_drain *drain, struct hwi_packer *packer, bool *packed)
 {
   *packed = hwi_follow_has_section(drain->follow);
   return *packed ? pack_counted(drain, packer) : 0;
 }
 
-/* Counting and packing take turns, so that a turn that ends early has done some of both. */
+/* Alternates between counting and packing, so that a turn that ends early has done some of both. */
 int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *more)
 {
   bool counted, packed;

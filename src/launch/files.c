@@ -1,4 +1,4 @@
-/* files.c - notes where the libraries of a process that went to another folder lie */
+/* files.c - notes the paths of the libraries of a process that changed its folder */
 #include "launch/files.h"
 
 #include <stdio.h>
@@ -13,12 +13,12 @@
 enum { NOTED_MAX = 1024, PATH_BYTES_MAX = 4096, LINK_BYTES = 64 };
 static const uint64_t first_interval_ns = 50000000u, last_interval_ns = 5000000000u;
 
-/* One that the trace has. */
+/* A file that is noted in the trace. */
 struct hwi_noted_file {
   uint64_t start, path_hash;
 };
 
-/* The command started in the launcher's folder. */
+/* Compares with the launcher's folder, in which the command started. */
 static bool is_elsewhere(uint32_t pid)
 {
   char link[LINK_BYTES], own[PATH_BYTES_MAX], folder[PATH_BYTES_MAX];
@@ -41,7 +41,7 @@ static bool is_noted(const struct hwi_files *files, const struct hwi_noted_file 
   return false;
 }
 
-/* True: no more are wanted. */
+/* Returns true if no more are wanted. */
 static bool note(void *context, uint64_t start, const char *path)
 {
   struct look *look = context;

@@ -15,33 +15,33 @@ enum {
   STREAMS_MAX = 4096, /* each takes some 20 KB while it has events */
 };
 
-/* A stream and where in it the chunk lies that is being read. */
+/* A stream, and the position in the chunk that is being read. */
 struct followed {
   struct hwi_stream stream;
-  bool has_chunk; /* else the next one is not known yet */
-  bool is_known;  /* ... or it is, and not begun */
+  bool has_chunk; /* false: the next chunk is not known yet, or not begun */
+  bool is_known;  /* the next chunk is known but not begun */
   bool is_retired;
   uint64_t off;
   uint32_t sequence;   /* of the chunk, or of the next one */
-  uint32_t read_bytes; /* of its events */
-  uint8_t *bytes;      /* those read last */
+  uint32_t read_bytes; /* bytes of its events that were read */
+  uint8_t *bytes;      /* the bytes that were read last */
 };
 
 struct hwi_follow {
   int fd;
-  struct hw_trace_header header; /* as it was at first: what is needed of it never changes */
+  struct hw_trace_header header; /* as first read: the fields needed here never change */
   bool failed;
-  struct followed **streams; /* by number; NULL: not seen */
+  struct followed **streams; /* indexed by number; NULL: not seen */
   size_t stream_count, stream_capacity;
-  struct hwi_index index; /* empty: for damage to be noted */
+  struct hwi_index index; /* empty; damage is noted here */
   struct hwi_source source;
   struct hwi_merge merge;
   struct hwi_counter counter;
-  struct followed *only; /* the stream that is still alone; NULL: there is none yet, or there are others */
+  struct followed *only; /* the only stream so far; NULL: there is none yet, or there are several */
   struct hwi_sole sole;
   struct hwi_event events[BATCH_EVENTS];
   uint64_t busy_tick, silent_tick; /* see hwi_follow_begin */
-  uint64_t last_tick;              /* of the events counted */
+  uint64_t last_tick;              /* of the last event counted */
   bool has_counted;
   uint32_t section_bytes; /* plain bytes that make a section */
 };
@@ -134,7 +134,8 @@ const struct hwi_counts *hwi_follow_counts(const struct hwi_follow *follow)
 
 /* --- chunks --- */
 
-/* A second stream is there: from here on they are merged. Whoever packs takes the chunks of the unfinished section again. */
+/* A second stream has appeared: from here on streams are merged. The drain packs the chunks of the unfinished section
+ * itself. */
 static bool leave_sole(struct hwi_follow *follow)
 {
   struct hwi_stream *stream = &follow->only->stream;
@@ -202,7 +203,7 @@ bool hwi_follow_has_read(const struct hwi_follow *follow, uint32_t stream, uint3
 
 /* --- reading --- */
 
-/* Reads events that are new behind the cursor, where it is at its end. False: it cannot be. */
+/* Reads new events if the cursor is at its end. Returns false on failure. */
 static bool read_on(struct hwi_follow *follow, struct followed *followed)
 {
   struct hw_chunk_header chunk;
@@ -233,7 +234,7 @@ static bool read_on(struct hwi_follow *follow, struct followed *followed)
   return true;
 }
 
-/* The chunk was read to its end: the next one's turn. */
+/* The chunk was read to its end; continues with the next one. */
 static void end_chunk(struct hwi_follow *follow, struct followed *followed)
 {
   if (follow->only)
@@ -246,7 +247,7 @@ static void end_chunk(struct hwi_follow *follow, struct followed *followed)
   followed->read_bytes = 0;
 }
 
-/* Looks at a stream: reads where all is decoded that was read before. *more: there was something. */
+/* Reads more of a stream if everything read before is decoded. Sets *more if there was something. */
 static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *more)
 {
   struct hwi_stream *stream = &followed->stream;
@@ -255,7 +256,7 @@ static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *
     return true;
   if (followed->has_chunk && followed->is_retired) {
     end_chunk(follow, followed);
-    stream->not_before = 0; /* the next one may be known to whoever looks for chunks */
+    stream->not_before = 0; /* the caller may already know the next chunk */
     *more = true;
     return true;
   }
@@ -265,7 +266,7 @@ static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *
   }
   if (!read_on(follow, followed))
     return false;
-  /* Behind a retired chunk comes another, or will; behind an open one only what is written from now on. */
+  /* A retired chunk is followed by another one; an open chunk only by events that are written from now on. */
   stream->not_before = followed->is_retired ? 0 : follow->silent_tick;
   *more |= followed->is_retired || followed->bytes;
   if (!follow->only)
@@ -275,10 +276,10 @@ static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *
 
 /* --- counting --- */
 
-/* *more: it counted something, so that a stream may have become free to be read on. */
+/* Sets *more if it counted something: then more of a stream can perhaps be read. */
 static bool count_certain(struct hwi_follow *follow, bool *more)
 {
-  bool is_late = follow->has_counted; /* events older than those counted come first */
+  bool is_late = follow->has_counted; /* the first event must not be older than those counted */
   int count;
   while ((count = hwi_merge_next(&follow->merge, &follow->source, follow->events, BATCH_EVENTS)) > 0) {
     if (is_late && follow->events[0].tick <= follow->last_tick)

@@ -1,7 +1,7 @@
-/* helper.c - runs heapwright-conform, the program that a malloc is tried with, and keeps what it says
+/* helper.c - runs heapwright-conform, the program that tests a malloc, and captures its output
  *
- * What it writes goes to files in memory, so that nobody has to read while it runs, and nothing that it leaves behind
- * keeps us waiting. It leads a process group of its own: a child that hangs is killed with it.
+ * Its output goes to files in memory, so that it need not be read while the program runs, and a process that it leaves
+ * running does not make us wait. The program leads a process group: a child that hangs is killed with it.
  */
 #include "launch/helper.h"
 
@@ -43,7 +43,7 @@ static _Noreturn void become(const char *path, const struct hwi_helper_run *run,
   _exit(CANNOT_START);
 }
 
-/* It has used the processor since the last call, or nobody can tell. */
+/* Returns true if the process has used the processor since the last call, or if that is unknown. */
 static bool has_gone_on(pid_t pid, struct timespec *last_used)
 {
   clockid_t clock;
@@ -55,7 +55,7 @@ static bool has_gone_on(pid_t pid, struct timespec *last_used)
   return has;
 }
 
-/* Waits until it has ended, or its time is over. */
+/* Waits until the process has ended or its time is over. */
 static void await(pid_t pid, const struct hwi_helper_run *run, struct hwi_helper_end *end)
 {
   const uint64_t began = hwi_monotonic_ns(), limit_ns = run->seconds * second_ns,
@@ -76,10 +76,10 @@ static void await(pid_t pid, const struct hwi_helper_run *run, struct hwi_helper
     nanosleep(&pause, NULL);
   }
   end->duration_ns = hwi_monotonic_ns() - began;
-  kill(-pid, SIGKILL); /* what it left behind */
+  kill(-pid, SIGKILL); /* processes that it left running */
 }
 
-/* The text in one line: newlines become blanks, and control characters question marks. */
+/* Reads the text as one line: newlines become blanks, and control characters become question marks. */
 static void take_text(int file, char *text, size_t room)
 {
   ssize_t bytes = pread(file, text, room - 1, 0);
@@ -99,7 +99,7 @@ static int start(const char *path, const struct hwi_helper_run *run, struct hwi_
   if (pid == 0)
     become(path, run, said, complained);
   if (pid > 0) {
-    setpgid(pid, pid); /* it does the same: whoever comes first */
+    setpgid(pid, pid); /* the child does the same; either may be first */
     await(pid, run, end);
     take_text(said, end->said, sizeof end->said);
     take_text(complained, end->complained, sizeof end->complained);

@@ -26,7 +26,7 @@ struct job {
   struct hwi_imported *imported;
 };
 
-/* NAME, or NAME.children/FILE; malloc'd. */
+/* Returns NAME or NAME.children/FILE, malloc'd. */
 static char *destination(const struct job *job, const char *from, bool is_child)
 {
   char *path = NULL;
@@ -60,8 +60,8 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
     return fd;
   int status;
   uint32_t writer = hwi_trace_writer(fd, &header);
-  if (writer && (job->in_place || writer != HWI_WRITER_UNSEEN)) /* of one that is not seen, what there is now */
-    status = hwi_output_is_written(from, writer, "wait until that has ended", error);
+  if (writer && (job->in_place || writer != HWI_WRITER_UNSEEN)) /* an unseen writer: the trace as it is now */
+    status = hwi_output_is_written(from, writer, "wait until it has ended", error);
   else
     status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, hwi_deferred_is_asked}, &compacted, error);
   close(fd);
@@ -107,7 +107,7 @@ static bool is_same_file(const char *a, const char *b)
          about_a.st_dev == about_b.st_dev;
 }
 
-/* All that takes `to` out of its place, and puts it back where it comes to nothing. */
+/* Moves an earlier `to` away, imports the run, and restores the earlier file on failure. */
 static int replace(struct job *job, const struct hwi_run *run, struct hwi_error *error)
 {
   struct hwi_output output = {0};

@@ -27,7 +27,7 @@ struct launch {
   struct hwi_signals signals;
   struct hwi_spawned spawned;
   struct hwi_output output;
-  char *library; /* for LD_PRELOAD: the recorder, and the allocator behind it. NULL: the command is not recorded */
+  char *library; /* for LD_PRELOAD: the recorder, then the allocator. NULL: the command is not recorded */
   uint8_t run_id[HW_ID_BYTES];
 };
 
@@ -53,7 +53,7 @@ static int find_program(struct launch *launch, const char *command)
   return fail(launch, is_missing ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
 }
 
-/* The recorder ahead of the allocator records the allocator. */
+/* The recorder must come before the allocator to record it. */
 static int add_allocator(struct launch *launch)
 {
   char *recorder = launch->library, *allocator = NULL;
@@ -70,7 +70,8 @@ static int add_allocator(struct launch *launch)
   return launch->library ? 0 : -1;
 }
 
-/* Static programs may start others that can be recorded; for all other obstacles the loader would complain, or ignore us. */
+/* A static program is recorded in case it starts others that can be recorded. With all other obstacles the loader would
+ * print an error or ignore the recorder. */
 static int find_recorder(struct launch *launch, const char *command)
 {
   enum hwi_obstacle obstacle = launch->program.obstacle;
@@ -85,7 +86,7 @@ static int find_recorder(struct launch *launch, const char *command)
   if (hwi_preload_find_recorder(&launch->library, &launch->result->error) < 0 || add_allocator(launch) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);
   if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {
-    hwi_error_set(&launch->result->error, HW_ERR_IO, "cannot make a name for the run: %s", strerror(errno));
+    hwi_error_set(&launch->result->error, HW_ERR_IO, "cannot make an ID for the run: %s", strerror(errno));
     return fail(launch, HWI_LAUNCH_FAILED);
   }
   return 0;
@@ -97,11 +98,11 @@ static void warn_of_disk(const struct launch *launch)
   struct hwi_output_disk disk = hwi_output_disk(&launch->output);
   if (disk.is_memory)
     launch->options->warn(
-        "the trace lies in memory (tmpfs, ramfs): it takes from what the program has; -o names another place");
+        "the trace is in memory (tmpfs, ramfs), which the program may need; use -o to put it elsewhere");
   if (disk.free_bytes < LITTLE_ROOM && !launch->options->max_size)
     launch->options->warn(
-        "there are %llu MB left on the disk, and the trace takes at most half of it: --max-size lets it take more, -o "
-        "names another place",
+        "%llu MB are left on the disk, and the trace uses at most half of them; use --max-size to allow more, or -o to "
+        "put the trace elsewhere",
         (unsigned long long)(disk.free_bytes / MB));
 }
 
@@ -147,7 +148,7 @@ static int start(struct launch *launch, char **command)
   return fail(launch, os_error == ENOENT ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
 }
 
-/* True: the command has ended as *end says. */
+/* Returns true if the command has ended, and fills *end. */
 static bool has_ended(const struct launch *launch, struct hwi_watch_end *end)
 {
   int status;
@@ -163,8 +164,9 @@ static bool has_ended(const struct launch *launch, struct hwi_watch_end *end)
   return true;
 }
 
-/* Waits for the command's end, with `watcher` (NULL: it is not recorded) beside it. Once there is a trace nothing but signals
- * wakes us: where memory is short, whoever needs some while the command's is given back is killed for it. */
+/* Waits for the command's end while `watcher` works (NULL: the command is not recorded). Once there is a trace, this
+ * process wakes for signals only: where memory is short, a process that needs memory while the command's is being given
+ * back may be killed for it. */
 static struct hwi_watch_end wait_for_end(struct launch *launch, const struct hwi_watcher *watcher)
 {
   struct hwi_watch_end end = {0};
@@ -180,7 +182,7 @@ static struct hwi_watch_end wait_for_end(struct launch *launch, const struct hwi
 static void finish(struct launch *launch, struct hwi_watcher *watcher, const struct hwi_watch_end *end)
 {
   struct hwi_launched *result = launch->result;
-  hwi_signals_drop(&launch->signals, 0); /* the command has ended, maybe by the same ones */
+  hwi_signals_drop(&launch->signals, 0); /* these may be the signals that ended the command */
   hwi_watcher_finish(watcher, end, &result->outcome);
   if (result->outcome.trace_count) {
     hwi_output_discard_earlier(&launch->output);
@@ -188,7 +190,7 @@ static void finish(struct launch *launch, struct hwi_watcher *watcher, const str
   }
 }
 
-/* Between the start of the command and its end. */
+/* From the start of the command to its end. */
 static void run(struct launch *launch)
 {
   struct hwi_watch_options options = {

@@ -1,4 +1,4 @@
-/* output.c - where a recording goes: NAME, and what lies there already */
+/* output.c - the output path NAME of a recording, and what exists there already */
 #include "launch/output.h"
 
 #include <dirent.h>
@@ -45,7 +45,8 @@ int hwi_output_init(struct hwi_output *output, const char *pattern, const char *
   size_t bytes = 0;
   *output = (struct hwi_output){0};
   if (*pattern != '/' && !getcwd(folder, sizeof folder))
-    return hwi_error_set(error, HW_ERR_IO, "cannot tell the current directory: %s; name the output with its whole path",
+    return hwi_error_set(error, HW_ERR_IO,
+                         "cannot find the current directory: %s; give the absolute path of the output",
                          strerror(errno));
   FILE *to = open_memstream(&output->name, &bytes);
   if (!to)
@@ -82,7 +83,7 @@ char *hwi_output_pattern(const char *name)
 
 /* --- what is there --- */
 
-/* Its folder, malloc'd. */
+/* Returns the folder of `name`, malloc'd. */
 static char *folder_of(const char *name)
 {
   const char *slash = strrchr(name, '/');
@@ -119,7 +120,7 @@ int hwi_output_is_written(const char *path, uint32_t writer, const char *advice,
   return hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; %s", path, writer, advice);
 }
 
-/* 1: an earlier trace that may be replaced, 0: nothing is there, or negative. */
+/* Returns 1 if there is an earlier trace that may be replaced, 0 if nothing is there, or a negative hw_error. */
 static int judge(const char *path, struct hwi_error *error)
 {
   struct stat about;
@@ -174,8 +175,8 @@ static char *with_suffix(const char *name, const char *suffix)
   return asprintf(&made, "%s%s", name, suffix) < 0 ? NULL : made;
 }
 
-/* Removes the traces in a folder NAME.children, and the folder if nothing else is in it. What a symbolic link of that name leads to
- * is not ours. */
+/* Removes the traces in a folder NAME.children, and the folder if nothing else is in it. If NAME.children is a symbolic
+ * link, its target is not ours and stays. */
 static void remove_children(const char *folder)
 {
   struct hwi_error ignored;
@@ -221,7 +222,7 @@ static int move_run(const char *from, const char *to)
     hwi_kept_names_remove(from);
   }
   if (status == 0)
-    (void)!rename(from_folder, to_folder); /* most runs have none */
+    (void)!rename(from_folder, to_folder); /* fails for most runs, which have no such folder */
   free(from_folder);
   free(to_folder);
   return status;
@@ -235,7 +236,7 @@ int hwi_output_set_aside(struct hwi_output *output, struct hwi_error *error)
   output->aside = with_suffix(output->name, ASIDE_SUFFIX);
   if (!output->aside)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  int taken = judge(output->aside, error); /* of a launcher that was killed */
+  int taken = judge(output->aside, error); /* a launcher that was killed may have left it */
   if (taken < 0)
     return taken;
   remove_run(output->aside);
@@ -272,7 +273,7 @@ struct hwi_output_disk hwi_output_disk(const struct hwi_output *output)
   char *folder = folder_of(output->name);
   if (folder && statfs(folder, &system) == 0) {
     disk.is_memory = system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
-    if (system.f_blocks) /* not every file system says */
+    if (system.f_blocks) /* some file systems do not report sizes */
       disk.free_bytes = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
   }
   free(folder);

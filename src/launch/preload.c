@@ -1,4 +1,4 @@
-/* preload.c - where what belongs to heapwright is installed, and libraries as LD_PRELOAD can name them */
+/* preload.c - finds the installed parts of heapwright, and makes library paths that LD_PRELOAD can hold */
 #include "launch/preload.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool can_be_preloaded(const char *path)
   return !strpbrk(path, " :\t\n$");
 }
 
-/* A folder that nobody else can write to; *path is malloc'd. */
+/* Makes a folder that no other user can write to; *path is malloc'd. */
 static int private_folder(char **path)
 {
   const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -41,7 +41,8 @@ static int private_folder(char **path)
   return 0;
 }
 
-/* A link whose name hangs on what it points to stays right for ever: children that start later still need it. */
+/* The name of the link contains a hash of its target, so the link stays valid for ever: children that start later still
+ * need it. */
 static int link_to(const char *library, const char *name, char **path, struct hwi_error *error)
 {
   char *folder = NULL, *link = NULL, *target = NULL;
@@ -58,11 +59,10 @@ static int link_to(const char *library, const char *name, char **path, struct hw
     }
   }
   if (status < 0) {
-    hwi_error_set(
-        error, status,
-        "%s has a blank, ':' or '$' in its path, at which the dynamic loader would split or expand it, and no link "
-        "to it can be made in %s: %s; install heapwright elsewhere",
-        library, folder ? folder : "/tmp", strerror(errno));
+    hwi_error_set(error, status,
+                  "%s has a blank, ':' or '$' in its path, which the dynamic loader would split or expand, and no link "
+                  "to it can be made in %s: %s; install heapwright elsewhere",
+                  library, folder ? folder : "/tmp", strerror(errno));
     free(link);
     link = NULL;
   }
@@ -90,7 +90,7 @@ int hwi_installed_find(char **path, const char *name, struct hwi_error *error)
     free(candidate);
   }
   if (!*path)
-    return hwi_error_set(error, HW_ERR_IO, "cannot find %s near %s; build or install heapwright whole", name, self);
+    return hwi_error_set(error, HW_ERR_IO, "cannot find %s near %s; build or install all of heapwright", name, self);
   return 0;
 }
 
@@ -106,15 +106,15 @@ int hwi_preload_name(char **path, const char *name, struct hwi_error *error)
 
 /* --- the names of our own libraries --- */
 
-/* Of the loader's words: each loader puts its own machine's name there, so that those of 32-bit programs find a library that they
- * can load, and complain of none. */
+/* A variable of the dynamic loader: each loader replaces it by the name of its own platform. So the loader of a 32-bit
+ * program finds a library that it can load, and prints no error. */
 #define ANY_PLATFORM "$PLATFORM"
 
-/* AddressSanitizer ends a program into which any library was loaded ahead of its own, which it knows by "libasan.so" in the path.
- * With such a path the program gets as far as the recorder, which then leaves it alone. */
+/* AddressSanitizer ends a program if any library was loaded before its own, which it recognizes by "libasan.so" in the
+ * path. With such a path the program starts and loads the recorder, which then does nothing. */
 #define NAME_FOR_SANITIZER "not-libasan.so"
 
-/* Whether the library lies in `folder` under the name of a platform. */
+/* Returns true if the library is in the platform's subfolder of `folder`. */
 static bool is_there(const char *folder, const char *platform, const char *library)
 {
   char *path = NULL;
@@ -125,7 +125,8 @@ static bool is_there(const char *folder, const char *platform, const char *libra
   return is_readable;
 }
 
-/* What stands for the platform in LD_PRELOAD; NULL: there are no such names, as where the library alone was copied. */
+/* Returns the platform's part of the path in LD_PRELOAD, or NULL if there are no such folders, for example because only
+ * the library was copied. */
 static const char *platform_in(const char *folder, const char *library)
 {
   const char *own = (const char *)getauxval(AT_PLATFORM);
@@ -134,7 +135,7 @@ static const char *platform_in(const char *folder, const char *library)
   return is_there(folder, "i686", library) ? ANY_PLATFORM : own;
 }
 
-/* `names`: the folder, beside the library, of a folder for each platform. */
+/* `names` is a folder next to the library; it contains a folder for each platform. */
 static int put_platform(char **path, const char *names, const char *library, struct hwi_error *error)
 {
   char *folder = NULL, *name = NULL;

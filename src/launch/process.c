@@ -1,4 +1,4 @@
-/* process.c - what /proc says about other processes */
+/* process.c - information on other processes from /proc */
 #include "launch/process.h"
 
 #include <dirent.h>
@@ -36,7 +36,7 @@ bool hwi_process_thread(uint32_t pid, uint32_t tid, struct hw_thread_state *stat
 
 /* --- mappings --- */
 
-/* A mapping of a file that was removed has more behind its name. */
+/* If a file was removed, the mapping's name has a suffix. */
 static bool is_trace(const struct hwi_mapping *mapping, const char *trace)
 {
   const char *name = hwi_base_name(mapping->name);

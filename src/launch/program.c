@@ -1,4 +1,4 @@
-/* program.c - which file a command is, and whether the recorder can be loaded into it */
+/* program.c - finds the file of a command, and whether the recorder can be loaded into it */
 #include "launch/program.h"
 
 #include <elf.h>
@@ -22,9 +22,9 @@
 
 enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
 
-/* --- looking it up --- */
+/* --- finding it --- */
 
-/* 0, or why it is no program. */
+/* Returns 0, or the errno that says why it is not a program. */
 static int check(const char *path)
 {
   struct stat about;
@@ -43,7 +43,7 @@ static bool is_absence(int os_error)
 static void search(struct hwi_program *program, const char *command)
 {
   const char *list = getenv("PATH");
-  char standard[] = "/bin:/usr/bin"; /* as execvp has it */
+  char standard[] = "/bin:/usr/bin"; /* as execvp does */
   program->os_error = ENOENT;
   for (const char *at = list ? list : standard;; at++) {
     size_t bytes = strcspn(at, ":");
@@ -52,7 +52,7 @@ static void search(struct hwi_program *program, const char *command)
       return;
     int wrong = check(path);
     if (wrong == 0 ||
-        (!is_absence(wrong) && is_absence(program->os_error))) { /* what exists says more than what does not */
+        (!is_absence(wrong) && is_absence(program->os_error))) { /* the error of a file that exists says more */
       free(program->path);
       program->path = path;
       program->os_error = wrong;
@@ -65,7 +65,7 @@ static void search(struct hwi_program *program, const char *command)
   }
 }
 
-/* --- what it is --- */
+/* --- judging it --- */
 
 static bool gains_privilege(int fd)
 {
@@ -82,7 +82,8 @@ static bool gains_privilege(int fd)
   return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-/* Reads the name of the dynamic loader into `loader`; empty: there is none. False: the file ends too early. */
+/* Reads the path of the dynamic loader into `loader`, which stays empty if there is none. Returns false if the file
+ * ends too early. */
 static bool read_loader(int fd, const Elf64_Ehdr *elf, char loader[PATH_MAX])
 {
   loader[0] = 0;
@@ -100,7 +101,7 @@ static bool read_loader(int fd, const Elf64_Ehdr *elf, char loader[PATH_MAX])
   return true;
 }
 
-/* The dynamic loader itself, which has none, runs a program that is named to it and preloads what it should. */
+/* The dynamic loader itself has no loader, but it runs a program that is named to it, with LD_PRELOAD. */
 static bool is_loader(const char *path)
 {
   return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0;
@@ -133,7 +134,8 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
   return has_sanitizer(fd) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
 }
 
-/* Reads the file's beginning, ended by 0, and judges it where it is an ELF file. False: it is none, or cannot be read. */
+/* Reads the file's beginning, ended by 0, and judges it if it is an ELF file. Returns false if it is not, or cannot be
+ * read. */
 static bool judge_file(const char *path, char head[HEAD_BYTES + 1], enum hwi_obstacle *obstacle)
 {
   head[0] = 0;
@@ -157,7 +159,7 @@ enum hwi_obstacle hwi_program_obstacle(const char *path)
   return obstacle;
 }
 
-/* The interpreter that the first line names, or NULL. It points into `head`. */
+/* Returns the interpreter that the first line names, or NULL. The result points into `head`. */
 static const char *interpreter(char *head)
 {
   if (strncmp(head, "#!", 2) != 0)
@@ -221,7 +223,7 @@ const char *hwi_obstacle_text(enum hwi_obstacle obstacle)
   case HWI_OBSTACLE_STATIC:
     return "is statically linked, so that nothing can be preloaded into it";
   case HWI_OBSTACLE_32_BIT:
-    return "is a 32-bit program, and the library to preload a 64-bit one";
+    return "is a 32-bit program, and the library to preload is a 64-bit one";
   case HWI_OBSTACLE_MACHINE:
     return "is made for another CPU than the library to preload";
   case HWI_OBSTACLE_MUSL:

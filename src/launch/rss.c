@@ -19,7 +19,8 @@ enum {
   MUCH_SLOWER = 64
 };
 
-/* The area is written for as long as the program runs: after an hour less often, after a night once a minute. */
+/* The tool area must last as long as the program runs: samples become rarer after an hour, and come once a minute after
+ * a night. */
 static uint64_t interval_ns(const struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t now_ns)
 {
   uint32_t fill = hwi_tool_log_fill(&drain->log);
@@ -36,12 +37,12 @@ static uint64_t own_cpu_ns(void)
   return (uint64_t)time.tv_sec * second_ns + (uint64_t)time.tv_nsec;
 }
 
-/* At any sample, as long as it costs no more than a hundredth of the time. */
+/* Reads the mappings at any sample, as long as this costs no more than a hundredth of the time. */
 static void look_at_maps(struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t now_ns,
                          struct hw_rss_sample *sample)
 {
   struct hwi_trace_file trace = {drain->path, drain->inode};
-  uint64_t before_ns = own_cpu_ns(); /* not the time that a busy machine makes it wait */
+  uint64_t before_ns = own_cpu_ns(); /* CPU time, without the time that a busy machine makes it wait */
   if (!hwi_process_mapped(drain->pid, &trace, HWI_RECORDER_NAME, sample))
     return;
   rss->recorder_bytes = sample->recorder;
@@ -69,7 +70,7 @@ static void append(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_ns
   (void)!hwi_tool_log_append(&drain->log, HW_TOOL_RSS, now_ns, sample, sizeof *sample);
 }
 
-/* After an exec the process is still there, and has the memory of another image. */
+/* After an exec the process still exists, but has the memory of another image. */
 static bool is_of_image(const struct hwi_drain *drain, uint64_t stack_start)
 {
   return !stack_start || hwi_process_stack_start(drain->pid) == stack_start;

@@ -1,4 +1,5 @@
-/* run.c - a command on another allocator, in the caller's place: its exit status, signals and terminal are its own */
+/* run.c - replaces the calling process by a command that runs on another allocator, so exit status, signals and
+ * terminal are the command's */
 #include "launch/run.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@
 #include "launch/program.h"
 #include "run/alone.h"
 
-/* The allocator, then what keeps it to this process, then what would be preloaded anyway. */
+/* Order: the allocator, the library that keeps it to this process, then the libraries that would be preloaded
+ * anyway. */
 static int set_preload(const char *allocator, bool children, struct hwi_error *error)
 {
   const char *others = getenv("LD_PRELOAD");
@@ -46,7 +48,7 @@ static int set_variables(const struct hwi_run_options *options, struct hwi_error
       (options->pool_stats && setenv("HEAPWRIGHT_POOL_STATS", "1", 1) != 0))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   for (size_t i = 0; i < options->variable_count; i++) {
-    char *copy = strdup(options->variables[i]); /* is part of the environment from here on */
+    char *copy = strdup(options->variables[i]); /* becomes part of the environment */
     if (!copy || putenv(copy) != 0)
       return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   }
@@ -62,22 +64,22 @@ static int become(const char *path, char **command, struct hwi_error *error)
 {
   fflush(NULL);
   execv(path, command);
-  if (errno == ENOEXEC) /* a script without a first line "#!" is for the shell, as execvp has it */
+  if (errno == ENOEXEC) /* the shell runs a script without "#!", as execvp does */
     execvp(command[0], command);
   int os_error = errno;
   hwi_error_set(error, HW_ERR_IO, "cannot run '%s': %s", command[0], strerror(os_error));
   return missing_or_not_executable(os_error);
 }
 
-/* Says so where what is asked for is the pool's, and the allocator another one. */
+/* Warns if options of the pool are set and the allocator is another one. */
 static void check_pool_options(const struct hwi_run_options *options, const char *allocator)
 {
-  bool is_pool = hwi_has_suffix(allocator, strlen(allocator), "libheapwright-tlsf.so"); /* a link's name, too */
+  bool is_pool = hwi_has_suffix(allocator, strlen(allocator), "libheapwright-tlsf.so"); /* or a link */
   if (!is_pool && (options->pool_stats || options->pool_bytes != HWI_RUN_POOL_DEFAULT))
-    options->warn("--pool-size and --stats are of tlsf: %s takes no notice of them", options->allocator);
+    options->warn("--pool-size and --stats are for tlsf; %s ignores them", options->allocator);
 }
 
-/* Of a command that nothing can be preloaded into, what it starts may be another matter. */
+/* If nothing can be preloaded into the command, the allocator may still serve the programs that it starts. */
 static bool is_served(const struct hwi_program *program, const struct hwi_run_options *options)
 {
   return program->obstacle == HWI_OBSTACLE_NONE || (program->obstacle == HWI_OBSTACLE_STATIC && options->children);
@@ -98,7 +100,7 @@ int hwi_run(const struct hwi_run_options *options, char **command, struct hwi_er
   if (program.obstacle != HWI_OBSTACLE_NONE)
     options->warn("'%s' %s: it runs on its own malloc", command[0], hwi_obstacle_text(program.obstacle));
   else if (program.allocator)
-    options->warn("'%s' has %s linked in, and goes on using that", command[0], program.allocator);
+    options->warn("'%s' has %s linked in, and uses that", command[0], program.allocator);
   if (hwi_allocator_find(&allocator, options->allocator, error) != 0)
     goto out;
   check_pool_options(options, allocator);

@@ -1,4 +1,4 @@
-/* section_file.c - sections written one behind the other into a file */
+/* section_file.c - writes sections one after the other into a file */
 #include "launch/section_file.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static int write_all(int fd, const void *from, size_t bytes, uint64_t off)
 
 static const uint8_t zeros[8];
 
-/* True: all of it is there. */
+/* Returns true if all of it was written. */
 static bool write_at_once(const struct hwi_section_file *file, const struct hw_section_header *section,
                           const uint8_t *packed, size_t padding)
 {
@@ -42,7 +42,7 @@ static bool write_at_once(const struct hwi_section_file *file, const struct hw_s
   return pwritev(file->fd, parts, sizeof parts / sizeof *parts, (off_t)file->off) == all;
 }
 
-/* The payload first: what is cut short has no header. */
+/* Writes the payload first, so that an incomplete section has no header. */
 static int write_in_order(const struct hwi_section_file *file, const struct hw_section_header *section,
                           const uint8_t *packed, size_t padding)
 {

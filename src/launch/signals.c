@@ -1,4 +1,4 @@
-/* signals.c - what the launcher does with signals */
+/* signals.c - how the launcher handles signals */
 #include "launch/signals.h"
 
 #include <sys/wait.h>
@@ -15,8 +15,8 @@ void hwi_signals_take(struct hwi_signals *signals)
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     sigdelset(&signals->blocked, own[i]);
   sigprocmask(SIG_SETMASK, &signals->blocked, &signals->original);
-  sigaction(SIGCHLD, &standard, &signals->child);   /* where it is ignored, nobody could wait for the command */
-  sigaction(SIGXFSZ, &ignore, &signals->file_size); /* EFBIG says it, too */
+  sigaction(SIGCHLD, &standard, &signals->child);   /* if it were ignored, we could not wait for the command */
+  sigaction(SIGXFSZ, &ignore, &signals->file_size); /* EFBIG reports the same */
   sigaction(SIGPIPE, &ignore, &signals->pipe);
 }
 
@@ -28,21 +28,21 @@ void hwi_signals_give_back(const struct hwi_signals *signals)
   sigprocmask(SIG_SETMASK, &signals->original, NULL);
 }
 
-/* Whether the command did not get the signal together with us. */
+/* Returns true if the command did not get the signal together with us. */
 static bool is_for_us_alone(const siginfo_t *info, pid_t pid)
 {
   siginfo_t state = {0};
   switch (info->si_signo) {
-  case SIGCHLD: /* of the command itself, or of a child that we were started with */
-  case SIGPIPE: /* our own writing */
+  case SIGCHLD: /* from the command, or a child that existed before we started */
+  case SIGPIPE: /* caused by our own writing */
   case SIGXFSZ:
     return info->si_code <= 0;
-  case SIGCONT: /* a shell continues the whole group: then the command goes on already */
+  case SIGCONT: /* a shell continues the whole group, and the command runs already */
     return waitid(P_PID, (id_t)pid, &state, WCONTINUED | WNOHANG) == 0 && state.si_pid == 0;
-  case SIGHUP: /* the terminal is gone: it tells the leader of the session alone */
+  case SIGHUP: /* on hangup the terminal signals only the session leader */
     return info->si_code <= 0 || getsid(0) == getpid();
   default:
-    return info->si_code <= 0; /* SI_USER, SI_QUEUE, SI_TKILL ...; the kernel's own are above */
+    return info->si_code <= 0; /* SI_USER, SI_QUEUE, SI_TKILL ...; the kernel's own are larger */
   }
 }
 
@@ -58,7 +58,7 @@ void hwi_signals_wait(const struct hwi_signals *signals, pid_t pid, uint64_t tim
   while (sigtimedwait(&signals->blocked, &info, &timeout) > 0) {
     if (is_for_us_alone(&info, pid) && info.si_pid != pid)
       kill(pid, info.si_signo);
-    timeout = timespec_of(0); /* the rest of what waits, too */
+    timeout = timespec_of(0); /* take all other pending signals, too */
   }
 }
 
@@ -72,8 +72,8 @@ sigset_t hwi_signals_drop(const struct hwi_signals *signals, uint64_t timeout_ns
   return taken;
 }
 
-/* A command that stops itself with SIGSTOP is mirrored only where a shell with a terminal waits for us: elsewhere whoever
- * continues the command by its number would leave us stopped. */
+/* If the command stops itself with SIGSTOP, we stop, too, only if a shell with a terminal waits for us. Otherwise a
+ * process that continues the command by its process ID would leave us stopped. */
 void hwi_signals_stop_like(int signal)
 {
   bool is_foreground = false;

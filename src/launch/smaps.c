@@ -1,19 +1,20 @@
-/* smaps.c - what the resident memory of a process is there for, by its mappings */
+/* smaps.c - divides the resident memory of a process by the purpose of its mappings */
 #include "launch/smaps.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* What a mapping is there for, as far as its line tells. */
+/* The purpose of a mapping, as far as its line shows it. */
 enum use { USE_OTHER, USE_RECORDER, USE_STACK, USE_FILE, USE_HEAP, USE_LARGE_BLOCK };
 
-/* The kernel tells smaps page by page, and goes on where the last mapping ended. One that has grown meanwhile, as a heap does, or
- * joined others, as two heaps do between which a third begins, is told again, whole: what those had that it covers is undone, so
- * that each address counts once. Of how many it may be undone: */
+/* The kernel writes smaps page by page, and resumes at the address where the last mapping ended. A mapping that has
+ * grown meanwhile (a heap does), or was merged with others (two heaps with a third in between), is then listed again as
+ * a whole. The counts of the mappings that it covers are undone, so that each address counts once. This is the number
+ * of mappings that can be undone: */
 enum { TOLD_MAX = 16 };
 
-/* A mapping that was told, and what was known before it. */
+/* A mapping that was counted, and the state before it. */
 struct told {
   uint64_t end, guard_end, file_end;
   struct hw_rss_sample before;
@@ -22,16 +23,17 @@ struct told {
 struct walk {
   const struct hwi_trace_file *trace;
   const char *library;
-  struct told told[TOLD_MAX]; /* the latest is `told_last`, modulo the room */
+  struct told told[TOLD_MAX]; /* ring; the latest is `told_last` modulo the size */
   size_t told_last, told_count;
-  uint64_t guard_end; /* of the page that guards what comes next; 0: it was none */
-  uint64_t file_end;  /* of the file mapped before, whose zeroed data may follow; 0: there is none */
+  uint64_t guard_end; /* end of a guard page directly before; 0: none */
+  uint64_t file_end;  /* end of a file mapping directly before, whose zeroed data may follow; 0: none */
   enum use use;
   uint64_t bytes;          /* of address space */
-  uint64_t resident_bytes; /* of these */
+  uint64_t resident_bytes; /* resident part */
 };
 
-/* glibc's arenas begin at multiples of this; what is not resident there is room, not somebody's block. */
+/* glibc's arenas begin at multiples of this. Memory in them that is not resident is reserve, and not part of a
+ * block. */
 static bool is_arena(const struct hwi_mapping *mapping)
 {
   const uint64_t arena_bytes = UINT64_C(64) << 20;
@@ -58,7 +60,7 @@ static enum use use_of(const struct walk *walk, const struct hwi_mapping *mappin
   return is_large ? USE_LARGE_BLOCK : USE_HEAP;
 }
 
-/* Undoes what was told of addresses from `start` on. */
+/* Undoes the counts of mappings from `start` on. */
 static void forget_from(struct walk *walk, uint64_t start, struct hw_rss_sample *sample)
 {
   while (walk->told_count && walk->told[walk->told_last % TOLD_MAX].end > start) {
@@ -112,7 +114,8 @@ static void count_resident(struct walk *walk, uint64_t bytes, struct hw_rss_samp
   }
 }
 
-/* The flags are a mapping's last line. libc asks for swap to be reserved (no "nr") for a block, the recorder never does. */
+/* The flags are the last line of a mapping. libc reserves swap for a block (no "nr"); the recorder never does for its
+ * memory. */
 static void end_mapping(const struct walk *walk, const char *flags, struct hw_rss_sample *sample)
 {
   if (walk->use == USE_LARGE_BLOCK && walk->bytes > walk->resident_bytes && !strstr(flags, " nr"))

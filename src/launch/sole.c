@@ -1,4 +1,4 @@
-/* sole.c - the only stream of a trace, read once: for its counts and for its sections */
+/* sole.c - the only stream of a trace: one reading gives both its counts and its sections */
 #include "launch/sole.h"
 
 #include "base/error.h"

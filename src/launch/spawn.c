@@ -1,8 +1,8 @@
-/* spawn.c - starts the command: first its process, then, when all is ready, its program
+/* spawn.c - starts the command: first its process, and its program when all is ready
  *
- * The process number is part of the trace's name, and that must be checked before the program starts: so the process waits
- * for its environment, which comes through a pipe. All descriptors are closed by exec; limits, niceness and directory are
- * never touched.
+ * The process ID is part of the trace's name, and that name must be checked before the program starts. So the process
+ * waits for its environment, which comes through a pipe. All descriptors are closed by exec; limits, niceness and
+ * directory are never changed.
  */
 #include "launch/spawn.h"
 
@@ -38,7 +38,7 @@ static bool write_all(int fd, const void *from, size_t bytes)
   return true;
 }
 
-/* The variables come as a length and NAME=VALUE texts. */
+/* Each variable is sent as a length and a NAME=VALUE text. */
 static bool receive_variables(int fd)
 {
   uint64_t bytes;
@@ -54,7 +54,7 @@ static bool receive_variables(int fd)
   return true;
 }
 
-/* A script without a first line "#!" is for the shell, as execvp has it. */
+/* The shell runs a script without a first line "#!", as execvp does. */
 static void execute(const struct hwi_spawn_plan *plan)
 {
   execv(plan->path, plan->arguments);
@@ -138,7 +138,7 @@ int hwi_spawn_go(struct hwi_spawned *spawned, char *const *variables)
   if (sent && !read_all(spawned->failed, &os_error, sizeof os_error))
     os_error = 0; /* closed by exec */
   if (os_error == EPIPE && !sent)
-    os_error = 0; /* nobody reads: a signal ended the process, and its status says so, as it does after exec */
+    os_error = 0; /* the reader is gone: a signal ended the process, and its status says so, as after exec */
   finish(spawned, os_error == 0);
   return os_error;
 }

@@ -1,7 +1,7 @@
-/* switch.c - turns the recording of a trace off and on while its program runs
+/* switch.c - pauses and resumes the recording of a trace while its program runs
  *
- * The silence must not be shorter in the trace than it was: a pause is noted with a time before it, a resumption with one
- * behind it.
+ * In the trace a pause must not be shorter than it was: its begin is noted with an earlier time, and its end with a
+ * later one.
  */
 #include "launch/switch.h"
 

@@ -1,4 +1,4 @@
-/* threads.c - notes the names and scheduling of a recorded process' threads in its trace */
+/* threads.c - notes the names and scheduling of a recorded process's threads in its trace */
 #include "launch/threads.h"
 
 #include <stdbool.h>
@@ -10,13 +10,13 @@
 #include "trace/grow.h"
 
 enum {
-  /* A quarter of the tool area; what else is noted there needs the rest. */
+  /* A quarter of the tool area: other records need the rest. */
   NOTED_MAX = HW_TOOL_AREA_BYTES / 4 / (sizeof(struct hw_tool_record) + sizeof(struct hw_thread_state)),
 };
 static const uint64_t seldom_ns = 5000000000u, often_ns = 25000000u;
-static const uint64_t share_of_one_ns = 2000000u; /* a hundred times what it takes to look at one */
+static const uint64_t share_of_one_ns = 2000000u; /* a hundred times the cost of looking at one thread */
 
-/* Threads name themselves soon after they began, if at all: so the next look is when a thread will be twice as old. */
+/* Threads set their names soon after they start, if at all. So the next look is when the thread is twice as old. */
 struct hwi_seen_thread {
   uint32_t tid;
   uint64_t began_ns, next_ns;
@@ -45,7 +45,7 @@ static void find_new(struct hwi_threads *threads, const struct hwi_drain *drain,
   memcpy(threads->hints, hints, sizeof hints);
 }
 
-/* False: the thread is gone. */
+/* Returns false if the thread is gone. */
 static bool look_at(struct hwi_threads *threads, struct hwi_seen_thread *thread, struct hwi_drain *drain,
                     uint64_t now_ns)
 {

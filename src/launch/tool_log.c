@@ -9,7 +9,7 @@
 
 enum {
   RECORD_ALIGNMENT = 8,
-  MARKS_RESERVE = 128 << 10, /* of the area: for what is said now and then, out of reach of samples */
+  MARKS_RESERVE = 128 << 10, /* of the area, for rare records; samples do not use it */
   PAYLOAD_MAX = 4096,
   LOCK_TRIES = 100,
   LOCK_PAUSE_NS = 2000000,
@@ -28,7 +28,7 @@ uint32_t hwi_tool_log_fill(const struct hwi_tool_log *log)
   return (uint32_t)(used * 1000 / HW_TOOL_AREA_BYTES);
 }
 
-/* Never waits for ever: whoever holds the lock may be stopped. */
+/* Does not wait for ever: the process that holds the lock may be stopped. */
 static int lock(int fd)
 {
   static const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
@@ -42,7 +42,7 @@ static int lock(int fd)
   return HW_ERR_BUSY;
 }
 
-/* Moves `at` behind the last record. */
+/* Moves `at` to the end of the last record. */
 static int find_end(struct hwi_tool_log *log)
 {
   if (!log->at)
@@ -73,7 +73,7 @@ static int write_record(struct hwi_tool_log *log, const struct hw_tool_record *r
   memset(bytes, 0, sizeof record->type);
   if (record->bytes)
     memcpy(bytes + sizeof *record, payload, record->bytes);
-  /* The type last: what is cut short is no record. */
+  /* The type is written last: an incomplete record has none. */
   if (pwrite(log->fd, bytes, all, (off_t)log->at) != (ssize_t)all ||
       pwrite(log->fd, &record->type, sizeof record->type, (off_t)log->at) != (ssize_t)sizeof record->type)
     return HW_ERR_IO;

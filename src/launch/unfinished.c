@@ -1,4 +1,4 @@
-/* unfinished.c - a file that is removed should a signal end the program before it is finished */
+/* unfinished.c - a file that is removed if a signal ends the program before the file is complete */
 #include "launch/unfinished.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 
-static const char *volatile unfinished; /* NULL: there is none */
+static const char *volatile unfinished; /* NULL: none */
 
 static void remove_and_end(int number)
 {
   if (unfinished != NULL)
     unlink(unfinished);
-  raise(number); /* the handler was reset: this ends the program, as the signal would have done, on return from here */
+  raise(number); /* the disposition was reset: this ends the program when the handler returns */
 }
 
 static void handle_signals(const sigset_t *signals)
@@ -28,7 +28,7 @@ static void handle_signals(const sigset_t *signals)
   }
 }
 
-/* Between the file's making and its noting, no signal must come. */
+/* Blocks signals while the file exists and is not noted yet. */
 static void hold(sigset_t *before)
 {
   sigset_t signals;

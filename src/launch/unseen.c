@@ -15,8 +15,8 @@ enum { CHILDREN_MAX = 256, DESCENDANTS_MAX = 1024 };
 struct hwi_unseen_process {
   uint32_t pid;
   uint64_t start;
-  uint32_t last_look; /* when it was last there */
-  bool was_without;   /* at that look */
+  uint32_t last_look; /* the last look at which it existed */
+  bool was_without;   /* it had no recorder then */
   bool is_counted;
 };
 
@@ -28,7 +28,7 @@ static struct hwi_unseen_process *find(struct hwi_unseen *unseen, uint32_t pid, 
   return NULL;
 }
 
-/* The loader will map the recorder into it, or has done so. */
+/* Returns true if the loader has mapped the recorder into the process, or will do so. */
 static bool will_have_recorder(uint32_t pid)
 {
   enum { PATH_BYTES = 32 };
@@ -42,7 +42,7 @@ static bool is_unrecorded(const struct hwi_unseen_run *run, uint32_t pid)
   struct hwi_process_parts parts;
   if (!hwi_process_parts(pid, HWI_RECORDER_NAME, run->trace ? run->trace : "", &parts))
     return false;
-  if (!parts.has_library) /* one that allocates is loaded: whatever its environment asks for, it could not be had */
+  if (!parts.has_library) /* a process that has allocated will not load the recorder any more */
     return parts.has_heap || !will_have_recorder(pid);
   return run->trace && parts.has_heap && !parts.has_trace;
 }

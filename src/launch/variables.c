@@ -1,4 +1,4 @@
-/* variables.c - what the launcher adds to the environment of the command */
+/* variables.c - the environment variables that the launcher sets for the command */
 #include "launch/variables.h"
 
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void __attribute__((format(printf, 2, 3))) add(struct hwi_variables *vari
   variables->texts[variables->count] = NULL;
 }
 
-/* As the user's own variables leave it, else as it is here. */
+/* Returns LD_PRELOAD as the user's own variables set it, otherwise as it is in our environment. */
 static const char *preloaded(const struct hwi_launch_options *options)
 {
   static const char prefix[] = "LD_PRELOAD=";

@@ -25,7 +25,7 @@
 static const uint64_t second_ns = 1000000000u;
 enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
 
-/* What a trace has grown by since it was last packed is what the user waits for when the command ends. */
+/* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
 
 int hwi_watch_init(struct hwi_watch *watch, const struct hwi_watch_options *options)
@@ -58,7 +58,8 @@ void hwi_watch_release(struct hwi_watch *watch)
 
 /* --- finding traces --- */
 
-/* A child that starts while the run is paused is paused, too. What it was itself switched to before it was found here stays. */
+/* A child that starts while the run is paused is paused, too. If the child itself was switched before it was found
+ * here, that stays. */
 static void follow_switch(struct hwi_watch *watch, struct hwi_watched *trace)
 {
   enum hw_control begun = trace->drain.header.started_paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD;
@@ -68,8 +69,8 @@ static void follow_switch(struct hwi_watch *watch, struct hwi_watched *trace)
   (void)!hwi_switch_set(&trace->drain.log, wanted, NULL);
 }
 
-/* Takes `path` over. False: no trace of ours yet, or no memory to follow it. Room comes first: nothing may fail once the drain
- * owns the path and has the file open. */
+/* Takes ownership of `path`. Returns false if it is not a trace of ours yet, or if there is no memory. Room is made
+ * first: nothing may fail after the drain owns the path and has the file open. */
 static bool take(struct hwi_watch *watch, char *path)
 {
   struct hwi_watched trace = {0};
@@ -79,7 +80,7 @@ static bool take(struct hwi_watch *watch, char *path)
     free(path);
     return false;
   }
-  if (watch->count && trace.drain.pid != watch->options.pid) /* most children end before that is worth a look */
+  if (watch->count && trace.drain.pid != watch->options.pid) /* most children end before counting pays */
     trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   watch->traces[watch->count++] = trace;
   if (watch->options.count && watch->packer)
@@ -89,7 +90,7 @@ static bool take(struct hwi_watch *watch, char *path)
   return true;
 }
 
-/* A folder that changed just now may change again while the clock of its file system stands still. */
+/* The folder may change again within the same tick of its file system's clock, so a recent time is not final. */
 static bool is_settled(int64_t changed_ns)
 {
   struct timespec now;
@@ -119,7 +120,7 @@ static void find_children(struct hwi_watch *watch)
     if (take(watch, path))
       hwi_name_set_add(&watch->names, entry->d_name);
     else
-      all_taken = false; /* its header is not written yet, or there are too many at once */
+      all_taken = false; /* its header is not written yet, or too many are open */
   }
   closedir(folder);
   if (all_taken && is_settled(changed))
@@ -157,8 +158,8 @@ static bool is_written(const struct hwi_drain *drain)
   return hwi_trace_is_written_by(drain->pid, drain->fd, &drain->header);
 }
 
-/* An exec in place leaves a process its number and when it started; its stack begins elsewhere. Cheap enough for each look,
- * where the mappings are not. */
+/* After an exec the process has the same ID and start time, but its stack begins elsewhere. This is cheap enough for
+ * each look; reading the mappings is not. */
 static bool is_image_there(struct hwi_watched *trace)
 {
   uint64_t stack_start = trace->is_over ? 0 : hwi_process_stack_start(trace->drain.pid);
@@ -168,11 +169,11 @@ static bool is_image_there(struct hwi_watched *trace)
   trace->is_over = !is_written(&trace->drain);
   trace->is_replaced = trace->is_over && stack_start;
   if (trace->is_over)
-    put_anchor(trace); /* the last that it gets */
+    put_anchor(trace); /* the last one in this trace */
   return !trace->is_over;
 }
 
-/* The first image of those that allocated most is the one that a report shows. */
+/* If several images allocated the same, largest amount, a report shows the first one. */
 static void take_counts(struct hwi_watch *watch, const struct hwi_drain *drain, const struct hwi_counts *counts)
 {
   uint64_t began_ns = drain->header.start.monotonic_ns;
@@ -185,7 +186,7 @@ static void take_counts(struct hwi_watch *watch, const struct hwi_drain *drain, 
   watch->counted_began_ns = began_ns;
 }
 
-/* `event_count`: what was packed; anything else was counted in vain. */
+/* `event_count` is the number of packed events; if the follow counted another number, its counts are invalid. */
 static void end_counts(struct hwi_watch *watch, const struct hwi_drain *drain, bool is_packed, uint64_t event_count)
 {
   struct hwi_counts counts;
@@ -197,7 +198,7 @@ static void end_counts(struct hwi_watch *watch, const struct hwi_drain *drain, b
     take_counts(watch, drain, &counts);
 }
 
-/* As its header says now. */
+/* Takes the recorder's state from the current header. */
 static void take_state(struct hwi_watch *watch, const struct hwi_drain *drain)
 {
   uint32_t state;
@@ -208,14 +209,12 @@ static void take_state(struct hwi_watch *watch, const struct hwi_drain *drain)
     watch->outcome.silent_state = state;
 }
 
-/* Compacts the trace, unless its process runs on or something failed before. It is closed in any case. */
+/* Compacts the trace, unless its process still runs or something failed before. Closes it in any case. */
 static void end_trace(struct hwi_watch *watch, size_t i, enum hwi_effort effort)
 {
   struct hwi_drain *drain = &watch->traces[i].drain;
   struct hwi_compacted compacted = {0};
-  bool is_over =
-      watch->traces[i]
-          .is_over; /* then it stays over: of its process in a later image, while it ends, nothing can be told */
+  bool is_over = watch->traces[i].is_over; /* is_written cannot judge a later image that is ending */
   bool is_packed = false;
   struct hwi_error error = {0};
   take_state(watch, drain);
@@ -242,9 +241,9 @@ static void end_trace(struct hwi_watch *watch, size_t i, enum hwi_effort effort)
   watch->count--;
 }
 
-/* Those whose end was seen: of many short processes the most are packed beside those that come after them, and few at the end,
- * for which the user waits. NAME stays open to the end, since it tells whether the run is paused, and so do images of the command,
- * which get its exit status. */
+/* Ends the traces whose end was seen. So most of many short processes are packed while later ones run, and few remain
+ * at the end, for which the user waits. NAME stays open to the end, since it records whether the run is paused. Images
+ * of the command stay open, too, since they get its exit status. */
 static void end_traces(struct hwi_watch *watch, bool (*interrupted)(void))
 {
   for (size_t i = watch->count; i-- > 1 && !interrupted();)
@@ -274,7 +273,7 @@ static void look_for_unseen(struct hwi_watch *watch, uint64_t now)
                                sizeof watch->unseen.unseen);
 }
 
-/* At the memory, the threads and the libraries of a process, and at the time. */
+/* Samples memory, threads and libraries of a process, and the time. */
 static void look_at(struct hwi_watched *trace, uint64_t now)
 {
   if (is_image_there(trace)) {
@@ -288,7 +287,8 @@ static void look_at(struct hwi_watched *trace, uint64_t now)
   }
 }
 
-/* Samples of the resident set come when they are due; threads, and new peaks between samples, are looked for ten times a second. */
+/* Memory samples are taken when they are due. Threads, and new peaks between samples, are looked for ten times per
+ * second. */
 static uint64_t next_look(const struct hwi_watched *trace, size_t i, uint64_t now)
 {
   uint64_t soonest = now + (i < OFTEN_MAX ? look_ns : look_at_many_ns), latest = now + look_at_many_ns;
@@ -296,13 +296,13 @@ static uint64_t next_look(const struct hwi_watched *trace, size_t i, uint64_t no
   return sample_ns > soonest ? sample_ns : soonest;
 }
 
-/* Where it is time for it. When it will be time again. */
+/* Looks at the processes for which it is time. Returns when the next look is due. */
 static uint64_t look_at_all(struct hwi_watch *watch)
 {
   uint64_t next_ns = hwi_monotonic_ns() + look_ns;
   for (size_t i = 0; i < watch->count; i++) {
     struct hwi_watched *trace = &watch->traces[i];
-    uint64_t now = hwi_monotonic_ns(); /* looking at many takes long */
+    uint64_t now = hwi_monotonic_ns(); /* looking at many processes takes long */
     if (now >= trace->next_look_ns) {
       look_at(trace, now);
       trace->next_look_ns = next_look(trace, i, now);
@@ -325,7 +325,8 @@ static void pack_some(struct hwi_watched *trace, struct hwi_packer *packer, cons
   trace->next_pack_ns = more ? 0 : hwi_monotonic_ns() + (has_grown ? pack_ns : pack_idle_ns);
 }
 
-/* Every trace has its turn, and before each the looks that are due. When there is more to pack; 0: at once. */
+/* Packs some of every trace, and before each does the looks that are due. Returns when there is more to pack, or 0: at
+ * once. */
 static uint64_t pack_all(struct hwi_watch *watch, uint64_t *next_look_ns, bool (*interrupted)(void))
 {
   uint64_t next_ns = UINT64_MAX;
@@ -340,7 +341,7 @@ static uint64_t pack_all(struct hwi_watch *watch, uint64_t *next_look_ns, bool (
   return next_ns;
 }
 
-/* New ones; in a folder with so many that this takes long, rarer. */
+/* Looks for new traces; less often if the folder has so many that this takes long. */
 static void find_when_due(struct hwi_watch *watch)
 {
   uint64_t begin_ns = hwi_monotonic_ns();
@@ -366,8 +367,8 @@ uint64_t hwi_watch_poll(struct hwi_watch *watch, bool (*interrupted)(void))
   return next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
 }
 
-/* What is known of the command itself goes into all of its images. What it ever had resident is said of the last, if that was
- * there when it ended. */
+/* Writes the exit status into all images of the command. The peak RSS is noted in the last image, if that still existed
+ * at the end. */
 static void put_end(struct hwi_watch *watch, const struct hwi_watch_end *end)
 {
   struct hw_exit_status status = {
@@ -393,7 +394,7 @@ struct unrecorded {
   struct hwi_watch_outcome *outcome;
   uint32_t *pids; /* of those programs */
   size_t count, capacity;
-  uint32_t told; /* processes that the headers tell of, those programs' among them */
+  uint32_t told; /* processes that headers record, including those programs */
 };
 
 static void name_unseen(struct hwi_watch_outcome *outcome, const char name[HW_EXEC_NAME_BYTES])
@@ -417,8 +418,8 @@ static void take_unrecorded(void *context, const struct hwi_unrecorded *unrecord
   name_unseen(all->outcome, unrecorded->exec->name);
 }
 
-/* All processes that can be over are: what headers tell of is counted, and no more in what was seen from outside. The first trace
- * is still open. */
+/* All processes that can end have ended. Processes that the headers record are counted from there, and no longer among
+ * those seen from outside. The first trace is still open. */
 static void count_unseen(struct hwi_watch *watch)
 {
   struct hwi_run run = {0};
@@ -445,7 +446,7 @@ void hwi_watch_finish(struct hwi_watch *watch, const struct hwi_watch_end *end, 
       put_anchor(&watch->traces[i]);
   put_end(watch, end);
   do {
-    watch->folder_changed_ns = 0; /* more than could be open at once */
+    watch->folder_changed_ns = 0; /* there may be more than could be open at once */
     for (size_t i = watch->count; i-- > 1 && !interrupted();)
       end_trace(watch, i, HWI_EFFORT_FAST);
     find_children(watch);

@@ -1,4 +1,4 @@
-/* watcher.c - a process of its own that watches the traces */
+/* watcher.c - watches the traces in a separate process */
 #include "launch/watcher.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ struct hwi_watcher_page {
   struct hwi_watch_outcome outcome;
 };
 
-/* --- in the process --- */
+/* --- in the watcher --- */
 
 static struct hwi_watcher_page *page;
 
@@ -47,7 +47,8 @@ static void follow(struct hwi_watch *watch, const struct hwi_signals *signals)
   }
 }
 
-/* Packing can wait, the program cannot; and where there is no memory for both, it is the program that keeps it. */
+/* The command takes precedence over packing: lowers this process's priority, and lets the kernel kill it first if
+ * memory runs out. */
 static void step_back(void)
 {
   static const char most[] = "1000";
@@ -74,7 +75,7 @@ static _Noreturn void become(const struct hwi_watcher *watcher, pid_t launcher)
     page->outcome = watch.outcome;
     atomic_store(&page->is_done, true);
   }
-  _exit(0); /* its memory need not be given back piece by piece */
+  _exit(0); /* freeing its memory piece by piece is not needed */
 }
 
 /* --- in the launcher --- */
@@ -104,7 +105,8 @@ bool hwi_watcher_has_begun(const struct hwi_watcher *watcher)
   return atomic_load(&watcher->page->trace_count) > 0;
 }
 
-/* Waits for the process, and tells it of signals that end what is left to do: the traces then stay raw. True: all is done. */
+/* Waits for the watcher, and passes on signals that end the remaining work: the traces then stay raw. Returns true if
+ * all is done. */
 static bool await(const struct hwi_watcher *watcher)
 {
   static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
@@ -124,7 +126,7 @@ void hwi_watcher_finish(struct hwi_watcher *watcher, const struct hwi_watch_end 
   shared->end = *end;
   atomic_store(&shared->has_ended, true);
   if (was_watched)
-    kill(watcher->pid, SIGCHLD); /* wakes it */
+    kill(watcher->pid, SIGCHLD); /* wakes the watcher */
   bool is_done = was_watched && await(watcher);
   for (int attempt = 1; attempt < ATTEMPTS && !is_done; attempt++) {
     begin(watcher);

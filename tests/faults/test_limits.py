@@ -155,9 +155,9 @@ def test_a_disk_with_little_room(busy, record, small_disk):
     fill(small_disk, 2 << 20)
     recording = record([program], trace=small_disk / "x.hwt")
     assert (recording.process.returncode, recording.process.stdout) == plain[:2]
-    assert "2 MB left on the disk" in recording.process.stderr and "--max-size lets it take more" in recording.process.stderr
+    assert "2 MB are left on the disk" in recording.process.stderr and "use --max-size to allow more" in recording.process.stderr
     recording = record([program], "--max-size", "100M", trace=small_disk / "x.hwt")
-    assert "MB left on the disk" not in recording.process.stderr
+    assert "MB are left on the disk" not in recording.process.stderr
     assert recording.report["allocation_calls"] > 0
 
 

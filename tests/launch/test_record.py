@@ -522,7 +522,7 @@ def test_a_trace_in_memory_is_warned_of(record, tmp_path):
         done = record(["true"], trace=trace).process
     finally:
         trace.unlink(missing_ok=True)
-    assert done.returncode == 0 and "the trace lies in memory (tmpfs, ramfs)" in done.stderr
+    assert done.returncode == 0 and "the trace is in memory (tmpfs, ramfs)" in done.stderr
 
 
 @pytest.mark.parametrize("delay", [0.02, 0.1, 0.3, 0.5, 0.8])

@@ -137,7 +137,7 @@ def test_a_pool_of_no_size_is_an_error(hw):
 def test_options_of_the_pool_do_nothing_on_another_allocator(options, hw, bump):
     done = hw("run", "-a", bump, *options, "echo", "hello")
     assert (done.returncode, done.stdout) == (0, "hello\n")
-    assert done.stderr == f"heapwright: --pool-size and --stats are of tlsf: {bump} takes no notice of them\n"
+    assert done.stderr == f"heapwright: --pool-size and --stats are for tlsf; {bump} ignores them\n"
 
 
 def test_variables_of_the_pool_are_known(hw, bump):
