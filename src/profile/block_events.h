@@ -1,6 +1,6 @@
-/* block_events.h - the events of a run, each told with the block that it is about
+/* block_events.h - reports the events of a run, each with its block
  *
- * Nothing is counted here, which takes a fraction of the memory and of the time that a profile takes.
+ * Nothing is counted here, so this takes a fraction of the memory and time of a profile.
  */
 #ifndef HWI_PROFILE_BLOCK_EVENTS_H
 #define HWI_PROFILE_BLOCK_EVENTS_H
@@ -11,7 +11,7 @@ struct hwi_block_events {
   const struct hwi_block_sink *sink;
   struct hwi_resolver *resolver;
   struct hwi_batch *batch;
-  uint64_t now_ns;               /* since the run's start; never falls */
+  uint64_t now_ns;               /* since the run's start; never decreases */
   struct hwi_told_block *blocks; /* by number: a list of table.h */
   size_t block_capacity;
   uint8_t *entries; /* by stack: enum hw_entry */
@@ -23,19 +23,21 @@ struct hwi_block_events {
 enum hwi_told {
   HWI_TOLD = 1,
   HWI_TOLD_STOP = 0,       /* the sink wants no more */
-  HWI_TOLD_NO_MEMORY = -1, /* or what image->error says */
+  HWI_TOLD_NO_MEMORY = -1, /* or the error in image->error */
 };
 
-/* `resolver` has seen no event yet. False: no memory. To be released, even then. */
+/* `resolver` must not have seen any event. Returns false if there is no memory. The events must be released even
+ * then. */
 bool hwi_block_events_init(struct hwi_block_events *events, struct hwi_resolver *resolver,
                            const struct hwi_block_sink *sink);
 void hwi_block_events_release(struct hwi_block_events *events);
 
-/* Gives at most HWI_BATCH_EVENTS events of one image to the sink, in order. */
+/* Passes at most HWI_BATCH_EVENTS events of one image to the sink, in order. */
 enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
                                      const struct hwi_event *read, int count);
 
-/* The image ends at `ns` of the run, while others go on: tells of each of its blocks. False: the sink wants no more. */
+/* The image ends at `ns` of the run, while others go on: reports each of its blocks. Returns false if the sink wants no
+ * more. */
 bool hwi_block_events_leave(const struct hwi_block_events *events, const struct hwi_replay_image *image, uint64_t ns);
 
 #endif

@@ -1,12 +1,13 @@
-/* blocks.h - the live blocks of an image, in as little time and memory as the totals need
+/* blocks.h - the live blocks of an image, with as little time and memory as the totals need
  *
- * granule  16 bytes of addresses, as allocators align. No two blocks begin in one.
- * page     64 granules, each with the kind of the block that begins there: found without a search. A page without a block is
- *          there for the next that needs one.
- * region   16 pages of addresses, made as blocks begin in them. What a program does next is mostly near to what it did last.
- * kind     what is to be known of a block, shared by all that are alike: a program has millions of blocks and thousands of
- *          kinds. Kinds stay for good.
- * odd      a block that begins within a granule, which glibc never gives out: in a table of its own.
+ * granule  16 bytes of addresses, the alignment of allocators. At most one block begins in a granule.
+ * page     64 granules, each with the kind of the block that begins there, so that no search is needed. A page without
+ *          blocks is reused for the next region that needs one.
+ * region   16 pages of addresses, made when blocks begin in them. A program's next event is usually near its last one.
+ * kind     what is known about a block, shared by all equal blocks: a program has millions of blocks and thousands of
+ *          kinds. Kinds are never removed.
+ * odd      a block that does not begin at the start of a granule; glibc never allocates one. Odd blocks have their own
+ *          table.
  */
 #ifndef HWI_PROFILE_BLOCKS_H
 #define HWI_PROFILE_BLOCKS_H
@@ -32,10 +33,10 @@ enum {
 
 union hwi_block_page {
   uint32_t kinds[HWI_PAGE_GRANULES]; /* 0: no block */
-  union hwi_block_page *next;        /* of one that nobody uses; its other kinds are 0 */
+  union hwi_block_page *next;        /* of an unused page; its other kinds are 0 */
 };
 
-/* Invariant: counts[i] of pages[i]'s kinds are not 0, and it is NULL where that is none. */
+/* Invariant: counts[i] of the kinds of pages[i] are not 0; if counts[i] is 0, pages[i] is NULL. */
 struct hwi_region {
   uint64_t number; /* the addresses' upper bits */
   union hwi_block_page *pages[HWI_REGION_PAGES];
@@ -49,7 +50,7 @@ struct hwi_blocks {
   size_t region_count, region_capacity;
   uint32_t *region_slots; /* hash table of indices into regions, plus 1; 0: empty */
   size_t region_mask;
-  size_t last_region; /* the one used last */
+  size_t last_region; /* the region used last */
   union hwi_block_page **slabs;
   size_t slab_count, slab_capacity;
   union hwi_block_page *free_pages;
@@ -62,12 +63,12 @@ struct hwi_blocks {
 
 void hwi_blocks_release(struct hwi_blocks *blocks);
 
-/* `block` is live at `address` from now on. *replaced is the one that was before, NULL: none; it is valid until the next call.
- * False: no memory. */
+/* Makes `block` live at `address`. *replaced is the block that was live there before, or NULL; it is valid until the
+ * next call. Returns false if there is no memory. */
 bool hwi_blocks_put(struct hwi_blocks *blocks, uint64_t address, const struct hwi_block *block,
                     const struct hwi_block **replaced);
 
-/* Removes the block at `address` and returns it, valid until the next call. NULL: none is there. */
+/* Removes the block at `address` and returns it, valid until the next call. Returns NULL if there is none. */
 const struct hwi_block *hwi_blocks_take(struct hwi_blocks *blocks, uint64_t address);
 
 bool hwi_blocks_has(struct hwi_blocks *blocks, uint64_t address);

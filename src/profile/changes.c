@@ -1,11 +1,12 @@
 /* changes.c - what an epoch changed in a replay's counters
  *
- * It is found when the epoch ends, by comparing what it touched with copies of what that was before: an event costs a bit that
- * is set, and a comparison of the block's birth with the epoch's start where it ends. Copies of cells and stacks that no epoch
- * touches are never looked at, so that many short epochs of a large program cost little more than few long ones.
+ * It is found when the epoch ends, by comparing what it touched with copies of what that was before: an event costs a
+ * bit that is set, and a comparison of the block's birth with the epoch's start where it ends. Copies of cells and
+ * stacks that no epoch touches are never looked at, so that many short epochs of a large program cost little more than
+ * few long ones.
  *
- * The invariant between epochs: of every stack, size and thread the maximum is the current level, no stack has been called, no
- * cell or stack is touched, and the copies are what the tally says.
+ * The invariant between epochs: of every stack, size and thread the maximum is the current level, no stack has been
+ * called, no cell or stack is touched, and the copies are what the tally says.
  */
 #include "profile/changes.h"
 

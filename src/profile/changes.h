@@ -1,7 +1,7 @@
-/* changes.h - what an epoch changed in a replay's counters
+/* changes.h - finds what an epoch changed in a replay's counters
  *
- * While epochs are kept, the maxima, first times and marks of calls in the tally are those of the epoch alone; the copies here
- * have what they were for the run until then.
+ * While epochs are written, the maxima, first times and `called` marks in the tally are those of the current epoch
+ * only; the copies here have their values for the run so far.
  */
 #ifndef HWI_PROFILE_CHANGES_H
 #define HWI_PROFILE_CHANGES_H
@@ -16,12 +16,12 @@ struct hwi_changes {
   struct hwi_totals totals;
 };
 
-/* An epoch ended: adds what it changed to the lists and totals of `epoch`, and makes the tally ready for the next one. False: no
- * memory. */
+/* Ends an epoch: adds its changes to the lists and totals of `epoch`, and prepares the tally for the next one. Returns
+ * false if there is no memory. */
 bool hwi_changes_take(struct hwi_changes *changes, struct hwi_tally *tally, const struct hwi_totals *totals,
                       struct hwi_epoch *epoch);
 
-/* The last epoch was taken: the tally gets the run's maxima and first times back. */
+/* To be called after the last epoch: the tally gets the run's maxima and first times back. */
 void hwi_changes_restore(const struct hwi_changes *changes, struct hwi_tally *tally);
 void hwi_changes_release(struct hwi_changes *changes);
 

@@ -1,7 +1,7 @@
 /* class_timeline.c - live bytes by classes of block sizes, along the run
  *
- * Moments begin as far from each other as the expected length gives. When the run turns out to be longer, every other one is
- * left out, as often as needed.
+ * Moments begin as far from each other as the expected length gives. When the run turns out to be longer, every other
+ * one is left out, as often as needed.
  */
 #include "profile/class_timeline.h"
 

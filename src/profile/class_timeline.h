@@ -1,8 +1,9 @@
-/* class_timeline.h - live bytes by classes of block sizes, along the run
+/* class_timeline.h - live bytes by classes of block sizes, over the time of the run
  *
- * class      sizes up to a power of two and above the one before it; the first holds all up to 16 bytes.
- * At most 200 moments: the multiples of a power of two of nanoseconds, so that those of a wider grid are among those of a
- * narrower one, and the end. What is live in each size is counted anyway: a moment costs a look at all sizes, an event nothing.
+ * class      sizes up to a power of two and above the one before it; the first class holds all sizes up to 16 bytes.
+ * There are at most 200 moments: multiples of a number of nanoseconds that is a power of two, so that the moments of a
+ * coarser grid are also moments of a finer one; and the end. The live blocks of each size are counted anyway: a moment
+ * costs one pass over all sizes, an event costs nothing.
  */
 #ifndef HWI_PROFILE_CLASS_TIMELINE_H
 #define HWI_PROFILE_CLASS_TIMELINE_H
@@ -18,19 +19,20 @@ struct hwi_class_timeline {
   uint64_t next_ns; /* the next moment */
 };
 
-/* As hwi_timeline_init. The first moment is behind `start_ns`. */
+/* As hwi_timeline_init. The first moment is after `start_ns`. */
 void hwi_class_timeline_init(struct hwi_class_timeline *timeline, uint64_t start_ns, uint64_t expected_ns);
 
-/* Time has come to `ns`, which is not before next_ns; until now was live what the tally says. */
+/* Advances the time to `ns`, which is not before next_ns; the tally has the blocks that were live until now. */
 void hwi_class_timeline_advance(struct hwi_class_timeline *timeline, uint64_t ns, const struct hwi_tally *tally);
 
 /* Adds the end of the run. Returns the number of points. */
 uint32_t hwi_class_timeline_finish(struct hwi_class_timeline *timeline, uint64_t end_ns, const struct hwi_tally *tally);
 
-/* Leaves moments out until there are at most `points`, at least 1. */
+/* Leaves out moments until there are at most `points` of them, which is at least 1. */
 void hwi_class_timeline_coarsen(struct hwi_class_timeline *timeline, uint32_t points);
 
-/* Goes on with the moments of `part`; this one stands at its start. Where they are farther from each other, so are these then. */
+/* Appends the moments of `part`; this timeline has reached its start. If the moments of `part` are farther apart, those
+ * of this timeline become so, too. */
 void hwi_class_timeline_append(struct hwi_class_timeline *timeline, const struct hwi_class_timeline *part);
 
 #endif

@@ -1,12 +1,13 @@
-/* epoch.h - what happened to a run's counters in one epoch
+/* epoch.h - how one epoch changed a run's counters
  *
- * epoch      a part of the run in which some share of its events lies. No two events of different epochs have the same time.
+ * epoch      a part of the run with a certain number of its events. Events of different epochs never have the same
+ *            time.
  * row        what is known of an epoch without reading it.
- * change     of a counter: its value at the end of the epoch less that at its start, modulo 2^64.
- * rise       of a level: its highest value within the epoch less that at its start.
- * outlived   a block that was born before the epoch and ends in it. These are all that the epoch's events need of what was
- *            before, so that any epoch can be replayed on its own: no event is about any other block of before. X is not Y: a
- *            block that is born in the epoch, or lives through all of it, is in no list.
+ * change     of a counter: its value at the end of the epoch minus its value at the start, modulo 2^64.
+ * rise       of a level: its highest value within the epoch minus its value at the start.
+ * outlived   a block that was born before the epoch and ends in it. The epoch's events need no other block from before
+ *            the epoch, so that any epoch can be replayed on its own. A block that is born in the epoch, or lives
+ *            through all of it, is in no list.
  */
 #ifndef HWI_PROFILE_EPOCH_H
 #define HWI_PROFILE_EPOCH_H
@@ -21,7 +22,7 @@ struct hwi_epoch_row {
   uint64_t event_count;
   uint64_t max_bytes;                      /* live at its start or within */
   uint64_t slice_width_ns, class_width_ns; /* of its timelines */
-  uint32_t cells, stacks, sizes, threads;  /* how many the run has at its end: new ones get the next numbers */
+  uint32_t cells, stacks, sizes, threads;  /* how many the run has at the epoch's end: new ones get the next numbers */
 };
 
 struct hwi_epoch_cell {
@@ -31,9 +32,9 @@ struct hwi_epoch_cell {
 
 struct hwi_epoch_stack {
   uint64_t rise;                       /* of its bytes */
-  uint64_t ended[HWI_LIFETIMES_ENDED]; /* changes, as the next ones */
+  uint64_t ended[HWI_LIFETIMES_ENDED]; /* changes; so are the next ones */
   uint64_t failed_calls, missed_frees;
-  uint64_t first_ns, last_ns; /* of its allocations in the epoch, where it has any */
+  uint64_t first_ns, last_ns; /* of its allocations in the epoch; valid if `called` */
   uint32_t number;
   bool called;
 };
@@ -47,7 +48,7 @@ struct hwi_epoch_thread {
   uint64_t rise;                                                                            /* of its bytes */
   uint64_t free_calls, foreign_frees, failed_calls, late_allocation_calls, late_free_calls; /* changes */
   uint64_t last_address;                                                                    /* 0: it did not allocate */
-  uint64_t moving_address; /* as at the end; so are the next ones */
+  uint64_t moving_address; /* value at the end; so are the next ones */
   uint32_t newest_cell, moving_cell;
   uint32_t number;
 };
@@ -57,17 +58,17 @@ struct hwi_epoch_steps {
   uint32_t cell;
 };
 
-/* Outlived. */
+/* An outlived block. */
 struct hwi_epoch_block {
   uint64_t address;
   uint32_t cell;
-  uint8_t lifetime; /* where it is not temporary */
+  uint8_t lifetime; /* if it is not temporary */
 };
 
-/* An outlived block that was its thread's latest one: temporary only to those who saw it born. */
+/* An outlived block that was its thread's latest one. It counts as temporary only in a span that includes its birth. */
 struct hwi_epoch_temporary {
   uint32_t cell;
-  uint8_t lifetime; /* else */
+  uint8_t lifetime; /* if it does not count as temporary */
 };
 
 enum hwi_epoch_list {
@@ -87,17 +88,17 @@ enum { HWI_EPOCH_SLICES = 256, HWI_EPOCH_CLASS_POINTS = 32 };
 /* All zero: empty. */
 struct hwi_epoch {
   struct hwi_rows lists[HWI_EPOCH_LISTS];
-  struct hwi_totals totals; /* changes of what adds up */
+  struct hwi_totals totals; /* changes of the figures that can be added */
   struct hwi_timeline timeline;
   struct hwi_class_timeline classes; /* no moment at or before its first event */
 };
 
 void hwi_epoch_release(struct hwi_epoch *epoch);
 
-/* The size of a list's items. */
+/* Returns the size of one item of a list. */
 size_t hwi_epoch_item_bytes(enum hwi_epoch_list list);
 
-/* Writes or reads it; one that is read was all zero. */
+/* Writes or reads an epoch; one that is read must be all zero before. */
 void hwi_epoch_pass(struct hwi_pass *pass, struct hwi_epoch *epoch);
 
 extern const struct hwi_fields hwi_epoch_row_fields;

@@ -1,10 +1,10 @@
 /* epoch_sum.c - adds what happened in an epoch to the counters of a replay that stands at its start
  *
- * What adds up is added; a maximum is that of those before and of the level at the epoch's start and its rise; first times stay and
- * last ones change. Only one thing hangs on where the span began: whether a block is temporary, which is judged by the latest
- * block of its thread. A span sees none that was born before it. So an epoch names those of its blocks that are temporary and
- * older than itself, at most one a thread: where the thread has not allocated within the span so far, its block is older than
- * the span, too.
+ * What adds up is added; a maximum is that of those before and of the level at the epoch's start and its rise; first
+ * times stay and last ones change. Only one thing hangs on where the span began: whether a block is temporary, which is
+ * judged by the latest block of its thread. A span sees none that was born before it. So an epoch names those of its
+ * blocks that are temporary and older than itself, at most one a thread: where the thread has not allocated within the
+ * span so far, its block is older than the span, too.
  */
 #include "profile/epoch_sum.h"
 

@@ -1,8 +1,8 @@
 /* frames.h - the tree of frames that all stacks of a profile share
  *
- * Frames are told apart by caller, module, address within the module and entry point, so that two loads of a library, and
- * the images of a run, meet in one frame. Modules are told apart by path and build-id.
- * Most frames call one other only, as far as stacks tell: such a callee is found at its caller.
+ * Frames are distinguished by caller, module, address within the module and entry point, so that two loads of a
+ * library, and the images of a run, share one frame. Modules are distinguished by path and build-id. Most frames call
+ * only one other frame in all stacks: such a callee is found through its caller.
  */
 #ifndef HWI_PROFILE_FRAMES_H
 #define HWI_PROFILE_FRAMES_H
@@ -10,13 +10,13 @@
 #include "profile/profile.h"
 #include "profile/tagged.h"
 
-/* What hangs on a frame; 0: nothing yet. */
+/* The stack and the first callee of a frame; 0: none yet. */
 struct hwi_frame_links {
-  uint32_t stack;        /* that it is the innermost frame of */
-  uint32_t first_callee; /* of frame 0: the first frame that none called */
+  uint32_t stack;        /* whose innermost frame it is */
+  uint32_t first_callee; /* of frame 0: the first outermost frame */
 };
 
-/* Both are lists of table.h. Frames that are no first callees have their numbers in a hash table. */
+/* `frames` and `links` are lists of table.h. The numbers of frames that are not first callees are in a hash table. */
 struct hwi_frames {
   struct hwi_frame *frames; /* [1, count) */
   struct hwi_frame_links *links;
@@ -29,16 +29,17 @@ struct hwi_frames {
 bool hwi_frames_init(struct hwi_frames *frames); /* false: no memory */
 void hwi_frames_release(struct hwi_frames *frames);
 
-/* No frame is looked for any more: gives back what that took. */
+/* Releases what only searches need: no frame is searched for any more. */
 void hwi_frames_freeze(struct hwi_frames *frames);
 
-/* The number of the frame, or 0: no memory. `frame->address` is relative to its module's load. */
+/* Returns the number of the frame, or 0 if there is no memory. `frame->address` is relative to its module's load. */
 uint32_t hwi_frames_intern(struct hwi_frames *frames, const struct hwi_frame *frame);
 
-/* Forgets the modules from `first` on. */
+/* Removes the modules from `first` on. */
 void hwi_frames_drop_modules(struct hwi_frames *frames, size_t first);
 
-/* The number of the module, or 0: no memory, or HWI_FRAME_MODULES_MOST are there, 0 included. */
+/* Returns the number of the module. Returns 0 if there is no memory, or if there are HWI_FRAME_MODULES_MOST already, 0
+ * included. */
 uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module);
 
 #endif

@@ -5,7 +5,7 @@
 #include "profile/numbering.h"
 #include "profile/profile.h"
 
-/* All zero: nothing so far. */
+/* All zero: empty. */
 struct hwi_handover_tally {
   struct hwi_numbering pairs; /* by owner and freer */
   struct hwi_handover *items;
@@ -14,13 +14,13 @@ struct hwi_handover_tally {
 
 void hwi_handovers_release(struct hwi_handover_tally *tally);
 
-/* A block of the thread `owner` was freed by the thread `freer`. False: no memory. */
+/* Counts a block of the thread `owner` that the thread `freer` freed. Returns false if there is no memory. */
 bool hwi_handovers_add(struct hwi_handover_tally *tally, uint32_t owner, uint32_t freer, uint64_t bytes);
 
-/* All that others counted of its owner and freer. False: no memory. */
+/* Adds a handover that was counted elsewhere. Returns false if there is no memory. */
 bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_handover *counted);
 
-/* Counting begins anew. */
+/* Restarts counting. */
 void hwi_handovers_restart(struct hwi_handover_tally *tally);
 
 #endif

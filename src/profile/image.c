@@ -1,7 +1,7 @@
 /* image.c - one trace under replay: from its numbers to those of the profile
  *
- * A node is placed once: its callers first, then itself, into the profile's tree of frames. Nothing is assumed about the
- * numbers, so a forged ring of nodes is noticed: a node that is being placed counts as unknown to those behind it.
+ * A node is placed once: its callers first, then itself, into the profile's tree of frames. Nothing is assumed about
+ * the numbers, so a forged ring of nodes is noticed: a node that is being placed counts as unknown to those behind it.
  */
 #include "profile/resolve.h"
 
@@ -121,8 +121,8 @@ static uint32_t lost_callers(struct hwi_frames *frames)
   return hwi_frames_intern(frames, &(struct hwi_frame){.cut = true});
 }
 
-/* Collects the nodes from `number` outward that are not placed yet. *caller is the frame that the last of them hangs on.
- * Returns their number, or -1: as 0 of hwi_replay_image_find_stack. */
+/* Collects the nodes from `number` outward that are not placed yet. *caller is the frame that the last of them hangs
+ * on. Returns their number, or -1: as 0 of hwi_replay_image_find_stack. */
 static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, uint32_t *caller)
 {
   long count = 0;

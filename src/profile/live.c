@@ -1,8 +1,9 @@
 /* live.c - the table of live blocks
  *
- * It grows within its own memory: a block's home is the upper bits of a product, so that in a table twice as large its home is
- * about twice as far from the front. From the back to the front each block moves behind all that have not moved yet; the few
- * for which that does not hold, since they lie far from their homes or across the table's end, wait until all others are done.
+ * It grows within its own memory: a block's home is the upper bits of a product, so that in a table twice as large its
+ * home is about twice as far from the front. From the back to the front each block moves behind all that have not moved
+ * yet; the few for which that does not hold, since they lie far from their homes or across the table's end, wait until
+ * all others are done.
  */
 #include "profile/live.h"
 

@@ -1,10 +1,11 @@
-/* live.h - the table of live blocks: address -> a number for the block
+/* live.h - the table of live blocks: address -> the block's number
  *
- * Open addressing with linear probing at no more than three quarters full; removal shifts the followers back, so that there are no
- * tombstones and a program that allocates and frees for ever keeps a small table. Address 0 marks an empty slot.
+ * Open addressing with linear probing, at most three quarters full. Removal shifts the following slots back, so that
+ * there are no tombstones, and a program that allocates and frees forever keeps a small table. Address 0 marks an empty
+ * slot.
  *
- * group    slots that the addresses of 512 bytes have in common, one for every 32: what is allocated or freed one after the other is
- *          mostly close together, and then needs no further cache line.
+ * group    consecutive slots for the addresses of 512 bytes, one slot for every 32 bytes. Blocks that are allocated or
+ *          freed one after the other are usually close together, and then need no further cache line.
  */
 #ifndef HWI_PROFILE_LIVE_H
 #define HWI_PROFILE_LIVE_H
@@ -20,7 +21,7 @@ struct hwi_live_slot {
   uint32_t number;
 };
 
-/* Invariant: count <= (mask + 1) / 4 * 3, and no empty slot lies between a block's home and its slot. */
+/* Invariant: count <= (mask + 1) / 4 * 3, and there is no empty slot between a block's home and its slot. */
 struct hwi_live {
   struct hwi_live_slot *slots; /* mask + 1 of them, a power of two */
   size_t mask, count;
@@ -30,15 +31,15 @@ struct hwi_live {
 bool hwi_live_init(struct hwi_live *live); /* false: no memory */
 void hwi_live_release(struct hwi_live *live);
 
-/* Makes the table twice as large. False: no memory; then it is only to be released. */
+/* Makes the table twice as large. Returns false if there is no memory; then the table can only be released. */
 bool hwi_live_double(struct hwi_live *live);
 
 static inline bool hwi_live_has_room(const struct hwi_live *live)
 {
-  return live->count < (live->mask + 1) / 4 * 3; /* memory that is touched first costs more than a step */
+  return live->count < (live->mask + 1) / 4 * 3; /* touching new memory costs more than a probe step */
 }
 
-/* Makes room for one more block. False: no memory, as above. */
+/* Makes room for one more block. Returns false if there is no memory, as above. */
 static inline bool hwi_live_grow(struct hwi_live *live)
 {
   return hwi_live_has_room(live) || hwi_live_double(live);
@@ -51,7 +52,7 @@ static inline size_t hwi_live_home(const struct hwi_live *live, uint64_t address
   return first | (address >> HWI_LIVE_STEP_BITS & (HWI_LIVE_GROUP - 1));
 }
 
-/* The block's slot, or the empty one where it belongs. */
+/* Returns the block's slot, or the empty slot where it belongs. */
 static inline struct hwi_live_slot *hwi_live_slot(const struct hwi_live *live, uint64_t address)
 {
   size_t at = hwi_live_home(live, address);
@@ -60,13 +61,14 @@ static inline struct hwi_live_slot *hwi_live_slot(const struct hwi_live *live, u
   return &live->slots[at];
 }
 
-/* The address will be asked for soon. Inline by force: GCC takes a function that only fetches for one that does nothing. */
+/* Prefetches the slot of an address that will be looked up soon. Forced inline: GCC treats a function that only
+ * prefetches as one without effect. */
 static inline __attribute__((always_inline)) void hwi_live_fetch(const struct hwi_live *live, uint64_t address)
 {
   __builtin_prefetch(&live->slots[hwi_live_home(live, address)], 1);
 }
 
-/* Empties an occupied slot. Other slots' contents may move. */
+/* Empties an occupied slot. The contents of other slots may move. */
 void hwi_live_remove(struct hwi_live *live, struct hwi_live_slot *slot);
 
 #endif

@@ -1,7 +1,7 @@
-/* log_buckets.h - buckets as wide as what lies in them allows
+/* log_buckets.h - buckets whose width is proportional to their values
  *
- * Numbers below 1 << part_bits have a bucket each; each power of two from there on is cut into 1 << part_bits equal buckets. So
- * a bucket is never wider than one part in 1 << part_bits of the least that lies in it.
+ * Numbers below 1 << part_bits have a bucket each; each larger power of two is divided into 1 << part_bits equal
+ * buckets. So a bucket is never wider than 1 / (1 << part_bits) of its smallest value.
  */
 #ifndef HWI_PROFILE_LOG_BUCKETS_H
 #define HWI_PROFILE_LOG_BUCKETS_H
@@ -19,7 +19,7 @@ static inline uint32_t hwi_log_bucket_of(uint64_t number, unsigned part_bits)
   return (shift << part_bits) + (uint32_t)(number >> shift);
 }
 
-/* The least in it. */
+/* Returns the smallest value of the bucket. */
 static inline uint64_t hwi_log_bucket_from(uint32_t bucket, unsigned part_bits)
 {
   if (bucket >> part_bits < 2)
@@ -28,7 +28,7 @@ static inline uint64_t hwi_log_bucket_from(uint32_t bucket, unsigned part_bits)
   return (uint64_t)(bucket - (shift << part_bits)) << shift;
 }
 
-/* The most in it. */
+/* Returns the largest value of the bucket. */
 static inline uint64_t hwi_log_bucket_to(uint32_t bucket, unsigned part_bits)
 {
   return bucket + 1 < (uint32_t)HWI_LOG_BUCKETS(part_bits) ? hwi_log_bucket_from(bucket + 1, part_bits) - 1

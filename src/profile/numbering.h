@@ -1,6 +1,6 @@
-/* numbering.h - keys of 64 bits -> numbers without gaps, by which arrays of counters are indexed
+/* numbering.h - maps keys of 64 bits to numbers without gaps, which index arrays of counters
  *
- * For what is rare beside the replay's events. Nothing is removed.
+ * For keys that are looked up much less often than there are events. Nothing is removed.
  */
 #ifndef HWI_PROFILE_NUMBERING_H
 #define HWI_PROFILE_NUMBERING_H
@@ -19,10 +19,10 @@ struct hwi_numbering {
 
 void hwi_numbering_release(struct hwi_numbering *numbering);
 
-/* The key's number; UINT32_MAX: it has none. */
+/* Returns the key's number, or UINT32_MAX if it has none. */
 uint32_t hwi_numbering_find(const struct hwi_numbering *numbering, uint64_t key);
 
-/* The key's number; the next one where it has none so far. UINT32_MAX: no memory. */
+/* Returns the key's number; a new key gets the next number. Returns UINT32_MAX if there is no memory. */
 uint32_t hwi_numbering_of(struct hwi_numbering *numbering, uint64_t key);
 
 #endif

@@ -1,8 +1,9 @@
 /* pipe.c - batches of resolved events on their way to what counts them
  *
- * A ring of batches. `given` and `counted` only grow; batch i lies at i modulo the ring's size, and is the reader's while
- * counted + BATCHES > i >= given, the counting thread's while given > i >= counted. To wake a thread costs as much as to count a
- * batch: a thread that ran out of work is woken once there is half a ring of it, or when somebody waits for the rest.
+ * A ring of batches. `given` and `counted` only grow; batch i lies at i modulo the ring's size, and is the reader's
+ * while counted + BATCHES > i >= given, the counting thread's while given > i >= counted. To wake a thread costs as
+ * much as to count a batch: a thread that ran out of work is woken once there is half a ring of it, or when somebody
+ * waits for the rest.
  */
 #include "profile/pipe.h"
 

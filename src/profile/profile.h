@@ -1,11 +1,12 @@
 /* profile.h - the model: what a recording says about a program's heap
  *
- * stack      a distinct call stack, numbered from 1 in the profile: interned by its frames, not by node numbers, so that the
- *            images of a run and forked children share them. X is not Y: a *node* is one frame of a trace's tree.
+ * stack      a distinct call stack, numbered from 1 in the profile. It is identified by its frames, not by node
+ *            numbers, so that the images of a run and forked children share stacks. Not to be confused with a *node*,
+ *            which is one frame of a trace's tree.
  * live       allocated and not yet freed.
  * peak       the moment when most requested bytes were live, over the whole run (the sum over its images along time).
  * span       the part of the run that a profile is about: all of it, an interval, or one moment.
- * The figures are DESIGN.md's "What counts", word by word; the names here are those of the JSON report.
+ * The figures are defined in DESIGN.md, "What counts"; the names here are those of the JSON report.
  */
 #ifndef HWI_PROFILE_PROFILE_H
 #define HWI_PROFILE_PROFILE_H
@@ -15,10 +16,11 @@
 #include "base/error.h"
 #include "trace/reader.h"
 
-/* interval   [from_ns, to_ns). What was called within it is counted (temporary_calls: of what was allocated within). All live
- *            blocks are live in it, those of before, too: the peak is the moment within when they were most, and "at the end"
- *            is the interval's end.
- * moment     from_ns. Nothing is counted; what was live then is the peak, and what is live at the end. */
+/* interval   [from_ns, to_ns). Only calls within the interval are counted (temporary_calls: of blocks that were
+ *            allocated within it). Blocks that were allocated before the interval are live in it, too: the peak is the
+ *            moment within the interval when most bytes were live, and "at the end" means the end of the interval.
+ * moment     from_ns. Nothing is counted. The blocks that were live at that moment are both those of the peak and those
+ *            that are live at the end. */
 enum hwi_span_kind {
   HWI_SPAN_RUN = 0,
   HWI_SPAN_INTERVAL,
@@ -28,46 +30,48 @@ enum hwi_span_kind {
 struct hwi_span {
   enum hwi_span_kind kind;
   uint64_t from_ns, to_ns;
-  uint64_t
-      bytes; /* of a moment: right after the event of from_ns after which so many were live; 0: after the last one */
+  /* of a moment: right after the event at from_ns that made this many bytes live; 0: right after the last event at
+   * from_ns */
+  uint64_t bytes;
 };
 
 struct hwi_totals {
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls;
-  uint64_t allocated_bytes, usable_bytes; /* usable: summed like allocated_bytes; 0 where not recorded */
+  uint64_t allocated_bytes, usable_bytes; /* usable: summed like allocated_bytes; 0 if not recorded */
   uint64_t peak_bytes, peak_blocks, peak_time_ns;
-  uint64_t peak_usable_bytes;                         /* usable size of what was live at the peak */
+  uint64_t peak_usable_bytes;                         /* usable size of the blocks that were live at the peak */
   uint64_t live_blocks_at_start, live_bytes_at_start; /* of the span */
   uint64_t live_blocks_at_end, live_bytes_at_end;
-  uint64_t unmatched_frees;        /* of addresses that were never seen allocated (foreign or inherited unknown) */
-  uint64_t frees_of_silent_blocks; /* ... that may have been born while recording was paused */
+  uint64_t unmatched_frees;        /* of addresses for which no allocation was seen (foreign or inherited unknown) */
+  uint64_t frees_of_silent_blocks; /* ... that may have been allocated while recording was paused */
   uint64_t missed_frees;           /* allocations at an address that was still live */
   uint64_t inherited_frees;        /* see struct hwi_image */
 };
 
 enum { HWI_FRAME_MODULE_BITS = 23, HWI_FRAME_MODULES_MOST = 1 << HWI_FRAME_MODULE_BITS };
 
-/* Frames form one tree, so that a million stacks share what they have in common: a stack is its innermost frame and then the
- * callers. A frame's caller always has a smaller index than the frame. */
+/* Frames form one tree, so that a million stacks share their common parts: a stack is its innermost frame and the
+ * callers of that frame. A frame's caller always has a smaller index than the frame. */
 struct hwi_frame {
   uint64_t address;                        /* address - the module's bias is the address in the file. See `cut` */
   uint32_t caller;                         /* index of the frame that called this one; 0: none, this is the outermost */
   uint32_t module : HWI_FRAME_MODULE_BITS; /* index into the profile's modules; 0: none */
   uint32_t entry : 8;                      /* enum hw_entry; not NONE in innermost frames only */
-  uint32_t cut : 1; /* no frame: stands for frames left out; `address` is their number, 0: unknown */
+  uint32_t cut : 1; /* not a real frame: stands for frames left out; `address` is how many, 0: unknown */
 };
 
-/* A shared object, whichever its loads and addresses were; `start`, `end` and `bias` are those of the first load. */
+/* A shared object. All its loads, at any address, are one module; `start`, `end` and `bias` are those of the first
+ * load. */
 struct hwi_profile_module {
   const char *path;
-  const char *
-      run_as; /* of a program that was run under another name than its file's, by a link: that name. NULL: of no other */
+  /* of a program that was run under another name than its file's, by a link: that name. NULL: no other name */
+  const char *run_as;
   uint8_t build_id[64];
   uint8_t build_id_bytes;
   uint64_t start, end, bias;
 };
 
-/* How long blocks live: a block is in the first of these that is true of it. */
+/* How long blocks live. A block is in the first of these classes that applies to it. */
 enum hwi_lifetime {
   HWI_LIFETIME_TEMPORARY = 0, /* freed before its thread's next allocation, however late */
   HWI_LIFETIME_BELOW_1MS,
@@ -77,7 +81,7 @@ enum hwi_lifetime {
   HWI_LIFETIME_UNTIL_END, /* never freed */
   HWI_LIFETIMES
 };
-enum { HWI_LIFETIMES_ENDED = HWI_LIFETIME_UNTIL_END }; /* the first of them: of blocks that were freed */
+enum { HWI_LIFETIMES_ENDED = HWI_LIFETIME_UNTIL_END }; /* the classes before this one are of blocks that were freed */
 
 struct hwi_stack {
   uint64_t calls, bytes; /* allocations and their requested bytes */
@@ -87,32 +91,32 @@ struct hwi_stack {
   uint64_t start_blocks, start_bytes; /* live at the start of the span */
   uint64_t live_blocks, live_bytes;   /* at the end */
   uint64_t peak_blocks, peak_bytes;   /* at the run's peak */
-  uint64_t peak_usable;               /* usable sizes of these; 0 where not recorded */
+  uint64_t peak_usable;               /* usable sizes of these; 0 if not recorded */
   uint64_t own_peak_bytes;            /* its own maximum */
   uint64_t first_ns, last_ns;         /* of its allocations */
   uint64_t smallest, largest;         /* block sizes */
-  uint64_t lifetimes[HWI_LIFETIMES];  /* blocks that ended, or are live at the end; not those whose free was missed */
+  uint64_t lifetimes[HWI_LIFETIMES];  /* freed, or live at the end; without missed frees */
   uint32_t frame;                     /* the innermost one, an index into frames; 0: the stack is unknown */
   uint8_t entry;                      /* enum hw_entry */
 };
 
-/* How blocks live on in larger or smaller ones: see resizes.h. */
+/* How the contents of blocks move on to larger or smaller blocks: see resizes.h. */
 struct hwi_resizes {
-  uint64_t steps;                     /* blocks that took over the contents of another one */
-  uint64_t moved, copied_bytes;       /* of these: to another address; the smaller size of both, summed */
-  uint64_t grown, grown_copied_bytes; /* of steps: to a larger size; of copied_bytes: by these */
+  uint64_t steps;                     /* blocks that took over the contents of another block */
+  uint64_t moved, copied_bytes;       /* steps to another address; the smaller of both sizes of each, summed */
+  uint64_t grown, grown_copied_bytes; /* steps to a larger size; the part of copied_bytes that these copied */
 };
 
-/* Of a stack to which steps led. */
+/* Of a stack to whose blocks steps led. */
 struct hwi_stack_resizes {
   uint32_t stack;
-  bool estimated; /* the growth of containers, as it seems; else reallocs */
+  bool estimated; /* from the probable growth of containers; else from reallocs */
   struct hwi_resizes steps;
-  uint64_t final_blocks;                /* of the stack that no step ended */
+  uint64_t final_blocks;                /* blocks of the stack that no step ended */
   uint64_t final_median, final_largest; /* sizes of these */
 };
 
-/* A stack whose blocks died together, generation by generation: see sweeps.h. */
+/* A stack whose blocks were freed together, generation by generation: see sweeps.h. */
 struct hwi_together {
   uint32_t stack;
   uint64_t blocks, generations;
@@ -130,11 +134,11 @@ struct hwi_size {
   uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 where not recorded */
 };
 
-/* What one thread allocated from one stack in one size, requested and usable: the finest grain. All that adds up is a sum
- * over these, so that a report can be narrowed in any way. */
+/* What one thread allocated from one stack in one size, requested and usable: the finest counter. All figures that can
+ * be added are sums over cells, so that a report can be restricted in any way. */
 struct hwi_profile_cell {
   uint32_t thread, stack, size; /* size: an index into the profile's sizes */
-  uint64_t usable;              /* of each block; 0 where not recorded */
+  uint64_t usable;              /* of each block; 0 if not recorded */
   uint64_t calls, temporary_calls, peak_blocks, live_blocks;
 };
 
@@ -148,12 +152,12 @@ struct hwi_profile_thread {
   uint64_t foreign_frees; /* of its free_calls: blocks that another thread allocated */
 };
 
-/* A stack whose minimum kept rising through the last seven tenths of the run: see growth.h. What it gained in the time
- * between is (to_bytes - from_bytes) in (to_ns - from_ns), which is what a steady leak loses in that time. */
+/* A stack whose minimum kept rising during the last seven tenths of the run: see growth.h. In (to_ns - from_ns) it
+ * gained (to_bytes - from_bytes), which is what a steady leak loses in that time. */
 struct hwi_growing {
   uint32_t stack;
-  uint64_t from_ns, to_ns;       /* where the first and the last tenth of the rise begin */
-  uint64_t from_bytes, to_bytes; /* the minima in these */
+  uint64_t from_ns, to_ns;       /* the starts of the first and the last tenth of the rise */
+  uint64_t from_bytes, to_bytes; /* the minima in these tenths */
 };
 
 struct hwi_time_point {             /* a slice of the run; slices are equally long */
@@ -176,28 +180,30 @@ static inline unsigned hwi_size_class(uint64_t size)
 
 struct hwi_class_point {
   uint64_t ns;
-  uint64_t live_bytes[HWI_SIZE_CLASSES]; /* right before it; of the last point, at the end */
+  uint64_t live_bytes[HWI_SIZE_CLASSES]; /* right before this time; of the last point: at the end */
 };
 
-/* One trace of the run. The blocks that a forked image got from its parent are the parent's: they are live there, so that a
- * run's sum has them once, and no part of the child's own figures. A free of an address that the image never gave out is taken
- * as the free of such a block, the first time (inherited_frees); the second time it is unmatched. An image's blocks leave
- * the run's sum when it ends; what was live then still counts as live at the end. */
+/* One trace of the run. The blocks that a forked image got from its parent belong to the parent: they are live in the
+ * parent, so that the sum of the run counts them once, and the child's own figures do not include them. If the image
+ * frees an address that it never allocated, the first such free is taken as the free of an inherited block
+ * (inherited_frees); the second one is unmatched. An image's blocks leave the run's sum when the image ends; those that
+ * were live then still count as live at the end. */
 struct hwi_image {
   const struct hwi_trace_info *info;
   struct hwi_totals totals;
-  bool counted;    /* false: known, but not part of this profile; totals are those that need no pairing, or 0 */
+  /* false: known, but not part of this profile; then totals are those that need no matching of frees, or 0 */
+  bool counted;
   bool unreadable; /* then info is NULL */
 };
 
 struct hwi_profile {
   struct hwi_totals totals;
   uint64_t duration_ns; /* of the run */
-  struct hwi_span span; /* to_ns is not behind the run's end */
+  struct hwi_span span; /* to_ns is not after the run's end */
   const struct hwi_image *images;
-  uint32_t image_count;       /* by the time they began */
-  uint32_t unreadable_images; /* files among the run's that are damaged, or no traces of it */
-  bool has_summary;           /* one is kept beside the trace: its reading takes long */
+  uint32_t image_count;       /* in the order in which they began */
+  uint32_t unreadable_images; /* files of the run that are damaged or are not traces */
+  bool has_summary;           /* a summary is stored next to the trace, because reading the trace takes long */
   const struct hwi_stack *stacks;
   uint32_t stack_count; /* [1, stack_count); 0 is unused */
   const struct hwi_frame *frames;
@@ -211,17 +217,17 @@ struct hwi_profile {
   const struct hwi_profile_cell *cells;
   uint32_t cell_count; /* by stack */
   const struct hwi_growing *growing;
-  uint32_t growing_count; /* what gained most first; none where the profile is of a part of the run */
+  uint32_t growing_count; /* ordered by gain, the largest first; none if the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;
   uint32_t resize_count; /* by stack */
   const struct hwi_together *together;
-  uint32_t together_count; /* by stack; none where the profile is of a part of the run */
+  uint32_t together_count; /* by stack; none if the profile is of a part of the run */
   const struct hwi_handover *handovers;
   uint32_t handover_count; /* by owner, then freer */
   const struct hwi_time_point *timeline;
-  uint32_t timeline_count; /* at most 2,000; none of a moment */
+  uint32_t timeline_count; /* at most 2,000; none if the span is a moment */
   const struct hwi_class_point *class_points;
-  uint32_t class_point_count; /* at most HWI_CLASS_POINTS; none of a moment */
+  uint32_t class_point_count; /* at most HWI_CLASS_POINTS; none if the span is a moment */
 };
 
 enum hwi_image_choice {
@@ -233,32 +239,32 @@ enum hwi_image_choice {
 enum hwi_block_event_kind {
   HWI_BLOCK_ALLOC = 1,
   HWI_BLOCK_FREE,
-  HWI_BLOCK_FAILED,       /* address, stack, thread: as of an allocation; address is 0 */
-  HWI_BLOCK_FREE_UNKNOWN, /* of an address at which no block lives: size, usable and stack are 0 */
-  HWI_BLOCK_FREE_MISSED,  /* no call: the block must have been freed, for the next event allocates where it was */
-  HWI_BLOCK_LEFT,         /* no call: its image ended while others of the run go on */
+  HWI_BLOCK_FAILED,       /* stack, thread: as for an allocation; address is 0 */
+  HWI_BLOCK_FREE_UNKNOWN, /* of an address at which no block is live: size, usable and stack are 0 */
+  HWI_BLOCK_FREE_MISSED,  /* no call: the block must have been freed, because the next event allocates at its address */
+  HWI_BLOCK_LEFT,         /* no call: its image ended while other images of the run go on */
 };
 
-/* An event of the replay with the block that it is about. Stacks, threads and images are numbered as in the profile. */
+/* An event of the replay and its block. Stacks, threads and images are numbered as in the profile. */
 struct hwi_block_event {
-  uint64_t ns; /* since the run's start; never falls */
+  uint64_t ns; /* since the run's start; never decreases */
   uint64_t address, size;
   uint64_t usable;  /* 0: not recorded */
-  uint64_t took_ns; /* how long the call took, where it was timed. Of a realloc the ALLOC has it */
+  uint64_t took_ns; /* how long the call took, if it was timed. For a realloc, the ALLOC has it */
   uint64_t born_ns; /* of a FREE: when its block was allocated */
-  uint32_t stack;   /* that allocated the block */
+  uint32_t stack;   /* the stack that allocated the block */
   uint32_t owner;   /* the thread that allocated it */
-  uint32_t thread;  /* the one of this event */
+  uint32_t thread;  /* the thread of this event */
   uint32_t image;
   uint8_t kind;           /* enum hwi_block_event_kind */
   uint8_t entry;          /* enum hw_entry of this call */
-  uint8_t alignment_log2; /* 0: none asked for */
-  bool moved;             /* half of a realloc: the FREE and then the ALLOC that belong together */
+  uint8_t alignment_log2; /* 0: no alignment was requested */
+  bool moved;             /* half of a realloc: the FREE, then the ALLOC, belong together */
   bool temporary;         /* a FREE before the owner's next allocation */
   bool timed;
 };
 
-/* Whether the program made a call, and whether a block that was known came to its end, by a call or without. */
+/* Whether the program made a call; and whether a known block ended, with or without a call. */
 static inline bool hwi_block_is_call(const struct hwi_block_event *event)
 {
   return event->kind != HWI_BLOCK_FREE_MISSED && event->kind != HWI_BLOCK_LEFT;
@@ -269,7 +275,7 @@ static inline bool hwi_block_is_end(const struct hwi_block_event *event)
   return event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT;
 }
 
-/* Takes events in order. False: wants no more, and the replay ends with HW_ERR_LIMIT. */
+/* Takes events in order. Returns false if it wants no more events: the replay then ends with HW_ERR_LIMIT. */
 struct hwi_block_sink {
   bool (*take)(void *context, const struct hwi_block_event *event);
   void *context;
@@ -279,27 +285,28 @@ struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
   struct hwi_span span;
-  bool summaries;                                               /* see summary.h: use it where it helps, and keep one */
-  uint64_t summary_least_ns;                                    /* ... of a replay that took more processor time */
-  uint64_t epoch_events;                                        /* in each of its epochs; 0: as it seems best */
-  void (*progress)(void *context, uint64_t done, uint64_t all); /* NULL: none; called now and then */
+  bool summaries;            /* see summary.h: use a summary if that helps, and store one */
+  uint64_t summary_least_ns; /* ... of a replay that took more CPU time than this */
+  uint64_t epoch_events;     /* in each epoch; 0: chosen automatically */
+  void (*progress)(void *context, uint64_t done, uint64_t all); /* may be NULL; called from time to time */
   void *progress_context;
 };
 
-/* The stack's frames, cut ones not counted. */
+/* Returns the number of the stack's frames, not counting cut ones. */
 uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack);
 
-/* Replays the run named by `path` (a trace, or a NAME.children folder). *profile is owned by the caller. */
+/* Replays the run named by `path` (a trace, or a NAME.children folder). The caller owns *profile. This function and the
+ * next two return 0, or a negative hw_error that is described in `error`. */
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
                        struct hwi_error *error);
 void hwi_profile_destroy(struct hwi_profile *profile);
 
-/* Replays the same run for its events alone, all of them, whatever the options say of spans and summaries: much less is kept of
- * it in memory than for a profile. HW_ERR_LIMIT: the sink wanted no more. */
+/* Replays the same run only for its events, all of them: the options about spans and summaries are ignored. This needs
+ * much less memory than a profile. Returns HW_ERR_LIMIT if the sink wanted no more. */
 int hwi_profile_events(const char *path, const struct hwi_profile_options *options, const struct hwi_block_sink *sink,
                        struct hwi_error *error);
 
-/* The newest trace in `dir` (by modification time) that the user owns. `to` gets its path. */
+/* Finds the newest trace in `dir` (by modification time) that the user owns. `to` gets its path. */
 int hwi_profile_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error);
 
 #endif

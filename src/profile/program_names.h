@@ -1,4 +1,4 @@
-/* program_names.h - what programs were run as, where that is not what their files are called */
+/* program_names.h - finds under which names programs were run, if these differ from the names of their files */
 #ifndef HWI_PROFILE_PROGRAM_NAMES_H
 #define HWI_PROFILE_PROGRAM_NAMES_H
 
@@ -8,8 +8,9 @@
 #include "profile/frames.h"
 #include "profile/profile.h"
 
-/* Sets `run_as` of the modules that are the programs of counted images: of redis-server, a link to redis-check-rdb, the former. One
- * file that was run under several names, as busybox is, keeps its own. False: no memory. */
+/* Sets `run_as` of the modules that are the programs of counted images: if redis-server is a link to redis-check-rdb,
+ * it becomes redis-server. A file that was run under several names, like busybox, keeps its own name. Returns false if
+ * there is no memory. */
 bool hwi_program_names_find(struct hwi_frames *frames, const struct hwi_image *images, size_t count);
 
 #endif

@@ -47,7 +47,8 @@ static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 
 /* --- the end of a block --- */
 
-/* A block of the cell no longer counts as live anywhere but in the table. Inline by force: a free has looked up most of it. */
+/* A block of the cell no longer counts as live anywhere but in the table. Inline by force: a free has looked up most of
+ * it. */
 static inline __attribute__((always_inline)) void uncount_block(struct hwi_replay *replay,
                                                                 struct hwi_replay_image *image, uint32_t cell_number)
 {
@@ -79,8 +80,8 @@ static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cel
          to->module == from->module;
 }
 
-/* Counts a block that a realloc or a container replaced. `newest`: the cell of the block of the thread's latest call, 0: none.
- * False: no memory. */
+/* Counts a block that a realloc or a container replaced. `newest`: the cell of the block of the thread's latest call,
+ * 0: none. False: no memory. */
 static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
                                  const struct hwi_resolved *event, uint32_t cell)
 {

@@ -1,8 +1,9 @@
-/* replay.h - events into counters
+/* replay.h - counts events
  *
- * Events are resolved (resolve.h), and the resolved ones are counted, perhaps in another thread (pipe.h). Of a replay, `resolver`
- * belongs to the thread that reads, and all else to the one that counts. hwi_replay_next_phase and hwi_replay_end_image touch
- * both: they are called when all events that were given are counted.
+ * Events are resolved (resolve.h), and the resolved ones are counted, perhaps in another thread (pipe.h). In struct
+ * hwi_replay, `resolver` belongs to the thread that reads, and everything else to the thread that counts.
+ * hwi_replay_next_phase and hwi_replay_end_image use both: they are called only when all given events have been
+ * counted.
  */
 #ifndef HWI_PROFILE_REPLAY_H
 #define HWI_PROFILE_REPLAY_H
@@ -13,7 +14,7 @@
 #include "profile/tally.h"
 #include "profile/timeline.h"
 
-/* What is live over all images, and the most there was. */
+/* The memory that is live in all images together, and its peak. */
 struct hwi_level {
   uint64_t bytes, blocks, usable;
   uint64_t peak_bytes, peak_blocks, peak_usable, peak_ns;
@@ -25,9 +26,8 @@ struct hwi_diary;
 struct hwi_live_block {
   uint64_t born_ns; /* of the run */
   uint32_t cell;
-  uint32_t
-      age; /* how long it will have lived when it ends, where that is known and its birth is not, see lifetimes.h; 0: by
-                   its birth */
+  /* stands for the block's lifetime if that is known but its birth is not, see lifetimes.h; 0: use born_ns */
+  uint32_t age;
 };
 
 struct hwi_replay {
@@ -41,9 +41,9 @@ struct hwi_replay {
   struct hwi_class_timeline class_timeline;
   struct hwi_tenths tenths;
   struct hwi_level level;
-  struct hwi_diary *diary; /* NULL: none is kept */
-  uint64_t epoch_ns;       /* blocks that were born before are of an earlier epoch of the diary */
-  uint64_t now_ns;         /* since the start of the run; never falls */
+  struct hwi_diary *diary; /* NULL: no diary */
+  uint64_t epoch_ns;       /* blocks that were born before this time are of an earlier epoch of the diary */
+  uint64_t now_ns;         /* since the start of the run; never decreases */
   uint64_t expected_ns;    /* how long the run probably took; 0: unknown */
 };
 
@@ -51,25 +51,26 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span,
                      uint64_t expected_ns); /* false: no memory */
 void hwi_replay_release(struct hwi_replay *replay);
 
-/* No event is to come: releases what only resolving and counting needed. */
+/* Releases what only resolving and counting need: no event follows. */
 void hwi_replay_freeze(struct hwi_replay *replay);
 
-/* Counts `count` events of the batch, from the one at `first` on. To be called for all events of a batch, in
- * order; each call goes on where the last one ended. False: no memory. */
+/* Counts `count` events of the batch, starting with the one at `first`. To be called for all events of a batch, in
+ * order; each call goes on where the last one ended. Returns false if there is no memory. */
 bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int first, int count);
 
-/* How many of the image's events, from the first on, belong to the phase that the replay is in; and whether it is over at
- * `ns`. */
+/* The first returns how many of the image's events, from the first one on, belong to the current phase of the replay.
+ * The second returns whether that phase is over at `ns`. */
 int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
                               const struct hwi_event *events, int count);
 bool hwi_replay_phase_is_over(const struct hwi_replay *replay, uint64_t ns);
 
-/* Goes on to the next phase. At the start of the span counting begins anew; that of images is the caller's matter, see
- * hwi_totals_restart. False: no memory. */
+/* Goes on to the next phase. At the start of the span, counting restarts; the caller does that for images, see
+ * hwi_totals_restart. Returns false if there is no memory. */
 bool hwi_replay_next_phase(struct hwi_replay *replay);
 
-/* The image's last event was applied and its process ended at `ns` of the run. Where `leaves`, other images of the run go on,
- * so that its blocks are no longer live now; they stay counted as live at the (its) end. False: no memory. */
+/* Ends the image: its last event was applied, and its process ended at `ns` of the run. If `leaves`, other images of
+ * the run go on, so that the image's blocks are no longer live; they still count as live at the end. Returns false if
+ * there is no memory. */
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves);
 
 #endif

@@ -1,10 +1,12 @@
-/* resizes.h - blocks that live on in a larger or smaller one: realloc, and what looks like the growth of a container
+/* resizes.h - blocks whose contents move on to a larger or smaller block: by realloc, or probably when a container
+ * grows
  *
- * step       a block ends and another one takes over its contents. By realloc this is known. That a container grew is an
- *            estimate, for nobody sees contents: operator new gives out a block, and the very next call of its thread is the
- *            operator delete of a smaller block that was allocated at the same place in the code.
- * final      a block that no step ended: what the steps before it led to.
- * Counted by cell, so that all of it is a sum: a stack's final blocks are its calls less those that steps ended.
+ * step       a block ends and another one takes over its contents. For realloc this is known. For the growth of a
+ *            container it is an estimate, because contents are not recorded: operator new returns a block, and the very
+ *            next call of the thread is the operator delete of a smaller block that was allocated from the same stack.
+ * final      a block that no step ended: the result of the steps before it.
+ * Steps are counted by cell, so that all figures are sums: a stack's final blocks are its calls minus those that steps
+ * ended.
  */
 #ifndef HWI_PROFILE_RESIZES_H
 #define HWI_PROFILE_RESIZES_H
@@ -27,7 +29,7 @@ struct hwi_cell_resizes {
   uint64_t ended;           /* blocks of the cell that steps ended */
 };
 
-/* All zero: nothing so far. */
+/* All zero: empty. */
 struct hwi_resize_tally {
   struct hwi_numbering cells; /* by cell number */
   struct hwi_cell_resizes *items;
@@ -37,19 +39,20 @@ struct hwi_resize_tally {
 struct hwi_step {
   uint32_t to_cell;
   uint64_t from_bytes, to_bytes;
-  bool moved; /* the address is another */
+  bool moved; /* to another address */
 };
 
 void hwi_resizes_release(struct hwi_resize_tally *tally);
 
-/* A step ends a block of the cell, and: the block that it leads to is there, which may be later. False: no memory. */
+/* The first counts a block of the cell that a step ended, the second the step itself when its new block is known, which
+ * may be later. They return false if there is no memory. */
 bool hwi_resizes_end_block(struct hwi_resize_tally *tally, uint32_t from_cell);
 bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_step *step);
 
-/* What others counted of the cell. False: no memory. */
+/* Adds the figures of a cell that were counted elsewhere. Returns false if there is no memory. */
 bool hwi_resizes_add_all(struct hwi_resize_tally *tally, uint32_t cell, const struct hwi_cell_resizes *counted);
 
-/* Counting begins anew. */
+/* Restarts counting. */
 void hwi_resizes_restart(struct hwi_resize_tally *tally);
 
 #endif

@@ -1,9 +1,9 @@
-/* resolve.h - finds the block, the stack and the thread that each event is about
+/* resolve.h - finds the block, the stack and the thread of each event
  *
- * resolved event   an event with numbers in place of the address, the node and the thread's own number.
- * Stacks and threads get their numbers in the order in which events first name them. A block has a number while it lives, which
- * a later block gets again. Counting needs none of the resolver's tables, so it can run later, in another thread (pipe.h). A
- * batch lists the stacks and threads that it is the first to name.
+ * resolved event   an event with the profile's numbers instead of the address, the node and the trace's thread number.
+ * Stacks and threads are numbered in the order in which events first name them. A block has a number while it lives; a
+ * later block may get the same number. Counting needs none of the resolver's tables, so that it can run later, in
+ * another thread (pipe.h). A batch lists the stacks and threads that it is the first to name.
  */
 #ifndef HWI_PROFILE_RESOLVE_H
 #define HWI_PROFILE_RESOLVE_H
@@ -17,7 +17,7 @@ enum hwi_resolved_what {
   HWI_RESOLVED_ALLOC = 1,
   HWI_RESOLVED_FREE,
   HWI_RESOLVED_FREE_INHERITED, /* of a block that came with a fork */
-  HWI_RESOLVED_FREE_UNKNOWN,   /* of no block that is live */
+  HWI_RESOLVED_FREE_UNKNOWN,   /* no live block has this address */
   HWI_RESOLVED_FAILED,
 };
 
@@ -32,7 +32,7 @@ struct hwi_resolved {
   uint8_t what;     /* enum hwi_resolved_what */
   uint8_t entry;    /* FREE*: enum hw_entry */
   bool moved;       /* half of a realloc */
-  bool replaces;    /* ALLOC: a block lived at the address, whose free was missed, and which had the same number */
+  bool replaces;    /* ALLOC: a block was live at the address; its free was missed. It had the same block number */
 };
 static_assert(sizeof(struct hwi_resolved) == 48, "a resolved event");
 
@@ -45,11 +45,11 @@ struct hwi_new_thread {
   uint32_t image, number;
 };
 
-/* Events of one image, and what they are the first to name, in the order of the numbers. */
+/* Events of one image, and the stacks and threads that they are the first to name, in the order of their numbers. */
 struct hwi_batch {
   struct hwi_replay_image *image;
   int count, stack_count, thread_count;
-  int counted_stacks, counted_threads; /* that have counters already */
+  int counted_stacks, counted_threads; /* how many of them have counters already */
   struct hwi_resolved events[HWI_BATCH_EVENTS];
   struct hwi_new_stack stacks[HWI_BATCH_EVENTS];
   struct hwi_new_thread threads[HWI_BATCH_EVENTS];
@@ -60,15 +60,15 @@ struct hwi_resolver {
   uint32_t stack_count;  /* one more than the largest number */
   uint32_t thread_count; /* numbers are from 0 */
   uint32_t block_count;  /* numbers given out so far, from 1 */
-  uint32_t *free_blocks; /* those of them whose blocks ended: a list of table.h */
+  uint32_t *free_blocks; /* numbers of blocks that ended: a list of table.h */
   size_t free_count, free_capacity;
-  bool complete; /* all stacks and threads are known: others are damage */
+  bool complete; /* all stacks and threads are known: an unknown one means damage */
 };
 
 bool hwi_resolver_init(struct hwi_resolver *resolver); /* false: no memory */
 void hwi_resolver_release(struct hwi_resolver *resolver);
 
-/* No event is to come: releases what the search for numbers needed. The frames stay. */
+/* Releases what only the search for numbers needs: no event follows. The frames stay. */
 void hwi_resolver_freeze(struct hwi_resolver *resolver);
 
 /* Empties the batch, for events of the image. */
@@ -79,11 +79,12 @@ static inline void hwi_batch_begin(struct hwi_batch *batch, struct hwi_replay_im
   batch->counted_stacks = batch->counted_threads = 0;
 }
 
-/* Adds the next events of the batch's image to the batch, which has room for them. False: no memory, an event that a complete
- * resolver does not know, or what image->error says; then neither the resolver nor the batch is of use any more. */
+/* Adds the next events of the batch's image to the batch, which must have room for them. Returns false if there is no
+ * memory, if a complete resolver does not know an event's stack or thread, or for the reason in image->error. After
+ * that, neither the resolver nor the batch can be used. */
 bool hwi_resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *events, int count);
 
-/* A number for a block that is born; 0: there are too many. */
+/* Returns a number for a new block, or 0 if there are too many blocks. */
 static inline uint32_t hwi_resolver_new_block(struct hwi_resolver *resolver)
 {
   if (resolver->free_count)
@@ -91,7 +92,8 @@ static inline uint32_t hwi_resolver_new_block(struct hwi_resolver *resolver)
   return resolver->block_count < UINT32_MAX ? ++resolver->block_count : 0;
 }
 
-/* The image has ended: the numbers of its live blocks can be given out again. False: no memory. */
+/* Makes the numbers of the image's live blocks available again, after the image has ended. Returns false if there is no
+ * memory. */
 bool hwi_resolver_end_image(struct hwi_resolver *resolver, struct hwi_replay_image *image);
 
 /* For hwi_trace_set_liveness; the context is the struct hwi_replay_image. */

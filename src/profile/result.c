@@ -1,4 +1,5 @@
-/* result.c - what a replay found, as the profile's consumers see it: all but what adds up over cells, see result_sums.c */
+/* result.c - what a replay found, as the profile's consumers see it: all but what adds up over cells, see
+ * result_sums.c */
 #include "profile/result.h"
 
 #include <stdlib.h>

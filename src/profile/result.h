@@ -1,4 +1,4 @@
-/* result.h - what a replay found, as the profile's consumers see it */
+/* result.h - the result of a replay, in the form of the profile */
 #ifndef HWI_PROFILE_RESULT_H
 #define HWI_PROFILE_RESULT_H
 
@@ -6,49 +6,49 @@
 #include "profile/replay.h"
 #include "profile/summary_images.h"
 
-/* The stack that a node of the counted image is. */
+/* The stack of a node of the counted image. */
 struct hwi_stack_node {
   uint32_t node, stack;
 };
 
 /* A profile with the arrays that it owns. */
 struct hwi_result {
-  struct hwi_profile profile; /* first: its address is the result's */
+  struct hwi_profile profile; /* first member: its address is the result's */
   struct hwi_replay replay;   /* owns the frames, modules and points */
-  struct hwi_trace **traces;  /* of profile.images; NULL: not opened */
+  struct hwi_trace **traces;  /* by image, as profile.images; NULL: not opened */
   uint32_t trace_count;
-  struct hwi_thread *described; /* of the tally's threads: what their traces say of them */
+  struct hwi_thread *described; /* for each thread of the tally: its description from the trace */
   size_t described_count;
-  struct hwi_summary_images kept; /* where it was restored from a summary */
-  uint32_t *cell_numbers;         /* of the profile's cells, in the tally */
-  uint32_t *size_numbers;         /* of its sizes */
-  struct hwi_rows epoch_rows;     /* struct hwi_epoch_row; none where no epochs are kept */
+  struct hwi_summary_images kept; /* if it was restored from a summary */
+  uint32_t *cell_numbers;         /* for each cell of the profile: its number in the tally */
+  uint32_t *size_numbers;         /* for each size: likewise */
+  struct hwi_rows epoch_rows;     /* struct hwi_epoch_row; none if no epochs are stored */
   struct hwi_rows nodes;          /* struct hwi_stack_node, likewise */
 };
 
-/* Asks the traces about the threads. False: no memory. */
+/* Reads the descriptions of the threads from the traces. Returns false if there is no memory. */
 bool hwi_result_describe_threads(struct hwi_result *result);
 
-/* Makes the profile's lists, all but what adds up over cells. The replay has seen its last event. False: no memory, here and
- * below. */
+/* Makes the profile's lists, except for the figures that are sums over cells. The replay must have seen its last event.
+ * Returns false if there is no memory; so do the next functions that return a bool. */
 bool hwi_result_fill(struct hwi_result *result);
 
-/* What adds up. The profile has everything else, the sums of it being zero. */
+/* Makes the sums over cells. Everything else must be in the profile, and the sums must be zero. */
 void hwi_result_sum_up(struct hwi_result *result);
 
 void hwi_result_release(struct hwi_result *result);
 
-/* The lists that it has from hwi_result_fill, but for those along time. */
+/* Releases the lists that hwi_result_fill made, except the timelines. */
 void hwi_result_release_lists(struct hwi_result *result);
 
-/* The replay's frames and modules are the profile's. */
+/* Makes the replay's frames and modules those of the profile. */
 void hwi_result_publish_frames(struct hwi_result *result);
 
 /* The part of hwi_result_fill that is about cells and sizes. */
 bool hwi_result_fill_cells(struct hwi_result *result);
 
-/* The part of it that is no sum over all cells: what died together, was handed over, or grew. While the stacks' tallies are
- * there. */
+/* The part of hwi_result_fill that makes the lists of stacks whose blocks were freed together, handovers, resizes and
+ * growing stacks. To be called while the tallies of the stacks exist. */
 bool hwi_result_fill_lists(struct hwi_result *result);
 
 #endif

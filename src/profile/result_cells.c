@@ -1,7 +1,7 @@
 /* result_cells.c - the cells of a replay, as the profile has them, and its sizes
  *
- * Cells are put in order of their stacks by counting, sizes by sorting. What numbers they had stays with the result, for a
- * summary whose epochs name them.
+ * Cells are put in order of their stacks by counting, sizes by sorting. What numbers they had stays with the result,
+ * for a summary whose epochs name them.
  */
 #include <stdlib.h>
 

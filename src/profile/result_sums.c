@@ -1,7 +1,7 @@
 /* result_sums.c - what adds up over the cells of a profile: by stack, by size and by thread
  *
- * Cells stand in the order of their stacks, so that one way through them is one way through the stacks, too; sizes and threads
- * are few.
+ * Cells stand in the order of their stacks, so that one way through them is one way through the stacks, too; sizes and
+ * threads are few.
  */
 #include "profile/result.h"
 

@@ -4,7 +4,7 @@
 
 #include "trace/grow.h"
 
-/* All zero: none. */
+/* All zero: empty. */
 struct hwi_rows {
   void *items;
   size_t count, capacity;
@@ -16,7 +16,7 @@ static inline void hwi_rows_release(struct hwi_rows *rows)
   *rows = (struct hwi_rows){0};
 }
 
-/* The place of one more item; NULL: no memory. */
+/* Adds an item and returns its address, or NULL if there is no memory. */
 static inline void *hwi_rows_add(struct hwi_rows *rows, size_t item_bytes)
 {
   if (!hwi_grow(&rows->items, &rows->capacity, rows->count + 1, item_bytes))

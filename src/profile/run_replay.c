@@ -1,7 +1,7 @@
 /* run_replay.c - replays the images of a run, merged along time
  *
- * Images are opened when their time comes and given back when they end, so that a build of ten thousand processes needs no
- * more descriptors and tables than it had processes at once.
+ * Images are opened when their time comes and given back when they end, so that a build of ten thousand processes needs
+ * no more descriptors and tables than it had processes at once.
  */
 #include "profile/run_replay.h"
 
@@ -264,7 +264,8 @@ static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
   return error->status;
 }
 
-/* Of the image whose events they are: the batch that has room for so many. NULL: what was given before could not be counted. */
+/* Of the image whose events they are: the batch that has room for so many. NULL: what was given before could not be
+ * counted. */
 static struct hwi_batch *batch_for(struct hwi_run_replay *r, struct hwi_replay_image *image, int count)
 {
   const struct hwi_batch *batch = hwi_pipe_batch(r->pipe);

@@ -1,8 +1,9 @@
-/* span.h - where a replay stands to the part of the run that it is to tell of
+/* span.h - how far a replay has come in relation to its span, the part of the run that is reported
  *
- * before     the span begins later: all is replayed, since what is live at its start must be known.
- * within     counted.
- * after      the span is over: nothing is applied any more, so that what is live is what was live at its end.
+ * before     the span has not begun: all events are replayed, because the blocks that are live at its start must be
+ *            known.
+ * within     events are counted.
+ * after      the span is over: no event is applied any more, so that the live blocks are those at its end.
  */
 #ifndef HWI_PROFILE_SPAN_H
 #define HWI_PROFILE_SPAN_H
@@ -15,7 +16,8 @@ enum hwi_span_phase {
   HWI_PHASE_AFTER,
 };
 
-/* An event of that time belongs to a later phase. UINT64_MAX: none does. */
+/* Returns the time at which a later phase begins: an event at that time belongs to it. UINT64_MAX: there is no later
+ * phase. */
 static inline uint64_t hwi_span_phase_end_ns(const struct hwi_span *span, enum hwi_span_phase phase)
 {
   if (span->kind == HWI_SPAN_RUN || phase == HWI_PHASE_AFTER)
@@ -25,7 +27,7 @@ static inline uint64_t hwi_span_phase_end_ns(const struct hwi_span *span, enum h
   return span->kind == HWI_SPAN_MOMENT ? span->from_ns + 1 : span->from_ns;
 }
 
-/* An image's figures at the start of the span: nothing counted, `bytes` in `blocks` live. */
+/* Returns an image's figures at the start of the span: nothing is counted, `bytes` in `blocks` are live. */
 static inline struct hwi_totals hwi_totals_restart(uint64_t blocks, uint64_t bytes)
 {
   return (struct hwi_totals){.live_blocks_at_start = blocks,

@@ -1,19 +1,19 @@
 /* span_replay.c - a part of a run out of its epochs: what is added up, and what is replayed
  *
- * The idea: the counters stand still at the start of an epoch, and there are two ways to its end. Its events can be replayed, with
- * a table of live blocks that has no more than the blocks that it outlives (see epoch.h); or its changes can be added, see
- * epoch_sum.c. A span begins and ends somewhere within an epoch: these two are replayed, those before and between are added. An
- * epoch between is replayed, too, where its slices are too wide for the span's, which is so only where it is most of the span's
- * time.
+ * The idea: the counters stand still at the start of an epoch, and there are two ways to its end. Its events can be
+ * replayed, with a table of live blocks that has no more than the blocks that it outlives (see epoch.h); or its changes
+ * can be added, see epoch_sum.c. A span begins and ends somewhere within an epoch: these two are replayed, those before
+ * and between are added. An epoch between is replayed, too, where its slices are too wide for the span's, which is so
+ * only where it is most of the span's time.
  *
- * The peak: an epoch says how high the level was in it, and not which blocks were live then. So the highest epoch among those
- * between is replayed, too, unless an edge before it was higher: all others stay below.
+ * The peak: an epoch says how high the level was in it, and not which blocks were live then. So the highest epoch among
+ * those between is replayed, too, unless an edge before it was higher: all others stay below.
  *
- * The invariant: between two steps the counters (cells, stacks, sizes, threads, the level, the slices) are what a replay from the
- * run's start would have at this point, and `cell_count` and its like count what it would know. Numbers are given in the order of
- * events, so what is still unknown lies behind what is known. The live table alone is different: it is filled anew for each
- * epoch that is replayed. A trace that is read from the epoch's first tick gives the same events in the same order, for time
- * passed there, so that no events at one tick are torn apart.
+ * The invariant: between two steps the counters (cells, stacks, sizes, threads, the level, the slices) are what a
+ * replay from the run's start would have at this point, and `cell_count` and its like count what it would know. Numbers
+ * are given in the order of events, so what is still unknown lies behind what is known. The live table alone is
+ * different: it is filled anew for each epoch that is replayed. A trace that is read from the epoch's first tick gives
+ * the same events in the same order, for time passed there, so that no events at one tick are torn apart.
  *
  * What it costs: the summary is read; the epochs up to the span's end are read; at most three are replayed as a rule.
  */
@@ -109,8 +109,8 @@ static bool know_threads(struct work *w)
   return true;
 }
 
-/* How long the run takes is known by now. Where a replay would not have expected it to take that long, its slices become as wide
- * as they need to be while it goes on: those of this one are so from the start. */
+/* How long the run takes is known by now. Where a replay would not have expected it to take that long, its slices
+ * become as wide as they need to be while it goes on: those of this one are so from the start. */
 static uint64_t expected_ns(const struct work *w)
 {
   const struct hwi_span *span = &w->request->span;

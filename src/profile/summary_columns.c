@@ -1,9 +1,10 @@
 /* summary_columns.c - the columns of a summary's lists
  *
- * A column is told in planes: the lowest byte of each value, then the next one of each, up to the highest one that any of them
- * has. Neighbours are alike in their higher bytes, so that zstd makes next to nothing of these planes and can be quick at it,
- * and a reader puts a value together without looking at what it is: some four instructions each, where varints, whose lengths
- * nobody can foresee, took fifty. cmake/Tool.cmake has the compiler take many values at once, which halves that.
+ * A column is told in planes: the lowest byte of each value, then the next one of each, up to the highest one that any
+ * of them has. Neighbours are alike in their higher bytes, so that zstd makes next to nothing of these planes and can
+ * be quick at it, and a reader puts a value together without looking at what it is: some four instructions each, where
+ * varints, whose lengths nobody can foresee, took fifty. cmake/Tool.cmake has the compiler take many values at once,
+ * which halves that.
  */
 #include <string.h>
 

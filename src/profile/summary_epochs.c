@@ -16,8 +16,8 @@ static uint64_t epoch_bytes(void *context)
   return summary->end_off;
 }
 
-/* So that an epoch is little beside the run, and all of them mostly little beside the trace: where they would not be, there are
- * fewer of them (diary.c), but never so few that a part of the run takes long to replay. */
+/* So that an epoch is little beside the run, and all of them mostly little beside the trace: where they would not be,
+ * there are fewer of them (diary.c), but never so few that a part of the run takes long to replay. */
 static struct hwi_diary_plan plan_epochs(const struct hwi_trace *trace, uint64_t epoch_events)
 {
   enum { EPOCHS = 128, EVENTS_LEAST = 1 << 14, PART_OF_TRACE = 5 };

@@ -1,9 +1,9 @@
 /* summary_frames.c - what a summary keeps of the tree of frames, and of the modules that these are in
  *
- * place    all that a frame is but its caller. A run has a million frames at some ten thousand places, so that each place is told
- *          once, and of a frame its number.
- * back     how far before a frame its caller stands: mostly right before it, for a new stack's frames are new ones from some caller
- *          on.
+ * place    all that a frame is but its caller. A run has a million frames at some ten thousand places, so that each
+ *          place is told once, and of a frame its number.
+ * back     how far before a frame its caller stands: mostly right before it, for a new stack's frames are new ones from
+ *          some caller on.
  */
 #include "profile/summary_frames.h"
 

@@ -1,12 +1,12 @@
-/* summary_frames.h - what a summary keeps of the tree of frames, and of the modules that these are in */
+/* summary_frames.h - writes and reads a summary's tree of frames and its modules */
 #ifndef HWI_PROFILE_SUMMARY_FRAMES_H
 #define HWI_PROFILE_SUMMARY_FRAMES_H
 
 #include "profile/frames.h"
 #include "profile/summary_pass.h"
 
-/* Writes them, or reads them into what is all zero. What was read is sound: there is a frame 0 and a module 0, no index leaves its
- * list, and callers come before whom they call. */
+/* Writes the frames and modules, or reads them into lists that are all zero. Lists that were read are sound: there is a
+ * frame 0 and a module 0, no index is out of range, and callers come before the frames that they call. */
 void hwi_summary_pass_frames(struct hwi_pass *pass, struct hwi_frames *frames);
 
 #endif

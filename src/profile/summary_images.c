@@ -1,7 +1,8 @@
 /* summary_images.c - what a summary keeps of the images of its run
  *
- * Texts stand in one list of bytes and are named by where they begin there; marks, notes and the environment are rows of one
- * list, image after image. What the headers say is not kept: they are read anew, and are those that the summary was made of.
+ * Texts stand in one list of bytes and are named by where they begin there; marks, notes and the environment are rows
+ * of one list, image after image. What the headers say is not kept: they are read anew, and are those that the summary
+ * was made of.
  */
 #include "profile/summary_images.h"
 

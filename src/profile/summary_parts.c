@@ -1,7 +1,7 @@
 /* summary_parts.c - what a summary keeps beside a result, so that a part of the run can be made of its epochs
  *
- * Epochs name cells and sizes by the order in which the run met them, in which a profile does not have them. So their numbers are
- * kept, and the tally of the replay is made again out of the profile: who is who, and nothing counted.
+ * Epochs name cells and sizes by the order in which the run met them, in which a profile does not have them. So their
+ * numbers are kept, and the tally of the replay is made again out of the profile: who is who, and nothing counted.
  */
 #include "profile/summary_parts.h"
 

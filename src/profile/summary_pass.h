@@ -1,13 +1,14 @@
-/* summary_pass.h - numbers and columns on their way into a summary's compressed stream, or out of it
+/* summary_pass.h - writes numbers and columns into a summary's compressed stream, and reads them from it
  *
- * pass     one way through a summary, to write it or to read it. What a summary holds is described once, as calls that give
- *          the places of numbers: a pass that writes takes them from there, one that reads puts them there.
- * group    consecutive items of a list, few enough that the cache holds them.
- * column   one field of all items of a group, one after the other: neighbours are alike, which zstd makes use of. See
- *          summary_columns.c.
+ * pass     one way through a summary, either to write it or to read it. The contents of a summary are described once,
+ *          as calls that pass the addresses of numbers: a pass that writes takes the numbers from there, one that reads
+ *          stores them there.
+ * group    consecutive items of a list, few enough to fit into the CPU's cache.
+ * column   one field of all items of a group, one after the other. Neighbouring values are similar, so that zstd
+ *          compresses them well. See summary_columns.c.
  *
- * A pass that has failed goes on without doing anything (what it reads is 0), so that only its end needs to be looked at. When
- * it reads, every byte is hostile: memory is bounded by hwi_pass_count.
+ * A pass that has failed goes on without doing anything (the numbers that it reads are 0), so that callers check only
+ * its end. When it reads, every byte is untrusted: hwi_pass_count limits the memory that is used.
  */
 #ifndef HWI_PROFILE_SUMMARY_PASS_H
 #define HWI_PROFILE_SUMMARY_PASS_H
@@ -19,13 +20,13 @@
 
 enum hwi_field_order {
   HWI_FIELD_ANY = 0, /* the value itself */
-  HWI_FIELD_NEAR,    /* its difference to the item before */
+  HWI_FIELD_NEAR,    /* its difference from the item before */
 };
 
 /* One field of a struct, an integer or an array of them. */
 struct hwi_field {
   size_t off;
-  uint8_t bytes; /* 1, 2, 4 or 8, of one of them */
+  uint8_t bytes; /* 1, 2, 4 or 8, of each integer */
   uint8_t order; /* enum hwi_field_order */
   bool is_bool;
   uint16_t repeat;
@@ -44,7 +45,7 @@ struct hwi_field {
         sizeof(((type *)0)->member) / sizeof(((type *)0)->member[0])              \
   }
 
-/* All fields of a struct that are kept. */
+/* All fields of a struct that are stored. */
 struct hwi_fields {
   const struct hwi_field *list;
   size_t count;
@@ -62,45 +63,49 @@ struct hwi_pass {
   int fd;
   uint64_t packed_bytes; /* written; or left to read */
   uint64_t plain_bytes;
-  uint64_t most_items;  /* of one list, when reading */
-  uint64_t most_frames; /* of their list, which takes next to no bytes where each is called by the one before */
+  uint64_t most_items; /* of one list, when reading */
+  /* of the list of frames, which needs almost no bytes if each frame is called by the one before */
+  uint64_t most_frames;
   uint8_t *plain, *packed;
-  size_t at, end;     /* in plain: the next byte, and behind what is there */
+  size_t at, end;     /* in plain: the next byte, and the end of the valid bytes */
   ZSTD_inBuffer from; /* when reading */
-  bool frame_ended;   /* likewise: all is decompressed */
+  bool frame_ended;   /* likewise: everything is decompressed */
   ZSTD_CCtx *compressor;
   ZSTD_DCtx *decompressor;
 };
 
-/* Begins to write at the place where `fd` is, or to read the `packed_bytes` that are there. hwi_pass_end must follow. */
+/* Begins to write at the current offset of `fd`, or to read the `packed_bytes` that follow it. hwi_pass_end must
+ * follow. */
 void hwi_pass_begin_write(struct hwi_pass *pass, int fd);
 void hwi_pass_begin_read(struct hwi_pass *pass, int fd, uint64_t packed_bytes);
 
-/* 0 or the status; packed_bytes are those written. A pass that read must have come to the end of what there was. */
+/* Returns 0, or the negative status of the pass; packed_bytes are those written. A pass that read must have reached the
+ * end of the stream. */
 int hwi_pass_end(struct hwi_pass *pass);
 
 void hwi_pass_fail(struct hwi_pass *pass, int status);
 
 void hwi_pass_number(struct hwi_pass *pass, uint64_t *number);
 
-/* A number of items. False: the pass failed, also because no summary of this size has so many. */
+/* Writes or reads a number of items. Returns false if the pass failed, also because a summary of this size cannot have
+ * so many. */
 bool hwi_pass_count(struct hwi_pass *pass, uint64_t *count);
 
-/* The next bytes of the stream, at most HWI_PASS_ROOM_BYTES of them, until the next call: to be read (NULL: the pass failed) or
- * to be filled. */
+/* Return the next bytes of the stream, at most HWI_PASS_ROOM_BYTES of them, valid until the next call: to be read (NULL
+ * if the pass failed), or to be filled. */
 enum { HWI_PASS_ROOM_BYTES = 1 << 15 };
 const uint8_t *hwi_pass_take(struct hwi_pass *pass, size_t count);
 uint8_t *hwi_pass_room(struct hwi_pass *pass, size_t count);
 
-/* Items of an array, in groups whose last one may be smaller. Those to be read are all zero before. */
+/* Items of an array, in groups; the last group may be smaller. Items to be read must be all zero before. */
 enum { HWI_PASS_GROUP_ITEMS = 4096 };
 void hwi_pass_array(struct hwi_pass *pass, const struct hwi_fields *fields, void *items, size_t count);
 
-/* An array with its count: made where the pass reads, by calloc, with room for `spare` more. *items is NULL where it failed or,
- * without spare ones, none are there. */
+/* An array with its count. A pass that reads allocates the array by calloc, with room for `spare` more items. *items is
+ * NULL if the pass failed, or if there are no items and no spare ones. */
 void hwi_pass_list(struct hwi_pass *pass, const struct hwi_fields *fields, void **items, size_t *count, size_t spare);
 
-/* The same of a list of table.h, which has no items before where the pass reads. */
+/* The same for a list of table.h, which must be empty before it is read. */
 void hwi_pass_table(struct hwi_pass *pass, const struct hwi_fields *fields, void **items, size_t *count,
                     size_t *capacity);
 

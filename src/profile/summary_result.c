@@ -1,8 +1,9 @@
-/* summary_result.c - what a summary keeps of a result: the profile's lists, as they are before what adds up is summed up
+/* summary_result.c - what a summary keeps of a result: the profile's lists, as they are before what adds up is summed
+ * up
  *
- * Each list has its fields named here, once for both directions; a static_assert beside it notices a field that is new. What
- * adds up over cells is not kept: it is zero while a summary is written, and hwi_result_sum_up makes it again, which is quicker
- * than to read it.
+ * Each list has its fields named here, once for both directions; a static_assert beside it notices a field that is new.
+ * What adds up over cells is not kept: it is zero while a summary is written, and hwi_result_sum_up makes it again,
+ * which is quicker than to read it.
  */
 #include "profile/summary_result.h"
 
@@ -162,8 +163,8 @@ static bool threads_are_sound(const struct hwi_profile *profile)
   return true;
 }
 
-/* False: a number leaves its list, a stack's cells are not together, or what was live at the peak is not what the replay
- * counted. */
+/* False: a number leaves its list, a stack's cells are not together, or what was live at the peak is not what the
+ * replay counted. */
 static bool cells_are_sound(const struct hwi_profile *profile, const struct hwi_level *level)
 {
   struct hwi_level sum = {0};

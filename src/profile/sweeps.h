@@ -1,11 +1,11 @@
-/* sweeps.h - blocks of one stack that die together: what an arena would give back at once
+/* sweeps.h - blocks of one stack that are freed together, and that an arena could free at once
  *
- * sweep        frees by one thread with no allocation of that thread between them: a tree that is taken down, a list that is
- *              emptied.
- * generation   what a stack allocated since its last generation died.
- * together     a generation dies together when one sweep frees at least nine tenths of as many blocks as it has, and two at
- *              least, before the stack allocates again.
- * This is about order alone, so that it does not hang on how fast the program ran.
+ * sweep        frees by one thread without an allocation of that thread in between: for example, a tree is destroyed or
+ *              a list is cleared.
+ * generation   the blocks that a stack allocated since its last generation was freed.
+ * together     a generation is freed together if, before the stack allocates again, one sweep frees blocks of the stack
+ *              that are at least nine tenths of the generation's number, and at least two.
+ * Only the order of events matters, so the result does not depend on how fast the program ran.
  */
 #ifndef HWI_PROFILE_SWEEPS_H
 #define HWI_PROFILE_SWEEPS_H
@@ -13,20 +13,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a stack. All zero: nothing so far. Counts stop at their largest value. */
+/* The state of a stack. All zero: nothing so far. Counts saturate at their largest value. */
 struct hwi_sweeps {
   uint32_t births;      /* in the generation */
-  uint32_t sweep;       /* under way, by its number */
-  uint32_t swept;       /* blocks of the stack that it freed; 0: none is under way */
-  uint32_t generations; /* that died together */
+  uint32_t sweep;       /* ID of the current sweep */
+  uint32_t swept;       /* blocks of the stack that the current sweep freed; 0: there is no current sweep */
+  uint32_t generations; /* that were freed together */
   uint64_t swept_bytes;
-  uint64_t blocks, largest_bytes; /* of generations that died together, and of the largest of them */
+  uint64_t blocks, largest_bytes; /* of generations that were freed together; of the largest of them */
 };
 
-/* The sweep is over. */
+/* Ends the current sweep. */
 void hwi_sweeps_end(struct hwi_sweeps *sweeps);
 
-/* A block is born. */
+/* Counts a new block. */
 static inline void hwi_sweeps_birth(struct hwi_sweeps *sweeps)
 {
   if (sweeps->swept)
@@ -34,7 +34,7 @@ static inline void hwi_sweeps_birth(struct hwi_sweeps *sweeps)
   sweeps->births += sweeps->births < UINT32_MAX;
 }
 
-/* A block was freed in the sweep with that number, which is not 0. */
+/* Counts a block that was freed in the sweep with this ID, which is not 0. */
 static inline void hwi_sweeps_death(struct hwi_sweeps *sweeps, uint32_t sweep, uint64_t bytes)
 {
   if (sweeps->sweep != sweep && sweeps->swept)

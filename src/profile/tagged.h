@@ -1,7 +1,7 @@
-/* tagged.h - a hash table of the numbers of things that lie elsewhere
+/* tagged.h - a hash table of numbers of items that are stored elsewhere
  *
- * tag   the thing's hash, beside its number: a thing whose hash is another is not looked at, which would be a cache miss, and the
- *       table grows without looking at any.
+ * tag   the item's hash, stored next to its number: an item with another hash need not be read, which would be a cache
+ *       miss, and the table grows without reading any item.
  */
 #ifndef HWI_PROFILE_TAGGED_H
 #define HWI_PROFILE_TAGGED_H
@@ -14,7 +14,8 @@ struct hwi_tagged_slot {
   uint32_t tag, number; /* number 0: empty */
 };
 
-/* Invariant: three quarters of the slots are used at most, and no empty slot lies between a number's home and its slot. */
+/* Invariant: at most three quarters of the slots are used, and there is no empty slot between a number's home and its
+ * slot. */
 struct hwi_tagged {
   struct hwi_tagged_slot *slots; /* mask + 1 of them, a power of two */
   size_t mask, count;
@@ -23,7 +24,7 @@ struct hwi_tagged {
 bool hwi_tagged_init(struct hwi_tagged *table); /* false: no memory */
 void hwi_tagged_release(struct hwi_tagged *table);
 
-/* Where to look for things with the hash `tag`: from here on, up to an empty slot. */
+/* Items with the hash `tag` are searched from this slot on, up to an empty slot. */
 static inline const struct hwi_tagged_slot *hwi_tagged_first(const struct hwi_tagged *table, uint32_t tag)
 {
   return &table->slots[tag & table->mask];
@@ -35,7 +36,7 @@ static inline const struct hwi_tagged_slot *hwi_tagged_next(const struct hwi_tag
   return slot == &table->slots[table->mask] ? table->slots : slot + 1;
 }
 
-/* A thing that is not in the table yet; `number` is not 0. False: no memory. */
+/* Adds an item that is not in the table yet; `number` is not 0. Returns false if there is no memory. */
 bool hwi_tagged_add(struct hwi_tagged *table, uint32_t tag, uint32_t number);
 
 #endif

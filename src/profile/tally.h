@@ -1,12 +1,14 @@
 /* tally.h - the counters of a replay
  *
- * cell    what one thread allocated from one stack in one size, requested and usable: the finest grain. Everything that adds
- *         up (calls, bytes, live, at the peak) is counted here alone and summed at the end by stack, by size, by thread, or by
- *         pairs of them.
- * tally   of a stack, size or thread: what does not add up, which is its own maximum, or hangs on the order of events.
- * peak    the cells as they were when most bytes were live, in one pass: a cell notes the generation of the peak at which it
- *         was last settled. When it is touched for the first time after a new peak, its count of live blocks is still that
- *         of the peak, and is kept. What was not touched since is settled at the end.
+ * cell    what one thread allocated from one stack in one size, requested and usable: the finest counter. All figures
+ *         that can be added (calls, bytes, live, at the peak) are counted here only, and are summed at the end by
+ *         stack, by size, by thread, or by pairs of these.
+ * tally   counters of a stack, size or thread that cannot be added: its own maximum, and figures that depend on the
+ *         order of events.
+ * peak    the state of the cells when most bytes were live, found in one pass. A cell stores the generation of the peak
+ *         at which it was last settled. When it is changed for the first time after a new peak, its count of live
+ *         blocks is still the one at the peak, and is saved. Cells that were not changed since then are settled at the
+ *         end.
  */
 #ifndef HWI_PROFILE_TALLY_H
 #define HWI_PROFILE_TALLY_H
@@ -20,10 +22,10 @@
 #include "profile/touched.h"
 
 struct hwi_cell {
-  uint64_t size, usable; /* of each block; usable: 0 where not recorded */
+  uint64_t size, usable; /* of each block; usable: 0 if not recorded */
   uint32_t thread, stack;
   uint64_t calls, temporary_calls;
-  uint64_t live, peak_live; /* blocks. peak_live is valid where generation is the tally's */
+  uint64_t live, peak_live; /* blocks. peak_live is valid if generation is the tally's */
   uint32_t generation;
   uint32_t size_number;
 };
@@ -36,7 +38,7 @@ struct hwi_stack_tally {
   uint64_t failed_calls, missed_frees;
   uint32_t frame;
   bool called;                /* first_ns is known */
-  uint32_t last_cell;         /* of its latest allocation: mostly that of the next one */
+  uint32_t last_cell;         /* of its latest allocation: usually also that of the next one */
   struct hwi_frame innermost; /* the frame itself */
   struct hwi_sweeps sweeps;
 };
@@ -53,9 +55,9 @@ struct hwi_thread_tally {
   uint64_t first_ns; /* of its first event */
   uint64_t late_allocation_calls, late_free_calls;
   uint32_t image, number;
-  uint32_t sweep;       /* the frees since its latest allocation, by their number; 0: none */
-  uint32_t newest_cell; /* of the block that its latest event gave out; 0: that gave out none */
-  uint32_t moving_cell; /* of the block that a realloc has ended; its new one is to come. 0: none */
+  uint32_t sweep;       /* ID of the sequence of frees since its latest allocation; 0: none */
+  uint32_t newest_cell; /* of the block that its latest event allocated; 0: that event allocated none */
+  uint32_t moving_cell; /* of the block that a realloc has ended, and whose new block is still to come. 0: none */
   uint64_t moving_address;
 };
 
@@ -66,11 +68,11 @@ struct hwi_tally {
   uint32_t cell_count;
   uint64_t *ended; /* of each cell: blocks that were live when their image ended, before the run did */
   size_t ended_capacity;
-  uint64_t *before; /* of each cell: blocks that were live when counting began anew */
+  uint64_t *before; /* of each cell: blocks that were live when counting restarted */
   size_t before_capacity;
   struct hwi_tagged cell_numbers;
-  bool
-      complete; /* all cells, stacks and threads that are still to come lie behind those that count, and no others do */
+  /* all cells, stacks and threads that are still to come are known, and have numbers after those that count */
+  bool complete;
   struct hwi_stack_tally *stacks;
   size_t stack_count, stack_capacity;
   struct hwi_size_tally *sizes;
@@ -82,16 +84,16 @@ struct hwi_tally {
   uint32_t last_sweep;
   struct hwi_resize_tally resizes;
   struct hwi_handover_tally handovers;
-  struct hwi_touched touched_cells, touched_stacks; /* of stacks: what their cells do not tell */
+  struct hwi_touched touched_cells, touched_stacks; /* of stacks: for changes that their cells do not show */
 };
 
 bool hwi_tally_init(struct hwi_tally *tally); /* false: no memory, here and below */
 void hwi_tally_release(struct hwi_tally *tally);
 
-/* Nothing is looked for any more: gives back what that took. */
+/* Releases what only searches need: nothing is searched for any more. */
 void hwi_tally_freeze(struct hwi_tally *tally);
 
-/* What the stacks were tallied for is done; their number stays. */
+/* Releases the tallies of the stacks, which are no longer needed; the number of stacks stays. */
 void hwi_tally_drop_stacks(struct hwi_tally *tally);
 /* The same of the cells. */
 void hwi_tally_drop_cells(struct hwi_tally *tally);
@@ -101,11 +103,12 @@ static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uin
   return &tally->cells[number];
 }
 
-/* The cell's number, made where there is none; 0: no memory, or there is none in a complete tally. */
+/* Returns the cell's number; a new cell is made if there is none. Returns 0 if there is no memory, or if a complete
+ * tally has no such cell. */
 uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
                                  uint64_t usable);
 
-/* The same; mostly it is that of the stack's latest allocation again. */
+/* The same; usually it is the cell of the stack's latest allocation. */
 static inline uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
                                            uint64_t usable)
 {
@@ -116,26 +119,28 @@ static inline uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thr
   return hwi_tally_look_for_cell(tally, thread, stack, size, usable);
 }
 
-/* In a tally without cells: the cells [1, count), all zero; likewise stacks. False: no memory. */
+/* In a tally without cells: makes the cells [1, count), all zero; and likewise for stacks. Returns false if there is no
+ * memory. */
 bool hwi_tally_make_cells(struct hwi_tally *tally, uint32_t count);
 bool hwi_tally_make_stacks(struct hwi_tally *tally, uint32_t count);
 
-/* In a complete tally: an event to come may be about the cell. False: no memory. */
+/* In a complete tally: makes the cell known, since a later event may be about it. Returns false if there is no
+ * memory. */
 bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number);
 
-/* What an event is the first to name is there to be counted: a stack, a thread (from 0). In a complete tally it is there, and
- * only becomes part of what counts. False: no memory. */
+/* Adds counters for a stack or a thread (from 0) that an event is the first to name. In a complete tally the counters
+ * exist already, and only become part of those that count. Returns false if there is no memory. */
 bool hwi_tally_add_stack(struct hwi_tally *tally, uint32_t number, const struct hwi_new_stack *stack);
 bool hwi_tally_add_thread(struct hwi_tally *tally, uint32_t number, const struct hwi_new_thread *thread);
 
-/* A number for frees that follow each other. */
+/* Returns an ID for a sequence of frees. */
 static inline uint32_t hwi_tally_next_sweep(struct hwi_tally *tally)
 {
   tally->last_sweep += tally->last_sweep < UINT32_MAX ? 1 : 2; /* 0 is none */
   return tally->last_sweep;
 }
 
-/* Before any change of cell->live. */
+/* To be called before any change of cell->live. */
 static inline void hwi_tally_settle(const struct hwi_tally *tally, struct hwi_cell *cell)
 {
   if (cell->generation != tally->generation) {
@@ -144,7 +149,7 @@ static inline void hwi_tally_settle(const struct hwi_tally *tally, struct hwi_ce
   }
 }
 
-/* The run has more live bytes than ever, all cells up to date. */
+/* To be called when the run has more live bytes than ever before, and all cells are up to date. */
 void hwi_tally_new_peak(struct hwi_tally *tally);
 
 /* Blocks of the cell that were live at the end of their images. */
@@ -153,10 +158,11 @@ static inline uint64_t hwi_tally_live_at_end(const struct hwi_tally *tally, uint
   return hwi_tally_cell(tally, number)->live + (number < tally->ended_capacity ? tally->ended[number] : 0);
 }
 
-/* Counting begins anew, at the start of a span: what is live stays, and is the first peak. False: no memory. */
+/* Restarts counting, at the start of a span: the live blocks stay, and are the first peak. Returns false if there is no
+ * memory. */
 bool hwi_tally_restart(struct hwi_tally *tally);
 
-/* Blocks of the cell that were live then; 0 where counting never began anew. */
+/* Blocks of the cell that were live then; 0 if counting was never restarted. */
 static inline uint64_t hwi_tally_live_at_start(const struct hwi_tally *tally, uint32_t number)
 {
   return number < tally->before_capacity ? tally->before[number] : 0;

@@ -1,7 +1,8 @@
 /* timeline.c - a span in at most 2,000 equally long slices
  *
- * Slices begin with the width that the expected length gives. When the span turns out to be longer, two slices become one, as
- * often as needed: those whose numbers are 2n and 2n + 1, so that the first and the last may find no other half.
+ * Slices begin with the width that the expected length gives. When the span turns out to be longer, two slices become
+ * one, as often as needed: those whose numbers are 2n and 2n + 1, so that the first and the last may find no other
+ * half.
  */
 #include "profile/timeline.h"
 

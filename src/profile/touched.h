@@ -1,4 +1,4 @@
-/* touched.h - which of many counters changed since somebody looked: a bit for each */
+/* touched.h - which of many counters changed since the last look at them: one bit for each */
 #ifndef HWI_PROFILE_TOUCHED_H
 #define HWI_PROFILE_TOUCHED_H
 
@@ -6,7 +6,7 @@
 
 enum { HWI_TOUCHED_WORD_BITS = 64 };
 
-/* All zero: nobody looks. */
+/* All zero: changes are not recorded. */
 struct hwi_touched {
   uint64_t *words;
   size_t capacity;
@@ -18,7 +18,7 @@ static inline void hwi_touched_release(struct hwi_touched *touched)
   *touched = (struct hwi_touched){0};
 }
 
-/* From now on numbers below `count` are noted. False: no memory. */
+/* From now on, changes of numbers below `count` are recorded. Returns false if there is no memory. */
 static inline bool hwi_touched_cover(struct hwi_touched *touched, size_t count)
 {
   return hwi_grow((void **)&touched->words, &touched->capacity, count / HWI_TOUCHED_WORD_BITS + 1,
@@ -31,7 +31,8 @@ static inline void hwi_touch(struct hwi_touched *touched, uint32_t number)
     touched->words[number / HWI_TOUCHED_WORD_BITS] |= UINT64_C(1) << number % HWI_TOUCHED_WORD_BITS;
 }
 
-/* The next number from *at on, which is taken off; *at is behind it. 0: there is none (it is nobody's number). */
+/* Clears the bit of the next changed number from *at on and returns the number; *at moves on, so that the search can
+ * continue. Returns 0 if there is none; 0 is not a valid number. */
 static inline uint32_t hwi_touched_take(struct hwi_touched *touched, size_t *at)
 {
   for (; *at < touched->capacity; ++*at) {

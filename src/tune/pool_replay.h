@@ -1,11 +1,13 @@
-/* pool_replay.h - the calls of one process, made again on a pool of its own
+/* pool_replay.h - repeats the calls of one process on a pool
  *
- * It is the pool of pool.h itself, in address space that is reserved and not touched but where the pool writes: the headers of
- * blocks, and what it keeps in free ones. What the program kept in its blocks is neither known nor needed.
+ * It uses the pool of pool.h itself. The pool's address space is reserved, and only those pages are touched that the
+ * pool writes: the headers of blocks, and its data in free blocks. The contents of the program's blocks are neither
+ * known nor needed.
  *
- * address    of a block in the recording. X is not Y: where the pool puts it is its *place*.
- * used       bytes that blocks take in the pool: what was asked for, and rounding, which is headers, steps and alignment.
- * extent     what a pool needs that has just enough: from its tables to the end of the highest block that there ever was.
+ * address    of a block in the recording. The address of the block in the pool is its *place*.
+ * used       bytes that blocks take in the pool: the requested bytes and the rounding, which is headers, steps and
+ *            alignment.
+ * extent     the size of a pool that is just large enough: from its tables to the end of the highest block at any time.
  */
 #ifndef HWI_TUNE_POOL_REPLAY_H
 #define HWI_TUNE_POOL_REPLAY_H
@@ -15,18 +17,18 @@
 #include "profile/profile.h"
 
 struct hwi_pool_figures {
-  uint64_t request_count; /* blocks asked for; a realloc is one */
-  uint64_t refused_count; /* of these, what the pool had no room for. The replay goes on without the block */
-  uint64_t used_bytes;    /* at the moment when they were most */
-  uint64_t asked_bytes;   /* what was asked for of these */
-  uint64_t tables_bytes;  /* that the pool keeps for itself */
+  uint64_t request_count; /* requested blocks; a realloc counts as one */
+  uint64_t refused_count; /* of these, those for which the pool had no room. The replay goes on without the block */
+  uint64_t used_bytes;    /* at their peak */
+  uint64_t asked_bytes;   /* requested bytes of these */
+  uint64_t tables_bytes;  /* of the pool's own tables */
   uint64_t extent_bytes;
 };
 
 struct hwi_replayed_block {
-  void *place; /* NULL: the pool had none; of an unused slot: nothing */
+  void *place; /* NULL: the pool had no room; undefined in an unused slot */
   uint64_t asked_bytes;
-  uint32_t next; /* unused slot behind this one */
+  uint32_t next; /* the next unused slot */
 };
 
 struct hwi_pool_replay {
@@ -41,21 +43,22 @@ struct hwi_pool_replay {
   uint64_t used_bytes, asked_bytes;
 };
 
-/* A pool of `bytes`, at least 64 KiB, with the tables that libheapwright-tlsf.so gives its own. False: no memory or no address space;
- * nothing is to be released then. */
+/* Makes a pool of `bytes`, at least 64 KiB, with the tables that libheapwright-tlsf.so gives its own pool. Returns
+ * false if there is no memory or no address space; then there is nothing to release. */
 bool hwi_pool_replay_init(struct hwi_pool_replay *replay, size_t bytes);
 void hwi_pool_replay_release(struct hwi_pool_replay *replay);
 
-/* The allocation of `event`. `old` is the block that a realloc hands over, or 0: resized where it stands if it can be, else
- * moved. False: no memory for the replay itself. */
+/* Repeats the allocation of `event`. `old` is the block that a realloc passes, or 0: it is resized in place if
+ * possible, else moved. Returns false if there is no memory for the replay itself. */
 bool hwi_pool_replay_alloc(struct hwi_pool_replay *replay, const struct hwi_block_event *event, uint32_t old);
 
-/* Takes the block at `address` out of the table; it stays in the pool until it is given to hwi_pool_replay_free or _alloc. 0: none
- * is there. */
+/* Removes the block at `address` from the table and returns it; it stays in the pool until it is given to
+ * hwi_pool_replay_free or _alloc. Returns 0 if there is none. */
 uint32_t hwi_pool_replay_take(struct hwi_pool_replay *replay, uint64_t address);
 void hwi_pool_replay_free(struct hwi_pool_replay *replay, uint32_t block);
 
-/* The blocks of `parent`, in the order of their places: what a fork hands on. False: no memory for the replay itself. */
+/* Copies the blocks of `parent`, in the order of their places, as a fork does. Returns false if there is no memory for
+ * the replay itself. */
 bool hwi_pool_replay_inherit(struct hwi_pool_replay *child, const struct hwi_pool_replay *parent);
 
 #endif

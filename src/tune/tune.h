@@ -1,8 +1,8 @@
-/* tune.h - how large a pool this program needs: its recording, made again on the pool itself
+/* tune.h - computes how large a pool a program needs, by replaying its recording on the pool
  *
- * First each process is replayed on a pool without a limit worth the name, which shows its extent (pool_replay.h); the margin
- * is added, and what comes out is tried: the process is replayed again on a pool of just that size. Where a smaller pool puts
- * blocks so differently that it does not suffice, it is made larger and tried again.
+ * First each process is replayed on a pool that is practically unlimited, which shows its extent (pool_replay.h). The
+ * margin is added, and the resulting size is tested: the process is replayed again on a pool of exactly that size. A
+ * smaller pool may place blocks so differently that it is not large enough; then it is enlarged and tested again.
  */
 #ifndef HWI_TUNE_TUNE_H
 #define HWI_TUNE_TUNE_H
@@ -15,12 +15,13 @@
 
 enum { HWI_TUNE_MARGIN_DEFAULT = 10, HWI_TUNE_MARGIN_MAX = 1000 };
 
-/* A process image of the run. The pool's size is the sum of tables, asked for, rounding, fragmentation and margin. */
+/* A process image of the run. The pool's size is the sum of tables, requested bytes, rounding, fragmentation and
+ * margin. */
 struct hwi_tuned {
   const struct hwi_image *image;
-  struct hwi_pool_figures figures; /* without a limit; extent_bytes is what sufficed */
+  struct hwi_pool_figures figures; /* of the replay without a limit; extent_bytes were sufficient */
   uint64_t pool_bytes;             /* recommended: whole pages */
-  bool inherits_unknown;           /* it began with a fork from a process that is not among these */
+  bool inherits_unknown;           /* it was forked from a process that is not in the list */
 };
 
 static inline uint64_t hwi_tuned_rounding(const struct hwi_tuned *tuned)
@@ -41,26 +42,27 @@ static inline uint64_t hwi_tuned_margin(const struct hwi_tuned *tuned)
 struct hwi_tune {
   const struct hwi_profile *profile;
   uint64_t margin_percent;
-  struct hwi_tuned *processes; /* those that the profile counts; the largest pool first */
+  struct hwi_tuned *processes; /* those that the profile counts, the largest pool first */
   size_t count;                /* at least 1 */
-  unsigned passes;             /* how often the recording was replayed */
+  unsigned passes;             /* number of replays of the recording */
 };
 
 struct hwi_tune_question {
-  const struct hwi_profile *profile; /* of the whole run; it must outlive the tune */
+  const struct hwi_profile *profile; /* of the whole run; must outlive the tune */
   uint64_t margin_percent;
   struct hwi_replayer replayer; /* of the same run; it is run several times */
 };
 
-/* On failure there is nothing to release. */
+/* Returns 0, or a negative hw_error that is described in `error`; then there is nothing to release. */
 int hwi_tune_init(struct hwi_tune *tune, const struct hwi_tune_question *question, struct hwi_error *error);
 void hwi_tune_release(struct hwi_tune *tune);
 
-/* The answer. Errors are memory's; what could not be written is the stream's matter. */
+/* Print the result. Return 0, or a negative hw_error if there is no memory; a failed write must be checked on the
+ * stream. */
 int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, struct hwi_error *error);
 int hwi_tune_json(const struct hwi_tune *tune, FILE *out, struct hwi_error *error);
 
-/* The same as lines for whatever starts the program: the largest pool of all. */
+/* Prints the result as lines for the file that starts the program; the size is that of the largest pool. */
 enum hwi_launch_form {
   HWI_LAUNCH_ENV,   /* NAME=VALUE: systemd, docker */
   HWI_LAUNCH_SHELL, /* export NAME=VALUE */
