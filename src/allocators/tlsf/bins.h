@@ -1,22 +1,22 @@
 /* bins.h - free blocks by size: two levels of classes, each with a bit map
  *
- * The first level, a row, is a power of two; the second divides it evenly into WORD_BITS bins. Number the bins through:
- * a size whose highest set bit is `level` lies in bin
+ * The first level, a row, is a power of two; the second divides it evenly into WORD_BITS bins. The bins are numbered
+ * consecutively: a size whose highest set bit is `level` is in bin
  *
  *   (level - LINEAR_LOG2) * WORD_BITS + (size >> (level - WORD_BITS_LOG2))
  *
- * The last term runs from WORD_BITS to 2 * WORD_BITS - 1, so that a row's bins follow those of the row before. Sizes below
- * 2^LINEAR_LOG2 are treated as if that bit was their highest: the lowest row has a bin for each multiple of ALIGN, and so has
- * the next, where nothing but a shift is left of the formula. A size that does not begin its bin is only sure to be met by the
- * next one, which may be the next row's first.
+ * The last term runs from WORD_BITS to 2 * WORD_BITS - 1, so that a row's bins follow those of the row before. Sizes
+ * below 2^LINEAR_LOG2 are treated as if that bit was their highest. So the lowest row has a bin for each multiple of
+ * ALIGN. The next row has, too, and in both the formula is only a shift. If a size is not the smallest of its bin, only
+ * the next bin, which may be the next row's first, is certain to have large enough blocks.
  *
- * To find a block is then: the first bit set from there on in the row's map, else the first row that is not empty above and the
- * first bit of its map. What is found is at most 1/WORD_BITS larger than the smallest block that fits, unless that one is
- * in the size's own bin, where a block may be large enough or not: of these the first is tried, since it is the one that was
- * freed last, and programs ask for the sizes that they have just freed.
+ * A block is found by the first bit that is set from there on in the row's map; otherwise by the first higher row that
+ * is not empty and the first bit of its map. The block found is at most 1/WORD_BITS larger than the smallest block that
+ * fits, unless that one is in the size's own bin. A block of that bin may be too small, and only its first one is
+ * tried: it is the one that was freed last, and programs ask for sizes that they have just freed.
  *
- * A bin is a list in both directions, last in, first out. A block points to what points to it, so that taking one out of the
- * middle needs neither a special case for the first nor its bin.
+ * A bin is a doubly linked list, last in, first out. A block has a pointer to the link that leads to it, so that a
+ * block in the middle can be removed without its bin, and without a special case for the first one.
  */
 #ifndef HWI_ALLOCATORS_TLSF_BINS_H
 #define HWI_ALLOCATORS_TLSF_BINS_H
@@ -33,18 +33,18 @@ static inline unsigned lowest_bit(size_t map)
   return WORD == 8 ? (unsigned)__builtin_ctzll(map) : (unsigned)__builtin_ctz((unsigned)map);
 }
 
-static inline unsigned highest_bit(size_t map) /* with ^, compilers see the one instruction that there is for it */
+static inline unsigned highest_bit(size_t map) /* with ^, compilers generate the one instruction for this */
 {
   return WORD == 8 ? 63u ^ (unsigned)__builtin_clzll(map) : 31u ^ (unsigned)__builtin_clz((unsigned)map);
 }
 
-/* Each multiple of ALIGN has a bin of its own. */
+/* Returns true if the bin of `size` has blocks of one size only. */
 static inline bool is_linear(size_t size)
 {
   return __builtin_expect(size < LINEAR_END, 1);
 }
 
-/* The bin of free blocks of this size, which may have its flags beside it. */
+/* Returns the bin of free blocks of this size. `size` may include flags. */
 HWI_HOT size_t bin_of(size_t size)
 {
   if (is_linear(size))
@@ -53,7 +53,7 @@ HWI_HOT size_t bin_of(size_t size)
   return ((size_t)(level - LINEAR_LOG2) << WORD_BITS_LOG2) + (size >> (level - WORD_BITS_LOG2));
 }
 
-/* The first bin whose blocks all have at least this size: its own, or the next. */
+/* Returns the first bin all of whose blocks have at least this size: the size's own bin, or the next. */
 HWI_HOT size_t bin_of_all(size_t size)
 {
   if (is_linear(size))
@@ -72,13 +72,13 @@ static inline size_t bin_of_link(const struct hw_pool *pool, const struct link *
   return (size_t)((uintptr_t)from - (uintptr_t)pool_bins(pool)) / sizeof *from;
 }
 
-/* All bits but one: a rotation, which compilers see in it. */
+/* All bits but one. Compilers generate a rotation for this. */
 static inline size_t all_but(size_t bit)
 {
   return ~FIRST_BIT << (bit & (WORD_BITS - 1)) | ~FIRST_BIT >> (-bit & (WORD_BITS - 1));
 }
 
-/* The bits of a bin that is no longer empty, or has become so. */
+/* Sets, or below clears, the bits of a bin that is no longer empty, or has become empty. */
 HWI_HOT void bin_mark(struct hw_pool *pool, size_t bin)
 {
   size_t row = bin >> WORD_BITS_LOG2;
@@ -94,7 +94,7 @@ HWI_HOT void bin_unmark(struct hw_pool *pool, size_t bin)
     pool->rows_filled ^= FIRST_BIT << row;
 }
 
-/* Puts the block in front of its bin. */
+/* Makes the block the first of its bin. */
 HWI_HOT void bin_insert(struct hw_pool *pool, struct block *block, size_t bin)
 {
   struct link *from = bin_link(pool, bin);
@@ -108,7 +108,8 @@ HWI_HOT void bin_insert(struct hw_pool *pool, struct block *block, size_t bin)
     bin_mark(pool, bin);
 }
 
-/* Puts a block in the place of the first one of a bin. False, and nothing is changed: as bin_remove. */
+/* Replaces the first block of a bin by another one. Returns false, and changes nothing, in the same cases as
+ * bin_remove. */
 HWI_HOT bool bin_replace(struct link *from, const struct block *old, struct block *block)
 {
   struct block *next = old->next.to;
@@ -125,7 +126,7 @@ HWI_HOT bool bin_replace(struct link *from, const struct block *old, struct bloc
   return true;
 }
 
-/* Takes the first block out of a bin. False, and nothing is changed: as bin_remove. */
+/* Removes the first block of a bin. Returns false, and changes nothing, in the same cases as bin_remove. */
 HWI_HOT bool bin_pop(struct hw_pool *pool, struct link *from, const struct block *block, size_t bin)
 {
   struct block *next = block->next.to;
@@ -143,8 +144,9 @@ HWI_HOT bool bin_pop(struct hw_pool *pool, struct link *from, const struct block
   return true;
 }
 
-/* Takes a free block out of its bin. False, and nothing is changed: its links do not lead to what leads back. A pointer that was
- * written there is followed, though: whoever writes to freed memory may crash here rather than be told. */
+/* Removes a free block from its bin. Returns false, and changes nothing, if its links do not point to links that point
+ * back. The links are followed before they are verified: if the program wrote to freed memory, it may crash here
+ * instead of getting a report. */
 HWI_HOT bool bin_remove(struct hw_pool *pool, struct block *block)
 {
   struct link *from = block->from;
@@ -160,12 +162,12 @@ HWI_HOT bool bin_remove(struct hw_pool *pool, struct block *block)
   }
   from->to = NULL;
   size_t bin = bin_of_link(pool, from);
-  if (bin < pool->bin_count) /* else the last of several */
+  if (bin < pool->bin_count) /* otherwise `from` is the link of another block */
     bin_unmark(pool, bin);
   return true;
 }
 
-/* The first bin that is not empty from `bin` on; or 0, in which no block is, since none is that small. */
+/* Returns the first bin from `bin` on that is not empty, or 0: no block is so small that it is in bin 0. */
 HWI_HOT size_t bin_next(const struct hw_pool *pool, size_t bin)
 {
   size_t row = bin >> WORD_BITS_LOG2;
@@ -173,7 +175,7 @@ HWI_HOT size_t bin_next(const struct hw_pool *pool, size_t bin)
   if (__builtin_expect(map != 0, 1)) {
     bin += lowest_bit(map);
     if (!bin)
-      __builtin_unreachable(); /* what compilers would look at again */
+      __builtin_unreachable(); /* so that compilers omit a comparison with 0 */
     return bin;
   }
   size_t rows = pool->rows_filled & ~FIRST_BIT << row;
@@ -183,7 +185,7 @@ HWI_HOT size_t bin_next(const struct hw_pool *pool, size_t bin)
   return (higher << WORD_BITS_LOG2) + lowest_bit(pool->filled[higher]);
 }
 
-/* The bin whose first block has at least `size` bytes; or 0. */
+/* Returns a bin whose first block has at least `size` bytes, or 0. */
 HWI_HOT size_t bin_find(const struct hw_pool *pool, size_t size)
 {
   if (is_linear(size))
@@ -195,7 +197,7 @@ HWI_HOT size_t bin_find(const struct hw_pool *pool, size_t size)
   return bin_next(pool, bin_of_all(size));
 }
 
-/* The first block of the highest bin that is not empty; or NULL. */
+/* Returns the first block of the highest bin that is not empty, or NULL. */
 static inline struct block *bin_highest(const struct hw_pool *pool)
 {
   if (!pool->rows_filled)

@@ -1,8 +1,8 @@
-/* hot.h - giving a block out and taking it back, as code to be put in line
+/* hot.h - allocating and freeing a block, as inline code
  *
- * pool.c makes the public functions of these two, and finds out what was wrong where one says no; the heap of a process has them
- * between taking its lock and giving it back, so that an entry point is one piece of code. Each first looks at all that it is going
- * to rely on, then changes it: where it says no, nothing was done.
+ * pool.c makes the public functions of these, and finds the fault if one of them fails. The heap of a process puts them
+ * between taking and releasing its lock, so that an entry point is one piece of code. Each function first checks
+ * everything that it relies on, and then makes its changes: if it fails, nothing was changed.
  */
 #ifndef HWI_ALLOCATORS_TLSF_HOT_H
 #define HWI_ALLOCATORS_TLSF_HOT_H
@@ -16,13 +16,13 @@
 
 /* --- what an operation relies on --- */
 
-/* It can be followed: it leads into the pool's tables, or into a region. */
+/* Returns true if `at` is a readable, aligned address: in the pool's tables or in a region. */
 static inline bool is_inside(const struct hw_pool *pool, const void *at)
 {
   return LIKELY(pool_has_near(pool, at, WORD_LOG2)) || ((uintptr_t)at % WORD == 0 && pool_region(pool, at));
 }
 
-/* The block, in its bin until now, has the header of a free one. */
+/* Returns true if the block, which is still in its bin, has the header of a free block. */
 static inline bool has_free_head(const struct hw_pool *pool, const struct block *block)
 {
   if (UNLIKELY(!block_is_free(block) || !head_is_sealed(pool, block, block->head)))
@@ -30,23 +30,24 @@ static inline bool has_free_head(const struct hw_pool *pool, const struct block 
   return IS_SEALED || (block_size(block) >= MIN_BLOCK && is_inside(pool, block_at(block, block_size(block))));
 }
 
-/* The footer in front of a block, which has AFTER_FREE, leads to the header of a free block of just that size: no seal is needed. */
+/* The block has AFTER_FREE. Returns true if the footer before it points to the header of a free block of exactly that
+ * size; the seal need not be checked. */
 static inline bool front_is_sound(const struct hw_pool *pool, const struct block *block)
 {
   const struct block *front = block_in_front(block);
   return is_inside(pool, front) && head_word(front->head) == (((uintptr_t)block - (uintptr_t)front) | BLOCK_FREE);
 }
 
-/* The header of a block may lie in front of this payload. */
+/* Returns true if a block's header may be before this payload. */
 HWI_HOT bool is_payload(const struct hw_pool *pool, const void *payload)
 {
   const struct block *block = block_of_payload(payload);
   const void *unit =
-      block_at(block, (size_t)WORD - ALIGN); /* not the pool's first, before which there may be nothing */
+      block_at(block, (size_t)WORD - ALIGN); /* excludes the pool's start, before which there may be nothing */
   return LIKELY(pool_has_near(pool, unit, ALIGN_LOG2)) || ((uintptr_t)payload % ALIGN == 0 && pool_region(pool, block));
 }
 
-/* `head`, without AFTER_FREE, is that of a used block, and the header behind it is sound. */
+/* `head` must be without AFTER_FREE. Returns true if it is the header of a used block, and the next header is valid. */
 HWI_HOT bool is_used_head(const struct hw_pool *pool, const struct block *block, size_t head)
 {
   size_t size = head_word(head);
@@ -58,7 +59,7 @@ HWI_HOT bool is_used_head(const struct hw_pool *pool, const struct block *block,
   return LIKELY(head_is_sealed(pool, behind, behind->head));
 }
 
-/* The size of the used block with this payload; 0: it is none. */
+/* Returns the size of the used block with this payload, or 0 if there is none. */
 static inline size_t used_size(const struct hw_pool *pool, const void *payload)
 {
   const struct block *block = block_of_payload(payload);
@@ -67,7 +68,7 @@ static inline size_t used_size(const struct hw_pool *pool, const void *payload)
   return block_size(block);
 }
 
-/* --- taking --- */
+/* --- allocating --- */
 
 static inline void count_used(struct hw_pool *pool, size_t size)
 {
@@ -79,8 +80,8 @@ static inline void count_used(struct hw_pool *pool, size_t size)
   pool->below_peak_bytes = below;
 }
 
-/* Makes what lies from `block` on a free block, whose header is to be `head`. What is in front is used, and what is behind
- * knows already. */
+/* Makes the memory from `block` on a free block with the header `head`. The preceding block must be used, and the next
+ * block must have AFTER_FREE already. */
 HWI_HOT void put_free_head(struct hw_pool *pool, struct block *block, size_t size, size_t head)
 {
   block->head = head;
@@ -88,7 +89,7 @@ HWI_HOT void put_free_head(struct hw_pool *pool, struct block *block, size_t siz
   bin_insert(pool, block, bin_of(size));
 }
 
-/* The same, of what `word` says: a size, and BLOCK_FREE. */
+/* The same; `word` is the size with BLOCK_FREE. */
 HWI_HOT void put_free(struct hw_pool *pool, struct block *block, size_t word)
 {
   block_set_word(pool, block, word);
@@ -96,18 +97,19 @@ HWI_HOT void put_free(struct hw_pool *pool, struct block *block, size_t word)
   bin_insert(pool, block, bin_of(word));
 }
 
-/* A block was given out. */
+/* Counts an allocated block and returns its payload. */
 HWI_HOT void *taken(struct hw_pool *pool, struct block *block, size_t size)
 {
   count_used(pool, size);
   pool->used_count++;
   void *payload = block_payload(block);
   if (!payload)
-    __builtin_unreachable(); /* what compilers would look at again */
+    __builtin_unreachable(); /* so that compilers omit a comparison with NULL */
   return payload;
 }
 
-/* The first block of a bin of just one size, all of it, as a used one. NULL: it, or what is behind it, was written to. */
+/* Allocates the whole first block of a bin that has only one size. Returns NULL if that block or the next one in memory
+ * was overwritten. */
 HWI_HOT void *take_whole(struct hw_pool *pool, struct link *from, size_t size)
 {
   struct block *block = from->to;
@@ -124,8 +126,9 @@ HWI_HOT void *take_whole(struct hw_pool *pool, struct link *from, size_t size)
   return taken(pool, block, size);
 }
 
-/* The first block of the bin, which bin_find has found, or 0, as a used one: its first `size` bytes, or all where too little would
- * be left for a free block. NULL: there is none; or it, or what is behind it, was written to. */
+/* Allocates from the first block of `bin`, which is a result of bin_find, possibly 0: its first `size` bytes, or all of
+ * it if the rest is too small for a free block. Returns NULL if there is no block, or if it or the next one in memory
+ * was overwritten. */
 HWI_HOT void *take_from(struct hw_pool *pool, size_t bin, size_t size)
 {
   if (UNLIKELY(!bin))
@@ -134,7 +137,7 @@ HWI_HOT void *take_from(struct hw_pool *pool, size_t bin, size_t size)
   struct block *block = from->to;
   if (UNLIKELY(!has_free_head(pool, block)))
     return NULL;
-  size_t rest = head_word(block->head) - size; /* and BLOCK_FREE, which makes it more than MIN_BLOCK or less */
+  size_t rest = head_word(block->head) - size; /* includes BLOCK_FREE, so it never equals MIN_BLOCK */
   if (LIKELY(rest > MIN_BLOCK)) {
     if (UNLIKELY(!bin_pop(pool, from, block, bin_of_link(pool, from))))
       return NULL;
@@ -151,21 +154,21 @@ HWI_HOT void *take_from(struct hw_pool *pool, size_t bin, size_t size)
   return taken(pool, block, size);
 }
 
-/* Requests that are met from a bin of just their size, or a larger one: no other arithmetic is needed. */
+/* Returns true if the request is met from a bin of exactly its size, or a larger one, without other arithmetic. */
 static inline bool is_small_request(size_t bytes)
 {
   return bytes < LINEAR_END - 2 * ALIGN;
 }
 
-/* A small request, as a block's size, from the bin of just that size. NULL: there is no such block, or a fault that nobody has been
- * told of. */
+/* Allocates a small request, given as a block size, from the bin of exactly that size. Returns NULL if there is no such
+ * block, or if there is a fault, which is not reported yet. */
 HWI_HOT void *pool_try_alloc_same(struct hw_pool *pool, size_t size)
 {
   struct link *from = bin_link(pool, size >> ALIGN_LOG2);
   return LIKELY(from->to) ? take_whole(pool, from, size) : NULL;
 }
 
-/* hw_pool_alloc; NULL may also be a fault that nobody has been told of. */
+/* As hw_pool_alloc, but faults are not reported: then it returns NULL, too. */
 HWI_HOT void *pool_try_alloc(struct hw_pool *pool, size_t bytes)
 {
   size_t size = block_size_for(bytes);
@@ -174,15 +177,17 @@ HWI_HOT void *pool_try_alloc(struct hw_pool *pool, size_t bytes)
   return take_from(pool, bin_find(pool, size), size);
 }
 
-/* How far behind the start of `block` a block with an aligned payload may begin: nowhere, or far enough for a free block. */
+/* Returns how far after the start of `block` a block with an aligned payload can begin: 0, or far enough for a free
+ * block before it. */
 static inline size_t aligned_off(const struct block *block, size_t align)
 {
   size_t off = (size_t)(0 - (uintptr_t)block_payload(block)) & (align - 1);
-  return off == MIN_BLOCK - ALIGN ? off + align : off; /* the only multiple of ALIGN in between */
+  return off == MIN_BLOCK - ALIGN ? off + align : off; /* too small for a free block; the only such multiple of ALIGN */
 }
 
-/* Puts a free block, what `word` says, in the place of the first one of a bin: in the same bin, where it belongs there, as what is
- * left of one large free block does. False, and nothing is changed: the links were written to. */
+/* Puts a free block with the size and BLOCK_FREE in `word` in the place of the first block of a bin. If it belongs in
+ * the same bin, as the rest of one large free block does, it stays there. Returns false, and changes nothing, if the
+ * links were overwritten. */
 HWI_HOT bool put_instead(struct hw_pool *pool, size_t from_bin, struct block *block, size_t word)
 {
   struct link *from = bin_link(pool, from_bin);
@@ -200,15 +205,16 @@ HWI_HOT bool put_instead(struct hw_pool *pool, size_t from_bin, struct block *bl
   return true;
 }
 
-/* Makes a used block of the first one of a bin, so far behind its start that the payload is aligned; what is in front of it stays
- * free, and what is behind it, where that is enough for a block. NULL: one of them was written to. */
+/* Allocates from the first block of a bin, at the first offset at which the payload is aligned. The memory before the
+ * new block stays free, and so does the memory after it if that is enough for a block. Returns NULL if one of these
+ * blocks was overwritten. */
 HWI_HOT void *take_aligned(struct hw_pool *pool, size_t bin, size_t align, size_t size)
 {
   struct link *from = bin_link(pool, bin);
   struct block *block = from->to;
   if (UNLIKELY(!has_free_head(pool, block)))
     return NULL;
-  size_t off = aligned_off(block, align), rest = head_word(block->head) - off - size; /* and BLOCK_FREE */
+  size_t off = aligned_off(block, align), rest = head_word(block->head) - off - size; /* includes BLOCK_FREE */
   struct block *used = block_at(block, off);
   if (LIKELY(rest > MIN_BLOCK)) {
     if (UNLIKELY(!put_instead(pool, bin, block_at(used, size), rest)))
@@ -228,15 +234,15 @@ HWI_HOT void *take_aligned(struct hw_pool *pool, size_t bin, size_t align, size_
   return taken(pool, used, size);
 }
 
-/* What has room for `size` bytes behind an aligned payload wherever it lies: in front, less than `align`, or ALIGN more where that is
- * too little for a free block. */
+/* Returns a size in which an aligned payload of `size` bytes fits at any address: the gap before it is less than
+ * `align`, or ALIGN more if that is too small for a free block. */
 static inline size_t unaligned_size(size_t align, size_t size)
 {
   return size + ALIGN + align;
 }
 
-/* hw_pool_alloc_aligned of more than ALIGN; NULL may also be a fault that nobody has been told of. The size's own bin may have a
- * block that was aligned before. */
+/* As hw_pool_alloc_aligned for more than ALIGN, but faults are not reported: then it returns NULL, too. The size's own
+ * bin is tried first, since it may have a block that was aligned before. */
 HWI_HOT void *pool_try_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
 {
   size_t both;
@@ -249,10 +255,10 @@ HWI_HOT void *pool_try_alloc_aligned(struct hw_pool *pool, size_t align, size_t 
   return LIKELY(bin) ? take_aligned(pool, bin, align, size) : NULL;
 }
 
-/* --- giving back --- */
+/* --- freeing --- */
 
-/* Makes `size` bytes from `block` on, which are in no bin, free, together with the free block behind, whose header is `head`.
- * False, and nothing is changed: that one was written to. */
+/* Frees `size` bytes from `block` on, which are in no bin, and merges them with the next block, which is free and has
+ * the header `head`. Returns false, and changes nothing, if that block was overwritten. */
 HWI_HOT bool join_free(struct hw_pool *pool, struct block *block, size_t size, size_t head)
 {
   if (UNLIKELY(!bin_remove(pool, block_at(block, size))))
@@ -261,7 +267,7 @@ HWI_HOT bool join_free(struct hw_pool *pool, struct block *block, size_t size, s
   return true;
 }
 
-/* The same where what is behind may be used. */
+/* The same if the next block may be used. */
 HWI_HOT bool join_behind(struct hw_pool *pool, struct block *block, size_t size)
 {
   struct block *behind = block_at(block, size);
@@ -273,7 +279,7 @@ HWI_HOT bool join_behind(struct hw_pool *pool, struct block *block, size_t size)
   return true;
 }
 
-/* The same for a block that has AFTER_FREE: together with the free one in front. */
+/* The same for a block with AFTER_FREE: it is also merged with the free block before it. */
 HWI_HOT bool join_both(struct hw_pool *pool, struct block *block, size_t size)
 {
   struct block *front = block_in_front(block);
@@ -289,7 +295,7 @@ HWI_HOT bool join_both(struct hw_pool *pool, struct block *block, size_t size)
   return false;
 }
 
-/* As join_behind, of a whole block, the product of whose header is known. */
+/* As join_behind, for a whole block whose seal product is known. */
 HWI_HOT bool join_whole(struct hw_pool *pool, struct block *block, size_t size, size_t product)
 {
   struct block *behind = block_at(block, size);
@@ -301,14 +307,15 @@ HWI_HOT bool join_whole(struct hw_pool *pool, struct block *block, size_t size, 
   return true;
 }
 
-/* Makes a used block, with a sound header behind it, part of the free memory. False, and nothing is changed: a neighbour that is
- * free was written to. */
+/* Frees a used block that is followed by a valid header, and merges it with its free neighbours. Returns false, and
+ * changes nothing, if one of them was overwritten. */
 HWI_HOT bool give_back(struct hw_pool *pool, struct block *block, size_t size)
 {
   return block_is_after_free(block) ? join_both(pool, block, size) : join_behind(pool, block, size);
 }
 
-/* hw_pool_free, of any address. False: a fault, or NULL. Whether there is a free block in front is asked once, at the start. */
+/* As hw_pool_free, for any address. Returns false for a fault and for NULL. Branches once, at the start, on whether the
+ * block before it is free. */
 HWI_HOT bool pool_try_free(struct hw_pool *pool, void *payload)
 {
   if (UNLIKELY(!is_payload(pool, payload)))
@@ -333,8 +340,8 @@ HWI_HOT bool pool_try_free(struct hw_pool *pool, void *payload)
 
 /* --- changing the size --- */
 
-/* A used block, which had `have` bytes, and the free memory behind it, up to `end`, become a used block of `size` bytes and a free
- * one, where enough is left over for that. What is at the end knows of a free block in front. */
+/* A used block of `have` bytes and the free memory after it, up to `end`, become a used block of `size` bytes, and a
+ * free block if the rest is enough for one. The block at `end` must have AFTER_FREE. */
 HWI_HOT void share_out(struct hw_pool *pool, struct block *block, size_t have, size_t size, struct block *end)
 {
   size_t rest = (uintptr_t)end - (uintptr_t)block - size;
@@ -354,8 +361,8 @@ HWI_HOT void share_out(struct hw_pool *pool, struct block *block, size_t have, s
     pool->below_peak_bytes += have - size;
 }
 
-/* The used block of `have` bytes, with a sound header behind it, has `size` where it stands. False, and nothing is changed: there is
- * no room, or what is free behind it was written to. */
+/* Resizes a used block of `have` bytes, which is followed by a valid header, in place. Returns false, and changes
+ * nothing, if there is no room, or if the free block after it was overwritten. */
 HWI_HOT bool resize(struct hw_pool *pool, struct block *block, size_t have, size_t size)
 {
   struct block *behind = block_at(block, have);
@@ -377,7 +384,8 @@ HWI_HOT bool resize(struct hw_pool *pool, struct block *block, size_t have, size
   return true;
 }
 
-/* hw_pool_resize, of any address. False: no room, or a fault that nobody has been told of. */
+/* As hw_pool_resize, for any address. Returns false if there is no room, or if there is a fault, which is not
+ * reported. */
 HWI_HOT bool pool_try_resize(struct hw_pool *pool, void *payload, size_t bytes)
 {
   if (UNLIKELY(!is_payload(pool, payload)) || UNLIKELY(bytes > pool->largest_request))

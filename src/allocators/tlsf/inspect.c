@@ -1,4 +1,4 @@
-/* inspect.c - what a pool holds, and whether it is whole */
+/* inspect.c - statistics of a pool, and the check of its consistency */
 #include "allocators/tlsf/bins.h"
 #include "allocators/tlsf/layout.h"
 #include "heapwright/pool.h"
@@ -24,7 +24,7 @@ const char *hw_pool_fault_text(enum hw_pool_fault fault)
   return "unknown fault";
 }
 
-/* --- figures --- */
+/* --- statistics --- */
 
 void hw_pool_get_stats(const struct hw_pool *pool, struct hw_pool_stats *stats)
 {
@@ -41,7 +41,7 @@ void hw_pool_get_stats(const struct hw_pool *pool, struct hw_pool_stats *stats)
   stats->region_count = 0;
   for (const struct region *region = pool->regions; region; region = region->next)
     stats->region_count++;
-  size_t unit = free_bytes / 1000; /* first divided, so that it cannot overflow */
+  size_t unit = free_bytes / 1000; /* divided first, to avoid an overflow */
   size_t permille = unit         ? (free_bytes - largest_bytes) / unit
                     : free_bytes ? (free_bytes - largest_bytes) * 1000 / free_bytes
                                  : 0;
@@ -50,7 +50,7 @@ void hw_pool_get_stats(const struct hw_pool *pool, struct hw_pool_stats *stats)
 
 /* --- the walk --- */
 
-/* The header can be relied on to say where the next block begins. */
+/* Returns true if the header is valid, so that it gives the start of the next block. */
 static bool leads_on(const struct hw_pool *pool, const struct region *region, const struct block *block)
 {
   size_t size = block_size(block);
@@ -67,7 +67,7 @@ void hw_pool_walk(const struct hw_pool *pool, hw_pool_visit_fn *visit, void *con
         return;
 }
 
-/* --- is it whole? --- */
+/* --- the check --- */
 
 struct census {
   size_t used_bytes, used_count, free_count, capacity_bytes;
@@ -82,7 +82,7 @@ static bool found(struct hw_pool_damage *damage, enum hw_pool_fault fault, const
   return false;
 }
 
-/* Counts the blocks of a region, and compares each with what the one in front is. */
+/* Counts the blocks of a region, and checks each block's AFTER_FREE against the block before it. */
 static bool region_is_valid(const struct hw_pool *pool, const struct region *region, struct census *census,
                             struct hw_pool_damage *damage)
 {
@@ -108,7 +108,8 @@ static bool region_is_valid(const struct hw_pool *pool, const struct region *reg
   return true;
 }
 
-/* Every block of the bin is free, of the right size, and linked both ways. Takes them off *left, of which there must be enough. */
+/* Checks that every block of the bin is free, of the right size, and linked both ways. Subtracts their number from
+ * *left, which must be large enough. */
 static bool bin_is_valid(const struct hw_pool *pool, size_t bin, size_t *left, struct hw_pool_damage *damage)
 {
   const struct link *from = bin_link(pool, bin);
@@ -124,7 +125,7 @@ static bool bin_is_valid(const struct hw_pool *pool, size_t bin, size_t *left, s
   return true;
 }
 
-/* The row's bits say which of its bins have blocks. */
+/* Checks that the row's bits agree with which of its bins have blocks. */
 static bool row_is_valid(const struct hw_pool *pool, size_t row, size_t *left, struct hw_pool_damage *damage)
 {
   size_t filled = pool->filled[row];
@@ -141,7 +142,7 @@ static bool row_is_valid(const struct hw_pool *pool, size_t row, size_t *left, s
 
 bool hw_pool_is_valid(const struct hw_pool *pool, struct hw_pool_damage *damage)
 {
-  struct census census; /* no initialiser: compilers call memset for it */
+  struct census census; /* no initializer: compilers would call memset for it */
   census.used_bytes = census.used_count = census.free_count = census.capacity_bytes = 0;
   for (const struct region *region = pool->regions; region; region = region->next)
     if (!region_is_valid(pool, region, &census, damage))

@@ -1,12 +1,12 @@
-/* pool.c - giving blocks out and taking them back
+/* pool.c - allocating and freeing blocks
  *
- * Two-level segregated fit. A request is met from the first bin whose blocks are all large enough (bins.h), what is left over
- * goes back as a free block, and a block that is freed joins its free neighbours at once: the header says whether the one in
- * front is free, whose last word then says where it begins, and the one behind begins where the block ends. Nothing searches,
- * so that each operation takes the same few dozen instructions whatever came before, and since free neighbours never stay
- * apart, the pool is as little fragmented as a best fit would leave it.
+ * Two-level segregated fit. A request is met from the first bin whose blocks are all large enough (bins.h), and the
+ * rest becomes a free block again. A freed block is merged with its free neighbours at once: its header says whether
+ * the block before it is free, whose last word then says where that one begins, and the next block begins where this
+ * one ends. There is no search, so each operation takes the same few dozen instructions in any state of the pool. Since
+ * free neighbours are always merged, the pool is about as little fragmented as with best fit.
  *
- * What malloc and free come down to is in hot.h; here is what is left.
+ * The common paths of malloc and free are in hot.h; the others are here.
  */
 #include "heapwright/pool.h"
 
@@ -24,7 +24,7 @@ static COLD enum hw_pool_fault report_fault(struct hw_pool *pool, enum hw_pool_f
   return fault;
 }
 
-/* What is wrong with an address that is not to be freed. */
+/* Returns the fault of an address that cannot be freed. */
 static enum hw_pool_fault fault_of(const struct hw_pool *pool, const void *payload)
 {
   const struct block *block = block_of_payload(payload);
@@ -32,7 +32,7 @@ static enum hw_pool_fault fault_of(const struct hw_pool *pool, const void *paylo
   if (!region || (uintptr_t)payload % ALIGN)
     return HW_POOL_FOREIGN;
   if (used_size(pool, payload))
-    return HW_POOL_WRITTEN_AFTER_FREE; /* a neighbour */
+    return HW_POOL_WRITTEN_AFTER_FREE; /* that of a neighbour */
   if (block->head == FREED_MARK)
     return HW_POOL_FREED;
   if (!block_is_sealed(pool, block))
@@ -50,16 +50,17 @@ static COLD enum hw_pool_fault report_fault_of(struct hw_pool *pool, void *paylo
   return report_fault(pool, fault_of(pool, payload), payload);
 }
 
-/* --- taking --- */
+/* --- allocating --- */
 
-/* The first block of the bin that bin_find has found; or NULL. */
+/* Returns the first block of the bin that bin_find finds, or NULL. */
 static struct block *find_block(const struct hw_pool *pool, size_t size)
 {
   size_t bin = bin_find(pool, size);
   return bin ? bin_link(pool, bin)->to : NULL;
 }
 
-/* A request was not met: there is no block for it, or the one that there is was written to. Returns NULL. */
+/* Called when a request was not met: there is no block for it, or the block was overwritten, which is reported. Returns
+ * NULL. */
 static COLD void *report_unmet(struct hw_pool *pool, size_t bytes)
 {
   struct block *block = bytes <= pool->largest_request ? find_block(pool, block_size_for(bytes)) : NULL;
@@ -74,14 +75,15 @@ void *hw_pool_alloc(struct hw_pool *pool, size_t bytes)
   return LIKELY(payload) ? payload : report_unmet(pool, bytes);
 }
 
-/* `block` has `size` bytes behind an aligned payload. */
+/* Returns true if `block` has room for an aligned block of `size` bytes. */
 static bool has_room_for(const struct block *block, size_t align, size_t size)
 {
   size_t off = aligned_off(block, align);
   return off <= block_size(block) && size <= block_size(block) - off;
 }
 
-/* The whole search: a block that is no longer than the request may happen to have its payload aligned, or room to spare. */
+/* The full search. A block of the requested size may happen to be aligned, or may have enough room to align the
+ * payload. */
 static size_t find_aligned(const struct hw_pool *pool, size_t align, size_t size)
 {
   size_t bin = bin_find(pool, size), largest = pool->largest_request;
@@ -111,7 +113,7 @@ void *hw_pool_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
   return LIKELY(payload) ? payload : alloc_aligned_otherwise(pool, align, bytes);
 }
 
-/* --- giving back --- */
+/* --- freeing --- */
 
 enum hw_pool_fault hw_pool_free(struct hw_pool *pool, void *payload)
 {
@@ -126,7 +128,7 @@ void hwi_pool_give(struct hw_pool *pool, struct block *block)
   pool->capacity_bytes += size;
   if (LIKELY(give_back(pool, block, size)))
     return;
-  pool->used_count++; /* a block that nobody has */
+  pool->used_count++; /* counts as used, though no caller has it */
   count_used(pool, size);
   report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(block));
 }
@@ -144,7 +146,8 @@ size_t hw_pool_usable_bytes(struct hw_pool *pool, void *payload)
   return 0;
 }
 
-/* A block was not resized: for want of room, or is there a fault? Returns false. */
+/* Called when a block was not resized: reports the fault if there is one, and not just a lack of room. Returns
+ * false. */
 static COLD bool report_unchanged(struct hw_pool *pool, void *payload, size_t bytes)
 {
   size_t have = used_size(pool, payload);
@@ -168,7 +171,8 @@ struct HWI_REUSED word {
   size_t bits;
 };
 
-/* By words, as payloads are whole words; the barrier keeps the compiler from calling memcpy, which there may be none of. */
+/* Copies words, as payloads are whole words. The barrier keeps the compiler from calling memcpy, which may not
+ * exist. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
   struct word *out = (struct word *)to;

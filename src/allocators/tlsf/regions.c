@@ -1,17 +1,17 @@
-/* regions.c - the memory of a pool: where it begins, and how it grows
+/* regions.c - the memory of a pool: its initial region, and its growth
  *
- * A region's last word is a fence, the header of a block of no size, so that a block always has one behind it. Memory that is
- * added behind makes the fence the header of a free block; of two regions that adjoin, so does the lower one's fence, whose
- * block reaches over the struct region of the upper one to its first block.
+ * The last word of a region is a fence, the header of a block of size 0, so that every block is followed by a header.
+ * When memory is added after a region, its fence becomes the header of a free block. When two regions adjoin, the lower
+ * one's fence becomes the header of a block that extends over the upper one's struct region to its first block.
  *
- * Of the regions in the list, the first is the one behind the pool's tables. It never becomes another's upper part, since the
- * tables lie below it.
+ * The first region of the list is the one after the pool's tables. It is never merged into a lower region, since the
+ * tables are below it.
  */
 #include "allocators/tlsf/bins.h"
 #include "allocators/tlsf/internal.h"
 #include "heapwright/pool.h"
 
-/* What a region takes beside its blocks, in whole ALIGNs. */
+/* Bytes that a region needs in addition to its blocks, in whole ALIGNs. */
 enum { REGION_BYTES = (int)sizeof(struct region) + WORD };
 
 #ifdef __cplusplus
@@ -30,7 +30,7 @@ static inline uintptr_t align_down(uintptr_t at)
   return at & ~(uintptr_t)(ALIGN - 1);
 }
 
-/* Makes the last word before `end`, which is aligned, a fence. */
+/* Makes the last word before `end` a fence. `end` must be aligned. */
 static struct block *make_fence(const struct hw_pool *pool, uintptr_t end)
 {
   struct block *fence = (struct block *)(end - WORD);
@@ -38,7 +38,7 @@ static struct block *make_fence(const struct hw_pool *pool, uintptr_t end)
   return fence;
 }
 
-/* Where a region ends now. */
+/* Sets the end of a region. */
 static void set_end(struct hw_pool *pool, struct region *region, struct block *fence, uintptr_t limit)
 {
   region->fence = fence;
@@ -47,7 +47,7 @@ static void set_end(struct hw_pool *pool, struct region *region, struct block *f
     pool->main_units = ((uintptr_t)fence + WORD - (uintptr_t)pool) / ALIGN;
 }
 
-/* Makes what lies from `block` to `end`, a fence or the first block of another region, free memory of the pool. */
+/* Frees the memory from `block` to `end`, which is a fence or the first block of another region. */
 static void give(struct hw_pool *pool, struct block *block, const struct block *end, bool is_after_free)
 {
   block_set_word(pool, block, (uintptr_t)end - (uintptr_t)block);
@@ -56,14 +56,14 @@ static void give(struct hw_pool *pool, struct block *block, const struct block *
   hwi_pool_give(pool, block);
 }
 
-/* Whether memory from `start`, which is aligned, can be a region of its own. */
+/* Returns true if the memory is enough for a region. `start` must be aligned. */
 static bool is_enough(uintptr_t start, uintptr_t limit)
 {
   uintptr_t end = align_down(limit);
   return end >= start && end - start >= REGION_BYTES + MIN_BLOCK;
 }
 
-/* A region of its own, at the list's end *link. */
+/* Makes a new region; *link is the end of the list. */
 static struct region *make_region(struct hw_pool *pool, struct region **link, uintptr_t start, uintptr_t limit)
 {
   struct region *region = (struct region *)start;
@@ -74,7 +74,7 @@ static struct region *make_region(struct hw_pool *pool, struct region **link, ui
   return region;
 }
 
-/* Moves the region's end. False: that adds less than a block. */
+/* Moves the region's end. Returns false if that adds less than a block. */
 static bool extend(struct hw_pool *pool, struct region *region, uintptr_t limit)
 {
   struct block *fence = region->fence;
@@ -87,7 +87,7 @@ static bool extend(struct hw_pool *pool, struct region *region, uintptr_t limit)
   return true;
 }
 
-/* Makes one of two regions that adjoin; the upper one goes out of the list. */
+/* Merges two adjoining regions; removes the upper one from the list. */
 static void join(struct hw_pool *pool, struct region *lower, struct region *upper)
 {
   struct region **link = &pool->regions;
@@ -110,7 +110,7 @@ static bool fits_with(const struct hw_pool *pool, const struct region *region, s
   return bytes <= largest_region_bytes(pool) && have <= largest_region_bytes(pool) - bytes;
 }
 
-/* What new memory from `start` to `limit` has to do with the regions there are. */
+/* The existing regions near new memory from `start` to `limit`. */
 struct neighbours {
   struct region *lower, *upper; /* adjoining; NULL: none */
   struct region **end;          /* of the list */
@@ -159,7 +159,7 @@ static void clear_words(void *at, const void *end)
 {
   for (size_t *word = (size_t *)at; word < (const size_t *)end; word++) {
     *word = 0;
-    __asm__ volatile("" : : : "memory"); /* no call of memset, which there may be none of */
+    __asm__ volatile("" : : : "memory"); /* keeps the compiler from calling memset, which may not exist */
   }
 }
 
