@@ -1,4 +1,4 @@
-/* block_events.c - the events of a run, each told with the block that it is about */
+/* block_events.c - reports the events of a run, each with its block */
 #include "profile/block_events.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool tell_free(const struct hwi_block_events *events, const struct hwi_re
   return tell(events, told);
 }
 
-/* An allocation where a block lives: its free was missed. */
+/* An allocation at the address of a live block: the free of that block was missed. */
 static bool tell_missed_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
                              struct hwi_block_event told)
 {
@@ -119,7 +119,8 @@ static bool tell_event(struct hwi_block_events *events, const struct hwi_event *
   return tell_free(events, resolved, &told);
 }
 
-/* Makes room for what the batch is the first to name. False: no memory. */
+/* Makes room for the stacks, threads and blocks that the batch is the first to name. Returns false if there is no
+ * memory. */
 static bool learn(struct hwi_block_events *events)
 {
   const struct hwi_batch *batch = events->batch;

@@ -1,6 +1,6 @@
 /* blocks.c - the live blocks of an image
  *
- * Regions and kinds are found by open addressing with linear probing; they are never removed.
+ * Regions and kinds are found by open addressing with linear probing. They are never removed.
  */
 #include "profile/blocks.h"
 
@@ -22,7 +22,7 @@ static size_t mix(uint64_t key)
 
 /* --- regions --- */
 
-/* Any but the one used last. */
+/* Finds any region except the one used last. */
 static struct hwi_region *find_other_region(struct hwi_blocks *blocks, uint64_t number)
 {
   for (size_t at = mix(number) & blocks->region_mask; blocks->region_slots[at]; at = (at + 1) & blocks->region_mask) {
@@ -35,7 +35,7 @@ static struct hwi_region *find_other_region(struct hwi_blocks *blocks, uint64_t 
   return NULL;
 }
 
-/* NULL: none with this number. */
+/* Returns NULL if there is none with this number. */
 static inline struct hwi_region *find_region(struct hwi_blocks *blocks, uint64_t number)
 {
   if (!blocks->region_count)
@@ -147,7 +147,7 @@ static bool grow_kind_slots(struct hwi_blocks *blocks)
   return true;
 }
 
-/* The number of the kind, made where there is none; 0: no memory. */
+/* Returns the number of the kind; a new kind is made if there is none. Returns 0 if there is no memory. */
 static uint32_t find_kind(struct hwi_blocks *blocks, const struct hwi_block *block)
 {
   if (!blocks->kind_slots && !grow_kind_slots(blocks))
@@ -206,7 +206,7 @@ static bool is_odd(uint64_t address)
   return address & GRANULE_MASK;
 }
 
-/* --- the whole --- */
+/* --- all blocks --- */
 
 bool hwi_blocks_put(struct hwi_blocks *blocks, uint64_t address, const struct hwi_block *block,
                     const struct hwi_block **replaced)

@@ -1,12 +1,12 @@
-/* changes.c - what an epoch changed in a replay's counters
+/* changes.c - finds what an epoch changed in a replay's counters
  *
- * It is found when the epoch ends, by comparing what it touched with copies of what that was before: an event costs a
- * bit that is set, and a comparison of the block's birth with the epoch's start where it ends. Copies of cells and
- * stacks that no epoch touches are never looked at, so that many short epochs of a large program cost little more than
- * few long ones.
+ * The changes are found when the epoch ends, by comparing the counters that it touched with copies of their earlier
+ * values. An event costs setting a bit and, when a block ends, comparing the block's birth with the epoch's start.
+ * Copies of cells and stacks that no epoch touches are never read, so that many short epochs of a large program cost
+ * little more than few long ones.
  *
- * The invariant between epochs: of every stack, size and thread the maximum is the current level, no stack has been
- * called, no cell or stack is touched, and the copies are what the tally says.
+ * Invariant between epochs: the maximum of every stack, size and thread is its current level, no stack is marked as
+ * called, no cell or stack is touched, and the copies are equal to the tally.
  */
 #include "profile/changes.h"
 
@@ -16,14 +16,14 @@
 #include "profile/lifetimes.h"
 #include "trace/grow.h"
 
-/* A cell, stack or size when the epoch began. */
+/* A cell, stack or size at the start of the epoch. */
 struct cell_before {
   uint64_t calls, temporary_calls, live;
 };
 
 struct stack_before {
   uint64_t live_bytes, ended[HWI_LIFETIMES_ENDED], failed_calls, missed_frees;
-  uint64_t own_peak_bytes, first_ns; /* of the run until then */
+  uint64_t own_peak_bytes, first_ns; /* of the run so far */
   bool called;                       /* likewise */
 };
 
@@ -36,7 +36,7 @@ struct work {
   struct hwi_tally *tally;
   const struct hwi_totals *totals;
   struct hwi_epoch *epoch;
-  bool *allocated; /* of each thread: whether it did */
+  bool *allocated; /* by thread: whether it allocated */
 };
 
 static bool cover(struct hwi_rows *rows, size_t count, size_t item_bytes)
@@ -154,7 +154,7 @@ static bool is_unchanged(const struct hwi_thread_tally *thread, const struct hwi
          thread->newest_cell == before->newest_cell && thread->moving_cell == before->moving_cell;
 }
 
-/* Before the steps of its threads' copies are lost: `before` has the run's own peak. */
+/* To be called before the copies of the threads are overwritten: `before` has the maxima of the run. */
 static bool take_threads(struct work *w)
 {
   struct hwi_tally *tally = w->tally;

@@ -1,7 +1,7 @@
-/* class_timeline.c - live bytes by classes of block sizes, along the run
+/* class_timeline.c - live bytes by classes of block sizes, over the time of the run
  *
- * Moments begin as far from each other as the expected length gives. When the run turns out to be longer, every other
- * one is left out, as often as needed.
+ * The first distance of the moments is computed from the expected duration. If the run takes longer, every other moment
+ * is removed, as often as needed.
  */
 #include "profile/class_timeline.h"
 
@@ -15,7 +15,7 @@ void hwi_class_timeline_init(struct hwi_class_timeline *t, uint64_t start_ns, ui
   t->next_ns = (start_ns / t->width_ns + 1) * t->width_ns;
 }
 
-/* Every other moment is left out. */
+/* Removes every other moment. */
 static void fold(struct hwi_class_timeline *t)
 {
   uint32_t kept = 0;
@@ -27,7 +27,7 @@ static void fold(struct hwi_class_timeline *t)
   t->next_ns = (t->next_ns + t->width_ns - 1) / t->width_ns * t->width_ns;
 }
 
-/* The next moment's point is there; `count` counts it. */
+/* The next moment's point is complete; `count` now includes it. */
 static void go_on(struct hwi_class_timeline *t)
 {
   t->next_ns += t->width_ns;
@@ -41,7 +41,7 @@ static void add_point(struct hwi_class_timeline *t, uint64_t ns, const struct hw
   *point = (struct hwi_class_point){.ns = ns};
   for (size_t i = 1; i < tally->size_count; i++) {
     const struct hwi_size_tally *size = &tally->sizes[i];
-    if (size->live) /* of few of them, mostly */
+    if (size->live) /* usually few sizes have live blocks */
       point->live_bytes[hwi_size_class(size->size)] += size->live * size->size;
   }
 }
@@ -58,7 +58,7 @@ uint32_t hwi_class_timeline_finish(struct hwi_class_timeline *t, uint64_t end_ns
 {
   if (end_ns > t->next_ns)
     hwi_class_timeline_advance(t, end_ns - 1, tally);
-  if (t->count && t->points[t->count - 1].ns == end_ns) /* more happened at that moment */
+  if (t->count && t->points[t->count - 1].ns == end_ns) /* more events followed at that moment */
     t->count--;
   add_point(t, end_ns, tally);
   return t->count;

@@ -1,4 +1,4 @@
-/* count.c - the totals of one image, event by event */
+/* count.c - counts the totals of one image, event by event */
 #include "profile/count.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static bool find_thread(struct hwi_counter *c, uint32_t number)
 
 /* --- events --- */
 
-/* Of an address that is not live. */
+/* Counts a free of an address that is not live. */
 static bool add_unknown_free(struct hwi_counter *c, uint64_t address)
 {
   struct hwi_live_slot *slot = c->forked ? hwi_live_slot(&c->freed_inherited, address) : NULL;
@@ -65,7 +65,7 @@ static bool add_unknown_free(struct hwi_counter *c, uint64_t address)
   return true;
 }
 
-/* The block at `address` ended. */
+/* Counts the end of the block at `address`. */
 static void end_block(struct hwi_counter *c, const struct hwi_block *block, uint64_t address)
 {
   c->counts.temporary_calls += c->last_addresses[block->thread] == address;
@@ -82,14 +82,14 @@ static bool add_free(struct hwi_counter *c, const struct hwi_event *event)
   return true;
 }
 
-/* Its free was missed. */
+/* Counts the end of a block whose free was missed. */
 static void end_missed(struct hwi_counter *c, const struct hwi_block *block)
 {
   c->counts.missed_frees++;
   c->counts.live_bytes -= block->size;
 }
 
-/* A block is there, and live already. */
+/* Counts a new block, which is already among the live ones. */
 static inline void count_birth(struct hwi_counter *c, const struct hwi_event *event)
 {
   struct hwi_counts *counts = &c->counts;
@@ -139,7 +139,7 @@ bool hwi_counter_add(struct hwi_counter *c, const struct hwi_event *events, int 
 
 /* --- events of a section --- */
 
-/* The birth's block, if it lives. */
+/* Returns the birth's block, or NULL if it has ended. */
 static inline struct hwi_block *live_birth(const struct hwi_counter *c, uint32_t birth)
 {
   return birth && c->births[birth].thread != HWI_BIRTH_ENDED ? &c->births[birth] : NULL;
@@ -151,7 +151,7 @@ static inline void end_birth(struct hwi_counter *c, struct hwi_block *block)
   c->live_births--;
 }
 
-/* What was there before the section is looked for at an address's first event in it alone. */
+/* A block from before the section is looked up only at the first event of its address in the section. */
 static inline bool add_paired_free(struct hwi_counter *c, const struct hwi_event *event, uint32_t birth)
 {
   if (!birth)
@@ -181,7 +181,7 @@ static inline bool add_paired_alloc(struct hwi_counter *c, const struct hwi_even
   return true;
 }
 
-/* Births count from 1. */
+/* Births are numbered from 1. */
 static bool make_room_for_births(struct hwi_counter *c, int more)
 {
   c->birth_count += !c->birth_count;

@@ -1,12 +1,13 @@
-/* diary.c - cuts a replay into epochs, and says of each what changed
+/* diary.c - cuts a replay into epochs, and records what changed in each
  *
- * Each epoch begins with an event that is later than all before it, so that a reader can enter the recording there.
+ * Each epoch begins with an event that is later than all before it, so that a reader can start reading the recording
+ * there.
  */
 #include "profile/diary.h"
 
 enum {
   OUTLIVED_MOST = 1 << 21,
-  LONGEST = 4, /* times as many events as planned: who reads a span has to replay the epochs at both of its ends */
+  LONGEST = 4, /* times as many events as planned: the report of a span has to replay the epochs at both of its ends */
 };
 
 static void *add(struct hwi_diary *diary, enum hwi_epoch_list list)
@@ -16,7 +17,7 @@ static void *add(struct hwi_diary *diary, enum hwi_epoch_list list)
 
 /* --- epochs --- */
 
-/* Of the epoch to the run's, and as far as they are kept. */
+/* Appends the epoch's timelines to those of the run, and stores them in the epoch, coarsened. */
 static void take_timelines(struct hwi_diary *diary)
 {
   struct hwi_replay *replay = diary->replay;
@@ -35,7 +36,8 @@ static void take_timelines(struct hwi_diary *diary)
   diary->row.class_width_ns = epoch->classes.width_ns;
 }
 
-/* How long the epoch probably takes; not beyond what the run does, so that its slices are not wider than the run's. */
+/* Returns the probable duration of the epoch. It does not exceed the rest of the run, so that the epoch's slices are
+ * not wider than the run's. */
 static uint64_t expected_of_epoch(const struct hwi_diary *diary, uint64_t ns)
 {
   const uint64_t parts = diary->plan.event_count / diary->plan.epoch_events + 1;
@@ -110,7 +112,8 @@ void hwi_diary_destroy(struct hwi_diary *diary)
   free(diary);
 }
 
-/* Those so far do not take more than their share of the file, or this one cannot wait until they do not. */
+/* Returns whether the epoch may end: the epochs so far do not take more than their share of the file, or this one has
+ * reached its greatest length. */
 static bool may_end(const struct hwi_diary *diary)
 {
   uint64_t events = diary->events_before + diary->row.event_count, bytes = diary->sink.bytes(diary->sink.context);
@@ -119,7 +122,7 @@ static bool may_end(const struct hwi_diary *diary)
                                                (double)diary->plan.most_bytes * (double)events);
 }
 
-/* How many of the events are not later than what was before them. */
+/* Returns how many of the events, from the first one on, are not later than the events before them. */
 static int count_at_once(const struct hwi_diary *diary, const struct hwi_resolved *events, int count)
 {
   uint64_t last_ns = diary->replay->now_ns;
@@ -155,7 +158,7 @@ int hwi_diary_take(struct hwi_diary *diary, const struct hwi_resolved *events, i
 
 bool hwi_diary_note_end(struct hwi_diary *diary, const struct hwi_epoch_block *block, bool is_temporary)
 {
-  if (diary->epoch.lists[HWI_EPOCH_BLOCKS].count == OUTLIVED_MOST) /* memory is bounded */
+  if (diary->epoch.lists[HWI_EPOCH_BLOCKS].count == OUTLIVED_MOST) /* limits the memory */
     diary->gave_up = true;
   if (diary->gave_up)
     return true;
@@ -175,7 +178,7 @@ bool hwi_diary_end(struct hwi_diary *diary)
   if (diary->row.event_count) {
     if (!end_epoch(diary))
       return false;
-    hwi_changes_restore(&diary->changes, &replay->tally); /* what is the run's goes back to it */
+    hwi_changes_restore(&diary->changes, &replay->tally); /* the tally gets the run's values back */
     replay->timeline = diary->timeline;
     replay->class_timeline = diary->classes;
   }

@@ -83,7 +83,7 @@ static bool is_slower(const struct hwi_slow_call *a, const struct hwi_slow_call 
   return a->took_ns != b->took_ns ? a->took_ns > b->took_ns : a->ns < b->ns;
 }
 
-/* Puts `call` in the place of the least slow one, and the heap in order. */
+/* Replaces the least slow call with `call`, and restores the order of the heap. */
 static void sink_down(struct hwi_durations *d, const struct hwi_slow_call *call)
 {
   size_t at = 0;

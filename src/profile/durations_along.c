@@ -1,4 +1,4 @@
-/* durations_along.c - how long calls took along time */
+/* durations_along.c - how long calls took over time */
 #include "profile/durations_along.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* epoch.c - what happened to a run's counters in one epoch: its bytes
+/* epoch.c - how one epoch changed a run's counters: writes and reads its bytes
  *
- * As in summary_result.c each list has its fields named once, for both directions.
+ * As in summary_result.c, the fields of each list are named once, for both directions.
  */
 #include "profile/epoch.h"
 

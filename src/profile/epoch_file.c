@@ -1,4 +1,4 @@
-/* epoch_file.c - epochs in a file, one behind the other */
+/* epoch_file.c - epochs in a file, one after the other */
 #include "profile/epoch_file.h"
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ int hwi_epoch_file_read(const struct hwi_epoch_file *file, size_t number, uint64
   if (off > file->offs[number + 1] || lseek(file->fd, (off_t)off, SEEK_SET) < 0)
     return HW_ERR_DAMAGED;
   hwi_pass_begin_read(&pass, file->fd, file->offs[number + 1] - off);
-  if (pass.most_items < most_items) /* blocks that lie in a row take next to no bytes */
+  if (pass.most_items < most_items) /* a series of adjacent blocks takes almost no bytes */
     pass.most_items = most_items < UINT32_MAX ? most_items : UINT32_MAX;
   hwi_epoch_pass(&pass, epoch);
   return hwi_pass_end(&pass);

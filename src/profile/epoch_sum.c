@@ -1,10 +1,11 @@
-/* epoch_sum.c - adds what happened in an epoch to the counters of a replay that stands at its start
+/* epoch_sum.c - adds the changes of an epoch to the counters of a replay that has reached its start
  *
- * What adds up is added; a maximum is that of those before and of the level at the epoch's start and its rise; first
- * times stay and last ones change. Only one thing hangs on where the span began: whether a block is temporary, which is
- * judged by the latest block of its thread. A span sees none that was born before it. So an epoch names those of its
- * blocks that are temporary and older than itself, at most one a thread: where the thread has not allocated within the
- * span so far, its block is older than the span, too.
+ * Sums are added. A maximum becomes the larger one of the maximum so far and the level at the epoch's start plus the
+ * rise. First times stay, and last times are replaced. Only one figure depends on where the span began: whether a block
+ * is temporary. That is decided by the latest block of its thread, and a span does not know a block that was born
+ * before it. So an epoch lists those of the blocks that it ends that are temporary and older than the epoch, at most
+ * one per thread: if the thread has not allocated within the span so far, the block is older than the span, too, and is
+ * not temporary.
  */
 #include "profile/epoch_sum.h"
 
@@ -60,7 +61,7 @@ bool hwi_epoch_is_sound(const struct hwi_epoch *epoch, const struct hwi_epoch_ro
          epoch->timeline.width_ns == row->slice_width_ns && epoch->classes.width_ns == row->class_width_ns;
 }
 
-/* --- what hangs on the levels at its start --- */
+/* --- what depends on the levels at its start --- */
 
 static void raise(uint64_t *maximum, uint64_t level)
 {
@@ -99,7 +100,7 @@ static void add_sizes(struct hwi_tally *tally, const struct hwi_epoch *epoch)
   }
 }
 
-/* Before the threads' latest blocks are those of its end. */
+/* To be called before the threads' latest blocks become those at the end of the epoch. */
 static void add_temporaries(struct hwi_tally *tally, struct hwi_totals *totals, const struct hwi_epoch *epoch)
 {
   const struct hwi_rows *list = &epoch->lists[HWI_EPOCH_TEMPORARIES];
@@ -124,7 +125,7 @@ static void add_timelines(struct hwi_replay *replay, const struct hwi_epoch *epo
   hwi_timeline_append(&replay->timeline, &epoch->timeline, replay->level.bytes, replay->level.blocks);
 }
 
-/* --- what moves the levels --- */
+/* --- what changes the levels --- */
 
 static void add_cells(struct hwi_replay *replay, const struct hwi_epoch *epoch, bool counts)
 {
@@ -172,7 +173,7 @@ static void add_threads(struct hwi_tally *tally, const struct hwi_epoch *epoch, 
   }
 }
 
-/* --- lists of their own --- */
+/* --- other lists --- */
 
 static bool add_lists(struct hwi_tally *tally, const struct hwi_epoch *epoch)
 {
@@ -213,7 +214,7 @@ bool hwi_epoch_add(struct hwi_replay *replay, struct hwi_replay_image *image, co
     if (!add_lists(tally, epoch))
       return false;
   }
-  add_threads(tally, epoch, counts); /* before its cells: the levels are those of its start */
+  add_threads(tally, epoch, counts); /* before the cells: the levels must be those at the epoch's start */
   add_cells(replay, epoch, counts);
   tally->cell_count = row->cells;
   tally->stack_count = row->stacks;

@@ -57,7 +57,7 @@ static bool same(const struct hwi_frame *a, const struct hwi_frame *b)
          a->cut == b->cut;
 }
 
-/* 0: no memory. */
+/* Returns 0 if there is no memory. */
 static uint32_t add(struct hwi_frames *frames, const struct hwi_frame *frame)
 {
   if (frames->count >= UINT32_MAX - 1 ||
@@ -68,7 +68,7 @@ static uint32_t add(struct hwi_frames *frames, const struct hwi_frame *frame)
   return (uint32_t)frames->count++;
 }
 
-/* Of a frame whose caller has another first callee. 0: no memory. */
+/* For a frame whose caller has another first callee. Returns 0 if there is no memory. */
 static uint32_t intern_further(struct hwi_frames *frames, const struct hwi_frame *frame)
 {
   const struct hwi_tagged *numbers = &frames->numbers;

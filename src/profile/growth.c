@@ -1,4 +1,4 @@
-/* growth.c - which stacks keep more and more */
+/* growth.c - finds stacks that hold more and more memory */
 #include "profile/growth.h"
 
 enum { TENTHS = 10, TENTHS_OF_GROWTH = 7 };
@@ -7,7 +7,7 @@ void hwi_tenths_init(struct hwi_tenths *tenths, uint64_t expected_ns)
 {
   *tenths = (struct hwi_tenths){.width_ns = UINT64_MAX, .end_ns = UINT64_MAX};
   if (expected_ns)
-    tenths->end_ns = tenths->width_ns = expected_ns / TENTHS + 1; /* the last moment is in the last tenth */
+    tenths->end_ns = tenths->width_ns = expected_ns / TENTHS + 1; /* so that the last moment is in the last tenth */
 }
 
 void hwi_tenths_advance(struct hwi_tenths *tenths, uint64_t ns)
@@ -17,7 +17,7 @@ void hwi_tenths_advance(struct hwi_tenths *tenths, uint64_t ns)
   tenths->end_ns = (ns / tenths->width_ns + 1) * tenths->width_ns;
 }
 
-/* The next tenth of a stack had this minimum. */
+/* Adds the next tenth of a stack, with its minimum. */
 static void add_tenth(struct hwi_growth *growth, uint64_t minimum)
 {
   if (growth->rise && minimum > growth->previous_minimum) {
@@ -32,8 +32,8 @@ static void add_tenth(struct hwi_growth *growth, uint64_t minimum)
 void hwi_growth_end_tenth(struct hwi_growth *growth, uint32_t tenth, uint64_t live_bytes)
 {
   add_tenth(growth, growth->minimum);
-  if (tenth - growth->tenth >
-      1) /* untouched ones: their minima are one, and `tenth` begins with it, so that no rise goes on */
+  /* The tenths between have the same minimum, and `tenth` begins with it, so that no rise continues. */
+  if (tenth - growth->tenth > 1)
     add_tenth(growth, live_bytes);
   growth->tenth = tenth;
   growth->minimum = live_bytes;

@@ -1,7 +1,8 @@
-/* image.c - one trace under replay: from its numbers to those of the profile
+/* image.c - one trace during its replay: maps its numbers to those of the profile
  *
- * A node is placed once: its callers first, then itself, into the profile's tree of frames. Nothing is assumed about
- * the numbers, so a forged ring of nodes is noticed: a node that is being placed counts as unknown to those behind it.
+ * A node gets its place in the profile's tree of frames once: its callers first, then the node itself. Nothing is
+ * assumed about the numbers, so a forged cycle of nodes is detected: a node whose placing is in progress counts as
+ * unknown to the nodes that name it as caller.
  */
 #include "profile/resolve.h"
 
@@ -13,14 +14,14 @@
 
 static const uint32_t BEING_PLACED = UINT32_MAX;
 
-/* The first moment from which blocks may exist that were not recorded. */
+/* The first moment after which there may be blocks that were not recorded. */
 static uint64_t first_pause(const struct hwi_trace_info *info)
 {
   for (uint32_t i = 0; i < info->mark_count; i++) {
     if (info->marks[i].type == HW_TOOL_PAUSED)
       return info->marks[i].ns;
     if (info->marks[i].type == HW_TOOL_RESUMED)
-      return 0; /* it began paused */
+      return 0; /* recording was paused at the start */
   }
   return info->header.control == HW_CONTROL_PAUSE ? 0 : UINT64_MAX;
 }
@@ -67,7 +68,8 @@ static struct hwi_node_place *place_of(struct hwi_places *places, uint32_t node)
   return &(*list)[index];
 }
 
-/* Something is not known yet: another stream defines it, later. False: nothing more can be known. */
+/* Reads ahead because a definition is missing: another stream defines it, later. Returns false if nothing more can be
+ * known. */
 static bool read_ahead(struct hwi_replay_image *image)
 {
   return !image->error.status && hwi_trace_complete(image->trace, &image->error) == 0;
@@ -81,7 +83,8 @@ static bool find_node(struct hwi_replay_image *image, uint32_t number, struct hw
   return node->known;
 }
 
-/* Of the profile; 0: none, unknown, beyond those that a frame can name, or no memory (*failed). */
+/* Returns the profile's module. Returns 0 if there is none, if it is unknown or has a number too large for a frame, or
+ * if there is no memory (*failed). */
 static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, bool *failed)
 {
   uint32_t index = hwi_numbers_find(&image->modules, number);
@@ -100,11 +103,12 @@ static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struc
   return index;
 }
 
-/* The frame's number; 0: no memory. */
+/* Returns the frame's number, or 0 if there is no memory. */
 static uint32_t place(struct hwi_replay_image *image, const struct hwi_node *node, uint32_t caller,
                       struct hwi_frames *frames)
 {
-  bool cut = node->cut || (!node->module && !node->address); /* nothing but what was called is known of such a stack */
+  /* Of such a stack only the entry point is known. */
+  bool cut = node->cut || (!node->module && !node->address);
   struct hwi_frame frame = {.address = node->address, .caller = caller, .entry = node->entry, .cut = cut};
   bool failed = false;
   if (node->module && !node->cut) {
@@ -115,14 +119,14 @@ static uint32_t place(struct hwi_replay_image *image, const struct hwi_node *nod
   return failed ? 0 : hwi_frames_intern(frames, &frame);
 }
 
-/* Stands for callers whose definitions are lost. */
+/* Returns the frame that stands for callers whose definitions are lost. */
 static uint32_t lost_callers(struct hwi_frames *frames)
 {
   return hwi_frames_intern(frames, &(struct hwi_frame){.cut = true});
 }
 
-/* Collects the nodes from `number` outward that are not placed yet. *caller is the frame that the last of them hangs
- * on. Returns their number, or -1: as 0 of hwi_replay_image_find_stack. */
+/* Collects the nodes from `number` outward that have no place yet. *caller becomes the frame that called the last of
+ * them. Returns their number, or -1 if hwi_replay_image_find_stack is to return 0. */
 static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, uint32_t *caller)
 {
   long count = 0;
@@ -151,7 +155,7 @@ static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_
   return count;
 }
 
-/* 0: there are too many. */
+/* Returns 0 if there are too many stacks. */
 static uint32_t add_stack(struct hwi_resolver *resolver)
 {
   return resolver->stack_count < UINT32_MAX ? resolver->stack_count++ : 0;
@@ -165,7 +169,7 @@ uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t nu
     return places->inherited[number].stack;
 
   struct hwi_node node;
-  if (resolver->complete) /* one that nothing defines shares the stack of node 0 */
+  if (resolver->complete) /* an undefined node has the stack of node 0 */
     return places->inherited_capacity ? places->inherited[0].stack : 0;
   if (!find_node(image, number, &node)) {
     if (image->error.status)

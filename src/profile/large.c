@@ -1,4 +1,4 @@
-/* large.c - memory for lists that may be as long as a recording has stacks */
+/* large.c - memory for lists that may have an item for each stack */
 #include "profile/large.h"
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* live.c - the table of live blocks
  *
- * It grows within its own memory: a block's home is the upper bits of a product, so that in a table twice as large its
- * home is about twice as far from the front. From the back to the front each block moves behind all that have not moved
- * yet; the few for which that does not hold, since they lie far from their homes or across the table's end, wait until
- * all others are done.
+ * It grows within its own memory. A block's home is the upper bits of a product, so that in a table twice as large, its
+ * home is about twice as far from the start. The blocks are moved from the last slot to the first, each to a slot after
+ * all that have not moved yet. For a few blocks this is impossible, because they are far from their homes or across the
+ * table's end; these wait until all others have moved.
  */
 #include "profile/live.h"
 
@@ -27,13 +27,14 @@ void hwi_live_release(struct hwi_live *live)
   *live = (struct hwi_live){0};
 }
 
-/* Blocks that are in no slot for now. */
+/* Blocks that are temporarily in no slot. */
 struct waiting {
   struct hwi_live_slot *blocks;
   size_t count, capacity;
 };
 
-/* Takes the block in `slot`, in front of which none has moved yet, to its place. False: no memory. */
+/* Moves the block in `slot` to its place; no block in an earlier slot has moved yet. Returns false if there is no
+ * memory. */
 static bool move(struct hwi_live *live, struct hwi_live_slot *slot, struct waiting *waiting)
 {
   const struct hwi_live_slot block = *slot, *end = live->slots + live->mask + 1;
@@ -74,7 +75,7 @@ void hwi_live_remove(struct hwi_live *live, struct hwi_live_slot *slot)
   size_t hole = (size_t)(slot - live->slots);
   for (size_t at = (hole + 1) & live->mask; live->slots[at].address; at = (at + 1) & live->mask) {
     size_t home = hwi_live_home(live, live->slots[at].address);
-    if (((at - home) & live->mask) >= ((at - hole) & live->mask)) { /* its home is not behind the hole */
+    if (((at - home) & live->mask) >= ((at - hole) & live->mask)) { /* its home is not after the hole */
       live->slots[hole] = live->slots[at];
       hole = at;
     }

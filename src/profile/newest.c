@@ -1,4 +1,4 @@
-/* newest.c - finds the newest trace in a folder, for commands that are not told which one */
+/* newest.c - finds the newest trace in a folder, for commands whose arguments name no trace */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,15 +23,16 @@ static bool is_trace(const char *path, mode_t mode)
 {
   struct hw_trace_header header;
   char why[HW_NO_TRACE_BYTES];
-  if (S_ISLNK(mode)) /* named as well where it stands for a trace, so that its error says why there is none */
+  if (S_ISLNK(mode)) /* also found if it stands for a missing trace: the error when it is opened explains why */
     return hwi_trace_file_is_missing(path, why);
   int fd = hwi_trace_file_open(path, &header, NULL);
   if (fd >= 0)
     close(fd);
-  return fd >= 0 || fd == HW_ERR_VERSION; /* a newer one is named, so that its error says so */
+  return fd >= 0 ||
+         fd == HW_ERR_VERSION; /* a trace of a newer version is found, too: the error when it is opened says so */
 }
 
-/* A file is opened only where its time makes it the newest so far. */
+/* A file is opened only if its time makes it the newest so far. */
 static void consider(struct candidate *best, const char *dir, const char *name)
 {
   char path[sizeof best->path];

@@ -1,4 +1,4 @@
-/* numbering.c - keys of 64 bits -> numbers without gaps */
+/* numbering.c - maps keys of 64 bits to numbers without gaps */
 #include "profile/numbering.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ void hwi_numbering_release(struct hwi_numbering *numbering)
   *numbering = (struct hwi_numbering){0};
 }
 
-/* The key's slot, or the empty one where it belongs. */
+/* Returns the key's slot, or the empty slot where it belongs. */
 static uint32_t *find_slot(const struct hwi_numbering *numbering, uint64_t key)
 {
   size_t at = (key ^ key >> HASH_SHIFT) * UINT64_C(0x9E3779B97F4A7C15) >> HASH_SHIFT & numbering->mask;

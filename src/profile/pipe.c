@@ -1,9 +1,9 @@
-/* pipe.c - batches of resolved events on their way to what counts them
+/* pipe.c - passes batches of resolved events to the code that counts them
  *
- * A ring of batches. `given` and `counted` only grow; batch i lies at i modulo the ring's size, and is the reader's
- * while counted + BATCHES > i >= given, the counting thread's while given > i >= counted. To wake a thread costs as
- * much as to count a batch: a thread that ran out of work is woken once there is half a ring of it, or when somebody
- * waits for the rest.
+ * The pipe is a ring of batches. `given` and `counted` only grow. Batch i is at i modulo the ring's size; it belongs to
+ * the reader while counted + BATCHES > i >= given, and to the counting thread while given > i >= counted. Waking a
+ * thread costs as much as counting a batch: a thread that has no more work is woken only when half of the ring is
+ * given, or when the reader waits for the rest.
  */
 #include "profile/pipe.h"
 
@@ -17,14 +17,14 @@ enum { BATCHES = 32, HALF = BATCHES / 2 };
 struct hwi_pipe {
   hwi_pipe_count *count;
   void *context;
-  struct hwi_batch *batches; /* one, or BATCHES where there is a thread */
+  struct hwi_batch *batches; /* one batch, or BATCHES if there is a thread */
   bool has_thread;
   pthread_t thread;
-  pthread_mutex_t mutex; /* where there is a thread: of all that follows; only the reader changes `given` */
+  pthread_mutex_t mutex; /* used if there is a thread; protects all that follows; only the reader changes `given` */
   pthread_cond_t work, room;
   uint64_t given, counted;
-  bool counter_waits, reader_waits; /* for work, for room */
-  bool is_urgent;                   /* somebody waits until all is counted */
+  bool counter_waits, reader_waits; /* the counter waits for work, the reader for room */
+  bool is_urgent;                   /* the reader waits until all is counted */
   bool failed, ends;
 };
 
@@ -46,7 +46,7 @@ struct hwi_pipe *hwi_pipe_create(hwi_pipe_count *count, void *context)
 
 /* --- the thread that counts --- */
 
-/* Waits for the next batch. NULL: there is none any more. */
+/* Waits for the next batch. Returns NULL if there are no more. */
 static struct hwi_batch *next_batch(struct hwi_pipe *pipe)
 {
   if (pipe->counted == pipe->given && !pipe->ends) {

@@ -28,7 +28,7 @@ static void collect_infos(struct hwi_run_replay *r)
     r->images[i].info = r->result->traces[i] ? hwi_trace_info(r->result->traces[i]) : NULL;
 }
 
-/* What is of no list. Images have their infos. */
+/* The figures that are in no list. The images have their infos. */
 static void fill_totals(struct hwi_run_replay *r)
 {
   struct hwi_profile *profile = &r->result->profile;
@@ -171,7 +171,7 @@ void hwi_profile_destroy(struct hwi_profile *profile)
 {
   if (!profile)
     return;
-  struct hwi_result *result = (struct hwi_result *)profile; /* its first member */
+  struct hwi_result *result = (struct hwi_result *)profile; /* the profile is its first member */
   hwi_result_release(result);
   free(result);
 }

@@ -1,4 +1,4 @@
-/* program_names.c - what programs were run as, where that is not what their files are called */
+/* program_names.c - finds under which names programs were run, if these differ from the names of their files */
 #include "profile/program_names.h"
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "base/base_name.h"
 #include "base/command_name.h"
 
-/* What a module was run as so far. */
+/* The name under which a module was run so far. */
 struct name {
-  struct hwi_command_name run_as; /* empty: it was not */
+  struct hwi_command_name run_as; /* empty: it was not run so far */
   bool is_one_of_several;
 };
 

@@ -1,6 +1,6 @@
-/* replay.c - events into counters
+/* replay.c - counts events
  *
- * The hot path of every report. What an event costs are its cache misses: the cell, and the stack that the cell names.
+ * This is the hot path of every report. The cost of an event is its cache misses: the cell, and the cell's stack.
  */
 #include "profile/replay.h"
 
@@ -19,7 +19,8 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uin
   replay->expected_ns = expected_ns;
   hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
   hwi_class_timeline_init(&replay->class_timeline, 0, expected_ns);
-  hwi_tenths_init(&replay->tenths, span->kind == HWI_SPAN_RUN ? expected_ns : 0); /* growth is the whole run's */
+  hwi_tenths_init(&replay->tenths,
+                  span->kind == HWI_SPAN_RUN ? expected_ns : 0); /* only for a whole run is growth reported */
   return hwi_resolver_init(&replay->resolver) && hwi_tally_init(&replay->tally);
 }
 
@@ -39,7 +40,7 @@ void hwi_replay_release(struct hwi_replay *replay)
   hwi_tally_release(&replay->tally);
 }
 
-/* A thread may allocate while it sets itself up. */
+/* Allocations in a thread's first second may belong to its start-up. */
 static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 {
   return replay->now_ns - replay->tally.threads[thread].first_ns > HWI_NS_A_SECOND;
@@ -47,8 +48,8 @@ static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 
 /* --- the end of a block --- */
 
-/* A block of the cell no longer counts as live anywhere but in the table. Inline by force: a free has looked up most of
- * it. */
+/* Stops counting a block of the cell as live; the block stays in the table. Forced inline: a free has already loaded
+ * most of these data. */
 static inline __attribute__((always_inline)) void uncount_block(struct hwi_replay *replay,
                                                                 struct hwi_replay_image *image, uint32_t cell_number)
 {
@@ -71,7 +72,8 @@ static inline __attribute__((always_inline)) void uncount_block(struct hwi_repla
   replay->level.blocks--;
 }
 
-/* Whether the block that the thread just got seems to be the larger one that a container moved into from this block. */
+/* Returns whether a container probably moved from the old block into the larger block that the thread just
+ * allocated. */
 static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cell *newest, const struct hwi_cell *old)
 {
   const struct hwi_stack_tally *stacks = replay->tally.stacks;
@@ -80,8 +82,8 @@ static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cel
          to->module == from->module;
 }
 
-/* Counts a block that a realloc or a container replaced. `newest`: the cell of the block of the thread's latest call,
- * 0: none. False: no memory. */
+/* Counts a block that a realloc or a container replaced. `newest`: the cell of the block that the thread's latest call
+ * allocated, or 0. Returns false if there is no memory. */
 static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
                                  const struct hwi_resolved *event, uint32_t cell)
 {
@@ -98,7 +100,7 @@ static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_ta
   return !seems_outgrown(replay, to, from) || (hwi_resizes_end_block(resizes, cell) && hwi_resizes_add(resizes, &step));
 }
 
-/* A realloc is complete. False: no memory. */
+/* Counts a realloc that is complete. Returns false if there is no memory. */
 static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *thread, uint32_t cell, uint64_t address)
 {
   const struct hwi_step step = {.to_cell = cell,
@@ -109,7 +111,7 @@ static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *threa
   return hwi_resizes_add(&tally->resizes, &step);
 }
 
-/* A block of an earlier epoch ends. False: no memory. */
+/* Notes the end of a block of an earlier epoch. Returns false if there is no memory. */
 static bool note_outlived(struct hwi_replay *replay, uint64_t address, const struct hwi_live_block *block,
                           bool is_temporary)
 {
@@ -118,7 +120,7 @@ static bool note_outlived(struct hwi_replay *replay, uint64_t address, const str
                             is_temporary);
 }
 
-/* All but the block's end. */
+/* Counts the call, but not the end of the block. */
 static void count_free_call(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   struct hwi_tally *tally = &replay->tally;
@@ -200,7 +202,7 @@ static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image
   }
 }
 
-/* The block that lived at the address ended without a call. */
+/* Ends the block that was live at the address, without a call. */
 static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   const struct hwi_live_block *block = &replay->blocks[event->block];
@@ -288,13 +290,13 @@ static uint64_t min(uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
-/* When the next of what goes by time ends. */
+/* Returns the earliest end of the current slice, moment and tenth. */
 static uint64_t next_due_ns(const struct hwi_replay *replay)
 {
   return min(min(replay->timeline.slice_end_ns, replay->class_timeline.next_ns), replay->tenths.end_ns);
 }
 
-/* Ends what is due by `ns`; returns what is due next. */
+/* Ends the slices, moments and tenths that are over at `ns`. Returns the time at which the next one ends. */
 static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uint64_t ns)
 {
   if (ns >= replay->timeline.slice_end_ns)
@@ -316,13 +318,14 @@ static inline void pass_time(struct hwi_replay *replay, uint64_t ns, uint64_t *d
     *due_ns = end_due(replay, ns);
 }
 
-/* Whether the event names a thread or a stack that has no counters yet; `stack` is 0 where it names none. */
+/* Returns whether the event names a thread or a stack that has no counters yet; `stack` is 0 if it names none. */
 static inline bool names_new(const struct hwi_tally *tally, const struct hwi_resolved *event)
 {
   return event->thread >= tally->thread_count || event->stack >= tally->stack_count;
 }
 
-/* What the event is the first to name gets counters. False: no memory. */
+/* Adds counters for the thread and the stack that the event is the first to name. Returns false if there is no
+ * memory. */
 static __attribute__((noinline)) bool add_counters(struct hwi_replay *replay, struct hwi_batch *batch,
                                                    const struct hwi_resolved *event)
 {
@@ -379,7 +382,7 @@ int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_
     if (hwi_replay_phase_is_over(replay, ns))
       return i;
     if (replay->span.bytes && ns >= replay->span.from_ns)
-      return i + 1; /* the next one depends on what is live then */
+      return i + 1; /* the phase of the next event depends on the bytes that are live then */
   }
   return count;
 }
@@ -408,7 +411,7 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
   struct hwi_tally *tally = &replay->tally;
   image->totals.live_blocks_at_end = image->live_blocks;
   image->totals.live_bytes_at_end = image->live_bytes;
-  if (replay->phase == HWI_PHASE_AFTER) /* it ends, but not within the span */
+  if (replay->phase == HWI_PHASE_AFTER) /* it ends after the span */
     return true;
   uint64_t due_ns = next_due_ns(replay);
   pass_time(replay, ns, &due_ns);

@@ -1,4 +1,4 @@
-/* resizes.c - blocks that live on in a larger or smaller one */
+/* resizes.c - blocks whose contents move on to a larger or smaller block */
 #include "profile/resizes.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* resolve.c - finds the block, the stack and the thread that each event is about
+/* resolve.c - finds the block, the stack and the thread of each event
  *
- * What this costs are the cache misses of the live table, so that its slots are fetched ahead of their events.
+ * The main cost is cache misses in the live table, so its slots are prefetched ahead of their events.
  */
 #include "profile/resolve.h"
 
@@ -34,7 +34,7 @@ bool hwi_resolver_is_live(void *context, uint64_t address)
   return hwi_live_slot(&image->live, address)->address;
 }
 
-/* --- what is new --- */
+/* --- new stacks and threads --- */
 
 static uint32_t find_thread(struct hwi_resolver *resolver, struct hwi_batch *batch, uint32_t number)
 {

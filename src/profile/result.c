@@ -1,5 +1,4 @@
-/* result.c - what a replay found, as the profile's consumers see it: all but what adds up over cells, see
- * result_sums.c */
+/* result.c - the result of a replay, in the form of the profile; for sums over cells see result_sums.c */
 #include "profile/result.h"
 
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 
 /* --- stacks --- */
 
-/* Where counting began anew: what was live then. */
+/* If counting was restarted: adds the blocks that were live then. */
 static void add_starts(struct hwi_stack *stacks, const struct hwi_tally *tally)
 {
   for (uint32_t i = 1; i < tally->cell_count && i < tally->before_capacity; i++) {
@@ -20,7 +19,7 @@ static void add_starts(struct hwi_stack *stacks, const struct hwi_tally *tally)
   }
 }
 
-/* What does not add up over cells. */
+/* The figures of stacks that are not sums over cells. */
 static bool fill_stacks(struct hwi_result *result)
 {
   const struct hwi_tally *tally = &result->replay.tally;
@@ -46,7 +45,7 @@ static bool fill_stacks(struct hwi_result *result)
   return true;
 }
 
-/* --- what grows --- */
+/* --- growing stacks --- */
 
 static int compare_growing(const void *left, const void *right)
 {
@@ -139,7 +138,7 @@ static void fill_timeline(struct hwi_result *result)
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
-  hwi_replay_freeze(replay); /* the most memory is needed here: tables of the replay go as soon as they can */
+  hwi_replay_freeze(replay); /* memory use is highest here, so tables of the replay are released as soon as possible */
   hwi_tally_settle_all(&replay->tally);
   hwi_result_publish_frames(result);
   fill_timeline(result);

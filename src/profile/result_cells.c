@@ -1,7 +1,7 @@
-/* result_cells.c - the cells of a replay, as the profile has them, and its sizes
+/* result_cells.c - makes the profile's cells and sizes from those of a replay
  *
- * Cells are put in order of their stacks by counting, sizes by sorting. What numbers they had stays with the result,
- * for a summary whose epochs name them.
+ * Cells are sorted by their stacks with a counting sort, sizes by comparison. The result also stores their numbers in
+ * the tally, for a summary whose epochs use these numbers.
  */
 #include <stdlib.h>
 
@@ -40,12 +40,12 @@ static bool fill_sizes(struct hwi_result *result)
 
 /* --- cells --- */
 
-/* The cells' numbers, stack by stack. */
+/* Returns the cells' numbers, sorted by stack. */
 static bool order_by_stack(struct hwi_result *result)
 {
   const struct hwi_tally *tally = &result->replay.tally;
   uint32_t *numbers = calloc(tally->cell_count, sizeof *numbers);
-  uint32_t *next = calloc(tally->stack_count + 1, sizeof *next); /* where the next cell of the stack goes */
+  uint32_t *next = calloc(tally->stack_count + 1, sizeof *next); /* index for the next cell of the stack */
   result->cell_numbers = numbers;
   for (uint32_t i = 1; i < tally->cell_count && numbers && next; i++)
     next[hwi_tally_cell(tally, i)->stack + 1]++;
@@ -58,7 +58,7 @@ static bool order_by_stack(struct hwi_result *result)
   return done;
 }
 
-/* By size number: its index among the sizes. NULL: no memory. */
+/* Returns, for each size number, its index among the sizes. Returns NULL if there is no memory. */
 static uint32_t *index_sizes(const struct hwi_result *result)
 {
   uint32_t *indices = calloc(result->replay.tally.size_count, sizeof *indices);

@@ -1,10 +1,11 @@
-/* result_lists.c - what a replay found that is no sum over all cells: what died together, was handed over, or grew */
+/* result_lists.c - the result's lists that are not sums over all cells: generations freed together, handovers,
+ * resizes */
 #include <stdlib.h>
 
 #include "profile/result.h"
 #include "trace/grow.h"
 
-/* --- what dies together --- */
+/* --- freed together --- */
 
 static bool fill_together(struct hwi_result *result)
 {
@@ -27,7 +28,7 @@ static bool fill_together(struct hwi_result *result)
   return true;
 }
 
-/* --- what is handed over --- */
+/* --- handovers --- */
 
 static int compare_handovers(const void *left, const void *right)
 {
@@ -37,7 +38,7 @@ static int compare_handovers(const void *left, const void *right)
   return a->freer < b->freer ? -1 : a->freer > b->freer;
 }
 
-/* In place: those without a block, of before the span, are left out. */
+/* In place: removes those without a block, which are from before the span. */
 static void fill_handovers(struct hwi_result *result)
 {
   struct hwi_handover_tally *tally = &result->replay.tally.handovers;
@@ -51,7 +52,7 @@ static void fill_handovers(struct hwi_result *result)
   result->profile.handover_count = kept;
 }
 
-/* --- what grew --- */
+/* --- resizes --- */
 
 /* The last blocks of a stack's chains, of one size. */
 struct finals {
@@ -62,7 +63,7 @@ struct finals {
 struct growth_lists {
   struct hwi_stack_resizes *items;
   size_t count, capacity;
-  uint32_t *item_of; /* by stack: its index, plus 1; 0: no step led to it */
+  uint32_t *item_of; /* by stack: its index, plus 1; 0: no step led to the stack */
   struct finals *finals;
   size_t final_count, final_capacity;
 };
@@ -101,7 +102,7 @@ static bool sum_steps(struct growth_lists *lists, const struct hwi_replay *repla
   return true;
 }
 
-/* Blocks of the cell that no step ended. */
+/* Returns the number of blocks of the cell that no step ended. */
 static uint64_t final_blocks(const struct hwi_tally *tally, uint32_t cell)
 {
   uint32_t number = hwi_numbering_find(&tally->resizes.cells, cell);
@@ -134,12 +135,12 @@ static int compare_finals(const void *left, const void *right)
   return a->size < b->size ? -1 : a->size > b->size;
 }
 
-/* The smallest size that half of a stack's last blocks do not exceed, and the largest one. */
+/* Finds the smallest size that half of a stack's last blocks do not exceed, and the largest size. */
 static void measure_finals(struct growth_lists *lists)
 {
   if (lists->final_count > 1)
     qsort(lists->finals, lists->final_count, sizeof *lists->finals, compare_finals);
-  uint64_t before = 0; /* blocks of the stack that are no larger */
+  uint64_t before = 0; /* blocks of the stack that are not larger */
   for (size_t i = 0; i < lists->final_count; i++) {
     const struct finals *final = &lists->finals[i];
     struct hwi_stack_resizes *item = &lists->items[final->item];

@@ -1,6 +1,6 @@
-/* result_sums.c - what adds up over the cells of a profile: by stack, by size and by thread
+/* result_sums.c - sums over the cells of a profile: by stack, by size and by thread
  *
- * Cells stand in the order of their stacks, so that one way through them is one way through the stacks, too; sizes and
+ * Cells are in the order of their stacks, so that one pass over them is also one pass over the stacks; sizes and
  * threads are few.
  */
 #include "profile/result.h"
@@ -46,7 +46,7 @@ static void add_to_thread(struct hwi_profile_thread *thread, const struct hwi_pr
 void hwi_result_sum_up(struct hwi_result *result)
 {
   const struct hwi_profile *profile = &result->profile;
-  struct hwi_stack *stacks = (struct hwi_stack *)profile->stacks; /* the result's own, as the next ones */
+  struct hwi_stack *stacks = (struct hwi_stack *)profile->stacks; /* owned by the result; so are the next ones */
   struct hwi_size *sizes = (struct hwi_size *)profile->sizes;
   struct hwi_profile_thread *threads = (struct hwi_profile_thread *)profile->threads;
   for (uint32_t i = 0; i < profile->cell_count; i++) {

@@ -1,12 +1,12 @@
-/* run_choice.c - which images of a run are counted
+/* run_choice.c - decides which images of a run are counted
  *
- * The largest is found by a first reading that only sums; a run of one image needs none.
+ * The largest image is found by a first reading that only adds up totals; a run of one image needs none.
  */
 #include <stdlib.h>
 
 #include "profile/run_replay.h"
 
-/* Sums an image's events up without pairing them. */
+/* Adds up an image's events without matching frees with blocks. */
 static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_event *events)
 {
   struct hwi_trace **trace = &r->result->traces[number];
@@ -40,7 +40,7 @@ static int choose_largest(struct hwi_run_replay *r)
   uint32_t largest = 0;
   for (uint32_t i = 0; i < r->run.count && status == 0; i++) {
     status = scan_image(r, i, events);
-    if (status < 0 && status != HW_ERR_MEMORY && r->run.count > 1) { /* one bad file does not hide the others */
+    if (status < 0 && status != HW_ERR_MEMORY && r->run.count > 1) { /* one damaged file does not hide the others */
       r->images[i].unreadable = true;
       status = 0;
     }

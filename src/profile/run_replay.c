@@ -1,7 +1,7 @@
-/* run_replay.c - replays the images of a run, merged along time
+/* run_replay.c - replays the images of a run, merged by time
  *
- * Images are opened when their time comes and given back when they end, so that a build of ten thousand processes needs
- * no more descriptors and tables than it had processes at once.
+ * An image is opened at the time when it began, and released when it ends, so that a build of ten thousand processes
+ * needs only as many descriptors and tables as there were processes at once.
  */
 #include "profile/run_replay.h"
 
@@ -12,13 +12,13 @@
 
 enum {
   PROGRESS_EVERY = 64,
-  EVENTS_FOR_A_THREAD = 1 << 18, /* fewer are read and counted before a second thread gains anything */
+  EVENTS_FOR_A_THREAD = 1 << 18, /* for fewer events a second thread gains nothing */
 };
 
-/* A counted image between its first and its last moment. */
+/* A counted image from its first to its last moment. */
 struct hwi_active {
   struct hwi_replay_image image;
-  uint64_t head_ns; /* of its next event, or of its end where none is left */
+  uint64_t head_ns; /* of its next event, or of its end if there is none left */
   struct hwi_event *events;
   int count, at;
 };
@@ -31,7 +31,7 @@ int hwi_run_replay_no_memory(struct hwi_run_replay *r)
 
 /* --- counting --- */
 
-/* In the pipe's thread, if it has one. */
+/* Runs in the pipe's thread, if it has one. */
 static bool count_batch(void *context, struct hwi_batch *batch)
 {
   struct hwi_run_replay *r = context;
@@ -45,7 +45,7 @@ static bool count_batch(void *context, struct hwi_batch *batch)
   return done;
 }
 
-/* False: what was given before could not be counted. */
+/* Returns false if an earlier batch could not be counted. */
 static bool give(struct hwi_run_replay *r)
 {
   const bool done = hwi_pipe_give(r->pipe);
@@ -116,7 +116,7 @@ static int next_batch(struct hwi_run_replay *r, struct hwi_active *a)
 
 static void drop_active(struct hwi_run_replay *r, struct hwi_active *a)
 {
-  a->image.trace = NULL; /* the result keeps it, for its info */
+  a->image.trace = NULL; /* the result keeps the trace, for its info */
   hwi_replay_image_release(&a->image);
   free(a->events);
   for (size_t i = 0; i < r->active_count; i++)
@@ -125,7 +125,7 @@ static void drop_active(struct hwi_run_replay *r, struct hwi_active *a)
   free(a);
 }
 
-/* Since the run's start; UINT64_MAX behind the last image. */
+/* Returns the image's start, from the run's start; UINT64_MAX after the last image. */
 static uint64_t start_ns(const struct hwi_run_replay *r, size_t number)
 {
   if (number >= r->run.count)
@@ -134,7 +134,7 @@ static uint64_t start_ns(const struct hwi_run_replay *r, size_t number)
   return ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
 }
 
-/* Whether a profile is made of a whole run that counts one image alone. */
+/* Returns whether this makes a profile of a whole run in which only one image is counted. */
 static bool counts_one_image(const struct hwi_run_replay *r)
 {
   size_t counted = 0;
@@ -143,7 +143,8 @@ static bool counts_one_image(const struct hwi_run_replay *r)
   return r->options->span.kind == HWI_SPAN_RUN && !r->events && counted == 1;
 }
 
-/* Epochs are of one image that began with the run, and came with no blocks. False: no memory, here and below. */
+/* Begins a diary if only one image is counted, and it began with the run and inherited no blocks. Returns false if
+ * there is no memory; so does the next function. */
 static bool begin_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
 {
   if (!counts_one_image(r) || image->forked)
@@ -156,7 +157,7 @@ static bool end_diary(struct hwi_run_replay *r, const struct hwi_replay_image *i
   return hwi_summary_end_epochs(&r->diary, r->result, image);
 }
 
-/* Until all events so far are counted. */
+/* Waits until all events so far are counted. */
 static int wait_for_counters(struct hwi_run_replay *r)
 {
   if (r->events)
@@ -187,7 +188,7 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
   hwi_trace_set_liveness(*trace, hwi_resolver_is_live, &a->image);
   if (!begin_diary(r, &a->image))
     return hwi_run_replay_no_memory(r);
-  /* Images that take turns would hand over a few events at a time, which costs more than it gains. */
+  /* With several images, only a few events at a time would be passed on, which costs more than it gains. */
   if (counts_one_image(r) && hwi_trace_expected_events(*trace) >= EVENTS_FOR_A_THREAD)
     hwi_pipe_start_thread(r->pipe);
   return next_batch(r, a);
@@ -198,7 +199,7 @@ static int stopped(struct hwi_run_replay *r)
   return hwi_error_set(r->error, HW_ERR_LIMIT, "the rest of the recording is not wanted");
 }
 
-/* The figures of images begin anew. Those that ended before keep what was live when they did. */
+/* Restarts the figures of the images. Images that have ended keep what was live at their end. */
 static void restart_images(struct hwi_run_replay *r)
 {
   uint64_t ns = r->options->span.from_ns;
@@ -253,7 +254,7 @@ static int end_image(struct hwi_run_replay *r, struct hwi_active *a, bool leaves
   return 0;
 }
 
-/* What it was given could not be applied. */
+/* Reports why the image's events could not be applied. */
 static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
 {
   const struct hwi_error *error = &a->image.error;
@@ -264,8 +265,7 @@ static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
   return error->status;
 }
 
-/* Of the image whose events they are: the batch that has room for so many. NULL: what was given before could not be
- * counted. */
+/* Returns the batch for `count` events of the image. Returns NULL if an earlier batch could not be counted. */
 static struct hwi_batch *batch_for(struct hwi_run_replay *r, struct hwi_replay_image *image, int count)
 {
   const struct hwi_batch *batch = hwi_pipe_batch(r->pipe);
@@ -283,7 +283,7 @@ static int tell(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi
   return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(r) : cannot_apply(r, a);
 }
 
-/* Of a span, the next events depend on what these change: they are counted at once. */
+/* If there is a span, the events are counted at once, because the phase of the next events depends on them. */
 static int apply_within_phase(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
 {
   if (r->events)
@@ -294,7 +294,7 @@ static int apply_within_phase(struct hwi_run_replay *r, struct hwi_active *a, co
   return r->options->span.kind == HWI_SPAN_RUN || give(r) ? 0 : cannot_apply(r, a);
 }
 
-/* Applies the next `count` of its events. */
+/* Applies the next `count` events of the image. */
 static int apply(struct hwi_run_replay *r, struct hwi_active *a, int count)
 {
   struct hwi_replay *replay = &r->result->replay;
@@ -311,7 +311,7 @@ static int apply(struct hwi_run_replay *r, struct hwi_active *a, int count)
   return status;
 }
 
-/* Applies what `a` has ready before `limit_ns`, the time of the next event of any other image. */
+/* Applies the events of `a` that are ready and before `limit_ns`, the time of the next event of any other image. */
 static int run_image(struct hwi_run_replay *r, struct hwi_active *a, uint64_t limit_ns)
 {
   int end = a->at;
@@ -337,7 +337,8 @@ static size_t next_counted(const struct hwi_run_replay *r, size_t number)
   return number;
 }
 
-/* The active image whose turn it is, and when the next one's is. */
+/* Returns the active image with the earliest next event. *second_ns becomes the time of the next event of any other
+ * image. */
 static struct hwi_active *earliest(const struct hwi_run_replay *r, uint64_t *second_ns)
 {
   struct hwi_active *first = NULL;
@@ -375,7 +376,7 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
 
 void hwi_run_replay_end(struct hwi_run_replay *r)
 {
-  hwi_pipe_destroy(r->pipe); /* before what it counts goes */
+  hwi_pipe_destroy(r->pipe); /* before the data that its thread uses are released */
   while (r->active_count)
     drop_active(r, r->active[0]);
   free(r->active);

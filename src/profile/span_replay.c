@@ -1,21 +1,22 @@
-/* span_replay.c - a part of a run out of its epochs: what is added up, and what is replayed
+/* span_replay.c - computes a part of a run from its epochs, by adding some epochs and replaying others
  *
- * The idea: the counters stand still at the start of an epoch, and there are two ways to its end. Its events can be
- * replayed, with a table of live blocks that has no more than the blocks that it outlives (see epoch.h); or its changes
- * can be added, see epoch_sum.c. A span begins and ends somewhere within an epoch: these two are replayed, those before
- * and between are added. An epoch between is replayed, too, where its slices are too wide for the span's, which is so
- * only where it is most of the span's time.
+ * The idea: when the counters are those of the start of an epoch, there are two ways to its end. Either its events are
+ * replayed, with a table of live blocks that has only the blocks that the epoch outlives (see epoch.h); or its changes
+ * are added, see epoch_sum.c. A span begins and ends somewhere within an epoch: these two epochs are replayed, those
+ * before and between are added. An epoch between is also replayed if its slices are too wide for the span's, which
+ * happens only if it is most of the span's time.
  *
- * The peak: an epoch says how high the level was in it, and not which blocks were live then. So the highest epoch among
- * those between is replayed, too, unless an edge before it was higher: all others stay below.
+ * The peak: an epoch records how high the level was in it, but not which blocks were live then. So the highest epoch
+ * among those between is also replayed, unless the level was higher in the epoch at the span's start: all others stay
+ * below.
  *
- * The invariant: between two steps the counters (cells, stacks, sizes, threads, the level, the slices) are what a
- * replay from the run's start would have at this point, and `cell_count` and its like count what it would know. Numbers
- * are given in the order of events, so what is still unknown lies behind what is known. The live table alone is
- * different: it is filled anew for each epoch that is replayed. A trace that is read from the epoch's first tick gives
- * the same events in the same order, for time passed there, so that no events at one tick are torn apart.
+ * The invariant: between two steps the counters (cells, stacks, sizes, threads, the level, the slices) are those that a
+ * replay from the run's start would have at this point, and `cell_count` and the other counts are how many it would
+ * know. Numbers are given in the order of events, so unknown items have larger numbers than known ones. Only the live
+ * table differs: it is filled again for each epoch that is replayed. Reading a trace from the epoch's first tick gives
+ * the same events in the same order, because events at the same tick are never in different epochs.
  *
- * What it costs: the summary is read; the epochs up to the span's end are read; at most three are replayed as a rule.
+ * The cost: the summary is read; the epochs up to the span's end are read; usually at most three epochs are replayed.
  */
 #include "profile/span_replay.h"
 
@@ -28,7 +29,7 @@
 
 static const size_t NO_EPOCH = SIZE_MAX;
 
-/* How many of each the run has. */
+/* The counts of the whole run. */
 struct known {
   uint32_t cells;
   size_t stacks, sizes, threads;
@@ -42,21 +43,21 @@ struct work {
   const struct hwi_epoch_row *rows;
   size_t row_count;
   struct known known;
-  struct hwi_epoch *epoch; /* read last */
+  struct hwi_epoch *epoch; /* the one that was read last */
   struct hwi_event *events;
   struct hwi_batch *batch;
-  size_t highest;   /* of the epochs between its edges; NO_EPOCH: there are none */
-  bool begins_late; /* after the image's end, when it has no peak any more */
+  size_t highest;   /* of the epochs between the span's ends; NO_EPOCH: there are none */
+  bool begins_late; /* the span begins after the image's end, and has no peak */
 };
 
-/* --- before anything has happened --- */
+/* --- the start of the run --- */
 
 static struct hwi_stack_tally stack_of(const struct hwi_replay *replay, uint32_t frame)
 {
   return (struct hwi_stack_tally){.frame = frame, .innermost = replay->resolver.frames.frames[frame]};
 }
 
-/* Every counter of the run at its start; what they are about stays. */
+/* Sets every counter to its value at the start of the run; the lists of what is counted stay. */
 static void empty_counters(struct work *w)
 {
   struct hwi_replay *replay = w->replay;
@@ -87,7 +88,7 @@ static void empty_counters(struct work *w)
   hwi_class_timeline_init(&replay->class_timeline, 0, replay->expected_ns);
 }
 
-/* Nodes of a forged summary must not make a table of any size. */
+/* The nodes of a forged summary must not make the table arbitrarily large. */
 static bool know_nodes(struct work *w)
 {
   enum { MOST_NODES_A_FRAME = 64 };
@@ -109,8 +110,8 @@ static bool know_threads(struct work *w)
   return true;
 }
 
-/* How long the run takes is known by now. Where a replay would not have expected it to take that long, its slices
- * become as wide as they need to be while it goes on: those of this one are so from the start. */
+/* The duration of the run is known here. If a replay would have expected a shorter one, its slices would be widened
+ * during the replay; here they are as wide as needed from the start. */
 static uint64_t expected_ns(const struct work *w)
 {
   const struct hwi_span *span = &w->request->span;
@@ -134,7 +135,7 @@ static bool prepare(struct work *w)
   return w->epoch && w->events && w->batch && know_nodes(w) && know_threads(w);
 }
 
-/* --- the epochs between its edges --- */
+/* --- the epochs between the span's ends --- */
 
 static bool is_within(const struct work *w, const struct hwi_epoch_row *row)
 {
@@ -151,9 +152,9 @@ static size_t find_highest(const struct work *w)
   return highest;
 }
 
-/* --- an epoch, replayed --- */
+/* --- replaying an epoch --- */
 
-/* Each item of its lists is about an event. */
+/* Each item of the epoch's lists belongs to at least one event, so there are not more items than events. */
 static int read_epoch(struct work *w, size_t number)
 {
   const uint64_t all = hwi_trace_expected_events(w->image.trace), own = w->rows[number].event_count;
@@ -162,7 +163,7 @@ static int read_epoch(struct work *w, size_t number)
   return status == 0 && !hwi_epoch_is_sound(w->epoch, &w->rows[number]) ? HW_ERR_DAMAGED : status;
 }
 
-/* The live table has what the epoch outlives, and nothing else. */
+/* Fills the live table with the blocks that the epoch outlives, and nothing else. */
 static int fill_table(struct work *w)
 {
   struct hwi_replay *replay = w->replay;
@@ -187,7 +188,7 @@ static int fill_table(struct work *w)
   return 0;
 }
 
-/* No other cells are met in the epoch than those that it changes. */
+/* Makes the cells known that the epoch changes; its events use no others. */
 static int fill_cells(struct work *w)
 {
   struct hwi_tally *tally = &w->replay->tally;
@@ -202,7 +203,7 @@ static int fill_cells(struct work *w)
   return 0;
 }
 
-/* As of a run that begins here with what is live. */
+/* Sets the totals to those of a run that begins here with the live blocks. */
 static void restart_image(struct work *w)
 {
   struct hwi_replay_image *image = &w->image;
@@ -241,7 +242,7 @@ static int apply(struct work *w, int count)
   return status;
 }
 
-/* From its start to its end, or to the end of the span. */
+/* Replays the epoch from its start to its end, or to the end of the span. */
 static int replay_epoch(struct work *w, size_t number)
 {
   const struct hwi_epoch_row *row = &w->rows[number];
@@ -269,7 +270,7 @@ static int replay_epoch(struct work *w, size_t number)
 
 /* --- the epochs before --- */
 
-/* What is live at the start of the epoch, from the start of the run. */
+/* Goes from the start of the run to the start of the epoch: updates only what is live. */
 static int go_to(struct work *w, size_t number)
 {
   int status = 0;
@@ -284,7 +285,7 @@ static int go_to(struct work *w, size_t number)
 
 /* --- the span --- */
 
-/* Its changes can stand for its events. */
+/* Returns whether the epoch can be added instead of being replayed. */
 static bool can_be_added(const struct work *w, size_t number)
 {
   const struct hwi_epoch_row *row = &w->rows[number];
@@ -334,7 +335,8 @@ static int end_span(struct work *w)
 
 /* --- the result --- */
 
-/* What the cells had at the peak is what the level was then: one of a forged epoch is not. */
+/* Returns whether the cells' live blocks at the peak add up to the level of the peak. In a forged epoch they may
+ * not. */
 static bool peak_adds_up(const struct work *w)
 {
   struct hwi_tally *tally = &w->replay->tally;
@@ -348,7 +350,7 @@ static bool peak_adds_up(const struct work *w)
   return blocks == w->replay->level.peak_blocks && bytes == w->replay->level.peak_bytes;
 }
 
-/* What only stacks behind those that are known have goes. False: a number leaves its list. */
+/* Removes frames and modules that only stacks with unknown numbers use. Returns false if a number is out of range. */
 static bool cut_lists(struct work *w)
 {
   struct hwi_tally *tally = &w->replay->tally;
