@@ -116,7 +116,7 @@ def test_growth_while_others_allocate(user, what):
     process = user(what, HEAPWRIGHT_POOL_SIZE="64K", HEAPWRIGHT_POOL_GROWTH="64K")
     assert process.stdout == "done\n" and growths(process)
     line = "heapwright: TLSF memory pool exhausted: N bytes additionally mmaped."
-    more = line + " All of it is touched; not so with HEAPWRIGHT_POOL_TOUCH=start"
+    more = line + " All of it is touched; HEAPWRIGHT_POOL_TOUCH=start avoids that"
     first, *others = re.sub(r"\d+", "N", process.stderr).splitlines()
     assert first == more and set(others) <= {line, more}  # the first of each process
 
@@ -197,7 +197,7 @@ def test_a_wild_pointer_is_named(user, function):
     """libc, to which it goes, ends the process without a word of where it was."""
     checked = user("wrong", f"wild-{function}", HEAPWRIGHT_CHECK="1")
     assert checked.returncode == -signal.SIGABRT
-    assert re.match(rf"heapwright: {function} of 0x[0-9a-f]+: no block of the pool; .*\nheapwright:   #0 0x[0-9a-f]+ .*/tlsf_user\+0x",
+    assert re.match(rf"heapwright: {function} of 0x[0-9a-f]+: not a block of the pool; .*\nheapwright:   #0 0x[0-9a-f]+ .*/tlsf_user\+0x",
                     checked.stderr)
 
 

@@ -130,7 +130,7 @@ def test_pool(hw):
 def test_a_pool_of_no_size_is_an_error(hw):
     """And not silently the default."""
     done = hw("run", "--pool-size", "0", "--stats", "true")
-    assert done.returncode == 0 and "HEAPWRIGHT_POOL_SIZE=0 is too small; 100000000 bytes it is\n" in done.stderr
+    assert done.returncode == 0 and "HEAPWRIGHT_POOL_SIZE=0 is too small; 100000000 bytes are used\n" in done.stderr
 
 
 @pytest.mark.parametrize("options", [["--stats"], ["--pool-size", "64M"]])

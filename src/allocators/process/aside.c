@@ -6,9 +6,9 @@
 
 /* --- blocks --- */
 
-/* In front of a block, in the same mapping. */
+/* Precedes a block, in the same mapping. */
 struct head {
-  uintptr_t seal; /* what an address has that is no block only by chance */
+  uintptr_t seal; /* shows that an address is a block; other memory has this value only by chance */
   uintptr_t start;
   size_t mapped_bytes;
   size_t spare;
@@ -19,7 +19,7 @@ enum { HEAD_BYTES = sizeof(struct head), MOST_TRIES = 16 };
 #define SEAL ((uintptr_t)0x9e3779b97f4a7c15u)
 
 uintptr_t hwi_aside_start;
-static uintptr_t next_off; /* from there: how far it has been used, and begins again */
+static uintptr_t next_off; /* offset of the next mapping; wraps around */
 
 void hwi_aside_begin(uintptr_t pool)
 {
@@ -33,7 +33,7 @@ static struct head *head_of(const void *block)
   return (struct head *)((uintptr_t)block - HEAD_BYTES);
 }
 
-/* Address space that nobody else was given yet, or not for long. 0: there is not so much. */
+/* Returns address space that no other thread has been given, or not recently. Returns 0 if there is not enough. */
 static uintptr_t claim(size_t bytes, size_t align)
 {
   uintptr_t room = (uintptr_t)1 << HWI_ASIDE_BYTES_BITS;
@@ -54,7 +54,7 @@ void *hwi_aside_alloc(size_t bytes, size_t align)
     if (!start)
       return NULL;
     if (hwi_os_map_at((void *)start, total) != 0)
-      continue; /* maybe there is something */
+      continue; /* perhaps there is another mapping */
     void *block = (void *)(start + off);
     *head_of(block) = (struct head){(uintptr_t)block ^ SEAL, start, total, 0};
     return block;
@@ -62,7 +62,7 @@ void *hwi_aside_alloc(size_t bytes, size_t align)
   return NULL;
 }
 
-/* The address may have been freed before, and its mapping be gone. */
+/* The address may have been freed before; its mapping is then gone. */
 static bool is_block(const void *block)
 {
   uintptr_t head = (uintptr_t)head_of(block);
@@ -87,9 +87,9 @@ bool hwi_aside_free(void *block)
   return true;
 }
 
-/* --- what is to be freed later --- */
+/* --- blocks to be freed later --- */
 
-/* Taken and left one by one, each by one atomic exchange; `cursor` is only where to look first. */
+/* Slots are taken and cleared one by one with an atomic operation each; `cursor` only says where to look first. */
 enum { SLOTS = 510 };
 
 struct notes {
@@ -100,7 +100,7 @@ struct notes {
 
 static struct notes first_notes;
 
-/* Those behind, which are made when there are none. NULL: no memory. */
+/* Returns the next group of notes, which is made if needed. Returns NULL if there is no memory. */
 static struct notes *notes_behind(struct notes *notes)
 {
   struct notes *next = __atomic_load_n(&notes->next, __ATOMIC_ACQUIRE), *made;

@@ -1,14 +1,15 @@
-/* heap.c - the heap of a process: one pool, its lock, and how it grows
+/* heap.c - the heap of a process: one pool, its lock, and its growth
  *
- * Growth, as heaphook's users know it: a request that cannot be met makes the pool grow by HEAPWRIGHT_POOL_GROWTH, then by twice
- * as much, four times ... until it can. The pieces are linked one by one, each with its line on stderr; since they adjoin, they
- * are one block. What all of them take together is known before: it is mapped at once, so that a request that the system has no
- * memory for changes nothing.
+ * The pool grows as heaphook's users know it. If a request cannot be met, the pool grows by HEAPWRIGHT_POOL_GROWTH,
+ * then by twice as much, four times as much and so on, until it can. The pieces are added one by one, each with its
+ * line on stderr; as they adjoin, they form one block. Their sum is known before: it is mapped at once, so that a
+ * request for which the system has no memory changes nothing.
  *
- * A growth need not be whole pages: what is left of the last page is where the next one begins.
+ * A growth need not be whole pages: the next growth begins in the rest of the last page.
  *
- * What the pool grows by is touched like its start, unless the program is known to leave most of it alone
- * (HEAPWRIGHT_POOL_TOUCH=start): then it is only mapped, and calloc asks the kernel for zeroed pages instead of writing them.
+ * Memory by which the pool grows is touched like its start. If the program is known to leave most of it unused, this
+ * can be switched off (HEAPWRIGHT_POOL_TOUCH=start): then it is only mapped, and calloc asks the kernel for zeroed
+ * pages instead of writing them.
  */
 #include "allocators/process/heap.h"
 
@@ -23,19 +24,19 @@
 
 enum {
   FALLBACK_BYTES = 64 << 10,
-  LEAST_DROPPED_BYTES = 64 << 10, /* to write less is cheaper than to ask for it */
+  LEAST_DROPPED_BYTES = 64 << 10, /* for less, writing is cheaper than a system call */
 };
 
 struct hwi_heap hwi_heap;
 
 static struct hwi_settings settings;
-static struct hwi_lock growth_lock; /* of all below; it is taken before the pool's */
-static uintptr_t touched_end;       /* of the newest mapping: behind the last page that is touched, or might be */
-static uintptr_t newest_end;        /* of the newest mapping: where the pool's part ends */
+static struct hwi_lock growth_lock; /* protects all below; taken before the pool's lock */
+static uintptr_t touched_end;       /* in the newest mapping: end of the last page that is touched, or may be */
+static uintptr_t newest_end;        /* in the newest mapping: end of the pool's part */
 static size_t growth_count, growth_bytes;
 static bool is_refusal_said;
 
-/* What the pool found in an allocation: told once its lock is given back. */
+/* A fault that the pool found in an allocation. It is reported after the pool's lock is released. */
 static struct {
   enum hw_pool_fault fault;
   void *address;
@@ -46,7 +47,7 @@ static uintptr_t page_up(uintptr_t at)
   return (at + HWI_OS_PAGE_BYTES - 1) & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
 }
 
-/* --- what there is to say --- */
+/* --- messages --- */
 
 static void say_with_bytes(const char *before, uint64_t bytes, const char *behind, int error)
 {
@@ -63,7 +64,7 @@ static void say_with_bytes(const char *before, uint64_t bytes, const char *behin
   hwi_say_print(&line);
 }
 
-/* Once: a program that tries how much it can get would fill its log. */
+/* Reports only once: a program that tries how much memory it can get would fill its log. */
 static void say_refusal(uint64_t bytes, const char *why, int error)
 {
   if (!is_refusal_said)
@@ -95,7 +96,7 @@ void hwi_heap_say_foreign(const char *function, const void *address)
   hwi_say_text(&line, function);
   hwi_say_text(&line, " of ");
   hwi_say_address(&line, (uintptr_t)address);
-  hwi_say_text(&line, ": no block of the pool; the next malloc gets it");
+  hwi_say_text(&line, ": not a block of the pool; it goes to the next malloc");
   hwi_say_print(&line);
   hwi_say_stack();
 }
@@ -155,7 +156,7 @@ void hwi_heap_say_stats(void)
 
 /* --- the beginning --- */
 
-/* Where there are none, it is said once: all growth would say the same. */
+/* If there are none, that is reported once: every growth would report the same. */
 static void use_huge_pages(uintptr_t start, size_t bytes)
 {
   int error = hwi_os_use_huge_pages((void *)start, bytes);
@@ -167,7 +168,8 @@ static void use_huge_pages(uintptr_t start, size_t bytes)
                  error);
 }
 
-/* Makes pages present, and keeps them; or leaves both to the program. 0, or negative: there is no memory. */
+/* Makes pages present and locks them, or leaves both to the program. Returns 0, or a negative error if there is no
+ * memory. */
 static int make_present(uintptr_t start, uintptr_t end, bool is_touched)
 {
   if (start == end)
@@ -201,7 +203,7 @@ static bool map_pool(void)
     }
     hwi_os_unmap(start, page_up(settings.pool_bytes));
   }
-  say_with_bytes("cannot map ", settings.pool_bytes, " bytes for the pool; it begins with next to nothing", error);
+  say_with_bytes("cannot map ", settings.pool_bytes, " bytes for the pool; it begins with 64 KiB only", error);
   return false;
 }
 
@@ -251,7 +253,8 @@ static void *pass_on(size_t bytes, size_t align)
 
 /* --- growth --- */
 
-/* What growth pieces from growth_bytes on add up to when that is at least `bytes`. 0: no such number. */
+/* Returns the sum of the fewest growth pieces, from settings.growth_bytes on, that have at least `bytes`. Returns 0 if
+ * there is none. */
 static size_t sum_of_pieces(size_t bytes)
 {
   size_t sum = settings.growth_bytes;
@@ -261,7 +264,7 @@ static size_t sum_of_pieces(size_t bytes)
   return sum;
 }
 
-/* Address space for `bytes`: behind what the pool has, or elsewhere. The place, or 0. */
+/* Maps address space for `bytes`, directly after the pool's memory or elsewhere. Returns its start, or 0. */
 static uintptr_t map_more(size_t bytes)
 {
   if (settings.touches_growth && bytes > hwi_os_available_bytes()) {
@@ -281,7 +284,8 @@ static uintptr_t map_more(size_t bytes)
   return (uintptr_t)start;
 }
 
-/* The pool has one more piece. Who looks at the ranges without the lock sees it late, but knows no block of it before. */
+/* Adds a piece to the pool's ranges. A thread that reads the ranges without the lock may see it late, but cannot have a
+ * block of it before. */
 static void note_piece(uintptr_t start, uintptr_t end)
 {
   size_t count = hwi_heap.distant_count;
@@ -297,13 +301,13 @@ static void note_piece(uintptr_t start, uintptr_t end)
   }
 }
 
-/* A line that heaphook's users know. The first says what may take long, and how to do without. */
+/* This line is known to heaphook's users. The first one also says that touching may take long, and how to avoid it. */
 static void say_growth(size_t piece)
 {
   bool is_touched = settings.touches_growth && !growth_count;
   say_with_bytes("TLSF memory pool exhausted: ", piece,
                  is_touched
-                     ? " bytes additionally mmaped. All of it is touched; not so with HEAPWRIGHT_POOL_TOUCH=start"
+                     ? " bytes additionally mmaped. All of it is touched; HEAPWRIGHT_POOL_TOUCH=start avoids that"
                      : " bytes additionally mmaped.",
                  0);
 }
@@ -326,8 +330,7 @@ static void *link_piece(size_t piece, size_t bytes, size_t align)
 
 static void *grow(size_t bytes, size_t align)
 {
-  size_t
-      need; /* with what a region's ends, alignment, and the rounding of the search may take: a 64th, and some words */
+  size_t need; /* adds what the ends of a region, alignment and the search's rounding take */
   if (__builtin_add_overflow(bytes + bytes / 32 + 256, align, &need) || need > HWI_HEAP_LARGEST_BYTES)
     return NULL;
   size_t sum = sum_of_pieces(need);
@@ -357,7 +360,7 @@ static _Noreturn void end_exhausted(size_t bytes)
   hwi_os_abort();
 }
 
-/* A block, or NULL. */
+/* Returns a block, or NULL. */
 static void *alloc_from_pool(size_t bytes, size_t align)
 {
   enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
@@ -366,14 +369,14 @@ static void *alloc_from_pool(size_t bytes, size_t align)
   return block;
 }
 
-/* A fork is under way: a block from the kernel. Where that has none, its end is waited for. */
+/* Used during a fork: returns a block from the kernel. If there is none, waits for the end of the fork. */
 static HWI_COLD void *alloc_aside(size_t bytes, size_t align)
 {
   void *block = hwi_aside_alloc(bytes, align);
   return block ? block : alloc_from_pool(bytes, align);
 }
 
-/* What to do when the pool has no block: grows it, or does as the policy says. NULL: no memory. */
+/* The pool has no block: grows it, or acts according to the policy. Returns NULL if there is no memory. */
 static void *alloc_otherwise(size_t bytes, size_t align)
 {
   if (settings.exhausted == HWI_EXHAUSTED_PASS_ON)
@@ -386,14 +389,14 @@ static void *alloc_otherwise(size_t bytes, size_t align)
   enum hwi_entry entry = hwi_lock_enter(&growth_lock);
   if (entry == HWI_ENTRY_CLOSED)
     return alloc_aside(bytes, align);
-  void *block = alloc_from_pool(bytes, align); /* while this thread waited, another may have grown the pool */
+  void *block = alloc_from_pool(bytes, align); /* another thread may have grown the pool meanwhile */
   if (!block)
     block = grow(bytes, align);
   hwi_lock_leave(&growth_lock, entry);
   return block;
 }
 
-/* --- what the entry points do not do themselves --- */
+/* --- the slow paths of the entry points --- */
 
 void *hwi_heap_alloc_plain(size_t bytes)
 {
@@ -412,7 +415,7 @@ void *hwi_heap_alloc_aligned(size_t bytes, size_t align)
     return alloc_aside(bytes, align);
   void *block = pool_try_alloc_aligned(hwi_heap.pool, align, bytes);
   if (UNLIKELY(!block))
-    block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes); /* which looks for longer */
+    block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes); /* with the full search */
   hwi_lock_leave(&hwi_heap.lock, entry);
   return LIKELY(block) ? block : alloc_otherwise(bytes, align);
 }
@@ -429,7 +432,8 @@ bool hwi_heap_free(void *block, enum hw_pool_fault *fault)
 
 /* --- other things --- */
 
-/* The start of the pool stays touched, and locked: of a block that reaches beyond it, what lies beyond. */
+/* The start of the pool stays touched and locked. Of a block that extends past the start, only the part after it may be
+ * dropped. */
 static uintptr_t first_to_drop(uintptr_t block)
 {
   uintptr_t start_end = hwi_heap.start + settings.pool_bytes;
@@ -464,7 +468,7 @@ bool hwi_heap_owns_distant(const void *address)
   return owns;
 }
 
-/* By the block's own header alone: the one behind it may be changing, and the mark for the block in front is one word. */
+/* Uses only the block's own header: the next header may be changing, and AFTER_FREE is part of this one word. */
 size_t hwi_heap_own_bytes(const void *payload)
 {
   const struct block *block = block_of_payload(payload);
@@ -476,16 +480,17 @@ size_t hwi_heap_own_bytes(const void *payload)
 
 /* --- forks ---
  *
- * A signal's handler may fork while its thread is in malloc, or in another fork. Then the thread has some of the locks already, and
- * its child goes on where it was: nothing is closed, and nothing opened. */
+ * A signal handler may fork while its thread is in malloc, or in another fork. Then the thread already has some of the
+ * locks, and its child continues at the same point: nothing is closed or opened.
+ */
 
-static __thread unsigned forks_within;       /* of this thread: forks under way that closed nothing */
-static __thread unsigned pool_taken_by_fork; /* the number of the one among them that took the pool's lock; 0: none */
+static __thread unsigned forks_within;       /* of this thread: current forks that did not close the locks */
+static __thread unsigned pool_taken_by_fork; /* the one of them that took the pool's lock, counted from 1; 0: none */
 
 static void begin_fork_within(void)
 {
   forks_within++;
-  if (!hwi_lock_is_alone() && !hwi_lock_is_mine(&hwi_heap.lock)) { /* it was about to let the pool grow */
+  if (!hwi_lock_is_alone() && !hwi_lock_is_mine(&hwi_heap.lock)) { /* the thread was about to grow the pool */
     hwi_lock_take_always(&hwi_heap.lock);
     pool_taken_by_fork = forks_within;
   }

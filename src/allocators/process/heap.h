@@ -1,8 +1,8 @@
-/* heap.h - the heap of a process: one pool, its lock, and how it grows
+/* heap.h - the heap of a process: one pool, its lock, and its growth
  *
- * The pool's memory is mapped, touched and, where that is allowed, locked before the first block is given out, so that nothing
- * after that asks the kernel for anything, until the pool grows. Growth maps and touches outside of the pool's lock: the threads whose requests can be
- * met are not kept waiting, and those whose cannot wait for the one that grows.
+ * The pool's memory is mapped, touched and, if permitted, locked before the first block is given out. After that
+ * nothing asks the kernel for memory until the pool grows. Growth maps and touches memory without the pool's lock:
+ * threads whose requests can be met do not wait, and the others wait for the thread that grows the pool.
  */
 #ifndef HWI_ALLOCATORS_PROCESS_HEAP_H
 #define HWI_ALLOCATORS_PROCESS_HEAP_H
@@ -23,26 +23,28 @@ enum { HWI_MOST_DISTANT = 32 };
 
 struct hwi_heap {
   struct hw_pool *pool;
-  struct hwi_lock lock;        /* of the pool */
-  uintptr_t start, linked_end; /* what of the main mapping belongs to the pool */
-  /* What else does, where the pool could not grow where it stands; the first are asked for without the lock. */
+  struct hwi_lock lock;        /* protects the pool */
+  uintptr_t start, linked_end; /* the pool's part of the main mapping */
+  /* The pool's other parts, added when the main mapping could not grow. The first ones are read without the lock. */
   size_t distant_count;
   struct hwi_range distant[HWI_MOST_DISTANT];
 };
 
 extern struct hwi_heap hwi_heap __attribute__((visibility("hidden")));
 
-/* Before all others. `settings` are kept. */
+/* To be called before the other functions. `settings` are copied. */
 void hwi_heap_begin(const struct hwi_settings *settings);
 
-/* Instead of it, in a process with another libc than glibc: whatever is asked for, the next malloc gives. The pool has nothing and
- * never changes, so that it needs no lock, also in a child of a fork; blocks of the next malloc are foreign to it anyway. */
+/* To be called instead, in a process with a libc other than glibc: all requests go to the next malloc. The pool is then
+ * full and never changes, so it needs no lock, not even in the child of a fork. It treats the next malloc's blocks as
+ * foreign, as always. */
 void hwi_heap_begin_passing_on(void);
 
-/* Reports a fault of the address, and does as HEAPWRIGHT_CHECK says. */
+/* Reports a fault of the address, and acts according to HEAPWRIGHT_CHECK. */
 void hwi_heap_report(enum hw_pool_fault fault, void *address);
 
-/* Under HEAPWRIGHT_CHECK, before another malloc gets an address that it may die of; it may be that one's block as well. */
+/* Under HEAPWRIGHT_CHECK: reports an address that is passed to another malloc, which may crash on it. It may also be a
+ * valid block of that malloc. */
 void hwi_heap_say_foreign(const char *function, const void *address);
 
 /* Makes the first `bytes` of the caller's block zero. */
@@ -50,25 +52,25 @@ void hwi_heap_clear(void *block, size_t bytes);
 
 bool hwi_heap_owns_distant(const void *address);
 
-/* For any address, while a fork has closed the pool, and without a lock: how many bytes of the caller's own block may be used. 0: no
- * such block. */
+/* For any address, without a lock, while a fork has closed the pool: returns how many bytes of the caller's block may
+ * be used, or 0 if it is not a block of the pool. */
 size_t hwi_heap_own_bytes(const void *block);
 
 void hwi_heap_before_fork(void);
 
-/* True: the pool is open again, and the caller sees to what was noted meanwhile (aside.h). */
+/* Returns true if the pool is open again; the caller must then free the noted blocks (aside.h). */
 bool hwi_heap_after_fork(bool is_child);
 
-/* The figures of HEAPWRIGHT_POOL_STATS. */
+/* Prints the statistics of HEAPWRIGHT_POOL_STATS. */
 void hwi_heap_say_stats(void);
 
 #define HWI_COLD __attribute__((noinline, cold))
 
-/* In full: these wait for the lock, and find out what was wrong. */
+/* The slow paths: these wait for the lock, and report faults. */
 __attribute__((noinline)) void *hwi_heap_alloc_plain(size_t bytes);
 __attribute__((noinline)) void *hwi_heap_alloc_aligned(size_t bytes, size_t align);
 
-/* False: a fork is under way, and nothing was done. */
+/* Returns false if a fork has closed the pool; then nothing was done. */
 HWI_COLD bool hwi_heap_free(void *block, enum hw_pool_fault *fault);
 
 static inline void *hwi_heap_alloc(size_t bytes, size_t align)
@@ -76,7 +78,7 @@ static inline void *hwi_heap_alloc(size_t bytes, size_t align)
   return align <= HW_POOL_ALIGN ? hwi_heap_alloc_plain(bytes) : hwi_heap_alloc_aligned(bytes, align);
 }
 
-/* Any address, at any time. */
+/* For any address, at any time. */
 static inline bool hwi_heap_owns(const void *address)
 {
   uintptr_t start = __atomic_load_n(&hwi_heap.start, __ATOMIC_RELAXED);

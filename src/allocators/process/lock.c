@@ -1,4 +1,4 @@
-/* lock.c - where a thread has to wait, or others do */
+/* lock.c - waiting for a lock, and closing it */
 #include "allocators/process/lock.h"
 
 #include <errno.h>
@@ -34,9 +34,9 @@ static _Noreturn void give_up(const char *why)
   hwi_os_abort();
 }
 
-/* The kernel hands a lock that is waited for from one sleeping thread to the next, and while threads keep coming the queue never
- * empties: thousands of times slower than to try again. A thread without a real-time policy does that first: it takes no lock
- * that a more urgent one waits for, since that is never free. */
+/* The kernel passes a contended lock from one sleeping thread to the next, and while threads keep coming the queue
+ * never becomes empty: this is thousands of times slower than trying again. So a thread without a real-time policy
+ * tries again first. It does not overtake a more urgent thread: a lock that one waits for is never free. */
 static bool take_soon(struct hwi_lock *lock)
 {
   enum { TRIES = 100 };
@@ -65,10 +65,10 @@ void hwi_lock_wait_always(struct hwi_lock *lock)
     return;
   int error = hwi_os_wait_for_lock(&lock->word);
   if (error == -EDEADLK)
-    give_up("a signal's handler, or code that malloc itself runs, allocated while its thread was in malloc");
+    give_up("a signal handler, or code that malloc itself runs, allocated while its thread was in malloc");
   if (error == -ESRCH)
     give_up("a thread ended while it was in malloc");
-  while (error && !hwi_lock_try_take(lock)) /* no such locks here: without inheritance, then */
+  while (error && !hwi_lock_try_take(lock)) /* the kernel has no such locks: without priority inheritance */
     hwi_os_yield();
 }
 
@@ -80,15 +80,17 @@ void hwi_lock_hand_on(struct hwi_lock *lock)
 
 /* --- closing ---
  *
- * Who waits for a lock is counted before he looks whether it is being closed, and who closes says so before he looks whether
- * anybody waits: one of both sees the other. The locks are closed once the one who closes has them and nobody waits. Those who wait
- * are let through first; nobody joins them meanwhile, so that this comes to an end. */
+ * A thread that waits for a lock is counted before it reads whether the lock is being closed. The thread that closes
+ * sets the state before it reads whether any thread waits. So one of the two sees the other. The locks are closed once
+ * the closing thread has them and no thread waits. Threads that wait are let through first; none joins them meanwhile,
+ * so this ends.
+ */
 
 enum { OPEN, CLOSING };
 
 static uint32_t state = OPEN;
 static uint32_t waiting;            /* threads in hwi_lock_wait */
-static __thread uint32_t own_waits; /* of this thread: a signal's handler may close what it interrupted the wait for */
+static __thread uint32_t own_waits; /* of this thread: a signal handler may fork while its thread waits for the lock */
 
 bool hwi_lock_is_closed(void)
 {
@@ -126,7 +128,7 @@ static uint32_t others_waiting(void)
 void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner)
 {
   for (;;) {
-    hwi_lock_take_always(outer); /* first: another fork that is under way opens the locks when it is over */
+    hwi_lock_take_always(outer); /* first: another fork opens the locks when it ends */
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
     hwi_lock_take_always(inner);
     if (!others_waiting())

@@ -1,18 +1,20 @@
-/* lock.h - a lock with priority inheritance: who holds it runs at the priority of the most urgent thread that waits
+/* lock.h - a lock with priority inheritance: its holder runs at the priority of the most urgent waiting thread
  *
- * The word is 0, or the tid of the holder, with the kernel's mark if others wait. Taking a free lock and giving it back when nobody
- * waits is one atomic instruction each, without a system call; while a process has one thread, not even that. A thread with a
- * real-time policy that finds it taken waits in the kernel at once, any other tries some times before.
+ * The word is 0, or the holder's tid, with the kernel's flag if other threads wait. Taking a free lock and releasing it
+ * without waiting threads is one atomic instruction each, without a system call; while a process has one thread, not
+ * even that. If the lock is taken, a thread with a real-time policy waits in the kernel at once; any other thread tries
+ * several times before.
  *
- * Closing is what a fork needs: the thread that forks has the locks, so that the child's heap is whole, and nobody waits for them. For
- * libc's fork, which takes locks of its own after that, would else wait for a thread that has one of these and waits for ours: a
- * getline that makes room for a longer line, while fflush(NULL) has the list of streams. So a closed lock is not waited for: whoever
- * comes to it is told so, and does without (aside.h).
+ * A fork needs to close the locks: the forking thread takes them, so that the child's heap is consistent, and then no
+ * thread may wait for them. The reason is libc's fork, which takes locks of its own after that. It would wait for a
+ * thread that holds one of these and waits for ours: for example, a getline holds a stream's lock and makes room for a
+ * longer line, while fflush(NULL) holds the lock of the list of streams. So no thread waits for a closed lock: a thread
+ * that wants it learns that it is closed, and works without it (aside.h).
  *
- * A thread that ends while it holds the lock cannot have left by itself: nothing inside the lock can throw, be cancelled or run a
- * signal's handler that leaves by longjmp without breaking malloc's own rules. Where it happens all the same, or where a signal's
- * handler allocates while its own thread holds the lock, waiting would never end: the process is ended with a report instead. A
- * handler that forks takes nothing that its thread has.
+ * A thread normally cannot end while it holds the lock: code inside the lock cannot throw or be cancelled, and a signal
+ * handler that leaves it by longjmp breaks malloc's own rules. If it happens nevertheless, or if a signal handler
+ * allocates while its own thread holds the lock, waiting would never end: the process is ended with a report instead. A
+ * handler that forks does not take a lock that its thread has.
  */
 #ifndef HWI_ALLOCATORS_PROCESS_LOCK_H
 #define HWI_ALLOCATORS_PROCESS_LOCK_H
@@ -27,17 +29,17 @@ struct hwi_lock {
   uint32_t word;
 };
 
-#define HWI_LOCK_HOLDER 0x3fffffffu /* of the word: the tid; the kernel's marks are above */
+#define HWI_LOCK_HOLDER 0x3fffffffu /* part of the word: the tid; the kernel's flags are above */
 
-/* Not 0: there is no other thread. hwi_lock_begin makes it point to libc's. */
+/* Points to 0 if there may be other threads. hwi_lock_begin makes it point to libc's flag. */
 extern const char *hwi_lock_alone __attribute__((visibility("hidden")));
 void hwi_lock_begin(void);
 
-/* Instead of it: there is nothing to lock, whoever else there is. */
+/* To be called instead of hwi_lock_begin if no lock is ever needed, even with other threads. */
 void hwi_lock_never(void);
 
-/* What the calling thread finds in a free lock and leaves in it: 0 and its tid. Until the tid was asked for, what it would have to
- * find is never there, so that one comparison sees to both. */
+/* The value of a lock that is free, and of one that the calling thread holds: 0 and its tid. Until the thread knows its
+ * tid, `free` is a value that a lock never has, so that one comparison covers both cases. */
 #define HWI_LOCK_NEVER UINT32_MAX
 
 struct hwi_lock_words {
@@ -46,14 +48,15 @@ struct hwi_lock_words {
 
 extern __thread struct hwi_lock_words hwi_lock_words __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-/* Waits for the lock. False, and it was not taken: it is closed. */
+/* Waits for the lock. Returns false, and does not take it, if it is closed. */
 __attribute__((noinline, cold)) bool hwi_lock_wait(struct hwi_lock *lock);
 
-/* Waits for the lock until it is open again. Only for those who keep nobody waiting, or have no other way. */
+/* Waits for the lock, also until it is open again. Only for callers for which no other thread waits, or which have no
+ * alternative. */
 __attribute__((noinline, cold)) void hwi_lock_wait_always(struct hwi_lock *lock);
 __attribute__((noinline, cold)) void hwi_lock_hand_on(struct hwi_lock *lock);
 
-/* False, and nothing was done: the lock has to be waited for, or this thread's tid asked for. */
+/* Returns false, and does nothing, if the lock has to be waited for, or if the thread does not know its tid yet. */
 static inline bool hwi_lock_try_take(struct hwi_lock *lock)
 {
   uint32_t free = hwi_lock_words.free, mine = hwi_lock_words.mine;
@@ -61,7 +64,7 @@ static inline bool hwi_lock_try_take(struct hwi_lock *lock)
       __atomic_compare_exchange_n(&lock->word, &free, mine, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 1);
 }
 
-/* False, and nothing was done: others wait for it. */
+/* Returns false, and does nothing, if other threads wait for the lock. */
 static inline bool hwi_lock_try_give(struct hwi_lock *lock)
 {
   uint32_t mine = hwi_lock_words.mine;
@@ -69,7 +72,7 @@ static inline bool hwi_lock_try_give(struct hwi_lock *lock)
                           1);
 }
 
-/* Takes the lock whether there are other threads or not. */
+/* Takes the lock, also if there are no other threads. */
 static inline void hwi_lock_take_always(struct hwi_lock *lock)
 {
   if (!hwi_lock_try_take(lock))
@@ -87,11 +90,11 @@ static inline bool hwi_lock_is_alone(void)
   return *hwi_lock_alone;
 }
 
-/* What a thread that wants a lock found, for hwi_lock_leave. */
+/* The result of entering a lock, for hwi_lock_leave. */
 enum hwi_entry {
-  HWI_ENTRY_ALONE,  /* there is no other thread: the lock was not needed */
-  HWI_ENTRY_TAKEN,  /* it has the lock */
-  HWI_ENTRY_CLOSED, /* a fork is under way: it has nothing */
+  HWI_ENTRY_ALONE,  /* there are no other threads: the lock was not needed */
+  HWI_ENTRY_TAKEN,  /* the thread has the lock */
+  HWI_ENTRY_CLOSED, /* a fork has closed the lock: the thread does not have it */
 };
 
 static inline enum hwi_entry hwi_lock_enter(struct hwi_lock *lock)
@@ -101,7 +104,7 @@ static inline enum hwi_entry hwi_lock_enter(struct hwi_lock *lock)
   return hwi_lock_try_take(lock) || hwi_lock_wait(lock) ? HWI_ENTRY_TAKEN : HWI_ENTRY_CLOSED;
 }
 
-/* The same, never closed: waits for the end of the fork. */
+/* The same, but never returns HWI_ENTRY_CLOSED: waits for the end of the fork. */
 static inline enum hwi_entry hwi_lock_enter_always(struct hwi_lock *lock)
 {
   if (hwi_lock_is_alone())
@@ -116,23 +119,25 @@ static inline void hwi_lock_leave(struct hwi_lock *lock, enum hwi_entry entry)
     hwi_lock_give(lock);
 }
 
-/* The calling thread has it; a signal's handler finds it so. */
+/* Returns true if the calling thread has the lock. Also valid in a signal handler. */
 static inline bool hwi_lock_is_mine(const struct hwi_lock *lock)
 {
   uint32_t mine = hwi_lock_words.mine;
   return mine && (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) & HWI_LOCK_HOLDER) == mine;
 }
 
-/* Before a fork: takes both locks, of which `outer` is always taken first, and closes them. The calling thread has neither. */
+/* To be called before a fork: takes both locks and closes them. `outer` is always taken first. The calling thread must
+ * have neither. */
 void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner);
 
-/* After it, in the parent and in the child. */
+/* To be called after the fork, in the parent and in the child. */
 void hwi_lock_open(struct hwi_lock *outer, struct hwi_lock *inner);
 
-/* False: what comes to a lock now is not turned away. */
+/* If it returns false, threads that come to a lock can take it. */
 bool hwi_lock_is_closed(void);
 
-/* In the child of a fork, whose one thread has a tid of its own: what it had it has by that one, and nobody has anything else. */
+/* To be called in the child of a fork, whose only thread has a new tid. Locks that the thread had are changed to the
+ * new tid; all others are free. */
 void hwi_lock_renew(struct hwi_lock *outer, struct hwi_lock *inner);
 
 #endif

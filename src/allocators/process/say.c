@@ -1,4 +1,4 @@
-/* say.c - what the heap of a process has to say on stderr: lines and stacks, without malloc or stdio */
+/* say.c - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
 #include "allocators/process/say.h"
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ enum { MOST_FRAMES = 64, DECIMAL = 10, HEXADECIMAL = 16, MOST_DIGITS = 20 };
 
 static void add(struct hwi_saying *line, const char *text, size_t bytes)
 {
-  size_t room = sizeof line->text - 1 - line->bytes; /* one for the newline */
+  size_t room = sizeof line->text - 1 - line->bytes; /* reserves one for the newline */
   if (bytes > room)
     bytes = room;
   memcpy(line->text + line->bytes, text, bytes);
@@ -84,7 +84,7 @@ static void add_place(struct hwi_saying *line, uintptr_t pc, const struct hwi_os
 }
 
 struct stack {
-  uintptr_t own_start; /* of this library, whose innermost frames nobody wants to see */
+  uintptr_t own_start; /* of this library, whose innermost frames are not shown */
   unsigned count;
 };
 
@@ -103,7 +103,7 @@ static bool say_frame(void *context, uintptr_t pc)
   hwi_say_address(&line, pc);
   hwi_say_text(&line, " ");
   if (is_known)
-    add_place(&line, pc - 1, &module); /* a return address may be the first of the next function */
+    add_place(&line, pc - 1, &module); /* a return address may be the start of the next function */
   hwi_say_print(&line);
   return ++stack->count < MOST_FRAMES;
 }

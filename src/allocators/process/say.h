@@ -1,14 +1,15 @@
-/* say.h - what the heap of a process has to say on stderr: lines and stacks, without malloc or stdio */
+/* say.h - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
 #ifndef HWI_ALLOCATORS_PROCESS_SAY_H
 #define HWI_ALLOCATORS_PROCESS_SAY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line that is put together and then written at once, so that lines of several threads do not mix. What is too long is cut. */
+/* A line that is built and then written at once, so that lines of several threads do not mix. A line that is too long
+ * is truncated. */
 struct hwi_saying {
   size_t bytes;
-  char text[4608]; /* room for a path */
+  char text[4608]; /* enough for a path */
 };
 
 /* Every line begins with "heapwright: ". */
@@ -18,8 +19,8 @@ void hwi_say_number(struct hwi_saying *line, uint64_t number);
 void hwi_say_address(struct hwi_saying *line, uintptr_t address);
 void hwi_say_print(struct hwi_saying *line);
 
-/* The stack of the calling thread from whoever called this library on, a line each frame: function, module and the offset in it
- * that addr2line takes. To be called without the heap's locks: it takes the loader's. */
+/* Prints the stack of the calling thread, from the caller of this library on, one line per frame: function, module, and
+ * the offset in it that addr2line takes. Must be called without the heap's locks: it takes the loader's lock. */
 void hwi_say_stack(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* settings.c - what the environment asks of the heap of a process */
+/* settings.c - the settings of the heap of a process, from the environment */
 #include "allocators/process/settings.h"
 
 #include <stdint.h>
@@ -11,7 +11,7 @@ enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_GROWTH_BYTES = 64 };
 
 typedef const char *value_fn(const char *name);
 
-/* The value of the first of the two names that has one; *name becomes that one. */
+/* Returns the value of the first of the two variables that is set, and sets *name to that one. */
 static const char *value_of_either(value_fn *value_of, const char **name, const char *alias)
 {
   const char *value = value_of(*name);
@@ -32,7 +32,7 @@ static void say_bad(const char *name, const char *value, const char *what, size_
   if (default_bytes) {
     hwi_say_text(&line, "; ");
     hwi_say_number(&line, default_bytes);
-    hwi_say_text(&line, " bytes it is");
+    hwi_say_text(&line, " bytes are used");
   }
   hwi_say_print(&line);
 }
@@ -44,7 +44,7 @@ static size_t read_size(value_fn *value_of, const char *name, const char *alias,
   if (!value)
     return DEFAULT_BYTES;
   if (!hwi_size_parse(value, &bytes))
-    say_bad(name, value, " is no size (try 64M or 100MB)", DEFAULT_BYTES);
+    say_bad(name, value, " is not a size (try 64M or 100MB)", DEFAULT_BYTES);
   else if (bytes < least)
     say_bad(name, value, " is too small", DEFAULT_BYTES);
   else if (bytes > HWI_HEAP_LARGEST_BYTES)
@@ -54,7 +54,7 @@ static size_t read_size(value_fn *value_of, const char *name, const char *alias,
   return DEFAULT_BYTES;
 }
 
-/* Whether the flag is 1, or 0; not given, or neither: `otherwise`. */
+/* Returns 1 or 0 as the variable says, or `otherwise` if it is not set or has another value. */
 static int read_flag(value_fn *value_of, const char *name, int otherwise)
 {
   const char *value = value_of(name);
@@ -75,7 +75,7 @@ static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
     return HWI_EXHAUSTED_FAIL;
   if (!strcmp(value, "abort"))
     return HWI_EXHAUSTED_ABORT;
-  say_bad(name, value, " is none of grow, fail and abort; it is grow", 0);
+  say_bad(name, value, " is not one of grow, fail and abort; grow is used", 0);
   return HWI_EXHAUSTED_GROW;
 }
 
@@ -85,7 +85,7 @@ static bool read_touch(value_fn *value_of, const char *name)
   if (value && !strcmp(value, "start"))
     return false;
   if (value && strcmp(value, "all"))
-    say_bad(name, value, " is neither all nor start; it is all", 0);
+    say_bad(name, value, " is neither all nor start; all is used", 0);
   return true;
 }
 

@@ -9,17 +9,18 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-/* --- the quick ways ---
+/* --- the quick paths ---
  *
- * All calls are the last thing done, so that nothing is kept for after them; and whether there is a second thread is asked at the
- * start, so that an entry point is one piece of code for each of both. */
+ * All calls are tail calls, so that no value has to be kept for after them. Whether there is a second thread is checked
+ * at the start, so that the code for either case is one piece.
+ */
 
 typedef void *alloc_fn(size_t bytes);
 typedef void *alloc_aligned_fn(size_t bytes, size_t align);
 typedef void free_fn(void *block);
 typedef void *realloc_fn(void *block, size_t bytes);
 
-/* The lock was taken. */
+/* To be called with the lock. */
 static HWI_COLD void *hand_on_with(void *block)
 {
   hwi_lock_hand_on(&hwi_heap.lock);
@@ -44,14 +45,14 @@ static HWI_COLD void leave_and_free(void *block, free_fn *otherwise)
   otherwise(block);
 }
 
-/* There is no free block of just the size, or it was written to. */
+/* Called if there is no free block of exactly the size, or if it was overwritten. */
 static __attribute__((noinline)) void *alloc_alone(size_t bytes, alloc_fn *otherwise)
 {
   void *block = pool_try_alloc(hwi_heap.pool, bytes);
   return LIKELY(block) ? block : otherwise(bytes);
 }
 
-/* The same with the lock, which was taken. */
+/* The same, called with the lock. */
 static __attribute__((noinline)) void *alloc_and_leave(size_t bytes, alloc_fn *otherwise)
 {
   void *block = pool_try_alloc(hwi_heap.pool, bytes);
@@ -107,14 +108,14 @@ HWI_HOT void tlsf_quick_free(void *block, free_fn *otherwise)
   }
 }
 
-/* The same with the lock, which was taken. */
+/* Called with the lock. */
 static HWI_COLD void *leave_and_realloc(void *block, size_t bytes, realloc_fn *otherwise)
 {
   hwi_lock_give(&hwi_heap.lock);
   return otherwise(block, bytes);
 }
 
-/* glibc frees the block; another libc, whose malloc has it, may keep it. */
+/* glibc frees the block; another libc, whose malloc the block is from, may keep it. */
 static HWI_COLD void *realloc_to_nothing(void *block, realloc_fn *otherwise)
 {
   return hwi_os_libc_is_known() ? otherwise(block, 0) : hw_next_realloc(block, 0);
@@ -133,13 +134,15 @@ HWI_HOT void *tlsf_quick_realloc(void *block, size_t bytes, realloc_fn *otherwis
   return LIKELY(hwi_lock_try_give(&hwi_heap.lock)) ? block : hand_on_with(block);
 }
 
-/* --- the whole ways --- */
+/* --- the full paths --- */
 
-/* The pool looks at each address anyway: what lies outside of it is another malloc's. No `owns`, then, which would be asked first. */
+/* The pool checks each address anyway, and reports one outside of it as foreign, so `owns` need not be checked
+ * first. */
 
 static void tlsf_free(void *block);
 
-/* A fork is under way. What is noted once it is over nobody else would see to. */
+/* Called during a fork. If the fork ends before the block is noted, no other thread would free it, so it is freed
+ * here. */
 static HWI_COLD void free_later(void *block)
 {
   if (hwi_aside_defer(block)) {
@@ -147,7 +150,8 @@ static HWI_COLD void free_later(void *block)
       hwi_aside_settle(tlsf_free);
     return;
   }
-  hwi_lock_leave(&hwi_heap.lock, hwi_lock_enter_always(&hwi_heap.lock)); /* no memory: the fork's end is waited for */
+  hwi_lock_leave(&hwi_heap.lock,
+                 hwi_lock_enter_always(&hwi_heap.lock)); /* no memory for the note: waits for the end of the fork */
   tlsf_free(block);
 }
 
@@ -166,7 +170,8 @@ static void tlsf_free(void *block)
   }
 }
 
-/* Without the pool's lock, of a block that a thread has. 0: it is no block of the pool's, or nobody knows by this alone. */
+/* Works without the pool's lock, for a block that the thread owns. Returns 0 if it is not a block of the pool, or if
+ * this cannot be decided without the lock. */
 static HWI_COLD size_t usable_size_aside(void *block)
 {
   return hwi_aside_owns(block) ? hwi_aside_usable_bytes(block) : hwi_heap_own_bytes(block);
@@ -189,7 +194,7 @@ static size_t tlsf_usable_size(void *block)
   return hw_next_usable_size(block);
 }
 
-/* A block that is none: another malloc's, or a fault, which the attempt to free it reports. */
+/* The address is not a block: it is another malloc's, or a fault, which the attempt to free it reports. */
 static HWI_COLD void *tlsf_realloc_otherwise(void *block, size_t bytes)
 {
   if (!hwi_heap_owns(block)) {
@@ -200,7 +205,7 @@ static HWI_COLD void *tlsf_realloc_otherwise(void *block, size_t bytes)
   return NULL;
 }
 
-/* The block has `usable` bytes, and cannot become larger where it stands. */
+/* The block has `usable` bytes and cannot grow in place. */
 static void *move(void *block, size_t usable, size_t bytes)
 {
   void *moved = hwi_heap_alloc(bytes, HW_POOL_ALIGN);
@@ -229,9 +234,9 @@ static void *tlsf_realloc(void *block, size_t bytes)
   return usable ? move(block, usable, bytes) : tlsf_realloc_otherwise(block, bytes);
 }
 
-/* --- the beginning, and forks --- */
+/* --- initialization and forks --- */
 
-/* In the child, too: it has the notes that there were at the fork. */
+/* Also needed in the child: it has a copy of the notes that existed at the fork. */
 static void after_fork_in_parent(void)
 {
   if (hwi_heap_after_fork(false))
@@ -244,8 +249,9 @@ static void after_fork_in_child(void)
     hwi_aside_settle(tlsf_free);
 }
 
-/* The handlers are the pool's own, and not allocator.h's: that takes a lock of libc's first, which only those need who keep others
- * waiting. They come before all that the program registers, and so run next to the fork itself. */
+/* The handlers are the pool's own, and not those of allocator.h, which first take a lock of libc's; only an allocator
+ * that makes threads wait needs that. They are registered before all handlers of the program, and so run closest to the
+ * fork itself. */
 static void tlsf_init(void)
 {
   struct hwi_settings settings;
