@@ -1,7 +1,8 @@
-/* main.c - heapwright-conform RULE SECONDS: tries one promise of the malloc that it was started with
+/* main.c - heapwright-conform RULE SECONDS: tests one rule with the malloc that the program was started with
  *
- * `heapwright test` runs it once for each rule, with the library preloaded, so that a crash or a hang has a name. Messages go
- * to stdout; the exit status is an enum hwi_verdict. `heapwright-conform --where` prints the library that malloc is in.
+ * `heapwright test` runs it once for each rule, with the library preloaded, so that a crash or a hang can be assigned
+ * to a rule. Messages go to stdout; the exit status is an enum hwi_verdict. `heapwright-conform --where` prints the
+ * library that malloc is in.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ enum { SECOND_NS = 1000000000 };
 
 static struct {
   unsigned seconds, rounds;
-  uint64_t used_ns; /* when the round began */
+  uint64_t used_ns; /* at the start of the round */
 } time_limit;
 
 /* --- messages --- */
@@ -43,7 +44,7 @@ static struct {
 static void say(const char *text, size_t bytes)
 {
   if (write(STDOUT_FILENO, text, bytes) < 0)
-    return; /* the tool has gone */
+    return; /* the tool has ended */
 }
 
 static _Noreturn void end_with(enum hwi_verdict verdict, const char *format, va_list arguments)
@@ -80,15 +81,15 @@ void hwi_conform_wait(pid_t child, const char *what)
   EXPECT(child > 0 && waitpid(child, &status, 0) == child, "%s: fork failed", what);
   awaited = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == HWI_RULE_BROKEN)
-    _exit(HWI_RULE_BROKEN); /* it said why */
+    _exit(HWI_RULE_BROKEN); /* the child has reported the reason */
   EXPECT(!WIFSIGNALED(status) || WTERMSIG(status) != SIGALRM, "%s: the child hangs", what);
   EXPECT(!WIFSIGNALED(status), "%s: the child died of SIG%s", what, sigabbrev_np(WTERMSIG(status)));
   EXPECT(WEXITSTATUS(status) == HWI_RULE_KEPT, "%s: the child ended with %d", what, WEXITSTATUS(status));
 }
 
-/* --- the process dies, or hangs --- */
+/* --- the process crashes or hangs --- */
 
-/* A child's end is told by its parent. */
+/* A child's death is reported by its parent. */
 static void on_death(int signal_number)
 {
   if (getpid() == main_pid)
@@ -104,7 +105,7 @@ static uint64_t clock_ns(clockid_t clock)
   return (uint64_t)used.tv_sec * SECOND_NS + (uint64_t)used.tv_nsec;
 }
 
-/* By this process, and the child that it waits for. */
+/* CPU time of this process and of the child that it waits for. */
 static uint64_t used_cpu_ns(void)
 {
   clockid_t clock;
@@ -120,7 +121,8 @@ void hwi_conform_limit(unsigned seconds)
   alarm(seconds);
 }
 
-/* Where other programs keep the machine busy, a rule that goes on has used the processor meanwhile, and one that hangs has not. */
+/* If other programs keep the machine busy, a rule that makes progress has used the processor meanwhile; one that hangs
+ * has not. */
 static void on_limit(int signal_number)
 {
   const int interrupted_errno = errno;

@@ -1,4 +1,4 @@
-/* rules_align.c - alignments: what each entry point owes, refuses or rounds */
+/* rules_align.c - alignments that each entry point must return, refuse or round up */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ static size_t natural_align(size_t size)
   return align;
 }
 
-/* Some blocks stay live, so that not all of them have one place. */
+/* Some blocks stay live, so that the blocks have different addresses. */
 static void try_plain(size_t size, size_t align)
 {
   static void *kept[KEPT_COUNT];
@@ -61,7 +61,7 @@ static void *by_posix_memalign(size_t align, size_t size)
   return block;
 }
 
-/* Blocks of all sizes at all alignments, several live at once, written from end to end. */
+/* Makes blocks of all sizes at all alignments, with several live at once, and writes all their bytes. */
 static void try_aligned(get_fn *get, const char *name, size_t first, size_t last)
 {
   enum { LIVE = 4 };
@@ -196,8 +196,9 @@ static void align_hugely(int shift)
   }
 }
 
-/* An allocator that makes present what it maps takes as much memory as the alignment: from what no machine has downwards, and
- * from below until it has taken what is enough to see it. */
+/* An allocator that touches all memory that it maps needs as much memory as the alignment. So the rule tries alignments
+ * from the largest down while no machine has so much memory, and from the smallest up until it has used enough to see
+ * this. */
 void hwi_rule_huge_align(void)
 {
   enum { SHIFT_MIN = 21, SHIFT_HUGE = 42, SHIFT_END = 64 };

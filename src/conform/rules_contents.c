@@ -1,4 +1,4 @@
-/* rules_contents.c - what is in the blocks: theirs alone, kept as long as they live, zero where that was asked for */
+/* rules_contents.c - contents of blocks: not shared, kept as long as the block lives, zero where requested */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <stdlib.h>

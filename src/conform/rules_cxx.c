@@ -1,7 +1,7 @@
 /* rules_cxx.c - the operators new and delete, called by their symbols
  *
- * In C, so that the program needs no C++ compiler. An exception that nobody catches ends in the terminate handler, which
- * looks what it is; each throwing call has a child of its own.
+ * In C, so that building it needs no C++ compiler. An exception that is not caught ends in the terminate handler, which
+ * checks its type; so each call that throws runs in its own child process.
  */
 #define _GNU_SOURCE
 #include <malloc.h>

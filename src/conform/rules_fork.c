@@ -1,4 +1,4 @@
-/* rules_fork.c - fork: the child has the heap of its parent, and no other thread to unlock what was locked */
+/* rules_fork.c - fork: the child has its parent's heap, but no other thread that could release a lock */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -69,7 +69,7 @@ void hwi_rule_fork_child(void)
 
 /* --- with threads --- */
 
-/* The threads' work is handed out, so that an allocator which never uses memory again needs no more than the next. */
+/* The amount of work is fixed, so that an allocator which never reuses memory needs no more of it than others. */
 enum {
   THREAD_COUNT = 4,
   TURNS_EACH_FORK = 20,
@@ -83,10 +83,8 @@ static sem_t turns;
 static bool is_over;
 static uint32_t round_count;
 
-/*
- * Little else than allocations, so that some thread is within the allocator at nearly every fork; and many blocks of one size at
- * a time, so that they get past a cache of the thread's own to what is shared.
- */
+/* The threads do little but allocate, so that at nearly every fork some thread is inside the allocator. They hold many
+ * blocks of one size, so that requests are not all met from a thread's own cache, and reach shared data. */
 static void churn_once(uint32_t *state)
 {
   void *held[AT_ONCE];
@@ -113,7 +111,7 @@ static void *churn(void *argument)
   }
 }
 
-/* Returns while the threads are at it, on a busy machine, too. */
+/* Returns when the threads are running, also on a busy machine. */
 static void let_threads_go_on(void)
 {
   uint32_t before = __atomic_load_n(&round_count, __ATOMIC_RELAXED);
@@ -129,7 +127,7 @@ static void *use_heap_on_thread(void *argument)
   return argument;
 }
 
-/* SIGALRM ends a child that hangs. Its other threads are gone, so it makes a new one. */
+/* SIGALRM ends a child that hangs. The parent's other threads do not exist in the child, so it creates a new one. */
 static void go_on_in_child(void)
 {
   pthread_t thread;
@@ -140,7 +138,8 @@ static void go_on_in_child(void)
   _exit(HWI_RULE_KEPT);
 }
 
-/* The parent allocates now and then: each time right before a fork, no thread could be within a heap with one lock. */
+/* The parent allocates only before some of the forks: if it did so before each, no other thread could be inside a heap
+ * with one lock at a fork. */
 static void fork_among_threads(int forks)
 {
   enum { FORKS_UNTIL_USE = 8 };
@@ -181,7 +180,7 @@ void hwi_rule_fork_handlers(void)
 
 /* --- with threads in stdio --- */
 
-/* Has the lock of libc's list of streams, and waits for those of the streams. */
+/* Holds the lock of libc's list of streams, and waits for the locks of the streams. */
 static void *flush_all(void *argument)
 {
   while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
@@ -191,7 +190,7 @@ static void *flush_all(void *argument)
   return argument;
 }
 
-/* Has a stream's lock, and waits for malloc. */
+/* Holds a stream's lock, and waits for malloc. */
 static void *read_lines(void *argument)
 {
   while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
@@ -207,7 +206,8 @@ static void *read_lines(void *argument)
   return argument;
 }
 
-/* A malloc whose lock a handler of pthread_atfork takes has it when libc's fork comes to the list of streams. */
+/* If a handler of pthread_atfork takes malloc's lock, it is held when libc's fork waits for the lock of the list of
+ * streams. */
 void hwi_rule_fork_stdio(void)
 {
   enum { FORKS = 150 };

@@ -1,4 +1,5 @@
-/* rules_process.c - the process around the heap: who defines it, what libc gives out, start, end, libraries loaded later */
+/* rules_process.c - the process: which library defines the heap, blocks from libc, start, exit, libraries loaded
+ * later */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
@@ -16,7 +17,7 @@ static const char *file_of(const void *address)
   return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : "nowhere";
 }
 
-/* The rest of glibc's is built over these: reallocarray calls realloc, free_sized calls free. */
+/* glibc's other entry points use these: reallocarray calls realloc, free_sized calls free. */
 void hwi_rule_family(void)
 {
   static const char *const names[] = {
@@ -30,7 +31,7 @@ void hwi_rule_family(void)
   }
 }
 
-/* What the manual says is to be freed by free. */
+/* Blocks that must be freed by free according to the manual. */
 void hwi_rule_libc_blocks(void)
 {
   char *text = strdup("contents"), *printed = NULL, *stream_text = NULL, *line = NULL, *path = realpath("/", NULL);
@@ -82,7 +83,7 @@ static void allocate_late(void)
   free(seen(calloc(100, 100)));
 }
 
-/* Twice: handlers of the same process run in turn. */
+/* Registered twice: handlers of a process run one after the other. */
 void hwi_rule_at_exit(void)
 {
   late = seen(malloc(1000));
@@ -96,7 +97,7 @@ void hwi_rule_at_exit(void)
 
 #define USER_LIBRARY "heapwright-conform-user.so"
 
-/* Where this program is. */
+/* The folder of this program. */
 static void user_library(char path[PATH_MAX])
 {
   ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - sizeof USER_LIBRARY);
@@ -158,7 +159,7 @@ void hwi_rule_foreign(void)
   char *block = seen(__libc_malloc(100));
   EXPECT(block, "__libc_malloc gave NULL");
   hwi_pattern_fill(block, 100, 2);
-  hwi_conform_now("given a block of libc's own malloc");
+  hwi_conform_now("with a block of libc's own malloc");
   EXPECT(malloc_usable_size(block) >= 100, "malloc_usable_size of another malloc's block of 100 bytes is %zu",
          malloc_usable_size(block));
   block = seen(realloc(block, 3000));

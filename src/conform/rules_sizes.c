@@ -1,4 +1,4 @@
-/* rules_sizes.c - requests at the edges: nothing, too much, a product that overflows, no memory at all */
+/* rules_sizes.c - edge cases: requests of 0 bytes, too large ones, products that overflow, no memory */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
@@ -124,7 +124,7 @@ static void try_huge(void *(*get)(size_t size), const char *name, bool has_errno
   }
 }
 
-/* What memalign and valloc do to errno is written nowhere. */
+/* No standard says how memalign and valloc set errno. */
 void hwi_rule_huge_sizes(void)
 {
   hwi_conform_now("with a size that no object can have");
@@ -148,7 +148,7 @@ static size_t mapped_bytes(void)
   return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Until there is no memory: how many blocks. */
+/* Allocates until there is no memory. Returns how many blocks it got. */
 static size_t take_all(void **first, size_t size, size_t most)
 {
   size_t count = 0;

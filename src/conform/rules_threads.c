@@ -1,4 +1,4 @@
-/* rules_threads.c - threads: many at once, blocks that wander between them, threads that begin and end */
+/* rules_threads.c - threads: many at once, blocks that move between them, threads that start and end */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +20,7 @@ static void start(pthread_t *thread, void *(*work)(void *), void *argument)
     hwi_conform_untried("a thread cannot be made: %s", strerror(error));
 }
 
-/* A block that says by itself what is in it. */
+/* A block that describes its own contents. */
 struct parcel {
   size_t bytes;
   uint32_t seed;
@@ -53,7 +53,7 @@ static void unpack(struct parcel *parcel)
   free(parcel);
 }
 
-/* --- blocks wander: each slot is emptied and filled by whoever comes --- */
+/* --- blocks move between threads: any thread may empty and refill a slot --- */
 
 static struct parcel *slots[SLOT_COUNT];
 
@@ -86,12 +86,12 @@ void hwi_rule_threads_64(void)
     unpack(slots[i]);
 }
 
-/* --- as fast as they can, and stopped wherever they are: what is not locked, collides --- */
+/* --- threads run as fast as they can and are stopped at any point, so that missing locks show --- */
 
 static bool race_is_over;
 static uint32_t stop_count;
 
-/* Each block is marked at both ends while it is this thread's. */
+/* Each block is marked at both ends while this thread has it. */
 static void *race(void *argument)
 {
   enum { LIVE = 8, WORDS = 40 };
@@ -122,11 +122,9 @@ static void stop_here(int signal_number)
   errno = before;
 }
 
-/*
- * A signal stops one thread after the other where it happens to be, and the others go on meanwhile: so threads meet within the
- * allocator on a machine, too, that has one processor for them, or is busy. What counts is how often they were stopped, not how
- * long it took.
- */
+/* A signal stops one thread after the other at any point while the others go on. So threads meet inside the allocator
+ * even on a machine that has one processor for them, or is busy. The rule counts the stops and does not depend on
+ * time. */
 void hwi_rule_thread_race(void)
 {
   enum { THREADS = 4, STOPS = 200 };
@@ -176,7 +174,7 @@ void hwi_rule_cross_thread_free(void)
   pthread_join(consumer, NULL);
 }
 
-/* --- threads come and go --- */
+/* --- threads start and end --- */
 
 static void *leave_one(void *argument)
 {
@@ -205,7 +203,7 @@ void hwi_rule_thread_exit(void)
 static pthread_key_t keys[20];
 static int destroyed;
 
-/* In each round of destructors the thread allocates and frees once more. */
+/* In each round of destructors the thread allocates and frees again. */
 static void destroy(void *value)
 {
   uint32_t state = 5;

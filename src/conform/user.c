@@ -1,4 +1,4 @@
-/* user.c - heapwright-conform-user.so: what a plug-in does with the heap when it is loaded, used and unloaded */
+/* user.c - heapwright-conform-user.so: a plug-in that uses the heap when it is loaded, used and unloaded */
 #include <stdlib.h>
 #include <string.h>
 

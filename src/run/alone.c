@@ -1,12 +1,15 @@
-/* alone.c - libheapwright-alone.so: keeps an allocator that `heapwright run` preloads to the one process that it was meant for
+/* alone.c - libheapwright-alone.so: keeps the allocator that `heapwright run` preloads to the one process it is meant
+ * for
  *
- * Preloaded beside the allocator. Before main it gives LD_PRELOAD the value back that the caller had, so that programs
- * which this one starts have the malloc that they would have had. The names are known to launch/run.c.
+ * It is preloaded together with the allocator. Before main it restores LD_PRELOAD as the caller had it, so that
+ * programs which this process starts use the malloc that they would use without heapwright. launch/run.c knows its
+ * names.
  *
- * env, which scripts begin with ("#!/usr/bin/env python3"), is never what was meant, but what it executes in its own place: it
- * hands everything on.
+ * The allocator is never meant for env, with which scripts begin ("#!/usr/bin/env python3"), but for the program that
+ * env executes in the same process. So in env it changes nothing.
  *
- * It works on `environ` itself: bash and others define getenv and setenv anew, over variables that they have not read yet.
+ * It changes `environ` directly: bash and others replace getenv and setenv by functions that use variables which are
+ * not initialized yet.
  */
 #include "run/alone.h"
 
@@ -38,7 +41,7 @@ __attribute__((constructor)) static void restore(void)
   const char *before = strchr(*alone, '=') + 1;
   char *value = strchr(*preload, '=') + 1;
   size_t bytes = strlen(before);
-  if (bytes > 0 && bytes <= strlen(value)) { /* the value ends in it */
+  if (bytes > 0 && bytes <= strlen(value)) { /* it is the end of the value */
     memcpy(value, before, bytes + 1);
     preload = NULL;
   }

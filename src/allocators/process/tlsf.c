@@ -150,8 +150,7 @@ static HWI_COLD void free_later(void *block)
       hwi_aside_settle(tlsf_free);
     return;
   }
-  hwi_lock_leave(&hwi_heap.lock,
-                 hwi_lock_enter_always(&hwi_heap.lock)); /* no memory for the note: waits for the end of the fork */
+  hwi_lock_leave(&hwi_heap.lock, hwi_lock_enter_always(&hwi_heap.lock)); /* no memory: waits for the fork's end */
   tlsf_free(block);
 }
 
