@@ -227,7 +227,7 @@ static int count_open_trace(struct hwi_counter *counter, struct hwi_trace *trace
     ready = count <= 0 || hwi_counter_add(counter, events, count);
   }
   free(events);
-  return ready ? count : hwi_error_set(error, HW_ERR_MEMORY, "no memory to sum the recording up");
+  return ready ? count : hwi_error_set(error, HW_ERR_MEMORY, "no memory to count the totals of the recording");
 }
 
 int hwi_count_trace(struct hwi_counts *counts, const char *path, struct hwi_error *error)

@@ -196,7 +196,7 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
 
 static int stopped(struct hwi_run_replay *r)
 {
-  return hwi_error_set(r->error, HW_ERR_LIMIT, "the rest of the recording is not wanted");
+  return hwi_error_set(r->error, HW_ERR_LIMIT, "the rest of the recording was not needed");
 }
 
 /* Restarts the figures of the images. Images that have ended keep what was live at their end. */

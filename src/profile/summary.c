@@ -1,6 +1,6 @@
-/* summary.c - a replay's outcome, kept in a file beside the trace
+/* summary.c - a replay's result in a file next to the trace
  *
- * What makes a summary valid stands in its header, and is compared before a byte of the rest is looked at.
+ * Whether a summary is valid is decided from its header, before any other byte is read.
  */
 #include "profile/summary.h"
 
@@ -20,7 +20,7 @@
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'S', '\r', '\n', 0x1a, '\n'};
 enum {
-  VERSION = 6, /* another one also where a figure has another meaning, in the same program version */
+  VERSION = 6, /* increased also if a figure changes its meaning within one program version */
   PROGRAM_BYTES = 24,
 };
 
@@ -30,15 +30,16 @@ struct header {
   uint8_t magic[HWI_CACHE_MAGIC_BYTES];
   uint32_t version;
   uint32_t image_count;
-  char program[PROGRAM_BYTES]; /* the version of the program, zeros behind it */
+  char program[PROGRAM_BYTES]; /* the version of the program, followed by zeros */
   uint64_t fingerprint;        /* hwi_run_fingerprint */
-  uint64_t result_off;         /* between the header and this: epochs */
+  uint64_t result_off;         /* the epochs are between the header and this offset */
   uint64_t result_bytes;
-  uint64_t parts_bytes; /* behind the result: what a part of the run needs beside; nothing follows. 0: no epochs */
+  /* after the result: further data for parts of the run; nothing follows. 0: there are no epochs */
+  uint64_t parts_bytes;
 };
 _Static_assert(sizeof(struct header) == 72, "without a gap");
 
-/* Of the processor, so that it does not hang on what else the machine does. */
+/* Returns the CPU time, which does not depend on the machine's other work. */
 static uint64_t clock_ns(void)
 {
   struct timespec now;
@@ -46,7 +47,7 @@ static uint64_t clock_ns(void)
   return (uint64_t)now.tv_sec * HWI_NS_A_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* NULL: such a profile has none, or no memory. */
+/* Returns NULL if a profile with these options has no summary, or if there is no memory. */
 static char *path_of(const char *path, const struct hwi_run *run, const struct hwi_profile_options *options)
 {
   bool single = options->images == HWI_IMAGES_LARGEST || run->count == 1;
@@ -77,7 +78,7 @@ void hwi_summary_release(struct hwi_summary *summary)
   summary->path = NULL;
 }
 
-/* But for what is inside. */
+/* Returns the header without the sizes of its parts. */
 static struct header header_of(const struct hwi_summary *summary)
 {
   struct header header = {.version = VERSION,
@@ -88,7 +89,7 @@ static struct header header_of(const struct hwi_summary *summary)
   return header;
 }
 
-/* All that a report of the whole run is made of. */
+/* Writes or reads everything that a report of the whole run needs. */
 static void pass_all(struct hwi_pass *pass, const struct hwi_run *run, struct hwi_result *result,
                      struct hwi_image *images)
 {
@@ -99,7 +100,7 @@ static void pass_all(struct hwi_pass *pass, const struct hwi_run *run, struct hw
 
 /* --- load --- */
 
-/* The header is that of this run's summary, and the file has the length that it says. */
+/* Returns whether the header is that of this run's summary and the file has the length that it implies. */
 static bool header_fits(int fd, const struct hwi_summary *summary, struct header *header)
 {
   struct stat about;
@@ -135,7 +136,7 @@ static void forget(struct hwi_result *result, struct hwi_image *images)
   memset(images, 0, profile->image_count * sizeof *images);
 }
 
-/* Each was a node of a trace. */
+/* An upper limit of the number of frames: each was a node of a trace. */
 static uint64_t most_frames(const struct hwi_run *run)
 {
   struct stat about;
@@ -161,15 +162,14 @@ static int open_summary(const struct hwi_summary *summary)
   return summary->path ? hwi_cache_file_open(summary->path) : -1;
 }
 
-/* The file stands behind the result. */
+/* The file offset is just after the result. */
 static bool load_parts(int fd, const struct header *header, struct hwi_result *result)
 {
   struct hwi_pass pass;
   if (lseek(fd, (off_t)(header->result_off + header->result_bytes), SEEK_SET) < 0)
     return false;
   hwi_pass_begin_read(&pass, fd, header->parts_bytes);
-  pass.most_items +=
-      header->result_bytes; /* nodes are told in next to no bytes, but the stacks that they are take theirs */
+  pass.most_items += header->result_bytes; /* nodes take almost no bytes, but each has a stack, and stacks take bytes */
   hwi_summary_pass_parts(&pass, result);
   return hwi_pass_end(&pass) == 0;
 }
@@ -187,7 +187,7 @@ bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *resu
   return done;
 }
 
-/* The one image that has its events in the epochs. */
+/* Finds the only counted image, whose events are in the epochs. */
 static bool find_counted(const struct hwi_summary *summary, const struct hwi_image *images, uint32_t *number)
 {
   size_t counted = 0;
@@ -220,7 +220,7 @@ bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result 
   int fd = open_summary(summary);
   if (fd < 0)
     return false;
-  bool fits = header_fits(fd, summary, &header) && header.parts_bytes; /* else there are no epochs */
+  bool fits = header_fits(fd, summary, &header) && header.parts_bytes; /* 0 parts_bytes: there are no epochs */
   bool done = fits && load_result(summary, fd, &header, result, part->images) && load_parts(fd, &header, result) &&
               result->epoch_rows.count &&
               hwi_epoch_file_open(&file, fd, sizeof header, header.result_off, result->epoch_rows.count) &&
@@ -232,12 +232,12 @@ bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result 
   return done;
 }
 
-/* --- keep --- */
+/* --- store --- */
 
 bool hwi_summary_begin(struct hwi_summary *summary)
 {
   summary->end_off = sizeof(struct header);
-  return summary->path && !summary->run->relatives /* whose files are not looked at */ &&
+  return summary->path && !summary->run->relatives /* their files are not part of the fingerprint */ &&
          hwi_cache_file_begin(&summary->file, summary->path, MAGIC);
 }
 
@@ -256,7 +256,7 @@ void hwi_summary_drop_epochs(struct hwi_summary *summary)
     hwi_summary_release(summary);
 }
 
-/* Where the file stands, as load_parts reads it. */
+/* Writes the further data at the current file offset, where load_parts reads them. */
 static bool write_parts(const struct hwi_summary *summary, struct hwi_result *result, struct header *header)
 {
   struct hwi_pass pass;

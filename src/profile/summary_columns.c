@@ -1,10 +1,9 @@
 /* summary_columns.c - the columns of a summary's lists
  *
- * A column is told in planes: the lowest byte of each value, then the next one of each, up to the highest one that any
- * of them has. Neighbours are alike in their higher bytes, so that zstd makes next to nothing of these planes and can
- * be quick at it, and a reader puts a value together without looking at what it is: some four instructions each, where
- * varints, whose lengths nobody can foresee, took fifty. cmake/Tool.cmake has the compiler take many values at once,
- * which halves that.
+ * A column is stored in planes: the lowest byte of each value, then the next byte of each, up to the highest byte that
+ * any value needs. Neighbouring values have similar higher bytes, so that zstd compresses these planes very well and
+ * quickly. A reader assembles a value without branches: about four instructions per value, while varints, whose lengths
+ * cannot be predicted, took fifty. cmake/Tool.cmake makes the compiler process many values at once, which halves that.
  */
 #include <string.h>
 
@@ -14,36 +13,37 @@
 
 enum {
   PLANES_MOST = 8,
-  COLUMN_ALL_ALIKE = PLANES_MOST + 1, /* instead of the number of planes: one value follows, which all have */
+  COLUMN_ALL_ALIKE =
+      PLANES_MOST + 1, /* stored instead of the number of planes: one value follows, which all items have */
   BYTE_BITS = 8,
-  SOME_ITEMS = 512, /* their values lie in the first cache */
+  SOME_ITEMS = 512, /* their values fit into the L1 cache */
 };
 
 _Static_assert((int)PLANES_MOST *(int)HWI_PASS_GROUP_ITEMS <= (int)HWI_PASS_ROOM_BYTES, "all planes of a column");
 
 /* One field of a group of items. */
 struct column {
-  uint8_t *at; /* in the first of them */
+  uint8_t *at; /* in the first item */
   size_t item_bytes, count;
 };
 
 static inline __attribute__((always_inline)) uint64_t load(const uint8_t *at, unsigned bytes)
 {
   uint64_t value = 0;
-  memcpy(&value, at, bytes); /* little-endian, as all that this runs on */
+  memcpy(&value, at, bytes); /* all supported machines are little-endian */
   return value;
 }
 
 /* --- writing --- */
 
-/* What the values of a column have in common. */
+/* The common properties of a column's values. */
 struct sight {
   uint64_t first;
-  uint64_t bits;        /* of all that is told */
-  uint64_t differences; /* bits in which any value is not as the first one */
+  uint64_t bits;        /* of all stored values */
+  uint64_t differences; /* bits in which any value differs from the first one */
 };
 
-/* What is told of each item. The item before the first one counts as 0. */
+/* Computes the stored value of each item. The value before the first item counts as 0. */
 static inline __attribute__((always_inline)) struct sight values_of(uint64_t *values, struct column column,
                                                                     unsigned bytes, bool near)
 {
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) struct sight values_of(uint64_t *va
   return (struct sight){first, bits, differences};
 }
 
-/* With a width that the compiler knows. */
+/* Makes the width a constant for the compiler. */
 static inline __attribute__((always_inline)) struct sight values_wide(uint64_t *values, struct column column,
                                                                       unsigned bytes, bool near)
 {
@@ -110,7 +110,7 @@ static void write_column(struct hwi_pass *pass, const struct hwi_field *field, s
 
 /* --- reading --- */
 
-/* Values `first` to `first + count` of the planes of `all` items. */
+/* Assembles the next `count` values from the planes of `all` items. */
 static inline void gather_of(uint64_t *values, const uint8_t *planes, size_t all, size_t count, unsigned plane_count)
 {
   for (size_t i = 0; i < count; i++) {
@@ -121,7 +121,7 @@ static inline void gather_of(uint64_t *values, const uint8_t *planes, size_t all
   }
 }
 
-/* With a number of planes that the compiler knows. */
+/* Makes the number of planes a constant for the compiler. */
 static void gather(uint64_t *values, const uint8_t *planes, size_t all, size_t count, unsigned plane_count)
 {
   switch (plane_count) {
@@ -148,7 +148,7 @@ static void gather(uint64_t *values, const uint8_t *planes, size_t all, size_t c
   }
 }
 
-/* Puts the values where they belong; `*last` is that of the item before. Returns all their bits. */
+/* Stores the values in their items; `*last` is the value of the item before. Returns the bitwise or of all values. */
 static inline uint64_t scatter_of(struct column to, const uint64_t *values, uint64_t *last, unsigned bytes, bool near)
 {
   uint64_t bits = 0, before = *last;
@@ -163,7 +163,7 @@ static inline uint64_t scatter_of(struct column to, const uint64_t *values, uint
   return bits;
 }
 
-/* With a width that the compiler knows. */
+/* Makes the width a constant for the compiler. */
 static inline uint64_t scatter_wide(struct column to, const uint64_t *values, uint64_t *last, unsigned bytes, bool near)
 {
   switch (bytes) {
@@ -184,7 +184,7 @@ static uint64_t scatter(struct column to, const uint64_t *values, uint64_t *last
                                         : scatter_wide(to, values, last, field->bytes, false);
 }
 
-/* Returns all bits of the column's values. */
+/* Returns the bitwise or of the column's values. */
 static uint64_t read_planes(struct hwi_pass *pass, const struct hwi_field *field, struct column column, unsigned planes)
 {
   uint64_t values[SOME_ITEMS], last = 0, bits = 0;
@@ -208,7 +208,7 @@ static uint64_t read_alike(struct hwi_pass *pass, const struct hwi_field *field,
   return value;
 }
 
-/* Into items that are zero. A bool whose bits are no bool's is never looked at: its pass has failed. */
+/* Reads into items that are zero. A bool with other bits than 0 and 1 is never used: its pass has failed. */
 static void read_column(struct hwi_pass *pass, const struct hwi_field *field, struct column column)
 {
   const unsigned bits = field->is_bool ? 1 : BYTE_BITS * field->bytes;
@@ -224,7 +224,7 @@ static void read_column(struct hwi_pass *pass, const struct hwi_field *field, st
     hwi_pass_fail(pass, HW_ERR_DAMAGED);
 }
 
-/* --- all of them --- */
+/* --- groups and lists --- */
 
 static void pass_group(struct hwi_pass *pass, const struct hwi_fields *fields, uint8_t *items, size_t count)
 {

@@ -1,9 +1,9 @@
-/* summary_epochs.c - what a summary keeps of a run's epochs, beside these: their rows, and which stack a node is */
+/* summary_epochs.c - a summary's data about a run's epochs: their rows, and the stack of each node */
 #include "profile/summary_epochs.h"
 
 #include "base/error.h"
 
-/* --- while they are made --- */
+/* --- while the run is replayed --- */
 
 static bool take_epoch(void *context, struct hwi_epoch *epoch)
 {
@@ -16,8 +16,9 @@ static uint64_t epoch_bytes(void *context)
   return summary->end_off;
 }
 
-/* So that an epoch is little beside the run, and all of them mostly little beside the trace: where they would not be,
- * there are fewer of them (diary.c), but never so few that a part of the run takes long to replay. */
+/* Plans epochs so that each is a small part of the run, and all of them usually take few bytes compared with the trace.
+ * If they would take more, there are fewer of them (diary.c), but not so few that replaying a part of the run takes
+ * long. */
 static struct hwi_diary_plan plan_epochs(const struct hwi_trace *trace, uint64_t epoch_events)
 {
   enum { EPOCHS = 128, EVENTS_LEAST = 1 << 14, PART_OF_TRACE = 5 };
@@ -32,7 +33,7 @@ static struct hwi_diary_plan plan_epochs(const struct hwi_trace *trace, uint64_t
 bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_diary **diary, struct hwi_replay *replay,
                               const struct hwi_replay_image *image, const struct hwi_profile_options *options)
 {
-  enum { NS_AN_EVENT = 100 }; /* more or less */
+  enum { NS_AN_EVENT = 100 }; /* approximate CPU time per event */
   const struct hwi_diary_plan plan = plan_epochs(image->trace, options->epoch_events);
   const struct hwi_epoch_sink sink = {take_epoch, epoch_bytes, summary};
   if (plan.event_count < options->summary_least_ns / NS_AN_EVENT || !hwi_summary_begin(summary))
@@ -85,7 +86,7 @@ void hwi_summary_pass_epochs(struct hwi_pass *pass, struct hwi_result *result)
 
 /* --- whether they are sound --- */
 
-/* One epoch follows the other. `last` is at first all zero. */
+/* Returns whether the epoch follows `last`, which is all zero for the first one. */
 static bool row_is_sound(const struct hwi_epoch_row *row, const struct hwi_epoch_row *last)
 {
   return row->first_ns <= row->last_ns && row->last_ns <= HWI_TRACE_LATEST_NS && row->event_count &&

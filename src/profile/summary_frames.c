@@ -1,9 +1,9 @@
-/* summary_frames.c - what a summary keeps of the tree of frames, and of the modules that these are in
+/* summary_frames.c - writes and reads a summary's tree of frames and its modules
  *
- * place    all that a frame is but its caller. A run has a million frames at some ten thousand places, so that each
- *          place is told once, and of a frame its number.
- * back     how far before a frame its caller stands: mostly right before it, for a new stack's frames are new ones from
- *          some caller on.
+ * place    all of a frame except its caller. A run has a million frames at some ten thousand places, so each place is
+ *          stored once, and each frame has the number of its place.
+ * back     how far before a frame its caller is: usually it is the frame just before, because the frames of a new stack
+ *          are added together, callers first.
  */
 #include "profile/summary_frames.h"
 
@@ -22,7 +22,7 @@ static const struct hwi_field module_fields[] = {
 _Static_assert(sizeof(struct hwi_profile_module) == 14 * sizeof(uint64_t), "each field is above, but the names");
 static const struct hwi_fields of_module = HWI_FIELDS_OF(struct hwi_profile_module, module_fields);
 
-/* As it is kept: each of a frame's bit fields is one of its own. */
+/* A place as it is stored; a frame's bit fields are separate fields here. */
 struct place {
   uint64_t address;
   uint32_t module;
@@ -39,7 +39,7 @@ static const struct hwi_field place_fields[] = {
 _Static_assert(sizeof(struct hwi_frame) == 2 * sizeof(uint64_t), "each field is above, but the caller");
 static const struct hwi_fields of_place = HWI_FIELDS_OF(struct place, place_fields);
 
-/* A frame as it is kept. */
+/* A frame as it is stored. */
 struct step {
   uint32_t place, back;
 };
@@ -47,7 +47,7 @@ struct step {
 static const struct hwi_field step_fields[] = {HWI_FIELD(struct step, place), HWI_FIELD(struct step, back)};
 static const struct hwi_fields of_step = HWI_FIELDS_OF(struct step, step_fields);
 
-/* Frames whose caller is 0. Place 0 is that of frame 0, which is none. */
+/* Places, as frames whose caller is 0. Place 0 is that of frame 0, which is not a frame. */
 struct places {
   struct hwi_frame *list;
   size_t count, room;
@@ -63,7 +63,8 @@ static void pass_path(struct hwi_pass *pass, const char **path)
 {
   size_t bytes = pass->writes ? strlen(*path) + 1 : 0;
   char *text = (char *)*path;
-  hwi_pass_list(pass, &of_text, (void **)&text, &bytes, 1); /* ends, whatever was read */
+  hwi_pass_list(pass, &of_text, (void **)&text, &bytes,
+                1); /* the spare byte ends the text with NUL, whatever was read */
   *path = text;
 }
 
@@ -71,7 +72,7 @@ static void pass_modules(struct hwi_pass *pass, struct hwi_frames *frames)
 {
   hwi_pass_list(pass, &of_module, (void **)&frames->modules, &frames->module_count, 0);
   for (size_t i = 1; i < frames->module_count && pass->status == 0; i++)
-    pass_path(pass, &frames->modules[i].path); /* the other name is the images' to know */
+    pass_path(pass, &frames->modules[i].path); /* `run_as` comes from the images */
 }
 
 static bool modules_are_sound(const struct hwi_frames *frames)
@@ -99,7 +100,7 @@ static void write_places(struct hwi_pass *pass, const struct places *places)
   free(list);
 }
 
-/* Into a list with room for them. False: there are none, or one is in no module. */
+/* Copies the places to a list with room for them. Returns false if there are none, or if one has an invalid module. */
 static bool take_places(struct places *places, const struct place *list, size_t count, size_t module_count)
 {
   places->count = count;
@@ -140,7 +141,7 @@ static bool is_at(const struct hwi_frame *place, const struct hwi_frame *frame)
          place->cut == frame->cut;
 }
 
-/* 0: no memory. */
+/* Returns 0 if there is no memory. */
 static uint32_t find_place(struct places *places, const struct hwi_frame *frame)
 {
   const struct hwi_tagged *numbers = &places->numbers;
@@ -156,7 +157,7 @@ static uint32_t find_place(struct places *places, const struct hwi_frame *frame)
   return (uint32_t)places->count++;
 }
 
-/* `steps`: of all frames, all zero. */
+/* `steps` has an item for each frame, all zero. */
 static bool find_places(struct places *places, const struct hwi_frames *frames, struct step *steps)
 {
   if (!steps || !hwi_tagged_init(&places->numbers) ||
@@ -190,7 +191,7 @@ static void write_frames(struct hwi_pass *pass, const struct hwi_frames *frames)
 
 /* --- reading --- */
 
-/* The frames that stand behind those of before. False: an index leaves its list. */
+/* Adds the next frames. Returns false if an index is out of range. */
 static bool take_steps(struct hwi_frames *frames, const struct places *places, const struct step *steps, size_t count)
 {
   for (size_t i = 0; i < count; i++) {

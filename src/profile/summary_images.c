@@ -1,8 +1,8 @@
-/* summary_images.c - what a summary keeps of the images of its run
+/* summary_images.c - writes and reads a summary's descriptions of the images of its run
  *
- * Texts stand in one list of bytes and are named by where they begin there; marks, notes and the environment are rows
- * of one list, image after image. What the headers say is not kept: they are read anew, and are those that the summary
- * was made of.
+ * Texts are in one list of bytes, and are referred to by their offsets in it. Marks, notes and the environment are rows
+ * of one list, image after image. The contents of the headers are not stored: they are read again, and are the ones
+ * from which the summary was made.
  */
 #include "profile/summary_images.h"
 
@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "trace/grow.h"
 
-/* Of an image. */
+/* The description of an image. */
 struct row {
-  uint64_t command, exe, cwd; /* texts */
+  uint64_t command, exe, cwd; /* offsets of texts */
   uint64_t environment_count, mark_count, note_count, rss_count;
   uint64_t clock_cost_ns, rss_peak_bytes, duration_ns, silent_from_ns;
   uint64_t damaged_chunks, first_damage_off, missing_chunks, raw_event_bytes;
@@ -107,7 +107,7 @@ static const struct hwi_fields of_point = HWI_FIELDS_OF(struct hwi_rss_point, po
 static const struct hwi_field text_fields[] = {{0, 1, HWI_FIELD_ANY, false, 1}};
 static const struct hwi_fields of_text = {text_fields, 1, 1};
 
-/* The lists as they are kept. */
+/* The lists as they are stored. */
 struct lists {
   struct row *rows;
   struct line *lines;
@@ -115,7 +115,7 @@ struct lists {
   char *texts;
   size_t row_count, line_count, point_count, text_bytes;
   size_t row_room, line_room, point_room, text_room;
-  bool no_memory; /* while they are made */
+  bool no_memory; /* while the lists are made */
 };
 
 static void lists_release(struct lists *lists)
@@ -231,7 +231,7 @@ static bool collect(struct lists *lists, const struct hwi_run *run, const struct
 
 /* --- to the images --- */
 
-/* How far the rows have come in the lists. */
+/* How much of the lists the rows have used so far. */
 struct reading {
   const struct lists *lists;
   struct hwi_summary_images *kept;
@@ -249,7 +249,7 @@ static const char *next_text(struct reading *r, struct line *line)
   return text_at(r->lists, line->text);
 }
 
-/* The counts were checked. */
+/* The counts must have been checked. */
 static void read_info(struct reading *r, size_t number, const struct hwi_run_image *image)
 {
   const struct row *row = &r->lists->rows[number];
@@ -300,7 +300,7 @@ static void read_info(struct reading *r, size_t number, const struct hwi_run_ima
   r->point += row->rss_count;
 }
 
-/* Takes `part` off; false: there is less. */
+/* Subtracts `part` from *left. Returns false if *left is smaller. */
 static bool take(uint64_t *left, uint64_t part)
 {
   bool enough = part <= *left;
@@ -308,7 +308,7 @@ static bool take(uint64_t *left, uint64_t part)
   return enough;
 }
 
-/* Who shows marks knows these kinds. */
+/* Returns whether all marks are of kinds that the reports know. */
 static bool marks_are_sound(const struct line *lines, uint64_t count)
 {
   for (uint64_t i = 0; i < count; i++)
@@ -317,7 +317,7 @@ static bool marks_are_sound(const struct line *lines, uint64_t count)
   return true;
 }
 
-/* The rows name what is there, all of it and no more. */
+/* Returns whether the rows refer to all items of the lists, and to no others. */
 static bool lists_are_sound(const struct lists *lists, size_t image_count)
 {
   uint64_t lines = lists->line_count, points = lists->point_count;

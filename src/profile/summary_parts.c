@@ -1,7 +1,8 @@
-/* summary_parts.c - what a summary keeps beside a result, so that a part of the run can be made of its epochs
+/* summary_parts.c - writes and reads the further data from which a part of the run can be computed with its epochs
  *
- * Epochs name cells and sizes by the order in which the run met them, in which a profile does not have them. So their
- * numbers are kept, and the tally of the replay is made again out of the profile: who is who, and nothing counted.
+ * Epochs number cells and sizes in the order in which the run met them; a profile has them in another order. So these
+ * numbers are stored, and the replay's tally is restored from the profile: its items with their numbers, and nothing
+ * counted.
  */
 #include "profile/summary_parts.h"
 
@@ -35,7 +36,7 @@ static bool make_room(struct hwi_result *result)
          hwi_tally_make_stacks(tally, profile->stack_count) && hwi_tally_make_cells(tally, profile->cell_count + 1);
 }
 
-/* False: two sizes have one number, or one that is none. */
+/* Returns false if two sizes have the same number, or if a number is invalid. */
 static bool restore_sizes(struct hwi_result *result)
 {
   struct hwi_tally *tally = &result->replay.tally;
@@ -53,7 +54,7 @@ static bool restore_sizes(struct hwi_result *result)
   return sound;
 }
 
-/* False: likewise. */
+/* Returns false likewise. */
 static bool restore_cells(struct hwi_result *result)
 {
   struct hwi_tally *tally = &result->replay.tally;
@@ -87,7 +88,7 @@ static void restore_others(struct hwi_result *result)
   }
 }
 
-/* They are made anew of the part. */
+/* Releases the result's lists, which are made again for the part of the run. */
 static void drop_lists(struct hwi_result *result)
 {
   struct hwi_profile *profile = &result->profile;

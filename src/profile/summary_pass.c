@@ -1,6 +1,7 @@
-/* summary_pass.c - numbers and columns on their way into a summary's compressed stream, or out of it
+/* summary_pass.c - writes numbers and columns into a summary's compressed stream, and reads them from it
  *
- * Numbers are varints, as in a trace, compressed by zstd as they come. Level 1: the columns have done most of the work.
+ * Numbers are varints, as in a trace, and are compressed by zstd. Level 1 is enough, because the columns have done most
+ * of the work.
  */
 #include "profile/summary_pass.h"
 
@@ -18,7 +19,7 @@ enum {
   PLAIN_BYTES = 1 << 17,
   PACKED_BYTES = 1 << 16,
   LEVEL = 1,
-  WINDOW_LOG_MAX = 23, /* 8 MB: of a forged frame, too */
+  WINDOW_LOG_MAX = 23, /* 8 MB: limits the memory for a forged frame, too */
   SPARE_ITEMS = 1 << 16,
   BITS_A_BYTE = 7,
 };
@@ -43,7 +44,7 @@ static void write_packed(struct hwi_pass *pass, size_t count)
   pass->packed_bytes += count;
 }
 
-/* Compresses what is plain. */
+/* Compresses the bytes in `plain`. */
 static void flush(struct hwi_pass *pass, ZSTD_EndDirective directive)
 {
   ZSTD_inBuffer from = {pass->plain, pass->at, 0};
@@ -90,7 +91,7 @@ static bool read_packed(struct hwi_pass *pass)
   return true;
 }
 
-/* Decompresses more behind what is left. */
+/* Moves the unread bytes to the front, and decompresses more after them. */
 static void refill(struct hwi_pass *pass)
 {
   memmove(pass->plain, pass->plain + pass->at, pass->end - pass->at);
@@ -110,7 +111,7 @@ static void refill(struct hwi_pass *pass)
   pass->end = to.pos;
 }
 
-/* Whether a whole varint is there; nothing that ends earlier is one. */
+/* Reads a varint that may be cut off: each byte is checked, and an incomplete varint is damage. */
 static uint64_t get_slowly(struct hwi_pass *pass)
 {
   uint64_t value = 0;
@@ -221,7 +222,7 @@ bool hwi_pass_count(struct hwi_pass *pass, uint64_t *count)
 
 /* --- lists --- */
 
-/* Of the struct as this program has it. */
+/* Returns a hash of the struct's layout in this program. */
 static uint64_t signature(const struct hwi_fields *fields)
 {
   enum { BITS = 14 }; /* two bytes as a varint */
@@ -235,7 +236,7 @@ static uint64_t signature(const struct hwi_fields *fields)
   return (hash ^ hash >> 32) & ((UINT64_C(1) << BITS) - 1);
 }
 
-/* A list of a program with other structs is not read. */
+/* A list that was written by a program with another struct layout is not read. */
 static void pass_signature(struct hwi_pass *pass, const struct hwi_fields *fields)
 {
   uint64_t expected = signature(fields), found = expected;

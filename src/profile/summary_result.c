@@ -1,9 +1,8 @@
-/* summary_result.c - what a summary keeps of a result: the profile's lists, as they are before what adds up is summed
- * up
+/* summary_result.c - writes and reads the lists of a profile, before the sums over cells are made
  *
- * Each list has its fields named here, once for both directions; a static_assert beside it notices a field that is new.
- * What adds up over cells is not kept: it is zero while a summary is written, and hwi_result_sum_up makes it again,
- * which is quicker than to read it.
+ * The fields of each list are named here once, for both directions; a static_assert next to them detects a field that
+ * was added. Sums over cells are not stored: they are zero while a summary is written, and hwi_result_sum_up makes them
+ * again, which is faster than reading them.
  */
 #include "profile/summary_result.h"
 
@@ -98,17 +97,17 @@ static const struct hwi_field handover_fields[] = {
 _Static_assert(sizeof(struct hwi_handover) == 3 * U64, "each field is above");
 static const struct hwi_fields of_handover = HWI_FIELDS_OF(struct hwi_handover, handover_fields);
 
-/* A list of the profile's with its count; the result is to free it, whatever comes. */
+/* Writes or reads a list of the profile, with its count. The result must free the list, even after a failure. */
 static void pass_list(struct hwi_pass *pass, const struct hwi_fields *fields, const void **items, uint32_t *count)
 {
   void *list = (void *)*items;
   size_t number = *count;
   hwi_pass_list(pass, fields, &list, &number, 1);
   *items = list;
-  *count = (uint32_t)number; /* as hwi_pass_count bounds it */
+  *count = (uint32_t)number; /* hwi_pass_count has checked that it fits */
 }
 
-/* --- what is no list of the profile's --- */
+/* --- other data --- */
 
 static void pass_level(struct hwi_pass *pass, struct hwi_level *level)
 {
@@ -119,7 +118,7 @@ static void pass_level(struct hwi_pass *pass, struct hwi_level *level)
     hwi_pass_number(pass, numbers[i]);
 }
 
-/* The profile shows those of the tally. */
+/* The profile uses the tally's list. */
 static void pass_handovers(struct hwi_pass *pass, struct hwi_result *result)
 {
   struct hwi_handover_tally *tally = &result->replay.tally.handovers;
@@ -163,8 +162,8 @@ static bool threads_are_sound(const struct hwi_profile *profile)
   return true;
 }
 
-/* False: a number leaves its list, a stack's cells are not together, or what was live at the peak is not what the
- * replay counted. */
+/* Returns false if a number is out of range, if a stack's cells are not consecutive, or if the cells' live blocks at
+ * the peak do not add up to what the replay counted. */
 static bool cells_are_sound(const struct hwi_profile *profile, const struct hwi_level *level)
 {
   struct hwi_level sum = {0};

@@ -1,4 +1,4 @@
-/* summary_timelines.c - slices and moments along time, as an epoch or a result has them */
+/* summary_timelines.c - writes and reads the timelines of an epoch or a result */
 #include <string.h>
 
 #include "base/error.h"
@@ -22,15 +22,15 @@ static const struct hwi_field class_point_fields[] = {
 _Static_assert(sizeof(struct hwi_class_point) == (1 + HWI_SIZE_CLASSES) * U64, "each field is above");
 static const struct hwi_fields of_class_point = HWI_FIELDS_OF(struct hwi_class_point, class_point_fields);
 
-/* --- of an epoch: time goes on --- */
+/* --- of an epoch: these can be continued --- */
 
-/* Slices or moments may be that far from each other. */
+/* Returns whether this is a valid distance of slices or moments. */
 static bool is_grid(uint64_t width_ns)
 {
   return width_ns && !(width_ns & (width_ns - 1)) && width_ns <= HWI_TRACE_LATEST_NS / (HWI_CLASS_POINTS / 4);
 }
 
-/* Time can go on in it. */
+/* Returns whether the timeline can be continued. */
 static bool timeline_is_sound(const struct hwi_timeline *t)
 {
   return is_grid(t->width_ns) && t->first + t->current < 2 * HWI_TRACE_LATEST_NS / t->width_ns &&
@@ -84,7 +84,7 @@ void hwi_summary_pass_timelines(struct hwi_pass *pass, struct hwi_timeline *time
   pass_class_timeline(pass, classes);
 }
 
-/* --- of a profile: they have ended --- */
+/* --- of a profile: these are finished --- */
 
 static bool slices_follow(const struct hwi_time_point *points, uint32_t count)
 {
@@ -102,7 +102,7 @@ static bool moments_follow(const struct hwi_class_point *points, uint32_t count)
   return true;
 }
 
-/* The number of points, of at most `most`. */
+/* Writes or reads the number of points, which is at most `most`. */
 static bool pass_point_count(struct hwi_pass *pass, uint32_t *count, uint32_t most)
 {
   uint64_t number = *count;

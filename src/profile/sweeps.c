@@ -1,4 +1,4 @@
-/* sweeps.c - blocks of one stack that die together */
+/* sweeps.c - blocks of one stack that are freed together */
 #include "profile/sweeps.h"
 
 enum { TOGETHER_TENTHS = 9, TOGETHER_MIN = 2 };

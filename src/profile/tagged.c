@@ -1,4 +1,4 @@
-/* tagged.c - a hash table of the numbers of things that lie elsewhere */
+/* tagged.c - a hash table of numbers of items that are stored elsewhere */
 #include "profile/tagged.h"
 
 #include "trace/table.h"

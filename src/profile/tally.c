@@ -120,7 +120,7 @@ static uint32_t add_cell(struct hwi_tally *tally, struct hwi_cell cell)
   return number;
 }
 
-/* In a complete tally: the cell's turn has come. */
+/* In a complete tally: makes the cell one of those that count. */
 static __attribute__((noinline)) uint32_t see_cell(struct hwi_tally *tally, uint32_t number)
 {
   if (number >= tally->cell_count)
@@ -131,7 +131,7 @@ static __attribute__((noinline)) uint32_t see_cell(struct hwi_tally *tally, uint
   return number;
 }
 
-/* The number of a cell that is not known; 0: no memory, or the tally is complete. */
+/* Makes a cell. Returns its number, or 0 if there is no memory or the tally is complete. */
 static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack,
                                                     uint64_t size, uint64_t usable)
 {
@@ -144,7 +144,7 @@ static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uin
   return tally->stacks[stack].last_cell = number;
 }
 
-/* On the hot path, and so what happens once a cell is elsewhere. */
+/* This is on the hot path, so the rare case of a new cell is in another function. */
 uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
                                  uint64_t usable)
 {
@@ -200,7 +200,8 @@ bool hwi_tally_add_thread(struct hwi_tally *tally, uint32_t number, const struct
 
 void hwi_tally_new_peak(struct hwi_tally *tally)
 {
-  if (tally->generation == UINT32_MAX) { /* begin anew: every cell is settled, so that generation 0 means "before" */
+  if (tally->generation ==
+      UINT32_MAX) { /* start again at 0: every cell is settled first, so that generation 0 means an earlier peak */
     hwi_tally_settle_all(tally);
     for (uint32_t number = 1; number < tally->cell_count; number++)
       hwi_tally_cell(tally, number)->generation = 0;
@@ -215,7 +216,7 @@ void hwi_tally_settle_all(struct hwi_tally *tally)
     hwi_tally_settle(tally, hwi_tally_cell(tally, number));
 }
 
-/* --- a new start --- */
+/* --- restarting --- */
 
 static void restart_cells(struct hwi_tally *tally)
 {

@@ -1,8 +1,8 @@
 /* timeline.c - a span in at most 2,000 equally long slices
  *
- * Slices begin with the width that the expected length gives. When the span turns out to be longer, two slices become
- * one, as often as needed: those whose numbers are 2n and 2n + 1, so that the first and the last may find no other
- * half.
+ * The first width of the slices is computed from the expected duration. If the span takes longer, pairs of slices are
+ * merged, as often as needed: those with the numbers 2n and 2n + 1, so that the first and the last slice may be alone
+ * in their pairs.
  */
 #include "profile/timeline.h"
 
@@ -40,7 +40,7 @@ static void add_counts(struct hwi_time_point *to, const struct hwi_time_point *p
   to->allocated_bytes += point->allocated_bytes;
 }
 
-/* The last one is the current one again, and may not have ended then. */
+/* The last slice becomes the current one again; the wider slice may not be over yet. */
 static void fold(struct hwi_timeline *t)
 {
   const uint64_t first = t->first / 2;

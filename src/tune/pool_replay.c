@@ -1,4 +1,4 @@
-/* pool_replay.c - the calls of one process, made again on a pool of its own */
+/* pool_replay.c - repeats the calls of one process on a pool */
 #include "tune/pool_replay.h"
 
 #include <stdlib.h>
@@ -117,7 +117,7 @@ void hwi_pool_replay_free(struct hwi_pool_replay *replay, uint32_t slot)
   free_slot(replay, slot);
 }
 
-/* What the library asks its pool for when the program makes this call. 0 bytes: more than there can be. */
+/* The request that the library passes to its pool when the program makes this call. 0 bytes: too large for any pool. */
 struct request {
   size_t bytes, align;
 };
@@ -144,7 +144,7 @@ static void *place(struct hwi_pool_replay *replay, const struct request *request
                                          : hw_pool_alloc_aligned(replay->pool, request->align, request->bytes);
 }
 
-/* The block in slot `old` becomes one of the new size where it stands. */
+/* Resizes the block in slot `old` in place. */
 static bool resize(struct hwi_pool_replay *replay, uint32_t old, const struct request *request)
 {
   struct hwi_replayed_block *block = &replay->blocks[old];
@@ -164,7 +164,7 @@ bool hwi_pool_replay_alloc(struct hwi_pool_replay *replay, const struct hwi_bloc
   struct hwi_replayed_block block = {.asked_bytes = event->size};
   replay->figures.request_count++;
   uint32_t before = hwi_pool_replay_take(replay, event->address);
-  if (before) /* inherited, and freed in some way that was not seen */
+  if (before) /* inherited, and its free was not recorded */
     hwi_pool_replay_free(replay, before);
   if (old && resize(replay, old, &request)) {
     block.place = replay->blocks[old].place;
@@ -177,7 +177,7 @@ bool hwi_pool_replay_alloc(struct hwi_pool_replay *replay, const struct hwi_bloc
     count_in(replay, &block);
   else
     replay->figures.refused_count++;
-  if (old) /* only now: a block that moves is there twice while it is copied */
+  if (old) /* only now, because a block that moves is in the pool twice while it is copied */
     hwi_pool_replay_free(replay, old);
   return keep(replay, event->address, &block);
 }

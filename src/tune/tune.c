@@ -1,4 +1,4 @@
-/* tune.c - how large a pool this program needs: replays, until a pool suffices */
+/* tune.c - computes how large a pool a program needs: replays until a pool is large enough */
 #include "tune/tune.h"
 
 #include <inttypes.h>
@@ -9,10 +9,10 @@
 #include "platform/os.h"
 #include "trace/grow.h"
 
-/* Address space for a pool without a limit: so many times what was asked for at the peak, and some. */
+/* Address space for a pool without a limit: this many times the requested bytes at the peak, and an addend. */
 enum { ROOM_FACTOR = 64, ROOM_LEAST_BYTES = 64 << 20, PASSES_MAX = 40, PERCENT = 100 };
 
-/* A realloc of which the first half was seen. */
+/* A realloc whose first half was replayed. */
 struct moving {
   uint32_t image, block; /* 0: none */
 };
@@ -20,13 +20,13 @@ struct moving {
 /* One replay of the run. */
 struct pass {
   struct hwi_tune *tune;
-  uint32_t *numbers;                /* image -> index in processes, plus 1; 0: it is none of them */
-  struct hwi_pool_replay **replays; /* of each process; NULL: not begun, or ended */
+  uint32_t *numbers;                /* by image: index in processes, plus 1; 0: not one of them */
+  struct hwi_pool_replay **replays; /* by process; NULL: not begun, or ended */
   bool *ended;
   struct moving *moving; /* by thread */
   size_t moving_capacity;
-  bool is_limited;        /* to the pools recommended so far */
-  struct hwi_error error; /* why the replay was ended; status 0: it was not */
+  bool is_limited;        /* the pools have the sizes recommended so far */
+  struct hwi_error error; /* why the replay was stopped; status 0: it was not */
 };
 
 static int no_memory(struct hwi_error *error)
@@ -55,7 +55,7 @@ static uint64_t unlimited_bytes(const struct pass *pass, const struct hwi_tuned 
   return wanted < most ? wanted : most;
 }
 
-/* The process that this one was forked from, if it is one of these and still there. */
+/* Returns the process from which this one was forked, if it is in the list and has not ended. */
 static const struct hwi_pool_replay *parent_of(const struct pass *pass, const struct hwi_tuned *tuned)
 {
   const uint8_t *id = tuned->image->info->header.parent_image_id;
@@ -102,7 +102,8 @@ static void end(struct pass *pass, size_t number)
 
 /* --- events --- */
 
-/* What the thread's realloc has begun with is handed over, or let go where nothing came of it. False: no memory. */
+/* Ends the first half of the thread's realloc: its block is passed on in *handed_over, or freed if the second half did
+ * not follow. Returns false if there is no memory. */
 static bool settle_moving(struct pass *pass, const struct hwi_block_event *event, uint32_t *handed_over)
 {
   *handed_over = 0;
@@ -123,7 +124,7 @@ static bool settle_moving(struct pass *pass, const struct hwi_block_event *event
 static bool apply(struct pass *pass, struct hwi_pool_replay *replay, const struct hwi_block_event *event)
 {
   uint32_t old = 0;
-  bool is_missed = event->kind == HWI_BLOCK_FREE_MISSED; /* it comes between the halves of a realloc */
+  bool is_missed = event->kind == HWI_BLOCK_FREE_MISSED; /* a missed free comes between the halves of a realloc */
   if (!is_missed && !settle_moving(pass, event, &old))
     return false;
   if (event->kind == HWI_BLOCK_ALLOC)
@@ -196,7 +197,7 @@ static int run_pass(struct hwi_tune *tune, const struct hwi_tune_question *quest
   return status;
 }
 
-/* What the process needs, and the margin. */
+/* Sets the recommended size: the extent and the margin. */
 static void recommend(const struct hwi_tune *tune, struct hwi_tuned *tuned)
 {
   uint64_t extent = tuned->figures.extent_bytes;
@@ -204,7 +205,7 @@ static void recommend(const struct hwi_tune *tune, struct hwi_tuned *tuned)
   tuned->pool_bytes = bytes < HWI_POOL_LEAST_BYTES ? HWI_POOL_LEAST_BYTES : bytes;
 }
 
-/* Enlarges the pools that did not suffice. False: all did. */
+/* Enlarges the pools that were too small. Returns false if there were none. */
 static bool enlarge(const struct hwi_tune *tune)
 {
   enum { STEP_SHARE = 32 };
@@ -234,7 +235,7 @@ static int replay_until_enough(struct hwi_tune *tune, const struct hwi_tune_ques
   }
   do {
     if (status == HW_OK && tune->passes == PASSES_MAX)
-      status = hwi_error_set(error, HW_ERR_LIMIT, "no size was found on which the replay does not grow");
+      status = hwi_error_set(error, HW_ERR_LIMIT, "no pool size was found on which the replay needs no growth");
     if (status == HW_OK)
       status = run_pass(tune, question, true, error);
   } while (status == HW_OK && enlarge(tune));

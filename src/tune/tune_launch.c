@@ -1,11 +1,11 @@
-/* tune_launch.c - the recommended pool as lines for whatever starts the program */
+/* tune_launch.c - prints the recommended pool as lines for the file that starts the program */
 #include <inttypes.h>
 
 #include "tune/tune.h"
 
 #define LIBRARY "libheapwright-tlsf.so"
 
-/* How a form writes: what stands before all, a variable's name, its value, what ends the value, and what ends all. */
+/* The texts of a form: at the start, before a variable's name, before its value, after the value, and at the end. */
 struct form {
   const char *begin, *before_name, *before_value, *behind_value, *end;
 };

@@ -1,4 +1,4 @@
-/* tune_text.c - the recommended pool as text: the variable, what its size is made of, and what was tried */
+/* tune_text.c - prints the recommended pool as text: the variable, the parts of its size, and how it was tested */
 #include <inttypes.h>
 
 #include "report/evidence.h"
@@ -20,7 +20,7 @@ static void print_parts(struct hwi_text *text, const struct hwi_tune *tune, cons
 {
   struct hwi_line margin = {0};
   hwi_line_printf(&margin, "margin (--margin %" PRIu64 "%%), and whole pages", tune->margin_percent);
-  print_part(text, tuned->figures.asked_bytes, tuned->pool_bytes, "what the program asked for, at the peak");
+  print_part(text, tuned->figures.asked_bytes, tuned->pool_bytes, "requested by the program, at the peak");
   print_part(text, hwi_tuned_rounding(tuned), tuned->pool_bytes,
              "rounding: headers of 8 bytes, steps of 16, alignment");
   print_part(text, hwi_tuned_fragmentation(tuned), tuned->pool_bytes, "fragmentation: holes between blocks");
@@ -36,7 +36,7 @@ static void add_process(struct hwi_line *line, const struct hwi_tuned *tuned)
   hwi_line_clean(line, info->command && *info->command ? info->command : info->exe ? info->exe : "?");
 }
 
-/* Adds the process, cut to what is left of the line. */
+/* Adds the process, truncated to the rest of the line. */
 static void end_with_process(struct hwi_text *text, const struct hwi_tuned *tuned)
 {
   struct hwi_line name = {0};
@@ -78,7 +78,7 @@ static void count_silence(void *context, const struct hwi_silence *silence)
   ++*(uint32_t *)context;
 }
 
-/* What makes the recording less than the run. */
+/* Prints why the recording may not cover the whole run. */
 static void print_doubts(struct hwi_text *text, const struct hwi_tune *tune)
 {
   struct hwi_evidence evidence = hwi_evidence_of(tune->profile);
@@ -89,13 +89,14 @@ static void print_doubts(struct hwi_text *text, const struct hwi_tune *tune)
     running += tune->processes[i].image->info->being_written;
   }
   if (silences || running || evidence.lost_events || evidence.damaged_chunks || evidence.missing_chunks) {
-    hwi_line_puts(&text->line, "The recording does not hold the whole run: what is not in it may need a larger pool.");
+    hwi_line_puts(&text->line, "The recording does not hold the whole run: the missing part may need a larger pool.");
     hwi_text_end_wrapped(text, 0, HWI_ALARM);
   }
   if (heirs) {
     hwi_line_counted(&text->line, heirs, "process");
-    hwi_line_puts(&text->line, " began by a fork with blocks of a parent that is not among these: --children counts "
-                               "them, too.");
+    hwi_line_puts(&text->line,
+                  " started as a fork and inherited blocks of a parent that is not in this list: --children "
+                  "includes these parents.");
     hwi_text_end_wrapped(text, 0, HWI_ALARM);
   }
 }
@@ -120,7 +121,7 @@ int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, st
     requests += tune->processes[i].figures.request_count;
   hwi_line_puts(&text.line, "All ");
   hwi_line_counted(&text.line, requests, "request");
-  hwi_line_printf(&text.line, " of the recording, made again on %s of exactly this size, were met without growth.",
+  hwi_line_printf(&text.line, " of the recording were replayed on %s of exactly this size, which did not have to grow.",
                   tune->count > 1 ? "pools" : "a pool");
   hwi_text_end_wrapped(&text, 0, HWI_PLAIN);
   print_doubts(&text, tune);
