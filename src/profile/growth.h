@@ -17,8 +17,7 @@
 
 /* Of the run, during its replay. */
 struct hwi_tenths {
-  uint64_t width_ns,
-      end_ns; /* end: of the current one; UINT64_MAX: the run's duration is unknown, and all of it is one tenth */
+  uint64_t width_ns, end_ns; /* end of the current one; UINT64_MAX: unknown duration, all is one tenth */
   uint32_t current;
 };
 

@@ -6,7 +6,7 @@
  * live       allocated and not yet freed.
  * peak       the moment when most requested bytes were live, over the whole run (the sum over its images along time).
  * span       the part of the run that a profile is about: all of it, an interval, or one moment.
- * The figures are defined in DESIGN.md, "What counts"; the names here are those of the JSON report.
+ * The names of the figures are those of the JSON report, see docs/json.md.
  */
 #ifndef HWI_PROFILE_PROFILE_H
 #define HWI_PROFILE_PROFILE_H
@@ -131,7 +131,7 @@ struct hwi_handover {
 
 struct hwi_size {
   uint64_t size, calls, live_blocks, peak_blocks, own_peak_blocks, temporary_calls;
-  uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 where not recorded */
+  uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 if not recorded */
 };
 
 /* What one thread allocated from one stack in one size, requested and usable: the finest counter. All figures that can

@@ -19,8 +19,8 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uin
   replay->expected_ns = expected_ns;
   hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
   hwi_class_timeline_init(&replay->class_timeline, 0, expected_ns);
-  hwi_tenths_init(&replay->tenths,
-                  span->kind == HWI_SPAN_RUN ? expected_ns : 0); /* only for a whole run is growth reported */
+  /* Growth is reported only for a whole run. */
+  hwi_tenths_init(&replay->tenths, span->kind == HWI_SPAN_RUN ? expected_ns : 0);
   return hwi_resolver_init(&replay->resolver) && hwi_tally_init(&replay->tally);
 }
 

@@ -3,7 +3,8 @@
  *
  * step       a block ends and another one takes over its contents. For realloc this is known. For the growth of a
  *            container it is an estimate, because contents are not recorded: operator new returns a block, and the very
- *            next call of the thread is the operator delete of a smaller block that was allocated from the same stack.
+ *            next call of the thread is the operator delete of a smaller block that was allocated at the same place in
+ *            the code.
  * final      a block that no step ended: the result of the steps before it.
  * Steps are counted by cell, so that all figures are sums: a stack's final blocks are its calls minus those that steps
  * ended.

@@ -47,8 +47,8 @@ void hwi_result_publish_frames(struct hwi_result *result);
 /* The part of hwi_result_fill that is about cells and sizes. */
 bool hwi_result_fill_cells(struct hwi_result *result);
 
-/* The part of hwi_result_fill that makes the lists of stacks whose blocks were freed together, handovers, resizes and
- * growing stacks. To be called while the tallies of the stacks exist. */
+/* The part of hwi_result_fill that makes the lists of generations freed together, handovers and resizes. To be called
+ * while the tallies of the stacks exist. */
 bool hwi_result_fill_lists(struct hwi_result *result);
 
 #endif
