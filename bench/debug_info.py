@@ -1,4 +1,4 @@
-"""debug_info.py - a report on a program with a gigabyte of debug information: thousands of sources, each with names of its own."""
+"""debug_info.py - a report on a program with a gigabyte of debug information: thousands of sources, each with its own names."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ import suite
 
 PLACEHOLDER = "part_0000"  # as long as every part's name
 MOST_PARTS = 10_000
-FIRST_PARTS = 100  # enough to tell what a part adds: the linker keeps what the parts share once
+FIRST_PARTS = 100  # enough to measure the size of a part: the linker keeps shared data once
 
 
 def _debug_bytes(program):
@@ -24,7 +24,7 @@ def _debug_bytes(program):
 
 
 def _link(work, part, count):
-    """A program of `count` parts, all of which run. `part` is the object file of one, whose name is written over."""
+    """Links a program of `count` parts, all of which run. `part` is the object file of one; its name is replaced."""
     folder, main = os.path.join(work, "parts"), os.path.join(work, "main.cc")
     os.makedirs(folder, exist_ok=True)
     names = [f"part_{number:04}" for number in range(count)]
@@ -46,8 +46,8 @@ def _link(work, part, count):
 
 
 def make_program(work, byte_count):
-    """(path, parts, bytes of debug information) of a program with at least so much of it; its objects need twice that on the
-    disk for a while."""
+    """Builds a program with at least `byte_count` bytes of debug information. Returns (path, parts, bytes of debug information).
+    Its object files need twice that on the disk meanwhile."""
     source, compiled = os.path.join(os.path.dirname(__file__), "debug_part.cc"), os.path.join(work, "part.o")
     subprocess.run(["g++", "-std=c++20", "-g", "-O2", f"-DPART={PLACEHOLDER}", "-c", source, "-o", compiled], check=True)
     with open(compiled, "rb") as part_file:
@@ -61,7 +61,7 @@ def make_program(work, byte_count):
 
 
 def _named_parts(tool, trace):
-    """How many of the parts the whole report names, with their lines."""
+    """How many of the parts the complete report names, with lines."""
     report = subprocess.run([tool, "report", "--json", trace], check=True, capture_output=True).stdout
     frames = (frame for stack in json.loads(report)["top"] for frame in stack["stack"])
     runs = {frame["function"] for frame in frames if frame["line"] and (frame["function"] or "").endswith("::run(int)")}
@@ -69,8 +69,8 @@ def _named_parts(tool, trace):
 
 
 def measure_debug_info(tools, byte_count, settings, work):
-    """What a report takes on a recording of such a program, and in a full run heaptrack's interpreter. Raises measure.Failed,
-    also where the report does not know every part by its name."""
+    """The cost of a report on a recording of such a program, and in a full run of heaptrack's interpreter. Raises
+    measure.Failed, also if the report does not name every part."""
     suit = suite.Suite(tools, [], work, settings)
     settings.say("debug-info: builds the program")
     program, parts, debug_bytes = make_program(work, byte_count)

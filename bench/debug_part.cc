@@ -1,7 +1,7 @@
 // debug_part.cc - one of the thousands of sources of a large program: containers of its own types, and functions that allocate
 //
-// It is compiled once. The bench makes the other parts by writing another number over PART's in the object file, so that each
-// has names, code and debug information of its own.
+// It is compiled once. The bench makes the other parts by replacing PART's number in the object file, so that each has
+// its own names, code and debug information.
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-"""figures.py - what follows from the measured numbers: time added per event, ratios, memory added, bytes per event."""
+"""figures.py - figures computed from the measurements: time added per event, ratios, memory added, bytes per event."""
 import recorders
 
 GOAL_USERS = 1 / 5  # of heaptrack's added time, as users run it
@@ -6,7 +6,7 @@ GOAL_MEMORY_BYTES = 32_000_000
 GOAL_RAW_BYTES = 6.0
 GOAL_PACKED_BYTES = 1.5
 GOAL_LARGE_MB = 512  # to report on a recording that is larger than memory
-GOAL_SHORT_MS = 1  # to record a process that allocates little
+GOAL_SHORT_MS = 1  # added to a process that allocates little
 GOAL_DEBUG_INFO_S = 5  # to name the frames of a report on a program with a gigabyte of debug information
 GOAL_ANALYSIS = 1 / 4  # of heaptrack_interpret plus heaptrack_print
 
@@ -16,8 +16,8 @@ def events(result):
 
 
 def added_ns(result, name, clock):
-    """Time added per event: the fastest run of each, for what disturbs a run only adds. None: not measured. Negative is
-    noise, and is left to be seen."""
+    """Time added per event, from the fastest run of each, since other load only adds time. None if not measured. A negative
+    value is noise, and is shown."""
     run, plain = result["runs"].get(name), result["runs"].get(recorders.PLAIN)
     if not run or not run[clock]:
         return None
@@ -30,7 +30,7 @@ def ratio(result, name, peer, clock):
 
 
 def added_count(result, name, figure):
-    """Of a case of instructions.py: what an event adds. None: not measured."""
+    """The increase per event in a case of instructions.py, or None if not measured."""
     ways = result["ways"]
     if name not in ways:
         return None
@@ -54,7 +54,7 @@ def bytes_per_event(result, name):
     trace = result["traces"].get(name)
     if not trace:
         return None
-    # A packed trace's length is what it holds; of a raw one, which is sparse, what it takes on the disk.
+    # The length of a packed trace; a raw trace is sparse, so its size on the disk.
     return (trace["bytes"] if name == recorders.RAW else trace["length"]) / events(result)
 
 

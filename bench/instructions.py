@@ -1,8 +1,8 @@
-"""instructions.py - what a recorder adds to its target in instructions and cache misses, counted by valgrind's cachegrind.
+"""instructions.py - the instructions and cache misses that a recorder adds to its target, counted by valgrind's cachegrind.
 
-Times depend on what else the machine does; these counts do not. They tell less: a wait for a lock, a system call or memory
-costs no instruction. Each program runs at two sizes, and the difference of the two is divided by the difference of their
-events, so that what a recorder does at its start and end does not count.
+Times depend on the load of the machine; these counts do not. But they do not include waiting for a lock, a system call or
+memory. Each program runs at two sizes, and the difference of the counts is divided by the difference of the events, so that
+a recorder's work at its start and end is not included.
 """
 import dataclasses
 import glob
@@ -16,7 +16,7 @@ import recorders
 import workloads
 
 TOOL_FOLDER = "/usr/libexec/valgrind"
-# The tool itself, not `valgrind`: heaptrack's library takes itself out of the environment of the first program that it meets.
+# The tool itself, not `valgrind`: heaptrack's library removes itself from the environment of the first program that loads it.
 CACHEGRIND = os.path.join(TOOL_FOLDER, "cachegrind-amd64-linux")
 WAYS = (recorders.PLAIN, recorders.RAW, recorders.HEAPTRACK_RAW)
 LIBRARY_OF_HEAPTRACK = "/usr/lib/heaptrack/libheaptrack_preload.so"
@@ -111,9 +111,9 @@ def _measure(tools, case, ways, work):
 
 
 def measure_instructions(tools, settings, work):
-    """{case: {text, events, ways: {recorder: {figure: difference of the two sizes}}}}; {} where there is no cachegrind."""
+    """{case: {text, events, ways: {recorder: {figure: difference of the two sizes}}}}; {} if cachegrind is not installed."""
     if not os.path.exists(CACHEGRIND):
-        settings.say("instructions: no valgrind here; left out")
+        settings.say("instructions: not measured: valgrind is not installed")
         return {}
     ways = [way for way in WAYS if way != recorders.HEAPTRACK_RAW or os.path.exists(LIBRARY_OF_HEAPTRACK)]
     found = {}

@@ -1,4 +1,4 @@
-"""json_work.py - what a program that lives on JSON does: builds a document, writes it, reads it back, sorts it.
+"""json_work.py - typical work on JSON: builds a document, writes it, reads it back, sorts it.
 
 usage: json_work.py ROWS    (with PYTHONMALLOC=malloc some 130 allocations a row)
 """

@@ -11,7 +11,7 @@ SOURCE = "python3"
 
 
 def _figures(tool, trace):
-    """(allocation calls, events) as the report has them."""
+    """(allocation calls, events) from the report."""
     done = subprocess.run([tool, "report", "--json", "--top", "1", trace], check=True, capture_output=True)
     found = json.loads(done.stdout)
     return found["allocation_calls"], found["allocation_calls"] + found["free_calls"] + found["failed_calls"]
@@ -23,8 +23,8 @@ def _report(tool, trace, log):
 
 
 def measure_large(tools, event_count, settings, work):
-    """What a report takes on a trace of at least `event_count` events, the first time and again. Raises measure.Failed, also where
-    the report has not seen all of them."""
+    """The cost of a report on a trace of at least `event_count` events, the first time and again. Raises measure.Failed, also if
+    the report does not count all of them."""
     say, log = settings.say, os.path.join(work, "stderr")
     workload = workloads.prepare(work, settings.scale, [SOURCE])[0]
     argv, env, source = tools.command(recorders.PACKED, workload.argv, workload.env, os.path.join(work, "source"))

@@ -2,10 +2,10 @@
  *
  * usage: latency CALLS    prints one JSON object
  *
- * Runs as a control loop does: at SCHED_FIFO where that is allowed ("fifo" says so), its memory locked. It
- * sleeps for a quarter of the time that it works, so that the kernel's limit for real-time threads (95 % by default)
- * never stops it. Each call is timed on its own by clock_gettime, whose cost is in every figure: compare them with those
- * of a run without a recorder.
+ * Runs as a control loop does: at SCHED_FIFO if that is permitted ("fifo" says so), with its memory locked. It sleeps
+ * for a quarter of the time that it works, so that the kernel's limit for real-time threads (95 % by default) never
+ * stops it. Each call is timed separately by clock_gettime, whose cost is part of every figure: compare the figures
+ * with those of a run without a recorder.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ static void note(uint64_t start_ns)
   took_ns[taken++] = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 }
 
-/* Frees a block of some age and puts a new one in its place: two calls. */
+/* Frees a block of some age and allocates a new one instead: two calls. */
 static void replace_one(void)
 {
   uint32_t at = next_random() % LIVE_BLOCKS;

@@ -1,4 +1,4 @@
-"""latency.py - what a recorder adds to single calls: latency.c with its trace in memory, and on a disk kept busy."""
+"""latency.py - the time that a recorder adds to single calls: latency.c with its trace in memory, and on a busy disk."""
 import json
 import os
 import statistics
@@ -12,7 +12,7 @@ MEMORY_FOLDER = "/dev/shm"
 
 
 class BusyDisk:
-    """While entered, a thread writes a file in `folder` over and over and waits for the disk each 16 MiB."""
+    """While entered, a thread writes a file in `folder` repeatedly and waits for the disk every 16 MiB."""
 
     def __init__(self, folder):
         self.path = os.path.join(folder, "busy")
@@ -41,7 +41,7 @@ class BusyDisk:
 
 
 class Idle:
-    """Nothing beside the program."""
+    """No other load."""
 
     def __enter__(self):
         return self
@@ -72,7 +72,7 @@ def _middle(results):
 
 
 def measure_latency(tools, names, program, settings, disk_folder):
-    """{place: {recorder: figures}}; `disk_folder` is on the disk that is kept busy."""
+    """Returns {place: {recorder: figures}}. `disk_folder` is on the busy disk."""
     found = {}
     memory = os.path.join(MEMORY_FOLDER, f"heapwright-bench.{os.getpid()}")
     os.makedirs(memory, exist_ok=True)

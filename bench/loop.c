@@ -1,9 +1,9 @@
-/* loop.c - malloc and free as fast as they go, at a given depth of calls and on a given number of threads
+/* loop.c - malloc and free as fast as possible, at a given call depth and on a given number of threads
  *
- * usage: loop DEPTH THREADS PAIRS    (PAIRS of malloc and free, shared out evenly among the threads)
+ * usage: loop DEPTH THREADS PAIRS    (PAIRS of malloc and free, divided evenly among the threads)
  *
- * The stack never changes within a thread, and the blocks are the ones that an allocator gives out fastest: what is left
- * is the cost of recording itself.
+ * The stack never changes within a thread, and the blocks are those that an allocator returns fastest: the remaining
+ * time is the cost of recording itself.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void pairs_of(long pairs)
   }
 }
 
-/* Not a tail call: what comes after it keeps the frame. */
+/* Not a tail call: the code after it keeps the frame. */
 static __attribute__((noinline)) int descend(int depth, long pairs)
 {
   if (depth <= 1) {

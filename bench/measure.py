@@ -1,4 +1,4 @@
-"""measure.py - runs one command and says what it cost: wall and CPU time of its whole process tree, and peak memory."""
+"""measure.py - runs one command and measures its cost: wall and CPU time of its whole process tree, and peak memory."""
 import ctypes
 import dataclasses
 import os
@@ -7,12 +7,12 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 SAMPLE_S = 0.01
-POLL_S = 0.002  # where the time is measured, too
-OTHERS_EVERY = 5  # samples: the memory of helpers moves slowly
+POLL_S = 0.002  # used while the time is measured, too
+OTHERS_EVERY = 5  # samples: the memory of the other processes changes slowly
 
 
 class Failed(Exception):
-    """A command ended as it should not have; `summary` says how in a line."""
+    """A command failed; `summary` describes it in one line."""
 
     def __init__(self, argv, status, errors):
         command = os.path.basename(argv[0])
@@ -23,16 +23,16 @@ class Failed(Exception):
 @dataclasses.dataclass
 class Cost:
     wall_s: float
-    cpu_s: float  # user and system, of every process that the command left to be waited for
+    cpu_s: float  # user and system time of all processes of the command
 
 
 def adopt_orphans():
-    """Makes every descendant that outlives its parent ours, so that its CPU time is counted."""
+    """Makes this process the parent of every descendant that outlives its own, so that its CPU time is counted."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def volunteer_for_oom_killer():
-    """heaptrack's interpreter can need more memory than there is: then it, not something else, is to be killed."""
+    """heaptrack's interpreter can need more memory than there is: then it should be killed, and no other program."""
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
         score.write("800")
 
@@ -47,7 +47,7 @@ def _start(argv, env, log, stdin, stdout):
 def _finish(process, argv, log, start):
     _, status, usage = os.wait4(process.pid, 0)
     cpu = usage.ru_utime + usage.ru_stime
-    while True:  # orphans: what the command left running
+    while True:  # orphans: processes that the command left running
         try:
             _, _, usage = os.wait4(-1, 0)
         except ChildProcessError:
@@ -62,7 +62,7 @@ def _finish(process, argv, log, start):
 
 
 def run(argv, env, log, stdin=None, stdout=None):
-    """Runs to the end of the command and of all that it started. Its stderr goes to the file `log`. Raises Failed."""
+    """Runs the command until it and all processes that it started have ended. Its stderr goes to the file `log`. Raises Failed."""
     start = time.monotonic()
     process = _start(argv, env, log, stdin, stdout)
     return _finish(process, argv, log, start)
@@ -94,7 +94,7 @@ def _pss_bytes(pid):
 
 
 def _peak_rss_bytes(pid):
-    """Its resident set at its largest so far. (ru_maxrss would be no less than our own: it survives fork and exec.)"""
+    """Its peak RSS so far. (ru_maxrss would include our own peak, which it keeps over fork and exec.)"""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
             for line in status:
@@ -117,7 +117,7 @@ def _has_ended(pid):
 
 
 def run_one_process(argv, log, stdin=None, stdout=None):
-    """As run, for a command that is one process: (cost, the peak of its resident set as seen every 2 ms)."""
+    """As run, for a command that is one process. Returns (cost, peak RSS, sampled every 2 ms)."""
     start = time.monotonic()
     process = _start(argv, {}, log, stdin, stdout)
     peak = 0
@@ -128,8 +128,8 @@ def run_one_process(argv, log, stdin=None, stdout=None):
 
 
 def peak_memory(argv, env, log, exe):
-    """Runs the command; the peak PSS of the process that runs `exe`, and of all the others together, by samples taken
-    about every 10 ms. Raises Failed."""
+    """Runs the command. Returns the peak PSS of the process that runs `exe`, and of all others together, sampled about
+    every 10 ms. Raises Failed."""
     start = time.monotonic()
     process = _start(argv, env, log, None, None)
     target, peak, others_peak, count = None, 0, 0, 0
@@ -150,7 +150,7 @@ def peak_memory(argv, env, log, exe):
 
 
 def allocated_bytes(path):
-    """What a file, or a folder with all that is in it, takes on the disk; sparse parts take nothing."""
+    """The size on the disk of a file, or of a folder with its contents; sparse parts take no space."""
     total = os.stat(path).st_blocks * 512 if os.path.isfile(path) else 0
     for folder, _, names in os.walk(path):
         total += sum(os.stat(os.path.join(folder, name)).st_blocks * 512 for name in names)

@@ -1,8 +1,8 @@
-// page.mjs - how long the page of a recording takes to show something, to follow a step of a brush, and to open a view
+// page.mjs - how long the page of a recording takes until its first paint, for a step of dragging a brush, and to open a view
 //
-// node bench/page.mjs [--json] PAGE   PAGE is what `heapwright report -o run.html` wrote; a large recording says most. The page
-// promises a first paint within a second and steps below 50 ms. Times of steps are the main thread's own (CPU), those of the first
-// paint are what a clock says.
+// node bench/page.mjs [--json] PAGE   PAGE is a file from `heapwright report -o run.html`, best of a large recording. The goals are
+// a first paint within a second and steps below 50 ms. Steps are measured in CPU time of the main thread, the first paint in wall
+// time.
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -63,14 +63,14 @@ for (const view of VIEWS) {
     return steps;
   };
   await nextFrame();
-  [found.first_ms[view]] = await drag(1); // before anything was prepared
-  await page.keyboard.press("x"); // the whole run again
+  [found.first_ms[view]] = await drag(1); // before the page has prepared its views
+  await page.keyboard.press("x"); // selects the whole run again
   await page.waitForTimeout(PREPARED_MS);
   const steps = await drag(STEPS);
   found.steps_ms[view] = { median: median(steps), most: Math.max(...steps) };
 }
 
-// Openings: each view from another one, when what it is drawn from has been prepared; the longest of the tasks that it takes.
+// Openings: each view is opened from another one, after its data has been prepared; measures the longest task.
 for (const view of VIEWS) {
   const [opened, from] = [`#${view}`, view === "overview" ? "#sizes" : "#overview"];
   const longest = [];
@@ -100,11 +100,11 @@ await browser.close();
 
 function table({ paint_ms: paint, steps_ms: steps, first_ms: firsts, opening_ms: openings }) {
   const lines = [`first paint            ${paint.best.toFixed(0)} ms (best of ${LOADS}), ${paint.median.toFixed(0)} ms (median)`];
-  lines.push("a step of the brush    median      most      the first, as soon as the page is there");
+  lines.push("a step of the brush    median      max       the first, as soon as the page is shown");
   const ms = (time) => `${time.toFixed(1).padStart(6)} ms`;
   for (const [view, step] of Object.entries(steps))
     lines.push(`  ${view.padEnd(20)} ${ms(step.median)} ${ms(step.most)} ${ms(firsts[view])}`);
-  lines.push("the longest task of opening a view; below 50 ms: none  least median");
+  lines.push("the longest task of opening a view; below 50 ms: none  min median");
   const task = (ms) => (ms === 0 ? "none" : `${ms.toFixed(0)} ms`);
   for (const [view, { least, median: middle }] of Object.entries(openings))
     lines.push(`  ${view.padEnd(20)} ${task(least)} ${task(middle)}`);

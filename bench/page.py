@@ -1,4 +1,4 @@
-"""page.py - the HTML page of the two largest recordings, in a real Chromium: its size, its first paint, the steps of its brush."""
+"""page.py - the HTML page of the two largest recordings, in a real Chromium: its size, its first paint, the steps of dragging its brush."""
 import json
 import os
 import shutil
@@ -13,11 +13,11 @@ BROWSER = os.path.join(os.path.dirname(workloads.HERE), "web", "node_modules", "
 
 
 def what_is_missing():
-    """Why the page cannot be measured here, or ""."""
+    """Returns why the page cannot be measured here, or ""."""
     for name in ("node", "chromium"):
         if shutil.which(name) is None:
-            return f"there is no {name} (tools/setup.sh web)"
-    return "" if os.path.exists(BROWSER) else "web/node_modules is not there (tools/build_page.sh --install)"
+            return f"{name} is not installed (tools/setup.sh web)"
+    return "" if os.path.exists(BROWSER) else "web/node_modules does not exist (tools/build_page.sh --install)"
 
 
 def _measure_one(tools, workload, say, work):
@@ -37,7 +37,7 @@ def _measure_one(tools, workload, say, work):
 
 
 def measure_page(tools, settings, work):
-    """By workload. {}: there is nothing to open it with. Raises measure.Failed."""
+    """The figures by workload, or {} if there is no browser. Raises measure.Failed."""
     missing = what_is_missing()
     if missing:
         settings.say(f"page: not measured: {missing}")

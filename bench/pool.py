@@ -1,7 +1,7 @@
-"""pool.py - what single calls of malloc and free cost in instructions, on the pool and on other allocators: pool.py --build BUILD
+"""pool.py - the instructions of single calls of malloc and free, on the pool and on other allocators: pool.py --build BUILD
 
-Each call is counted by itself under callgrind (pool_calls.c), so that the figures do not hang on the machine's noise. An
-allocator that is not installed is left out. With --document the table is written into docs/pool.md.
+Each call is counted separately under callgrind (pool_calls.c), so that the machine's noise does not affect the figures. An
+allocator that is not installed is left out. With --document the table is written to docs/pool.md.
 """
 import argparse
 import glob
@@ -14,14 +14,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PAGE = os.path.join(os.path.dirname(HERE), "docs", "pool.md")
 END = "<!-- end -->\n"
 SEQUENCES = ("random", "threads", "adversarial", "others")
-OF_THE_POOL = ("alone",)  # what tells how much of `others` is its lock
+OF_THE_POOL = ("alone",)  # shows which part of `others` is the pool's lock
 CALLS = 2000
 PEERS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2*",
          "tbb": "libtbbmalloc_proxy.so.2"}
 
 
 def find_libraries(build):
-    """Name and path of each allocator that is here; None is the program's own."""
+    """Name and path of each installed allocator; None is the program's own."""
     found = {"pool": os.path.join(build, "lib", "libheapwright-tlsf.so")}
     for name, pattern in PEERS.items():
         paths = sorted(glob.glob(f"/usr/lib/*-linux-gnu/{pattern}")) if pattern else [None]
@@ -31,7 +31,7 @@ def find_libraries(build):
 
 
 def parts(path):
-    """(what was called, instructions) of each part of callgrind's output that is the first thread's: it makes the calls."""
+    """(called function, instructions) of each part of callgrind's output for the first thread, which makes the calls."""
     called = thread = None
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -46,7 +46,7 @@ def parts(path):
 
 
 def build_program(folder):
-    """pool_calls; the C++ runtime has the operators of allocators that have none."""
+    """Builds pool_calls; it uses the C++ runtime's operators with allocators that have none."""
     program = os.path.join(folder, "pool_calls")
     subprocess.run(["gcc", "-O2", "-fno-builtin", "-pthread", "-Wl,-z,now", os.path.join(HERE, "pool_calls.c"), "-o", program, "-lstdc++"],
                    check=True)
@@ -87,7 +87,7 @@ def measure(build):
 
 
 def document(table, maker):
-    """Writes a table into the page, where it says that `maker` makes it."""
+    """Writes a table into the page, at the mark of `maker`."""
     begin = f"<!-- made by bench/{maker} --document -->\n"
     with open(PAGE, encoding="utf-8") as page:
         text = page.read()
@@ -101,7 +101,7 @@ def document(table, maker):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(os.path.dirname(HERE), "build"))
-    parser.add_argument("--document", action="store_true", help="write the table into docs/pool.md")
+    parser.add_argument("--document", action="store_true", help="write the table to docs/pool.md")
     given = parser.parse_args()
     table = measure(os.path.abspath(given.build))
     sys.stdout.write(table)

@@ -1,10 +1,11 @@
-/* pool_calls.c - malloc and free one by one, each between two requests to callgrind, for what single calls cost in instructions
+/* pool_calls.c - single calls of malloc and free, each between two requests to callgrind, to count the instructions of
+ * each
  *
- * pool_calls SEQUENCE CALLS: run under callgrind with --combine-dumps=yes, each call is a part of the output, named after what
- * it is. Sequences: `random` of sizes as programs have them; `threads`, the same in a process that has another thread, so that
- * locks are taken; `adversarial`, as `threads`, where a block is freed between two free ones and bins become empty; `others`, as
- * `threads`: aligned blocks, blocks that realloc makes larger or smaller where they stand, and their usable sizes; `alone`, the
- * same in a process that has one thread.
+ * pool_calls SEQUENCE CALLS: if it runs under callgrind with --combine-dumps=yes, each call is a part of the output,
+ * with the call's name. Sequences: `random`: sizes as in typical programs; `threads`: the same in a process with
+ * another thread, so that locks are taken; `adversarial`: as `threads`, but blocks are freed between two free ones, and
+ * bins become empty; `others`: as `threads`: aligned blocks, blocks that realloc makes larger or smaller in place, and
+ * usable sizes; `alone`: the same in a process with one thread.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -43,7 +44,7 @@ static __attribute__((noinline)) void measured_free(void *block)
   CALLGRIND_DUMP_STATS_AT("free");
 }
 
-/* What the requests themselves cost. */
+/* The cost of the requests themselves. */
 static __attribute__((noinline)) void measured_nothing(void)
 {
   CALLGRIND_ZERO_STATS;
@@ -74,8 +75,8 @@ static void random_calls(unsigned calls)
   }
 }
 
-/* Four blocks in a row of sizes that no other free block has: the third is freed between two that are free, then both sizes
- * are asked for again. */
+/* Four adjoining blocks of sizes that no other free block has: the third is freed between two free ones, then both
+ * sizes are requested again. */
 static void adversarial_calls(unsigned calls)
 {
   while (calls) {
@@ -97,7 +98,7 @@ static void adversarial_calls(unsigned calls)
   }
 }
 
-/* Only where the block stays is it the same work whatever its size. */
+/* Only a block that stays in place takes the same work at any size. */
 static __attribute__((noinline)) void *measured_realloc(void *old, size_t bytes)
 {
   CALLGRIND_ZERO_STATS;
@@ -132,7 +133,7 @@ static __attribute__((noinline)) void *measured_new(size_t align, size_t bytes, 
   return block;
 }
 
-/* Where what is free is little, all that is left over of it is of other sizes than before. */
+/* In a small hole, the rest that stays free has another size than before. */
 static const struct aligned_way {
   void *(*measured)(size_t align, size_t bytes, const char *called);
   const char *called, *called_in_a_hole;
@@ -184,7 +185,7 @@ static void start_thread(void)
   pthread_t thread;
   if (pthread_create(&thread, NULL, wait_for_end, NULL) != 0)
     exit(1);
-  usleep(A_WHILE_US); /* until it waits: callgrind counts what all threads do */
+  usleep(A_WHILE_US); /* until the thread waits: callgrind counts the instructions of all threads */
 }
 
 int main(int argc, char **argv)

@@ -2,14 +2,17 @@
  *
  * pool_mix MIX OPERATIONS memory|latency|nothing|threads [N [DRAW]]
  *
- * MIX holds pairs of 32-bit numbers, a block's size and for how many allocations it lives; each allocation takes any of them, and is
- * written to. An operation is one malloc or one free. DRAW numbers the chance by which they are taken. Prints one line of numbers:
- *   memory    most bytes live, as asked for, and as rounded: as malloc_usable_size has them, and N more for each block's header; both
- *             once more, of what is live at the end; bytes from the lowest block's start to the highest one's end; the most anonymous
- *             memory that the process had more than before, looked at 200 times
- *   latency   nanoseconds of single calls: median, 99.9 %, 99.99 %, most; 1 where the thread had real-time priority, else 0
- *   nothing   the same of calls of a function that does nothing, made where latency times malloc and free: what the machine adds
- *   threads   operations a second of all N threads, each with blocks of its own
+ * MIX contains pairs of 32-bit numbers: the size of a block, and for how many allocations it lives. Each allocation
+ * uses a random pair, and the block is written to. An operation is one malloc or one free. DRAW is the seed of the
+ * random choice. Prints one line of numbers:
+ *   memory    largest sum of live bytes, as requested; the same as rounded: malloc_usable_size, plus N for each block's
+ *             header; both again, for the blocks that are live at the end; bytes from the start of the lowest block to
+ *             the end of the highest one; the largest increase of the process's anonymous memory, sampled 200 times
+ *   latency   nanoseconds of single calls: median, 99.9 %, 99.99 %, maximum; 1 if the thread had real-time priority,
+ *             otherwise 0
+ *   nothing   the same for calls of a function that does nothing instead of malloc and free: the time that the machine
+ *             adds
+ *   threads   operations per second of all N threads together, each with its own blocks
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -45,20 +48,20 @@ struct node {
   uint32_t next, size;
 };
 
-/* One thread's blocks: those that end with allocation n hang at wheel[n % WHEEL]. */
+/* The blocks of one thread. Those that are freed at allocation n are in the list wheel[n % WHEEL]. */
 struct state {
   const struct kind *kinds;
   uint64_t kind_count, operations;
-  struct node *nodes; /* from 1 */
+  struct node *nodes; /* indexes begin at 1 */
   uint32_t *wheel, unused, node_count;
   uint64_t seed, now;
-  uint32_t *histogram; /* of cycles; NULL: not wanted */
+  uint32_t *histogram; /* of cycles; NULL: not needed */
   bool times_nothing;
   uint64_t header, asked, rounded, most_asked, most_rounded;
   uintptr_t lowest, highest;
 };
 
-/* Not from the malloc that is measured. */
+/* Memory that is not from the measured malloc. */
 static void *map(size_t bytes)
 {
   void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -175,7 +178,7 @@ static void alloc_one(struct state *s)
   *end = number;
 }
 
-/* One allocation, and all frees that are due before it. Returns the number of operations. */
+/* Does one allocation, after all frees that are due. Returns the number of operations. */
 static uint64_t step(struct state *s)
 {
   uint64_t done = 1;
@@ -209,7 +212,7 @@ static void init(struct state *s, const struct kind *kinds, uint64_t kind_count,
 
 /* --- memory --- */
 
-/* Without stdio, which allocates. */
+/* Without stdio, which would allocate. */
 static uint64_t anonymous_bytes(void)
 {
   char text[4096] = "";
@@ -226,7 +229,7 @@ static void measure_memory(struct state *s, uint64_t header)
 {
   enum { SAMPLES = 200 };
   s->header = header;
-  memset(s->nodes, 0, (s->operations + 2) * sizeof *s->nodes); /* present before, so that it counts on neither side */
+  memset(s->nodes, 0, (s->operations + 2) * sizeof *s->nodes); /* made present before the measurement */
   memset(s->wheel, 0, WHEEL * sizeof *s->wheel);
   uint64_t before = anonymous_bytes(), most = before;
   for (int i = 0; i < SAMPLES; i++) {

@@ -1,8 +1,8 @@
 """pool_mix.py - the pool and other allocators under the sizes and lifetimes of real programs: pool_mix.py --build BUILD [memory] [latency] [threads]
 
-The programs are recorded with heapwright, and each block's size and how many allocations it lived for are taken from the recording;
-pool_mix.c then allocates and frees by them. An allocator that is not installed is left out. With --document the tables are written
-into docs/pool.md, with how many of the machine's cores other programs kept busy meanwhile.
+The programs are recorded with heapwright. Each block's size, and the number of allocations that it lived for, are taken from the
+recording; pool_mix.c then allocates and frees accordingly. An allocator that is not installed is left out. With --document the tables
+are written to docs/pool.md, with the number of cores that other programs kept busy meanwhile.
 """
 import argparse
 import os
@@ -18,11 +18,11 @@ from run import OtherLoad
 
 KINDS = 300_000  # at most, from each recording
 POOL_SIZE = "400MB"
-HEADERS = {"pool": 8, "glibc": 8}  # bytes in front of each block; the others keep what they know of one elsewhere
+HEADERS = {"pool": 8, "glibc": 8}  # bytes before each block; the other allocators store their data elsewhere
 THREADS = (1, 2, 8)
-DRAWS = 5  # of the memory: a few large blocks decide much of it, and when they come is chance
-NOTHING = "(an empty call)"  # beside the allocators: what the machine itself adds
-PART_OF_OPERATIONS = {"threads": 5}  # a fifth: threads that queue for one lock take long
+DRAWS = 5  # for memory: it depends much on a few large blocks, which come at random times
+NOTHING = "(an empty call)"  # measured like the allocators: the time that the machine itself adds
+PART_OF_OPERATIONS = {"threads": 5}  # a fifth: threads that wait for one lock take long
 SOURCE = "".join(f"#include <{name}>\n" for name in ("map", "string", "vector", "regex")) + \
     "int main() { std::map<std::string, std::vector<int>> m; std::regex r(\"a*b\"); return m[\"x\"].size() + r.mark_count(); }\n"
 
@@ -39,7 +39,7 @@ def programs(folder):
 
 
 def kinds_of(log):
-    """(size, lifetime) of each block in a heap log; a lifetime counts allocations, and is all of them where a block was never freed."""
+    """(size, lifetime) of each block in a heap log. A lifetime counts allocations; a block that is never freed gets all of them."""
     live, kinds = {}, []
 
     def end(address):
@@ -64,7 +64,7 @@ def kinds_of(log):
 
 
 def record(build, folder, name, command, environment):
-    """The file of the program's mix."""
+    """Records the program. Returns the path of its mix."""
     tool, trace, log, mix = (os.path.join(build, "bin", "heapwright"), *(os.path.join(folder, name + end) for end in (".hwt", ".log", ".mix")))
     subprocess.run([tool, "record", "--quiet", "-o", trace, "--", *command], env={**os.environ, **environment}, check=True,
                    stdout=subprocess.DEVNULL)
@@ -92,7 +92,7 @@ def percent(part, whole):
 
 
 def taking_turns(libraries, rounds, one):
-    """[one(library), ...] of each allocator: a round goes through all of them, so that what else the machine does meets each."""
+    """[one(library), ...] of each allocator. Each round runs all of them, so that other load on the machine affects all."""
     found = {name: [] for name in libraries}
     for _ in range(rounds):
         for name, library in libraries.items():
@@ -101,7 +101,7 @@ def taking_turns(libraries, rounds, one):
 
 
 def drawn(program, library, mix, operations, allocator):
-    """What each draw took: most asked for, most rounded, live at the end, memory; the least in proportion first."""
+    """The figures of each draw: peak requested, peak rounded, live at the end, memory; sorted by memory per requested byte."""
     found = []
     for draw in range(DRAWS):
         asked, rounded, _, at_end, span, anonymous = run(program, library, mix, operations, "memory", HEADERS.get(allocator, 0), draw)
@@ -123,12 +123,12 @@ def memory(program, libraries, mixes, settings):
 
 
 def shortest(kinds, column):
-    """In words: which allocator has the least in a column of each mix."""
+    """Text: the allocator with the smallest value in a column, for each mix."""
     return ", ".join(f"{min((name for name in rows if name != NOTHING), key=lambda name: rows[name][column])} ({kind})" for kind, rows in kinds.items())
 
 
 def latency(program, libraries, mixes, settings):
-    """Each quantile is the best of the rounds: what else the machine does comes on top."""
+    """Each quantile is the smallest of the rounds: other load on the machine only adds time."""
     table = "| sizes of | allocator | median | 99.9 % | 99.99 % | most |\n|---|---|---:|---:|---:|---:|\n"
     kinds = {}
     for name, mix in mixes.items():
@@ -138,8 +138,8 @@ def latency(program, libraries, mixes, settings):
         for allocator, best in kinds[name].items():
             table += f"| {name} | {allocator} | " + " | ".join(f"{ns:,.0f} ns" for ns in best[:4]) + " |\n"
     urgent = all(best[4] for rows in kinds.values() for best in rows.values())
-    return table + (f"\nThe least at 99.99 %: {shortest(kinds, 2)}. The shortest longest call: {shortest(kinds, 3)}." +
-                    ("" if urgent else " There was no real-time priority to be had: the longest calls are the scheduler's.") + "\n")
+    return table + (f"\nThe smallest at 99.99 %: {shortest(kinds, 2)}. The smallest maximum: {shortest(kinds, 3)}." +
+                    ("" if urgent else " Real-time priority was not available: the maxima come from the scheduler.") + "\n")
 
 
 def threads(program, libraries, mixes, settings):
@@ -153,7 +153,7 @@ def threads(program, libraries, mixes, settings):
 
 
 def conditions(part, settings, others):
-    rounds = f", the middle one of {DRAWS} draws" if part == "memory" else f", the best of {settings.rounds} rounds in which the allocators took turns" if settings.rounds > 1 else ", one round"
+    rounds = f", the median of {DRAWS} draws" if part == "memory" else f", the best of {settings.rounds} rounds in which the allocators took turns" if settings.rounds > 1 else ", one round"
     return (f"\n{settings.operations:,} operations{rounds}; {len(os.sched_getaffinity(0))} processors, "
             f"of which other programs kept {others:.1f} busy.\n")
 
@@ -165,9 +165,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help="memory, latency, threads (default: all)")
     parser.add_argument("--build", default=os.path.join(os.path.dirname(pool.HERE), "build"))
-    parser.add_argument("--operations", type=int, default=10_000_000, help="of each run, and a fifth of it with threads (default: 10,000,000)")
-    parser.add_argument("--rounds", type=int, default=3, help="of what takes time (default: 3)")
-    parser.add_argument("--document", action="store_true", help="write the tables into docs/pool.md")
+    parser.add_argument("--operations", type=int, default=10_000_000, help="operations per run; with threads a fifth of it (default: 10,000,000)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of latency and threads (default: 3)")
+    parser.add_argument("--document", action="store_true", help="write the tables to docs/pool.md")
     given = parser.parse_args()
     unknown = set(given.parts) - set(PARTS)
     if unknown:

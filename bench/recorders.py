@@ -1,4 +1,4 @@
-"""recorders.py - the ways to run a command that are compared: without a recorder, with ours, with heaptrack."""
+"""recorders.py - the compared ways to run a command: without a recorder, with heapwright, with heaptrack."""
 import dataclasses
 import os
 import shutil
@@ -19,7 +19,7 @@ TITLES = {
 
 @dataclasses.dataclass
 class Recorders:
-    """`build` is heapwright's build tree, `heaptrack` the path of the peer or None."""
+    """`build` is heapwright's build tree, `heaptrack` the path of heaptrack, or None."""
 
     build: str
     heaptrack: str
@@ -47,18 +47,18 @@ class Recorders:
         if name == PLAIN:
             return argv, env, None
         if name in (USUAL, PACKED):
-            quiet = ["-q"] if name == PACKED else []  # no summary at the end, for which it counts while packing
+            quiet = ["-q"] if name == PACKED else []  # no summary at the end, so nothing is counted while packing
             return [self.tool, "record", *quiet, "-o", ours, "--", *argv], env, ours
         if name == RAW:
             return argv, {**env, "LD_PRELOAD": self.library, "HEAPWRIGHT_OUTPUT": ours}, ours
-        # heaptrack appends a suffix that depends on the compressor there is.
+        # heaptrack appends a suffix that depends on the installed compressor.
         if name == HEAPTRACK:
             return [self.heaptrack, "-o", peers, *argv], env, peers
         return [self.heaptrack, "-r", "-o", peers, *argv], env, peers
 
 
 def trace_of(path):
-    """The file that a recorder wrote: `path`, or with heaptrack's suffixes behind it."""
+    """The file that a recorder wrote: `path`, with one of heaptrack's suffixes or without."""
     folder, stem = os.path.split(path)
     for name in sorted(os.listdir(folder)):
         if name == stem or (stem == "trace" and name.startswith("trace.")):

@@ -1,8 +1,9 @@
-/* repeat_trace.c FROM TO COUNT - makes a long recording: a packed trace's events COUNT times, one round after the other
+/* repeat_trace.c FROM TO COUNT - makes a long recording: repeats a packed trace's events COUNT times
  *
- * Times in a section count from the first tick that its header tells, and its chunks from a sequence number there: a round's
- * sections are those of the trace with other headers. So each round does what the program did, as much later as its ticks reach
- * (which begin when the machine did). What a round leaves allocated, the next one allocates again where it was.
+ * Times in a section are relative to the first tick in its header, and its chunks to a sequence number in its header.
+ * So the sections of a round are those of the trace with changed headers: each round repeats the program's events
+ * later, by the largest tick of the trace (ticks begin when the machine started). Blocks that a round leaves allocated
+ * are allocated again by the next round at the same addresses.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -21,8 +22,8 @@ enum { SECTION_ALIGNMENT = 8, MOST_STREAMS = 1 << 16 };
 struct source {
   const uint8_t *bytes;
   size_t count;
-  uint64_t end_tick;                   /* behind the last event */
-  uint32_t chunk_counts[MOST_STREAMS]; /* of each stream */
+  uint64_t end_tick;                   /* after the last event */
+  uint32_t chunk_counts[MOST_STREAMS]; /* per stream */
 };
 
 static _Noreturn void fail(const char *what)
@@ -36,7 +37,7 @@ static size_t padded(size_t bytes)
   return (bytes + SECTION_ALIGNMENT - 1) & ~(size_t)(SECTION_ALIGNMENT - 1);
 }
 
-/* The section at `off`; false: there is none. */
+/* Reads the section header at `off`. Returns false if there is none. */
 static bool section_at(const struct source *from, size_t off, struct hw_section_header *section)
 {
   if (off + sizeof *section > from->count)
@@ -62,7 +63,7 @@ static void open_source(struct source *from, const char *path)
   from->bytes = mmap(NULL, from->count, PROT_READ, MAP_PRIVATE, fd, 0);
   const struct hw_trace_header *header = (const struct hw_trace_header *)from->bytes;
   if (from->bytes == MAP_FAILED || from->count < HW_TRACE_HEADER_BYTES || header->kind != HW_TRACE_PACKED)
-    fail("it takes a packed trace");
+    fail("FROM must be a packed trace");
   close(fd);
   struct hw_section_header section;
   for (size_t off = HW_TRACE_HEADER_BYTES; section_at(from, off, &section); off = next_off(off, &section)) {
@@ -84,7 +85,7 @@ static void put(FILE *to, const void *bytes, size_t count)
     fail("cannot write");
 }
 
-/* The last moment on both clocks is as much later. */
+/* Both clocks' last time is later by the same amount. */
 static void put_header(FILE *to, const struct source *from, uint64_t count)
 {
   uint8_t page[HW_TRACE_HEADER_BYTES];
@@ -100,7 +101,7 @@ static void put_header(FILE *to, const struct source *from, uint64_t count)
   put(to, page, sizeof page);
 }
 
-/* Those with the events of a round, or all others. */
+/* Writes the sections with the events of a round, or all others. */
 static void put_sections(FILE *to, const struct source *from, bool events, uint64_t round)
 {
   struct hw_section_header section;
@@ -126,10 +127,10 @@ int main(int word_count, char **words)
   static struct source from;
   char *end;
   if (word_count != 4)
-    fail("it takes FROM TO COUNT");
+    fail("usage: repeat_trace FROM TO COUNT");
   uint64_t count = strtoull(words[3], &end, 10);
   if (*end || !count)
-    fail("COUNT is a number from 1 on");
+    fail("COUNT must be at least 1");
   open_source(&from, words[1]);
   FILE *to = fopen(words[2], "we");
   if (!to)

@@ -1,4 +1,4 @@
-"""run.py - runs the benchmarks beside heaptrack: tables on stdout, results as JSON, docs/benchmarks.md when asked.
+"""run.py - runs the benchmarks and compares with heaptrack: tables on stdout, results as JSON, docs/benchmarks.md on request.
 
 Every workload runs in rounds of: no recorder, `heapwright record`, the same without its summary, our library alone,
 heaptrack, `heaptrack -r`. The figure for each is its fastest run.
@@ -30,8 +30,8 @@ import workloads
 
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
-APART = ("instructions", "latency", "page", "short", "large", "debug-info")  # what --only names beside the workloads
-ON_THEIR_OWN = ("short", "large", "debug-info")  # results.json keeps them, with what they were measured under; the last two only when asked for
+APART = ("instructions", "latency", "page", "short", "large", "debug-info")  # names for --only that are no workloads
+ON_THEIR_OWN = ("short", "large", "debug-info")  # stay in results.json with the conditions of their measurement; the last two run only on request
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
 
@@ -40,25 +40,25 @@ def options():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="build tree to measure (build)")
     parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency, no page, no short processes")
     parser.add_argument("--full", action="store_true",
-                        help="also what takes minutes and 20 GB: heaptrack's interpreter on cc1plus and with --debug-info")
-    parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops against the full one (1)")
+                        help="also heaptrack's interpreter on cc1plus and with --debug-info, which needs minutes and 20 GB")
+    parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops, relative to the full size (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
     parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, page, short, large or debug-info")
-    parser.add_argument("--recorders", default="", help="comma-separated; without it plain, record, raw, and heaptrack's")
-    parser.add_argument("--folder", help="where inputs and traces go while it runs (the build tree)")
+    parser.add_argument("--recorders", default="", help="comma-separated; default: all, heaptrack's if it is installed")
+    parser.add_argument("--folder", help="folder for inputs and traces during the run (the build tree)")
     parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
-                        help="also a report on a trace of so many events; 2000000000 takes minutes and 0.5 GB")
+                        help="also a report on a trace of this many events; 2000000000 needs minutes and 0.5 GB")
     parser.add_argument("--debug-info", type=int, metavar="BYTES", default=0,
-                        help="also a report on a program with so much of it; 1000000000 takes minutes and 4 GB")
+                        help="also a report on a program with this much debug information; 1000000000 needs minutes and 4 GB")
     parser.add_argument("--latency-calls", type=int, default=LATENCY_CALLS)
-    parser.add_argument("--add", action="store_true", help="keep what results.json has of the workloads not run now")
+    parser.add_argument("--add", action="store_true", help="keep the results of workloads that are not run now in results.json")
     parser.add_argument("--document", action="store_true", help="write docs/benchmarks.md from results.json")
     parser.add_argument("--show", action="store_true", help="measure nothing: print (or document) results.json")
     return parser.parse_args()
 
 
 def machine():
-    """What the figures hang on; nothing that names the machine."""
+    """The properties of the machine that affect the figures, without its name."""
     with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
         model = next((line.split(":")[1].strip() for line in cpuinfo if line.startswith("model name")), "unknown")
     with open("/proc/meminfo", encoding="ascii") as meminfo:
@@ -77,7 +77,7 @@ def machine():
 
 
 class OtherLoad:
-    """How many cores were busy with programs that are not ours, between now and `cores`."""
+    """Measures how many cores other programs kept busy, from its creation to `cores`."""
 
     def __init__(self):
         self.start = self._now()
@@ -114,7 +114,7 @@ def choose_recorders(tools, given):
     if unknown or recorders.PLAIN not in names:
         raise SystemExit(f"bench: --recorders takes {', '.join(recorders.TITLES)}, and needs plain")
     if not tools.heaptrack:
-        print("bench: no heaptrack here; only our own figures", file=sys.stderr)
+        print("bench: heaptrack is not installed; only heapwright is measured", file=sys.stderr)
     return names
 
 
@@ -143,7 +143,7 @@ def run_all(given, settings, results, work):
 
 
 def on_its_own(measure_it):
-    """What it returns, with what it was measured under."""
+    """The result of `measure_it`, with the conditions of the measurement."""
     others = OtherLoad()
     found = measure_it()
     return {**found, "command": command(), "date": datetime.date.today().isoformat(), "machine": machine(),
@@ -159,7 +159,7 @@ def load(path):
 
 
 def command():
-    """What a user would type for the same figures."""
+    """The command with which a user gets the same figures."""
     words = sys.argv[1:]
     for option in ("--build", "--folder"):
         if option in words:
@@ -170,12 +170,12 @@ def command():
 
 
 def commands(results):
-    """Those that made the results, this one last: with --add they are made in parts."""
+    """The commands that made the results, this one last; with --add there are several."""
     return [each for each in results.get("commands", []) if each != command()] + [command()]
 
 
 def results_to_begin_with(given, path):
-    """What is not measured now, and stays."""
+    """The results that are not measured now and stay."""
     fresh = {"workloads": {}, "instructions": {}, "latency": {}}
     if given.add:
         return load(path)
@@ -201,7 +201,7 @@ def measured(given, path):
     finally:
         shutil.rmtree(work, ignore_errors=True)
     conditions.update(took_s=time.monotonic() - start, other_busy_cores=others.cores())
-    if not given.add or not set(given.only.split(",")) <= set(ON_THEIR_OWN):  # else those of the figures that are kept stay
+    if not given.add or not set(given.only.split(",")) <= set(ON_THEIR_OWN):  # otherwise the conditions of the kept figures stay
         results.update(conditions)
     results["workloads"] = {name: results["workloads"][name] for name in workloads.NAMES if name in results["workloads"]}
     with open(path, "w", encoding="utf-8") as out:

@@ -1,5 +1,5 @@
-"""short.py - what recording adds to runs of many short processes, their trace, packing and summary included; and a report on ten
-thousand of them. heaptrack has no figures here: it records none but the first process."""
+"""short.py - the time that recording adds to runs of many short processes, with their traces, packing and summary; and a report on ten
+thousand processes. heaptrack has no figures here: it records only the first process."""
 import glob
 import os
 import shutil
@@ -14,7 +14,7 @@ import recorders
 ROUNDS = 3
 TRUES, MANY = 200, 10_000
 LOOP = "i=0; while [ $i -lt {} ]; do /bin/true; i=$((i+1)); done"
-SOURCES = "/usr/src/binutils/binutils-*.tar.xz"  # of binutils-source: a real ./configure, and a library to make
+SOURCES = "/usr/src/binutils/binutils-*.tar.xz"  # from binutils-source: a real ./configure, and a library to build
 PARTS = ["libiberty", "include", "config", "config.sub", "config.guess", "config-ml.in", "install-sh", "mkinstalldirs", "move-if-change"]
 APACHE = "/usr/sbin/apache2"
 REQUESTS = 60
@@ -48,7 +48,7 @@ def _nothing(folder):
 
 
 def _serve(folder):
-    """Everything that the script of SERVED finds there."""
+    """Makes the files that the script SERVED needs."""
     port = _free_port()
     with open(os.path.join(folder, "conf"), "w", encoding="ascii") as conf:
         conf.write(CONFIGURATION.format(folder=folder, port=port))
@@ -59,7 +59,7 @@ def _serve(folder):
 
 
 def _unpack(work):
-    """The folder of libiberty's sources. None: there are none here."""
+    """Unpacks libiberty's sources. Returns their folder, or None if they are not installed."""
     found = glob.glob(SOURCES)
     if not found:
         return None
@@ -68,7 +68,7 @@ def _unpack(work):
 
 
 def _workloads(work, say):
-    """(name, text, what is done in the fresh folder before, argv)"""
+    """(name, text, function that prepares the new folder, argv)"""
     found = [("true", f"{TRUES} times /bin/true from a shell", _nothing, ["sh", "-c", LOOP.format(TRUES)])]
     sources = _unpack(work)
     if sources:
@@ -88,8 +88,8 @@ def _workloads(work, say):
 
 
 def _one(tools, name, workload, work):
-    """(seconds, processes that left a trace). All files stay until everything is measured: ext4 without a journal looks, for each
-    file that is made, at those that were removed in the last minutes."""
+    """(seconds, processes that left a trace). All files stay until everything is measured: for each new file, ext4 without a journal
+    checks the files that were removed in the last minutes."""
     _, _, prepare, argv = workload
     folder = tempfile.mkdtemp(dir=work)
     os.chmod(folder, 0o755)

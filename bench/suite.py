@@ -1,4 +1,4 @@
-"""suite.py - everything that is measured on one workload: times in interleaved rounds, memory, traces, their analysis."""
+"""suite.py - the measurements of one workload: times in interleaved rounds, memory, traces, their analysis."""
 import json
 import os
 import subprocess
@@ -7,7 +7,7 @@ import measure
 import recorders
 
 LONG_S = 5
-HUGE = "only with --full: its interpreter takes about a minute and 20 GB"
+HUGE = "only with --full: its interpreter needs about a minute and 20 GB"
 INTERPRETER = "lib/heaptrack/libexec/heaptrack_interpret"
 
 
@@ -28,15 +28,15 @@ class Suite:
         return self.tools.command(name, workload.argv, workload.env, self._folder(name))
 
     def _names_for(self, workload):
-        """Whom to run on a workload, and why the others are left out."""
+        """(recorders to run on a workload, {recorder that is left out: reason})"""
         if recorders.HEAPTRACK in self.names and workload.heaptrack_is_huge and not self.settings.full:
             rest = [name for name in self.names if name != recorders.HEAPTRACK]
             return rest, {recorders.HEAPTRACK: HUGE}
         return self.names, {}
 
     def times(self, workload):
-        """Rounds of A B C D E F, so that what else the machine does falls on all alike. A recorder that is far slower than
-        the rest runs in the first round only; a peer that fails is left out, and the reason kept."""
+        """Runs rounds of A B C D E F, so that other load on the machine affects all of them. A recorder that is far slower
+        than the rest runs in the first round only. If heaptrack fails, it is left out and the reason is returned."""
         names, skipped = self._names_for(workload)
         runs = {name: {"wall_s": [], "cpu_s": []} for name in names}
         for turn in range(self.settings.rounds):
@@ -57,7 +57,7 @@ class Suite:
         return runs, skipped
 
     def memory(self, workload, names):
-        """In runs of their own, for reading smaps_rollup holds the target up."""
+        """Measures in separate runs, because reading smaps_rollup delays the target."""
         found = {}
         for name in names:
             if name == recorders.HEAPTRACK and workload.heaptrack_is_huge:
@@ -67,7 +67,7 @@ class Suite:
         return found
 
     def traces(self, names):
-        """The traces that the last runs left: bytes on disk, and path."""
+        """The traces of the last runs: bytes on disk, and path."""
         found = {}
         for name in names:
             if name == recorders.PLAIN:
@@ -84,7 +84,7 @@ class Suite:
         return {"wall_s": cost.wall_s, "cpu_s": cost.cpu_s, "max_rss_bytes": peak}
 
     def _best(self, argv, stdin_path=None, stdout_path=os.devnull, without=()):
-        """The fastest of up to three runs; what takes long runs once. The files `without` are removed before each."""
+        """The fastest of up to three runs; a long one is not repeated. The files in `without` are removed before each run."""
         costs = []
         while len(costs) < min(3, self.settings.rounds) and sum(cost["wall_s"] for cost in costs) < LONG_S:
             for path in filter(os.path.exists, without):
@@ -94,7 +94,8 @@ class Suite:
         return min(costs, key=lambda cost: cost["wall_s"])
 
     def our_analysis(self, trace):
-        """(costs, the report): `report` as text and as JSON, each without what one before it kept, and then with it. The report is one without most of its stacks, which could be larger than memory."""
+        """(costs, the report): `report` as text and as JSON without the files that an earlier report stored, then with them. The
+        returned report has only its first stack, since all of them could be larger than memory."""
         report, kept = [self.tools.tool, "report", trace], [trace + ".sum", trace + ".names"]
         costs = {"report --json": self._best([*report, "--json"], without=kept),
                  "report": self._best(report, without=kept), "second report": self._best(report)}
@@ -104,7 +105,7 @@ class Suite:
             return costs, json.load(out)
 
     def peer_analysis(self, trace):
-        """(costs, allocation calls): heaptrack_interpret on the raw trace, already decompressed, then heaptrack_print."""
+        """(costs, allocation calls): heaptrack_interpret on the decompressed raw trace, then heaptrack_print."""
         interpreter = os.path.join(os.path.dirname(os.path.dirname(self.tools.heaptrack)), INTERPRETER)
         raw, interpreted = os.path.join(self.work, "peer.raw"), os.path.join(self.work, "peer.interpreted")
         decompress = {".zst": ["zstd", "-dcq", trace], ".gz": ["gzip", "-dc", trace]}[os.path.splitext(trace)[1]]
@@ -125,7 +126,7 @@ class Suite:
         return costs, calls
 
     def _add_peer_analysis(self, workload, traces, analysis, skipped):
-        """Adds heaptrack's part to `analysis`, or the reason why there is none to `skipped`; its allocation calls."""
+        """Adds heaptrack's part to `analysis`, or the reason why there is none to `skipped`. Returns its allocation calls."""
         if recorders.HEAPTRACK_RAW not in traces:
             return None
         if workload.heaptrack_is_huge and not self.settings.full:

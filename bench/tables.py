@@ -41,7 +41,7 @@ def time_added(results, clock, title):
     for each in _ordered(results):
         cells = [_number(figures.added_ns(each, name, clock), ".1f") for name in names]
         rows.append([each["text"], f"{figures.events(each):,}", f"{min(each['runs'][PLAIN][clock]):.3f}", *cells])
-    return Table(title, "Nanoseconds that each event (a block given out or freed) takes longer than without a recorder.",
+    return Table(title, "Nanoseconds added to each event (an allocation or a free), compared with a run without a recorder.",
                  head, rows)
 
 
@@ -57,10 +57,10 @@ def ratios(results):
             cells += [_goal(figures.ratio(each, name, peer, clock), goal) for clock in ("wall_s", "cpu_s")]
             cells.append(f"{goal:.2f}")
         rows.append([each["text"], *cells])
-    text = ("Our added time as a share of heaptrack's. `!` marks what misses its goal. heaptrack keeps 64 frames of a stack "
-            "at most: at depth 150 it does less than we do. At depth 5 it unwinds next to nothing, so that what each event "
-            "costs us whatever its stack counts. Two of three allocations of cc1plus have frames that the stack before had "
-            "not, each of which is looked up and proved.")
+    text = ("The added time of heapwright divided by heaptrack's. `!` marks a missed goal. heaptrack records at most 64 "
+            "frames of a stack: at depth 150 it does less work. At depth 5 there is almost nothing to unwind, so the ratio "
+            "shows the costs of an event that do not depend on its stack. Two of three allocations of cc1plus have frames "
+            "that the previous stack did not have; each of these is looked up and verified.")
     return Table("Time added, against heaptrack", text, head, rows)
 
 
@@ -73,7 +73,7 @@ def spreads(results):
             cells.append(MISSING if not run else
                          f"{min(run['wall_s']):.2f} +{figures.spread(each, name, 'wall_s'):.0%} ({len(run['wall_s'])})")
         rows.append([each["text"], *cells])
-    text = "Wall seconds of the fastest run, how much longer the slowest took, and the number of runs."
+    text = "Wall seconds of the fastest run, how much longer the slowest run took, and the number of runs."
     return Table("The runs", text, ["workload", *(TITLES[name] for name in _names(results))], rows)
 
 
@@ -91,9 +91,9 @@ def memory(results):
         plain = each["memory"][PLAIN]["target_peak_pss_bytes"] / MEGA
         rows.append([each["text"], f"{plain:.1f}", *cells,
                      *(_number(other and other / MEGA, ".1f") for other in others)])
-    head = ["workload", "plain", *(TITLES[name] for name in names), *(f"beside it: {TITLES[name]}" for name in (USUAL, HEAPTRACK, HEAPTRACK_RAW))]
-    text = ("MB (10^6 bytes) added to the target's peak PSS, pages of the trace included, by samples about every 10 ms "
-            "in runs of their own. Goal: 32. `Beside it` is the peak PSS of the recorder's other processes together.")
+    head = ["workload", "plain", *(TITLES[name] for name in names), *(f"others: {TITLES[name]}" for name in (USUAL, HEAPTRACK, HEAPTRACK_RAW))]
+    text = ("MB (10^6 bytes) added to the target's peak PSS, including pages of the trace, sampled about every 10 ms in "
+            "separate runs. Goal: 32. `Others` is the peak PSS of the recorder's other processes together.")
     return Table("Memory added", text, head, rows)
 
 
@@ -105,8 +105,8 @@ def traces(results):
                      _goal(figures.bytes_per_event(each, PACKED), figures.GOAL_PACKED_BYTES, ".3f"),
                      _number(figures.bytes_per_event(each, HEAPTRACK_RAW), ".3f"),
                      _number(figures.bytes_per_event(each, HEAPTRACK), ".3f")])
-    text = ("Bytes for each event. Raw: what the file takes on the disk. Goals: 6 raw, 1.5 packed. heaptrack's traces are "
-            "compressed by zstd and keep neither thread nor address nor time of an event.")
+    text = ("Bytes per event. Raw: the size of the file on the disk. Goals: 6 raw, 1.5 packed. heaptrack's traces are "
+            "compressed by zstd and do not contain the thread, address and time of an event.")
     return Table("Traces", text, ["workload", "raw", "packed", "heaptrack -r", "heaptrack"], rows)
 
 
@@ -124,13 +124,13 @@ def analysis(results):
     head = ["workload"]
     for step in steps:
         head += [f"{step} s", "MB"]
-    text = ("From the packed trace to a finished report, against heaptrack_interpret (on the decompressed raw trace) plus "
-            "heaptrack_print; seconds and peak resident memory. Goal: a quarter. The second report of a recording that takes "
-            "more than 0.3 s starts from the summary that the first one kept. Ours follow each block from thread to thread and "
-            "along time, and bring the events of all threads into one order, which heaptrack's threads do while they are "
-            "recorded, by waiting for each other. What an event takes is spread over reading it and counting it for its block, stack, "
-            "size and thread. Reading and counting are two threads: two processors that share one core, as those of many virtual "
-            "machines do, gain less by that than two cores. A frame or a stack that is new is kept besides, and cc1plus has by far the most of these.")
+    text = ("From the packed trace to a finished report, compared with heaptrack_interpret (on the decompressed raw trace) "
+            "plus heaptrack_print; seconds and peak RSS. Goal: a quarter. If a report takes more than 0.3 s, it stores a "
+            "summary, from which the second report starts. heapwright's reports follow each block across threads and along "
+            "time, and merge the events of all threads into one order; heaptrack's threads do this during the recording, by "
+            "waiting for each other. The cost of an event is reading it and counting it for its block, stack, size and "
+            "thread. Reading and counting run in two threads: two processors that share one core, as in many virtual "
+            "machines, gain less than two cores. New frames and stacks cost extra, and cc1plus has by far the most of these.")
     return Table("Analysis", text, [*head, "share"], rows)
 
 
@@ -151,7 +151,7 @@ def large(results):
     text = (f"A report on {found['events']:,} events: those of {found['text']}, {found['rounds']:,} times over, in a packed "
             f"trace of {found['bytes'] / MEGA:,.0f} MB. Goal: at most {figures.GOAL_LARGE_MB} MB of memory. "
             f"{_on_its_own(found)}")
-    return Table("A large recording", text, ["report", "wall s", "CPU s", "million events a CPU second", "MB"], rows)
+    return Table("A large recording", text, ["report", "wall s", "CPU s", "million events per CPU second", "MB"], rows)
 
 
 def debug_info(results):
@@ -172,8 +172,8 @@ def counts(results):
     rows = [[each["text"], f"{each['counts']['allocation_calls']:,}", _number(each["heaptrack_allocation_calls"], ","),
              f"{each['counts']['free_calls']:,}", f"{each['counts']['lost_events']:,}",
              f"{each['counts']['truncated_stacks']:,}"] for each in _ordered(results)]
-    text = "heaptrack counts some calls otherwise (a realloc, what runs before its constructor and after its destructor)."
-    head = ["workload", "allocation calls", "heaptrack's", "free calls", "lost events", "cut stacks"]
+    text = "heaptrack counts some calls differently (realloc, and calls before its constructor and after its destructor)."
+    head = ["workload", "allocation calls", "heaptrack's", "free calls", "lost events", "truncated stacks"]
     return Table("What was seen", text, head, rows)
 
 
@@ -188,8 +188,9 @@ def instructions(results):
         rows.append([each["text"], f"{each['events']:,}", *cells, _number(theirs and ours / theirs, ".2f")])
     head = ["program", "events between", "instructions", "heaptrack -r", "D1 misses", "heaptrack -r", "LL misses", "heaptrack -r",
             "instructions: share"]
-    text = ("Added to the target per event, counted by cachegrind (with its own model of the caches) between two sizes of a run: the "
-            "same on any machine, however busy. What waits for a lock, a system call or memory is not in instructions.")
+    text = ("Added to the target per event, counted by cachegrind (with its own model of the caches) as the difference of "
+            "two sizes of a run: this does not depend on the machine's speed and load. Waiting for a lock, a system call or "
+            "memory is not included.")
     return Table("Instructions added", text, head, rows)
 
 
@@ -203,8 +204,9 @@ def latencies(results):
             worst = " ".join(f"{ns / 1000:,.0f}" for ns in each["max_ns_of_rounds"])
             rows.append([place, TITLES[name], *cells, worst, "yes" if each["fifo"] else "no"])
     head = ["trace on", "recorder", "p50", "p99", "p99.99", "max", "max of each round, us", "SCHED_FIFO"]
-    text = ("Nanoseconds of a single malloc or free in a loop with its memory locked that sleeps a fifth of the time (added, against "
-            "no recorder), the cost of reading the clock included; the median of the rounds.")
+    text = ("Nanoseconds of a single malloc or free in a loop that has its memory locked and sleeps a fifth of the time (in "
+            "parentheses: added, compared with no recorder), including the cost of reading the clock; the median of the "
+            "rounds.")
     if rows:
         calls = next(iter(found.values()))["calls"]
         text = f"{calls:,} calls. {text}"
@@ -225,11 +227,12 @@ def pages(results):
                      f"{found['paint_ms']['best']:.0f}", _longest({view: step["median"] for view, step in steps.items()}),
                      _longest({view: step["most"] for view, step in steps.items()}), _longest(found["first_ms"]),
                      _longest({view: opening["median"] for view, opening in openings.items()})])
-    text = ("`report -o run.html`: what it takes to write, and the page in Chromium, 1920 by 1080. First paint: the best of five loads, by "
-            "a clock; goal: 1,000 ms. Steps: the main thread's CPU time while an interval is dragged over the chart, in the view where it is "
-            "longest; goal: 50 ms. First step: of a drag that begins as soon as the page is there, while its views are prepared. Opening: the "
-            "longest task of turning to a view, by a clock; `-`: none takes 50 ms.")
-    return Table("The page", text, ["recording", "page MB", "CPU s", "MB at most", "first paint ms", "step ms, median", "step ms, most",
+    text = ("`report -o run.html`: the cost of writing the page, and the page in Chromium at 1920 by 1080. First paint: the "
+            "best of five loads, wall time; goal: 1,000 ms. Steps: the main thread's CPU time while an interval is dragged "
+            "over the chart, in the slowest view; goal: 50 ms. First step: the first step of a drag that begins as soon as "
+            "the page is shown, while its views are being prepared. Opening: the longest task of changing to a view, wall "
+            "time; `-`: none takes 50 ms.")
+    return Table("The page", text, ["recording", "page MB", "CPU s", "peak MB", "first paint ms", "step ms, median", "step ms, max",
                                     "first step ms", "opening ms"], rows)
 
 
@@ -243,16 +246,16 @@ def short_processes(results):
             cells += [f"{seconds:.2f}", _goal((seconds - plain) / found["processes"] * 1000, figures.GOAL_SHORT_MS)]
         rows.append([found["text"], f"{found['processes']:,}", f"{plain:.2f}", *cells])
     head = ["run", "processes", "no recorder s", *(cell for name in OURS for cell in (f"{TITLES[name]} s", "ms added to each"))]
-    text = ("Runs of many short processes, each of which gets a trace of its own, packed and counted: seconds until the recorder has "
-            "ended, the fastest of three runs, and what that adds to each process that left a trace. "
-            f"Goal: {figures.GOAL_SHORT_MS} ms. heaptrack records none but the first process. {_on_its_own(results['short'])}")
+    text = ("Runs of many short processes, each of which gets its own trace, packed and counted: seconds until the recorder has "
+            "ended, from the fastest of three runs, and the time added per process that left a trace. "
+            f"Goal: {figures.GOAL_SHORT_MS} ms. heaptrack records only the first process. {_on_its_own(results['short'])}")
     return Table("Short processes", text, head, rows)
 
 
 def many_processes(results):
     found = results["short"]["many"]
     rows = [[step, f"{cost['wall_s']:.2f}", f"{cost['max_rss_bytes'] / MEGA:,.0f}"] for step, cost in found["steps"].items()]
-    text = f"A report on a run of {found['processes']:,} processes, a shell and what it started, each with a trace of its own."
+    text = f"A report on a run of {found['processes']:,} processes, a shell and its children, each with its own trace."
     return Table("A run of many processes", text, ["step", "wall s", "MB"], rows)
 
 
@@ -309,11 +312,11 @@ def as_text(results):
 
 INTRODUCTION = """# Benchmarks
 
-What recording costs, beside heaptrack 1.4 (Debian's) in the same run. Every workload runs in rounds: without a recorder,
-under `heapwright record`, which packs the trace while the program runs, counts meanwhile and ends with a summary, under
-`heapwright record -q`, which packs but does not count, with our library preloaded alone ("not packed"), under `heaptrack` as
-users run it, and under `heaptrack -r`, which only records. A figure is the fastest of its runs, for what else a machine does
-only adds; a table near the end says how far the runs lay apart.
+The cost of recording, compared with heaptrack 1.4 (Debian's) in the same run. Every workload runs in rounds: without a recorder;
+under `heapwright record`, which packs and counts the trace while the program runs, and ends with a summary; under
+`heapwright record -q`, which packs but does not count; with our library preloaded alone ("not packed"); under `heaptrack` as
+users run it; and under `heaptrack -r`, which only records. A figure is the fastest of its runs, since other load on the machine
+only adds time; a table near the end shows the spread of the runs.
 
 {commands}
 

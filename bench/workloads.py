@@ -1,4 +1,4 @@
-"""workloads.py - the programs that are measured, and what they need prepared."""
+"""workloads.py - the measured programs, and the preparation that they need."""
 import dataclasses
 import os
 import subprocess
@@ -22,8 +22,8 @@ select substr(b, 1, 2) p, count(*), avg(c), length(group_concat(a)) from t group
 
 @dataclasses.dataclass
 class Workload:
-    """One command. `goal_raw` is the largest share of `heaptrack -r`'s added time that the figures to reach allow;
-    `heaptrack_is_huge` marks what heaptrack_interpret needs about 20 GB for."""
+    """One command. `goal_raw` is the goal for the added time, as a share of `heaptrack -r`'s. `heaptrack_is_huge`:
+    heaptrack_interpret needs about 20 GB."""
 
     name: str
     text: str
@@ -66,7 +66,7 @@ def _python(_work, scale):
 
 
 def compiler_command():
-    """The compiler proper, as g++ would call it: no driver, no assembler beside it."""
+    """The compiler proper, as g++ would call it, without the driver and the assembler."""
     compiler = _output_of("g++", "-print-prog-name=cc1plus")
     flags = ["-quiet", "-O2", "-std=c++20", "-D_GNU_SOURCE"]
     multiarch = _output_of("g++", "-print-multiarch")
@@ -100,7 +100,7 @@ NAMES = list(MAKERS)
 
 
 def prepare(work, scale, names):
-    """The workloads called `names` (all, when there are none), ready to run; their files go to the folder `work`."""
+    """The workloads in `names` (all, if it is empty), ready to run. Their files are in the folder `work`."""
     unknown = set(names) - set(MAKERS)
     if unknown:
         raise SystemExit(f"bench: no workload {', '.join(sorted(unknown))}; there are {', '.join(MAKERS)}")

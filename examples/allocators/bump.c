@@ -1,7 +1,7 @@
-/* bump.c - the simplest allocator: a mark that only rises
+/* bump.c - the simplest allocator: an address that only rises
  *
- * For programs that end soon: nothing is ever reused, an allocation is one atomic addition, and a free costs nothing.
- * The address space is reserved at the start and backed by memory as it is touched.
+ * For programs that end soon: memory is never reused, an allocation is one atomic addition, and a free costs nothing.
+ * The address space is reserved at the start and gets memory as it is touched.
  */
 #include <heapwright/allocator.h>
 
@@ -15,10 +15,10 @@ static const size_t RESERVED_BYTES[] = {(size_t)1 << 40, (size_t)1 << 36, (size_
 /* Before each block. */
 struct header {
   size_t size;
-  size_t unused; /* so that the block behind it is aligned to 16 */
+  size_t unused; /* so that the block after it is aligned to 16 */
 };
 
-static uintptr_t begin, end; /* of the reserved addresses; both 0: there are none */
+static uintptr_t begin, end; /* the reserved addresses; both are 0 if there are none */
 static atomic_uintptr_t mark;
 
 static void bump_init(void)
@@ -64,7 +64,7 @@ static size_t bump_usable_size(void *block)
   return header_of(block)->size;
 }
 
-/* The last block grows where it is. */
+/* The last block grows in place. */
 static void *bump_realloc(void *block, size_t size)
 {
   size_t old_size = header_of(block)->size;

@@ -1,7 +1,7 @@
-/* counting.cc - a wrapper in C++: counts what goes through to the next malloc, which is libc's or that of a library
- * preloaded behind
+/* counting.cc - a wrapper in C++ that counts the calls that it passes to the next malloc: libc's, or that of a library
+ * preloaded after this one
  *
- * COUNTING_OUTPUT=FILE has the counts appended to FILE when the process ends.
+ * If COUNTING_OUTPUT=FILE is set, the counts are appended to FILE when the process ends.
  */
 #include <heapwright/allocator.h>
 

@@ -1,10 +1,10 @@
-/* guard.c - a debugging allocator: each block ends at a page that nobody may touch
+/* guard.c - a debugging allocator: each block ends at an inaccessible page
  *
- * A read or write behind a block's end, or of a freed block, ends the program at that very instruction. A block costs
- * three pages and two mappings, of which a process has about 65,000 (vm.max_map_count): for programs with up to 30,000
- * live blocks.
+ * If the program accesses memory after a block's end, or a freed block, it is stopped at exactly that instruction. A
+ * block takes three pages and two mappings, and a process can have about 65,000 mappings (vm.max_map_count). So this is
+ * for programs with up to 30,000 live blocks.
  *
- *   header page | block, pushed against the end of its pages | guard page
+ *   header page | block, moved to the end of its pages | guard page
  */
 #include <heapwright/allocator.h>
 
@@ -22,7 +22,7 @@ struct header {
   size_t usable;
 };
 
-/* Blocks freed last: their addresses are not given out again so soon. */
+/* The blocks freed last: their addresses are not reused at once. */
 static _Atomic(struct header *) freed[FREED_COUNT];
 static atomic_size_t freed_count;
 
@@ -50,7 +50,7 @@ static void *guard_alloc(size_t size, size_t align)
   return block;
 }
 
-/* A second free of the block finds its header without access, and ends the program there. */
+/* On a second free of the block its header is inaccessible, so the program is stopped here. */
 static void guard_free(void *block)
 {
   struct header *header = header_of(block), about = *header;
@@ -70,7 +70,7 @@ static void *guard_alloc_zeroed(size_t size, size_t align)
   return guard_alloc(size, align); /* each block has fresh pages */
 }
 
-/* Always to another place, so that the old address and the bytes behind a smaller size can be caught. */
+/* Always moves the block, so that accesses to the old address, and past a smaller size, are caught. */
 static void *guard_realloc(void *block, size_t size)
 {
   size_t usable = guard_usable_size(block);

@@ -1,4 +1,4 @@
-/* my_allocator.c - page by page from the system: the simplest that gives its memory back */
+/* my_allocator.c - maps pages for each block: the simplest allocator that returns memory to the system */
 #define _GNU_SOURCE
 #include <heapwright/allocator.h>
 

@@ -1,8 +1,8 @@
-// codeindex.cpp - indexes the identifiers of C and C++ headers and answers which files a word belongs to
+// codeindex.cpp - indexes the identifiers of C and C++ headers, and shows the files that use a word
 //
-// codeindex FOLDER WORD...    reads every header below FOLDER on two threads, merges what they found, and prints for each
-// WORD the files that use it most, with a line of each as an example. It is an honest little program with an ordinary
-// heap: an index that stays, file texts in a cache, vectors that grow, strings that live for a moment, and one leak.
+// codeindex FOLDER WORD...    reads every header below FOLDER on two threads, merges their indexes, and prints for each
+// WORD the files that use it most, with a line of each as an example. It is a small program with an ordinary heap: an
+// index that stays, file texts in a cache, vectors that grow, strings that live for a short time, and one leak.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -32,7 +32,7 @@ static Text read_file(const fs::path &path)
   return std::make_shared<const std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
-// The identifiers of one line; a copy of each, which is what makes this program allocate as much as it does.
+// Returns a copy of each identifier of a line. Most of the program's allocations are made here.
 static std::vector<std::string> identifiers_of(const std::string &line)
 {
   std::vector<std::string> found;
@@ -83,7 +83,7 @@ private:
   std::unordered_map<std::string, std::vector<Posting>> words_;
 };
 
-// The texts read last, up to a number of bytes.
+// Caches the texts that were read last, up to a number of bytes.
 class FileCache {
 public:
   explicit FileCache(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
@@ -127,11 +127,11 @@ public:
 
   const std::vector<Answer> &ask(const std::string &word)
   {
-    last_ = new std::vector<Answer>; // the leak: the answers of the question before are forgotten, not deleted
+    last_ = new std::vector<Answer>; // the leak: the previous answers are not deleted
     const std::vector<Posting> *postings = index_.find(word);
     if (!postings)
       return *last_;
-    std::map<unsigned, std::pair<unsigned, unsigned>> by_file; // how many uses, and the line of the first
+    std::map<unsigned, std::pair<unsigned, unsigned>> by_file; // number of uses, and the line of the first one
     for (const Posting &posting : *postings) {
       auto &[uses, line] = by_file[posting.file];
       if (uses++ == 0)
@@ -170,7 +170,8 @@ static std::vector<fs::path> headers_below(const fs::path &folder)
   return files;
 }
 
-// Every `step`th file, from `first` on: each thread has an index of its own, so that they never wait for each other.
+// Indexes every `step`th file, from `first` on. Each thread has its own index, so that the threads never wait for each
+// other.
 static void index_some(const std::vector<fs::path> &files, unsigned first, unsigned step, Index &index)
 {
   for (unsigned file = first; file < files.size(); file += step)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh BUILD   records a program at its work and prints the report: the whole of heapwright in two commands.
+# run.sh BUILD   records a program and prints the report: the main use of heapwright in two commands.
 set -eu
 build=${1:?usage: run.sh BUILD}
 cd "$(dirname "$0")/../.."

@@ -1,4 +1,4 @@
-"""One node on a pool of 200 MB, the other recorded on an allocator of the workspace's own: heapwright report /tmp/listener.hwt"""
+"""One node uses a pool of 200 MB, the other is recorded with the workspace's own allocator: heapwright report /tmp/listener.hwt"""
 
 from launch import LaunchDescription
 from launch_ros.actions import Node
