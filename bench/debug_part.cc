@@ -1,4 +1,4 @@
-// debug_part.cc - one of the thousands of sources of a large program: containers of its own types, and functions that allocate
+// debug_part.cc - one of thousands of sources of a large program: containers of its own types, functions that allocate
 //
 // It is compiled once. The bench makes the other parts by replacing PART's number in the object file, so that each has
 // its own names, code and debug information.

@@ -170,8 +170,7 @@ static std::vector<fs::path> headers_below(const fs::path &folder)
   return files;
 }
 
-// Indexes every `step`th file, from `first` on. Each thread has its own index, so that the threads never wait for each
-// other.
+// Indexes every `step`th file, from `first` on. Each thread has its own index, so that threads never wait.
 static void index_some(const std::vector<fs::path> &files, unsigned first, unsigned step, Index &index)
 {
   for (unsigned file = first; file < files.size(); file += step)
