@@ -131,7 +131,7 @@ static int judge(const char *path, struct hwi_error *error)
     return hwi_error_set(error, HW_ERR_IO, "cannot look at %s: %s", path, strerror(errno));
   }
   if (S_ISLNK(about.st_mode) && about.st_uid == geteuid() && hwi_trace_file_is_missing(path, why))
-    return 1; /* it stands for one */
+    return 1; /* a mark that was left instead of a trace */
   if (!S_ISREG(about.st_mode))
     return hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no heapwright trace; name another file with -o", path);
   if (about.st_uid != geteuid())
