@@ -28,8 +28,8 @@ static bool is_trace(const char *path, mode_t mode)
   int fd = hwi_trace_file_open(path, &header, NULL);
   if (fd >= 0)
     close(fd);
-  return fd >= 0 ||
-         fd == HW_ERR_VERSION; /* a trace of a newer version is found, too: the error when it is opened says so */
+  /* A trace of a newer version is found, too: the error when it is opened says so. */
+  return fd >= 0 || fd == HW_ERR_VERSION;
 }
 
 /* A file is opened only if its time makes it the newest so far. */

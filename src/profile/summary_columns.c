@@ -13,8 +13,7 @@
 
 enum {
   PLANES_MOST = 8,
-  COLUMN_ALL_ALIKE =
-      PLANES_MOST + 1, /* stored instead of the number of planes: one value follows, which all items have */
+  COLUMN_ALL_ALIKE = PLANES_MOST + 1, /* instead of the number of planes: one value for all items follows */
   BYTE_BITS = 8,
   SOME_ITEMS = 512, /* their values fit into the L1 cache */
 };

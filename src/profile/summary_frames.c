@@ -63,8 +63,7 @@ static void pass_path(struct hwi_pass *pass, const char **path)
 {
   size_t bytes = pass->writes ? strlen(*path) + 1 : 0;
   char *text = (char *)*path;
-  hwi_pass_list(pass, &of_text, (void **)&text, &bytes,
-                1); /* the spare byte ends the text with NUL, whatever was read */
+  hwi_pass_list(pass, &of_text, (void **)&text, &bytes, 1); /* the spare byte is a NUL after any text */
   *path = text;
 }
 

@@ -200,8 +200,8 @@ bool hwi_tally_add_thread(struct hwi_tally *tally, uint32_t number, const struct
 
 void hwi_tally_new_peak(struct hwi_tally *tally)
 {
-  if (tally->generation ==
-      UINT32_MAX) { /* start again at 0: every cell is settled first, so that generation 0 means an earlier peak */
+  /* Start again at 0: every cell is settled first, so that generation 0 means an earlier peak. */
+  if (tally->generation == UINT32_MAX) {
     hwi_tally_settle_all(tally);
     for (uint32_t number = 1; number < tally->cell_count; number++)
       hwi_tally_cell(tally, number)->generation = 0;
