@@ -11,32 +11,31 @@
  *   heapwright test ./libmine.so                               does it keep malloc's contract?
  *
  * Including this header defines all that a malloc replacement exports: the functions of C, every operator new and
- * delete, and glibc's malloc_trim, mallopt, mallinfo, mallinfo2, malloc_info and malloc_stats. What they owe their
- * callers is done here, as glibc does it, and never reaches your functions: requests for 0 bytes, products that
- * overflow, sizes that no object can have, alignments that are refused or rounded up, realloc to 0, errno,
- * std::bad_alloc and the new_handler.
+ * delete, and glibc's malloc_trim, mallopt, mallinfo, mallinfo2, malloc_info and malloc_stats. This header handles the
+ * special cases of malloc's contract as glibc does, so that they never reach your functions: requests for 0 bytes,
+ * products that overflow, sizes that no object can have, alignments that are refused or rounded up, realloc to 0,
+ * errno, std::bad_alloc and the new_handler.
  *
- * The members are known when the file is compiled, so that malloc calls your function directly, or contains it: there
- * is no table, no call through a pointer and no lock in between. What stands there is a compare of the size and a look
- * at whether `init` has run.
+ * The members are known when the file is compiled, so that malloc calls your function directly or inlines it: there is
+ * no table, no call through a pointer and no lock in between. Only a comparison of the size and a check whether `init`
+ * has run remain.
  *
  * Include it in exactly one source file of the library, and put HEAPWRIGHT_ALLOCATOR there once, at file scope: a
  * second file that does the same is refused by the linker ("multiple definition of `malloc'"). C17 and C++17, gcc and
- * clang, any level of optimisation, -flto. C++ wants the members in the order of the struct. The flags of pkg-config
- * hide all else that the file defines (-fvisibility=hidden) and let a new_handler throw through operator new
+ * clang, any level of optimisation, -flto. C++ requires the members in the order of the struct. The flags of pkg-config
+ * hide everything else that the file defines (-fvisibility=hidden) and let a new_handler throw through operator new
  * (-fexceptions).
  *
  * When your functions are called
- * - From any number of threads at once: they lock what they share.
- * - From signal handlers never, save where the program breaks malloc's own rules.
- * - From the dynamic loader and from other libraries' constructors on, which is before main, before constructors of
- * this
+ * - From any number of threads at once: they must lock what they share.
+ * - Never from signal handlers, unless the program breaks malloc's own rules.
+ * - From the dynamic loader and from the constructors of other libraries: before main, before constructors of this
  *   library, and sometimes before libc's own: `environ` and stdio may not be ready. Thread-local storage is.
- * - They must not call malloc or what calls it (printf does, getenv does not): it would come back to them. Only `init`
- * may.
- *   Memory comes from mmap, from a static array, or from the next malloc through dlsym(RTLD_NEXT) found in `init`.
- * - A thread-local variable of theirs needs __attribute__((tls_model("initial-exec"))): other models call malloc on
- * first use.
+ * - They must not call malloc, or functions that call malloc (printf does, getenv does not): the call would come back
+ *   to them. Only `init` may. Memory comes from mmap, from a static array, or from the next malloc through
+ *   dlsym(RTLD_NEXT) found in `init`.
+ * - Their thread-local variables need __attribute__((tls_model("initial-exec"))): other models call malloc on first
+ *   use.
  */
 #ifndef HEAPWRIGHT_ALLOCATOR_H
 #define HEAPWRIGHT_ALLOCATOR_H
@@ -50,79 +49,83 @@
 #define HW_UNLESS_GIVEN
 #endif
 
-/* What `stats` says; bytes. mallinfo, mallinfo2, malloc_info and malloc_stats are answered from it. */
+/* Figures that `stats` reports, in bytes. mallinfo, mallinfo2, malloc_info and malloc_stats are answered from it. */
 struct hw_allocator_stats {
-  size_t used_bytes;        /* in blocks that are given out, as usable_size counts them */
-  size_t system_bytes;      /* taken from the system and not given back: used_bytes and what is free or bookkeeping */
-  size_t system_peak_bytes; /* the most that system_bytes has been; 0: not known */
+  size_t used_bytes;        /* in allocated blocks, as usable_size counts them */
+  size_t system_bytes;      /* taken from the system and not returned: used_bytes, free memory and bookkeeping */
+  size_t system_peak_bytes; /* the highest value of system_bytes so far; 0: unknown */
 };
 
-/* An allocator. The first three members are needed; NULL elsewhere takes what is said there.
+/* An allocator. The first three members are required; where another is NULL, its default is used.
  *
  * Sizes and alignments are checked before they come: 0 < size, align is a power of two, size + align <= PTRDIFF_MAX, so
- * that neither sums of the two nor differences of addresses overflow. Functions may change errno: it is set to ENOMEM
- * where they return NULL, and is as before otherwise. */
+ * that neither sums of the two nor differences of addresses overflow. Functions may change errno: the entry points set
+ * it to ENOMEM if the function returns NULL, and restore it otherwise. */
 struct hw_allocator {
-  /* A block of at least `size` bytes whose address is a multiple of `align`, or NULL: there is no memory. `align` is
-   * what is really needed: alignof(max_align_t) (16) for malloc, calloc, realloc and plain new, however small the size,
-   * and for the others the caller's, which may be 1 as well as a gigabyte. The block stays until it is freed; what it
-   * contains does not matter. (Where HEAPWRIGHT_HEAPHOOK_ALIGN is defined before this header is included, the plain
-   * ones come with an align of 1, as heaphook's do_alloc has it; the block must be fit for max_align_t all the same.)
-   * */
+  /* Returns a block of at least `size` bytes whose address is a multiple of `align`, or NULL if there is no memory.
+   * `align` is the alignment that is really needed: alignof(max_align_t) (16) for malloc, calloc, realloc and plain
+   * new, however small the size, and for the other functions the caller's, which may be anything from 1 to a gigabyte.
+   * The block stays valid until it is freed; its contents do not matter. (Where HEAPWRIGHT_HEAPHOOK_ALIGN is defined
+   * before this header is included, the plain functions pass an align of 1, as heaphook's do_alloc does; the block must
+   * still be aligned for max_align_t.) */
   void *(*alloc)(size_t size, size_t align)HW_UNLESS_GIVEN;
 
-  /* Takes back a block that alloc, alloc_zeroed or realloc returned, on whatever thread. Never NULL. An address that is
-   * no such block comes only from a broken program, or, without `owns`, from another malloc: undefined both. */
+  /* Frees a block that alloc, alloc_zeroed or realloc returned, on any thread. The block is never NULL. Any other
+   * address comes only from a broken program, or, without `owns`, from another malloc; the behaviour is undefined in
+   * both cases. */
   void (*free)(void *block) HW_UNLESS_GIVEN;
 
-  /* How many bytes of a block that is given out may be written: at least the size asked for. Never NULL. */
+  /* Returns how many bytes of an allocated block may be written: at least the requested size. The block is never
+   * NULL. */
   size_t (*usable_size)(void *block) HW_UNLESS_GIVEN;
 
-  /* As alloc, and all `size` bytes are zero. Default: alloc and memset. Worth having where fresh pages are known to be
-   * zero. */
+  /* As alloc, but all `size` bytes are zero. Default: alloc and memset. It is worth defining if fresh pages are known
+   * to be zero. */
   void *(*alloc_zeroed)(size_t size, size_t align)HW_UNLESS_GIVEN;
 
-  /* A block of at least `size` bytes with the contents of `block` up to the smaller of both sizes, aligned as malloc's;
-   * `block` is free then unless it is the one returned. NULL: no memory, and `block` is as it was. Default: the same
-   * block where `size` is within its usable size, else alloc, memcpy and free; an allocator that can give back a tail,
-   * or grow in place, has its own. */
+  /* Returns a block of at least `size` bytes with the contents of `block` up to the smaller of both sizes, aligned as
+   * malloc's; `block` is then free unless it is the one returned. Returns NULL if there is no memory, and leaves
+   * `block` unchanged. Default: the same block if `size` is within its usable size, else alloc, memcpy and free. An
+   * allocator that can release the tail of a block, or grow it in place, should define its own. */
   void *(*realloc)(void *block, size_t size)HW_UNLESS_GIVEN;
 
-  /* Whether the address lies in a block of this allocator. Any address may come, also while other threads allocate; it
-   * is asked at each free, so it should be one or two compares. A block that is not owned (another library's own
-   * malloc, a second libc of dlmopen) goes to the next malloc in the search order; where there is none, the call is
-   * reported on stderr and does nothing. Default: none is asked for, and a foreign block is undefined. */
+  /* Returns whether the address is in a block of this allocator. Any address may be passed, also while other threads
+   * allocate. It is called at each free, so it should be one or two comparisons. A block that is not owned (from
+   * another library's own malloc, or a second libc of dlmopen) goes to the next malloc in the search order; if there is
+   * none, the call is reported on stderr and does nothing. Default: blocks are not checked, and the behaviour for a
+   * foreign block is undefined. */
   bool (*owns)(const void *address) HW_UNLESS_GIVEN;
 
   /* Runs once, before the first call of any other function, on the thread that makes that call. It may call malloc,
    * calloc, realloc and free, hence getenv, dlsym, fopen and the like: such calls get blocks from a buffer of 64 KiB,
-   * which are never reused. Where `environ` is not set yet, getenv finds nothing: hw_allocator_getenv does.
-   * Other threads that allocate wait for its end: it must not wait for them. */
+   * which are never reused. If `environ` is not set yet, getenv finds nothing; hw_allocator_getenv works. Other threads
+   * that allocate wait until `init` returns, so it must not wait for them. */
   void (*init)(void) HW_UNLESS_GIVEN;
 
-  /* Run on each thread: thread_init before its first call, thread_exit as late in its end as the system allows. Calls
-   * of alloc and free on that thread are still possible afterwards, and in thread_init itself where that calls malloc;
-   * they must be served without what the two manage. The main thread has no thread_exit when the process ends by exit.
-   * */
+  /* Run on each thread: thread_init before its first call, thread_exit as late at its end as the system allows. Calls
+   * of alloc and free on that thread are still possible afterwards, and in thread_init itself if it calls malloc; they
+   * must not depend on the state that these two functions manage. The main thread has no thread_exit when the process
+   * ends by exit. */
   void (*thread_init)(void) HW_UNLESS_GIVEN;
   void (*thread_exit)(void) HW_UNLESS_GIVEN;
 
-  /* Around fork: before_fork brings the allocator into a state that the child can go on from (it takes all locks, in
+  /* Around fork: before_fork brings the allocator into a state that the child can continue from (it takes all locks, in
    * order), and after_fork undoes that, in the parent and in the child, on the same thread; the child has no other
    * threads. The program's own handlers of pthread_atfork run outside of these two, and may allocate. The lock of
-   * glibc's list of streams is taken before and given back after: a thread that has it may be waiting for the allocator, and
-   * fork goes on to take it. Not called for a fork within a fork, by a signal's handler on the same thread; nor by vfork,
-   * posix_spawn and _Fork. Default: nothing; an allocator with locks that does without has children that hang. */
+   * glibc's list of streams is taken before before_fork and released after after_fork: a thread that holds it may be
+   * waiting for the allocator, and fork itself takes it later. They are not called for a fork within a fork (by a
+   * signal handler on the same thread), nor by vfork, posix_spawn and _Fork. Default: nothing; if an allocator has
+   * locks but not these functions, its children may hang. */
   void (*before_fork)(void) HW_UNLESS_GIVEN;
   void (*after_fork)(bool is_child) HW_UNLESS_GIVEN;
 
-  /* The quick ways, for allocators that count instructions: what malloc and operator new, all functions and operators with
-   * an alignment, free and delete, and realloc come to before all checks, once `init` and thread_init are done. They get sizes
-   * that nobody has looked at (0, or more than there can be) and any address (NULL, another malloc's), an alignment that is
-   * a power of two or 0, which is as good as 1, do what the C functions do, and never change errno themselves. What they
-   * cannot do in a few instructions they leave to `otherwise`, which makes the checks and comes to alloc, free or realloc:
-   * called last, its result returned, it costs the quick way no frame. They are to be inline. Default: the checks come
-   * first. */
+  /* The fast paths, for allocators that count instructions. Malloc and operator new, all functions and operators with
+   * an alignment, free and delete, and realloc call them before all checks, once `init` and thread_init are done. They
+   * get unchecked sizes (0, or more than is possible), any address (NULL, a block of another malloc), and an alignment
+   * that is a power of two or 0, which means the same as 1. They do what the C functions do, but never change errno
+   * themselves. What they cannot do in a few instructions they leave to `otherwise`, which makes the checks and calls
+   * alloc, free or realloc. If `otherwise` is called last and its result is returned, the fast path needs no stack
+   * frame for it. These functions should be inline. Default: the checks come first. */
   void *(*quick_alloc)(size_t size, void *(*otherwise)(size_t size))HW_UNLESS_GIVEN;
   void *(*quick_alloc_aligned)(size_t size, size_t align, void *(*otherwise)(size_t size, size_t align))HW_UNLESS_GIVEN;
   void (*quick_free)(void *block, void (*otherwise)(void *block)) HW_UNLESS_GIVEN;
@@ -131,7 +134,7 @@ struct hw_allocator {
   /* Fills *stats. Must not allocate. Default: all zero. */
   void (*stats)(struct hw_allocator_stats *stats) HW_UNLESS_GIVEN;
 
-  /* A promise: no function above changes errno, save where it returns NULL. malloc and free are a few instructions
+  /* A promise that no function above changes errno unless it returns NULL. It makes malloc and free a few instructions
    * shorter. */
   bool keeps_errno
 #ifdef __cplusplus
@@ -140,8 +143,8 @@ struct hw_allocator {
       ;
 };
 
-/* The value of an environment variable from the block that the process was started with: works before libc has set
- * `environ`, allocates nothing, and does not see what setenv changed. NULL: there is none. For `init`. */
+/* Returns the value of an environment variable from the block that the process was started with, or NULL if there is
+ * none. Works before libc has set `environ`, allocates nothing, and does not see changes made by setenv. For `init`. */
 static const char *hw_allocator_getenv(const char *name);
 
 #ifdef __cplusplus

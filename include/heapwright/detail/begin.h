@@ -1,10 +1,10 @@
-/* begin.h - the start of an allocator, its threads and its forks: what has to happen before a call may reach the user's
- * functions
+/* begin.h - the start of an allocator, its threads and its forks: all that must happen before a call may reach the
+ * user's functions
  *
  * Part of allocator.h. The first call of any entry point runs `init`. Until that has returned, calls from within it,
  * and calls that come before the loader has relocated this library (from an ifunc resolver of another one), are served
- * from a buffer in .bss whose mark only rises. Once all is begun, what is left of this is one load and a branch a call,
- * and a compare of the address in free.
+ * from a buffer in .bss, whose parts are never reused. After the start, this code costs one load and a branch per
+ * call, and a comparison of the address in free.
  */
 #ifndef HEAPWRIGHT_DETAIL_BEGIN_H
 #define HEAPWRIGHT_DETAIL_BEGIN_H
@@ -41,8 +41,8 @@ static size_t hw_boot_size(const void *block)
   return size;
 }
 
-/* A zeroed block. Its size stands in the HW_BOOT_ALIGN bytes before it. `size` and `align` as hw_allocator's alloc has
- * them. */
+/* Returns a zeroed block, or NULL if there is no memory. Its size is stored in the HW_BOOT_ALIGN bytes before it.
+ * `size` and `align` are as in hw_allocator's alloc. */
 HW_COLD void *hw_boot_alloc(size_t size, size_t align)
 {
   size_t used = __atomic_load_n(&hw_boot_used, __ATOMIC_RELAXED), start;
@@ -62,16 +62,16 @@ HW_COLD void *hw_boot_alloc(size_t size, size_t align)
 
 enum { HW_NOT_BEGUN = 0, HW_BEGINNING, HW_BEGUN };
 
-/* How often the destructors of a thread's keys are run at least; glibc and musl do not go on any longer. */
+/* The destructors of a thread's keys are run at least this often; glibc and musl do not run them more often. */
 enum { HW_THREAD_END_ROUNDS = 4 };
 
 static unsigned char hw_begin_state;
 HW_THREAD_LOCAL bool hw_is_in_init;      /* this thread runs `init` */
 HW_THREAD_LOCAL bool hw_thread_is_known; /* thread_init was called on it, or is running */
 static pthread_key_t hw_thread_key;
-static bool hw_has_thread_key; /* false: thread_exit is not given, or there are too many keys */
+static bool hw_has_thread_key; /* false: thread_exit is not defined, or there are too many keys */
 
-static void *volatile hw_relocated = (void *)&hw_relocated; /* 0 or an offset before the loader has been here */
+static void *volatile hw_relocated = (void *)&hw_relocated; /* 0 or an offset until this library is relocated */
 
 HW_OPERATION bool hw_has_thread_hooks(void)
 {
@@ -81,23 +81,23 @@ HW_OPERATION bool hw_has_thread_hooks(void)
 /* --- forks ---
  *
  * glibc's fork takes the lock of its list of streams after all handlers, and a thread that has that lock may be waiting
- * for the allocator: fflush(NULL), for a getline that makes room for a longer line. Whoever has the allocator's locks must
- * not wait for it then, so it is taken first, as glibc does with the locks of its own malloc; a thread may take it again.
- * Like glibc, not in a process with one thread: the fork may be in a handler that has interrupted stdio. Other libcs keep
- * no such lock while they wait for malloc. */
+ * for the allocator: fflush(NULL), for a getline that makes room for a longer line. A thread that holds the allocator's
+ * locks must not wait for that lock, so it is taken first, as glibc does with the locks of its own malloc; a thread may
+ * take it again. Like glibc, this is not done in a process with one thread: the fork may be in a handler that has
+ * interrupted stdio. Other libcs hold no such lock while they wait for malloc. */
 
 extern void hw_stream_list_lock(void) __asm__("_IO_list_lock") __attribute__((weak));
 extern void hw_stream_list_unlock(void) __asm__("_IO_list_unlock") __attribute__((weak));
 extern void hw_stream_list_reset(void) __asm__("_IO_list_resetlock") __attribute__((weak));
 extern char hw_is_single_threaded __asm__("__libc_single_threaded") __attribute__((weak)); /* glibc 2.32 */
 
-HW_THREAD_LOCAL unsigned hw_forks; /* of this thread, under way: a signal's handler may fork while its thread forks */
+HW_THREAD_LOCAL unsigned hw_forks; /* of this thread, in progress: a signal handler may fork while its thread forks */
 HW_THREAD_LOCAL bool hw_has_stream_list;
 
 static void hw_before_fork(void)
 {
   if (hw_forks++)
-    return; /* the thread has everything already */
+    return; /* the thread is already set up */
   hw_has_stream_list = hw_stream_list_lock && !(&hw_is_single_threaded && hw_is_single_threaded);
   if (hw_has_stream_list)
     hw_stream_list_lock();
@@ -122,10 +122,11 @@ static void hw_after_fork_in_child(void)
   if (hw_given.after_fork)
     hw_given.after_fork(true);
   if (hw_has_stream_list)
-    hw_stream_list_reset(); /* libc has done that already, and forgotten how often it was taken */
+    hw_stream_list_reset(); /* libc has already reset the lock, and its count */
 }
 
-/* Destructors of other keys may allocate: ours asks for another round until there is none. `round` counts from 1. */
+/* Destructors of other keys may allocate, so this one asks for another round until there are no more rounds. `round`
+ * counts from 1. */
 static void hw_thread_ends(void *round)
 {
   uintptr_t next = (uintptr_t)round + 1;
@@ -133,8 +134,8 @@ static void hw_thread_ends(void *round)
     hw_given.thread_exit();
 }
 
-/* Handlers of pthread_atfork that are registered first run last before a fork and first behind it: ours come with the
- * first call, or, where nothing has allocated yet, with this library's constructor. */
+/* Handlers of pthread_atfork that are registered first run last before a fork and first after it. Ours are registered
+ * at the first call, or, if nothing has allocated yet, by this library's constructor. */
 static void hw_begin_process(void)
 {
   if (hw_given.init)
@@ -154,7 +155,7 @@ static void hw_begin_thread(void)
     pthread_setspecific(hw_thread_key, (void *)1);
 }
 
-/* False: the call is to be served by hw_boot_alloc. */
+/* Returns false if the call must be served by hw_boot_alloc. */
 HW_COLD bool hw_begin(void)
 {
   if (hw_relocated != (void *)&hw_relocated || hw_is_in_init)
@@ -174,8 +175,8 @@ HW_COLD bool hw_begin(void)
   return true;
 }
 
-/* Whether the user's functions may be called. Thread-local storage only means something once the library is relocated.
- * */
+/* Returns whether the user's functions may be called. Thread-local storage can only be used once the library is
+ * relocated. */
 HW_OPERATION bool hw_has_begun(void)
 {
   bool has_begun = __atomic_load_n(&hw_begin_state, __ATOMIC_ACQUIRE) == HW_BEGUN;

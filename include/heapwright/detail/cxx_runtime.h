@@ -1,10 +1,11 @@
 /* cxx_runtime.h - the C++ runtime, as seen from C
  *
- * libstdc++ and libc++ name these alike. What includes this is linked with neither: where the program has one from the
- * start, weak references find it; where a C program loaded it later, perhaps for one plug-in alone, it is found from
- * the code that called the operator. That look-up goes through the loader, so it is for failures only.
+ * libstdc++ and libc++ use the same names for these. The including library is linked with neither. If the program has
+ * one from the start, weak references find it; if a C program loaded it later, perhaps only for one plug-in, it is
+ * found from the code that called the operator. That look-up goes through the loader, so it is for failures only.
  *
- * Works without _GNU_SOURCE, whatever was included before: what <dlfcn.h> hides then is declared here.
+ * Works without _GNU_SOURCE, whatever was included before: the declarations that <dlfcn.h> then hides are repeated
+ * here.
  */
 #ifndef HEAPWRIGHT_DETAIL_CXX_RUNTIME_H
 #define HEAPWRIGHT_DETAIL_CXX_RUNTIME_H
@@ -26,7 +27,7 @@ typedef hw_new_handler *hw_get_new_handler_fn(void);
 HW_CXX_FOREIGN hw_new_handler *hw_weak_get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
 HW_CXX_FOREIGN void hw_weak_throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak));
 
-#ifndef HW_CXX_SEEN_FROM /* the including file may have a look-up of its own, with these arguments */
+#ifndef HW_CXX_SEEN_FROM /* the including file may define its own look-up, with these arguments */
 #include <dlfcn.h>
 
 /* As Dl_info. */
@@ -41,8 +42,8 @@ HW_CXX_FOREIGN int hw_dladdr(const void *address, struct hw_symbol_info *info) _
 
 #define HW_DLSYM_DEFAULT ((void *)0) /* RTLD_DEFAULT */
 
-/* Looks `symbol` up as the module that covers `address` would: in itself and in what it depends on. The module is
- * loaded, so that nothing is loaded here and the handle may be given back at once. */
+/* Looks `symbol` up as the module that covers `address` would: in the module itself and in its dependencies. The module
+ * is already loaded, so nothing is loaded here and the handle may be closed at once. */
 HW_CXX_USED void *hw_symbol_seen_from(uintptr_t address, const char *symbol)
 {
   struct hw_symbol_info info;
@@ -65,14 +66,15 @@ HW_CXX_USED hw_get_new_handler_fn *hw_find_get_new_handler(uintptr_t caller_pc)
   return __extension__(hw_get_new_handler_fn *) HW_CXX_SEEN_FROM(caller_pc, "_ZSt15get_new_handlerv");
 }
 
-/* The handler that std::set_new_handler installed, or NULL. `caller_pc` lies in the code that called the operator. */
+/* Returns the handler that std::set_new_handler installed, or NULL. `caller_pc` is in the code that called the
+ * operator. */
 HW_CXX_USED hw_new_handler *hw_cxx_new_handler(uintptr_t caller_pc)
 {
   hw_get_new_handler_fn *get = hw_find_get_new_handler(caller_pc);
   return get ? get() : NULL;
 }
 
-/* Throws std::bad_alloc. Returns only where there is no runtime to throw it. */
+/* Throws std::bad_alloc. Returns only if there is no runtime to throw it. */
 HW_CXX_USED void hw_cxx_throw_bad_alloc(uintptr_t caller_pc)
 {
   void (*throw_it)(void) = hw_weak_throw_bad_alloc;
@@ -82,7 +84,8 @@ HW_CXX_USED void hw_cxx_throw_bad_alloc(uintptr_t caller_pc)
     throw_it();
 }
 
-/* The runtime's own definition of an operator, whoever else defines it ahead. NULL: no runtime. */
+/* Returns the runtime's own definition of an operator, even if another module defines it earlier in the search order.
+ * Returns NULL if there is no runtime. */
 HW_CXX_USED void *hw_cxx_operator(uintptr_t caller_pc, const char *symbol)
 {
   hw_get_new_handler_fn *get = hw_find_get_new_handler(caller_pc);

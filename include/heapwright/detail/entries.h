@@ -1,16 +1,16 @@
 /* entries.h - declares and defines every entry point that a malloc replacement exports
  *
- * To be included by exactly one file of a shared library, which also defines the operations declared below; a second file of
- * the same library that includes it is refused by the linker, since each entry point would be defined twice. The entry
- * points call the operations directly, and as these are always inlined, whatever the level of optimisation, there is no
+ * To be included by exactly one file of a shared library, which also defines the operations declared below; a second
+ * file of the same library that includes it is refused by the linker, since each entry point would be defined twice.
+ * The entry points call the operations directly. These are always inlined, at any level of optimisation, so there is no
  * table and no call in between: __builtin_frame_address(0) in an operation is the entry point's own frame.
  *
  * Works in C17 and C++17, at -O0, -O2 and with -flto. Operators that throw need -fexceptions where the language is C.
  *
- * Why the functions are called hw_entry_malloc and so on, and get their symbols by an asm label: the compiler knows `malloc`,
- * `calloc` and `operator new` as built-ins, with types, exception specifications and rewritings of their own (malloc and
- * memset become calloc, which then calls itself). Under another name none of that happens, whatever flags the library is
- * built with, and <stdlib.h> and <new> may be included beside.
+ * The functions are called hw_entry_malloc and so on, and get their symbols by an asm label, because the compiler knows
+ * `malloc`, `calloc` and `operator new` as built-ins, with their own types, exception specifications and
+ * transformations (malloc and memset become calloc, which then calls itself). Under another name none of that happens,
+ * whatever flags the library is built with, and <stdlib.h> and <new> may be included as well.
  */
 #ifndef HEAPWRIGHT_DETAIL_ENTRIES_H
 #define HEAPWRIGHT_DETAIL_ENTRIES_H
@@ -31,13 +31,13 @@ _Static_assert(sizeof(size_t) == sizeof(unsigned long), "the mangled names say u
 
 /* --- the operations, which the including file defines ---
  *
- * Each is its entry point's whole body: it gets the program's arguments as they came (sizes and alignments in bytes, unchecked;
- * a block may be NULL) and returns what the program gets. Blocks belong to the program until it gives them back. An
- * operation does what C23, POSIX and glibc promise of the function: it fails with NULL and ENOMEM (posix_memalign: with the
- * error as its value, and errno left alone where that is EINVAL), leaves errno as it was where it succeeds, and is called by any thread at any time,
- * from the loader's first steps to the last destructor, and in a forked child. None is called by a signal handler that keeps
- * to what is async-signal-safe; the recorder's bear it all the same. Operators that have no `tag` throw instead of returning
- * NULL. */
+ * Each is the whole body of its entry point: it gets the program's arguments unchanged (sizes and alignments in bytes,
+ * unchecked; a block may be NULL) and returns the program's result. Blocks belong to the program until it frees them.
+ * An operation does what C23, POSIX and glibc promise of the function. On failure it returns NULL and sets ENOMEM
+ * (posix_memalign returns the error, and does not change errno if that is EINVAL); on success it leaves errno
+ * unchanged. It is called by any thread at any time, from the loader's first steps to the last destructor, and in a
+ * forked child. A signal handler that only calls async-signal-safe functions calls none of them; the recorder's
+ * operations work there nevertheless. Operators without `tag` throw instead of returning NULL. */
 
 HW_OPERATION void *hw_do_malloc(size_t size);
 HW_OPERATION void hw_do_free(void *block);

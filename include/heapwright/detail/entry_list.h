@@ -1,7 +1,7 @@
 /* entry_list.h - the one list of the entry points that heapwright interposes
  *
- * X(id, name): `id` names the constant HW_ENTRY_<id>, `name` is what a report prints. Numbers are kept in traces: append
- * only. How each one is declared and what it does is in entries.h.
+ * X(id, name): `id` names the constant HW_ENTRY_<id>, `name` is what a report prints. The numbers are stored in traces:
+ * append only. entries.h declares and describes each one.
  */
 #ifndef HEAPWRIGHT_DETAIL_ENTRY_LIST_H
 #define HEAPWRIGHT_DETAIL_ENTRY_LIST_H

@@ -1,4 +1,4 @@
-/* next_malloc.h - blocks of another malloc, which an allocator with `owns` has told from its own
+/* next_malloc.h - blocks of another malloc, which an allocator with `owns` does not own
  *
  * Part of allocator.h. They go to the next malloc in the search order, which is libc's in nearly every program. It is
  * looked up when the first such block comes; dlsym may allocate, from us.
@@ -18,10 +18,9 @@
 enum hw_next { HW_NEXT_FREE, HW_NEXT_REALLOC, HW_NEXT_USABLE_SIZE, HW_NEXT_COUNT };
 
 static const char hw_next_names[HW_NEXT_COUNT][24] = {"free", "realloc", "malloc_usable_size"};
-HW_THREAD_LOCAL bool
-    hw_is_looking; /* this thread looks one up: a foreign block that comes meanwhile stays where it is */
+HW_THREAD_LOCAL bool hw_is_looking; /* this thread is looking one up: a foreign block freed meanwhile stays allocated */
 
-/* The next library's function of this kind; NULL where there is none, which is reported with the block. */
+/* Returns the next library's function of this kind. If there is none, reports that with the block and returns NULL. */
 HW_COLD void *hw_next_find(enum hw_next kind, const void *block)
 {
   static void *found[HW_NEXT_COUNT];
@@ -39,7 +38,7 @@ HW_COLD void *hw_next_find(enum hw_next kind, const void *block)
       snprintf(line, sizeof line, "heapwright: %s(%p): the block is not this allocator's, and there is no other\n",
                hw_next_names[kind], block);
   if (write(STDERR_FILENO, line, (size_t)bytes) < 0)
-    return NULL; /* nobody can be told */
+    return NULL; /* there is no way to report it */
   return NULL;
 }
 
@@ -50,7 +49,7 @@ HW_COLD void hw_next_free(void *block)
     (__extension__(void (*)(void *)) function)(block);
 }
 
-/* NULL: it is as it was. */
+/* Returns NULL on failure; the block is then unchanged. */
 HW_COLD void *hw_next_realloc(void *block, size_t size)
 {
   void *function = hw_next_find(HW_NEXT_REALLOC, block);

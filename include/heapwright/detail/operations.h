@@ -1,7 +1,7 @@
 /* operations.h - the operations of entries.h over a struct hw_allocator: malloc's contract around the user's functions
  *
- * Part of allocator.h. Each case that the user's functions must not see is told apart by one compare on the way; what
- * it then needs stands in a cold function of its own.
+ * Part of allocator.h. Each case that the user's functions must not see is detected by one comparison on the fast path;
+ * a separate cold function handles it.
  */
 #ifndef HEAPWRIGHT_DETAIL_OPERATIONS_H
 #define HEAPWRIGHT_DETAIL_OPERATIONS_H
@@ -28,7 +28,7 @@
 
 #define HW_ALIGN_MAX (((size_t)PTRDIFF_MAX >> 1) + 1)
 
-/* A member that is missing is an error where the compiler sees it. */
+/* A missing member is a compile-time error where the compiler can detect it. */
 #if defined __OPTIMIZE__ && defined __has_attribute
 #if __has_attribute(error)
 void hw_allocator_is_incomplete(void)
@@ -73,8 +73,9 @@ HW_OPERATION bool hw_is_power_of_two(size_t number)
   return number && !(number & (number - 1));
 }
 
-/* Makes a request one that the user's functions may see. False: there is no such object. `align` is a power of two, at
- * most HW_ALIGN_MAX; 0 wraps around, so that one compare finds all that needs another look. */
+/* Changes a request so that it may be passed to the user's functions. Returns false if no object can be that large.
+ * `align` is a power of two, at most HW_ALIGN_MAX. A size of 0 wraps around, so that one comparison finds all special
+ * cases. */
 HW_OPERATION bool hw_is_possible(size_t *size, size_t align)
 {
   if (HW_UNLIKELY(*size - 1 >= (size_t)INT_MAX)) {
@@ -85,7 +86,7 @@ HW_OPERATION bool hw_is_possible(size_t *size, size_t align)
   return true;
 }
 
-/* `size` and `align` as the user's function has them. */
+/* `size` and `align` are as in the user's function. */
 HW_OPERATION void *hw_allocate_begun(size_t size, size_t align)
 {
   int before = hw_errno_before();
@@ -99,7 +100,7 @@ HW_COLD void *hw_begin_and_allocate(size_t size, size_t align)
   return hw_begin() ? hw_allocate_begun(size, align) : hw_boot_alloc(size, align);
 }
 
-/* NULL: no memory; errno is not set. */
+/* Returns NULL if there is no memory; errno is not set. */
 HW_OPERATION void *hw_allocate(size_t size, size_t align)
 {
   if (!hw_is_possible(&size, align))
@@ -121,7 +122,8 @@ HW_COLD void *hw_malloc_otherwise(size_t size)
 typedef void *hw_otherwise_fn(size_t size);
 typedef void *hw_aligned_otherwise_fn(size_t size, size_t align);
 
-/* A plain block the quick way, where there is one. `otherwise` comes before it, and behind. */
+/* Returns a plain block by the fast path, if there is one. `otherwise` is called if it is not defined or not ready, and
+ * by the fast path itself. */
 HW_OPERATION void *hw_plain(size_t size, hw_otherwise_fn *otherwise)
 {
   if (hw_given.quick_alloc && HW_LIKELY(hw_has_begun()))
@@ -156,7 +158,7 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
   return HW_LIKELY(block) ? block : hw_no_memory();
 }
 
-/* `align` is a power of two, or 0, which is as good as 1. NULL: no memory; errno is not set. */
+/* `align` is a power of two, or 0, which means the same as 1. Returns NULL if there is no memory; errno is not set. */
 HW_OPERATION void *hw_allocate_aligned(size_t size, size_t align)
 {
   return HW_LIKELY(align <= HW_ALIGN_MAX) ? hw_allocate(size, align ? align : 1) : NULL;
@@ -173,7 +175,7 @@ HW_COLD void *hw_aligned_otherwise(size_t size, size_t align)
   return HW_LIKELY(block) ? block : hw_no_memory();
 }
 
-/* As hw_plain: an aligned block. */
+/* The same for an aligned block. */
 HW_OPERATION void *hw_aligned_by(size_t size, size_t align, hw_aligned_otherwise_fn *otherwise)
 {
   if (hw_given.quick_alloc_aligned && HW_LIKELY(hw_has_begun()))
@@ -181,7 +183,7 @@ HW_OPERATION void *hw_aligned_by(size_t size, size_t align, hw_aligned_otherwise
   return otherwise(size, align);
 }
 
-/* One function for all entry points but posix_memalign, which returns no block. */
+/* One function for all entry points except posix_memalign, which does not return a block. */
 static __attribute__((noinline)) void *hw_aligned(size_t size, size_t align)
 {
   return hw_aligned_by(size, align, hw_aligned_otherwise);
@@ -194,7 +196,7 @@ HW_OPERATION int hw_do_posix_memalign(void **to, size_t align, size_t size)
   void *block =
       hw_given.quick_alloc_aligned ? hw_aligned_by(size, align, hw_aligned_quietly) : hw_allocate_aligned(size, align);
   if (HW_UNLIKELY(!block)) {
-    hw_no_memory(); /* as glibc: errno says it, too */
+    hw_no_memory(); /* as glibc: errno is set as well */
     return ENOMEM;
   }
   *to = block;
@@ -208,7 +210,7 @@ HW_OPERATION void *hw_do_aligned_alloc(size_t align, size_t size)
 
 HW_OPERATION void *hw_do_memalign(size_t align, size_t size)
 {
-  size_t rounded = 1; /* 0 has no bit that is too many, and is seen to behind the quick way */
+  size_t rounded = 1; /* 0 passes the next test, and is handled after the fast path */
   if (HW_LIKELY(!(align & (align - 1))))
     return hw_aligned(size, align);
   if (align > ~(SIZE_MAX >> 1))
@@ -259,7 +261,8 @@ HW_COLD void hw_begin_and_free(void *block)
     hw_free_begun(block);
 }
 
-/* Boot blocks stay. So does what is freed while there is no allocator yet: it cannot be its block. */
+/* Boot blocks are never freed. Nor is a block that is freed before the allocator is ready: it cannot be one of its
+ * blocks. */
 HW_OPERATION void hw_free(void *block)
 {
   if (HW_UNLIKELY(!block || hw_boot_owns(block)))
@@ -313,7 +316,7 @@ HW_OPERATION size_t hw_do_malloc_usable_size(void *block)
 
 /* --- reallocating --- */
 
-/* A boot block moves into the heap, or to another place in the buffer. */
+/* Moves a boot block into the heap, or to another place in the buffer. */
 HW_COLD void *hw_leave_boot(void *old, size_t size)
 {
   void *block = hw_allocate_or_say(size, HW_PLAIN_ALIGN);
@@ -338,7 +341,7 @@ HW_OPERATION void *hw_reallocated(void *old, size_t size)
   return block;
 }
 
-/* `old` is a block, `size` not 0. */
+/* `old` is not NULL, and `size` is not 0. */
 static __attribute__((noinline)) void *hw_resize(void *old, size_t size)
 {
   if (HW_UNLIKELY(!hw_is_possible(&size, HW_PLAIN_ALIGN)))
@@ -359,7 +362,7 @@ HW_OPERATION void *hw_realloc(void *old, size_t size)
     return hw_do_malloc(size);
   if (HW_LIKELY(size))
     return hw_resize(old, size);
-  hw_do_free(old); /* as glibc: freed, and NULL that is no failure */
+  hw_do_free(old); /* as glibc: the block is freed, and NULL is not a failure */
   return NULL;
 }
 
@@ -391,7 +394,7 @@ struct hw_new_call {
   uintptr_t caller_pc;
   size_t size;
   size_t align;
-  const void *tag; /* the std::nothrow_t; NULL: throws */
+  const void *tag; /* address of the std::nothrow_t; NULL: the operator throws */
 };
 
 /* A handler may throw out of a nothrow operator, and only C++ can catch that: the runtime's own nothrow operator does,
@@ -404,13 +407,13 @@ static void *hw_new_nothrow_again(const struct hw_new_call *call)
   const char *symbol = is_plain ? HW_SYMBOL_NEW_NOTHROW : HW_SYMBOL_NEW_ALIGNED_NOTHROW;
   void *own = __extension__(is_plain ? (void *)hw_entry_new_nothrow : (void *)hw_entry_new_aligned_nothrow);
   void *catching = hw_cxx_operator(call->caller_pc, symbol);
-  if (!catching || catching == own) /* a runtime that is linked into this very library has ours in its place */
+  if (!catching || catching == own) /* a runtime that is linked into this library uses ours instead */
     return hw_no_memory();
   return __extension__(is_plain ? ((plain_fn *)catching)(call->size, call->tag)
                                 : ((aligned_fn *)catching)(call->size, call->align, call->tag));
 }
 
-/* The standard's loop, from where the allocator said no. An alignment that is none cannot be helped by a handler. */
+/* The standard's loop, after the allocator has failed. A handler cannot help if the alignment is invalid. */
 HW_COLD void *hw_new_again(const struct hw_new_call *call)
 {
   hw_new_handler *handler;
@@ -429,8 +432,8 @@ HW_COLD void *hw_new_again(const struct hw_new_call *call)
   return NULL;
 }
 
-/* What the operators return that got `block`, or NULL. To be put in line there alone: a function in between might be the caller, as
- * it is in whatever comes `otherwise` where calls are no jumps (-O1). */
+/* The result of an operator that got `block`, or NULL. It must be inlined into the operator: otherwise the return
+ * address would be that of a function in between, such as `otherwise` where calls are not jumps (-O1). */
 HW_OPERATION void *hw_new_or_again(void *block, size_t size, size_t align, const void *tag)
 {
   if (HW_LIKELY(block))

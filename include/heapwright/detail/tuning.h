@@ -1,8 +1,8 @@
-/* tuning.h - what <malloc.h> offers beside the allocating functions: glibc's knobs and figures, answered for another
+/* tuning.h - the functions of <malloc.h> that do not allocate: glibc's settings and statistics, answered for another
  * allocator
  *
- * Part of allocator.h; a recorder leaves these to the malloc that it records. Programs call them in the belief that
- * glibc's malloc serves them, and do nothing worse than print what they get.
+ * Part of allocator.h; a recorder leaves these to the malloc that it records. Programs call them because they expect
+ * glibc's malloc; at most they print the result.
  */
 #ifndef HEAPWRIGHT_DETAIL_TUNING_H
 #define HEAPWRIGHT_DETAIL_TUNING_H
@@ -33,14 +33,14 @@ static struct hw_allocator_stats hw_stats_now(void)
   return stats;
 }
 
-/* Nothing was given back to the system. */
+/* Returns 0: no memory was returned to the system. */
 HW_ENTRY(int, malloc_trim, MALLOC_TRIM, (size_t pad))
 {
   (void)pad;
   return 0;
 }
 
-/* Taken note of, as glibc says of parameters that have no effect any more; 0 would be an error that some programs
+/* Returns 1, as glibc does for parameters that have no effect any more; 0 would be an error that some programs
  * report. */
 HW_ENTRY(int, mallopt, MALLOPT, (int parameter, int value))
 {
