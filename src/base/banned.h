@@ -1,6 +1,6 @@
 /* banned.h - makes the compiler refuse functions that cannot be used safely; forced into every C file by the build
  *
- * The headers that declare them come first: a poisoned name must not occur again afterwards.
+ * The headers that declare these functions are included first: a poisoned name must not occur after the pragma.
  */
 #ifndef HWI_BASE_BANNED_H
 #define HWI_BASE_BANNED_H
@@ -11,7 +11,7 @@
 #include <time.h>
 
 #pragma GCC poison strcpy stpcpy strcat sprintf vsprintf /* no bound: snprintf, memcpy with a length */
-#pragma GCC poison strncpy strncat                /* no end, or a length that nobody gets right: memcpy, snprintf */
+#pragma GCC poison strncpy strncat                /* no NUL, or a length that is easily wrong: memcpy, snprintf */
 #pragma GCC poison strtok                         /* hidden state: strtok_r, strcspn */
 #pragma GCC poison gets                           /* no bound: fgets, getline */
 #pragma GCC poison atoi atol atoll atof           /* no errors: strtoull */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A part of `path`, behind its last slash; all of it where nothing stands there. */
+/* Returns the part of `path` after its last slash, or all of `path` if nothing follows the slash. */
 static inline const char *hwi_base_name(const char *path)
 {
   const char *slash = strrchr(path, '/');

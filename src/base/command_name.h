@@ -1,4 +1,4 @@
-/* command_name.h - what a program was run as, from its arguments as reports print them */
+/* command_name.h - the name of a program, from its command line as reports print it */
 #ifndef HWI_BASE_COMMAND_NAME_H
 #define HWI_BASE_COMMAND_NAME_H
 
@@ -6,11 +6,12 @@
 #include <string.h>
 
 struct hwi_command_name {
-  char text[256]; /* as long as a file's name may be; empty where there is none */
+  char text[256]; /* as long as a file's name may be; empty: there is none */
 };
 
-/* The last name of the first argument's path: of `./a -b` the `a`, of a login shell's `-bash` the `bash`. The arguments are joined by
- * blanks, and one that a shell would split stands in quotes, in which an apostrophe is '\''. A longer name is cut. */
+/* Returns the last component of the first argument's path: `a` for `./a -b`, `bash` for a login shell's `-bash`. The
+ * arguments are joined by spaces. An argument that a shell would split is in single quotes, and an apostrophe in it is
+ * written as '\''. A longer name is cut. */
 static inline struct hwi_command_name hwi_command_name(const char *command)
 {
   static const char apostrophe[] = "'\\''";

@@ -1,4 +1,4 @@
-/* decimal.h - a number's digits, without libc */
+/* decimal.h - writes a number in decimal, without libc */
 #ifndef HWI_BASE_DECIMAL_H
 #define HWI_BASE_DECIMAL_H
 
@@ -6,7 +6,7 @@
 
 enum { HWI_DECIMAL_DIGITS = 20 }; /* of UINT64_MAX */
 
-/* Writes them to the end of `digits`, without a NUL, and returns the first. */
+/* Writes the digits to the end of `digits`, without a NUL, and returns the first one. */
 static inline char *hwi_decimal(char digits[HWI_DECIMAL_DIGITS], uint64_t number)
 {
   char *first = digits + HWI_DECIMAL_DIGITS;

@@ -1,4 +1,4 @@
-/* error.c - words for what went wrong */
+/* error.c - the texts of errors */
 #include "base/error.h"
 
 #include <errno.h>

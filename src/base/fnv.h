@@ -1,4 +1,4 @@
-/* fnv.h - FNV-1a with 64 bits: for tables and for names, not against those who look for collisions */
+/* fnv.h - FNV-1a with 64 bits: for tables and names; not safe against deliberate collisions */
 #ifndef HWI_BASE_FNV_H
 #define HWI_BASE_FNV_H
 
@@ -8,7 +8,7 @@
 #define HWI_FNV_BASIS UINT64_C(0xcbf29ce484222325) /* the hash of no bytes */
 #define HWI_FNV_PRIME UINT64_C(0x100000001b3)
 
-/* The hash of what `hash` is of, and of `count` bytes behind it. */
+/* Continues `hash` with `count` more bytes. */
 static inline uint64_t hwi_fnv(uint64_t hash, const void *bytes, size_t count)
 {
   const uint8_t *at = bytes;

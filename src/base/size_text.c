@@ -5,7 +5,7 @@
 
 static const char powers[] = "KMGTPE"; /* the n-th is base^(n + 1) */
 
-/* The power that a suffix begins with: 1 for K or k; 0: none. */
+/* Returns the power of the first letter of a suffix: 1 for K or k; 0 if it is no such letter. */
 static unsigned power_of(char letter)
 {
   if (letter >= 'a' && letter <= 'z')

@@ -1,11 +1,11 @@
-/* suffix.h - how a file's name ends, which says what it is */
+/* suffix.h - the suffix of a file's name */
 #ifndef HWI_BASE_SUFFIX_H
 #define HWI_BASE_SUFFIX_H
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Whether the first `bytes` of `name` end in `suffix`, with something before it. */
+/* Returns whether the first `bytes` of `name` end in `suffix` and are longer than it. */
 static inline bool hwi_has_suffix(const char *name, size_t bytes, const char *suffix)
 {
   size_t suffix_bytes = strlen(suffix);

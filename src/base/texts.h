@@ -7,7 +7,7 @@
 enum { HWI_TEXTS_MAX = 64 };
 
 struct hwi_texts {
-  const char *items[HWI_TEXTS_MAX]; /* somebody else's, mostly argv's */
+  const char *items[HWI_TEXTS_MAX]; /* not owned; mostly parts of argv */
   size_t count;
 };
 

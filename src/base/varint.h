@@ -1,4 +1,4 @@
-/* varint.h - writes the variable-length integers of the trace format; the caller has checked the room */
+/* varint.h - writes the variable-length integers of the trace format; the caller has checked the space */
 #ifndef HWI_BASE_VARINT_H
 #define HWI_BASE_VARINT_H
 

@@ -1,4 +1,4 @@
-/* arch.h - the seam to the CPU: time stamps and hints. A port is a new arch_NAME.h */
+/* arch.h - the interface to the CPU: time stamps and hints. A port is a new arch_NAME.h */
 #ifndef HWI_PLATFORM_ARCH_H
 #define HWI_PLATFORM_ARCH_H
 

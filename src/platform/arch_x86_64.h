@@ -14,7 +14,7 @@ enum {
   HWI_ARCH_SIGNAL_BP = 8 * 10,
 };
 
-/* The registers of the function that this is part of, by their DWARF numbers, as far as a callee must preserve them. */
+/* Reads the callee-saved registers of the calling function, indexed by their DWARF numbers. */
 static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *value, uint32_t *known)
 {
   __asm__ volatile("movq %%rbx, 3*8(%0)\n\tmovq %%rbp, 6*8(%0)\n\tmovq %%rsp, 7*8(%0)\n\tmovq %%r12, 12*8(%0)\n\t"
@@ -26,20 +26,20 @@ static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *va
   *known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16;
 }
 
-/* A time stamp that later instructions may overtake, and earlier ones too. */
+/* Returns a time stamp without any order: earlier and later instructions may be executed on either side of it. */
 static inline uint64_t hwi_arch_clock(void)
 {
   return __rdtsc();
 }
 
-/* A time stamp that is taken after every earlier load. */
+/* Returns a time stamp that is taken after every earlier load. */
 static inline uint64_t hwi_arch_clock_after_loads(void)
 {
   unsigned cpu;
   return __rdtscp(&cpu);
 }
 
-/* A time stamp that neither earlier nor later instructions overtake. */
+/* Returns a time stamp that is taken after all earlier and before all later instructions. */
 static inline uint64_t hwi_arch_clock_in_order(void)
 {
   unsigned cpu;
@@ -48,7 +48,7 @@ static inline uint64_t hwi_arch_clock_in_order(void)
   return now;
 }
 
-/* A system call of Linux: the result, or a negative errno value. errno is not touched. */
+/* Makes a system call of Linux. Returns its result, or a negative errno value. errno is not changed. */
 static inline long hwi_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
   register long r10 __asm__("r10") = d;
@@ -62,9 +62,10 @@ static inline long hwi_arch_syscall(long number, long a, long b, long c, long d,
   return result;
 }
 
-/* The body of a naked function that has a number and then any arguments. It goes on in the function that the pointer `next` has by a
- * jump, so that no argument is touched, not even read, and no frame stands between: the caller's may hold words, just where further
- * arguments would be, that other threads write. Where `next` is NULL, or the number is one of the two, it goes on in `other`. */
+/* The body of a naked function whose parameters are a number and then any arguments. It jumps to the function that the
+ * pointer `next` holds. So no argument is changed or even read, and there is no frame in between: where further
+ * arguments would be, the caller's frame may hold words that other threads write. If `next` is NULL, or the number is
+ * one of the two, it jumps to `other`. */
 #define HWI_ARCH_PASS_ON(next, other, number, number2) \
   __asm__("cmpq %2, %%rdi\n\t"                         \
           "je %P1\n\t"                                 \
@@ -77,7 +78,7 @@ static inline long hwi_arch_syscall(long number, long a, long b, long c, long d,
           :                                            \
           : "m"(next), "i"(other), "i"(number), "i"(number2))
 
-/* Units a second of the time stamp, as the CPU states it; 0 where it does not. */
+/* Returns the time stamp's units per second as the CPU states them, or 0 if it does not. */
 static inline uint64_t hwi_arch_clock_hz_hint(void)
 {
   unsigned denominator = 0, numerator = 0, crystal_hz = 0, unused = 0;

@@ -1,9 +1,9 @@
-/* os_linux.c - the seam to the kernel on Linux: memory, time, processes
+/* os_linux.c - the interface to the kernel on Linux: memory, time, processes
  *
- * madvise makes pages present and says where that cannot be (Linux 5.14); malloc needs it, too, so that no sandbox
- * kills for it. On older kernels two tricks serve: rt_sigprocmask with an impossible `how` reads eight bytes and says
- * EFAULT where they are unreadable; with no new set it writes the old one and says EFAULT where a store would have raised
- * SIGBUS. Both leave the signal mask alone.
+ * madvise makes pages present and reports if that is not possible (Linux 5.14). malloc needs it as well, so no sandbox
+ * kills a process for it. On older kernels rt_sigprocmask serves instead. With an invalid `how` it reads eight bytes,
+ * and returns EFAULT if they are unreadable; without a new set it writes the old one, and returns EFAULT if a store
+ * would have raised SIGBUS. Neither call changes the signal mask.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -97,7 +97,7 @@ void *hwi_os_map_on(void *page, size_t bytes)
 
 static bool is_page_readable(uintptr_t page)
 {
-  static _Atomic bool kernel_populates; /* what it refuses is then unreadable, and not unknown to it */
+  static _Atomic bool kernel_populates; /* true: an error of madvise means unreadable, not unsupported */
   long result = CALL3(SYS_madvise, page, HWI_OS_PAGE_BYTES, MADV_POPULATE_READ);
   if (result == 0 && !kernel_populates)
     kernel_populates = true;
@@ -118,9 +118,10 @@ size_t hwi_os_readable_pages(uintptr_t start, size_t count)
 
 /* --- time --- */
 
-static bool is_tsc_forbidden; /* to the vdso, too */
+static bool is_tsc_forbidden; /* also to the vdso */
 
-/* Without a system call where the kernel offers that: a sandbox may kill for it, and it costs a hundred times as much. */
+/* Uses the vdso if there is one: a system call costs a hundred times as much, and a sandbox may kill the process for
+ * it. */
 static uint64_t clock_ns(clockid_t clock)
 {
   struct timespec now = {0};
@@ -225,7 +226,7 @@ void hwi_os_yield(void)
 
 enum { PROC_PATH_BYTES = 40 };
 
-/* "/proc/PID", or "/proc/self" for 0, and `name` behind that. */
+/* Writes "/proc/PID", or "/proc/self" for 0, followed by `name`. */
 static void proc_path(char path[PROC_PATH_BYTES], uint32_t pid, const char *name)
 {
   static const char folder[] = "/proc/";
@@ -237,7 +238,7 @@ static void proc_path(char path[PROC_PATH_BYTES], uint32_t pid, const char *name
   memcpy(path + sizeof folder - 1 + count, name, strlen(name) + 1);
 }
 
-/* The decimal number that `text` begins with. */
+/* Returns the decimal number that `text` begins with. */
 static uint64_t number_at(const char *text)
 {
   uint64_t number = 0;
@@ -255,7 +256,7 @@ uint64_t hwi_os_process_start(uint32_t pid)
   if (n <= 0)
     return 0;
   text[n] = 0;
-  char *at = strrchr(text, ')'); /* the name may hold blanks and parentheses */
+  char *at = strrchr(text, ')'); /* the name may contain spaces and parentheses */
   for (int field = FIELDS_BEFORE_NAME_END; at && field < START_FIELD; field++)
     at = strchr(at + 1, ' ');
   return at ? number_at(at + 1) : 0;
@@ -295,14 +296,14 @@ uint64_t hwi_os_rss_peak_bytes(void)
   return (uint64_t)usage.ru_maxrss * 1024;
 }
 
-static uintptr_t thread_pointer_of_main; /* whose stack is the kernel's making, and libc's data is elsewhere */
+static uintptr_t thread_pointer_of_main; /* the kernel made its stack, and libc's data is elsewhere */
 
 static __attribute__((constructor)) void note_main_thread(void)
 {
   thread_pointer_of_main = (uintptr_t)__builtin_thread_pointer();
 }
 
-/* libc's data about a thread lies at the end of the stack that it made for it. */
+/* libc stores its data about a thread at the end of the stack that it made for the thread. */
 uintptr_t hwi_os_own_stack_end(void)
 {
   uintptr_t thread_pointer = (uintptr_t)__builtin_thread_pointer();

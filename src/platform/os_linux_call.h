@@ -1,7 +1,7 @@
 /* os_linux_call.h - Linux's system calls without libc's wrappers
  *
- * What runs in the target makes them itself: the target may have replaced any function of libc, and libc's wrappers write
- * errno. All give what the kernel gives: a result, or a negative errno.
+ * Code in the target makes them itself, because the target may have replaced any function of libc, and libc's wrappers
+ * write errno. All return what the kernel returns: a result, or a negative errno.
  */
 #ifndef HWI_PLATFORM_OS_LINUX_CALL_H
 #define HWI_PLATFORM_OS_LINUX_CALL_H

@@ -1,8 +1,8 @@
-/* os_linux_elf.c - the dynamic symbols of an ELF image that is mapped
+/* os_linux_elf.c - the dynamic symbols of a mapped ELF image
  *
- * DT_GNU_HASH: a Bloom filter says for most names that they are missing; then each bucket has the index of its first symbol,
- * and from there on every symbol has its hash in `chains`, whose lowest bit marks the last one of the bucket. Images that have
- * DT_HASH alone (the vdso) are small, and looked through from end to end.
+ * DT_GNU_HASH: a Bloom filter says for most names that they are missing; then each bucket has the index of its first
+ * symbol, and from there on `chains` has the hash of every symbol; its lowest bit marks the last symbol of the bucket.
+ * Images with only DT_HASH (the vdso) are small, and searched from end to end.
  */
 #include "platform/os_linux_elf.h"
 
@@ -13,12 +13,13 @@
 
 enum { VERSION_IS_HIDDEN = 0x8000, WORD_BITS = 64 };
 
-/* As DT_GNU_HASH begins. */
+/* The beginning of DT_GNU_HASH. */
 struct gnu_table {
   uint32_t bucket_count, first_symbol, bloom_words, bloom_shift;
 };
 
-/* glibc writes the addresses of a relocated image into its dynamic section; the kernel and musl leave those of the file. */
+/* glibc writes run-time addresses into the dynamic section of a relocated image; the kernel and musl leave the
+ * addresses of the file there. */
 static const void *table_at(const struct hwi_elf_image *image, uintptr_t address)
 {
   return (const void *)(address < image->bias ? address + image->bias : address);
@@ -45,7 +46,7 @@ bool hwi_elf_open(struct hwi_elf_image *image, uintptr_t bias, const ElfW(Dyn) *
 
 /* --- one symbol --- */
 
-/* glibc's resolvers for other CPUs than x86 take the capabilities. */
+/* On CPUs other than x86, glibc's resolvers take the CPU's capabilities as an argument. */
 static uintptr_t address_of(const struct hwi_elf_image *image, const ElfW(Sym) *symbol)
 {
   uintptr_t address = image->bias + symbol->st_value;
@@ -54,7 +55,8 @@ static uintptr_t address_of(const struct hwi_elf_image *image, const ElfW(Sym) *
   return ((uintptr_t(*)(unsigned long))address)(getauxval(AT_HWCAP));
 }
 
-/* The executable has a place for a function of a library whose address it takes, without defining it: SHN_UNDEF. */
+/* The executable may have an entry (SHN_UNDEF) for a library's function whose address it takes; that is not a
+ * definition. */
 static bool is_definition(const struct hwi_elf_image *image, uint32_t index, const char *name)
 {
   const ElfW(Sym) *symbol = &image->symbols[index];
@@ -62,7 +64,8 @@ static bool is_definition(const struct hwi_elf_image *image, uint32_t index, con
          ELF64_ST_BIND(symbol->st_info) != STB_LOCAL && strcmp(image->strings + symbol->st_name, name) == 0;
 }
 
-/* Whether it is found without naming a version: others are kept for programs that were linked long ago. */
+/* Returns whether the symbol is found without naming a version. Other versions exist for programs that were linked long
+ * ago. */
 static bool is_default(const struct hwi_elf_image *image, uint32_t index)
 {
   return !image->versions || !(image->versions[index] & VERSION_IS_HIDDEN);
@@ -78,7 +81,7 @@ static uint32_t gnu_hash_of(const char *name)
   return hash;
 }
 
-/* False: the image has no such name. */
+/* Returns false if the image does not have this name. */
 static bool may_have(const struct gnu_table *table, uint32_t hash)
 {
   const uint64_t *bloom = (const void *)(table + 1);
@@ -86,7 +89,7 @@ static bool may_have(const struct gnu_table *table, uint32_t hash)
   return word >> hash % WORD_BITS & word >> (hash >> table->bloom_shift) % WORD_BITS & 1;
 }
 
-/* The index of the symbol; 0: none. A hidden version is taken only where there is no other. */
+/* Returns the index of the symbol, or 0 if there is none. A hidden version is taken only if there is no other. */
 static uint32_t find_by_gnu_hash(const struct hwi_elf_image *image, const char *name)
 {
   const struct gnu_table *table = (const void *)image->gnu_hash;

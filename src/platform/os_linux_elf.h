@@ -1,7 +1,7 @@
-/* os_linux_elf.h - the dynamic symbols of an ELF image that is mapped; inside this folder
+/* os_linux_elf.h - the dynamic symbols of a mapped ELF image; internal to this folder
  *
- * Read from the image's own tables, since the loader's way (dlsym) words an error where a name is missing, frees the text of
- * the one before, and so calls the program's malloc and free. Nothing here allocates, locks or changes errno.
+ * They are read from the image's own tables. For a missing name, the loader's dlsym formats an error text and frees the
+ * previous one, and so calls the program's malloc and free. Nothing here allocates, locks or changes errno.
  */
 #ifndef HWI_PLATFORM_OS_LINUX_ELF_H
 #define HWI_PLATFORM_OS_LINUX_ELF_H
@@ -15,16 +15,16 @@ struct hwi_elf_image {
   const ElfW(Dyn) *dynamic;
   const ElfW(Sym) *symbols;
   const char *strings;
-  const ElfW(Half) *versions; /* one a symbol; NULL: the image has none */
+  const ElfW(Half) *versions; /* one per symbol; NULL: the image has none */
   const uint32_t *gnu_hash;   /* DT_GNU_HASH, or NULL */
   const ElfW(Word) *hash;     /* DT_HASH, or NULL */
 };
 
-/* False: the image has no table to find names by. */
+/* Returns false if the image has no table to find names with. */
 bool hwi_elf_open(struct hwi_elf_image *image, uintptr_t bias, const ElfW(Dyn) *dynamic);
 
-/* The address of the function or object that the image defines under `name`, in its default version where it has several; of
- * a function that is chosen at run time, the chosen one. 0: it defines none. */
+/* Returns the address of the function or object that the image defines under `name`, in its default version if there
+ * are several, or 0 if there is none. For a function that is chosen at run time (ifunc) it is the chosen one. */
 uintptr_t hwi_elf_find(const struct hwi_elf_image *image, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* os_linux_file.c - the seam to the kernel on Linux: files */
+/* os_linux_file.c - the interface to the kernel on Linux: files */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +17,12 @@ static long map_part(long fd, struct hwi_os_part *part, int access)
 {
   long at = CALL(SYS_mmap, NULL, part->bytes, access, MAP_SHARED | MAP_NORESERVE, fd, part->off);
   part->start = hwi_call_failed(at) ? NULL : (void *)at;
-  if (part->start) /* the first touch of a page would read megabytes of holes around it, as much as the disk reads ahead */
+  if (part->start) /* else the first touch of a page would read megabytes of holes around it, the disk's read-ahead */
     CALL3(SYS_madvise, part->start, part->bytes, MADV_RANDOM);
   return hwi_call_failed(at) ? at : 0;
 }
 
-/* Not through the mapping: where the disk is full, that would raise SIGBUS. */
+/* Does not write through the mapping: on a full disk that would raise SIGBUS. */
 static long put_contents(long fd, const struct hwi_os_part *part)
 {
   long put = part->contents ? CALL4(SYS_pwrite64, fd, part->contents, part->contents_bytes, part->off) : 0;
@@ -42,14 +42,14 @@ static void unmake_file(const char *path, const struct hwi_os_part *head, const 
   hwi_os_remove_file(path);
 }
 
-/* The file is empty for a moment, and then has the contents. */
+/* The new file is empty until its contents are written. */
 static int make_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
 {
   long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0)
     return (int)fd;
   head->start = body->start = NULL;
-  CALL2(SYS_fchmod, fd, 0600); /* whatever the umask left out */
+  CALL2(SYS_fchmod, fd, 0600); /* whatever the umask is */
   long result = map_part(fd, head, PROT_READ | PROT_WRITE);
   if (result == 0)
     result = map_part(fd, body, PROT_NONE);
@@ -63,7 +63,7 @@ static int make_file(const char *path, uint64_t bytes, struct hwi_os_part *head,
   return (int)result;
 }
 
-/* PATH.PID.new. False: that is too long. */
+/* Writes PATH.PID.new. Returns false if that is too long. */
 static bool put_new_name(char to[HWI_OS_PATH_BYTES], const char *path)
 {
   static const char suffix[] = ".new";
@@ -79,8 +79,9 @@ static bool put_new_name(char to[HWI_OS_PATH_BYTES], const char *path)
   return true;
 }
 
-/* What is killed on the way leaves a file of another name, and no two images that begin at once see each other's half made one.
- * Where the file system cannot rename so, or the name is too long, it has its own name from the start. */
+/* The file is made under a temporary name, so that a killed process leaves no unfinished file under `path`, and two
+ * images that start at the same time do not see each other's unfinished file. If the file system cannot rename without
+ * replacing, or the temporary name is too long, the file has its final name from the start. */
 int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *head, struct hwi_os_part *body)
 {
   static char new_name[HWI_OS_PATH_BYTES];
@@ -132,7 +133,7 @@ long hwi_os_executable_path(char *to, size_t bytes)
 
 const char *hwi_os_executed_path(void)
 {
-  static const char descriptors[] = "/dev/fd/"; /* what the kernel puts there for a program without a path */
+  static const char descriptors[] = "/dev/fd/"; /* the kernel's name for a program without a path */
   const char *path = (const char *)getauxval(AT_EXECFN);
   return path != NULL && strncmp(path, descriptors, sizeof descriptors - 1) != 0 ? path : "";
 }
@@ -152,7 +153,7 @@ long hwi_os_environment(char *to, size_t bytes)
   return hwi_os_read_file("/proc/self/environ", to, bytes);
 }
 
-/* Of the folder that is open: its name may be another's by now. */
+/* Sets the mode of the open directory, since its name may belong to another one by now. */
 static void make_private(long fd)
 {
   char path[sizeof "/proc/self/fd/" + HWI_DECIMAL_DIGITS] = "/proc/self/fd/", digits[HWI_DECIMAL_DIGITS];
@@ -170,7 +171,7 @@ int hwi_os_make_dir(const char *path)
   if (fd < 0)
     return (int)fd;
   if (!made)
-    make_private(fd); /* whatever the umask left out */
+    make_private(fd); /* whatever the umask is */
   CALL1(SYS_close, fd);
   return 0;
 }

@@ -1,4 +1,4 @@
-/* os_linux_heap.c - the heap of a process on Linux: memory that can grow where it stands, a lock with priority inheritance */
+/* os_linux_heap.c - the heap of a process on Linux: memory that can grow in place, a lock with priority inheritance */
 #define _GNU_SOURCE
 #include "platform/os_heap.h"
 
@@ -18,8 +18,8 @@
 
 enum { STDERR = 2, LEAST_KEPT_DESCRIPTOR = 700, HUGE_PAGE_BYTES = 2 << 20 };
 
-/* The address space between the program and the libraries is nearly all free; the kernel fills it downward from these. This far
- * below them a mapping can grow upward. */
+/* Nearly all of the address space between the program and the libraries is free, and the kernel fills it downward from
+ * the libraries. A mapping this far below them can grow upward. */
 static const uintptr_t ROOM_BYTES = (uintptr_t)1 << 43;
 
 static long map(const void *start, size_t bytes, int flags)
@@ -43,11 +43,12 @@ int hwi_os_map_at(void *start, size_t bytes)
   long at = map(start, bytes, MAP_FIXED_NOREPLACE);
   if (hwi_call_failed(at) || (void *)at == start)
     return hwi_call_failed(at) ? (int)at : 0;
-  hwi_os_unmap((void *)at, bytes); /* before Linux 4.17 the flag says nothing */
+  hwi_os_unmap((void *)at, bytes); /* before Linux 4.17 the flag has no effect */
   return -EEXIST;
 }
 
-/* By the system's setting, or the process's: the kernel takes the request all the same. */
+/* Returns whether the setting of the system or the process forbids huge pages: the kernel accepts the request even
+ * then. */
 static bool has_no_huge_pages(void)
 {
   char text[64];
@@ -116,7 +117,7 @@ void hwi_os_wake_all(uint32_t *word)
   CALL(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 }
 
-/* What pthread_atfork is on top of, in glibc alone. */
+/* glibc's pthread_atfork calls __register_atfork; other libcs do not have it. */
 typedef void fork_handler(void);
 
 extern int register_atfork(fork_handler *before, fork_handler *in_parent, fork_handler *in_child,
@@ -181,8 +182,9 @@ void hwi_os_each_frame(bool (*each)(void *context, uintptr_t pc), void *context)
   _Unwind_Backtrace(see_frame, &frames);
 }
 
-/* libgcc's unwinder wants this of glibc 2.35 and later, and would keep the library from being loaded elsewhere; there it gets
- * no frames. The linker puts the one in the other's place (--wrap). */
+/* libgcc's unwinder needs _dl_find_object of glibc 2.35, and would prevent the library from being loaded with an older
+ * glibc. The linker replaces its calls by calls of the wrapper (--wrap); with an older glibc the unwinder finds no
+ * frames. */
 int real_dl_find_object(void *address, struct dl_find_object *found) __asm__("__real__dl_find_object")
     __attribute__((weak));
 int wrap_dl_find_object(void *address, struct dl_find_object *found) __asm__("__wrap__dl_find_object")

@@ -8,7 +8,8 @@
 #include "platform/os.h"
 #include "platform/os_linux_call.h"
 
-/* Of room for `bytes` from a huge page's start, mapped with as much as a huge page more: gives back what is around it. */
+/* `room` is a mapping of `bytes` and one huge page more. Returns the aligned start of `bytes` in it, and unmaps the
+ * rest. */
 static char *trim(char *room, size_t bytes)
 {
   char *start = room + (-(uintptr_t)room & (HWI_OS_HUGE_PAGE_BYTES - 1));
@@ -31,7 +32,7 @@ void *hwi_os_enlarge(void *start, size_t bytes, size_t larger)
   if (!to)
     return NULL;
   if (!hwi_call_failed(CALL(SYS_mremap, start, bytes, larger, MREMAP_MAYMOVE | MREMAP_FIXED, to, 0)))
-    return to; /* what was asked for of its pages holds for the new ones, too */
+    return to; /* the request for huge pages also holds for the new pages */
   hwi_os_unmap(to, larger);
   return NULL;
 }

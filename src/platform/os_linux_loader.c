@@ -1,8 +1,8 @@
-/* os_linux_loader.c - the seam to glibc's dynamic loader and threads
+/* os_linux_loader.c - the interface to glibc's dynamic loader and threads
  *
- * _dl_find_object and _r_debug are read without any lock, so that a malloc inside the loader cannot deadlock. Both are weak
- * references: a glibc before 2.35 has no _dl_find_object, and dl_iterate_phdr, which takes a recursive lock of the
- * loader's, serves instead.
+ * _dl_find_object and _r_debug are read without any lock, so that a malloc inside the loader cannot deadlock. Both are
+ * weak references. A glibc before 2.35 has no _dl_find_object; dl_iterate_phdr, which takes a recursive lock of the
+ * loader, is used instead.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -23,7 +23,7 @@
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
-/* musl loads the library, too, where it is preloaded into all that a program starts. */
+/* musl also loads the library if it is preloaded into all programs that a program starts. */
 bool hwi_os_libc_is_known(void)
 {
   return gnu_get_libc_version != NULL;
@@ -55,7 +55,7 @@ static bool from_loader(const struct dl_find_object *found, struct hwi_os_module
   module->eh_frame_hdr = (uintptr_t)found->dlfo_eh_frame;
   module->bias = found->dlfo_link_map->l_addr;
   module->path = found->dlfo_link_map->l_name ? found->dlfo_link_map->l_name : "";
-  /* The kernel maps the executable segment by segment, so that there may be holes; glibc then gives one segment only. */
+  /* The kernel maps the executable segment by segment, so there may be holes; glibc then reports only one segment. */
   const ElfW(Phdr) *phdrs = (const void *)getauxval(AT_PHDR);
   if (!*module->path && phdrs)
     measure(phdrs, getauxval(AT_PHNUM), module->bias, module);
@@ -88,7 +88,7 @@ bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module)
 
 struct path_search {
   bool (*is_one)(const char *path);
-  const char *path; /* that was found */
+  const char *path; /* the path that was found */
 };
 
 static int is_wanted(struct dl_phdr_info *info, size_t size, void *context)
@@ -114,7 +114,8 @@ static bool is_of_valgrind(const char *path)
   return strncmp(hwi_base_name(path), beginning, sizeof beginning - 1) == 0;
 }
 
-/* Valgrind does not come later. A child of fork must not ask: a thread that is not there any more may have the loader's lock. */
+/* The answer never changes. A child of fork must not search again: the loader's lock may be held by a thread that the
+ * child does not have. */
 bool hwi_os_can_map_on(void)
 {
   static enum { UNKNOWN, YES, NO } answer;
@@ -123,7 +124,7 @@ bool hwi_os_can_map_on(void)
   return answer == YES;
 }
 
-/* The build-id among the notes in [at, end). */
+/* Writes the build-id among the notes in [at, end), and returns its length; 0: none. */
 static size_t build_id_in(const uint8_t *at, const uint8_t *end, uint8_t *to, size_t max)
 {
   while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
@@ -183,7 +184,7 @@ static int unloads(struct dl_phdr_info *info, size_t size, void *context)
 {
   (void)size;
   *(uint64_t *)context = info->dlpi_subs;
-  return 1; /* every module says the same */
+  return 1; /* every module reports the same */
 }
 
 uint64_t hwi_os_unload_count(void)
@@ -195,10 +196,10 @@ uint64_t hwi_os_unload_count(void)
 
 /* --- threads --- */
 
-/* A claim is a robust mutex. libc puts the tid that it knows into the lock word, and the kernel, when a thread is gone, marks
- * the mutexes on that thread's robust list as left behind. So a tid that came back is never taken for the one that went, and
- * nothing need be asked. What is not promised: a signal handler that takes a claim while it interrupts libc in the middle of
- * locking another robust mutex; only a thread's first event takes one. */
+/* A claim is a robust mutex. libc writes the tid that it knows into the lock word, and when a thread ends, the kernel
+ * marks the mutexes on that thread's robust list. So a reused tid is never taken for the earlier thread, and no system
+ * call is needed. One case is not covered: a signal handler that takes a claim while it interrupts libc in the middle
+ * of locking another robust mutex. Only a thread's first event takes a claim. */
 static pthread_mutex_t *mutex_of(struct hwi_os_claim *claim)
 {
   static_assert(sizeof(pthread_mutex_t) <= sizeof(struct hwi_os_claim), "a claim has room for a mutex");
@@ -219,7 +220,8 @@ uint32_t hwi_os_claim_take(struct hwi_os_claim *claim)
 {
   pthread_mutex_t *mutex = mutex_of(claim);
   uint32_t word = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
-  if (word && !(word & FUTEX_OWNER_DIED)) /* most are, and to try would write to a line that another thread uses */
+  if (word &&
+      !(word & FUTEX_OWNER_DIED)) /* most claims are held, and an attempt would write to another thread's cache line */
     return 0;
   int result = pthread_mutex_trylock(mutex);
   if (result == EOWNERDEAD)
@@ -227,12 +229,11 @@ uint32_t hwi_os_claim_take(struct hwi_os_claim *claim)
   else if (result)
     return 0;
   uint32_t tid = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) & FUTEX_TID_MASK;
-  return tid ? tid
-             : hwi_os_tid(); /* before glibc 2.34, without libpthread, a mutex locks nothing: there is one thread */
+  return tid ? tid : hwi_os_tid(); /* before glibc 2.34 without libpthread, a mutex does nothing: there is one thread */
 }
 
-/* libc keeps the values of the first keys in the thread's own block, and callocs room for those of later ones: that calloc
- * would come to the recorder in the middle of making a thread's stream. */
+/* libc stores the values of the first keys in the thread's own block, and calls calloc for those of later keys. That
+ * calloc would enter the recorder while it makes the thread's stream. */
 enum { KEYS_WITHOUT_MALLOC = 32 };
 
 static pthread_key_t thread_end_key;

@@ -1,4 +1,4 @@
-/* os_linux_processors.c - how many processors there are on Linux */
+/* os_linux_processors.c - the number of processors on Linux */
 #define _GNU_SOURCE
 #include "platform/os_processors.h"
 
@@ -6,7 +6,7 @@
 
 unsigned hwi_os_processors(void)
 {
-  cpu_set_t allowed; /* a kernel with more processors than it holds refuses: then there are enough of them */
+  cpu_set_t allowed; /* the call fails if the kernel has more processors than fit: then there are enough */
   if (sched_getaffinity(0, sizeof allowed, &allowed) < 0)
     return CPU_SETSIZE;
   return (unsigned)CPU_COUNT(&allowed);

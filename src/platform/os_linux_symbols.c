@@ -1,7 +1,7 @@
 /* os_linux_symbols.c - definitions of symbols among the loaded modules, in the dynamic loader's own order
  *
- * The loader keeps its modules in a list in the order in which it searches them: the executable, what is preloaded, then the
- * libraries level by level. Those that dlopen adds come at the end.
+ * The loader keeps its modules in a list in the order in which it searches them: the executable, the preloaded
+ * libraries, then the other libraries level by level. Those that dlopen adds come at the end.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 #pragma weak _dl_find_object
 #pragma weak _r_debug
 
-extern struct r_debug *_dl_debug_addr __attribute__((weak)); /* musl's */
+extern struct r_debug *_dl_debug_addr __attribute__((weak)); /* of musl */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 static const struct link_map *first_module(void)
@@ -40,7 +40,7 @@ static const struct link_map *module_at(uintptr_t address)
   return map;
 }
 
-/* This library's, in whichever namespace it was loaded. */
+/* Returns this library's entry, in whichever namespace it was loaded. */
 static const struct link_map *own_module(void)
 {
   if (_dl_find_object)
@@ -57,7 +57,7 @@ static const void *definition_in(const struct link_map *map, const char *name)
   return hwi_elf_open(&image, map->l_addr, map->l_ld) ? (const void *)hwi_elf_find(&image, name) : NULL;
 }
 
-/* The first definition in [map, end). */
+/* Returns the first definition in [map, end), or NULL. */
 static const void *definition_between(const struct link_map *map, const struct link_map *end, const char *name)
 {
   const void *address = NULL;
@@ -94,7 +94,7 @@ struct scope { /* modules in the order of the search */
   uint32_t count;
 };
 
-/* Whether the loader took `map` for what a module needs under `soname`. */
+/* Returns whether `map` is the module that the loader found for a dependency named `soname`. */
 static bool is_called(const struct link_map *map, const char *soname)
 {
   struct hwi_elf_image image;
@@ -138,7 +138,8 @@ struct sight {
   const void *found;
 };
 
-/* The module itself, then level by level what it needs; what nobody there defines may still be the executable's. */
+/* Searches the module itself, then its dependencies level by level. A symbol that none of them defines is then searched
+ * in all modules, the executable first. */
 static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
   (void)info, (void)size;
@@ -155,7 +156,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
   return 1;
 }
 
-/* Called with the loader's lock held, so that no module is unloaded meanwhile. */
+/* dl_iterate_phdr holds the loader's lock, so that no module is unloaded meanwhile. */
 const void *hwi_os_symbol_seen_from(uintptr_t address, const char *name)
 {
   struct sight sight = {address, name, NULL};

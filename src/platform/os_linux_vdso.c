@@ -1,7 +1,7 @@
 /* os_linux_vdso.c - finds the kernel's clock in the vdso
  *
- * libc has found it, too, but gives access to it only through clock_gettime, which the target may have replaced. The vdso
- * is a small ELF image that is mapped whole; the kernel made it, so its tables are taken as they are.
+ * libc has found it as well, but gives access to it only through clock_gettime, which the target may have replaced. The
+ * vdso is a small ELF image that is mapped completely. The kernel made it, so its tables are not checked.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -20,7 +20,7 @@ static bool open_vdso(struct hwi_elf_image *image, const ElfW(Ehdr) *header)
   const ElfW(Dyn) *dynamic = NULL;
   uintptr_t bias = 0;
   for (int i = header->e_phnum; i-- > 0;) {
-    if (segments[i].p_type == PT_LOAD) /* the first one counts */
+    if (segments[i].p_type == PT_LOAD) /* only the first one matters */
       bias = (uintptr_t)header + segments[i].p_offset - segments[i].p_vaddr;
     else if (segments[i].p_type == PT_DYNAMIC)
       dynamic = (const void *)((uintptr_t)header + segments[i].p_offset);
@@ -30,7 +30,7 @@ static bool open_vdso(struct hwi_elf_image *image, const ElfW(Ehdr) *header)
 
 hwi_os_clock_fn *hwi_os_vdso_clock(void)
 {
-  static _Atomic uintptr_t known; /* 0: not looked yet, 1: none */
+  static _Atomic uintptr_t known; /* 0: not searched yet, 1: none */
   uintptr_t clock = atomic_load_explicit(&known, memory_order_relaxed);
   if (clock == 0) {
     struct hwi_elf_image image;

@@ -1,4 +1,5 @@
-/* os_vdso.h - what the kernel maps into every program to be called without a system call; inside this folder */
+/* os_vdso.h - the functions that the kernel maps into every program and that need no system call; internal to this
+ * folder */
 #ifndef HWI_PLATFORM_OS_VDSO_H
 #define HWI_PLATFORM_OS_VDSO_H
 
@@ -6,8 +7,8 @@
 
 typedef int hwi_os_clock_fn(clockid_t clock, struct timespec *now);
 
-/* Reads a clock, and returns 0 or a negative errno value; NULL where the kernel has none (as under some emulators).
- * Async-signal-safe; asks the kernel nothing. */
+/* Returns the function that reads a clock, or NULL if the kernel has none (as under some emulators). That function
+ * returns 0 or a negative errno value. Async-signal-safe; makes no system call. */
 hwi_os_clock_fn *hwi_os_vdso_clock(void);
 
 #endif
