@@ -8,8 +8,9 @@
 #include "record/record.h"
 #include "record/step.h"
 
-/* `walk` ended HWI_WALK_MET. Walks the stack again without the kept one, and under HEAPWRIGHT_CHECK a third time with the CFI
- * interpreter in place of rows; counts the audit and a difference. False: they differ. Keeps walk and the fresh frames. */
+/* To be called when `walk` ended as HWI_WALK_MET. Walks the stack again without the kept stack, and under
+ * HEAPWRIGHT_CHECK a third time with the CFI interpreter instead of rows. Counts the audit and any difference. Returns
+ * false if the walks differ. Does not change `walk` and the fresh frames. */
 bool hwi_audit_is_same(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);
 
 #endif

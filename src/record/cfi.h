@@ -1,15 +1,17 @@
 /* cfi.h - call frame information: how one frame leads to its caller
  *
- * row       what one machine address says about its frame in 16 bytes; enough for nearly all code (RECORDER.md's kinds).
- * rules     the whole of what CFI says at an address: one rule for the CFA and one for each callee-saved register. A row is
- *           rules squeezed; where that is impossible the row says HWI_ROW_FULL and the interpreter takes the step.
+ * row       how to unwind the frame of one machine address, in a compact form; sufficient for nearly all code.
+ * rules     all that CFI defines at an address: one rule for the CFA and one for each callee-saved register. A row is a
+ *           short form of the rules. If there is no short form, the row is HWI_ROW_FULL and the interpreter takes the
+ *           step.
  * step      from a frame's registers to its caller's.
  *
- * Everything here is async-signal-safe, takes no lock, allocates nothing, uses less than 2 KiB of stack, does a bounded
- * number of steps. Stack words are read through the caller's loader function, which refuses addresses that are not known to
- * be readable. Of the module nothing is read but its first page (ELF and program headers) and the readable PT_LOAD that
- * .eh_frame_hdr lies in, as far as the file backs it: between segments there may be holes that fault. So .eh_frame must lie
- * in that segment too, where linkers put it, and the program headers in the first page; else there is no CFI.
+ * Everything here is async-signal-safe, takes no lock, allocates nothing, uses less than 2 KiB of stack, and does a
+ * bounded number of steps. Stack words are read through the caller's loader function, which refuses addresses that are
+ * not known to be readable. Only two parts of the module are read: its first page (ELF and program headers), and the
+ * readable PT_LOAD that contains .eh_frame_hdr, as far as the file backs it. Between segments there may be holes that
+ * fault. So .eh_frame must be in the same segment, where linkers put it, and the program headers in the first page;
+ * otherwise there is no CFI.
  */
 #ifndef HWI_RECORD_CFI_H
 #define HWI_RECORD_CFI_H
@@ -18,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Registers that an unwinder must track, in DWARF's numbering for x86-64 (0 to 16: rax rdx rcx rbx rsi rdi rbp rsp r8..r15,
- * return address). */
+/* Registers that an unwinder must track, in DWARF's numbering for x86-64 (0 to 16: rax rdx rcx rbx rsi rdi rbp rsp
+ * r8..r15, return address). */
 enum { HWI_REG_BX = 3, HWI_REG_BP = 6, HWI_REG_SP = 7, HWI_REG_RA = 16, HWI_REG_COUNT = 17 };
 
 struct hwi_registers {
@@ -27,10 +29,10 @@ struct hwi_registers {
   uint32_t known;                 /* bit i: value[i] is known */
 };
 
-/* Loads the word at `address` into *word. False where the address is not known to be readable. */
+/* Loads the word at `address` into *word. Returns false if the address is not known to be readable. */
 typedef bool hwi_load_fn(void *context, uintptr_t address, uintptr_t *word);
 
-/* What may be read while steps are taken. */
+/* How to read memory while steps are taken. */
 struct hwi_cfi_memory {
   hwi_load_fn *load;
   void *context; /* of `load` */
@@ -38,7 +40,7 @@ struct hwi_cfi_memory {
 
 /* The part of a module that CFI needs. */
 struct hwi_cfi_module {
-  uintptr_t start, end;   /* range that it covers, with its ELF header at the start; readable where its phdrs say so */
+  uintptr_t start, end;   /* its range, with the ELF header at the start; readable where its phdrs say so */
   uintptr_t eh_frame_hdr; /* address of the PT_GNU_EH_FRAME segment; 0: none */
 };
 
@@ -47,32 +49,33 @@ enum hwi_row_kind {
   HWI_ROW_SP = 1,        /* CFA = sp + offset */
   HWI_ROW_BP = 2,        /* CFA = bp + offset */
   HWI_ROW_SP_DEREF = 3,  /* CFA = word at sp + offset */
-  HWI_ROW_BP_DEREF = 4,  /* CFA = word at bp + offset; the caller's bp is the word at bp + 8 * bp_words: realigned */
-  HWI_ROW_SIGNAL = 5,    /* signal frame: pc, sp, bp lie in the ucontext; offset = that of the gregs from sp */
+  HWI_ROW_BP_DEREF = 4,  /* realigned: CFA = word at bp + offset; the caller's bp is the word at bp + 8 * bp_words */
+  HWI_ROW_SIGNAL = 5,    /* signal frame: pc, sp, bp are in the ucontext; offset = from sp to its gregs */
   HWI_ROW_OUTERMOST = 6, /* the return address is undefined: the stack ends here */
-  HWI_ROW_FULL = 7,      /* only hwi_cfi_step can do it */
+  HWI_ROW_FULL = 7,      /* only hwi_cfi_step can take the step */
 };
 
 struct hwi_frame_row {
   uint8_t kind;    /* enum hwi_row_kind */
-  int8_t bp_words; /* the caller's bp was saved at CFA + 8 * bp_words; 0: it was not. But see BP_DEREF */
+  int8_t bp_words; /* the caller's bp was saved at CFA + 8 * bp_words; 0: not saved. But see BP_DEREF */
   int32_t offset;  /* see the kinds */
 };
-/* In every kind but SIGNAL, OUTERMOST, FULL and NONE, the return address lies at CFA - 8 and the caller's sp is the CFA. */
+/* In all kinds except SIGNAL, OUTERMOST, FULL and NONE, the return address is at CFA - 8 and the caller's sp is the
+ * CFA. */
 
-/* A cache of how far the CFI of some functions was run, and of the rules that held there, so that the look-up of a later address
- * of the same function continues instead of starting again. A function with a thousand calls has a thousand return addresses,
- * and each would run half of a long CFI. */
+/* A cache for the CFI of some functions: the address up to which it was executed, and the rules at that address. The
+ * look-up of a later address of the same function continues there instead of starting again. A function with a thousand
+ * calls has a thousand return addresses, and without the cache each would execute half of a long CFI on average. */
 struct hwi_cfi_cache;
 enum { HWI_CFI_CACHE_BYTES = 4096 };
 
 /* Must be called when a module was loaded or unloaded: other code may be at these addresses. */
 void hwi_cfi_cache_clear(struct hwi_cfi_cache *cache);
 
-/* The row for the code at `pc`. `pc` is an address *inside* the instruction of interest: for a return address the caller
- * passes it reduced by one; for the pc of a signal frame's interrupted code, as it is. Never fails: HWI_ROW_NONE where no
- * CFI covers pc or the CFI is damaged. `cache`: HWI_CFI_CACHE_BYTES bytes, zero at first,
- * used by one thread only; NULL: no cache. */
+/* Returns the row for the code at `pc`. `pc` is an address *inside* the instruction of interest: the caller subtracts
+ * one from a return address, but not from the pc of code that a signal interrupted. Never fails; returns HWI_ROW_NONE
+ * if no CFI covers pc or the CFI is damaged. `cache`: HWI_CFI_CACHE_BYTES bytes, zero at first, used by one thread
+ * only; NULL: no cache. */
 struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_cache *cache);
 
 enum hwi_step {
@@ -82,8 +85,8 @@ enum hwi_step {
   HWI_STEP_BAD = 3, /* damaged CFI, an unknown register, or a load that was refused */
 };
 
-/* Replaces *registers (of a frame, whose pc lies in `module`) by its caller's. `pc` as in hwi_cfi_row. On success
- * *signal_frame says whether the frame left was a signal frame, so that the new pc must not be reduced by one. */
+/* Replaces *registers (of a frame whose pc is in `module`) by its caller's. `pc` as in hwi_cfi_row. On success,
+ * *signal_frame is whether the frame was a signal frame, so that one must not be subtracted from the new pc. */
 enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_registers *registers,
                            const struct hwi_cfi_memory *memory, bool *signal_frame);
 

@@ -11,10 +11,11 @@
 struct hwi_deep {
   uint32_t base, fresh_count;
   bool has_gap;      /* among the kept frames, or between them and the fresh ones */
-  uint32_t left_out; /* frames in the gap; 0: not known */
+  uint32_t left_out; /* frames in the gap; 0: unknown */
 };
 
-/* Its node: the outermost frames (where they are known), a cut, and the innermost ones, with `entry` called from the last. */
+/* Returns its node: the outermost frames (if they are known), a cut, and the innermost frames, with `entry` called from
+ * the last. */
 uint32_t hwi_deep_node(struct hwi_lane *lane, const struct hwi_deep *deep, uint8_t entry);
 
 #endif

@@ -1,14 +1,16 @@
-/* describe.h - writes into a trace what its image is: command, executable, directory, environment, what cannot be seen */
+/* describe.h - writes the description of the image into its trace: command, executable, directory, environment,
+ * allocators that cannot be recorded */
 #ifndef HWI_RECORD_DESCRIBE_H
 #define HWI_RECORD_DESCRIBE_H
 
 #include "record/lane.h"
 
-/* Writes records into the lane, which the calling thread has entered. Asks the kernel for what they say, so only where an
- * image begins. What cannot be found out is left out. */
+/* Writes these records into the lane, which the calling thread has entered. It makes system calls, so it is only called
+ * when an image begins. Unknown facts are omitted. */
 void hwi_describe_image(struct hwi_lane *lane);
 
-/* Writes the peak resident set so far; at most once in 100 ms, but at the end. Nothing where a launcher takes samples. */
+/* Writes the peak resident set size so far, at most once in 100 ms and at the end. Writes nothing if a launcher takes
+ * samples. */
 void hwi_describe_rss(struct hwi_lane *lane, bool at_end);
 
 #endif

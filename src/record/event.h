@@ -1,9 +1,9 @@
-/* event.h - an event, from the entry point's call to its bytes in the trace: the hot path, whole
+/* event.h - an event, from the entry point's call to its bytes in the trace: the whole hot path
  *
- * usual      an event is usual where its thread has a lane that need not look closer, nothing asks for more of it than its bytes,
- *            and its caller is not the loader. What is usual is put together into the entry points themselves, down to the
- *            comparison of the stack with the one before (walk.h): a call for each of its parts would cost as much as the work.
- *            All else is record.c's.
+ * usual      an event is usual if its thread has a lane that needs no check, if nothing but its bytes must be recorded,
+ *            and if its caller is not the loader. The code for usual events is inlined into the entry points, down to
+ *            the comparison of the stack with the previous one (walk.h): a call for each part would cost as much as the
+ *            work. record.c handles all other events.
  */
 #ifndef HWI_RECORD_EVENT_H
 #define HWI_RECORD_EVENT_H
@@ -22,20 +22,19 @@
 #define HWI_EVENT_INLINE static inline __attribute__((always_inline))
 #define HWI_EVENT_FRAME() ((uintptr_t)__builtin_frame_address(0))
 
-/* Reports an allocation (see hwi_record_alloc). False where it is not usual: then nothing was done. */
+/* Reports an allocation (see hwi_record_alloc). If it is not usual, does nothing and returns false. */
 HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block);
 
-/* Reports a free (see hwi_record_free). False where it is not usual: then nothing was done. */
+/* Reports a free (see hwi_record_free). If it is not usual, does nothing and returns false. */
 HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
 
 /* --- time --- */
 
-/*
- * Later than any event of another thread that handed the block over: of an allocation, called after the real allocator returned,
- * than the free that made room for it; of a free, called before the real one, than the block's own birth. For the latter, too,
- * earlier loads must be over: a processor reads its counter while the load of the pointer that is freed still waits for another
- * processor's cache, and by then the block may not be born yet.
- */
+/* Returns a tick that is later than that of any event of another thread that the block depends on. For an allocation,
+ * called after the real allocator returned, that is the free that made room for it; for a free, called before the real
+ * free, it is the block's own allocation. In both cases earlier loads must be complete: otherwise a processor may read
+ * its counter while the load of the pointer to be freed still waits for another processor's cache, before the block was
+ * even allocated. */
 static inline uint64_t hwi_event_tick_of_tsc(void)
 {
   return (*hwi_session.is_single_threaded ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
@@ -48,10 +47,10 @@ struct hwi_allocation {
   size_t size;
   void *block;
   uint32_t node;
-  bool assumes_usable; /* the real allocator must not be asked for the usable size: see record.c */
+  bool assumes_usable; /* malloc_usable_size must not be called for the block: see record.c */
 };
 
-/* The usable size of a block, if that is to be kept; else 0. */
+/* Returns the usable size of a block if it is recorded, else 0. */
 HWI_EVENT_INLINE uint64_t hwi_event_usable(uint8_t fields, void *block)
 {
   return fields & HW_FIELD_USABLE ? HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block) : 0;
@@ -69,18 +68,18 @@ HWI_EVENT_INLINE uint8_t *hwi_event_put_size(uint8_t fields, uint8_t *at, uint64
   if (!(fields & HW_FIELD_USABLE))
     return hwi_put_varint(at, size);
   bool odd = usable != hw_usual_usable(size);
-  at = hwi_put_varint(at, size << 1 | odd); /* no allocator grants a size whose top bit this would lose */
+  at = hwi_put_varint(at, size << 1 | odd); /* no allocator grants a size so large that its top bit would be lost */
   return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - hw_usual_usable(size)))) : at;
 }
 
-/* How long the call took that gave `block`, if that is to be kept. */
+/* Writes how long the call took that returned `block`, if durations are recorded. */
 HWI_EVENT_INLINE uint8_t *hwi_event_put_took(uint8_t fields, uint8_t *at, const void *block)
 {
   return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_timed_took(block)) : at;
 }
 
-/* Slots save most of an allocation's bytes: a program allocates in few places at a time, each time the same size. The caller has
- * reserved HW_EVENT_MAX_BYTES. */
+/* Slots save most of an allocation's bytes: at a time, a program allocates in few places, and each place mostly
+ * allocates the same size. The caller has reserved HW_EVENT_MAX_BYTES. */
 HWI_EVENT_INLINE void hwi_event_put_alloc(uint8_t fields, struct hwi_lane *lane, const struct hwi_allocation *made)
 {
   uint32_t node = made->node;
@@ -114,12 +113,12 @@ static inline bool hwi_event_is_paused(void)
   return __atomic_load_n(&hwi_session.header->control, __ATOMIC_RELAXED) == HW_CONTROL_PAUSE;
 }
 
-/* What is left to do after the walk where the stack has no node, or the chunk no room; and of a free. */
+/* The rest of an event whose stack has no node, or whose chunk has no room; called after the walk. */
 void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made);
 void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_owed whole);
 
-/* In both, all that a signal handler may change on this thread is looked at behind hwi_stream_take: one that comes later finds the
- * lane busy, and writes into the other; and one that forks leaves what is mapped. */
+/* In both functions, all state that a signal handler on this thread may change is read after hwi_stream_take. A handler
+ * that runs later finds the lane busy and writes into the other lane; if it forks, everything stays mapped. */
 
 HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block)
 {

@@ -1,8 +1,9 @@
 /* executed.h - notes in the trace which programs the process and its children are about to execute
  *
- * Of a program that begins a trace in the same run nothing need be known here; the others (static ones, those whose environment
- * lacks the recorder, or that have nowhere to write) leave no other sign. A child of vfork, and one of fork that made no event of
- * its own, note it in their parent's header, which they have mapped. All of it is async-signal-safe, and a few stores.
+ * A program that begins a trace in the same run need not be noted. The others (static programs, those whose environment
+ * lacks the recorder, or that cannot write a trace) leave no other sign. A child of vfork, and one of fork that has
+ * recorded no event, note it in their parent's header, which they have mapped. All of it is async-signal-safe, and a
+ * few stores.
  */
 #ifndef HWI_RECORD_EXECUTED_H
 #define HWI_RECORD_EXECUTED_H
@@ -12,14 +13,14 @@
 #include "trace/format.h"
 
 struct hwi_executed {
-  struct hw_exec *noted; /* NULL: nowhere */
-  uint32_t pid;          /* as it is there */
+  struct hw_exec *noted; /* NULL: not noted */
+  uint32_t pid;          /* as noted there */
 };
 
 /* The calling process is about to execute `path`, which may be any address. */
 struct hwi_executed hwi_executed_begin(const char *path);
 
-/* That failed. */
+/* The execution failed. */
 void hwi_executed_fail(struct hwi_executed executed);
 
 /* The child `pid` has executed `path`. */

@@ -1,9 +1,10 @@
-/* kept.h - the stack that a lane keeps from one event to the next: is it still what it was?
+/* kept.h - the stack that a lane keeps from one event to the next, and whether it is unchanged
  *
- * gap        where frames of a stack that is too deep were left out of the kept ones: between its outer part and the rest
- *            (or outward of all, where the outer part is not known). X is not Y: a node's cut is what a report shows.
- * outer part the frames of a too deep stack that its node names above the cut, and the one after them, whose step inward
- *            says where the last of them goes on.
+ * gap        the position where frames of a too deep stack were left out of the kept frames: between its outer part and
+ *            the rest (or outward of all frames, if the outer part is not known). Do not confuse it with a node's cut,
+ *            which reports show.
+ * outer part the frames of a too deep stack that its node names above the cut, and the next frame inward, whose step
+ *            outward gives the pc of the last of them.
  */
 #ifndef HWI_RECORD_KEPT_H
 #define HWI_RECORD_KEPT_H
@@ -14,57 +15,60 @@
 #include "record/lane.h"
 #include "record/step.h"
 
-enum { HWI_INNER = HWI_KEPT_INNER }; /* frames named of the inner end of a stack that is too deep */
+enum { HWI_INNER = HWI_KEPT_INNER }; /* frames at the inner end of a too deep stack that its node names */
 
-/* "unchanged" is how many of the kept frames, outermost ones first, are known to have unchanged steps. With this bit: of the next
- * one nothing is known; without: its step changed, or there is none. */
+/* "unchanged" is how many of the kept frames, from the outermost one on, are known to have unchanged steps. With this
+ * bit, nothing is known of the next frame; without it, the next frame's step has changed, or there is no next frame. */
 #define HWI_AT_LEAST (UINT32_C(1) << 31)
 
 /* Forgets the kept stack. */
 void hwi_kept_forget(struct hwi_kept *kept);
 
-/* The kept frame walk->met - 1 is where the walk is: is every word that the kept walk loaded from there on unchanged? If not,
- * walk->met becomes the number of frames of which it is; none but those can be met. Counts what was verified. */
+/* The walk is at the kept frame walk->met - 1. Returns whether every word that the kept walk loaded from there on is
+ * unchanged. If not, walk->met becomes the number of frames whose words are unchanged; only those can be met. Counts
+ * the verified frames. */
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk);
 
-/* The kept frame `index`, which comes after all others that do, has a bp_slot. There is room for as many as for frames. */
+/* Notes that the kept frame `index` has a bp_slot. `index` is above all noted ones. There is room for as many as for
+ * frames. */
 static inline void hwi_kept_add_bp(struct hwi_kept *kept, uint32_t index)
 {
   if (index) /* the caller of frame 0 is not kept, if there is one */
     kept->bps.items[kept->bps.count++] = index;
 }
 
-/* The kept frames from `first` on are no longer kept, or no longer the same. */
+/* To be called when the kept frames from `first` on are dropped or replaced. */
 static inline void hwi_kept_drop_bps(struct hwi_kept *kept, uint32_t first)
 {
   while (kept->bps.count && kept->bps.items[kept->bps.count - 1] >= first)
     kept->bps.count--;
 }
 
-/* Frames of the outer part of a too deep stack. */
+/* Returns the number of frames in the outer part of a too deep stack. */
 uint32_t hwi_kept_outer_count(void);
 
-/* How many frames of the kept stack's outer part are also part of a stack of which only the inner end is known, up to `sp`:
- * all or none. */
+/* A stack is known only from its inner end up to `sp`. Returns how many frames of the kept stack's outer part are also
+ * part of it: all or none. */
 uint32_t hwi_kept_outer_of(const struct hwi_kept *kept, uintptr_t sp);
 
-/* Makes the kept stack the first `base` kept frames and the fresh ones. False: no memory, and it is what it was. */
+/* Makes the first `base` kept frames and the fresh ones the kept stack. Returns false and leaves it unchanged if there
+ * is no memory. */
 bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool with_nodes);
 
-/* The same for a stack that is too deep: bounded, with a gap if need be. `is_cut`: what is outward of the fresh frames is
- * not known, but for the first `base` frames. */
+/* The same for a too deep stack: bounded, with a gap if necessary. `is_cut`: outward of the fresh frames, only the
+ * first `base` frames are known. */
 void hwi_kept_add_deep(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool is_cut);
 
-/* The kept stack will be one without a gap. */
+/* Notes that the kept stack has no gap any more. */
 void hwi_kept_close_gap(struct hwi_kept *kept);
 
 /* --- the comparison, in full: it is on the hot path --- */
 
-/* The words lie in the target's frames, between whose variables AddressSanitizer allows no reading. */
+/* The words are in the target's frames, where AddressSanitizer allows no reading between variables. */
 #define HWI_KEPT_READS_FRAMES __attribute__((no_sanitize("address")))
 
-/* 0 where the word from which the step outward from `frame` loaded its caller's pc is unchanged. The frame before it in the list
- * is its caller. */
+/* Returns 0 if the word from which the step outward from `frame` loaded its caller's pc is unchanged. The frame before
+ * it in the list is its caller. */
 HWI_KEPT_READS_FRAMES static inline uintptr_t hwi_kept_pc_difference(const struct hwi_frame *frame)
 {
   const struct hwi_frame *caller = frame - 1;
@@ -78,23 +82,24 @@ HWI_KEPT_READS_FRAMES static inline uintptr_t hwi_kept_bp_difference(const struc
   return ((const volatile uintptr_t *)caller->sp)[frame->bp_slot] ^ caller->bp;
 }
 
-/* Four frames: the loads need not wait for one another's comparisons. */
+/* Compares four frames, so that the loads need not wait for one another's comparisons. */
 static inline bool hwi_kept_do_four_differ(const struct hwi_frame *frame)
 {
   return (hwi_kept_pc_difference(&frame[0]) | hwi_kept_pc_difference(&frame[1]) | hwi_kept_pc_difference(&frame[2]) |
           hwi_kept_pc_difference(&frame[3])) != 0;
 }
 
-/* Would a walk go on from the kept frame as from this place? */
+/* Returns whether a walk would continue from the kept frame as from this place. */
 static inline bool hwi_kept_is_at(const struct hwi_frame *kept, uintptr_t pc, uintptr_t sp, uintptr_t bp)
 {
   return kept->sp == sp && kept->pc == pc && (kept->bp == bp || kept->bp_is_free);
 }
 
-/* The first of the kept frames [first, end) that one of the odd words is of that changed; `end`: there is none. */
+/* Returns the first of the kept frames [first, end) that has a changed odd word, or `end`. */
 uint32_t hwi_kept_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
 
-/* The first of the frames [first, end) whose step outward would lead to another pc; `end`: there is none. `first` is above 0. */
+/* Returns the first of the frames [first, end) whose step outward would lead to another pc, or `end`. `first` is above
+ * 0. */
 static inline uint32_t hwi_frames_pcs_unchanged(const struct hwi_frame *frames, uint32_t first, uint32_t end)
 {
   const struct hwi_frame *frame = frames + first, *stop = frames + end;
@@ -105,10 +110,10 @@ static inline uint32_t hwi_frames_pcs_unchanged(const struct hwi_frame *frames, 
   return frame < stop ? (uint32_t)(frame - frames) : end;
 }
 
-/* The first of the kept frames [first, end) whose step outward would load another bp that matters; `end`: there is none. */
+/* Returns the first of the kept frames [first, end) whose step outward would load another bp that matters, or `end`. */
 uint32_t hwi_kept_bps_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end);
 
-/* The first of the kept frames [first, end) whose step outward is not what it was; `end`: there is none. */
+/* Returns the first of the kept frames [first, end) whose step outward has changed, or `end`. */
 static inline uint32_t hwi_kept_unchanged(const struct hwi_kept *kept, uint32_t first, uint32_t end)
 {
   uint32_t unchanged = hwi_frames_pcs_unchanged(kept->frames, first ? first : 1, end);
@@ -117,7 +122,8 @@ static inline uint32_t hwi_kept_unchanged(const struct hwi_kept *kept, uint32_t 
   return __builtin_expect(!kept->odd.count, 1) ? unchanged : hwi_kept_odd_unchanged(kept, first, unchanged);
 }
 
-/* hwi_kept_is_met where walk->met lies beyond the frames that are verified whole: see kept.c for what is verified of those. */
+/* hwi_kept_is_met for a walk->met beyond the frames that are verified completely; kept.c describes which words are
+ * verified then. */
 bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk);
 
 static inline bool hwi_kept_is_met(const struct hwi_kept *kept, struct hwi_walk *walk)

@@ -1,4 +1,4 @@
-/* modules.h - the loaded modules that stacks have met, each with the number that the trace knows it by */
+/* modules.h - the loaded modules that stacks have touched, each with its ID in the trace */
 #ifndef HWI_RECORD_MODULES_H
 #define HWI_RECORD_MODULES_H
 
@@ -8,14 +8,15 @@
 #include "platform/os.h"
 #include "record/lane.h"
 
-/* Takes the memory for the list; once an image. False: there is none. */
+/* Allocates the list, once per image. Returns false if there is no memory. */
 bool hwi_modules_init(void);
 
-/* The number of the module that covers `address` now, and in *module what the loader says of it; new ones are written to the
- * lane. 0: no module covers it (and *module is zeros), or the list is full. Lock-free. */
+/* Returns the ID of the module that covers `address` now, and fills *module from the loader. A new module is written to
+ * the lane. Returns 0 if no module covers the address (*module is then all zeros), or if the list is full.
+ * Lock-free. */
 uint32_t hwi_modules_find(struct hwi_lane *lane, uintptr_t address, struct hwi_os_module *module);
 
-/* How many numbers were given so far: what a forked child inherits. */
+/* Returns the number of IDs assigned so far; a forked child inherits them. */
 uint32_t hwi_modules_count(void);
 
 #endif

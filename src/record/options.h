@@ -1,4 +1,4 @@
-/* options.h - what the environment asks of the recorder */
+/* options.h - the recorder's options, from the environment */
 #ifndef HWI_RECORD_OPTIONS_H
 #define HWI_RECORD_OPTIONS_H
 
@@ -14,7 +14,7 @@ struct hwi_options {
   uint8_t run_id[HW_ID_BYTES];    /* HEAPWRIGHT_RUN */
   bool has_run_id;
   uint32_t launcher_pid;              /* HEAPWRIGHT_LAUNCHER, PID.START; 0: none is named */
-  uint64_t launcher_start;            /* as hwi_os_process_start has it; not 0 */
+  uint64_t launcher_start;            /* as returned by hwi_os_process_start; not 0 */
   bool usable;                        /* HEAPWRIGHT_USABLE */
   bool durations;                     /* HEAPWRIGHT_DURATIONS */
   bool paused;                        /* HEAPWRIGHT_PAUSED */
@@ -23,17 +23,17 @@ struct hwi_options {
   uint32_t depth;                     /* HEAPWRIGHT_DEPTH */
   uint64_t max_size;                  /* HEAPWRIGHT_MAX_SIZE; 0: the default */
   char state_home[HWI_OS_PATH_BYTES]; /* XDG_STATE_HOME, else HOME/.local/state; empty: neither */
-  size_t home_bytes;                  /* of it: HOME, which must be there */
+  size_t home_bytes;                  /* the length of its first part, HOME, which must exist */
   char temporary[HWI_OS_PATH_BYTES];  /* TMPDIR, else /tmp */
 };
 
-/* From the environment that the image was started with (libc's own may not exist yet). */
+/* Reads the options from the environment that the image was started with (libc's own may not exist yet). */
 void hwi_options_read(struct hwi_options *options);
 
-/* Calls `each` with every NAME=VALUE of that environment that bears on memory. */
+/* Calls `each` with every NAME=VALUE of that environment that affects memory. */
 void hwi_options_each_relevant(void (*each)(void *context, const char *text), void *context);
 
-/* Does `text` match the shell pattern, of which only * and ? are special? */
+/* Returns whether `text` matches the shell pattern, in which only * and ? are special. */
 bool hwi_options_match(const char *pattern, const char *text);
 
 #endif

@@ -1,9 +1,9 @@
-/* range.h - which memory around a stack is known to be readable, so that no load of a walk can fault
+/* range.h - the memory around a stack that is known to be readable, so that no load of a walk can fault
  *
- * The page that the stack pointer is on is readable, since it is in use. From there the range grows page by page, downward
- * with the thread's own stack and upward with what a walk wants to load, each page asked of the kernel once; the first
- * unreadable page is remembered as a wall. The range is dropped when the stack pointer leaves it, and what a walk added that
- * the stack may not be is taken off again at the walk's end (walk.c).
+ * The page that the stack pointer is on is readable, since it is in use. From there the range grows page by page,
+ * downward with the thread's own stack and upward as a walk loads words. The kernel is asked once for each page, and
+ * the first unreadable page is remembered as a wall. The range is dropped when the stack pointer leaves it. Pages that
+ * a walk added and that may not belong to the stack are removed at the walk's end (walk.c).
  */
 #ifndef HWI_RECORD_RANGE_H
 #define HWI_RECORD_RANGE_H
@@ -13,7 +13,8 @@
 
 #include "record/lane.h"
 
-/* Makes the range one that holds `sp`. False: it had to be begun anew, so whatever was kept of the old stack is void. */
+/* Makes the range contain `sp`. Returns false if the range had to start again, so that everything kept of the old stack
+ * is invalid. */
 bool hwi_range_enter_slow(struct hwi_range *range, uintptr_t sp);
 
 static inline bool hwi_range_enter(struct hwi_range *range, uintptr_t sp)
@@ -30,7 +31,7 @@ static inline bool hwi_range_covers(struct hwi_range *range, uintptr_t address)
          hwi_range_extend(range, address);
 }
 
-/* The word at `address`, if that can be read. */
+/* Loads the word at `address`. Returns false if it cannot be read. */
 static inline bool hwi_range_load(struct hwi_range *range, uintptr_t address, uintptr_t *word)
 {
   if (!hwi_range_covers(range, address))

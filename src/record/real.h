@@ -1,7 +1,7 @@
 /* real.h - the next library's functions: those that the program would have called without us
  *
- * Found at the first call of any entry point, which is the dynamic loader's own, before any constructor runs. A preloaded
- * or linked jemalloc, tcmalloc or mimalloc that comes behind us in the search order is the real allocator then.
+ * They are found at the first call of any entry point, which the dynamic loader makes before any constructor runs. If a
+ * preloaded or linked jemalloc, tcmalloc or mimalloc comes after us in the search order, it is the real allocator.
  */
 #ifndef HWI_RECORD_REAL_H
 #define HWI_RECORD_REAL_H
@@ -31,10 +31,11 @@ typedef int hwi_fexecve_fn(int fd, char *const arguments[], char *const variable
 typedef int hwi_spawn_fn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                          const posix_spawnattr_t *attributes, char *const arguments[], char *const variables[]);
 
-/* By enum hw_entry. All NULL before they are found. Afterwards the functions of C are never NULL, but for those that are
- * another one in disguise (reallocarray, free_sized, free_aligned_sized): glibc's call realloc and free by name, which are
- * ours, so that they would be reported twice; ours call the real realloc and free. What the next libraries lack is made from
- * what they have. Operators that no library behind us defines stay NULL. */
+/* By enum hw_entry. All are NULL before they are found. Afterwards the functions of C are never NULL, except those that
+ * only call another one (reallocarray, free_sized, free_aligned_sized): glibc's versions call realloc and free by name,
+ * which are ours, so that the call would be reported twice; our versions call the real realloc and free. A function
+ * that the next libraries lack is made from others that they have. Operators that no library after us defines stay
+ * NULL. */
 extern __attribute__((visibility("hidden"))) hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 extern __attribute__((visibility("hidden"))) hwi_dlclose_fn *hwi_real_dlclose;
 extern __attribute__((visibility("hidden"))) hwi_setname_fn *hwi_real_setname; /* NULL: this libc has none */
@@ -45,20 +46,20 @@ extern __attribute__((visibility("hidden"))) hwi_execve_fn *hwi_real_execve, *hw
 extern __attribute__((visibility("hidden"))) hwi_fexecve_fn *hwi_real_fexecve;
 extern __attribute__((visibility("hidden"))) hwi_spawn_fn *hwi_real_spawn, *hwi_real_spawnp;
 
-/* The program has a malloc that minds being recorded: see sanitizers.h. Known with the functions. */
+/* The program has a malloc that must not be recorded: see sanitizers.h. Set when the functions are found. */
 extern __attribute__((visibility("hidden"))) bool hwi_real_is_left_alone;
 
-/* The real function of an entry point as a function of `type`. */
+/* The real function of an entry point, as a function of `type`. */
 #define HWI_REAL(id, type) ((type *)hwi_real_function[HW_ENTRY_##id])
 
-/* Finds them all. False before this library is relocated: such a call is served by boot.h. Any thread, any time, any number of
- * times; takes no lock and calls no function of libc that may allocate. */
+/* Finds all of them. Returns false before this library is relocated: boot.h then serves the call. May be called on any
+ * thread, at any time, any number of times. Takes no lock and calls no function of libc that may allocate. */
 bool hwi_real_find(void);
 
-/* Only the functions of noticed.c. */
+/* Finds only the functions of noticed.c. */
 void hwi_real_find_noticed(void);
 
-/* The symbol of an entry point. */
+/* Returns the symbol of an entry point. */
 const char *hwi_real_symbol(enum hw_entry entry);
 
 #endif

@@ -1,4 +1,4 @@
-/* rows.h - a lane's cache of rows: what each machine address says about its frame, and the module that it lies in */
+/* rows.h - a lane's cache of rows: how to unwind the frame of each machine address, and the module of the address */
 #ifndef HWI_RECORD_ROWS_H
 #define HWI_RECORD_ROWS_H
 
@@ -9,18 +9,19 @@
 #include "record/lane.h"
 #include "record/nodes.h"
 
-/* The row for the frame that goes on at `pc`. `exact`: pc itself was interrupted by a signal; otherwise it is a return
- * address, which may lie behind the end of its function. */
+/* Returns the row for the frame that continues at `pc`. `exact`: pc itself was interrupted by a signal; otherwise it is
+ * a return address, which may be after the end of its function. */
 static inline struct hwi_row_of hwi_rows_find(struct hwi_lane *lane, uintptr_t pc, bool exact);
 
-/* The node of the frame that goes on at the return address `pc`, below `parent`, with `entry` called from it. */
+/* Returns the node of the frame that continues at the return address `pc`, below `parent`, with `entry` called from
+ * it. */
 static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry);
 
-/* The same below a node that was just found in this way, for a frame that lies in this module. */
+/* The same below a node that was just found in this way, for a frame in this module. */
 static inline uint32_t hwi_rows_node_inward(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint32_t module,
                                             uint8_t entry);
 
-/* Forgets all rows: they may no longer be true. */
+/* Drops all rows: they may be outdated. */
 void hwi_rows_drop(struct hwi_rows *rows);
 
 /* --- the look-ups, in full: they are on the hot path --- */
@@ -37,7 +38,7 @@ static inline uint32_t hwi_rows_place(uint64_t key, uint32_t count)
   return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (count - 1);
 }
 
-/* Asks the loader and the CFI, and remembers the answer. Takes no lock with glibc 2.35 and later. */
+/* Makes a row from the module's CFI, and caches it. Takes no lock with glibc 2.35 and later. */
 struct hwi_row_of hwi_rows_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact);
 
 static inline struct hwi_row_of hwi_rows_find(struct hwi_lane *lane, uintptr_t pc, bool exact)
@@ -51,23 +52,23 @@ static inline struct hwi_row_of hwi_rows_find(struct hwi_lane *lane, uintptr_t p
   return hwi_rows_find_slow(lane, pc, exact);
 }
 
-/* Asks the tree of nodes, and remembers the answer. HWI_NODE_UNKNOWN as there. */
+/* Looks the node up in the tree, and caches it. HWI_NODE_UNKNOWN as in nodes.h. */
 uint32_t hwi_rows_node_slow(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry);
 
-enum { HWI_ROWS_ENTRY_SHIFT = 56, HWI_ROWS_PARENT_SHIFT = 32 }; /* in a memo's key, and in what its place hangs on */
+enum { HWI_ROWS_ENTRY_SHIFT = 56, HWI_ROWS_PARENT_SHIFT = 32 }; /* in a memo's key, and in the input of its position */
 
 static inline uint64_t hwi_rows_memo_key(uintptr_t pc, uint8_t entry)
 {
   return pc | (uint64_t)entry << HWI_ROWS_ENTRY_SHIFT;
 }
 
-/* There are memos. */
+/* rows->memos must not be NULL. */
 static inline struct hwi_memo *hwi_rows_memo(const struct hwi_rows *rows, uint64_t key, uint32_t parent)
 {
   return &rows->memos[hwi_rows_place(key + ((uint64_t)parent << HWI_ROWS_PARENT_SHIFT), rows->memo_count)];
 }
 
-/* A frame mostly is where it was before: then the tree need not be asked. */
+/* Most frames were looked up before below the same parent: then no look-up in the tree is needed. */
 static inline uint32_t hwi_rows_node(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)
 {
   uint64_t key = hwi_rows_memo_key(pc, entry);

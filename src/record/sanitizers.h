@@ -1,12 +1,12 @@
-/* sanitizers.h - programs that are built with a sanitizer whose runtime has a malloc of its own */
+/* sanitizers.h - programs that are built with a sanitizer whose runtime has its own malloc */
 #ifndef HWI_RECORD_SANITIZERS_H
 #define HWI_RECORD_SANITIZERS_H
 
 #include <stdbool.h>
 
-/* Leaves such a program alone: executes it again, as it was, without this library. Returns where there is no such runtime, or
- * where that cannot be done; the latter is true, and nothing must be recorded. To be called before the program's own code
- * runs. */
+/* Does not record such a program: executes it again, unchanged, without this library. Returns false if there is no such
+ * runtime. Returns true if there is one but the program could not be executed again; then nothing must be recorded. To
+ * be called before the program's own code runs. */
 bool hwi_sanitizers_leave(void);
 
 #endif

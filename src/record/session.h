@@ -1,10 +1,11 @@
-/* session.h - the recording of one program image: when it begins, stops, and begins anew in a forked child
+/* session.h - the recording of one program image: when it begins, when it stops, and how it begins again in a forked
+ * child
  *
- * phase      NEW until the first event, ON while events are kept, OFF for ever after: not wanted, or nothing more can be
- *            kept. It is private memory, so a forked child inherits it.
- * liveness   lies on a page that the kernel zeroes in every new address space. `live` is not 0 only where phase is ON *and*
- *            this address space has its own trace: the one word that an event must read first. It then is module_epoch, so that
- *            an event sees by the same look whether modules came or went.
+ * phase      NEW until the first event, ON while events are recorded, then OFF for ever: not wanted, or nothing more
+ *            can be recorded. It is private memory, so a forked child inherits it.
+ * liveness   is on a page that the kernel zeroes in every new address space. `live` is not 0 only if phase is ON *and*
+ *            this address space has its own trace: it is the word that an event must read first. It is then equal to
+ *            module_epoch, so that the same load shows whether modules were loaded or unloaded.
  */
 #ifndef HWI_RECORD_SESSION_H
 #define HWI_RECORD_SESSION_H
@@ -21,10 +22,10 @@ enum hwi_phase { HWI_PHASE_NEW, HWI_PHASE_ON, HWI_PHASE_OFF };
 
 struct hwi_address_space {
   _Atomic uint32_t live;    /* see above */
-  _Atomic uint32_t starter; /* the thread that is making the trace, or 0 */
-  _Atomic uint32_t stopped; /* recording stopped in this address space, or before it was made, which the trace says */
-  _Atomic uint32_t counted; /* the process of it that children_unseen counts, or 0 */
-  _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, which the trace does not show yet */
+  _Atomic uint32_t starter; /* ID of the thread that is making the trace, or 0 */
+  _Atomic uint32_t stopped; /* recording stopped, in this address space or before it was made; the trace reports it */
+  _Atomic uint32_t counted; /* pid of its process that children_unseen has counted, or 0 */
+  _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, not yet shown in the trace */
 };
 
 /* A range of code: [start, start + bytes). */
@@ -40,61 +41,64 @@ static inline bool hwi_callers_have(const struct hwi_callers *callers, uintptr_t
 struct hwi_session {
   struct hwi_address_space *liveness; /* never NULL */
   struct hwi_writer writer;
-  struct hw_trace_header *header; /* the window's; written, never read, but for `control` */
+  struct hw_trace_header *header; /* in the window; only written, never read, except `control` */
   _Atomic uint32_t phase;
   _Atomic uint32_t module_epoch; /* changes with each load and unload */
-  _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are void */
-  _Atomic uint64_t unload_count; /* the loader's, when it was last asked */
+  _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are invalid */
+  _Atomic uint64_t unload_count; /* the loader's count, when it was last read */
   struct hwi_callers loader;
   uint8_t clock;      /* enum hw_clock */
-  bool has_odd_clock; /* it is not the TSC, or not every thread may read that */
-  uint32_t pid;       /* of this address space; a child of vfork has another */
-  /* Whose calls are not usual events (see event.h): the loader's, or all where more than its bytes is asked of each event. */
+  bool has_odd_clock; /* it is not the TSC, or not every thread may read the TSC */
+  uint32_t pid;       /* of this address space; a child of vfork has another one */
+  /* Callers whose calls are not usual events (see event.h): the loader, or all if more than its bytes must be recorded
+   * of each event. */
   struct hwi_callers alloc_detour, free_detour;
   const char *is_single_threaded; /* never NULL; see os_inline.h */
-  uint8_t fields;                 /* HW_FIELD_*: what events carry */
+  uint8_t fields;                 /* HW_FIELD_*: the fields of events */
   uint32_t clock_cost;            /* see the trace's header */
-  bool is_next_expected;          /* what the process executes begins a trace in this run, where it can */
-  bool are_children_expected;     /* so does what its children execute */
-  bool has_launcher; /* it was there when the image began: names, policies and the resident set are its business */
+  bool is_next_expected;          /* a program that the process executes will begin a trace in this run, if it can */
+  bool are_children_expected;     /* so will a program that its children execute */
+  bool has_launcher;              /* it existed when the image began, and records names, policies and resident memory */
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
   char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */
-  _Atomic uint32_t thread_count; /* numbers given to threads */
-  _Atomic uint32_t stream_count; /* numbers given to streams */
+  _Atomic uint32_t thread_count; /* IDs assigned to threads */
+  _Atomic uint32_t stream_count; /* IDs assigned to streams */
   _Atomic uint64_t lost, truncated, unfinished, audited, differences, node_limit_hits;
   _Atomic uint64_t last_rss_ns;
 };
 extern struct hwi_session hwi_session;
 
-/* Makes sure that this address space has its trace. False: the event is not kept (the phase is OFF, or this very thread is in
- * the middle of making it, or another one is and does not come to an end: then the event is counted as lost). Slow; called
- * where `live` is 0. */
+/* Makes sure that this address space has its trace. Returns false if the event is not recorded: the phase is OFF, or
+ * this thread is making the trace, or another thread is making it and does not finish (the event is then counted as
+ * lost). Slow; called if `live` is 0. */
 bool hwi_session_start(void);
 
-/* Nothing more can be kept: the trace says so, and events become no-ops. */
+/* Stops the recording because nothing more can be recorded: the trace states it, and events become no-ops. */
 void hwi_session_stop(enum hw_trace_state why);
 
-/* One more event that could not be kept. */
+/* Counts one more event that could not be recorded. */
 void hwi_session_lose(enum hw_loss why);
 
 /* Adds one to a counter and shows it in the header. */
 void hwi_session_count(_Atomic uint64_t *counter, uint64_t *shown);
 
-/* Called where the dynamic loader is at work: if it loads or unloads something, a new epoch begins. */
+/* Called when the dynamic loader is working: if it loads or unloads something, a new epoch begins. */
 void hwi_session_loader_calls(void);
 
-/* The loader's dlclose returned to the program. */
+/* Called when the loader's dlclose has returned. */
 void hwi_session_loader_returned(void);
 
-/* This moment on the event clock, in its units. */
+/* Returns the current time on the event clock, in its units. */
 uint64_t hwi_session_clock(void);
 
-/* The same, where the session has an odd clock; 0 for a thread that is sealed. And in ticks: for such a thread the latest of all. */
+/* The same for a session with an odd clock; returns 0 for a sealed thread. The second function returns ticks; for a
+ * sealed thread, the latest tick of all threads. */
 uint64_t hwi_session_odd_clock(void);
 uint64_t hwi_session_odd_tick(void);
 
-/* The program is about to forbid the TSC: from now on the same clock goes on by the kernel's, for all threads. */
+/* The program is about to forbid the TSC: from now on the same clock is continued with the kernel's clock, for all
+ * threads. */
 void hwi_session_leave_tsc(void);
 
 /* The calling thread is about to be sealed: hwi_os_seal. */
@@ -103,6 +107,6 @@ void hwi_session_expect_seal(void);
 /* Writes the pair of clocks and the peak RSS to the header. */
 void hwi_session_note_time(void);
 
-enum { HWI_TICK_SHIFT_TSC = 8, HWI_TICK_SHIFT_NS = 6 }; /* some 0.1 us: most gaps between events fit four bits */
+enum { HWI_TICK_SHIFT_TSC = 8, HWI_TICK_SHIFT_NS = 6 }; /* about 0.1 us: most gaps between events fit in four bits */
 
 #endif

@@ -1,7 +1,7 @@
 /* step.h - one step of a walk, from a frame to its caller
  *
- * place      where a walk is: pc, sp and bp of a frame.
- * plain      a step is plain where the caller's frame says all that it loaded (see struct hwi_frame).
+ * place      the position of a walk: pc, sp and bp of a frame.
+ * plain      a step is plain if the caller's frame contains all words that it loaded (see struct hwi_frame).
  */
 #ifndef HWI_RECORD_STEP_H
 #define HWI_RECORD_STEP_H
@@ -19,14 +19,14 @@ enum { HWI_STEP_MOST_WORDS = 3, HWI_LOWEST_CODE = 4096 };
 
 struct hwi_place {
   uintptr_t pc, sp, bp;
-  bool exact; /* pc was interrupted by a signal: it is no return address */
+  bool exact; /* pc was interrupted by a signal: it is not a return address */
 };
 
 enum hwi_walk_end {
   HWI_WALK_GOES_ON,
-  HWI_WALK_MET,       /* a kept frame, and all steps that were kept outward of it are unchanged */
+  HWI_WALK_MET,       /* reached a kept frame, and all kept steps outward of it are unchanged */
   HWI_WALK_OUTERMOST, /* the stack ends here */
-  HWI_WALK_LOST,      /* no way on: no CFI, or a place that cannot be */
+  HWI_WALK_LOST,      /* cannot continue: no CFI, or an impossible place */
   HWI_WALK_TOO_DEEP,
 };
 
@@ -35,38 +35,40 @@ enum hwi_walk_end {
 struct hwi_walk {
   enum hwi_walk_end end;
   struct hwi_range *range; /* of the stack that the walk is on */
-  struct hwi_range other;  /* of a second stack, when it crossed to one */
+  struct hwi_range other;  /* of a second stack, if the walk has crossed to one */
   bool keepable;
-  bool is_audited;       /* what is spliced is compared with full walks */
-  bool is_checked;       /* the kept frames below `met` are known to have all their steps unchanged */
-  uint32_t met;          /* kept frames that may be part of the stack; where it ended MET, those that are */
+  bool is_audited;       /* the splice is compared with full walks */
+  bool is_checked;       /* all steps of the kept frames below `met` are known to be unchanged */
+  uint32_t met;          /* kept frames that may be part of the stack; after MET, those that are */
   uint32_t verify_count; /* kept steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
   uint32_t odd_count;    /* odd words of the last step */
-  uint32_t guessed_at;   /* first fresh frame without CFI, whose caller a frame pointer told; HWI_NO_GUESS: none */
+  uint32_t guessed_at;   /* first fresh frame without CFI, whose caller is from a frame pointer; HWI_NO_GUESS: none */
   struct hwi_word odd[HWI_STEP_MOST_WORDS];
 };
 
-/* Replaces *at, the place that `frame` was filled from, by its caller's; sets what the frame says of bp, and the walk's odd
+/* Replaces *at, the place of `frame`, by its caller's place; sets the frame's fields about bp, and the walk's odd
  * words. */
 enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_frame *frame,
                                    struct hwi_place *at);
 
-/* The same for the two kinds of step that nearly all code takes, where they meet nothing unusual. False: nothing was done.
- * `high` is the end of the range, whose start lies below at->sp. */
+/* The same for the two kinds of step that nearly all code needs. In any unusual case it does nothing and returns false.
+ * `high` is the end of the range, whose start is below at->sp. */
 static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_frame *frame,
                                     struct hwi_place *at);
 
-/* Replaces the registers of a frame by its caller's with the CFI interpreter. *exact: the pc is no return address; it is set
- * for the caller's. HWI_STEP_NO_CFI where no module or no CFI covers the pc. */
+/* Replaces the registers of a frame by its caller's with the CFI interpreter. *exact: the pc is not a return address;
+ * it is set for the caller's pc. Returns HWI_STEP_NO_CFI if no module or no CFI covers the pc. */
 enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *exact);
 
-/* Is the calling thread's stack known from here to its outermost frame, without a signal frame on it? *outermost gets the
- * outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no lane. */
+/* Returns whether the calling thread's stack can be unwound from here to its outermost frame, without a signal frame on
+ * it. *outermost gets the outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no
+ * lane. */
 bool hwi_step_is_uninterrupted(uintptr_t *outermost);
 
-/* The walk itself (walk.c), without any effect on the kept stack. walk->met and walk->is_checked are the caller's: how many kept
- * frames may be met (0: none), and whether these are known to be unchanged. The result is walk->end, too. */
+/* The walk itself (walk.c), without any effect on the kept stack. The caller sets walk->met and walk->is_checked: how
+ * many kept frames may be met (0: none), and whether these are known to be unchanged. The result is also in
+ * walk->end. */
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);
 
 /* --- the plain step, in full: it is the hot path --- */
@@ -84,7 +86,7 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struc
     return false;
   uintptr_t cfa = (by_sp ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset;
   const volatile uintptr_t *words = (const volatile uintptr_t *)cfa;
-  /* CFAs only rise: where the lowest word lies above sp, and the highest below `high`, both are in the range */
+  /* CFAs only rise: if the lowest word is above sp, and the highest below `high`, both are in the range */
   if (__builtin_expect(cfa % sizeof *words || cfa - 1 >= high || (intptr_t)(words + row.bp_slot) < (intptr_t)at->sp, 0))
     return false;
   uintptr_t pc = words[HWI_NO_BP_SLOT], saved = words[row.bp_slot];

@@ -1,7 +1,7 @@
-/* tips.h - inner ends of stacks that a lane has walked, to be found again without a walk
+/* tips.h - cached inner ends of stacks that a lane has walked, which can be found again without a walk
  *
- * tip        the frames of a stack that its walk did not find among the kept ones, and the kept one that they begin at: its
- *            stem. X is not Y: the kept stack is the one before; tips are of many stacks that came earlier.
+ * tip        the frames of a stack that its walk did not find among the kept frames, and the kept frame where they
+ *            begin, its stem. Do not confuse: the kept stack is the previous stack; tips are from many earlier stacks.
  */
 #ifndef HWI_RECORD_TIPS_H
 #define HWI_RECORD_TIPS_H
@@ -17,12 +17,12 @@ enum { HWI_TIP_FRAMES = 12, HWI_TIP_PAIRS = 128 };
 
 /* Invariant: there was room for its frames among the kept ones, and room never shrinks. */
 struct hwi_tip {
-  uintptr_t pc, sp;    /* of the last frame: where a walk would begin; sp 0: there is no tip here */
-  uint32_t base;       /* kept frames that it goes with, the stem the last of them */
+  uintptr_t pc, sp;    /* of the last frame, where a walk would begin; sp 0: no tip */
+  uint32_t base;       /* number of kept frames that it continues; the stem is the last of them */
   uint32_t outer_node; /* of the stem's caller; 0: the stem is the outermost frame */
   uint32_t count;      /* frames, stem included */
-  uint32_t bps_from;   /* no frame before this one has a bp_slot, the stem aside; `count`: none has */
-  uint8_t entry;       /* the last frame's node is for it */
+  uint32_t bps_from;   /* no frame before this one has a bp_slot, except the stem; `count`: none has */
+  uint8_t entry;       /* the entry of the last frame's node */
   struct hwi_frame frames[HWI_TIP_FRAMES];
 };
 
@@ -31,26 +31,26 @@ struct hwi_tip_pair {
   uint32_t latest; /* which of the two was taken or added last */
 };
 
-/* Is the stack one whose tip is remembered, on a stem that is kept and unchanged? Then it becomes the kept stack, and the result
- * is its node for `entry`; else 0. *unchanged (see kept.h) becomes what was found out. A tip lies in one of two places: this looks
- * at the one that was used last, the next function at the other. */
+/* If the stack's tip is cached, and its stem is kept and unchanged, makes the stack the kept one and returns its node
+ * for `entry`; else returns 0. Updates *unchanged (see kept.h). A tip is in one of two places: this function looks at
+ * the one used last, the next function at the other. */
 static inline __attribute__((always_inline)) uint32_t hwi_tips_take(struct hwi_lane *lane, struct hwi_caller caller,
                                                                     uint8_t entry, uint32_t *unchanged);
 uint32_t hwi_tips_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t *unchanged);
 
-/* Where the kept stack goes on with a tip, that tip's frames become kept ones, of which *unchanged tells, too. */
+/* If the kept stack continues with a tip, that tip's frames become kept frames, and *unchanged is updated. */
 void hwi_tips_settle(struct hwi_lane *lane, uint32_t *unchanged);
 
-/* Remembers the inner end of the kept stack, which is within the limit and has all its nodes: all but its `base` outermost
- * frames. `base` is not 0. */
+/* Caches the inner end of the kept stack: all but its `base` outermost frames. The stack is within the limit and has
+ * all its nodes. `base` is not 0. */
 void hwi_tips_add(struct hwi_lane *lane, uint32_t base);
 
 /* Forgets all tips. */
 void hwi_tips_drop(struct hwi_lane *lane);
 
-/* --- how one is taken, in full: it is on the hot path --- */
+/* --- how a tip is taken, in full: it is on the hot path --- */
 
-/* The pair of places in which a tip may lie. */
+/* Returns the pair of places where a tip may be. */
 static inline struct hwi_tip_pair *hwi_tips_pair(struct hwi_tip_pair *pairs, uintptr_t pc, uintptr_t sp)
 {
   enum { SP_SHIFT = 20 };
@@ -70,7 +70,7 @@ static inline bool hwi_tips_is_on_stem(const struct hwi_kept *kept, const struct
          hwi_tips_outer_node(kept, tip->base) == tip->outer_node;
 }
 
-/* Are the kept frames up to the stem unchanged, of some of which that may be known? */
+/* Returns whether the kept frames up to the stem are unchanged. Some of them may already be known to be. */
 bool hwi_tips_find_out(const struct hwi_kept *kept, uint32_t base, uint32_t *unchanged);
 
 static inline __attribute__((always_inline)) bool hwi_tips_is_stem_unchanged(const struct hwi_kept *kept, uint32_t base,
@@ -92,19 +92,19 @@ static inline bool hwi_tips_is_unchanged(const struct hwi_tip *tip)
   return !other && hwi_frames_pcs_unchanged(tip->frames, 1, tip->count) == tip->count;
 }
 
-/* The kept stack goes on with the tip now. */
+/* Makes the kept stack continue with the tip. */
 static inline void hwi_tips_put_on(struct hwi_kept *kept, struct hwi_tip *tip)
 {
   while (__builtin_expect(kept->odd.count && kept->odd.items[kept->odd.count - 1].frame >= tip->base, 0))
     kept->odd.count--;
   hwi_kept_drop_bps(kept, tip->base);
-  kept->frames[tip->base - 1].node = tip->frames[0].node; /* it may have been one for an entry */
+  kept->frames[tip->base - 1].node = tip->frames[0].node; /* it may have been a node for an entry */
   kept->frame_count = tip->base;
   kept->leaf = HWI_NO_LEAF;
   kept->tip = tip;
 }
 
-/* Is it the tip? */
+/* The same for one tip. */
 static inline __attribute__((always_inline)) uint32_t hwi_tips_take_this(struct hwi_lane *lane, struct hwi_tip *tip,
                                                                          struct hwi_caller caller, uint8_t entry,
                                                                          uint32_t *unchanged)

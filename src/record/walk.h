@@ -9,28 +9,28 @@
 #include "record/record.h"
 #include "record/tips.h"
 
-/* The node of the stack whose innermost frame is `caller`, with `entry` called from it. New nodes and modules are written to
- * the lane. HWI_NODE_UNKNOWN: the trace or a table is full. Leaves the stack as the lane's kept one. Never faults, whatever the
- * stack holds; async-signal-safe. */
+/* Returns the node of the stack whose innermost frame is `caller`, with `entry` called from it, or HWI_NODE_UNKNOWN if
+ * the trace or a table is full. New nodes and modules are written to the lane. The stack becomes the lane's kept stack.
+ * Never faults, whatever the stack contains; async-signal-safe. */
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry);
 
-/* The same, put together into the caller where the stack was there before. */
+/* The same; the case of a stack that was seen before is inlined into the caller. */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_quickly(struct hwi_lane *lane, struct hwi_caller caller,
                                                                        uint8_t entry);
 
-/* Forgets the kept stack: it may not be spliced with any more. */
+/* Forgets the kept stack: it must not be spliced with any more. */
 void hwi_walk_forget(struct hwi_lane *lane);
 
-/* --- stacks that were there before, in full: the hot path --- */
+/* --- stacks that were seen before, in full: the hot path --- */
 
-/* The node of a stack that hwi_walk_again did not find; `unchanged`: see kept.h. */
+/* Returns the node of a stack that hwi_walk_again did not find; `unchanged`: see kept.h. */
 uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged);
 
-/* The node of a stack whose splice is compared with full walks. */
+/* Returns the node of a stack whose splice is compared with full walks. */
 uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry);
 
-/* The node of the very same stack as before: a loop that allocates. 0: it is another. A frame that has the caller's sp lies in the
- * lane's range, as all kept ones do. */
+/* Returns the node if the stack is the same as the previous one (a loop that allocates), else 0. A kept frame with the
+ * caller's sp is in the lane's range, as all kept frames are. */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_lane *lane, struct hwi_caller caller,
                                                                     uint8_t entry, uint32_t *unchanged)
 {
@@ -46,8 +46,8 @@ static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_l
   return __builtin_expect(*unchanged == count, 1) ? last->node : 0;
 }
 
-/* The node of a stack that was there before; 0: it was not, or was forgotten. *unchanged (see kept.h) becomes what
- * was found out. */
+/* Returns the node of a stack that was seen before, or 0 if it was not, or was forgotten. Updates *unchanged (see
+ * kept.h). */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_again(struct hwi_lane *lane, struct hwi_caller caller,
                                                                      uint8_t entry, uint32_t *unchanged)
 {
