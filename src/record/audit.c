@@ -3,19 +3,21 @@
 
 #include "record/session.h"
 
-/* Is frame `i` from the outermost of the spliced stack (kept below `base`, fresh above) at this place? */
+/* Returns whether a frame of the spliced stack is at this place. */
 static bool is_at(const struct hwi_frame *frame, uintptr_t pc, uintptr_t sp)
 {
   return frame->pc == pc && frame->sp == sp;
 }
 
-/* Frames that a full walk found and the spliced stack has not: those of the gap, and as many as are known to be there. */
+/* A full walk finds frames that the spliced stack lacks: those of the gap. Returns whether their number differs from
+ * the known one. */
 static bool is_count_wrong(const struct hwi_kept *kept, bool has_gap, uint32_t left_out)
 {
   return has_gap ? kept->left_out && kept->left_out != left_out : left_out != 0;
 }
 
-/* The full walk, without splicing; its fresh frames replace the lane's, whose inner part is the same if all is well. */
+/* Makes the full walk, without splicing. Its fresh frames replace the lane's; their inner part is the same if the
+ * splice is right. */
 static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
 {
   struct hwi_walk full;
@@ -38,7 +40,7 @@ static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *call
   return true;
 }
 
-/* The CFI interpreter from the caller on, as far as the three registers that are known lead. */
+/* Walks with the CFI interpreter from the caller on, as far as possible with the three known registers. */
 static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
 {
   struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP | 1u << HWI_REG_BP};
@@ -47,13 +49,13 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
   registers.value[HWI_REG_BP] = caller->bp;
   uint32_t depth = spliced->met + spliced->fresh_count;
   uint32_t outermost = spliced->met > lane->kept.gap_at ? lane->kept.gap_at : 0; /* to be compared */
-  struct hwi_range range = lane->range; /* a copy: nobody takes back what wrong CFI has it extended by */
+  struct hwi_range range = lane->range; /* a copy: pages added because of wrong CFI must not stay in the lane's range */
   for (uint32_t i = depth; i-- > outermost;) {
     uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
     if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
       return false;
-    bool exact = false;                                             /* no spliced stack crosses a signal frame */
-    if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* the walk went on without CFI, if at all */
+    bool exact = false;                                             /* a spliced stack never crosses a signal frame */
+    if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* from here on the walk had no CFI either */
       return true;
   }
   return true;

@@ -1,8 +1,8 @@
-/* boot.c - blocks for the moments in which there is no real allocator yet
+/* boot.c - blocks for the time before there is a real allocator
  *
- * A region is a run of bytes with a mark that only rises. To take a block is to move the mark by compare-and-swap, so that
- * a signal or another thread in between costs a retry at most. When no region has room, a new one is mapped and put at the
- * head of the list. Where two threads do that at once, both regions stay.
+ * A region is a range of bytes with a mark that only rises. A block is taken by moving the mark with compare-and-swap,
+ * so that a signal or another thread in between costs at most a retry. When no region has room, a new one is mapped and
+ * put at the head of the list. If two threads do that at the same time, both regions stay.
  */
 #include "record/boot.h"
 
@@ -10,7 +10,7 @@
 
 enum { REGION_BYTES = 1 << 20 };
 
-/* Before each block, within its alignment. */
+/* Stored before each block, within its alignment. */
 struct block_header {
   size_t size;
 };
@@ -19,7 +19,7 @@ struct region {
   struct region *next;
   uint8_t *start;
   size_t bytes;
-  size_t used; /* invariant: <= bytes; what lies behind is zero and unused */
+  size_t used; /* invariant: <= bytes; the bytes after it are zero and unused */
 };
 
 _Alignas(HWI_BOOT_ALIGN) uint8_t hwi_boot_buffer[HWI_BOOT_BUFFER_BYTES];
@@ -29,7 +29,7 @@ static size_t buffer_used;
 static struct region *mapped_regions;
 static uint64_t block_count;
 
-/* The next block of `size` bytes behind the mark, or NULL where it does not fit. */
+/* Returns the next block of `size` bytes after the mark, or NULL if it does not fit. */
 static void *take(uint8_t *start, size_t bytes, size_t *mark, size_t size, size_t align)
 {
   size_t used = __atomic_load_n(mark, __ATOMIC_RELAXED);
@@ -38,7 +38,7 @@ static void *take(uint8_t *start, size_t bytes, size_t *mark, size_t size, size_
   do {
     block = ((uintptr_t)start + used + sizeof(struct block_header) + align - 1) & ~(align - 1);
     end = block - (uintptr_t)start;
-    if (end >= bytes || size > bytes - end) /* an empty block too has its address within the region */
+    if (end >= bytes || size > bytes - end) /* an empty block must also have its address within the region */
       return NULL;
     end += size;
   } while (!__atomic_compare_exchange_n(mark, &used, end, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -75,7 +75,7 @@ void *hwi_boot_alloc(size_t size, size_t align)
   region = map_region(size, align);
   if (!region)
     return NULL;
-  block = take(region->start, region->bytes, &region->used, size, align); /* fits: the region is ours alone so far */
+  block = take(region->start, region->bytes, &region->used, size, align); /* fits: no other thread knows it yet */
   region->next = __atomic_load_n(&mapped_regions, __ATOMIC_RELAXED);
   while (
       !__atomic_compare_exchange_n(&mapped_regions, &region->next, region, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {

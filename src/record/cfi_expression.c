@@ -1,4 +1,4 @@
-/* cfi_expression.c - computes DWARF expressions, the part of them that CFI may use */
+/* cfi_expression.c - computes DWARF expressions, with the operations that CFI may use */
 #include "record/cfi_internal.h"
 
 enum { MOST_WORDS = 32, MOST_OPERATIONS = 512, WORD_BITS = 64 };
@@ -71,7 +71,7 @@ static bool push(struct state *state, uint64_t word)
   return true;
 }
 
-/* The word `depth` below the top; NULL: the stack is not that high. */
+/* Returns the word `depth` below the top, or NULL if the stack has fewer words. */
 static uint64_t *word_below(struct state *state, uint64_t depth)
 {
   return depth < state->count ? &state->words[state->count - 1 - depth] : NULL;
@@ -161,7 +161,7 @@ static bool compute_comparison(uint8_t operation, int64_t left, int64_t right, u
     *result = left != right;
     return true;
   default:
-    return false; /* nothing that CFI may use */
+    return false; /* not an operation that CFI may use */
   }
 }
 

@@ -1,11 +1,11 @@
 /* cfi_find.c - finds and parses the FDE of an address
  *
- * PT_GNU_EH_FRAME points to .eh_frame_hdr, which has a table of (code address, FDE) sorted by address. Where the linker
- * left the table out or wrote it in a form that nobody can search, .eh_frame itself is walked.
+ * PT_GNU_EH_FRAME points to .eh_frame_hdr, which has a table of (code address, FDE) sorted by address. If the linker
+ * omitted the table or wrote it in a form that cannot be searched, .eh_frame itself is searched from its start.
  *
- * A module's range has holes between its segments that fault when read, so everything read must lie in one span: the bytes
- * of the readable PT_LOAD that holds .eh_frame_hdr (linkers put .eh_frame right behind it). The program headers tell
- * that segment; they are read at the module's start, and only where they lie in its first page.
+ * A module's range has holes between its segments that fault when read, so everything read must lie in one span: the
+ * bytes of the readable PT_LOAD that contains .eh_frame_hdr (linkers put .eh_frame directly after it). That segment is
+ * found in the program headers; they are read at the module's start, and only if they are in its first page.
  */
 #include <elf.h>
 
@@ -14,9 +14,9 @@
 enum {
   FIRST_PAGE_BYTES = 4096,
   HEADER_VERSION = 1,
-  MOST_RECORDS = 1 << 18,      /* of .eh_frame, in a walk */
-  LENGTH_OF_64_BIT_FORM = -1,  /* which compilers do not write to .eh_frame */
-  MOST_AUGMENTATION_CHARS = 8, /* those that exist are five */
+  MOST_RECORDS = 1 << 18,      /* of .eh_frame, in one search from its start */
+  LENGTH_OF_64_BIT_FORM = -1,  /* compilers do not write this form to .eh_frame */
+  MOST_AUGMENTATION_CHARS = 8, /* there are five defined ones */
 };
 
 /* DW_EH_PE_* */
@@ -123,7 +123,7 @@ static inline struct hwi_cfi_cursor cursor_at(struct hwi_cfi_span span, uintptr_
   return (struct hwi_cfi_cursor){.at = (const uint8_t *)address, .end = (const uint8_t *)span.high};
 }
 
-/* The module's bytes that are sure to be mapped and readable around .eh_frame_hdr. */
+/* Finds the module's bytes around .eh_frame_hdr that are certainly mapped and readable. */
 static bool find_span(const struct hwi_cfi_module *module, struct hwi_cfi_span *span)
 {
   struct hwi_cfi_span first = {module->start, module->start + FIRST_PAGE_BYTES};
@@ -157,12 +157,12 @@ static bool find_span(const struct hwi_cfi_module *module, struct hwi_cfi_span *
 
 /* One entry of .eh_frame, without its length. */
 struct record {
-  struct hwi_cfi_cursor body; /* behind the id */
+  struct hwi_cfi_cursor body; /* after the ID */
   uintptr_t id_at;
-  uint32_t id; /* 0: a CIE; else how far before id_at the CIE is */
+  uint32_t id; /* 0: a CIE; else the distance from the CIE to id_at */
 };
 
-/* False: the end of .eh_frame, or damage. */
+/* Returns false at the end of .eh_frame, or if it is damaged. */
 static bool read_record(struct hwi_cfi_span span, uintptr_t at, struct record *record)
 {
   struct hwi_cfi_cursor cursor = cursor_at(span, at);
@@ -177,7 +177,7 @@ static bool read_record(struct hwi_cfi_span span, uintptr_t at, struct record *r
   return true;
 }
 
-/* What the letters of an augmentation announce. */
+/* Reads the augmentation data that the letters denote. */
 static bool read_augmentation(struct hwi_cfi_cursor *cursor, const uint8_t *letters, struct hwi_fde *fde)
 {
   fde->encoding = PE_ABSPTR;
@@ -196,13 +196,13 @@ static bool read_augmentation(struct hwi_cfi_cursor *cursor, const uint8_t *lett
       fde->encoding = (uint8_t)hwi_cfi_cursor_bytes(&data, 1);
     } else if (*letters == 'P') {
       uint8_t encoding = (uint8_t)hwi_cfi_cursor_bytes(&data, 1);
-      read_form(&data, encoding & PE_FORM); /* the personality routine: only its size matters */
+      read_form(&data, encoding & PE_FORM); /* the personality routine is skipped: only its size matters */
     } else if (*letters == 'L') {
       hwi_cfi_cursor_skip(&data, 1);
     } else if (*letters == 'S') {
       fde->signal = true;
     } else if (*letters != 'B') {
-      return false; /* unknown: it could change what any instruction means */
+      return false; /* unknown: it could change the meaning of any instruction */
     }
   return !data.bad;
 }
@@ -225,7 +225,7 @@ static bool read_cie(struct hwi_cfi_span span, uintptr_t at, struct hwi_fde *fde
     if (++count > MOST_AUGMENTATION_CHARS)
       return false;
   if (version == 4 &&
-      hwi_cfi_cursor_bytes(cursor, 2) != sizeof(uintptr_t)) /* size of an address, and of a segment: 0 */
+      hwi_cfi_cursor_bytes(cursor, 2) != sizeof(uintptr_t)) /* size of an address, and of a segment (0) */
     return false;
   fde->code_align = hwi_cfi_cursor_uleb(cursor);
   fde->data_align = hwi_cfi_cursor_sleb(cursor);
@@ -237,7 +237,7 @@ static bool read_cie(struct hwi_cfi_span span, uintptr_t at, struct hwi_fde *fde
   return true;
 }
 
-/* Reads the rest of an FDE whose length and id were read. */
+/* Reads the rest of an FDE whose length and ID were read. */
 static bool read_fde(struct record *record, struct hwi_fde *fde)
 {
   struct hwi_cfi_cursor *cursor = &record->body;
@@ -295,7 +295,7 @@ static bool search_table(struct hwi_cfi_cursor cursor, uint64_t count, uint8_t e
                          struct hwi_fde *fde)
 {
   size_t half = form_bytes(encoding), entry = 2 * half;
-  uint64_t low = 0, high = count; /* entries below `low` begin at or before pc, those from `high` on behind it */
+  uint64_t low = 0, high = count; /* entries below `low` begin at or before pc, those from `high` on after it */
   struct record record;
   if (count > (size_t)(cursor.end - cursor.at) / entry)
     return false;
@@ -328,7 +328,7 @@ bool hwi_fde_find(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_
   uintptr_t frames = hwi_cfi_cursor_pointer(&cursor, frame_encoding, fde->data_base);
   if (cursor.bad)
     return false;
-  /* Entries relative to themselves are in no order that a search could use before decoding; nobody writes them. */
+  /* Self-relative entries would have to be decoded before they could be searched; no linker writes them. */
   if (count_encoding == PE_OMIT || table_encoding == PE_OMIT || !form_bytes(table_encoding) ||
       table_encoding & PE_INDIRECT)
     return walk_records(frames, pc, fde);

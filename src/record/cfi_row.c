@@ -1,8 +1,8 @@
-/* cfi_row.c - squeezes the rules at an address into a row
+/* cfi_row.c - converts the rules at an address to a row, if possible
  *
- * A row holds no expression, but three sorts of them are too common to interpret at each step: those of PLT stubs and of
- * signal trampolines, which are tried out here on registers and memory that are made up, and "the word at bp + n" of a
- * realigned stack, which is recognised by its bytes.
+ * A row cannot contain an expression, but three kinds of them are too common to be interpreted at each step. Those of
+ * PLT stubs and of signal trampolines are evaluated here with artificial registers and memory, and "the word at bp + n"
+ * of a realigned stack is recognised by its bytes.
  */
 #include "platform/arch.h"
 #include "record/cfi_internal.h"
@@ -11,11 +11,12 @@ enum { WORD = sizeof(uintptr_t), OP_DEREF = 0x06, OP_BREG0 = 0x70 };
 
 static const struct hwi_frame_row none = {.kind = HWI_ROW_NONE}, full = {.kind = HWI_ROW_FULL};
 
-/* Two stack pointers that share no low bit pattern: an expression that is not "register + constant" tells them apart. */
+/* Two stack pointers with different low bits: an expression other than "register + constant" gives them different
+ * offsets. */
 #define FIRST_TRIAL UINT64_C(0x00007ffc31c2a5d8)
 #define SECOND_TRIAL UINT64_C(0x00005e3a4e3d5a27)
 
-/* Made-up memory: each word is its own address plus this. */
+/* Artificial memory: each word is its own address plus this. */
 #define WORD_TAG (UINT64_C(1) << 52)
 
 static bool load_nothing(void *context, uintptr_t address, uintptr_t *word)
@@ -31,7 +32,7 @@ static bool load_tagged(void *context, uintptr_t address, uintptr_t *word)
   return true;
 }
 
-/* The expression's value minus that of the register `which`, the only one besides the pc that it may use. */
+/* Computes the expression's value minus that of the register `which`, the only one besides the pc that it may use. */
 static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, uintptr_t pc, int32_t *offset)
 {
   struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << which};
@@ -87,7 +88,7 @@ static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules
   return true;
 }
 
-/* A realigned frame: the caller's bp was pushed where bp points to now, wherever the CFA is. */
+/* In a realigned frame, the caller's bp was pushed where bp points to now, wherever the CFA is. */
 static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_frame_row *row)
 {
   if (rules->rule[HWI_REG_BP] != HWI_RULE_EXPRESSION)
@@ -113,7 +114,7 @@ static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_rules *rules,
   return rule == HWI_RULE_OFFSET && words != 0 && words == row->bp_words && rules->value[HWI_REG_BP] % WORD == 0;
 }
 
-/* The caller's sp is the CFA, and its pc is in the word below. */
+/* Returns whether the caller's sp is the CFA, and its pc is in the word below. */
 static bool is_ordinary_call(const struct hwi_rules *rules)
 {
   uint8_t sp = rules->rule[HWI_REG_SP];
@@ -121,7 +122,7 @@ static bool is_ordinary_call(const struct hwi_rules *rules)
          (sp == HWI_RULE_UNSET || (sp == HWI_RULE_VALUE_OFFSET && rules->value[HWI_REG_SP] == 0));
 }
 
-/* The kernel's frame: it is one where each register comes from its place in the ucontext and from nowhere else. */
+/* Makes the row of a signal frame. It is one if each register is loaded from its place in the ucontext. */
 static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc)
 {
   struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP};

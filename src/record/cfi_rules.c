@@ -1,8 +1,8 @@
 /* cfi_rules.c - runs call frame instructions up to an address
  *
- * The CIE's instructions give the rules at a function's entry, the FDE's change them along the function; what holds at pc
- * is what they said up to there. remember_state and restore_state (an epilogue in the middle of a function) nest once in
- * what compilers write.
+ * The CIE's instructions give the rules at a function's entry, and the FDE's instructions change them along the
+ * function. The rules at pc are the result of all instructions up to there. Compilers nest remember_state and
+ * restore_state (an epilogue in the middle of a function) only once.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -58,7 +58,7 @@ struct run {
 static bool set_rule(struct run *run, uint64_t which, enum hwi_rule rule, int64_t value)
 {
   if (which >= HWI_REG_COUNT)
-    return true; /* vector registers and their like lead nowhere */
+    return true; /* vector registers and the like are not needed */
   if (value != (int32_t)value)
     return false;
   run->now->rule[which] = (uint8_t)rule;
@@ -71,7 +71,7 @@ static bool set_factored(struct run *run, uint64_t which, enum hwi_rule rule, in
   return !__builtin_mul_overflow(value, run->fde->data_align, &value) && set_rule(run, which, rule, value);
 }
 
-/* Keeps where the expression is, and passes over it. */
+/* Stores the place of the expression, and skips it. */
 static bool set_expression(struct run *run, uint64_t which, enum hwi_rule rule)
 {
   int64_t place = (int64_t)((uintptr_t)run->code.at - run->fde->span.low);
@@ -134,7 +134,7 @@ static bool set_cfa_expression(struct run *run)
   return true;
 }
 
-/* Instructions about the CFA. `which` is a register, or an offset where there is no other operand. */
+/* Runs an instruction about the CFA. */
 static bool run_cfa(struct run *run, uint8_t instruction)
 {
   struct hwi_cfi_cursor *code = &run->code;
@@ -150,7 +150,7 @@ static bool run_cfa(struct run *run, uint8_t instruction)
     return set_cfa_expression(run);
   }
   if (run->now->cfa != HWI_CFA_REGISTER)
-    return false; /* the others change a half of "register + offset" */
+    return false; /* the other instructions change one part of "register + offset" */
   switch (instruction) {
   case CFA_DEF_CFA_REGISTER:
     return set_cfa(run, hwi_cfi_cursor_uleb(code), run->now->cfa_value);
@@ -163,7 +163,7 @@ static bool run_cfa(struct run *run, uint8_t instruction)
   }
 }
 
-/* Instructions that begin with a register. */
+/* Runs an instruction whose first operand is a register. */
 static bool run_register(struct run *run, uint8_t instruction)
 {
   struct hwi_cfi_cursor *code = &run->code;
@@ -195,7 +195,7 @@ static bool run_register(struct run *run, uint8_t instruction)
   case CFA_VAL_EXPRESSION:
     return set_expression(run, which, HWI_RULE_VALUE_EXPRESSION);
   default:
-    return false; /* unknown: its operands cannot be passed over */
+    return false; /* unknown: its operands cannot be skipped */
   }
 }
 
@@ -245,8 +245,8 @@ static bool run_instruction(struct run *run)
   }
 }
 
-/* Runs the two instructions that make up most of a function's CFI: advance by a few bytes of code, and set the offset of the CFA
- * after a push or a pop. Stops at any other instruction, and where run_until does. */
+/* Runs the two instructions that make up most of a function's CFI: advance by a few bytes of code, and set the offset
+ * of the CFA after a push or a pop. Stops at any other instruction, and where run_until would stop. */
 static void run_usual(struct run *run, uintptr_t pc)
 {
   const uint8_t *at = run->code.at, *end = run->code.end;
@@ -277,7 +277,8 @@ static bool run_until(struct run *run, uintptr_t pc)
 
 /* --- the cache --- */
 
-/* Invariant: running `code` from the function's start up to `pc` ends at `at`, `location` and `now`, with nothing remembered. */
+/* Invariant: running `code` from the function's start up to `pc` ends at `at`, `location` and `now`, with no remembered
+ * state. */
 struct cached_run {
   const uint8_t *code; /* NULL: empty */
   const uint8_t *at;
@@ -298,7 +299,7 @@ void hwi_cfi_cache_clear(struct hwi_cfi_cache *cache)
     cache->runs[i].code = NULL;
 }
 
-/* The slot of the code. NULL: there is no cache, or the code is too short to gain from it. */
+/* Returns the slot of the code, or NULL if there is no cache or the code is too short to gain from it. */
 static struct cached_run *slot_of(struct hwi_cfi_cache *cache, const struct hwi_cfi_cursor *code)
 {
   if (!cache || code->end - code->at < LONG_CODE_BYTES)
@@ -315,7 +316,8 @@ static void resume_from(struct run *run, uintptr_t pc, const struct cached_run *
   *run->now = slot->now;
 }
 
-/* The code pointer is cleared first and set last, so that an event that is abandoned in between leaves an empty slot. */
+/* The code pointer is cleared first and set last, so that an event that is abandoned in between leaves an empty
+ * slot. */
 static void save_to(const struct run *run, uintptr_t pc, struct cached_run *slot)
 {
   if (run->depth)
@@ -330,7 +332,7 @@ static void save_to(const struct run *run, uintptr_t pc, struct cached_run *slot
   slot->code = run->fde->code.at;
 }
 
-/* Not inlined: the remembered rules leave the stack before an expression needs its own. */
+/* Not inlined, so that the remembered rules have left the stack when an expression needs its own stack. */
 __attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_cache *cache,
                                             struct hwi_rules *rules)
 {

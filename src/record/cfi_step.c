@@ -1,7 +1,7 @@
-/* cfi_step.c - from a frame's registers to its caller's, by whatever its CFI says */
+/* cfi_step.c - from a frame's registers to its caller's, with any CFI */
 #include "record/cfi_internal.h"
 
-/* A loader that remembers that it refused: a register that is not known is no damage, a slot that cannot be read is. */
+/* A load function that remembers a refused load. An unknown register is not an error, but an unreadable slot is. */
 struct watched_load {
   const struct hwi_cfi_memory *memory;
   bool refused;
@@ -25,11 +25,11 @@ static bool find_cfa(const struct hwi_rules *rules, struct hwi_cfi_span span, co
   return machine->registers->known >> rules->cfa_register & 1;
 }
 
-/* False: the caller's register is not known. */
+/* Returns false if the caller's register is not known. */
 static bool find_register(const struct hwi_rules *rules, struct hwi_cfi_span span, const struct hwi_machine *machine,
                           uint32_t which, uintptr_t *value)
 {
-  uintptr_t cfa = *value; /* passed in the place of the result: what expressions begin with */
+  uintptr_t cfa = *value; /* passed in place of the result; the initial value of expressions */
   int32_t operand = rules->value[which];
   switch ((enum hwi_rule)rules->rule[which]) {
   case HWI_RULE_UNDEFINED:
@@ -39,7 +39,7 @@ static bool find_register(const struct hwi_rules *rules, struct hwi_cfi_span spa
       return true; /* the CFA */
     if (which == HWI_REG_RA)
       return false;
-    operand = (int32_t)which; /* whoever lets a CFA hang on a scratch register knows that the callee spares it */
+    operand = (int32_t)which; /* if a CFA depends on a scratch register, the callee preserves it */
     break;
   case HWI_RULE_SAME:
     operand = (int32_t)which;

@@ -1,9 +1,9 @@
-/* cxx_runtime.c - finds the C++ runtime's functions from C, as allocators do that are built over allocator.h */
+/* cxx_runtime.c - finds the C++ runtime's functions from C, in the same way as allocators based on allocator.h */
 #include "record/cxx_runtime.h"
 
 #include "platform/os.h"
 
-/* Not through dlopen and dlsym, which allocate: this is called where there is no memory left. */
+/* Does not use dlopen and dlsym, which allocate: this is called when there is no memory left. */
 static void *seen_from(uintptr_t address, const char *symbol)
 {
   return (void *)hwi_os_symbol_seen_from(address, symbol);

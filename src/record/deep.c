@@ -1,8 +1,8 @@
 /* deep.c - the nodes of stacks that are deeper than the limit
  *
- * Such a stack's node is its outermost limit - INNER frames, a cut, and its innermost INNER frames. The cut says how many
- * were left out only to a power of two, so that a recursion makes new nodes at few of its levels. Where the outer part is
- * not known, the cut is at the root.
+ * Such a stack's node is its outermost limit - INNER frames, a cut, and its innermost INNER frames. The cut gives the
+ * number of omitted frames only as a power of two, so that a recursion makes new nodes at few of its levels. If the
+ * outer part is not known, the cut is at the root.
  */
 #include "record/deep.h"
 
@@ -15,7 +15,7 @@ static uint32_t power_of_two_below(uint32_t count)
   return UINT32_C(1) << (31 - __builtin_clz(count));
 }
 
-/* The node of the outermost `count` frames. */
+/* Returns the node of the outermost `count` frames. */
 static uint32_t node_of_outer(struct hwi_lane *lane, const struct hwi_deep *deep, uint32_t count)
 {
   struct hwi_frame *kept = lane->kept.frames;
@@ -42,7 +42,8 @@ static uint32_t node_of_cut(struct hwi_lane *lane, const struct hwi_deep *deep)
   return hwi_nodes_find(lane, parent, left_out, 0, HW_NODE_CUT);
 }
 
-/* In a recursion the same few functions call each other at every level: then the inner end has the node that it had. */
+/* In a recursion the same few functions call each other at every level, so the inner end often has the same node as
+ * before. */
 uint32_t hwi_deep_node(struct hwi_lane *lane, const struct hwi_deep *deep, uint8_t entry)
 {
   struct hwi_kept *kept = &lane->kept;

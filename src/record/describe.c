@@ -1,4 +1,4 @@
-/* describe.c - writes into a trace what its image is */
+/* describe.c - writes the description of the image into its trace */
 #include "record/describe.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static void add_variable(void *context, const char *variable)
 
 void hwi_describe_image(struct hwi_lane *lane)
 {
-  char *text = hwi_os_map(LONGEST_TEXT); /* no stack of the target's is large enough for certain */
+  char *text = hwi_os_map(LONGEST_TEXT); /* the target's stack may be too small for it */
   if (!text)
     return;
   put_text(lane, HW_RECORD_COMMAND, text, hwi_os_command_line(text, LONGEST_TEXT));
@@ -48,7 +48,7 @@ void hwi_describe_image(struct hwi_lane *lane)
 
 void hwi_describe_rss(struct hwi_lane *lane, bool at_end)
 {
-  if (hwi_session.has_launcher || hwi_os_is_sealed()) /* it looks from outside, where no sandbox can mind */
+  if (hwi_session.has_launcher || hwi_os_is_sealed()) /* the launcher reads it from outside, where no sandbox matters */
     return;
   uint64_t now = hwi_os_monotonic_ns(), last = atomic_load_explicit(&hwi_session.last_rss_ns, memory_order_relaxed);
   if ((now - last < RSS_INTERVAL_NS && !at_end) ||

@@ -1,8 +1,8 @@
 /* entries.c - the entry points: each calls its real counterpart and reports to the recorder
  *
- * A free is reported before the real free, an allocation after the real allocation, so that a block is never seen to be
- * given out while it is still taken. What is called, and what errno says afterwards, is the real allocator's; blocks from
- * the time before there was one (boot.h) are the only ones that it never sees.
+ * A free is reported before the real free, an allocation after the real allocation, so that a block is never recorded
+ * as allocated twice at a time. All calls go to the real allocator, which also sets errno; only blocks from the time
+ * before it was found (boot.h) are never passed to it.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,13 +18,13 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Whether the real function can be called: always, but for what happens while it is being found. */
+/* Returns whether the real function can be called: always, except while it is being searched for. */
 HW_OPERATION bool is_found(enum hw_entry entry)
 {
   return LIKELY(hwi_real_function[entry]) || hwi_real_find();
 }
 
-/* What an allocation was asked for, and by which entry point; `align` as hwi_record_alloc has it. */
+/* The request of an allocation, with its entry point; `align` as in hwi_record_alloc. */
 struct request {
   enum hw_entry entry;
   size_t size, align;
@@ -41,13 +41,13 @@ static __attribute__((noinline)) void *given_unusually(struct hwi_caller caller,
   return block;
 }
 
-/* Reports what an allocation returned. */
+/* Reports the result of an allocation. */
 HW_OPERATION void *given(enum hw_entry entry, size_t size, size_t align, void *block)
 {
   return given_unusually(HWI_CALLER(), (struct request){entry, size, align}, block);
 }
 
-/* The same in the entry points that programs call most. */
+/* The same for the entry points that programs call most often. */
 HW_OPERATION void *given_often(enum hw_entry entry, size_t size, void *block)
 {
   if (LIKELY(block) && LIKELY(hwi_event_alloc(HWI_CALLER(), entry, size, block)))
@@ -64,7 +64,7 @@ static __attribute__((noinline)) bool taken_unusually(uintptr_t pc, enum hw_entr
   return true;
 }
 
-/* Reports a free. False where the real allocator must not see the block. */
+/* Reports a free. Returns false if the block must not be passed to the real allocator. */
 HW_OPERATION bool taken(enum hw_entry entry, void *block)
 {
   if (UNLIKELY(!block || hwi_boot_owns(block)))
@@ -98,7 +98,7 @@ static void *boot_calloc(size_t count, size_t size)
   return boot_malloc(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
 }
 
-/* Moves a boot block, or makes one where there is no old one. */
+/* Moves a boot block, or allocates one if there is no old one. */
 static void *boot_realloc(void *old, size_t size, hwi_malloc_fn *get)
 {
   if (old && !size)
@@ -148,29 +148,30 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
   return given_often(HW_ENTRY_CALLOC, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, block);
 }
 
-/* realloc and reallocarray: `call` does the real one, `size` is what is asked for in all. */
-#define REALLOCATE(entry, old, size, call)                                                                             \
-  do {                                                                                                                 \
-    if (UNLIKELY(!(old)))                                                                                              \
-      return given(entry, size, 0, call);                                                                              \
-    if (UNLIKELY(!(size))) {                                                                                           \
-      /* Nearly every allocator frees the old block now. Once it is freed, another thread may get it: report first. */ \
-      hwi_record_free(HWI_CALLER().pc, entry, old);                                                                    \
-      void *empty = call;                                                                                              \
-      return empty ? given(entry, 0, 0, empty) : NULL;                                                                 \
-    }                                                                                                                  \
-    uintptr_t old_address = (uintptr_t)(old);                                                                          \
-    uint64_t began = hwi_record_realloc_begin();                                                                       \
-    void *block = call;                                                                                                \
-    if (UNLIKELY(!block))                                                                                              \
-      return given(entry, size, 0, NULL);                                                                              \
-    struct hwi_caller caller = HWI_CALLER();                                                                           \
-    struct hwi_realloc reallocated = {entry, began, old_address, block, size};                                         \
-    hwi_record_realloc(&caller, &reallocated);                                                                         \
-    return block;                                                                                                      \
+/* realloc and reallocarray: `call` calls the real one, `size` is the total requested size. */
+#define REALLOCATE(entry, old, size, call)                                                                          \
+  do {                                                                                                              \
+    if (UNLIKELY(!(old)))                                                                                           \
+      return given(entry, size, 0, call);                                                                           \
+    if (UNLIKELY(!(size))) {                                                                                        \
+      /* Nearly every allocator frees the old block now. Another thread may get it as soon as it is freed, so it is
+       * reported first. */ \
+      hwi_record_free(HWI_CALLER().pc, entry, old);                                                                 \
+      void *empty = call;                                                                                           \
+      return empty ? given(entry, 0, 0, empty) : NULL;                                                              \
+    }                                                                                                               \
+    uintptr_t old_address = (uintptr_t)(old);                                                                       \
+    uint64_t began = hwi_record_realloc_begin();                                                                    \
+    void *block = call;                                                                                             \
+    if (UNLIKELY(!block))                                                                                           \
+      return given(entry, size, 0, NULL);                                                                           \
+    struct hwi_caller caller = HWI_CALLER();                                                                        \
+    struct hwi_realloc reallocated = {entry, began, old_address, block, size};                                      \
+    hwi_record_realloc(&caller, &reallocated);                                                                      \
+    return block;                                                                                                   \
   } while (0)
 
-/* The old block is a boot block: to the recorder, its new place is a block that was just born. */
+/* The old block is a boot block, so its new place is recorded as a new block. */
 HW_OPERATION void *leave_boot(enum hw_entry entry, void *old, size_t size)
 {
   void *block = boot_realloc(old, size, HWI_REAL(MALLOC, hwi_malloc_fn));

@@ -19,7 +19,8 @@ static struct hw_exec *place_for(uint32_t pid)
   return &header->child_execs[__atomic_fetch_add(&header->child_exec_count, 1, __ATOMIC_RELAXED) % HW_CHILD_EXECS];
 }
 
-/* How many bytes may be read at `path`, at most so many as a path has. The kernel says EFAULT to what is none. */
+/* Returns how many bytes may be read at `path`, at most the length of the longest path. For an invalid address the
+ * kernel itself will return EFAULT. */
 static size_t readable_bytes(const char *path)
 {
   uintptr_t off = (uintptr_t)path % HWI_OS_PAGE_BYTES;
@@ -57,7 +58,7 @@ struct hwi_executed hwi_executed_begin(const char *path)
 
 void hwi_executed_fail(struct hwi_executed executed)
 {
-  if (executed.noted) /* else another process may have it by now */
+  if (executed.noted) /* otherwise another process may use the note by now */
     __atomic_compare_exchange_n(&executed.noted->pid, &executed.pid, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 

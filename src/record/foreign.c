@@ -1,6 +1,6 @@
-/* foreign.c - finds allocators whose calls the recorder cannot see, or not all of them
+/* foreign.c - finds allocators whose calls the recorder cannot see completely
  *
- * Allocators that are linked in statically are found in the file, by the tools.
+ * The tools find statically linked allocators, in the executable file.
  */
 #include "record/foreign.h"
 
@@ -22,7 +22,8 @@ static bool is_libc(const char *path)
   return !strncmp(hwi_base_name(path), "libc.", 5) || !strncmp(hwi_base_name(path), "libc-", 5);
 }
 
-/* The part of one of valgrind's tools that has a malloc, which valgrind calls instead of ours: callgrind and others have none. */
+/* Returns whether `path` is the module of a valgrind tool that has a malloc, which valgrind calls instead of ours.
+ * Callgrind and others have none. */
 static bool is_valgrind_malloc(const char *path)
 {
   static const char any[] = "vgpreload_", common[] = "vgpreload_core";

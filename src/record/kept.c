@@ -1,15 +1,15 @@
 /* kept.c - the stack that a lane keeps from one event to the next
  *
- * A stack within some EXACT_FACTOR times the limit is kept and verified whole. Of a deeper one, a node names its outermost
- * and its innermost frames and no other, so that these are what is verified: the words that the outer part's steps loaded,
- * and those that led from one of the innermost frames to the next, down to the place where the walk met them. That keeps the
- * time of an event the same at whatever depth. The kept frames themselves are bounded, too: when they become too many, those
- * that follow the outer part are left out. When the program has returned past all frames that are left inward of the gap, a
- * walk of bounded length either reaches the outer part, or becomes the new inner end.
+ * A stack of up to about EXACT_FACTOR times the limit is kept and verified completely. The node of a deeper stack names
+ * only its outermost and innermost frames, so only these are verified: the words that the outer part's steps loaded,
+ * and the words of the steps between the innermost frames, down to the place where the walk met them. So the time of an
+ * event does not depend on the depth. The kept frames themselves are also bounded: when there are too many, those after
+ * the outer part are left out. When the program has returned past all frames that remain inward of the gap, a walk of
+ * bounded length either reaches the outer part, or becomes the new inner end.
  *
- * What is not looked at is the stretch between. It could hide that the outer part's last frames were left, where a recursion
- * came back to thousands of levels without an event, through a frame so large and so empty that the old words lie unchanged
- * inside of it.
+ * The frames in between are not verified. So one case is not detected: the program returned from the outer part's last
+ * frames, and a recursion came back to thousands of levels without an event, through a frame so large and so sparsely
+ * written that the old words are unchanged inside it.
  */
 #include "record/kept.h"
 
@@ -18,8 +18,8 @@
 #include "record/session.h"
 
 enum {
-  KEPT_FACTOR = 8,  /* times the limit: frames kept at most */
-  EXACT_FACTOR = 2, /* times the limit: frames up to which all is verified */
+  KEPT_FACTOR = 8,  /* times the limit: most frames that are kept */
+  EXACT_FACTOR = 2, /* times the limit: up to this many frames, all are verified */
   FIRST_FRAMES = 64,
 };
 
@@ -47,7 +47,7 @@ static bool is_same_word(const struct hwi_word *word)
   return *(const volatile uintptr_t *)word->address == word->value;
 }
 
-/* The first of the frames with a bp_slot that is not before `first`, by its place in their list. */
+/* Returns the index in `bps` of the first frame that is not before `first`. */
 static uint32_t first_bps_at(const struct hwi_kept *kept, uint32_t first)
 {
   uint32_t low = 0, high = kept->bps.count;
@@ -82,7 +82,8 @@ uint32_t hwi_kept_odd_unchanged(const struct hwi_kept *kept, uint32_t first, uin
   return end;
 }
 
-/* Behind the gap no frame lies beside its caller: that step is vouched for by nothing, and nothing that is told hangs on it. */
+/* The caller of the first frame after the gap is not kept. Its step cannot be verified; no reported frame depends on
+ * it. */
 static void check_with_gap(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   uint32_t unchanged = 1;
@@ -100,8 +101,8 @@ bool hwi_kept_is_met_deep(const struct hwi_kept *kept, struct hwi_walk *walk)
 {
   uint32_t most = hwi_kept_outer_count(), outer = kept->gap_at < most ? kept->gap_at : most;
   if (walk->met < outer + HWI_INNER)
-    return false;                             /* the node would name frames that were left out: walk on */
-  uint32_t inner = walk->met - HWI_INNER + 1; /* whose step leads to the last frame that the node names */
+    return false;                             /* the node would name frames that were left out: continue the walk */
+  uint32_t inner = walk->met - HWI_INNER + 1; /* its step leads to the last frame that the node names */
   walk->verify_count += outer + walk->met - inner;
   if (walk->is_checked ||
       (hwi_kept_unchanged(kept, 0, outer) == outer && hwi_kept_unchanged(kept, inner, walk->met) == walk->met))
@@ -121,7 +122,8 @@ uint32_t hwi_kept_outer_of(const struct hwi_kept *kept, uintptr_t sp)
 
 /* --- change --- */
 
-/* The list of bps first, and for as many as may lie in the frames' whole pages: only the frames' room is looked at later. */
+/* Grows the list of bps first, and for as many frames as may fit in whole pages: later only the frames' room is
+ * checked. */
 static bool make_frame_room(struct hwi_kept *kept, uint32_t frames)
 {
   uint32_t more = frames > FIRST_FRAMES ? 2 * frames : FIRST_FRAMES;
@@ -138,7 +140,7 @@ static bool make_room(struct hwi_kept *kept, uint32_t frames, uint32_t words)
           hwi_lane_grow((void **)&kept->odd.items, &kept->odd.room, 2 * words, sizeof *kept->odd.items));
 }
 
-/* The odd words of the first `base` frames and of the fresh ones; there is room. */
+/* Keeps the odd words of the first `base` frames and adds those of the fresh ones; there is room. */
 static void add_odd(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count)
 {
   struct hwi_words *odd = &lane->kept.odd;
@@ -147,7 +149,7 @@ static void add_odd(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count)
   for (uint32_t i = lane->fresh_odd.count; i-- > 0;) {
     struct hwi_word word = lane->fresh_odd.items[i];
     if (word.frame >= fresh_count)
-      continue; /* of a full walk that audited this one */
+      continue; /* it is from a full walk that audited this one */
     word.frame = base + fresh_count - 1 - word.frame;
     odd->items[odd->count++] = word;
   }
@@ -162,7 +164,7 @@ bool hwi_kept_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bo
     add_odd(lane, base, fresh_count);
   }
   uint32_t parent = base ? kept->frames[base - 1].node : 0;
-  bool is_bp_free = base ? kept->frames[base - 1].bp_is_free : true; /* in the caller */
+  bool is_bp_free = base ? kept->frames[base - 1].bp_is_free : true; /* whether it is free in the caller */
   if (base == kept->gap_at)
     is_bp_free = false;
   hwi_kept_drop_bps(kept, base);
@@ -196,8 +198,8 @@ void hwi_kept_close_gap(struct hwi_kept *kept)
   set_gap(kept, HWI_NO_GAP, 0);
 }
 
-/* Leaves out so many of the first `base` frames behind the outer part that half of what may be kept remains. The frames that
- * are left. */
+/* Leaves out some of the first `base` frames, after the outer part, so that half of the allowed number remains. Returns
+ * the number of frames that are left. */
 static uint32_t leave_out(struct hwi_kept *kept, uint32_t base)
 {
   uint32_t most = hwi_kept_outer_count(), outer = kept->gap_at < most ? kept->gap_at : most;

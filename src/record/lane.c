@@ -6,11 +6,11 @@
 #include "platform/os.h"
 
 enum {
-  LARGEST_CHUNK_BYTES = 256 << 10,                  /* some 50,000 events */
+  LARGEST_CHUNK_BYTES = 256 << 10,                  /* about 50,000 events */
   RECORD_HEAD_BYTES = 2 + 2 * HWI_VARINT_MAX_BYTES, /* op, long dt, type, length */
 };
 
-/* A chunk that was filled in less than this asks for a larger one. */
+/* If a chunk was filled in less than this time, the next one is larger. */
 static uint64_t quick_fill(void)
 {
   return hwi_session.clock == HW_CLOCK_TSC ? UINT64_C(500) << 20 : 250000000u; /* about a quarter of a second */
@@ -40,7 +40,7 @@ void hwi_lane_retire(struct hwi_lane *lane)
   struct hw_chunk_header *chunk = lane->chunk;
   lane->at = lane->end = NULL;
   lane->chunk = NULL;
-  atomic_signal_fence(memory_order_seq_cst); /* abandoned from here on, the chunk only stays open */
+  atomic_signal_fence(memory_order_seq_cst); /* if abandoned from here on, the chunk only stays open */
   if (chunk)
     hwi_writer_retire(&hwi_session.writer, chunk, lane->chunk_bytes);
 }
@@ -60,8 +60,9 @@ static uint32_t next_chunk_bytes(const struct hwi_lane *lane, uint64_t now, uint
   return bytes;
 }
 
-/* Puts lane->made into the trace. A handler may leave this at any instruction by longjmp; the lane and the file must then agree
- * on which sequence number is whose. So what is to be done is written down first, and doing it again is no harm. */
+/* Puts lane->made into the trace. A handler may leave this function at any instruction by longjmp; the lane and the
+ * file must then agree which chunk has which sequence number. So the operation is noted in lane->made first, and it may
+ * be repeated without harm. */
 static void publish(struct hwi_lane *lane)
 {
   atomic_signal_fence(memory_order_seq_cst);
@@ -80,10 +81,10 @@ void hwi_lane_recover(struct hwi_lane *lane)
       hwi_writer_retire(&hwi_session.writer, made.chunk, made.bytes);
   }
   hwi_lane_retire(lane);
-  lane->chunk_bytes = 0; /* the next is small: where event after event is abandoned, each takes one from the window */
+  lane->chunk_bytes = 0; /* the next is small: if many events are abandoned, each takes a chunk of the window */
 }
 
-/* Whether the open chunk holds `bytes` more, when more of it may be written. */
+/* Returns whether the open chunk has room for `bytes` more, if more of it is made writable. */
 static bool has_room(const struct hwi_lane *lane, uint32_t bytes)
 {
   return lane->chunk && (uintptr_t)lane->chunk + lane->chunk_bytes - (uintptr_t)lane->at >= bytes;
@@ -122,7 +123,7 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
   lane->made.bytes = chunk_bytes;
   lane->made.sequence = like.sequence;
   atomic_signal_fence(memory_order_seq_cst);
-  lane->made.chunk = chunk; /* abandoned before, what was cut from the window is a hole */
+  lane->made.chunk = chunk; /* if abandoned before this, the part of the window is a hole */
   publish(lane);
   lane->chunk_bytes = chunk_bytes;
   lane->chunk_began = now;
@@ -147,7 +148,7 @@ void hwi_lane_stock(struct hwi_lane *lane)
 bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
 {
   if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON || hwi_os_is_sealed())
-    return false; /* of a sealed thread's chunk, all was made writable before (hwi_lane_stock) */
+    return false; /* a sealed thread's chunk was made writable completely (hwi_lane_stock) */
   return has_room(lane, bytes) ? extend(lane, bytes) : begin_chunk(lane, bytes);
 }
 

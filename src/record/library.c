@@ -1,6 +1,6 @@
-/* library.c - what happens when the library is loaded into the target, and at the target's end
+/* library.c - the library's constructor and destructor
  *
- * Neither is needed for an event: those that come before and after are recorded as well.
+ * No event depends on them: events before the constructor and after the destructor are recorded as well.
  */
 #include "platform/os.h"
 #include "record/describe.h"
@@ -9,18 +9,18 @@
 #include "record/session.h"
 #include "record/stream.h"
 
-/* A program may shut itself into a sandbox before its first allocation, and one whose calls are all out of sight makes no event
- * at all: so the trace begins here at the latest. */
+/* The trace begins here at the latest: a program may enter a sandbox before its first allocation, and a program whose
+ * calls cannot be seen makes no event at all. */
 static __attribute__((constructor)) void library_begins(void)
 {
   hwi_real_find();
-  hwi_real_find_noticed(); /* a child of vfork that executes a program must not */
+  hwi_real_find_noticed(); /* a child of vfork that executes a program must not find them */
   hwi_notes_find();
   bool has_begun = hwi_stream_self != NULL;
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
   if (!lane)
     return;
-  if (has_begun) /* else the beginning wrote them */
+  if (has_begun) /* otherwise the start wrote them */
     hwi_notes_put(lane);
   hwi_stream_leave(lane);
   if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends) == 0)

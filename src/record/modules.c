@@ -1,9 +1,9 @@
-/* modules.c - the loaded modules that stacks have met, each with the number that the trace knows it by
+/* modules.c - the loaded modules that stacks have touched, each with its ID in the trace
  *
- * The loader is asked each time (rows are cached, so that is seldom); the list only gives what it says a number. After an
- * unload, an entry at the same addresses is the same module only if its build-id and path are, too: entries remember the
- * unload epoch in which that was last checked. Two threads that meet a new module at once may give it two numbers; the
- * reader tells modules by path and build-id.
+ * Every look-up calls the loader (rows are cached, so this is rare); the list only assigns an ID to its answer. After
+ * an unload, an entry at the same addresses is the same module only if its build-id and path are also the same: entries
+ * store the unload epoch in which that was last checked. If two threads find a new module at the same time, it may get
+ * two IDs; the reader identifies modules by path and build-id.
  */
 #include "record/modules.h"
 
@@ -15,7 +15,7 @@
 
 enum {
   MODULE_LIMIT = 1 << 13,
-  BUILD_ID_BYTES = 20, /* that are compared */
+  BUILD_ID_BYTES = 20, /* bytes that are compared */
   MAX_BUILD_ID_BYTES = 64,
   LONGEST_PATH = HWI_OS_PAGE_BYTES,
   HEAD_BYTES = 4 * HWI_VARINT_MAX_BYTES + 1 + MAX_BUILD_ID_BYTES,
@@ -25,7 +25,7 @@ struct known {
   uintptr_t start, end;
   uint64_t path_hash;
   uint8_t build_id[BUILD_ID_BYTES];
-  _Atomic uint32_t epoch; /* unload epoch in which it was last seen; 0: the entry is not ready */
+  _Atomic uint32_t epoch; /* unload epoch of its last check; 0: the entry is not ready */
 };
 
 static struct {
@@ -33,12 +33,12 @@ static struct {
   _Atomic uint32_t next;
 } list;
 
-/* Asked for once: a program may forbid itself to ask later, and goes to other folders. */
+/* Read once: later a program may forbid the system call, or change its directory. */
 struct place {
   uint32_t bytes;
   char path[LONGEST_PATH];
 };
-static struct place executable, folder; /* that the loader had when it took relative paths */
+static struct place executable, folder; /* the current directory when the loader resolved relative paths */
 
 static void find_place(struct place *place, long (*path)(char *to, size_t bytes))
 {
@@ -61,7 +61,7 @@ uint32_t hwi_modules_count(void)
   return next < MODULE_LIMIT ? next : MODULE_LIMIT;
 }
 
-/* Is it still the module of that entry, although something was unloaded since? */
+/* Returns whether it is still the module of that entry, after something was unloaded. */
 static bool is_same(const struct known *known, const struct hwi_os_module *module)
 {
   uint8_t build_id[MAX_BUILD_ID_BYTES] = {0};
@@ -86,7 +86,7 @@ static uint32_t find_known(const struct hwi_os_module *module, uint32_t epoch)
   return 0;
 }
 
-/* The path as the user knows it: the loader has no name for the executable, and names the vdso by its soname. */
+/* Writes the path as the user knows it: the loader has no name for the executable, and uses the vdso's soname. */
 static uint32_t path_of(const struct hwi_os_module *module, char path[LONGEST_PATH])
 {
   static const char vdso[] = "linux-vdso.so.1";
@@ -98,8 +98,7 @@ static uint32_t path_of(const struct hwi_os_module *module, char path[LONGEST_PA
   }
   size_t n = strlen(module->path), cwd = 0;
   if (module->path[0] != '/' && !hwi_session.has_launcher)
-    find_place(&folder,
-               hwi_os_folder_path); /* nobody promised a sandbox that bears this; dlopen may be relative, too */
+    find_place(&folder, hwi_os_folder_path); /* later a sandbox may forbid this, and dlopen may have a relative path */
   if (module->path[0] != '/' && folder.bytes && folder.bytes < LONGEST_PATH / 2) { /* LD_PRELOAD=./x.so */
     memcpy(path, folder.path, folder.bytes);
     path[folder.bytes] = '/';
@@ -114,7 +113,7 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct hwi_os_m
                    size_t build_id_bytes)
 {
   uint8_t head[HEAD_BYTES], *at = head;
-  char *path = hwi_os_map(LONGEST_PATH); /* the stack may be all but used up */
+  char *path = hwi_os_map(LONGEST_PATH); /* the stack may be almost used up */
   if (!path)
     return false;
   at = hwi_put_varint(at, number);

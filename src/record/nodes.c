@@ -1,24 +1,26 @@
-/* nodes.c - the tree of stacks: (caller's node, address, module, entry) -> node number
+/* nodes.c - the tree of stacks: (caller's node, address, module, entry) -> node ID
  *
- * Idea: nodes lie in blocks in the order of their numbers, 12 bytes each, never moved or changed. The index over them is
- * 256 small hash tables, chosen by the top bits of the hash, of 4-byte slots: 22 bits of node number and 10 bits of hash, so
- * that a slot of another node is nearly always told apart without a look at the node.
+ * Idea: nodes are stored in blocks in the order of their IDs, 12 bytes each, never moved or changed. Their index is 256
+ * small hash tables, chosen by the top bits of the hash. A slot has 4 bytes: 22 bits of node ID and 10 bits of hash, so
+ * that a slot of another node is nearly always recognised without reading the node.
  *
- * A new stack makes a chain of nodes, each the one after its parent. So the node after the parent is looked at first, and one
- * that is found there is not in the index at all: where stacks are many, that is most of them.
+ * A new stack makes a chain of nodes, each directly after its parent. So the node after the parent is checked first,
+ * and a node that is found there is not in the index at all. In a program with many stacks, this is true of most nodes.
  *
- * Invariant: a node is in the array, and after that in the index, only after its definition is complete in the trace. Its place
- * in the array is written once, and zeros before are no node's (but the address 0 has none); so whoever finds all of a node
- * there finds it whole. A thread publishes what is in the index by one compare-and-swap of an empty slot; so a fork, a signal
- * or a kill at any instruction leaves the tree whole, and nobody ever waits.
+ * Invariant: a node is in the array, and after that in the index, only after its definition is complete in the trace.
+ * Its place in the array is written once. Before, it is all zeros, which match no node, because no node has the address
+ * 0. So a thread that finds a matching node finds a complete one. A node is published in the index by one
+ * compare-and-swap of an empty slot; so a fork, a signal or a kill at any instruction leaves the tree consistent, and
+ * no thread ever waits.
  *
- * Why a node may have two numbers, and why that is right: two threads that insert the same node at once, or an insertion
- * into a table that is being replaced by a larger one, define it twice. The trace then has two nodes of one meaning, which
- * the reader interns. That is what makes growth free of waiting: the grower copies the slots to a table of twice the size
- * and swaps the pointer; what others insert into the old table meanwhile is only not found again. The old table's pages are
- * given back at once: who still reads it finds empty slots, that is, nothing.
+ * A node may have two IDs, and this is correct. Two threads that insert the same node at the same time, or an insertion
+ * into a table that is being replaced by a larger one, define it twice. The trace then has two equal nodes, which the
+ * reader merges. So growth needs no waiting: the thread that grows a table copies the slots to a table of twice the
+ * size and swaps the pointer; nodes that other threads insert into the old table meanwhile are just not found again.
+ * The old table's pages are freed at once: a thread that still reads it finds empty slots.
  *
- * Cost: a look-up touches one cache line of a block, or two and one of the index. Full at 4 M nodes (48 MB and 32 MB of index).
+ * Cost: a look-up touches one cache line of a block, or two and one of the index. The tree is full at 4 M nodes (48 MB,
+ * and 32 MB of index).
  */
 #include "record/nodes.h"
 
@@ -33,12 +35,12 @@ enum {
   NODE_LIMIT = 1 << NUMBER_BITS,
   NUMBER_MASK = NODE_LIMIT - 1,
   TABLE_COUNT = 256,
-  TABLE_SHIFT = 56, /* of the hash: which table */
+  TABLE_SHIFT = 56, /* of the hash: selects the table */
   TAG_SHIFT = 46,   /* 10 bits below that: the tag */
   FIRST_LOG2 = 4,   /* slots of a new table */
-  SECOND_LOG2 = 10, /* slots of a grown one at least: a page */
-  ENTRY_SHIFT = 24, /* of a node's second word: the entry above the parent's number */
-  HIGH_SHIFT = 16,  /* of its third: the address's upper 16 bits above the module's number */
+  SECOND_LOG2 = 10, /* fewest slots of a grown table: a page */
+  ENTRY_SHIFT = 24, /* of a node's second word: the entry above the parent's ID */
+  HIGH_SHIFT = 16,  /* of its third: the address's upper 16 bits above the module's ID */
   BLOCK_LOG2 = 16,  /* nodes in a block */
   BLOCK_COUNT = NODE_LIMIT >> BLOCK_LOG2,
 };
@@ -56,7 +58,7 @@ struct table {
 };
 
 static struct {
-  _Atomic uint32_t next; /* number of the next node */
+  _Atomic uint32_t next; /* ID of the next node */
   _Atomic(struct node *) blocks[BLOCK_COUNT];
   struct table tables[TABLE_COUNT];
   _Atomic uint32_t first_slots[TABLE_COUNT << FIRST_LOG2];
@@ -100,7 +102,7 @@ uint32_t hwi_nodes_count(void)
   return next < NODE_LIMIT ? next : NODE_LIMIT;
 }
 
-/* Makes sure that the node's block is there. */
+/* Makes sure that the node's block exists. */
 static bool reach(uint32_t number)
 {
   _Atomic(struct node *) *block = &tree.blocks[number >> BLOCK_LOG2];
@@ -119,7 +121,7 @@ static void grow(struct table *table, uint64_t old)
   uint32_t mask = (UINT32_C(1) << log2) - 1;
   void *start = hwi_os_map(sizeof(uint32_t) << log2);
   if (!start)
-    return; /* the old table goes on, fuller */
+    return; /* the old table stays in use, fuller */
   uint64_t new = (uint64_t)(uintptr_t)start << 8 | log2;
   _Atomic uint32_t *from = slots_of(old), *to = slots_of(new);
   for (uint32_t i = 0; i <= mask_of(old); i++) {
@@ -148,7 +150,7 @@ static inline bool is_same(const volatile struct node *node, const struct node *
          node->module_high == wanted->module_high;
 }
 
-/* Is it the node after its parent? */
+/* Returns whether it is the node after its parent. */
 static inline bool is_next(const struct node *wanted, uint32_t parent)
 {
   uint32_t number = parent + 1;
@@ -181,7 +183,7 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
   return true;
 }
 
-/* Gives the node the next number. */
+/* Gives the node the next ID. */
 static uint32_t add(struct hwi_lane *lane, const struct node *node)
 {
   if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= NODE_LIMIT)
@@ -230,7 +232,7 @@ static inline struct node node_of(uint32_t parent, uintptr_t address, uint32_t m
                        module | (uint32_t)(address >> 32) << HIGH_SHIFT};
 }
 
-/* Was it made last? Then no node is below it. */
+/* Returns whether it is the latest node, so that no node is below it. */
 static inline bool is_childless(uint32_t number)
 {
   return atomic_load_explicit(&tree.next, memory_order_relaxed) == number + 1;

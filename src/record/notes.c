@@ -1,6 +1,7 @@
-/* notes.c - what the recorder cannot see in this program
+/* notes.c - the trace's notes about what the recorder cannot see in this program
  *
- * Found once, since finding asks the loader, which a forked child of a threaded program must not; kept for such children.
+ * They are searched for only once, because the search calls the loader, which a forked child of a threaded program must
+ * not do. They are stored for such children.
  */
 #include "record/notes.h"
 

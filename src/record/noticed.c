@@ -1,7 +1,8 @@
-/* noticed.c - functions that allocate nothing, interposed because of what their calls tell the recorder
+/* noticed.c - functions that allocate nothing, but are interposed because their calls matter to the recorder
  *
- * A module may be gone, or a thread has named itself. Each calls its real counterpart, and only then reports; save where the call
- * takes from the thread what the recorder needs, the time or the kernel. There is no seccomp in libc, only `syscall`.
+ * A module may be unloaded, or a thread has set its name. Each function calls its real counterpart and then reports. It
+ * reports before if the call takes from the thread what the recorder needs, the clock or system calls. libc has no
+ * function for seccomp, only `syscall`.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -20,9 +21,9 @@
 NOTICED int dlclose(void *handle);
 NOTICED int pthread_setname_np(pthread_t thread, const char *name);
 NOTICED int prctl(int option, ...);
-NOTICED void syscall(void); /* its arguments are not ours to know */
+NOTICED void syscall(void); /* its arguments are unknown here */
 
-/* dlopen stays alone: the caller's own RUNPATH and namespace hang on who calls it. */
+/* dlopen is not interposed: it uses the RUNPATH and the namespace of its caller. */
 int dlclose(void *handle)
 {
   if (!hwi_real_dlclose)
@@ -32,7 +33,7 @@ int dlclose(void *handle)
   return result;
 }
 
-/* --- names of threads: many name themselves and are gone before anybody could look from outside --- */
+/* --- names of threads: many threads set their name and end before it could be read from outside --- */
 
 int pthread_setname_np(pthread_t thread, const char *name)
 {
@@ -44,7 +45,7 @@ int pthread_setname_np(pthread_t thread, const char *name)
   return error;
 }
 
-/* --- what a program forbids itself: strict seccomp forbids the TSC, too --- */
+/* --- a program's restrictions of itself: strict seccomp also forbids the TSC --- */
 
 enum forbidden { NOTHING, TSC, TSC_AND_CALLS };
 
@@ -69,7 +70,7 @@ static void after(enum forbidden what, bool is_done)
     hwi_record_after_seal(is_done);
 }
 
-/* As libc's own, it takes four more words from wherever they would be, whether the caller gave so many or not. */
+/* Like libc's own, it reads four more words from the places of arguments, whether or not the caller passed them. */
 int prctl(int option, ...)
 {
   unsigned long words[4];
@@ -111,7 +112,7 @@ static long call_kernel(long number, const long words[ARGUMENTS])
   return -1;
 }
 
-/* What `syscall` is for the calls that may be noticed. */
+/* The implementation of `syscall` for the calls that are noticed. */
 static long noticed_syscall(long number, ...)
 {
   long words[ARGUMENTS];
@@ -122,7 +123,7 @@ static long noticed_syscall(long number, ...)
   va_end(list);
   if (!hwi_real_syscall)
     hwi_real_find_noticed();
-  if (!hwi_real_syscall) /* too early for that: code of other libraries may run before they are relocated */
+  if (!hwi_real_syscall) /* too early: code of other libraries may run before they are relocated */
     return call_kernel(number, words);
   enum forbidden what = forbidden_by(number, words[0], words[1]);
   before(what);

@@ -1,7 +1,8 @@
-/* noticed_exec.c - the functions that execute a program, interposed because of what their calls tell the recorder
+/* noticed_exec.c - the functions that execute a program, interposed because their calls matter to the recorder
  *
- * Each notes the program, calls its real counterpart, and takes the note back where that returns. A child of vfork may call all
- * of them, and so may a signal handler. system and popen call libc's own, and what they execute, a shell, tells of itself.
+ * Each notes the program, calls its real counterpart, and removes the note if that returns. A child of vfork may call
+ * all of them, and so may a signal handler. system and popen call libc's own functions, and execute a shell, which
+ * records itself.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@ NOTICED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_act
 NOTICED int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                          const posix_spawnattr_t *attributes, char *const arguments[], char *const variables[]);
 
-/* `real`, found if need be; where there is none, its caller is told so. */
+/* Whether `real` exists; searches for it if necessary. If there is none, sets errno for the caller. */
 #define FOUND(real) ((real) || (hwi_real_find_noticed(), (real)) || (errno = ENOSYS, false))
 
 static int with_variables(hwi_execve_fn *real, const char *path, char *const arguments[], char *const variables[])
@@ -45,7 +46,8 @@ static int with_arguments(hwi_execv_fn *real, const char *path, char *const argu
   return result;
 }
 
-/* What the functions with single arguments come to. Not by name: another library may have taken that. */
+/* Common end of the functions with single arguments. It does not call by name: another library may have interposed
+ * that. */
 static int run_with(const char *path, char *const arguments[], char *const variables[])
 {
   return FOUND(hwi_real_execve) ? with_variables(hwi_real_execve, path, arguments, variables) : -1;
@@ -101,7 +103,7 @@ static size_t count(const char *first, va_list list)
   return n;
 }
 
-/* On the stack, as libc has it: no other memory is there for a handler, or for a child of vfork. The variables of execle follow. */
+/* Uses the stack, as libc does: a handler, or a child of vfork, has no other memory. The variables of execle follow. */
 #define COLLECT(arguments, list, first)        \
   va_start(list, first);                       \
   size_t argument_count = count(first, list);  \

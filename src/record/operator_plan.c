@@ -1,4 +1,4 @@
-/* operator_plan.c - which operators new and delete are our own loop over malloc, and which are another library's */
+/* operator_plan.c - which operators new and delete use our own loop over malloc, and which are another library's */
 #include "record/operator_plan.h"
 
 #include <stddef.h>
@@ -34,7 +34,7 @@ static enum hw_entry base_of(enum hw_entry entry)
   }
 }
 
-/* Who defines a function, as far as it matters here. */
+/* Which module defines a function, as far as it matters here. */
 enum definer { DEFINED_NOWHERE, DEFINED_BY_RUNTIME, DEFINED_WITH_MALLOC, DEFINED_ELSEWHERE };
 
 static bool is_runtime(const char *path)
@@ -72,7 +72,7 @@ static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry 
     return HWI_OPERATOR_FOREIGN;
   if (definer == DEFINED_WITH_MALLOC)
     return HWI_OPERATOR_OWN;
-  if (malloc_ahead) /* the runtime's operator leads to the program's malloc, which we do not see */
+  if (malloc_ahead) /* the runtime's operator calls the program's malloc, which we do not see */
     return entry == base_of(entry) ? HWI_OPERATOR_FOREIGN : HWI_OPERATOR_ASIDE;
   return definer_of(next, base_of(entry)) == DEFINED_ELSEWHERE ? HWI_OPERATOR_ASIDE : HWI_OPERATOR_OWN;
 }

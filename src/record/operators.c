@@ -1,8 +1,8 @@
-/* operators.c - operator new and delete where they are more than the real malloc and free
+/* operators.c - operator new and delete in the cases that need more than the real malloc and free
  *
- * A new_handler and a foreign operator may throw. C cannot catch, and needs not: what has to happen is that the call counts
- * as failed and that this thread's state is as before. So the two functions that call such code name a personality routine
- * of ours in their unwind information, which the C++ runtime calls while the exception passes. It depends on no other
+ * A new_handler and a foreign operator may throw. C cannot catch exceptions, but need not: the call must only be
+ * counted as failed, and this thread's state restored. So the unwind information of the two functions that call such
+ * code names our personality routine, which the C++ runtime calls while the exception passes. It depends on no other
  * library, and a longjmp over it only leaves a state that the next call on this thread replaces.
  */
 #include "record/operators.h"
@@ -14,35 +14,35 @@
 #include "record/cxx_runtime.h"
 #include "record/timed.h"
 
-/* As _Unwind_Reason_Code and _Unwind_Action of the Itanium C++ ABI have them. */
+/* Values of _Unwind_Reason_Code and _Unwind_Action in the Itanium C++ ABI. */
 enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
 
-/* What an operator new or delete that is running on this thread keeps on its stack. */
+/* The data of an operator new or delete that is running on this thread, on its stack. */
 struct operator_frame;
 
 enum state {
-  IDLE = 0,    /* nothing is held back */
-  HANDLING,    /* a new_handler runs: nothing is held back */
+  IDLE = 0,    /* no such operator runs */
+  HANDLING,    /* a new_handler runs: every event is reported */
   NEW_RUNS,    /* a foreign new runs, and has not called malloc for its block yet */
-  NEW_HOLDS,   /* ... and what may be its block is held back */
+  NEW_HOLDS,   /* ... and has made an allocation that may be its block, which is not reported yet */
   DELETE_RUNS, /* a foreign delete runs, and has not freed its block yet */
 };
 
-/* The innermost operator that is running on this thread. In thread-local storage, and small; `frame` is followed only by
- * the operator itself and while an exception passes it, so that a stale one, after a longjmp out of a handler, leads
- * nowhere. Calls beneath the operator have lower stack pointers than `frame`. */
+/* The innermost operator that is running on this thread. Small, because it is in thread-local storage. `frame` is
+ * dereferenced only by the operator itself and while an exception passes it, so that an invalid one, after a longjmp
+ * out of a handler, is never used. Calls made by the operator have lower stack pointers than `frame`. */
 struct running {
   struct operator_frame *frame;
-  size_t size; /* what the operator was asked for */
-  void *block; /* NEW_HOLDS: the one held back; DELETE_RUNS: the operator's own */
+  size_t size; /* the operator's requested size */
+  void *block; /* NEW_HOLDS: the unreported one; DELETE_RUNS: the operator's own */
   size_t held_size;
   uint8_t state;      /* enum state */
   uint8_t entry;      /* enum hw_entry of the operator */
-  uint8_t held_entry; /* enum hw_entry of the call that is held back */
+  uint8_t held_entry; /* enum hw_entry of the unreported call */
 };
 
 struct operator_frame {
-  struct running outer; /* what `running` was before */
+  struct running outer; /* the previous value of `running` */
   const struct hwi_new_call *call;
 };
 
@@ -56,7 +56,8 @@ static void begin(struct operator_frame *frame, const struct hwi_new_call *call,
   running = (struct running){.frame = frame, .size = call->size, .state = state, .entry = (uint8_t)call->entry};
 }
 
-/* Reports the allocation that was held back, since it is not the operator's block. Its own stack is gone by now. */
+/* Reports the allocation that was held back, since it is not the operator's block. It is reported with the operator's
+ * stack, as its own is gone by now. */
 static void release_held(void)
 {
   if (running.state != NEW_HOLDS)
@@ -65,7 +66,7 @@ static void release_held(void)
   hwi_record_alloc(&running.frame->call->caller, running.held_entry, running.held_size, 0, running.block);
 }
 
-/* An exception leaves the operator. Found by its symbol, see NOTICE_EXCEPTIONS. */
+/* Called when an exception leaves the operator. It is found by its symbol, see NOTICE_EXCEPTIONS. */
 int hwi_exception_passes(int version, int actions, uint64_t class, void *exception, void *context);
 
 __attribute__((used)) int hwi_exception_passes(int version, int actions, uint64_t class, void *exception, void *context)
@@ -80,10 +81,11 @@ __attribute__((used)) int hwi_exception_passes(int version, int actions, uint64_
   return CONTINUE_UNWIND;
 }
 
-/* Makes the function that it stands in call hwi_exception_passes. 0x1b: the address is relative and has four bytes. */
+/* Makes hwi_exception_passes the personality routine of the enclosing function. 0x1b: the address is relative and has
+ * four bytes. */
 #define NOTICE_EXCEPTIONS() __asm__ volatile(".cfi_personality 0x1b, hwi_exception_passes")
 
-/* Stands behind the call that may throw: a tail call would leave no frame to notice by. */
+/* To be put after the call that may throw: a tail call would leave no frame to detect the exception with. */
 #define KEEP_FRAME() __asm__ volatile("")
 
 static __attribute__((noinline, noclone)) void call_new_handler(hwi_new_handler *handler)
@@ -104,7 +106,7 @@ static bool is_power_of_two(size_t number)
   return number && !(number & (number - 1));
 }
 
-/* As libstdc++ asks for it, but for a size that cannot be rounded up. */
+/* Rounds the size up as libstdc++ does, except that a size too large for this fails. */
 void *hwi_operator_aligned_block(size_t align, size_t size)
 {
   size_t bytes;
@@ -125,7 +127,7 @@ static void *own_block(const struct hwi_new_call *call)
                      : HWI_REAL(MALLOC, hwi_malloc_fn)(call->size ? call->size : 1);
 }
 
-/* Calls an operator new of another library with the arguments that ours got. */
+/* Calls another library's operator new with the arguments of ours. */
 static inline __attribute__((always_inline)) void *call_new(hwi_function *new, const struct hwi_new_call *call)
 {
   typedef void *new_fn(size_t);
@@ -144,7 +146,7 @@ static hwi_new_handler *new_handler_for(const struct hwi_new_call *call)
   return may_be_helped ? hwi_cxx_new_handler(call->caller.pc) : NULL;
 }
 
-/* A handler may throw, and only the runtime's own operator can catch that for us. It calls our operator that throws, which
+/* A handler may throw, and only the runtime's own operator can catch that. It calls our throwing operator, which
  * reports. */
 static void *own_new_nothrow(const struct hwi_new_call *call)
 {
@@ -157,7 +159,7 @@ static void *own_new_nothrow(const struct hwi_new_call *call)
   return NULL;
 }
 
-/* The standard's loop, from where the real allocator said no. */
+/* The standard's loop, after the real allocator has failed. */
 static void *own_new(const struct hwi_new_call *call)
 {
   hwi_new_handler *handler;
@@ -209,7 +211,7 @@ static void *foreign_new(const struct hwi_new_call *call)
   return block;
 }
 
-/* The code at `pc` belongs to the library whose operator is running. */
+/* Returns whether the code at `pc` belongs to the library whose operator is running. */
 static bool is_foreign_code(uintptr_t pc)
 {
   struct hwi_os_module caller, foreign;
@@ -223,7 +225,7 @@ bool hwi_operator_holds_alloc(const struct hwi_caller *caller, enum hw_entry ent
       !is_foreign_code(caller->pc))
     return false;
   if (!block)
-    return true; /* the operator fails, or tries again: its own end is what counts */
+    return true; /* the operator fails, or tries again: only its own result counts */
   running.state = NEW_HOLDS;
   running.held_entry = (uint8_t)entry;
   running.held_size = size;
@@ -235,10 +237,10 @@ bool hwi_operator_holds_free(uintptr_t caller_pc, void *block)
 {
   if (running.state == NEW_HOLDS && block == running.block) {
     hwi_timed_pass_over();
-    running.state = NEW_RUNS; /* given back already: neither its birth nor its end is told */
+    running.state = NEW_RUNS; /* freed already: neither its allocation nor its free is reported */
     return true;
   }
-  /* Foreign operators put a header of their own before the block, if anything. */
+  /* Foreign operators put at most a header of their own before the block. */
   enum { HEADER_MAX_BYTES = 4096 };
   if (running.state != DELETE_RUNS || (uintptr_t)running.block - (uintptr_t)block > HEADER_MAX_BYTES ||
       !is_foreign_code(caller_pc))

@@ -1,7 +1,7 @@
-/* options.c - what the environment asks of the recorder
+/* options.c - the recorder's options, from the environment
  *
- * It is read from /proc/self/environ, since the first malloc comes before libc has set `environ`, and piece by piece, since
- * it can be megabytes long. A value that makes no sense counts as not given: nothing in the target may complain.
+ * The environment is read from /proc/self/environ, since the first malloc comes before libc has set `environ`, and in
+ * pieces, since it can be megabytes long. An invalid value is ignored: nothing in the target may print errors.
  */
 #include "record/options.h"
 
@@ -74,7 +74,7 @@ static void take_depth(struct hwi_options *options, const char *value)
     options->depth = depth < SMALLEST_DEPTH ? SMALLEST_DEPTH : depth > LARGEST_DEPTH ? LARGEST_DEPTH : (uint32_t)depth;
 }
 
-/* The digits at *at, which moves behind them. */
+/* Reads the decimal number at *at, and moves *at past it. */
 static uint64_t take_number(const char **at)
 {
   uint64_t number = 0;
@@ -143,7 +143,7 @@ static void take(void *context, const char *text)
     copy_text(options->temporary, sizeof options->temporary, value);
 }
 
-/* Calls `each` with every text of the environment. */
+/* Calls `each` with every NAME=VALUE of the environment. */
 static void each_text(void (*each)(void *context, const char *text), void *context)
 {
   size_t room = 64 << 10;

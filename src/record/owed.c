@@ -1,4 +1,4 @@
-/* owed.c - frees whose time is being taken: begun, and not written yet */
+/* owed.c - pending frees: those that are being timed, so that they have begun but are not written yet */
 #include "record/owed.h"
 
 #include "record/stream.h"
@@ -12,7 +12,7 @@ void hwi_owed_begin(struct hwi_lane *lane, const struct hwi_owed *owed)
 
 void hwi_owed_write(struct hwi_lane *lane, uint64_t took)
 {
-  lane->attention &= (uint8_t)~HWI_LANE_OWES; /* abandoned from here on, the event is lost, and never written twice */
+  lane->attention &= (uint8_t)~HWI_LANE_OWES; /* abandoned after this, the event is lost, but never written twice */
   atomic_signal_fence(memory_order_seq_cst);
   hwi_lane_put_free(lane, &lane->owed, took);
 }

@@ -1,6 +1,7 @@
-/* place.c - where an image's trace goes
+/* place.c - the path of an image's trace
  *
- * One thread at a time starts a session, so paths are built in static buffers: its stack may be all but used up.
+ * Paths are built in static buffers, because the thread's stack may be almost used up. Only one thread at a time starts
+ * a session.
  */
 #include "record/place.h"
 
@@ -18,7 +19,7 @@ static const uint64_t default_window = UINT64_C(8) << 30;
 
 /* --- names --- */
 
-struct text { /* a path under construction; `full` once something did not fit */
+struct text { /* a path under construction; `full` if something did not fit */
   char *to;
   size_t bytes, room;
   bool full;
@@ -55,7 +56,7 @@ static void copy_name(char name[LARGEST_NAME], const char *path)
   name[bytes] = 0;
 }
 
-/* The name of the file, whatever link led to it. */
+/* Returns the name of the executable file itself, even if it was executed by a link. */
 static const char *executable_name(void)
 {
   static char name[LARGEST_NAME], path[1024];
@@ -65,8 +66,8 @@ static const char *executable_name(void)
   return name;
 }
 
-/* What the user ran, as the launcher and ps call it. Kept, as the first image finds it early: programs write over their stack's
- * end to show what they are at. */
+/* Returns the command that the user ran, as the launcher and ps call it. The first image reads and stores it early,
+ * because programs overwrite the end of their stack to show a status. */
 static const char *command_name(void)
 {
   static char name[LARGEST_NAME];
@@ -92,7 +93,7 @@ static void expand(struct text *text, const char *pattern)
 
 bool hwi_place_is_wanted(void)
 {
-  const char *pattern = hwi_session.options.only_process, *command = command_name(); /* kept from here on */
+  const char *pattern = hwi_session.options.only_process, *command = command_name(); /* stored from here on */
   return !pattern[0] || hwi_options_match(pattern, command) || hwi_options_match(pattern, executable_name());
 }
 
@@ -111,7 +112,7 @@ void hwi_place_followers(bool *next, bool *children)
 
 /* --- sizes --- */
 
-/* How large the window may become for a trace at `path`. */
+/* Returns how large the window for a trace at `path` may become. */
 static uint64_t window_bytes(const char *path)
 {
   static char dir[HWI_OS_PATH_BYTES];
@@ -141,7 +142,7 @@ static int open_at(struct hwi_writer *writer, const char *path, const struct hw_
 
 enum owner { OURS, ANOTHER_RUN, FINISHED, NO_TRACE };
 
-/* Whose trace is at `path`? *found gets its header. */
+/* Returns whose trace is at `path`. *found gets its header. */
 static enum owner owner_of(const char *path, struct hw_trace_header *found)
 {
   if (hwi_os_read_file(path, found, sizeof *found) != (long)sizeof *found ||
@@ -153,13 +154,13 @@ static enum owner owner_of(const char *path, struct hw_trace_header *found)
     return FINISHED;
   uint32_t here = hwi_os_pid_namespace(0);
   bool is_of_here = !here || !found->pid_namespace || found->pid_namespace == here;
-  bool has_starts = found->process_start && hwi_os_process_start(0); /* without /proc there are none */
-  if (!is_of_here || !has_starts)                                    /* by its number nothing can be found here */
+  bool has_starts = found->process_start && hwi_os_process_start(0); /* without /proc they are unknown */
+  if (!is_of_here || !has_starts)                                    /* its pid is of no use here */
     return found->state == HW_STATE_EXITED ? FINISHED : OURS;
   return hwi_os_process_start(found->pid) == found->process_start ? OURS : FINISHED;
 }
 
-/* A trace in NAME.children/, under the first name that is free. */
+/* Creates a trace in NAME.children/, with the first name that is free. */
 bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *header)
 {
   static char path[HWI_OS_PATH_BYTES];
@@ -186,7 +187,7 @@ bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *hea
   return result == 0;
 }
 
-/* What an image left that could begin no trace. */
+/* Returns whether `path` is the link of an image that could not begin a trace. */
 static bool is_no_trace_link(const char *path)
 {
   static const char start[] = HW_NO_TRACE_LINK;
@@ -194,8 +195,8 @@ static bool is_no_trace_link(const char *path)
   return hwi_os_read_link(path, text, sizeof text) == (long)sizeof text && memcmp(text, start, sizeof text) == 0;
 }
 
-/* Tries NAME. True: `writer` is open, for NAME or for a child of it. *failure: why it cannot be there, so that another place is worth
- * a try; 0: none is. */
+/* Tries NAME. Returns true if `writer` is open, for NAME or for a child of it. *failure is the error if another place
+ * should be tried, and 0 if none should. */
 static bool open_name(struct hwi_writer *writer, struct hw_trace_header *header, int *failure)
 {
   struct hw_trace_header found;
@@ -221,23 +222,23 @@ static bool open_name(struct hwi_writer *writer, struct hw_trace_header *header,
   return false;
 }
 
-/* Makes the folders that are missing on the way to the last slash of `path`; the first `there` bytes are not ours to make. */
+/* Makes the missing directories up to the last slash of `path`, except those in its first `there` bytes. */
 static void make_folders(char *path, size_t there)
 {
   for (char *slash = strchr(path + there + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
     *slash = 0;
-    (void)hwi_os_make_dir(path); /* where it cannot be made, the trace cannot, either */
+    (void)hwi_os_make_dir(path); /* if this fails, creating the trace fails as well */
     *slash = '/';
   }
 }
 
 enum place { AS_ASKED, HERE, STATE, TEMPORARY, PLACES };
 
-/* The folder, up to its last slash. False: there is no such place. */
+/* Writes the directory, up to its last slash. Returns false if there is no such place. */
 static bool put_folder(struct text *text, enum place place)
 {
   const struct hwi_options *options = &hwi_session.options;
-  if (place == AS_ASKED || place == HERE) { /* absolute, since the program may go elsewhere */
+  if (place == AS_ASKED || place == HERE) { /* absolute, since the program may change its directory */
     bool is_absolute = place == AS_ASKED && options->output[0] == '/';
     long n = is_absolute ? 0 : hwi_os_folder_path(text->to, text->room - 1);
     text->bytes = n > 0 ? (size_t)n : 0;
@@ -252,7 +253,7 @@ static bool put_folder(struct text *text, enum place place)
   return folder[0];
 }
 
-/* The name in hwi_session.name. False: there is no such place. */
+/* Writes the name to hwi_session.name. Returns false if there is no such place. */
 static bool put_name(enum place place)
 {
   static const char default_name[] = "heapwright.%c.%p.hwt";
@@ -263,7 +264,8 @@ static bool put_name(enum place place)
   return !text.full;
 }
 
-/* What a link says in place of the trace. NULL: where the trace is not allowed, neither is a link. */
+/* Returns the text of the link that replaces the trace, or NULL for other errors: where a trace is forbidden, a link is
+ * as well. */
 static const char *reason_of(int failure)
 {
   switch (failure) {
@@ -282,14 +284,14 @@ static const char *reason_of(int failure)
   }
 }
 
-/* Nobody else would tell. The first place is where the user looks. */
+/* No other process would report the failure. The user looks at the first place. */
 static void leave_link(enum place first, enum place end, const char *reason)
 {
   for (enum place place = first; place < end; place++) {
     if (!put_name(place))
       continue;
     if (is_no_trace_link(hwi_session.name))
-      (void)hwi_os_remove_file(hwi_session.name); /* it may say something else */
+      (void)hwi_os_remove_file(hwi_session.name); /* it may have another text */
     if (hwi_os_make_link(hwi_session.name, reason) == 0)
       return;
   }
@@ -314,7 +316,7 @@ bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *hea
     retry = failure != 0;
     reason = reason ? reason : reason_of(failure);
   }
-  if (retry && reason && !options->has_run_id) /* else a launcher tells */
+  if (retry && reason && !options->has_run_id) /* otherwise a launcher reports it */
     leave_link(first, end, reason);
   return false;
 }

@@ -1,18 +1,17 @@
-/* range.c - which memory around a stack is known to be readable */
+/* range.c - the memory around a stack that is known to be readable */
 #include "record/range.h"
 
 #include "platform/os.h"
 
 enum {
   PAGE = HWI_OS_PAGE_BYTES,
-  LARGEST_GAP =
-      256, /* pages that a stack may have grown by between two events; beyond that it counts as another stack */
-  LARGEST_STEP = 2048, /* pages that one load may extend the range by */
+  LARGEST_GAP = 256,   /* pages that a stack may grow between two events; if more, it counts as another stack */
+  LARGEST_STEP = 2048, /* most pages by which one load may extend the range */
 };
 
-/* Is the range part of the thread's own stack? Then there is nothing unreadable from there to that one's end, as there is below
- * the stack. Others have been seen to lie side by side (of coroutines, taken from malloc or mmap): from one of these into the next
- * a range must not grow, since the other may be unmapped at any moment. */
+/* Returns whether the range is part of the thread's own stack. Then all memory from there to the stack's end is
+ * readable, unlike the memory below the stack. Other stacks (of coroutines, allocated by malloc or mmap) may be
+ * adjacent: a range must not grow from one of these into the next, which may be unmapped at any moment. */
 static bool is_of_own_stack(const struct hwi_range *range)
 {
   uintptr_t end = hwi_os_own_stack_end();
@@ -26,8 +25,8 @@ bool hwi_range_enter_slow(struct hwi_range *range, uintptr_t sp)
 {
   uintptr_t page = sp & ~(uintptr_t)(PAGE - 1);
   if (sp < range->low) {
-    size_t gap = (range->low - page) / PAGE - 1; /* pages between sp's and the range */
-    bool is_near = gap <= LARGEST_GAP;           /* which must do where nobody can be asked */
+    size_t gap = (range->low - page) / PAGE - 1; /* pages between sp's page and the range */
+    bool is_near = gap <= LARGEST_GAP;           /* sufficient if the kernel cannot be asked */
     if (is_near && (hwi_os_is_sealed() || (hwi_os_readable_pages(page + PAGE, gap) == gap && is_of_own_stack(range)))) {
       range->low = page;
       return true;

@@ -1,8 +1,9 @@
 /* real.c - finds the next library's functions
  *
- * Found in the modules' own tables (platform/os.h), not by dlsym, which allocates and frees: that would be recorded as the
- * program's doing, and a program's own malloc need not be able to serve before main. Threads that come at the same time each
- * do the whole look-up and store the same answers: nobody waits, and a fork or a signal in the middle leaves nothing locked.
+ * They are found in the modules' own tables (platform/os.h), not by dlsym, which allocates and frees: that would be
+ * recorded as calls of the program, and a program's own malloc may not work before main. Threads that come at the same
+ * time each do the whole look-up and store the same answers: no thread waits, and a fork or a signal in the middle
+ * leaves nothing locked.
  */
 #include "record/real.h"
 
@@ -99,7 +100,7 @@ const char *hwi_real_symbol(enum hw_entry entry)
   return entry_symbols[entry];
 }
 
-/* NULL until the loader has relocated this library: code of other libraries may run, and allocate, before that. */
+/* NULL until the loader has relocated this library. Code of other libraries may run, and allocate, before that. */
 static const char *volatile is_relocated = entry_symbols[0];
 
 static bool find_all(hwi_function *next[])

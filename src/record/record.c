@@ -1,4 +1,4 @@
-/* record.c - events, but for what of them is usual, which is in event.h */
+/* record.c - events, except the usual cases, which are in event.h */
 #include "record/record.h"
 
 #include "platform/arch.h"
@@ -25,7 +25,7 @@ static inline uint8_t log2_of(size_t align)
   return align ? (uint8_t)__builtin_ctzl(align) : 0;
 }
 
-/* Each event whose stack has no node counts, save where it is the trace that is full: such an event is lost anyway. */
+/* Counts each event whose stack has no node, unless the trace is full: then the event is lost anyway. */
 static __attribute__((cold, noinline)) uint32_t no_node(const struct hwi_lane *lane)
 {
   bool is_full = hwi_os_is_sealed() && !hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES);
@@ -39,8 +39,9 @@ static inline uint32_t known_node(const struct hwi_lane *lane, uint32_t node)
   return __builtin_expect(node == HWI_NODE_UNKNOWN, 0) ? no_node(lane) : node;
 }
 
-/* What a foreign operator gave is not what malloc gave. And an allocator may allocate while it is asked (tcmalloc does when it is
- * asked first): that event is nested, and to ask for it again would nest without end. */
+/* Returns whether malloc_usable_size must not be called. The block of a foreign operator may not be a block of malloc.
+ * And an allocator may allocate during malloc_usable_size (tcmalloc does so in the first call): that event is nested,
+ * and another call for it would nest without end. */
 static bool assumes_usable(const struct hwi_lane *lane, enum hw_entry entry)
 {
   bool is_nested = lane != &hwi_stream_self->lanes[0];
@@ -57,7 +58,7 @@ static void put_aligned(struct hwi_lane *lane, const struct hwi_allocation *made
   hwi_lane_commit(lane, hwi_event_put_took(fields, at, made->block));
 }
 
-/* Writes an allocation with what the session keeps of it; `align` as hwi_record_alloc has it. */
+/* Writes an allocation with the session's fields; `align` as in hwi_record_alloc. */
 static void put_alloc(struct hwi_lane *lane, const struct hwi_allocation *made, size_t align)
 {
   if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
@@ -122,7 +123,7 @@ void hwi_record_freed(const void *block, uint64_t took)
 
 uint64_t hwi_record_realloc_begin(void)
 {
-  /* before the first event there is no clock yet, and no earlier event that this could be confused with */
+  /* before the first event there is no clock yet, and no earlier event that must be ordered */
   return __builtin_expect(hwi_session.clock != 0, 1) ? tick_now() : 0;
 }
 
@@ -148,7 +149,7 @@ static void put_realloc(struct hwi_lane *lane, const struct hwi_allocation *made
     put_realloc_with(hwi_session.fields, lane, made, call);
 }
 
-/* The old block is gone, and the new one is not to be seen. */
+/* The old block is freed, and the new one is not recorded. */
 static void put_paused_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
 {
   const struct hwi_owed old = {call->began, (void *)call->old, (uint8_t)call->entry};
@@ -205,7 +206,7 @@ void hwi_record_unloaded(void)
 void hwi_record_before_tsc_is_forbidden(void)
 {
   if (atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed))
-    hwi_session_leave_tsc(); /* else the beginning asks for it */
+    hwi_session_leave_tsc(); /* otherwise the start will check it */
 }
 
 void hwi_record_before_seal(void)
@@ -228,7 +229,7 @@ void hwi_record_after_seal(bool is_sealed)
 void hwi_record_thread_name(const char *name)
 {
   if (!atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed))
-    return; /* a process that is about to run another program may be called something, too */
+    return; /* a process may also be renamed just before it executes another program */
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;

@@ -1,14 +1,14 @@
 /* rows.c - a lane's cache of rows
  *
- * A table of 16-byte slots, private to its lane, so that nothing is shared and dropping it is one call. A row is looked for
- * in one slot; what had to make room there lies in the slot beside it, from where it is fetched back in a hundredth of the
- * time that the CFI would take. The table starts with slots of the lane's own and doubles when it missed as often as it has
- * slots. A key of 0 is an empty slot.
+ * A table of 16-byte slots, private to its lane, so that nothing is shared and dropping it is one call. A row is looked
+ * up in one slot; a row that was replaced there is in the adjacent slot, and fetching it back takes a hundredth of the
+ * time that reading the CFI would take. The table starts with slots inside the lane and doubles when it has missed as
+ * often as it has slots. A key of 0 is an empty slot.
  *
- * A second table of that kind remembers nodes that were looked up. That saves most look-ups in the tree of nodes, whose cache
- * misses are the cost of an event in a program with many stacks. It forgets all when it grows. Both are void when a module
- * was unloaded, when one was loaded and there are rows of code that no module covered, which may be that one's now, or when
- * an event was abandoned, in whose middle an entry may be half written.
+ * A second table of that kind caches nodes that were looked up. It saves most look-ups in the tree of nodes, whose
+ * cache misses are the main cost of an event in a program with many stacks. It is emptied when it grows. Both tables
+ * become invalid in three cases: a module was unloaded; a module was loaded and there are rows of code that no module
+ * covered, which may now belong to it; or an event was abandoned, which may have left an entry half written.
  */
 #include "record/rows.h"
 
@@ -23,7 +23,7 @@ enum {
   MOST_SLOTS = 1 << 16,
   FIRST_MEMOS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_memo),
   MOST_MEMOS = 1 << 14,
-  CACHE_FROM = 32, /* misses: a program with fewer does not need the page of the CFI cache */
+  CACHE_FROM = 32, /* misses: with fewer, a program does not need the page of the CFI cache */
 };
 
 void hwi_rows_drop(struct hwi_rows *rows)
@@ -52,7 +52,7 @@ static void put(struct hwi_row_slot *slots, uint32_t count, struct hwi_row_slot 
   slots[place] = slot;
 }
 
-/* Whether the row lies beside its slot; then the two change places. */
+/* Returns whether the row is in the slot adjacent to its own; if so, the two are exchanged. */
 static bool fetch_from_beside(struct hwi_rows *rows, uint64_t key)
 {
   uint32_t place = hwi_rows_place(key, rows->count);
@@ -80,7 +80,8 @@ static void grow(struct hwi_rows *rows)
     hwi_os_unmap(old, count * sizeof *old);
 }
 
-/* As walks use it. What no sane CFI says is left to the interpreter: a bp saved where the return address is, or above the CFA. */
+/* Converts a row to the form that walks use. Implausible CFI is left to the interpreter: a bp saved where the return
+ * address is, or above the CFA. */
 static struct hwi_row_of row_of(struct hwi_frame_row row, uint32_t module)
 {
   struct hwi_row_of of = {row.kind, row.bp_words, (uint16_t)module, row.offset};

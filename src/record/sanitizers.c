@@ -1,11 +1,13 @@
-/* sanitizers.c - leaves programs alone that are built with AddressSanitizer, ThreadSanitizer, LeakSanitizer and the like
+/* sanitizers.c - does not record programs that are built with AddressSanitizer, ThreadSanitizer, LeakSanitizer and the
+ * like
  *
- * Their runtimes, as shared libraries, want to be the first to see malloc, stand in for the functions of libc that the recorder
- * calls, and use malloc before any of that works. Nothing recorded would be worth a report of theirs that is wrong, so the
- * program is executed a second time without us in LD_PRELOAD, before a line of its own has run: same process, same arguments,
- * same files. All that exec resets was reset by the first one.
+ * Their runtimes, as shared libraries, require to be the first definition of malloc, replace functions of libc that the
+ * recorder calls, and use malloc before all that works. A recording is not worth a wrong report of theirs. So the
+ * program is executed a second time without us in LD_PRELOAD, before any of its own code has run: same process, same
+ * arguments, same files. Everything that exec resets was already reset by the first exec.
  *
- * A runtime inside the executable, as clang links it, comes ahead of us, so that no call of malloc would be seen anyway.
+ * A runtime inside the executable, as clang links it, comes before us in the search order, so that no call of malloc
+ * would be seen anyway.
  */
 #include "record/sanitizers.h"
 
@@ -13,13 +15,13 @@
 
 #include "platform/os.h"
 
-enum { LARGEST_TEXT = 8 << 20 }; /* the kernel takes 6 MB of arguments and variables */
+enum { LARGEST_TEXT = 8 << 20 }; /* the kernel accepts 6 MB of arguments and variables */
 
 static const char own_name[] = "libheapwright-record.so";
-static const char runtime_mark[] = "__sanitizer_get_allocated_size"; /* all that have a malloc export it */
+static const char runtime_mark[] = "__sanitizer_get_allocated_size"; /* all runtimes with a malloc export it */
 static const char preload[] = "LD_PRELOAD=";
 
-/* Texts one behind the other, each ended by NUL, and a list of where they begin, ended by NULL. */
+/* Consecutive texts, each ended by NUL, and a list of their starts, ended by NULL. */
 struct texts {
   char *bytes;
   long length;
@@ -53,14 +55,15 @@ static bool is_separator(char c)
   return c == ':' || c == ' ';
 }
 
-/* Whether the entry of LD_PRELOAD that is `bytes` long is this library, or a link to it: see src/launch/preload.c. */
+/* Returns whether the entry of LD_PRELOAD that is `bytes` long is this library, or a link to it: see
+ * src/launch/preload.c. */
 static bool is_own(const char *entry, size_t bytes)
 {
   size_t own = sizeof own_name - 1;
   return bytes >= own && memcmp(entry + bytes - own, own_name, own) == 0;
 }
 
-/* Takes this library out of the list at `value`, in place. False: it is not in it. */
+/* Removes this library from the list at `value`, in place. Returns false if it is not in the list. */
 static bool take_out(char *value)
 {
   char *to = value;
@@ -82,7 +85,8 @@ static bool take_out(char *value)
   return is_there;
 }
 
-/* LD_PRELOAD without this library, and no LD_PRELOAD where nothing else was in it. False: it is not what loaded us. */
+/* Removes this library from LD_PRELOAD, and LD_PRELOAD itself if it had no other entry. Returns false if LD_PRELOAD did
+ * not load us. */
 static bool take_out_of_preload(char **variables)
 {
   bool is_there = false;
@@ -98,7 +102,7 @@ static bool take_out_of_preload(char **variables)
   return is_there;
 }
 
-/* What was executed, by the name that it was executed by; of a script, its interpreter. */
+/* Returns the path by which the program was executed; for a script, its interpreter. */
 static const char *program_path(void)
 {
   static const char elf[] = "\177ELF";

@@ -1,4 +1,5 @@
-/* session.c - the recording of one program image: when it begins, stops, and begins anew in a forked child */
+/* session.c - the recording of one program image: when it begins, when it stops, and how it begins again in a forked
+ * child */
 #include "record/session.h"
 
 #include <string.h>
@@ -15,20 +16,20 @@
 #include "record/timed.h"
 #include "trace/anchor.h"
 
-enum { MOST_WAITS = 100000 }; /* yields: seconds, far more than a start takes */
+enum { MOST_WAITS = 100000 }; /* yields: several seconds, far more than a start takes */
 
 static union {
   struct hwi_address_space liveness;
   uint8_t page[HWI_OS_PAGE_BYTES];
 } wiped_page __attribute__((aligned(HWI_OS_PAGE_BYTES)));
 
-static const char never; /* until the session asks */
+static const char never; /* until the session reads libc's flag */
 
 struct hwi_session hwi_session = {.liveness = &wiped_page.liveness, .is_single_threaded = &never};
 
 /* --- the event clock --- */
 
-/* Where the TSC was left: the clock goes on from `left`, at the rate that it had since `began`. */
+/* Set when the TSC was abandoned: the clock continues from `left`, at the rate that it had since `began`. */
 static struct {
   struct hw_anchor began, left;
   _Atomic bool is_left;
@@ -40,7 +41,7 @@ static struct hw_anchor tsc_anchor_now(void)
   return (struct hw_anchor){.clock = moment.outer, .monotonic_ns = moment.inner};
 }
 
-/* As the TSC would tell it. */
+/* Converts a time to the TSC's units. */
 static uint64_t clock_at(uint64_t monotonic_ns)
 {
   uint64_t units = tsc.left.clock - tsc.began.clock, ns = tsc.left.monotonic_ns - tsc.began.monotonic_ns;
@@ -94,7 +95,7 @@ void hwi_session_expect_seal(void)
   hwi_session.has_odd_clock = true;
 }
 
-/* What the clock of the wall said at that moment, which was just now. */
+/* Returns the wall-clock time at that moment, which was just now. */
 static uint64_t realtime_at(uint64_t monotonic_ns)
 {
   struct hwi_moment now = hwi_moment_of(hwi_os_monotonic_ns, hwi_os_realtime_ns);
@@ -115,7 +116,8 @@ static bool is_launcher_alive(void)
   return options->launcher_pid && hwi_os_process_start(options->launcher_pid) == options->launcher_start;
 }
 
-/* In a container the launcher knows the process and its threads by other numbers than they do, or they have no /proc. */
+/* Returns whether the launcher sees the process by its own pid. In a container the launcher may see other IDs of the
+ * process and its threads, or they may have no /proc. */
 static bool is_seen_by_its_numbers(const struct hw_trace_header *header)
 {
   return header->process_start && hwi_os_process_start(header->pid) == header->process_start;
@@ -156,7 +158,7 @@ static void adopt(const struct hw_trace_header *header)
 
 static bool has_real_functions(void)
 {
-  return hwi_real_function[HW_ENTRY_MALLOC] || hwi_real_find(); /* malloc's comes last: then all are found */
+  return hwi_real_function[HW_ENTRY_MALLOC] || hwi_real_find(); /* malloc is stored last: then all are found */
 }
 
 static bool may_read_tsc(void)
@@ -164,7 +166,7 @@ static bool may_read_tsc(void)
   return hwi_session.clock == HW_CLOCK_TSC && !atomic_load(&tsc.is_left);
 }
 
-/* An event is usual only where its bytes are the TSC's time and the usual fields, and an operator holds none of them back. */
+/* An event is usual only if it has the TSC's time and the usual fields, and if no operator may hold it back. */
 static void choose_detours(void)
 {
   const struct hwi_callers all = {0, UINTPTR_MAX};
@@ -174,7 +176,7 @@ static void choose_detours(void)
   hwi_session.alloc_detour = has_usual_allocs ? hwi_session.loader : all;
 }
 
-/* This process has no trace: `header`, its parent's, says so. */
+/* Counts this process, which has no trace, in its parent's header. */
 static void count_unseen(struct hw_trace_header *header)
 {
   atomic_store(&hwi_session.liveness->counted, hwi_os_pid());
@@ -213,14 +215,15 @@ static bool start_image(void)
   return true;
 }
 
-/* A new address space in which nothing was recorded yet: the window, the streams and their chunks are the parent's. */
+/* Starts in a new address space in which nothing was recorded yet: the window, the streams and their chunks are the
+ * parent's. */
 static bool start_child(void)
 {
   bool interrupted = hwi_streams_after_fork();
   if (!hwi_session.options.children)
     return false;
   uint32_t parent = hwi_session.pid;
-  if (atomic_load(&tsc.is_left)) /* of a trace of its own it need not be the clock */
+  if (atomic_load(&tsc.is_left)) /* its own trace can use the other clock from the start */
     hwi_session.clock = HW_CLOCK_MONOTONIC_NS;
   struct hw_trace_header header = describe_process();
   header.origin = HW_ORIGIN_FORK;
@@ -238,24 +241,24 @@ static bool start_child(void)
   atomic_store(&hwi_session.node_limit_hits, 0);
   struct hw_trace_header *parents = hwi_session.header;
   hwi_session.header = NULL;
-  if (!interrupted) /* else an event of the parent's comes to its end here, where the parent's chunk was */
+  if (!interrupted) /* else an event of the parent ends here, in place of the parent's chunk */
     hwi_writer_close_chunks(&hwi_session.writer);
   bool has_place = hwi_place_open_child(&hwi_session.writer, &header);
   if (has_place)
     adopt(&header);
-  else { /* an event that a handler's fork interrupted ends here yet, and looks at it */
+  else { /* an event that a handler's fork interrupted still ends here, and uses the header */
     count_unseen(parents);
-    atomic_store(&hwi_session.liveness->stopped, 1); /* this child is counted */
+    atomic_store(&hwi_session.liveness->stopped, 1); /* this child has been counted */
     hwi_session.header = parents;
     hwi_session.pid = parent;
   }
-  if (!interrupted &&
-      has_place) /* else it shows that the parent's trace tells of this child, and nobody else need count it */
+  if (!interrupted && has_place) /* otherwise it stays: this child is counted there, and need not be counted again */
     hwi_os_unmap(parents, HW_TRACE_HEADER_BYTES);
   return has_place;
 }
 
-/* Where events are kept, they see the latest epoch from now on. Others may come with a later one, or stop the recording. */
+/* If events are recorded, they see the latest epoch from now on. Meanwhile other threads may begin a later epoch, or
+ * stop the recording. */
 static void show_epoch(void)
 {
   struct hwi_address_space *liveness = hwi_session.liveness;
@@ -265,7 +268,8 @@ static void show_epoch(void)
       shown = epoch;
 }
 
-/* The trace has it once there is one: whichever comes later shows it, the start or the thread that lost an event. */
+/* Shows early losses in the trace once there is one. Both the start and a thread that lost an event call it, and the
+ * later call shows them. */
 static void show_early_losses(void)
 {
   struct hwi_address_space *liveness = hwi_session.liveness;
@@ -277,7 +281,8 @@ static void show_early_losses(void)
                    __ATOMIC_RELAXED);
 }
 
-/* True: there is a trace now. A thread of a higher priority may keep the starter from running: its event is then lost. */
+/* Returns true if there is a trace now. A thread of a higher priority may keep the starter from running: its event is
+ * then lost. */
 static bool wait_for_starter(void)
 {
   struct hwi_address_space *liveness = hwi_session.liveness;
@@ -310,12 +315,12 @@ static bool start(void)
     atomic_store(&liveness->starter, 0);
     return atomic_load(&liveness->live);
   }
-  if (starter == me) /* the start itself allocates: there is no such case, but it must not wait for itself */
+  if (starter == me) /* the start itself allocated: that does not happen, but it must not wait for itself */
     return false;
   return wait_for_starter();
 }
 
-/* Recording is over. A child that was forked since then has no trace, and its parent's says so. */
+/* The recording has ended. A child that was forked since then has no trace, and is counted in its parent's trace. */
 static void note_late_child(void)
 {
   struct hwi_address_space *liveness = hwi_session.liveness;
@@ -325,7 +330,7 @@ static void note_late_child(void)
   count_unseen(hwi_session.header);
 }
 
-/* No handler may leave the start by longjmp: nobody would end it. */
+/* Signals are blocked: if a handler left the start by longjmp, it would never be completed. */
 bool hwi_session_start(void)
 {
   if (atomic_load(&hwi_session.phase) == HWI_PHASE_OFF) {
@@ -343,7 +348,7 @@ bool hwi_session_start(void)
 void hwi_session_stop(enum hw_trace_state why)
 {
   uint32_t on = HWI_PHASE_ON;
-  atomic_store(&hwi_session.liveness->stopped, 1); /* first, so that no thread takes this address space for a child's */
+  atomic_store(&hwi_session.liveness->stopped, 1); /* first, so that no thread takes this for a child's address space */
   if (!atomic_compare_exchange_strong(&hwi_session.phase, &on, HWI_PHASE_OFF))
     return;
   atomic_store(&hwi_session.liveness->live, 0);

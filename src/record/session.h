@@ -22,7 +22,7 @@ enum hwi_phase { HWI_PHASE_NEW, HWI_PHASE_ON, HWI_PHASE_OFF };
 
 struct hwi_address_space {
   _Atomic uint32_t live;    /* see above */
-  _Atomic uint32_t starter; /* ID of the thread that is making the trace, or 0 */
+  _Atomic uint32_t starter; /* tid of the thread that is making the trace, or 0 */
   _Atomic uint32_t stopped; /* recording stopped, in this address space or before it was made; the trace reports it */
   _Atomic uint32_t counted; /* pid of its process that children_unseen has counted, or 0 */
   _Atomic uint64_t lost;    /* events of threads that gave up waiting for it, not yet shown in the trace */

@@ -7,10 +7,10 @@
 enum {
   WORD = sizeof(uintptr_t),
   LARGEST_GUESSED_FRAME = 1 << 20,
-  MOST_OWN_STEPS = 16, /* of the recorder's own frames, on the way to the target's */
+  MOST_OWN_STEPS = 16, /* steps through the recorder's own frames, to the target's */
 };
 
-/* Loads and remembers a word. */
+/* Loads a word and adds it to the odd words. */
 static inline bool load(struct hwi_walk *walk, uintptr_t address, uintptr_t *word)
 {
   if (!hwi_range_load(walk->range, address, word))
@@ -43,11 +43,12 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
   return HWI_WALK_GOES_ON;
 }
 
-/* Code without CFI (JIT, mostly) may keep a chain of frame pointers; take a link of it only where it looks like one. */
+/* Code without CFI (mostly JIT) may have a chain of frame pointers. A link of it is followed only if it is
+ * plausible. */
 static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_frame *frame, struct hwi_place *at)
 {
   uintptr_t pc, bp;
-  if (hwi_callers_have(&hwi_session.loader, at->pc)) /* its entry, which runs constructors, has no caller */
+  if (hwi_callers_have(&hwi_session.loader, at->pc)) /* the loader's entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
   if (walk->guessed_at == HWI_NO_GUESS)
     walk->guessed_at = walk->fresh_count - 1;
@@ -75,7 +76,8 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
   return hwi_cfi_step(&cfi, pc, registers, &(struct hwi_cfi_memory){load_for_cfi, range}, exact);
 }
 
-/* A frame whose CFA hangs on a register that rows do not follow: begin at our own frame, where all of them are known. */
+/* For a frame whose CFA depends on a register that rows do not track. It begins at our own frame, where all registers
+ * are known. */
 static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk *walk, const struct hwi_frame *frame,
                                                                 struct hwi_place *at)
 {
@@ -85,7 +87,7 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
   walk->keepable = false;
   struct hwi_range range = *walk->range;
   if (!hwi_range_enter(&range, registers.value[HWI_REG_SP]) || walk->range == &walk->other)
-    return HWI_WALK_LOST; /* beyond a change of stacks the registers are not followed */
+    return HWI_WALK_LOST; /* the registers are not tracked beyond a change of stacks */
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
     bool reached = registers.value[HWI_REG_SP] == frame->sp && registers.value[HWI_REG_RA] == frame->pc;
     enum hwi_step result = hwi_step_by_cfi(&range, &registers, &exact);
@@ -106,7 +108,7 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
 {
   struct hwi_registers registers = {.known = 0};
   struct hwi_range range = {0};
-  bool is_signal_frame = true; /* so that the captured pc is taken as it is */
+  bool is_signal_frame = true; /* so that the captured pc is used unchanged */
   hwi_arch_capture(registers.value, &registers.known);
   hwi_range_enter(&range, registers.value[HWI_REG_SP]);
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
@@ -120,12 +122,12 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
   return false;
 }
 
-/* Where the CFA is known. */
+/* Takes a step whose CFA is known. */
 static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_frame *frame, uintptr_t cfa,
                                  struct hwi_place *at)
 {
   uintptr_t pc, bp = at->bp;
-  /* On one stack CFAs only rise; a place that does not is garbage. A signal frame may interrupt at any alignment. */
+  /* On one stack CFAs only rise; any other CFA is invalid. A signal frame may interrupt at any alignment. */
   if (cfa <= at->sp || cfa % WORD || !load(walk, cfa - WORD, &pc))
     return HWI_WALK_LOST;
   bool is_realigned = row.kind == HWI_ROW_BP_DEREF;

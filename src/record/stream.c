@@ -1,10 +1,11 @@
-/* stream.c - what each thread records into, and how an event finds its lane
+/* stream.c - the two lanes of each thread, and how an event finds its lane
  *
- * A lane is busy while an event is at work in it. An event that finds lane 0 busy is either nested (a signal handler
- * interrupted the first) or the first was abandoned (a handler left it by longjmp, or the thread was cancelled). Nested
- * events go to lane 1; an abandoned lane is recovered. What tells the two apart must be a proof, since recovering a lane
- * whose event goes on later would break it: a nested event's stack has a signal frame between it and the interrupted one.
- * So if the whole stack can be unwound without one, and the busy frame's address lies on that stack, the frame is gone.
+ * A lane is busy while an event uses it. If an event finds lane 0 busy, either it is nested (a signal handler
+ * interrupted the first event), or the first event was abandoned (a handler left it by longjmp, or the thread was
+ * cancelled). Nested events go to lane 1; an abandoned lane is recovered. The two cases must be distinguished with
+ * certainty, since recovering a lane whose event continues later would break it. A nested event's stack has a signal
+ * frame between it and the interrupted event. So if the whole stack can be unwound without a signal frame, and the busy
+ * frame's address is on that stack, that frame has been left.
  */
 #include "record/stream.h"
 
@@ -22,13 +23,13 @@ __thread struct hwi_thread_stream *hwi_stream_self __attribute__((tls_model("ini
 
 static _Atomic(struct hwi_thread_stream *) all_streams;
 
-/* What the thread recorded into before the fork that made this address space: taken again first, since an event that was just
- * about to enter it may go on in it. */
+/* The thread's stream before the fork that made this address space. It is tried first, since an event that was about to
+ * enter it may continue in it. */
 static __thread struct hwi_thread_stream *before_fork __attribute__((tls_model("initial-exec")));
 
 /* --- lanes --- */
 
-/* Makes a lane one that has written nothing in this trace. Its buffers stay. */
+/* Resets a lane to the state of one that has written nothing in this trace. Its buffers stay. */
 static void reset_lane(struct hwi_lane *lane, uint32_t thread)
 {
   lane->at = lane->end = NULL;
@@ -56,7 +57,7 @@ static void forget_stacks(struct hwi_lane *lane)
   hwi_tips_drop(lane);
 }
 
-/* The event in work was abandoned at some instruction: whatever it was changing may be half changed. */
+/* Called when an event was abandoned at some instruction: everything that it was changing may be half changed. */
 static void recover_lane(struct hwi_lane *lane)
 {
   forget_stacks(lane);
@@ -74,7 +75,7 @@ static bool is_abandoned(const struct hwi_lane *lane, uintptr_t frame)
   return lane->busy + LARGEST_DISTANCE > frame && hwi_step_is_uninterrupted(&outermost) && lane->busy < outermost;
 }
 
-/* Modules came or went: forgets what may hang on that. */
+/* Called when modules were loaded or unloaded: drops all cached data that may depend on them. */
 static void note_modules(struct hwi_lane *lane)
 {
   uint32_t epoch = atomic_load_explicit(&hwi_session.unload_epoch, memory_order_relaxed);
@@ -120,8 +121,8 @@ static void put_thread(struct hwi_thread_stream *stream, struct hwi_lane *lane)
                       (struct hwi_bytes){stream->name, (uint32_t)strnlen(stream->name, sizeof stream->name)});
 }
 
-/* Asks for the thread's name and policy; writes them where they changed. A launcher asks from outside, so that in a thread of
- * a program that has shut itself into a sandbox nothing is asked for which that would kill it. */
+/* Reads the thread's name and policy, and writes them if they have changed. A launcher reads them from outside instead,
+ * so that no system call is made here for which a sandbox would kill the program. */
 static void refresh_thread(struct hwi_thread_stream *stream, struct hwi_lane *lane)
 {
   uint8_t policy, priority;
@@ -140,7 +141,8 @@ static void refresh_thread(struct hwi_thread_stream *stream, struct hwi_lane *la
 
 static char first_name[HWI_OS_NAME_BYTES]; /* of the image's first thread, when it began */
 
-/* The thread's first record. The image's first thread has just begun the session, which takes more than to ask for a name. */
+/* Writes the thread's first record. The image's first thread reads its name in any case: it has just begun the session,
+ * which needs more system calls than that. */
 static void introduce_thread(struct hwi_thread_stream *stream)
 {
   if (stream->thread == 0)
@@ -151,8 +153,7 @@ static void introduce_thread(struct hwi_thread_stream *stream)
     if (stream->thread == 0)
       memcpy(first_name, stream->name, sizeof first_name);
   } else {
-    memcpy(stream->name, first_name,
-           sizeof first_name); /* as the kernel does it, unless the one that made it was renamed */
+    memcpy(stream->name, first_name, sizeof first_name); /* as the kernel does, if its creator kept the name */
     stream->policy = UNKNOWN_POLICY;
     stream->priority = 0;
   }
@@ -177,7 +178,7 @@ static struct hwi_thread_stream *create(uint32_t *tid)
   return stream;
 }
 
-/* A stream for the calling thread alone: of a thread that is gone, or a new one. */
+/* Returns a stream for the calling thread alone: that of a thread that has ended, or a new one. */
 static struct hwi_thread_stream *take_stream(uint32_t *tid)
 {
   struct hwi_thread_stream *stream = before_fork;
@@ -206,7 +207,7 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
     hwi_walk_forget(&stream->lanes[i]);
     stream->lanes[i].range = (struct hwi_range){0};
     stream->lanes[i].thread = stream->thread;
-    stream->lanes[i].attention &= (uint8_t)~HWI_LANE_SEALED; /* the thread before was */
+    stream->lanes[i].attention &= (uint8_t)~HWI_LANE_SEALED; /* the previous thread was sealed */
   }
   stream->lanes[0].busy = frame;
   hwi_stream_self = stream;
@@ -256,14 +257,14 @@ void hwi_stream_rename(struct hwi_lane *lane, const char *name)
   put_thread(self, lane);
 }
 
-/* --- threads that may ask nobody --- */
+/* --- threads that cannot make system calls --- */
 
 void hwi_stream_seal(uintptr_t frame)
 {
   struct hwi_lane *lane = hwi_stream_enter(frame);
   if (lane) {
     hwi_lane_stock(lane);
-    lane->attention &= (uint8_t)~HWI_LANE_NEW_CHUNK; /* its thread was looked at just now */
+    lane->attention &= (uint8_t)~HWI_LANE_NEW_CHUNK; /* its thread was checked just now */
     hwi_stream_leave(lane);
   }
   struct hwi_thread_stream *self = hwi_stream_self;
@@ -313,8 +314,8 @@ void hwi_stream_thread_ends(void *argument)
   hwi_stream_leave(lane);
 }
 
-/* A handler forked in the middle of an event, which will come to its end in this child, too: where it cannot reach the
- * parent's chunk. The stream stays in use for ever. */
+/* A handler forked in the middle of an event, which will also be completed in this child: private memory replaces the
+ * chunk, so that it cannot write to the parent's. The stream stays in use for ever. */
 static void divert(struct hwi_thread_stream *stream)
 {
   for (int i = 0; i < 2; i++) {

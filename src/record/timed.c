@@ -10,10 +10,10 @@ static hwi_function *untimed[HW_ENTRY_COUNT];
 
 #define UNTIMED(id, type) ((type *)untimed[HW_ENTRY_##id])
 
-/* What was last known of this thread. A handler that comes between a call and its event has another block. */
+/* The duration of this thread's last call. A handler that runs between a call and its event has another block. */
 static __thread struct {
   const void *block;
-  uint64_t took : 63; /* 0: nothing is known */
+  uint64_t took : 63; /* 0: unknown */
   uint64_t passes_over : 1;
 } latest __attribute__((tls_model("initial-exec")));
 
@@ -30,7 +30,7 @@ uint32_t hwi_timed_clock_cost(void)
 
 /* --- calls --- */
 
-/* As events have it. A thread that may not look at the time does not know. */
+/* Returns the duration as in events; 0 (unknown) for a thread that may not read the clock. */
 static inline uint64_t took_since(uint64_t began)
 {
   if (began == 0)
@@ -107,7 +107,7 @@ static void *timed_calloc(size_t count, size_t size)
   return block;
 }
 
-/* With size 0 it was reported as a free, and its time goes there. */
+/* With size 0 it was reported as a free, which gets the duration. */
 static void *timed_realloc(void *old, size_t size)
 {
   uint64_t began = hwi_record_clock_in_order();

@@ -1,21 +1,23 @@
-/* tips.c - inner ends of stacks that a lane has walked, to be found again without a walk
+/* tips.c - cached inner ends of stacks that a lane has walked, which can be found again without a walk
  *
- * Idea: a program allocates in a few places in turn. Each of these stacks is another than the one before, but nearly always
- * one that was there earlier, to the word: the same functions, called from the same lines, have their frames in the same places.
- * So the frames that a walk found are remembered by where the walk began, and verified when a walk would begin there again.
+ * Idea: a program allocates in a few places in turn. Each of these stacks differs from the previous one, but is nearly
+ * always identical to an earlier one: the same functions, called from the same lines, have their frames at the same
+ * addresses. So the frames that a walk found are cached under the place where the walk began, and verified when a walk
+ * would begin there again.
  *
- * Why that is right: as with the kept stack (see walk.c), where a walk goes is a function of the first frame's pc, sp and bp and
- * of the words that it loads. If all of these are what they were, it goes through the tip to its stem; if the stem is a
- * kept frame (pc, sp and bp) that hangs on the same outer frames (by the node of its caller), and all that is outward of it is
- * unchanged, the whole stack is known, and its node.
+ * Why this is correct: as with the kept stack (see walk.c), the course of a walk is a function of the first frame's pc,
+ * sp and bp and of the words that it loads. If all of these are unchanged, it goes through the tip to its stem. If the
+ * stem is a kept frame (pc, sp and bp) with the same outer frames (compared by the node of its caller), and all frames
+ * outward of it are unchanged, then the whole stack and its node are known.
  *
- * Most often the next stack is a tip's again, on the same stem or on one further out. So a tip that was taken stays where it
- * is, and the kept stack ends at its stem and says that it goes on there; its frames are copied behind the stem only when a
- * walk, or a tip whose stem is further in, asks for them.
+ * Most often the next stack also has a tip, on the same stem or on one further out. So a tip that was taken stays in
+ * its place, and the kept stack ends at the stem with a pointer to the tip. The tip's frames are copied after the stem
+ * only when a walk, or a tip whose stem is further in, needs them.
  *
- * Cost: a frame is a load or two and as many compares; walking it, and finding its node, is some five times as much. A table
- * of pairs takes what comes last; it is as large as the second level of a CPU's cache bears. Two stacks may well begin alike and go
- * on from another line of the same caller: that is what the second of a pair is for.
+ * Cost: a frame needs one or two loads and as many comparisons; walking it and finding its node costs about five times
+ * as much. The latest tips replace older ones in a table of pairs, which is as large as the second-level cache of a CPU
+ * allows. Two stacks may begin with the same frame and continue from different lines of the same caller: that is why
+ * each place has a pair.
  */
 #include "record/tips.h"
 
@@ -27,7 +29,7 @@ enum {
       (HWI_TIP_PAIRS * sizeof(struct hwi_tip_pair) + HWI_OS_PAGE_BYTES - 1) / HWI_OS_PAGE_BYTES * HWI_OS_PAGE_BYTES
 };
 
-/* The tip's frames are kept ones now. */
+/* Copies the tip's frames to the kept ones. */
 static void settle(struct hwi_kept *kept)
 {
   const struct hwi_tip *tip = kept->tip;

@@ -1,25 +1,27 @@
 /* walk.c - from the frame that called an entry point to the node of its whole stack
  *
- * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word that
- * its walk loaded: most follow from two frames beside each other (see struct hwi_frame). A new walk goes outward from the
- * caller only until it meets a kept frame (same pc, sp and bp); the rest is not walked again but verified.
+ * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word
+ * that its walk loaded: most follow from two adjacent frames (see struct hwi_frame). A new walk goes outward from the
+ * caller only until it meets a kept frame (same pc, sp and bp); the rest is verified instead of walked again.
  *
- * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the return
- * address into its caller is not. Then the frames inward of that word are walked, and what is outward of it is met.
- * And often a stack is one of a few that take turns: those are in tips.c.
+ * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the
+ * return address into its caller is not. Then the frames inward of that word are walked, and those outward of it are
+ * met. And often a few stacks alternate: tips.c handles those.
  *
- * Why that is right: the step from a frame to its caller is a function of (pc, sp, bp) and of the words that it loads, as
- * the CFI of loaded code is constant; and where a frame finds its CFA by sp and its caller's bp in memory, not even of bp,
- * which such code is free to use for anything. Nor does a bp matter that no step further out uses before another loads it: what
- * was loaded for it need not be verified. So if the frames are equal and every word that matters and that the kept walk
- * loaded from there on is unchanged, a walk would go the same way, to the last frame. The lane forgets the kept stack when
- * anything else could matter: modules came or went, or the stack pointer left the range. A walk that crossed a signal frame,
- * changed to another stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
+ * Why this is correct: the CFI of loaded code is constant, so the step from a frame to its caller is a function of (pc,
+ * sp, bp) and of the words that it loads. If a frame computes its CFA from sp and its caller's bp is in memory, the
+ * step does not even depend on bp, which such code may use for anything. A bp also does not matter if no step further
+ * out uses it before another step loads a new one: the word that was loaded for it need not be verified. So if the
+ * frames are equal, and every word that matters and that the kept walk loaded from there on is unchanged, a walk would
+ * take the same steps, to the last frame. The lane drops the kept stack when anything else could matter: modules were
+ * loaded or unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to another
+ * stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
  *
- * Cost: a frame walked is a row look-up and two loads; a frame verified is one load and one compare, two where its bp matters.
+ * Cost: walking a frame takes a row look-up and two loads; verifying it takes one load and one comparison, or two if
+ * its bp matters.
  *
- * Depth: up to the limit a stack is a plain chain of nodes; what becomes of a deeper one is in deep.c, and how little of it
- * need be verified in kept.c. A walk that meets nothing within FRESH_FACTOR * limit frames gives up.
+ * Depth: up to the limit a stack is a plain chain of nodes. deep.c makes the node of a deeper one, and kept.c describes
+ * which part of it is verified. A walk that meets no kept frame within FRESH_FACTOR * limit frames gives up.
  */
 #include "record/walk.h"
 
@@ -32,9 +34,9 @@
 #include "record/tips.h"
 
 enum {
-  FRESH_FACTOR = 4, /* times the limit: frames walked at most for one event */
+  FRESH_FACTOR = 4, /* times the limit: most frames that are walked for one event */
   FIRST_FRAMES = 64,
-  AUDIT_EVERY = 1024, /* one spliced stack in so many is audited, where not each is */
+  AUDIT_EVERY = 1024, /* one of this many spliced stacks is audited, unless all are */
 };
 
 void hwi_walk_forget(struct hwi_lane *lane)
@@ -44,7 +46,7 @@ void hwi_walk_forget(struct hwi_lane *lane)
 
 /* --- the walk --- */
 
-/* Full: there are `count` frames, and as many have room. */
+/* Called when the fresh frames are full, with `count` frames. */
 static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lane, uint32_t count)
 {
   if (count >= hwi_session.options.depth * FRESH_FACTOR)
@@ -52,7 +54,7 @@ static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lan
   return hwi_lane_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
 }
 
-/* The odd words of the last step, so that they can be kept. */
+/* Adds the odd words of the last step, so that they can be kept. */
 static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   struct hwi_words *odd = &lane->fresh_odd;
@@ -64,21 +66,22 @@ static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
   return true;
 }
 
-/* A step that is not plain, or whose row must be found first, from the frame that was just begun. */
+/* Takes a step that is not plain, or whose row must be found first, from the frame that was just begun. */
 static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lane *lane, struct hwi_walk *walk,
                                                                   struct hwi_place *at)
 {
   struct hwi_frame *frame = &lane->fresh[walk->fresh_count - 1];
   struct hwi_row_of row = hwi_rows_find(lane, at->pc, at->exact);
   frame->node = row.module;
-  frame->pc = at->pc + at->exact; /* so that the byte before it lies in the instruction, as with return addresses */
+  frame->pc = at->pc + at->exact; /* so that the byte before it is in the instruction, as with return addresses */
   enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
   if (walk->odd_count && !add_fresh_odd(lane, walk))
     walk->keepable = false;
   return end;
 }
 
-/* Is the kept frame met - 1, whose sp it is, at this place, and is what was kept outward of it still true? */
+/* The kept frame met - 1 has the place's sp. Returns whether it is at this place, and all kept frames outward of it are
+ * unchanged. */
 static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_place *at)
 {
   struct hwi_frame *frame = &lane->kept.frames[met - 1];
@@ -89,15 +92,15 @@ static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t
   return true;
 }
 
-/* Plain steps, as long as the rows know them and nothing is met; the frame of the last step is begun, and not done. This is
- * where the time goes: all that changes from frame to frame lies in registers. */
+/* Takes plain steps, as long as their rows are cached and no kept frame is met. The frame of the last step is begun,
+ * but not completed. Most of the time is spent here: all values that change from frame to frame are in registers. */
 static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_place *to)
 {
-  static const struct hwi_row_slot no_slot; /* of the table that is not there yet */
+  static const struct hwi_row_slot no_slot; /* used if there is no table yet */
   const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
   uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1;
   uintptr_t high = walk->range == &lane->range && !to->exact ? lane->range.high : 0; /* 0: no step is plain */
-  const struct hwi_frame *kept = lane->kept.frames, *next = kept + walk->met; /* behind the one that may be met */
+  const struct hwi_frame *kept = lane->kept.frames, *next = kept + walk->met;        /* after the one that may be met */
   struct hwi_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
   enum hwi_walk_end end = HWI_WALK_GOES_ON;
   struct hwi_place at = *to;
@@ -136,9 +139,10 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
   return end;
 }
 
-/* What lies between the stack pointer and a frame to which CFI led is in use for as long as that frame is. What a guess read, or
- * the step that led nowhere, need not be of the stack: another thread may unmap it at any moment. So it is not taken to be
- * readable from here on, nor are words of it kept, which would be verified without asking. */
+/* The memory between the stack pointer and a frame that CFI led to is in use as long as that frame is. The memory that
+ * a guess or an invalid step has read may not belong to the stack: another thread may unmap it at any moment. So it is
+ * not considered readable from here on, and no words of it are kept, because kept words are read later without a
+ * check. */
 static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, uintptr_t high_before)
 {
   bool has_guessed = walk->guessed_at != HWI_NO_GUESS;
@@ -175,7 +179,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
 
 /* --- from frames to nodes --- */
 
-/* The nodes of the frames [first, count) of the fresh ones, outermost first, below `parent`. */
+/* Finds the nodes of the first `count` fresh frames, outermost first, below `parent`. Returns the innermost one. */
 static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t count, uint8_t entry)
 {
   for (uint32_t i = count; i-- > 0;)
@@ -185,7 +189,7 @@ static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t 
 
 /* --- the kept stack --- */
 
-/* The node of the kept stack, which is within the limit, for `entry` called from its innermost frame. */
+/* Returns the node of the kept stack, which is within the limit, for `entry` called from its innermost frame. */
 static uint32_t node_of_kept(struct hwi_lane *lane, uint32_t fresh_count, uint8_t entry)
 {
   struct hwi_kept *kept = &lane->kept;
@@ -201,7 +205,8 @@ static uint32_t node_of_kept(struct hwi_lane *lane, uint32_t fresh_count, uint8_
   return kept->frames[last].node;
 }
 
-/* The stack will be the first `base` kept frames and some fresh ones: a node that was for an entry is no frame's. */
+/* The stack will be the first `base` kept frames and some fresh ones: a node that was for an entry is not the node of a
+ * frame. */
 static void drop_leaf(struct hwi_kept *kept, uint32_t base, uint32_t fresh_count)
 {
   if (kept->leaf == HWI_NO_LEAF || (!fresh_count && kept->leaf + 1 == base))
@@ -211,7 +216,7 @@ static void drop_leaf(struct hwi_kept *kept, uint32_t base, uint32_t fresh_count
   kept->leaf = HWI_NO_LEAF;
 }
 
-/* Frames that were kept while the stack was too deep, or whose node was for an entry, have none yet. */
+/* Finds the missing nodes of frames that were kept while the stack was too deep, or whose node was for an entry. */
 static void complete_nodes(struct hwi_lane *lane, uint32_t base)
 {
   struct hwi_frame *frames = lane->kept.frames;
@@ -222,7 +227,8 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
     frames[i].node = hwi_rows_node(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
 }
 
-/* Stacks that are seldom: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of it. */
+/* Handles rare stacks: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of the
+ * stack. */
 static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk, uint32_t base, uint8_t entry)
 {
   const struct hwi_kept *kept = &lane->kept;
@@ -241,7 +247,7 @@ static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk,
   return node;
 }
 
-/* The kept frames that the stack begins with, outermost ones first. */
+/* Returns how many kept frames, from the outermost one on, are part of the stack. */
 static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   switch (walk->end) {
@@ -257,26 +263,26 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
   }
 }
 
-/* The walk of a stack that may be part of the kept one, of which so much is known. */
+/* Walks a stack that may share frames with the kept one. `unchanged`: see kept.h. */
 static void walk_to_kept(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
                          struct hwi_walk *walk)
 {
   const struct hwi_kept *kept = &lane->kept;
   hwi_tips_settle(lane, &unchanged);
-  if (unchanged > HWI_AT_LEAST) /* of some it is known: then of the others, too */
+  if (unchanged > HWI_AT_LEAST) /* some frames are verified: verify the others as well */
     unchanged = hwi_kept_unchanged(kept, unchanged - HWI_AT_LEAST, kept->frame_count);
   walk->is_checked = unchanged != HWI_AT_LEAST;
   walk->met = walk->is_checked ? unchanged : kept->frame_count;
   bool is_audited = walk->is_audited;
   hwi_walk_outward(lane, caller, walk);
   if (walk->end == HWI_WALK_MET && is_audited && !hwi_audit_is_same(lane, caller, walk)) {
-    hwi_walk_forget(lane); /* and believe the full walk */
+    hwi_walk_forget(lane); /* and use the full walk */
     walk->met = 0;
     hwi_walk_outward(lane, caller, walk);
   }
 }
 
-/* The node of the stack that was walked, which becomes the kept one. */
+/* Returns the node of the stack that was walked, which becomes the kept stack. */
 static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *walk, uint8_t entry)
 {
   struct hwi_kept *kept = &lane->kept;
@@ -327,7 +333,7 @@ uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8
   if (!hwi_range_enter(&lane->range, caller.sp))
     hwi_walk_forget(lane);
   else if (!hwi_walk_again(lane, caller, entry, &unchanged))
-    hwi_tips_take_other(lane, caller, entry, &unchanged); /* whatever was found, it is compared */
+    hwi_tips_take_other(lane, caller, entry, &unchanged); /* any result is compared */
   walk_to_kept(lane, &caller, unchanged, &walk);
   return node_of_walked(lane, &walk, entry);
 }
