@@ -1,4 +1,4 @@
-/* base_name.h - the last name of a path */
+/* base_name.h - the last component of a path */
 #ifndef HWI_BASE_BASE_NAME_H
 #define HWI_BASE_BASE_NAME_H
 

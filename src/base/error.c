@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* errno is left as it was: the caller may still want it. */
+/* errno is not changed: the caller may still need it. */
 static void fill(struct hwi_error *error, int status, uint64_t offset, const char *format, va_list arguments)
 {
   int os_error = errno;
@@ -55,7 +55,7 @@ const char *hwi_status_text(int status)
   case HW_ERR_DAMAGED:
     return "damaged";
   case HW_ERR_USAGE:
-    return "asked for something impossible";
+    return "invalid request";
   case HW_ERR_LIMIT:
     return "a limit was reached";
   case HW_ERR_EXISTS:

@@ -15,7 +15,7 @@ enum hw_status {
   HW_ERR_NOT_A_TRACE = -3, /* the file does not begin like a trace */
   HW_ERR_VERSION = -4,     /* made by a newer heapwright */
   HW_ERR_DAMAGED = -5,     /* bytes that the format forbids; `offset` is their position */
-  HW_ERR_USAGE = -6,       /* the caller or the user asked for something impossible */
+  HW_ERR_USAGE = -6,       /* the request of the caller or the user is invalid */
   HW_ERR_LIMIT = -7,       /* a bound was reached */
   HW_ERR_EXISTS = -8,      /* would overwrite a file that is not ours */
   HW_ERR_BUSY = -9,        /* a trace that is still being written */

@@ -54,10 +54,10 @@ bool hwi_os_can_map_on(void);
  * SIGBUS because the disk is full. Needs no descriptor, no path and no privilege. */
 int hwi_os_populate(void *start, size_t bytes);
 
-/* Puts address space without access in place of a part of a shared mapping; the contents stay in the file. */
+/* Replaces a part of a shared mapping by address space without access; the contents stay in the file. */
 void hwi_os_replace_by_nothing(void *start, size_t bytes);
 
-/* Puts private zeroed memory in place of a part of a shared mapping. */
+/* Replaces a part of a shared mapping by private zeroed memory. */
 int hwi_os_replace_by_private(void *start, size_t bytes);
 
 /* Returns how many of `count` consecutive pages from the page-aligned `start` are readable, up to the first that is
@@ -136,7 +136,7 @@ uint64_t hwi_os_file_size_limit(void);     /* RLIMIT_FSIZE; UINT64_MAX: none */
 uint64_t hwi_os_address_space_limit(void); /* RLIMIT_AS */
 uint64_t hwi_os_free_disk_bytes(const char *dir); /* for this user, on dir's file system; 0: unknown */
 
-/* A loaded module, as the dynamic loader has it at this moment. */
+/* A loaded module, with the dynamic loader's data at this moment. */
 struct hwi_os_module {
   uintptr_t start, end;   /* the range that it covers */
   uintptr_t bias;         /* run-time address minus address in the file */

@@ -1,5 +1,4 @@
-/* os_heap.h - the interface to the kernel and the libc for the heap of a whole process: its memory, its lock, its final
- * messages
+/* os_heap.h - the interface to the kernel and the libc for the heap of a whole process: memory, lock, messages
  *
  * The rules of os.h hold here as well.
  */

@@ -1,5 +1,4 @@
-/* os_vdso.h - the functions that the kernel maps into every program and that need no system call; internal to this
- * folder */
+/* os_vdso.h - the kernel's clock function that needs no system call; internal to this folder */
 #ifndef HWI_PLATFORM_OS_VDSO_H
 #define HWI_PLATFORM_OS_VDSO_H
 

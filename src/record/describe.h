@@ -1,5 +1,5 @@
 /* describe.h - writes the description of the image into its trace: command, executable, directory, environment,
- * allocators that cannot be recorded */
+ * notes */
 #ifndef HWI_RECORD_DESCRIBE_H
 #define HWI_RECORD_DESCRIBE_H
 

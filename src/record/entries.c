@@ -102,7 +102,7 @@ static void *boot_calloc(size_t count, size_t size)
 static void *boot_realloc(void *old, size_t size, hwi_malloc_fn *get)
 {
   if (old && !size)
-    return NULL; /* as glibc: the old block is freed */
+    return NULL; /* as in glibc: the old block is freed */
   void *block = get(size);
   if (block && old) {
     size_t old_size = hwi_boot_size(old);

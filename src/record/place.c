@@ -101,8 +101,7 @@ void hwi_place_followers(bool *next, bool *children)
 {
   const struct hwi_options *options = &hwi_session.options;
   const char *pattern = options->output;
-  *next =
-      *pattern == '/' && !options->only_process[0]; /* from another folder, another name follows from a relative one */
+  *next = *pattern == '/' && !options->only_process[0]; /* in another directory, a relative name gives another path */
   *children = *next && options->children;
   for (enum hwi_name_part part; (part = hwi_name_next(&pattern)) != HWI_NAME_END;) {
     *next = *next && part != HWI_NAME_COMMAND;

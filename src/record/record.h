@@ -41,7 +41,7 @@ uint64_t hwi_record_realloc_begin(void);
 struct hwi_realloc {
   enum hw_entry entry;
   uint64_t began; /* tick */
-  uintptr_t old;  /* address of the block that is gone; not 0 */
+  uintptr_t old;  /* address of the old block; not 0 */
   void *block;    /* not NULL */
   size_t size;    /* the requested size */
 };

@@ -72,7 +72,7 @@ static void grow(struct hwi_rows *rows)
   for (uint32_t i = 0; i < count; i++)
     if (old[i].key)
       put(new, new_count, old[i]);
-  rows->slots = new; /* in this order: abandoned between the two, the mask is only too small */
+  rows->slots = new; /* in this order: if abandoned in between, the mask is only too small */
   atomic_signal_fence(memory_order_seq_cst);
   rows->count = new_count;
   atomic_signal_fence(memory_order_seq_cst);
@@ -135,7 +135,7 @@ static void grow_memos(struct hwi_rows *rows)
   rows->memo_misses = 0;
   if (!memos)
     return;
-  rows->memos = memos; /* in this order: abandoned between the two, the mask is only too small */
+  rows->memos = memos; /* in this order: if abandoned in between, the mask is only too small */
   atomic_signal_fence(memory_order_seq_cst);
   rows->memo_count = count;
   atomic_signal_fence(memory_order_seq_cst);

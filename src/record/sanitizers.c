@@ -1,5 +1,4 @@
-/* sanitizers.c - does not record programs that are built with AddressSanitizer, ThreadSanitizer, LeakSanitizer and the
- * like
+/* sanitizers.c - does not record programs built with AddressSanitizer, ThreadSanitizer, LeakSanitizer and the like
  *
  * Their runtimes, as shared libraries, require to be the first definition of malloc, replace functions of libc that the
  * recorder calls, and use malloc before all that works. A recording is not worth a wrong report of theirs. So the

@@ -1,5 +1,4 @@
-/* session.c - the recording of one program image: when it begins, when it stops, and how it begins again in a forked
- * child */
+/* session.c - the recording of one program image: its start, its end, and its restart in a forked child */
 #include "record/session.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/* session.h - the recording of one program image: when it begins, when it stops, and how it begins again in a forked
- * child
+/* session.h - the recording of one program image: its start, its end, and its restart in a forked child
  *
  * phase      NEW until the first event, ON while events are recorded, then OFF for ever: not wanted, or nothing more
  *            can be recorded. It is private memory, so a forked child inherits it.

@@ -70,7 +70,7 @@ static bool is_abandoned(const struct hwi_lane *lane, uintptr_t frame)
 {
   enum {
     LARGEST_DISTANCE = 1 << 20
-  }; /* below the stack pointer: a popped frame further away may be on another stack */
+  }; /* below the stack pointer: a frame that was left and is further away may be on another stack */
   uintptr_t outermost;
   return lane->busy + LARGEST_DISTANCE > frame && hwi_step_is_uninterrupted(&outermost) && lane->busy < outermost;
 }

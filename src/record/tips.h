@@ -15,7 +15,7 @@
 
 enum { HWI_TIP_FRAMES = 12, HWI_TIP_PAIRS = 128 };
 
-/* Invariant: there was room for its frames among the kept ones, and room never shrinks. */
+/* Invariant: the kept frames have room for its frames, as room never shrinks. */
 struct hwi_tip {
   uintptr_t pc, sp;    /* of the last frame, where a walk would begin; sp 0: no tip */
   uint32_t base;       /* number of kept frames that it continues; the stem is the last of them */

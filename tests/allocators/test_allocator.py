@@ -134,8 +134,8 @@ int main(void) { static char foreign[100]; char *volatile block = foreign + 16; 
     compile_source("gcc", "-O1", "-static", "-w", *FLAGS[4:6], source, "-o", program)
     done = subprocess.run([program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
-    assert re.fullmatch(r"heapwright: free\(0x[0-9a-f]+\): the block is not this allocator's, and there is no other\n"
-                        r"heapwright: realloc\(0x[0-9a-f]+\): the block is not this allocator's, and there is no other\n", done.stderr)
+    assert re.fullmatch(r"heapwright: free\(0x[0-9a-f]+\): the block does not belong to this allocator, and there is no other\n"
+                        r"heapwright: realloc\(0x[0-9a-f]+\): the block does not belong to this allocator, and there is no other\n", done.stderr)
 
 
 # --- what the compiler makes of it ---

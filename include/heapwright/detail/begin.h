@@ -1,5 +1,4 @@
-/* begin.h - the start of an allocator, its threads and its forks: all that must happen before a call may reach the
- * user's functions
+/* begin.h - starts an allocator, its threads and its forks, before a call may reach the user's functions
  *
  * Part of allocator.h. The first call of any entry point runs `init`. Until that has returned, calls from within it,
  * and calls that come before the loader has relocated this library (from an ifunc resolver of another one), are served

@@ -34,9 +34,9 @@ HW_COLD void *hw_next_find(enum hw_next kind, const void *block)
   if (function)
     return function;
   char line[128];
-  int bytes =
-      snprintf(line, sizeof line, "heapwright: %s(%p): the block is not this allocator's, and there is no other\n",
-               hw_next_names[kind], block);
+  int bytes = snprintf(line, sizeof line,
+                       "heapwright: %s(%p): the block does not belong to this allocator, and there is no other\n",
+                       hw_next_names[kind], block);
   if (write(STDERR_FILENO, line, (size_t)bytes) < 0)
     return NULL; /* there is no way to report it */
   return NULL;

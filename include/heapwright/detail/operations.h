@@ -397,8 +397,8 @@ struct hw_new_call {
   const void *tag; /* address of the std::nothrow_t; NULL: the operator throws */
 };
 
-/* A handler may throw out of a nothrow operator, and only C++ can catch that: the runtime's own nothrow operator does,
- * around a call of the operator that throws, which is ours. */
+/* A handler may throw out of a nothrow operator, and only C++ can catch that. The runtime's own nothrow operator does
+ * so, around a call of the throwing operator, which is ours. */
 static void *hw_new_nothrow_again(const struct hw_new_call *call)
 {
   typedef void *aligned_fn(size_t size, size_t align, const void *tag);

@@ -1,5 +1,4 @@
-/* tuning.h - the functions of <malloc.h> that do not allocate: glibc's settings and statistics, answered for another
- * allocator
+/* tuning.h - the functions of <malloc.h> that do not allocate: glibc's settings and statistics
  *
  * Part of allocator.h; a recorder leaves these to the malloc that it records. Programs call them because they expect
  * glibc's malloc; at most they print the result.
