@@ -1,5 +1,4 @@
-/* describe.h - writes the description of the image into its trace: command, executable, directory, environment,
- * notes */
+/* describe.h - writes an image's description into its trace: command, executable, directory, environment, notes */
 #ifndef HWI_RECORD_DESCRIBE_H
 #define HWI_RECORD_DESCRIBE_H
 

@@ -149,26 +149,25 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
 }
 
 /* realloc and reallocarray: `call` calls the real one, `size` is the total requested size. */
-#define REALLOCATE(entry, old, size, call)                                                                          \
-  do {                                                                                                              \
-    if (UNLIKELY(!(old)))                                                                                           \
-      return given(entry, size, 0, call);                                                                           \
-    if (UNLIKELY(!(size))) {                                                                                        \
-      /* Nearly every allocator frees the old block now. Another thread may get it as soon as it is freed, so it is
-       * reported first. */ \
-      hwi_record_free(HWI_CALLER().pc, entry, old);                                                                 \
-      void *empty = call;                                                                                           \
-      return empty ? given(entry, 0, 0, empty) : NULL;                                                              \
-    }                                                                                                               \
-    uintptr_t old_address = (uintptr_t)(old);                                                                       \
-    uint64_t began = hwi_record_realloc_begin();                                                                    \
-    void *block = call;                                                                                             \
-    if (UNLIKELY(!block))                                                                                           \
-      return given(entry, size, 0, NULL);                                                                           \
-    struct hwi_caller caller = HWI_CALLER();                                                                        \
-    struct hwi_realloc reallocated = {entry, began, old_address, block, size};                                      \
-    hwi_record_realloc(&caller, &reallocated);                                                                      \
-    return block;                                                                                                   \
+#define REALLOCATE(entry, old, size, call)                                                                   \
+  do {                                                                                                       \
+    if (UNLIKELY(!(old)))                                                                                    \
+      return given(entry, size, 0, call);                                                                    \
+    if (UNLIKELY(!(size))) {                                                                                 \
+      /* Nearly every allocator now frees the block, and another thread may get it: it is reported first. */ \
+      hwi_record_free(HWI_CALLER().pc, entry, old);                                                          \
+      void *empty = call;                                                                                    \
+      return empty ? given(entry, 0, 0, empty) : NULL;                                                       \
+    }                                                                                                        \
+    uintptr_t old_address = (uintptr_t)(old);                                                                \
+    uint64_t began = hwi_record_realloc_begin();                                                             \
+    void *block = call;                                                                                      \
+    if (UNLIKELY(!block))                                                                                    \
+      return given(entry, size, 0, NULL);                                                                    \
+    struct hwi_caller caller = HWI_CALLER();                                                                 \
+    struct hwi_realloc reallocated = {entry, began, old_address, block, size};                               \
+    hwi_record_realloc(&caller, &reallocated);                                                               \
+    return block;                                                                                            \
   } while (0)
 
 /* The old block is a boot block, so its new place is recorded as a new block. */

@@ -8,10 +8,9 @@
  * and a node that is found there is not in the index at all. In a program with many stacks, this is true of most nodes.
  *
  * Invariant: a node is in the array, and after that in the index, only after its definition is complete in the trace.
- * Its place in the array is written once. Before, it is all zeros, which match no node, because no node has the address
- * 0. So a thread that finds a matching node finds a complete one. A node is published in the index by one
- * compare-and-swap of an empty slot; so a fork, a signal or a kill at any instruction leaves the tree consistent, and
- * no thread ever waits.
+ * Its place in the array is written once. Before, it is all zeros, which is no valid node. So a thread that finds a
+ * matching node finds a complete one. A node is published in the index by one compare-and-swap of an empty slot; so a
+ * fork, a signal or a kill at any instruction leaves the tree consistent, and no thread ever waits.
  *
  * A node may have two IDs, and this is correct. Two threads that insert the same node at the same time, or an insertion
  * into a table that is being replaced by a larger one, define it twice. The trace then has two equal nodes, which the
