@@ -9,8 +9,8 @@ static bool is_at(const struct hwi_frame *frame, uintptr_t pc, uintptr_t sp)
   return frame->pc == pc && frame->sp == sp;
 }
 
-/* A full walk finds frames that the spliced stack lacks: those of the gap. Returns whether their number differs from
- * the known one. */
+/* A full walk also finds the frames of the gap, which the spliced stack lacks. Returns whether their number differs
+ * from the known one, which is 0 without a gap. */
 static bool is_count_wrong(const struct hwi_kept *kept, bool has_gap, uint32_t left_out)
 {
   return has_gap ? kept->left_out && kept->left_out != left_out : left_out != 0;
@@ -55,7 +55,7 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
     if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
       return false;
     bool exact = false;                                             /* a spliced stack never crosses a signal frame */
-    if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* from here on the walk had no CFI either */
+    if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* if the walk continued, it was without CFI */
       return true;
   }
   return true;
