@@ -1,4 +1,4 @@
-# The names under which LD_PRELOAD has libraries that children get, see src/launch/preload.c: a folder for each value of $PLATFORM.
+# The names under which LD_PRELOAD has libraries that children get, see src/launch/target/preload.c: a folder for each value of $PLATFORM.
 # 32-bit programs find libraries without contents there, where the compiler can make them. All of it also in a folder whose name
 # AddressSanitizer takes for its own library's.
 set(HW_PRELOAD_NAMES ${CMAKE_BINARY_DIR}/lib/heapwright)

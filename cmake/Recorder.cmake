@@ -22,7 +22,7 @@ endif()
 
 # The same objects for unit tests. Without the entry points and the library's start: a test must not record itself.
 set(HW_TARGET_TEST_SOURCES ${HW_WRITER_SOURCES} ${HW_RECORD_SOURCES})
-hw_sources(HW_ENTRY_SOURCES record/entries.c record/noticed.c record/noticed_exec.c record/library.c)
+hw_sources(HW_ENTRY_SOURCES record/entry/*.c)
 list(REMOVE_ITEM HW_TARGET_TEST_SOURCES ${HW_ENTRY_SOURCES})
 if(HW_TARGET_TEST_SOURCES)
   add_library(hw-target-side STATIC EXCLUDE_FROM_ALL ${HW_TARGET_TEST_SOURCES})

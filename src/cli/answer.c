@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/suffix.h"
-#include "launch/unfinished.h"
+#include "launch/pack/unfinished.h"
 #include "report/text/line.h"
 #include "trace/format.h"
 

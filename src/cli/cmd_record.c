@@ -6,7 +6,7 @@
 
 #include "cli/keeping.h"
 #include "cli/starting.h"
-#include "launch/launch.h"
+#include "launch/start/launch.h"
 #include "report/text/number.h"
 #include "report/text/shell_word.h"
 
@@ -110,7 +110,7 @@ static const char *reason_of(uint32_t state)
   }
 }
 
-static void say_unseen(const struct hwi_watch_outcome *outcome)
+static void say_unseen(const struct hwi_monitor_outcome *outcome)
 {
   struct hwi_line line = {0};
   hwi_line_printf(&line, "%u process%s ran without being recorded", outcome->children_unseen,
@@ -128,7 +128,7 @@ static void say_unseen(const struct hwi_watch_outcome *outcome)
   hwi_line_release(&line);
 }
 
-static void say_troubles(const struct hwi_watch_outcome *outcome)
+static void say_troubles(const struct hwi_monitor_outcome *outcome)
 {
   if (outcome->was_interrupted)
     hwi_warn(

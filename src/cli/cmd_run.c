@@ -1,6 +1,6 @@
 /* cmd_run.c - heapwright run: runs a command on another allocator */
 #include "cli/starting.h"
-#include "launch/run.h"
+#include "launch/start/run.h"
 
 struct values {
   const char *allocator;

@@ -5,8 +5,8 @@
 
 #include "cli/answer.h"
 #include "cli/command.h"
-#include "launch/allocator.h"
-#include "launch/conform.h"
+#include "launch/start/allocator.h"
+#include "launch/start/conform.h"
 #include "report/json/json.h"
 
 #define SCHEMA "heapwright-test/1"

@@ -3,7 +3,7 @@
 #define HWI_CLI_STARTING_H
 
 #include "cli/command.h"
-#include "launch/allocator.h"
+#include "launch/start/allocator.h"
 
 /* Rows of the command's table of options, for `const char *allocator; struct hwi_texts variables` in its `struct values`.
  * `what`: what the allocator is for, or which one it is by itself. */

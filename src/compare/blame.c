@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/large.h"
-#include "report/alike.h"
+#include "report/duplicate_stacks.h"
 #include "report/keyed.h"
 
 enum { CRUMB_SHARE = 200 }; /* what is less than this part of the whole is nobody's fault */
@@ -48,7 +48,7 @@ static uint64_t part_of(const void *context, uint32_t stack)
   return parts_of(context)[stack];
 }
 
-static void add(struct hwi_blames *blames, const struct hwi_verdict *verdict, const struct hwi_alike_group *group)
+static void add(struct hwi_blames *blames, const struct hwi_verdict *verdict, const struct hwi_duplicates_group *group)
 {
   struct hwi_blame blame = {.stack = group->stacks[0]};
   if (blames->count > 0 && group->cost < blames->whole / CRUMB_SHARE)
@@ -61,17 +61,17 @@ static void add(struct hwi_blames *blames, const struct hwi_verdict *verdict, co
 }
 
 static int find(struct hwi_blames *blames, const struct hwi_check *check, const struct hwi_verdict *verdict,
-                const struct hwi_alike_ranking *ranking, struct hwi_error *error)
+                const struct hwi_duplicates_ranking *ranking, struct hwi_error *error)
 {
-  struct hwi_alike alike = {0};
+  struct hwi_duplicates alike = {0};
   int status = HW_OK;
   if (!is_of_time(verdict))
-    status = hwi_alike_init(&alike, &check->frames, ranking, check->top, error);
+    status = hwi_duplicates_init(&alike, &check->frames, ranking, check->top, error);
   for (size_t i = 0; i < alike.count && status == HW_OK; i++)
     add(blames, verdict, &alike.groups[i]);
   for (uint32_t i = 0; i < ranking->count && i < check->top && is_of_time(verdict); i++)
-    add(blames, verdict, &(struct hwi_alike_group){&ranking->stacks[i], 1, part_of(verdict, ranking->stacks[i])});
-  hwi_alike_release(&alike);
+    add(blames, verdict, &(struct hwi_duplicates_group){&ranking->stacks[i], 1, part_of(verdict, ranking->stacks[i])});
+  hwi_duplicates_release(&alike);
   return status;
 }
 
@@ -79,7 +79,7 @@ int hwi_blames_init(struct hwi_blames *blames, const struct hwi_check *check, co
                     struct hwi_error *error)
 {
   uint64_t figure = verdict->measure->figure;
-  struct hwi_alike_ranking ranking = {.cost = part_of, .context = verdict};
+  struct hwi_duplicates_ranking ranking = {.cost = part_of, .context = verdict};
   uint32_t *stacks = rank(check, verdict, &ranking.count);
   ranking.stacks = stacks;
   *blames = (struct hwi_blames){.items = calloc(check->top + 1, sizeof *blames->items), .whole = figure};

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/gauge.h"
+#include "compare/rule_counter.h"
 #include "report/durations.h"
 #include "report/evidence.h"
 #include "report/moment.h"
@@ -64,7 +64,7 @@ static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget 
 /* --- from a replay --- */
 
 struct gauged {
-  struct hwi_gauge *gauges, *doubts; /* by rule; those of rules that the profile answers are unused */
+  struct hwi_rule_counter *gauges, *doubts; /* by rule; those of rules that the profile answers are unused */
   const struct hwi_budgets *budgets;
   bool any;
   uint64_t *last_address, *last_ns; /* of each thread: its latest block */
@@ -80,9 +80,9 @@ static bool take(void *context, const struct hwi_block_event *event)
   for (size_t i = 0; i < gauged->budgets->count; i++) {
     if (gauged->gauges[i].shares == NULL)
       continue;
-    hwi_gauge_take(&gauged->gauges[i], event, is_temporary, born_ns);
+    hwi_rule_counter_take(&gauged->gauges[i], event, is_temporary, born_ns);
     if (gauged->doubts[i].shares != NULL)
-      hwi_gauge_take(&gauged->doubts[i], event, is_temporary, born_ns);
+      hwi_rule_counter_take(&gauged->doubts[i], event, is_temporary, born_ns);
   }
   if (known && event->kind == HWI_BLOCK_ALLOC) {
     gauged->last_address[event->owner] = event->address;
@@ -100,10 +100,10 @@ static int begin_gauge(struct gauged *gauged, size_t number, const struct hwi_me
                        const struct hwi_profile *profile, struct hwi_error *error)
 {
   const struct hwi_budget *budget = &gauged->budgets->items[number];
-  struct hwi_gauge *gauge = &gauged->gauges[number], *doubt = &gauged->doubts[number];
-  int status = hwi_gauge_init(gauge, budget, profile, measure->filter.chosen, error);
+  struct hwi_rule_counter *gauge = &gauged->gauges[number], *doubt = &gauged->doubts[number];
+  int status = hwi_rule_counter_init(gauge, budget, profile, measure->filter.chosen, error);
   if (status == HW_OK && any(measure->filter.doubtful, profile->stack_count))
-    status = hwi_gauge_init(doubt, budget, profile, measure->filter.doubtful, error);
+    status = hwi_rule_counter_init(doubt, budget, profile, measure->filter.doubtful, error);
   gauge->from_ns = doubt->from_ns = measure->from_ns;
   gauge->to_ns = doubt->to_ns = measure->to_ns;
   gauged->any = true;
@@ -120,9 +120,9 @@ static int end_gauges(struct gauged *gauged, struct hwi_measure *measures, const
   for (size_t i = 0; i < gauged->budgets->count && done; i++) {
     struct hwi_measure *measure = &measures[i];
     if (gauged->gauges[i].shares != NULL)
-      done = hwi_gauge_end(&gauged->gauges[i], measure->by_stack, &measure->figure);
+      done = hwi_rule_counter_end(&gauged->gauges[i], measure->by_stack, &measure->figure);
     if (done && gauged->doubts[i].shares != NULL)
-      done = hwi_gauge_end(&gauged->doubts[i], unused, &measure->doubtful);
+      done = hwi_rule_counter_end(&gauged->doubts[i], unused, &measure->doubtful);
     if (hwi_metric_unit(gauged->budgets->items[i].metric) == HWI_UNIT_NS) /* times do not add up: what is more of it */
       measure->doubtful = measure->doubtful > measure->figure ? measure->doubtful - measure->figure : 0;
   }
@@ -147,8 +147,8 @@ static int init_gauged(struct gauged *gauged, const struct hwi_budgets *budgets,
 static void release_gauged(struct gauged *gauged)
 {
   for (size_t i = 0; i < gauged->budgets->count && gauged->gauges != NULL && gauged->doubts != NULL; i++) {
-    hwi_gauge_release(&gauged->gauges[i]);
-    hwi_gauge_release(&gauged->doubts[i]);
+    hwi_rule_counter_release(&gauged->gauges[i]);
+    hwi_rule_counter_release(&gauged->doubts[i]);
   }
   free(gauged->gauges);
   free(gauged->doubts);

@@ -11,7 +11,7 @@
 #include "export/decompressed.h"
 #include "launch/deferred.h"
 #include "launch/output.h"
-#include "launch/unfinished.h"
+#include "launch/pack/unfinished.h"
 #include "symbols/keep.h"
 
 static const struct hwi_foreign_format *const formats[] = {&hwi_foreign_heaptrack, &hwi_foreign_interpreted,

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "launch/section_file.h"
+#include "launch/pack/section_file.h"
 #include "trace/format.h"
 
 enum { HWI_SYNTHETIC_CHUNK_BYTES = 1 << 16 };

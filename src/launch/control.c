@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/process.h"
-#include "launch/switch.h"
+#include "launch/follow/switch.h"
+#include "launch/target/process.h"
 #include "trace/alive.h"
 #include "trace/run.h"
 

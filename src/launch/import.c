@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/base_name.h"
-#include "launch/compact.h"
 #include "launch/deferred.h"
 #include "launch/output.h"
+#include "launch/pack/compact.h"
 #include "platform/os.h"
 #include "trace/alive.h"
 #include "trace/run.h"

@@ -16,7 +16,7 @@
 #include "base/base_name.h"
 #include "base/name_part.h"
 #include "profile/summary.h"
-#include "symbols/kept_names.h"
+#include "symbols/name_cache.h"
 #include "trace/alive.h"
 #include "trace/format.h"
 #include "trace/trace.h"
@@ -219,7 +219,7 @@ static int move_run(const char *from, const char *to)
   int status = from_folder && to_folder && rename(from, to) == 0 ? 0 : HW_ERR_IO;
   if (status == 0) {
     hwi_summary_remove(from);
-    hwi_kept_names_remove(from);
+    hwi_name_cache_remove(from);
   }
   if (status == 0)
     (void)!rename(from_folder, to_folder); /* fails for most runs, which have no such folder */

@@ -185,7 +185,7 @@ static bool has(const struct hwi_page *page, enum hwi_page_extra extra)
 
 static void write_durations(struct hwi_json *json, const struct hwi_page *page, const struct hwi_json_stacks *rows)
 {
-  const struct hwi_page_watch *watch = &page->watch;
+  const struct hwi_page_slicer *watch = &page->watch;
   if (!watch->is_timed)
     return;
   hwi_json_durations_found(json, page->report->profile, &watch->durations, rows);

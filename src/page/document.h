@@ -3,7 +3,7 @@
 #define HWI_PAGE_DOCUMENT_H
 
 #include "page/sites.h"
-#include "page/watch.h"
+#include "page/slicer.h"
 #include "report/text/written.h"
 
 /* What a document goes without where it is too large for it, in this order. */
@@ -22,7 +22,7 @@ struct hwi_page {
   struct hwi_page_sizes sizes;
   struct hwi_page_threads threads;
   struct hwi_page_handovers handovers;
-  struct hwi_page_watch watch;
+  struct hwi_page_slicer watch;
   struct hwi_page_matching matching;
   const struct hwi_written *others; /* documents of other processes of the run, `other_count` */
   uint32_t other_count;

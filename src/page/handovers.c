@@ -78,7 +78,7 @@ void hwi_page_handovers_release(struct hwi_page_handovers *handovers)
 }
 
 void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handovers *handovers,
-                             const struct hwi_page_ledger *ledger)
+                             const struct hwi_page_series *ledger)
 {
   static const struct hwi_column columns[] = {HWI_COLUMN(struct hwi_page_handover, owner),
                                               HWI_COLUMN(struct hwi_page_handover, freer),

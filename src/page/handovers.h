@@ -5,7 +5,7 @@
 #ifndef HWI_PAGE_HANDOVERS_H
 #define HWI_PAGE_HANDOVERS_H
 
-#include "page/ledger.h"
+#include "page/row_series.h"
 #include "page/threads.h"
 
 /* uint64_t throughout, for they are columns of a table. */
@@ -34,6 +34,6 @@ static inline uint32_t hwi_page_handovers_row(const struct hwi_page_handovers *h
 
 /* "handovers" into the object begun last. NULL: what they did along time is left out. */
 void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handovers *handovers,
-                             const struct hwi_page_ledger *ledger);
+                             const struct hwi_page_series *ledger);
 
 #endif

@@ -34,12 +34,12 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, struct 
   page->watch.sizes = &page->sizes;
   page->watch.threads = &page->threads;
   page->watch.handovers = &page->handovers;
-  return hwi_page_watch_run(&page->watch, &report->replayer, error);
+  return hwi_page_slicer_run(&page->watch, &report->replayer, error);
 }
 
 static void end(struct hwi_page *page)
 {
-  hwi_page_watch_release(&page->watch);
+  hwi_page_slicer_release(&page->watch);
   hwi_page_handovers_release(&page->handovers);
   hwi_page_threads_release(&page->threads);
   hwi_page_sizes_release(&page->sizes);
@@ -70,13 +70,13 @@ static int make_smaller(struct hwi_page *page, double share, bool *done, struct 
              has_extras = page->extras_left_out < HWI_PAGE_EXTRAS;
   *done = true;
   if (nodes >= (is_fine ? NODES_ENOUGH : has_extras ? NODES_FEW : NODES_LEAST))
-    return hwi_page_watch_lower(&page->watch, nodes, error);
+    return hwi_page_slicer_lower(&page->watch, nodes, error);
   if (is_fine)
-    hwi_page_watch_coarsen(&page->watch);
+    hwi_page_slicer_coarsen(&page->watch);
   else if (has_extras)
     page->extras_left_out++;
   else if (count > NODES_LEAST)
-    return hwi_page_watch_lower(&page->watch, NODES_LEAST, error);
+    return hwi_page_slicer_lower(&page->watch, NODES_LEAST, error);
   else
     *done = false;
   return HW_OK;

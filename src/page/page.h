@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "page/watch.h"
+#include "page/slicer.h"
 #include "report/report.h"
 
 enum hwi_page_form {

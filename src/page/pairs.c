@@ -131,7 +131,7 @@ static bool is_shared(const struct hwi_page_pairs *pairs, uint32_t pair)
 }
 
 static void write_series(struct hwi_json *json, const struct hwi_page_pairs *pairs,
-                         const struct hwi_page_ledger *ledger)
+                         const struct hwi_page_series *ledger)
 {
   bool *wanted = calloc((size_t)pairs->count + 1, sizeof *wanted);
   json->failed |= wanted == NULL;
@@ -143,7 +143,7 @@ static void write_series(struct hwi_json *json, const struct hwi_page_pairs *pai
 }
 
 /* Of blocks that ended: what the slices have of it. */
-static void sum_lifetimes(struct hwi_page_pairs *pairs, const struct hwi_page_ledger *ledger)
+static void sum_lifetimes(struct hwi_page_pairs *pairs, const struct hwi_page_series *ledger)
 {
   for (uint32_t i = 0; i < pairs->count; i++)
     memset(pairs->items[i].lifetimes, 0, HWI_LIFETIMES_ENDED * sizeof *pairs->items[i].lifetimes);
@@ -155,7 +155,7 @@ static void sum_lifetimes(struct hwi_page_pairs *pairs, const struct hwi_page_le
 }
 
 void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *pairs,
-                                 const struct hwi_page_ledger *ledger)
+                                 const struct hwi_page_series *ledger)
 {
   static const struct hwi_column columns[] = {
       HWI_COLUMN(struct hwi_page_pair, thread),
@@ -181,7 +181,7 @@ void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *p
 }
 
 void hwi_json_page_size_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,
-                                const struct hwi_page_ledger *ledger)
+                                const struct hwi_page_series *ledger)
 {
   static const struct hwi_column columns[] = {HWI_COLUMN(struct hwi_page_pair, thread), {NULL, 0}};
   const struct hwi_table_rows rows = {pairs->items, pairs->count, sizeof *pairs->items};

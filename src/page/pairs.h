@@ -6,7 +6,7 @@
 #ifndef HWI_PAGE_PAIRS_H
 #define HWI_PAGE_PAIRS_H
 
-#include "page/ledger.h"
+#include "page/row_series.h"
 #include "profile/profile.h"
 
 /* uint64_t throughout, for they are columns of a table. */
@@ -61,8 +61,8 @@ static inline bool hwi_page_pairs_have(const struct hwi_page_pairs *pairs, uint3
 /* "stack_threads" and "size_threads" into the object begun last. In their series a pair has no entries where its row has no other
  * pair: its series is the row's. */
 void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *pairs,
-                                 const struct hwi_page_ledger *ledger);
+                                 const struct hwi_page_series *ledger);
 void hwi_json_page_size_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,
-                                const struct hwi_page_ledger *ledger);
+                                const struct hwi_page_series *ledger);
 
 #endif

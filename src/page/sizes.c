@@ -110,7 +110,7 @@ void hwi_page_sizes_release(struct hwi_page_sizes *sizes)
 }
 
 void hwi_json_page_sizes(struct hwi_json *json, const struct hwi_page_sizes *sizes,
-                         const struct hwi_page_ledger *ledger)
+                         const struct hwi_page_series *ledger)
 {
   static const struct hwi_column columns[] = {
       HWI_COLUMN(struct hwi_page_size, from),

@@ -6,7 +6,7 @@
 #ifndef HWI_PAGE_SIZES_H
 #define HWI_PAGE_SIZES_H
 
-#include "page/ledger.h"
+#include "page/row_series.h"
 #include "profile/numbering.h"
 #include "profile/profile.h"
 
@@ -41,6 +41,6 @@ static inline uint32_t hwi_page_sizes_row(const struct hwi_page_sizes *sizes, ui
 
 /* "sizes" and "size_series" into the object begun last. */
 void hwi_json_page_sizes(struct hwi_json *json, const struct hwi_page_sizes *sizes,
-                         const struct hwi_page_ledger *ledger);
+                         const struct hwi_page_series *ledger);
 
 #endif

@@ -105,7 +105,7 @@ static void write_names(struct hwi_json *json, const struct hwi_page_threads *th
 }
 
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
-                           const struct hwi_page_ledger *ledger)
+                           const struct hwi_page_series *ledger)
 {
   static const struct hwi_column columns[] = {
       HWI_COLUMN(struct hwi_page_thread, tid),

@@ -5,7 +5,7 @@
 #ifndef HWI_PAGE_THREADS_H
 #define HWI_PAGE_THREADS_H
 
-#include "page/ledger.h"
+#include "page/row_series.h"
 #include "profile/profile.h"
 
 /* uint64_t throughout, for they are columns of a table. */
@@ -31,6 +31,6 @@ void hwi_page_threads_release(struct hwi_page_threads *threads);
 
 /* "threads" into the object begun last. */
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
-                           const struct hwi_page_ledger *ledger);
+                           const struct hwi_page_series *ledger);
 
 #endif

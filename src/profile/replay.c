@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "profile/diary.h"
+#include "profile/epoch_writer.h"
 #include "profile/lifetimes.h"
 #include "trace/grow.h"
 #include "trace/table.h"
@@ -116,8 +116,8 @@ static bool note_outlived(struct hwi_replay *replay, uint64_t address, const str
                           bool is_temporary)
 {
   const enum hwi_lifetime lifetime = hwi_lifetime_of(false, replay->now_ns - block->born_ns);
-  return hwi_diary_note_end(replay->diary, &(struct hwi_epoch_block){address, block->cell, (uint8_t)lifetime},
-                            is_temporary);
+  return hwi_epoch_writer_note_end(replay->diary, &(struct hwi_epoch_block){address, block->cell, (uint8_t)lifetime},
+                                   is_temporary);
 }
 
 /* Counts the call, but not the end of the block. */

@@ -20,7 +20,7 @@ struct hwi_level {
   uint64_t peak_bytes, peak_blocks, peak_usable, peak_ns;
 };
 
-struct hwi_diary;
+struct hwi_epoch_writer;
 
 /* A live block. */
 struct hwi_live_block {
@@ -41,10 +41,10 @@ struct hwi_replay {
   struct hwi_class_timeline class_timeline;
   struct hwi_tenths tenths;
   struct hwi_level level;
-  struct hwi_diary *diary; /* NULL: no diary */
-  uint64_t epoch_ns;       /* blocks that were born before this time are of an earlier epoch of the diary */
-  uint64_t now_ns;         /* since the start of the run; never decreases */
-  uint64_t expected_ns;    /* how long the run probably took; 0: unknown */
+  struct hwi_epoch_writer *diary; /* NULL: no diary */
+  uint64_t epoch_ns;              /* blocks that were born before this time are of an earlier epoch of the diary */
+  uint64_t now_ns;                /* since the start of the run; never decreases */
+  uint64_t expected_ns;           /* how long the run probably took; 0: unknown */
 };
 
 bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span,

@@ -39,7 +39,7 @@ static bool count_batch(void *context, struct hwi_batch *batch)
   for (int first = 0, count; done && first < batch->count; first += count) {
     count = batch->count - first;
     if (r->diary)
-      count = hwi_diary_take(r->diary, batch->events + first, count);
+      count = hwi_epoch_writer_take(r->diary, batch->events + first, count);
     done = count && hwi_replay_count(&r->result->replay, batch, first, count);
   }
   return done;
@@ -380,5 +380,5 @@ void hwi_run_replay_end(struct hwi_run_replay *r)
   while (r->active_count)
     drop_active(r, r->active[0]);
   free(r->active);
-  hwi_diary_destroy(r->diary);
+  hwi_epoch_writer_destroy(r->diary);
 }

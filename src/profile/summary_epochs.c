@@ -19,26 +19,26 @@ static uint64_t epoch_bytes(void *context)
 /* Plans epochs so that each is a small part of the run, and all of them usually take few bytes compared with the trace.
  * If they would take more, there are fewer of them (diary.c), but not so few that replaying a part of the run takes
  * long. */
-static struct hwi_diary_plan plan_epochs(const struct hwi_trace *trace, uint64_t epoch_events)
+static struct hwi_epoch_writer_plan plan_epochs(const struct hwi_trace *trace, uint64_t epoch_events)
 {
   enum { EPOCHS = 128, EVENTS_LEAST = 1 << 14, PART_OF_TRACE = 5 };
   uint64_t events = hwi_trace_expected_events(trace), done, all;
   hwi_trace_progress(trace, &done, &all);
   if (epoch_events)
-    return (struct hwi_diary_plan){events, epoch_events, UINT64_MAX};
+    return (struct hwi_epoch_writer_plan){events, epoch_events, UINT64_MAX};
   uint64_t part = events / EPOCHS;
-  return (struct hwi_diary_plan){events, part > EVENTS_LEAST ? part : EVENTS_LEAST, all / PART_OF_TRACE};
+  return (struct hwi_epoch_writer_plan){events, part > EVENTS_LEAST ? part : EVENTS_LEAST, all / PART_OF_TRACE};
 }
 
-bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_diary **diary, struct hwi_replay *replay,
+bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writer **diary, struct hwi_replay *replay,
                               const struct hwi_replay_image *image, const struct hwi_profile_options *options)
 {
   enum { NS_AN_EVENT = 100 }; /* approximate CPU time per event */
-  const struct hwi_diary_plan plan = plan_epochs(image->trace, options->epoch_events);
+  const struct hwi_epoch_writer_plan plan = plan_epochs(image->trace, options->epoch_events);
   const struct hwi_epoch_sink sink = {take_epoch, epoch_bytes, summary};
   if (plan.event_count < options->summary_least_ns / NS_AN_EVENT || !hwi_summary_begin(summary))
     return true;
-  *diary = hwi_diary_create(replay, image, &plan, &sink);
+  *diary = hwi_epoch_writer_create(replay, image, &plan, &sink);
   return *diary;
 }
 
@@ -50,11 +50,12 @@ static bool add_node(void *context, uint32_t node, uint32_t stack)
   return item;
 }
 
-bool hwi_summary_end_epochs(struct hwi_diary **diary, struct hwi_result *result, const struct hwi_replay_image *image)
+bool hwi_summary_end_epochs(struct hwi_epoch_writer **diary, struct hwi_result *result,
+                            const struct hwi_replay_image *image)
 {
-  struct hwi_diary *ended = *diary;
+  struct hwi_epoch_writer *ended = *diary;
   uint32_t unknown = result->replay.resolver.frames.links[0].stack;
-  bool done = hwi_diary_end(ended);
+  bool done = hwi_epoch_writer_end(ended);
   if (done && ended->gave_up) {
     hwi_summary_drop_epochs(ended->sink.context);
   } else if (done) {
@@ -63,7 +64,7 @@ bool hwi_summary_end_epochs(struct hwi_diary **diary, struct hwi_result *result,
     done = (!unknown || add_node(&result->nodes, 0, unknown)) &&
            hwi_replay_image_each_node(image, add_node, &result->nodes);
   }
-  hwi_diary_destroy(ended);
+  hwi_epoch_writer_destroy(ended);
   *diary = NULL;
   return done;
 }

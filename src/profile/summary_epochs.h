@@ -2,16 +2,17 @@
 #ifndef HWI_PROFILE_SUMMARY_EPOCHS_H
 #define HWI_PROFILE_SUMMARY_EPOCHS_H
 
-#include "profile/diary.h"
+#include "profile/epoch_writer.h"
 #include "profile/summary.h"
 
 /* Begins a diary of the replay, whose epochs are written to the summary, if that is worthwhile; else *diary stays NULL.
  * The summary must outlive the diary. Returns false if there is no memory; so does the next function. */
-bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_diary **diary, struct hwi_replay *replay,
+bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writer **diary, struct hwi_replay *replay,
                               const struct hwi_replay_image *image, const struct hwi_profile_options *options);
 
 /* Ends and destroys the diary, and stores in the result the other data that are needed to replay its epochs. */
-bool hwi_summary_end_epochs(struct hwi_diary **diary, struct hwi_result *result, const struct hwi_replay_image *image);
+bool hwi_summary_end_epochs(struct hwi_epoch_writer **diary, struct hwi_result *result,
+                            const struct hwi_replay_image *image);
 
 /* The first writes or reads the data in the result. The second returns whether the data that were read are consistent
  * with each other and with the replay's lists. */

@@ -5,7 +5,7 @@
  * busy       the address of the frame (of an entry point or of hwi_record_*) that works in a lane; 0: none. A longjmp
  *            out of a handler leaves it set; stream.c detects that.
  * kept       the previous stack of the lane, outermost frame first, with the words that its walk loaded (see walk.c).
- * odd word   a loaded word that does not follow from two adjacent frames (see struct hwi_frame).
+ * odd word   a loaded word that does not follow from two adjacent frames (see struct hwi_walked_frame).
  *
  * Invariant: at any instruction, the bytes below chunk->valid_bytes are complete events, and abandoning a lane's work
  * at that instruction costs at most the current event, because the event that finds a stale `busy` begins a new chunk.
@@ -24,7 +24,7 @@
 /* The step outward from a frame loaded its caller's pc from the word below the caller's sp, and the caller's bp from
  * the word that bp_slot denotes. So the caller's frame contains these words and their addresses. Every other loaded
  * word is an odd word. */
-struct hwi_frame {
+struct hwi_walked_frame {
   uintptr_t pc;  /* where the frame continues: a return address, or one byte after an interrupted instruction's start */
   uintptr_t sp;  /* its stack pointer at that moment */
   uintptr_t bp;  /* its frame pointer register */
@@ -33,7 +33,7 @@ struct hwi_frame {
   bool bp_is_free; /* no step from here on depends on bp: the frame saved its caller's bp, and uses bp for other data */
   bool bp_passes;  /* this step does not depend on bp either, but the caller's bp is the same one */
 };
-static_assert(sizeof(struct hwi_frame) == 32, "two frames a cache line");
+static_assert(sizeof(struct hwi_walked_frame) == 32, "two frames a cache line");
 
 /* That word is the return address: it is always safe to compare, and adds no information. */
 enum { HWI_NO_BP_SLOT = -1 };
@@ -48,13 +48,13 @@ struct hwi_words {
   uint32_t count, room;
 };
 
-enum { HWI_KEPT_INNER = 32 };
+enum { HWI_CACHED_STACK_INNER = 32 };
 
-struct hwi_kept { /* see kept.h */
-  struct hwi_frame *frames;
+struct hwi_cached_stack { /* see kept.h */
+  struct hwi_walked_frame *frames;
   uint32_t frame_count, frame_room;
-  struct hwi_tip *tip;  /* continues the stack, inward of the last frame; NULL: none. See tips.c */
-  struct hwi_words odd; /* in the order of the frames */
+  struct hwi_stack_end *tip; /* continues the stack, inward of the last frame; NULL: none. See tips.c */
+  struct hwi_words odd;      /* in the order of the frames */
   struct {
     uint32_t *items;
     uint32_t count, room;
@@ -67,7 +67,7 @@ struct hwi_kept { /* see kept.h */
   struct {
     uint32_t cut, node; /* node: 0: none yet */
     uint8_t entry;
-    uintptr_t pcs[HWI_KEPT_INNER];
+    uintptr_t pcs[HWI_CACHED_STACK_INNER];
   } deep; /* the inner end of the last stack that was too deep, and its node */
 };
 #define HWI_NO_LEAF (UINT32_MAX - 1) /* there is no frame after it either */
@@ -96,16 +96,17 @@ struct hwi_memo { /* a node that was looked up */
   uint32_t parent, node;
 };
 
-enum { HWI_ROWS_FIRST = 256 };
+enum { HWI_ROW_CACHE_FIRST = 256 };
 
-struct hwi_rows {
+struct hwi_row_cache {
   struct hwi_row_slot *slots; /* NULL: none yet */
   struct hwi_memo *memos;
-  struct hwi_cfi_cache *cfi_cache;           /* NULL: none yet */
-  uint32_t count, memo_count;                /* of slots and memos: powers of two */
-  uint32_t misses, memo_misses;              /* since the last growth */
-  bool has_uncovered;                        /* there are rows of addresses that no module covered */
-  struct hwi_row_slot first[HWI_ROWS_FIRST]; /* the first slots, so that there are some even if there is no memory */
+  struct hwi_cfi_cache *cfi_cache; /* NULL: none yet */
+  uint32_t count, memo_count;      /* of slots and memos: powers of two */
+  uint32_t misses, memo_misses;    /* since the last growth */
+  bool has_uncovered;              /* there are rows of addresses that no module covered */
+  struct hwi_row_slot
+      first[HWI_ROW_CACHE_FIRST]; /* the first slots, so that there are some even if there is no memory */
 };
 
 struct hwi_new_chunk {
@@ -114,13 +115,13 @@ struct hwi_new_chunk {
 };
 
 /* A pending free: it has begun, but is not written yet, because its duration is not known. See owed.h. */
-struct hwi_owed {
+struct hwi_pending_frees {
   uint64_t tick;
   void *block;
   uint8_t entry;
 };
 
-struct hwi_recent { /* the last allocation of a slot */
+struct hwi_recent_alloc { /* the last allocation of a slot */
   uint64_t size, usable, address;
   uint32_t node; /* 0: the slot is empty */
 };
@@ -144,22 +145,22 @@ struct hwi_lane {
   uint64_t last_tick, last_address, last_node_address;
   uint32_t last_node;  /* defined in this chunk */
   int32_t until_audit; /* walks before the next one that is audited */
-  struct hwi_kept kept;
+  struct hwi_cached_stack kept;
   struct hwi_range range;
-  struct hwi_rows rows;
-  struct hwi_tip_pair *tips; /* see tips.c; NULL: none yet */
-  struct hwi_frame *fresh;   /* frames of the current walk, innermost first; `node` is the module's ID */
+  struct hwi_row_cache rows;
+  struct hwi_stack_end_pair *tips; /* see tips.c; NULL: none yet */
+  struct hwi_walked_frame *fresh;  /* frames of the current walk, innermost first; `node` is the module's ID */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */
   uint32_t module_epoch;      /* the last one seen */
   uint32_t unload_epoch;      /* the one that kept and rows belong to */
   uint32_t stream, sequence;
-  uint32_t chunk_bytes;                      /* of the open chunk; the size of the next depends on it */
-  uint64_t chunk_began;                      /* in clock units */
-  uint32_t thread;                           /* ID of the thread whose events these are */
-  uint8_t attention;                         /* enum hwi_attention */
-  struct hwi_owed owed;                      /* valid if attention has HWI_LANE_OWES */
-  struct hwi_recent recent[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h */
+  uint32_t chunk_bytes;                            /* of the open chunk; the size of the next depends on it */
+  uint64_t chunk_began;                            /* in clock units */
+  uint32_t thread;                                 /* ID of the thread whose events these are */
+  uint8_t attention;                               /* enum hwi_attention */
+  struct hwi_pending_frees owed;                   /* valid if attention has HWI_LANE_OWES */
+  struct hwi_recent_alloc recent[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h */
 };
 
 /* Makes the next event take the slow path. */
@@ -235,7 +236,7 @@ static inline void hwi_lane_commit(struct hwi_lane *lane, uint8_t *at)
 /* Writes a complete free. `fields` has HW_FIELD_DURATION if the session's fields have it. `took`: as in the event. The
  * caller has reserved HW_EVENT_MAX_BYTES. */
 static inline __attribute__((always_inline)) void hwi_lane_put_reserved_free(struct hwi_lane *lane,
-                                                                             const struct hwi_owed *free,
+                                                                             const struct hwi_pending_frees *free,
                                                                              uint8_t fields, uint64_t took)
 {
   enum hw_op op = free->entry == HW_ENTRY_FREE           ? HW_OP_FREE
@@ -251,7 +252,7 @@ static inline __attribute__((always_inline)) void hwi_lane_put_reserved_free(str
 }
 
 /* The same with the session's fields. If there is no room, the event is counted as lost. */
-void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_owed *free, uint64_t took);
+void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_frees *free, uint64_t took);
 
 struct hwi_bytes {
   const void *at; /* NULL: no bytes */

@@ -3,15 +3,15 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
-#include "record/event.h"
+#include "record/events/event.h"
+#include "record/events/pending_free.h"
+#include "record/events/stream.h"
 #include "record/lane.h"
-#include "record/nodes.h"
-#include "record/operator_plan.h"
-#include "record/owed.h"
+#include "record/runtime/operator_plan.h"
+#include "record/runtime/timed.h"
 #include "record/session.h"
-#include "record/stream.h"
-#include "record/timed.h"
-#include "record/walk.h"
+#include "record/unwind/nodes.h"
+#include "record/unwind/walk.h"
 
 static inline uint64_t tick_now(void)
 {
@@ -75,7 +75,7 @@ __attribute__((cold)) void hwi_event_finish_alloc(struct hwi_lane *lane, struct 
   put_alloc(lane, &made, 0);
 }
 
-__attribute__((cold)) void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_owed whole)
+__attribute__((cold)) void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_frees whole)
 {
   hwi_lane_put_free(lane, &whole, 0);
 }
@@ -103,9 +103,9 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
     return;
   if (hwi_callers_have(&hwi_session.loader, caller_pc))
     hwi_session_loader_calls();
-  const struct hwi_owed owed = {tick_now(), block, (uint8_t)entry};
+  const struct hwi_pending_frees owed = {tick_now(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)
-    hwi_owed_begin(lane, &owed);
+    hwi_pending_free_begin(lane, &owed);
   else
     hwi_lane_put_free(lane, &owed, 0);
   hwi_stream_leave(lane);
@@ -118,7 +118,7 @@ uint64_t hwi_record_clock_in_order(void)
 
 void hwi_record_freed(const void *block, uint64_t took)
 {
-  hwi_owed_settle(block, took);
+  hwi_pending_free_settle(block, took);
 }
 
 uint64_t hwi_record_realloc_begin(void)
@@ -152,7 +152,7 @@ static void put_realloc(struct hwi_lane *lane, const struct hwi_allocation *made
 /* The old block is freed, and the new one is not recorded. */
 static void put_paused_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
 {
-  const struct hwi_owed old = {call->began, (void *)call->old, (uint8_t)call->entry};
+  const struct hwi_pending_frees old = {call->began, (void *)call->old, (uint8_t)call->entry};
   hwi_lane_put_free(lane, &old, hwi_timed_took(call->block));
 }
 

@@ -76,7 +76,7 @@ static void add_cells(struct hwi_stack_sizes *sizes, const struct hwi_profile *p
 }
 
 bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile,
-                          const struct hwi_alike_group *group, enum hwi_cost cost)
+                          const struct hwi_duplicates_group *group, enum hwi_cost cost)
 {
   *sizes = (struct hwi_stack_sizes){0};
   for (uint32_t i = 0; i < group->count; i++)

@@ -2,7 +2,7 @@
 #ifndef HWI_REPORT_STACK_SIZES_H
 #define HWI_REPORT_STACK_SIZES_H
 
-#include "report/alike.h"
+#include "report/duplicate_stacks.h"
 
 struct hwi_stack_size {
   uint64_t size, calls, peak_blocks, live_blocks;
@@ -16,7 +16,7 @@ struct hwi_stack_sizes {
 
 /* Of all `group`'s stacks together; what `cost` ranks by is looked at. False: no memory. */
 bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile,
-                          const struct hwi_alike_group *group, enum hwi_cost cost);
+                          const struct hwi_duplicates_group *group, enum hwi_cost cost);
 void hwi_stack_sizes_release(struct hwi_stack_sizes *sizes);
 
 #endif

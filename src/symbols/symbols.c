@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "symbols/kept_names.h"
 #include "symbols/lines.h"
 #include "symbols/module_file.h"
+#include "symbols/name_cache.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
 
@@ -44,7 +44,7 @@ struct hwi_symbols {
   struct answer *answers;
   size_t answer_count, answer_slots;
   char *kept_path; /* NULL: no names are kept */
-  struct hwi_kept_names kept;
+  struct hwi_name_cache kept;
   clock_t began;
 };
 
@@ -99,7 +99,7 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   free(symbols->modules);
   free(symbols->answers);
   free(symbols->kept_path);
-  hwi_kept_names_release(&symbols->kept);
+  hwi_name_cache_release(&symbols->kept);
   hwi_store_release(&symbols->store);
   free(symbols);
 }
@@ -124,7 +124,7 @@ static void find_kept(struct hwi_symbols *symbols, struct module *module)
     return;
   module->mark = hwi_module_file_mark(&named, &symbols->dirs);
   if (module->mark)
-    module->kept = hwi_kept_names_module(&symbols->kept, (struct hwi_names_key){module->hash, module->mark});
+    module->kept = hwi_name_cache_module(&symbols->kept, (struct hwi_names_key){module->hash, module->mark});
 }
 
 static void open_files(struct hwi_symbols *symbols, struct module *module)
@@ -288,7 +288,7 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   struct answer *slot = slot_of(symbols->answers, symbols->answer_slots, found, key.address);
   if (slot->count == 0) {
     struct hwi_frame_list list = {0};
-    key.kept = found->kept && hwi_kept_names_find(&symbols->kept, found->kept, key.address, &list);
+    key.kept = found->kept && hwi_name_cache_find(&symbols->kept, found->kept, key.address, &list);
     if (!key.kept)
       look_up(symbols, found, key.address, &list);
     bool kept = keep(symbols, slot, &key, &list);
@@ -304,11 +304,11 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
 
 int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
 {
-  symbols->kept_path = hwi_kept_names_path(path);
+  symbols->kept_path = hwi_name_cache_path(path);
   symbols->began = clock();
   if (!symbols->kept_path)
     return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
-  hwi_kept_names_load(&symbols->kept, symbols->kept_path, &symbols->store);
+  hwi_name_cache_load(&symbols->kept, symbols->kept_path, &symbols->store);
   return 0;
 }
 
@@ -345,8 +345,8 @@ static bool add_kept(struct hwi_symbols *symbols, struct hwi_names_answers *answ
 {
   struct hwi_names_key key;
   const struct hwi_kept_module *module;
-  for (size_t i = 0; (module = hwi_kept_names_at(&symbols->kept, i, &key)) != NULL; i++)
-    if (!is_outdated(symbols, module, key.name) && !hwi_kept_names_add_to(&symbols->kept, module, answers))
+  for (size_t i = 0; (module = hwi_name_cache_at(&symbols->kept, i, &key)) != NULL; i++)
+    if (!is_outdated(symbols, module, key.name) && !hwi_name_cache_add_to(&symbols->kept, module, answers))
       return false;
   return true;
 }
@@ -357,7 +357,7 @@ void hwi_symbols_keep_names(struct hwi_symbols *symbols, bool worth)
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
   if (symbols->kept_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
-    hwi_kept_names_write(symbols->kept_path, &answers);
+    hwi_name_cache_write(symbols->kept_path, &answers);
   free(answers.list);
 }
 

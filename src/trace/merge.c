@@ -224,7 +224,7 @@ static int describe_runs(struct hwi_merge *merge, struct hwi_source *source, int
       note_horizon(merge, stream);
       count = run_length(stream, tick);
     }
-    merge->runs[i] = (struct hwi_tie_run){&stream->ready[stream->ready_at], count};
+    merge->runs[i] = (struct hwi_tick_order_run){&stream->ready[stream->ready_at], count};
     total += count;
   }
   return total;
@@ -246,11 +246,11 @@ enum tie_way { TIE_ANY_ORDER, TIE_PART_OF_ONE, TIE_SEARCH, TIE_ONE_BY_ONE, TIE_L
 static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, int event_count,
                                const struct output *out)
 {
-  bool small = event_count <= HWI_TIE_MAX_EVENTS;
+  bool small = event_count <= HWI_TICK_ORDER_MAX_EVENTS;
   int room = out->max - out->count;
   if (group_count == 1)
     return event_count <= room ? TIE_ANY_ORDER : TIE_PART_OF_ONE;
-  if (small && !hwi_tie_matters(merge->runs, group_count))
+  if (small && !hwi_tick_order_matters(merge->runs, group_count))
     return event_count <= room ? TIE_ANY_ORDER : TIE_LATER;
   if (out->count > 0) /* only the live blocks can tell, and the caller has not applied these events yet */
     return TIE_LATER;
@@ -273,10 +273,10 @@ static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_
     out->count += emit_runs(merge, group_count, to);
     break;
   case TIE_SEARCH:
-    out->count += hwi_tie_order(merge->runs, group_count, &merge->liveness, to);
+    out->count += hwi_tick_order_order(merge->runs, group_count, &merge->liveness, to);
     break;
   case TIE_ONE_BY_ONE:
-    picked = hwi_tie_pick(merge->runs, group_count, &merge->liveness);
+    picked = hwi_tick_order_pick(merge->runs, group_count, &merge->liveness);
     *to = merge->runs[picked].events[0];
     out->count++;
     out->full = true;

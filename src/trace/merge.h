@@ -19,7 +19,7 @@ struct hwi_merge {
   size_t room;    /* of heap, group and runs */
   uint64_t until; /* events from this tick on are kept back: older ones may still come from a stream that is followed */
   struct hwi_merge_entry *group; /* room for the streams that tie */
-  struct hwi_tie_run *runs;
+  struct hwi_tick_order_run *runs;
   struct hwi_liveness liveness;
 };
 
@@ -35,7 +35,7 @@ void hwi_merge_resume(struct hwi_merge *merge, struct hwi_stream *stream);
 
 void hwi_merge_release(struct hwi_merge *merge);
 
-/* As hwi_trace_next. `max` is at least HWI_TIE_MAX_EVENTS. With followed streams 0 means that no further event is certain now;
+/* As hwi_trace_next. `max` is at least HWI_TICK_ORDER_MAX_EVENTS. With followed streams 0 means that no further event is certain now;
  * merge->until is then what they allowed. */
 int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max);
 

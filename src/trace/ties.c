@@ -3,7 +3,7 @@
  * A block is stamped as freed before the real free and as allocated after the real allocation. So the stamps of a block that
  * is freed by one thread and given out again to another can be equal in either order, and what happened first is told only
  * by the rule that at every address births and ends alternate. Nearly all ties are between events of different blocks:
- * then any order will do, and hwi_tie_matters finds that with a few comparisons. Otherwise a depth-first search looks for an
+ * then any order will do, and hwi_tick_order_matters finds that with a few comparisons. Otherwise a depth-first search looks for an
  * interleaving of the runs that obeys the rule. An event of a block that only its own run speaks of commutes with all
  * others, so it is taken at once and never taken back; the search branches at the few others only. STEPS_MAX bounds it
  * against made-up traces; when no order is found, the first event that can happen goes first, and frees before the rest.
@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-enum { STEPS_MAX = 1 << 14, NO_BLOCK = 255, TAKE_NO_OTHER = HWI_TIE_MAX_EVENTS };
+enum { STEPS_MAX = 1 << 14, NO_BLOCK = 255, TAKE_NO_OTHER = HWI_TICK_ORDER_MAX_EVENTS };
 
-bool hwi_tie_matters(const struct hwi_tie_run *runs, int run_count)
+bool hwi_tick_order_matters(const struct hwi_tick_order_run *runs, int run_count)
 {
   for (int a = 0; a < run_count; a++)
     for (int b = a + 1; b < run_count; b++)
@@ -27,12 +27,12 @@ bool hwi_tie_matters(const struct hwi_tie_run *runs, int run_count)
 
 /* Invariant: `live` has the bit of each block as after the `depth` events taken so far. */
 struct search {
-  const struct hwi_tie_run *runs;
+  const struct hwi_tick_order_run *runs;
   int run_count, total;
-  uint8_t block[HWI_TIE_MAX_EVENTS]
-               [HWI_TIE_MAX_EVENTS]; /* of runs[r].events[i]: the bit in `live`; NO_BLOCK: own only */
-  int taken_of[HWI_TIE_MAX_EVENTS];  /* events of a run that are taken */
-  uint8_t order[HWI_TIE_MAX_EVENTS]; /* the run taken at each depth */
+  uint8_t block[HWI_TICK_ORDER_MAX_EVENTS]
+               [HWI_TICK_ORDER_MAX_EVENTS]; /* of runs[r].events[i]: the bit in `live`; NO_BLOCK: own only */
+  int taken_of[HWI_TICK_ORDER_MAX_EVENTS];  /* events of a run that are taken */
+  uint8_t order[HWI_TICK_ORDER_MAX_EVENTS]; /* the run taken at each depth */
   uint64_t live;
 };
 
@@ -58,7 +58,7 @@ static bool is_shared(const struct search *s, int run, uint64_t address)
 
 static void number_blocks(struct search *s, const struct hwi_liveness *liveness)
 {
-  uint64_t addresses[HWI_TIE_MAX_EVENTS];
+  uint64_t addresses[HWI_TICK_ORDER_MAX_EVENTS];
   int count = 0;
   for (int r = 0; r < s->run_count; r++) {
     for (int i = 0; i < s->runs[r].count; i++) {
@@ -165,8 +165,8 @@ static void settle(struct search *s, uint64_t live)
   }
 }
 
-int hwi_tie_order(const struct hwi_tie_run *runs, int run_count, const struct hwi_liveness *liveness,
-                  struct hwi_event *ordered)
+int hwi_tick_order_order(const struct hwi_tick_order_run *runs, int run_count, const struct hwi_liveness *liveness,
+                         struct hwi_event *ordered)
 {
   struct search s = {.runs = runs, .run_count = run_count};
   for (int r = 0; r < run_count; r++)
@@ -175,13 +175,13 @@ int hwi_tie_order(const struct hwi_tie_run *runs, int run_count, const struct hw
   uint64_t live = s.live;
   if (!find_order(&s))
     settle(&s, live);
-  int at[HWI_TIE_MAX_EVENTS] = {0};
+  int at[HWI_TICK_ORDER_MAX_EVENTS] = {0};
   for (int i = 0; i < s.total; i++)
     ordered[i] = runs[s.order[i]].events[at[s.order[i]]++];
   return s.total;
 }
 
-int hwi_tie_pick(const struct hwi_tie_run *runs, int run_count, const struct hwi_liveness *liveness)
+int hwi_tick_order_pick(const struct hwi_tick_order_run *runs, int run_count, const struct hwi_liveness *liveness)
 {
   int free_run = -1;
   for (int r = 0; r < run_count; r++) {

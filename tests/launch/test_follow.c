@@ -4,7 +4,7 @@
  * be read before they are; a thread that was stopped in the middle of an event and makes the counts wrong unnoticed; a section
  * of the only stream that has not all of its events; the moment at which a second stream begins.
  */
-#include "launch/follow.h"
+#include "launch/follow/follow.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

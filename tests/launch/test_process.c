@@ -2,7 +2,7 @@
  *
  * Breaks if a heap that grows while it is looked at counts twice: RSS would be twice what the process ever had.
  */
-#include "launch/process.h"
+#include "launch/target/process.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "launch/preload.h"
+#include "launch/target/preload.h"
 
 enum { STEP_BYTES = 256 << 10, STEPS = 256, HEAP_BYTES = STEPS * STEP_BYTES, LOOKS = 1000 };
 

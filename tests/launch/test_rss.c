@@ -3,7 +3,7 @@
  * What would break: a run of less than a second has no curve of its resident set; one of a day fills its trace with it; an image
  * is told to have held what the program held that took its place by an exec.
  */
-#include "launch/rss.h"
+#include "launch/follow/rss.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "launch/process.h"
+#include "launch/target/process.h"
 
 static const uint64_t ms = 1000000u, second = 1000000000u;
 enum { LOOK_MS = 5, SAMPLE_BYTES = sizeof(struct hw_tool_record) + sizeof(struct hw_rss_sample) };

@@ -3,7 +3,7 @@
  * What would break: a mapping that grew, or joined others, while smaps was read counts twice, so that a process seems to have had
  * more resident than it ever had; such a heap is taken for a stack or for nothing, since what lies below it was told before.
  */
-#include "launch/smaps.h"
+#include "launch/target/smaps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

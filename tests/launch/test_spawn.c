@@ -2,7 +2,7 @@
  *
  * Breaks if that is taken for a program that cannot be executed: `record` exited with 126 and spoke of a broken pipe.
  */
-#include "launch/spawn.h"
+#include "launch/start/spawn.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * What would break: the resident set is sampled at half the rate, or not to the end, where packing cannot keep up with the program;
  * the first of two busy traces is packed and the other never; what a turn left undone is lost or packed twice.
  */
-#include "launch/watch.h"
+#include "launch/follow/monitor.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "../trace/encoder.c"
-#include "launch/section_file.h"
+#include "launch/pack/section_file.h"
 #include "trace/proc.h"
 
 enum { CHUNK_BYTES = 100 << 10, SECTIONS = 3, TRACES = 2, SAMPLES_MAX = 16, SECOND_NS = 1000000000 };
@@ -180,13 +180,13 @@ static void test_each_trace_has_its_turn_and_each_look_its_time(void **state)
 {
   (void)state;
   struct run run;
-  struct hwi_watch watch;
+  struct hwi_monitor watch;
   begin_run(&run);
-  struct hwi_watch_options options = {.name = run.path, .pid = (uint32_t)getpid(), .pack = true};
+  struct hwi_monitor_options options = {.name = run.path, .pid = (uint32_t)getpid(), .pack = true};
   memset(options.run_id, 7, sizeof options.run_id);
-  assert_int_equal(hwi_watch_init(&watch, &options), 0);
+  assert_int_equal(hwi_monitor_init(&watch, &options), 0);
   for (int round = 1; round <= SECTIONS; round++) {
-    hwi_watch_poll(&watch, not_interrupted);
+    hwi_monitor_poll(&watch, not_interrupted);
     assert_int_equal(watch.count, TRACES);
     for (int i = 0; i < TRACES; i++) {
       struct hwi_drain *drain = &watch.traces[i].drain;
@@ -202,7 +202,7 @@ static void test_each_trace_has_its_turn_and_each_look_its_time(void **state)
   read_samples(watch.traces[0].drain.fd, first);
   read_samples(watch.traces[1].drain.fd, second);
   assert_true(second[0] > first[0]);
-  hwi_watch_release(&watch);
+  hwi_monitor_release(&watch);
   end_run(&run);
 }
 

@@ -2,7 +2,7 @@
  *
  * Breaks if a child that has just called exec, or loads slowly, is taken for one that cannot be recorded.
  */
-#include "launch/unseen.h"
+#include "launch/follow/unseen.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "launch/preload.h"
-#include "launch/process.h"
+#include "launch/target/preload.h"
+#include "launch/target/process.h"
 
 enum { MAPPED_BYTES = 4096 };
 

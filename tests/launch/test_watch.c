@@ -2,7 +2,7 @@
  *
  * What would break: a file left open at each round in which memory is short; a child that is followed only at the end of the run.
  */
-#include "launch/watch.h"
+#include "launch/follow/monitor.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -50,22 +50,22 @@ static void test_no_memory_leaves_nothing_open(void **state)
   assert_true(fd >= 0);
   write_empty_trace(fd);
   close(fd);
-  struct hwi_watch_options options = {.name = path, .pid = (uint32_t)getpid()};
+  struct hwi_monitor_options options = {.name = path, .pid = (uint32_t)getpid()};
   int before = open_files();
   bool is_refused_once = false, has_failed = true;
   for (uint64_t calls = 0; has_failed && calls < CALLS_MOST; calls++) {
-    struct hwi_watch watch;
+    struct hwi_monitor watch;
     failing_malloc_arm(calls, 1);
-    if (hwi_watch_init(&watch, &options) == 0)
+    if (hwi_monitor_init(&watch, &options) == 0)
       for (int round = 0; round < 2; round++) {
         watch.next_find_ns = 0;
-        hwi_watch_poll(&watch, not_interrupted);
+        hwi_monitor_poll(&watch, not_interrupted);
         assert_int_equal(open_files() - before, watch.count);
         is_refused_once |= watch.count == 0;
       }
     has_failed = failing.failed;
     assert_true(has_failed || watch.count == 1);
-    hwi_watch_release(&watch);
+    hwi_monitor_release(&watch);
     failing_malloc_disarm();
     assert_int_equal(open_files(), before);
     assert_int_equal(failing_malloc_leaks(), 0);
@@ -97,10 +97,10 @@ static void test_a_second_child_at_the_same_moment(void **state)
   close(fd);
   snprintf(folder, sizeof folder, "%s.children", path);
   assert_int_equal(mkdir(folder, 0700), 0);
-  struct hwi_watch_options options = {.name = path, .pid = (uint32_t)getpid()};
-  struct hwi_watch watch;
+  struct hwi_monitor_options options = {.name = path, .pid = (uint32_t)getpid()};
+  struct hwi_monitor watch;
   struct timespec moment[2];
-  assert_int_equal(hwi_watch_init(&watch, &options), 0);
+  assert_int_equal(hwi_monitor_init(&watch, &options), 0);
   clock_gettime(CLOCK_REALTIME, &moment[0]);
   moment[0].tv_sec += 3600; /* however long this test takes */
   moment[1] = moment[0];
@@ -108,10 +108,10 @@ static void test_a_second_child_at_the_same_moment(void **state)
     write_child(folder, names[i]);
     assert_int_equal(utimensat(AT_FDCWD, folder, moment, 0), 0);
     watch.next_find_ns = 0; /* as after a round's time */
-    hwi_watch_poll(&watch, not_interrupted);
+    hwi_monitor_poll(&watch, not_interrupted);
     assert_int_equal(watch.outcome.trace_count, 2 + i);
   }
-  hwi_watch_release(&watch);
+  hwi_monitor_release(&watch);
   for (size_t i = 0; i < 2; i++) {
     char child[128];
     snprintf(child, sizeof child, "%s/%s", folder, names[i]);
@@ -152,14 +152,14 @@ static void test_a_child_follows_the_run_unless_it_was_switched(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
     write_child(folder, "a.1.hwt");
     set_control(was_switched ? child : path, HW_CONTROL_PAUSE);
-    struct hwi_watch_options options = {.name = path, .pid = (uint32_t)getpid()};
-    struct hwi_watch watch;
-    assert_int_equal(hwi_watch_init(&watch, &options), 0);
-    hwi_watch_poll(&watch, not_interrupted);
+    struct hwi_monitor_options options = {.name = path, .pid = (uint32_t)getpid()};
+    struct hwi_monitor watch;
+    assert_int_equal(hwi_monitor_init(&watch, &options), 0);
+    hwi_monitor_poll(&watch, not_interrupted);
     assert_int_equal(watch.outcome.trace_count, 2);
     assert_int_equal(control_of(child), HW_CONTROL_PAUSE);
     assert_int_equal(control_of(path), was_switched ? HW_CONTROL_RECORD : HW_CONTROL_PAUSE);
-    hwi_watch_release(&watch);
+    hwi_monitor_release(&watch);
     unlink(child);
     rmdir(folder);
     unlink(path);

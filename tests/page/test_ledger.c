@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "page/ledger.h"
+#include "page/row_series.h"
 
 enum { ROWS = 40, FEWER = 7, SLICES = 30 };
 
@@ -63,7 +63,7 @@ static void numbers_are_varints_in_base64(void **state)
 }
 
 struct table {
-  struct hwi_page_ledger ledger;
+  struct hwi_page_series ledger;
   uint32_t rows;
 };
 
@@ -73,9 +73,9 @@ static void write_series(struct hwi_json *json, void *what)
   hwi_json_page_series(json, &table->ledger, table->rows, NULL);
 }
 
-static void act(struct hwi_page_ledger *ledger, uint32_t row, int number)
+static void act(struct hwi_page_series *ledger, uint32_t row, int number)
 {
-  struct hwi_page_entry *entry = hwi_page_ledger_now(ledger, row);
+  struct hwi_page_entry *entry = hwi_page_series_now(ledger, row);
   entry->calls += (uint64_t)number;
   entry->bytes += (uint64_t)number * row;
   entry->ended[number % HWI_PAGE_ENDINGS]++;
@@ -92,31 +92,31 @@ static void merged_rows_hold_what_their_parts_did(void **state)
     srand(when);
     for (uint32_t r = 0; r < ROWS; r++)
       to_row[r] = r * r % FEWER;
-    assert_true(hwi_page_ledger_init(&merged.ledger, ROWS) && hwi_page_ledger_init(&expected.ledger, ROWS));
+    assert_true(hwi_page_series_init(&merged.ledger, ROWS) && hwi_page_series_init(&expected.ledger, ROWS));
     for (uint32_t slice = 0; slice < SLICES; slice++) {
       if (slice == when)
-        hwi_page_ledger_merge(&merged.ledger, to_row, NULL);
+        hwi_page_series_merge(&merged.ledger, to_row, NULL);
       for (int i = rand() % 50; i > 0; i--) {
         uint32_t row = (uint32_t)rand() % ROWS;
         int number = rand() % 1000;
-        struct hwi_page_entry *entry = hwi_page_ledger_now(&expected.ledger, to_row[row]);
+        struct hwi_page_entry *entry = hwi_page_series_now(&expected.ledger, to_row[row]);
         act(&merged.ledger, slice < when ? row : to_row[row], number);
         act(&expected.ledger, to_row[row], number);
         if (slice < when)
           entry->bytes += (uint64_t)number * row - (uint64_t)number * to_row[row];
       }
-      assert_true(hwi_page_ledger_end_slice(&merged.ledger, slice));
-      assert_true(hwi_page_ledger_end_slice(&expected.ledger, slice));
+      assert_true(hwi_page_series_end_slice(&merged.ledger, slice));
+      assert_true(hwi_page_series_end_slice(&expected.ledger, slice));
     }
     if (when == SLICES)
-      hwi_page_ledger_merge(&merged.ledger, to_row, NULL);
+      hwi_page_series_merge(&merged.ledger, to_row, NULL);
     char *text = written(write_series, &merged), *other = written(write_series, &expected);
     assert_string_equal(text, other);
     assert_true(strlen(text) > SLICES * FEWER);
     free(text);
     free(other);
-    hwi_page_ledger_release(&merged.ledger);
-    hwi_page_ledger_release(&expected.ledger);
+    hwi_page_series_release(&merged.ledger);
+    hwi_page_series_release(&expected.ledger);
   }
 }
 
@@ -126,7 +126,7 @@ static void joined_slices_hold_what_their_parts_did(void **state)
   (void)state;
   struct table joined = {.rows = ROWS}, expected = {.rows = ROWS};
   uint32_t to_slice[SLICES];
-  assert_true(hwi_page_ledger_init(&joined.ledger, ROWS) && hwi_page_ledger_init(&expected.ledger, ROWS));
+  assert_true(hwi_page_series_init(&joined.ledger, ROWS) && hwi_page_series_init(&expected.ledger, ROWS));
   srand(1);
   for (uint32_t slice = 0; slice < SLICES; slice++) {
     to_slice[slice] = slice / 3;
@@ -136,19 +136,19 @@ static void joined_slices_hold_what_their_parts_did(void **state)
       act(&joined.ledger, row, number);
       act(&expected.ledger, row, number);
     }
-    assert_true(hwi_page_ledger_end_slice(&joined.ledger, slice));
+    assert_true(hwi_page_series_end_slice(&joined.ledger, slice));
     if (slice % 3 == 2 || slice + 1 == SLICES)
-      assert_true(hwi_page_ledger_end_slice(&expected.ledger, slice / 3));
+      assert_true(hwi_page_series_end_slice(&expected.ledger, slice / 3));
   }
   assert_true(joined.ledger.count > expected.ledger.count);
-  hwi_page_ledger_merge(&joined.ledger, NULL, to_slice);
+  hwi_page_series_merge(&joined.ledger, NULL, to_slice);
   assert_int_equal(joined.ledger.count, expected.ledger.count);
   char *text = written(write_series, &joined), *other = written(write_series, &expected);
   assert_string_equal(text, other);
   free(text);
   free(other);
-  hwi_page_ledger_release(&joined.ledger);
-  hwi_page_ledger_release(&expected.ledger);
+  hwi_page_series_release(&joined.ledger);
+  hwi_page_series_release(&expected.ledger);
 }
 
 int main(void)

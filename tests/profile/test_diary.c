@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profile/diary.h"
+#include "profile/epoch_writer.h"
 
 enum { EVENTS = 1000, EPOCH_EVENTS = 10, LONGEST_EVENTS = 40 };
 
@@ -31,21 +31,21 @@ static struct hwi_rows rows_of(uint64_t bytes, uint64_t most_bytes)
   const struct hwi_span span = {.kind = HWI_SPAN_RUN};
   const struct hwi_clock clock = {.ns_per_unit = UINT64_C(1) << HWI_CLOCK_POINT_BITS};
   const struct hwi_replay_image image = {.clock = &clock};
-  const struct hwi_diary_plan plan = {EVENTS, EPOCH_EVENTS, most_bytes};
+  const struct hwi_epoch_writer_plan plan = {EVENTS, EPOCH_EVENTS, most_bytes};
   const struct hwi_epoch_sink sink = {take, bytes_of, &bytes};
   struct hwi_replay replay;
   assert_true(hwi_replay_init(&replay, &span, EVENTS));
-  struct hwi_diary *diary = hwi_diary_create(&replay, &image, &plan, &sink);
+  struct hwi_epoch_writer *diary = hwi_epoch_writer_create(&replay, &image, &plan, &sink);
   assert_non_null(diary);
   for (uint64_t tick = 1; tick <= EVENTS; tick++) {
     const struct hwi_resolved event = {.tick = tick};
-    assert_int_equal(hwi_diary_take(diary, &event, 1), 1);
+    assert_int_equal(hwi_epoch_writer_take(diary, &event, 1), 1);
     replay.now_ns = tick;
   }
-  assert_true(hwi_diary_end(diary));
+  assert_true(hwi_epoch_writer_end(diary));
   struct hwi_rows rows = diary->rows;
   diary->rows = (struct hwi_rows){0};
-  hwi_diary_destroy(diary);
+  hwi_epoch_writer_destroy(diary);
   hwi_replay_release(&replay);
   return rows;
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "record/cfi.h"
+#include "record/unwind/cfi.h"
 
 enum { FORGED_PAGE = 4096, FORGED_SEGMENT = 64 * FORGED_PAGE, FORGED_MODULE = FORGED_SEGMENT + 4 * FORGED_PAGE };
 

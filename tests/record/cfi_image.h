@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "record/cfi.h"
+#include "record/unwind/cfi.h"
 
 enum { IMAGE_PAGE = 4096, IMAGE_MOST_PHDRS = 64 };
 

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "record/modules.h"
-#include "record/nodes.h"
 #include "record/session.h"
+#include "record/unwind/modules.h"
+#include "record/unwind/nodes.h"
 
 static char lone_session_path[64];
 

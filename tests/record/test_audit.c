@@ -2,7 +2,7 @@
  *
  * What would break: a splice that is wrong stays so, and no report says it.
  */
-#include "record/audit.h"
+#include "record/unwind/audit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "lone_session.h"
-#include "record/walk.h"
+#include "record/unwind/walk.h"
 
 enum { WINDOW_BYTES = 64 << 20, DEPTH = 128, EVENTS = 4000, AUDIT_EVERY = 1024 };
 
@@ -81,7 +81,7 @@ static void test_a_splice_that_is_right(void **state)
 static void move_outermost(void)
 {
   static uintptr_t words[2];
-  struct hwi_frame *outermost = &lane.kept.frames[0];
+  struct hwi_walked_frame *outermost = &lane.kept.frames[0];
   words[0] = outermost->pc;
   outermost->sp = (uintptr_t)&words[1];
   lane.kept.bps.count = 0;
@@ -89,7 +89,7 @@ static void move_outermost(void)
 
 static void change_bp(void)
 {
-  struct hwi_frame *outermost = &lane.kept.frames[0];
+  struct hwi_walked_frame *outermost = &lane.kept.frames[0];
   outermost->bp ^= sizeof(uintptr_t);
   outermost->bp_is_free = false;
   lane.kept.bps.count = 0;
@@ -97,7 +97,7 @@ static void change_bp(void)
 
 static void leave_outermost_out(void)
 {
-  struct hwi_kept *kept = &lane.kept;
+  struct hwi_cached_stack *kept = &lane.kept;
   kept->bps.count = 0;
   for (uint32_t i = 1; i < kept->frame_count; i++)
     kept->frames[i - 1] = kept->frames[i];

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "record/boot.h"
+#include "record/runtime/boot.h"
 
 enum { SMALL = 100, SMALL_COUNT = 1000, THREADS = 4, PER_THREAD = 3000 };
 

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "platform/arch.h"
-#include "record/cfi.h"
+#include "record/unwind/cfi.h"
 
 enum { MOST_FRAMES = 64, ALT_STACK = 64 * 1024, WORD = 8, TRAP_BYTES = 2 };
 

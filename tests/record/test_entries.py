@@ -314,7 +314,7 @@ def test_header_in_another_library(language, variant, folder):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_second_instance_is_refused(variant, folder):
-    done = subprocess.run(["gcc", *VARIANTS[variant], *FLAGS, str(PROGRAMS / "instance.c"), str(ROOT / "src/record/entries.c"),
+    done = subprocess.run(["gcc", *VARIANTS[variant], *FLAGS, str(PROGRAMS / "instance.c"), str(ROOT / "src/record/entry/entries.c"),
                            "-o", str(folder / "libtwo.so")], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0
     assert "multiple definition of `malloc'" in done.stderr

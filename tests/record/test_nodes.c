@@ -2,7 +2,7 @@
  *
  * Breaks if a slot is lost while a table grows, if two nodes are taken for one, or if a definition is missing in the trace.
  */
-#include "record/nodes.h"
+#include "record/unwind/nodes.h"
 
 #include <pthread.h>
 #include <setjmp.h>

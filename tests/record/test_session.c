@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "record/real.h"
-#include "record/stream.h"
+#include "record/events/stream.h"
+#include "record/runtime/real.h"
 
 enum { GIVEN_UP = 2, ANOTHER_THREAD = 1 };
 

@@ -4,7 +4,7 @@
  * before is walked again or taken for another, or if the work of an event grows with the depth of a recursion. Work is
  * counted in frames walked and verified, never in time.
  */
-#include "record/walk.h"
+#include "record/unwind/walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,12 +17,12 @@
 #include <cmocka.h>
 
 #include "lone_session.h"
-#include "record/kept.h"
-#include "record/modules.h"
-#include "record/nodes.h"
-#include "record/rows.h"
-#include "record/step.h"
-#include "record/tips.h"
+#include "record/unwind/cached_stack.h"
+#include "record/unwind/modules.h"
+#include "record/unwind/nodes.h"
+#include "record/unwind/row_cache.h"
+#include "record/unwind/stack_cache.h"
+#include "record/unwind/step.h"
 
 enum { DEPTH_LIMIT = 256, LEVELS = 100, DEEP_LEVELS = 40000, DEEP_NODES = 3 * DEPTH_LIMIT * 40 };
 
@@ -60,7 +60,7 @@ static void assert_all_bps_are_known(void)
 static void settle(void)
 {
   uint32_t unchanged = HWI_AT_LEAST;
-  hwi_tips_settle(&lane, &unchanged);
+  hwi_stack_cache_settle(&lane, &unchanged);
 }
 
 struct walked { /* what one walk did */
@@ -140,9 +140,9 @@ static void test_another_line_of_the_same_caller(void **state)
 static SEPARATE bool is_taken_from_a_tip(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  uint32_t unchanged = HWI_AT_LEAST, taken = hwi_tips_take(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
+  uint32_t unchanged = HWI_AT_LEAST, taken = hwi_stack_cache_take(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
   if (!taken)
-    taken = hwi_tips_take_other(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
+    taken = hwi_stack_cache_take_other(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
   if (!taken) {
     hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
     settle();
@@ -265,7 +265,7 @@ static void test_tips_whose_frame_pointers_matter(void **state)
 static SEPARATE void assert_each_bp_is_verified(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  struct hwi_kept *kept = &lane.kept;
+  struct hwi_cached_stack *kept = &lane.kept;
   hwi_walk_forget(&lane);
   hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
   uint32_t count = kept->frame_count;
@@ -273,13 +273,13 @@ static SEPARATE void assert_each_bp_is_verified(void)
   for (uint32_t i = 0; i < kept->bps.count; i++) {
     uint32_t at = kept->bps.items[i];
     kept->frames[at - 1].bp ^= sizeof(uintptr_t);
-    assert_int_equal(hwi_kept_unchanged(kept, 0, count), at);
-    assert_int_equal(hwi_kept_unchanged(kept, at, count), at);
-    assert_int_equal(hwi_kept_unchanged(kept, at + 1, count), count);
-    assert_int_equal(hwi_kept_unchanged(kept, 0, at), at);
+    assert_int_equal(hwi_cached_stack_unchanged(kept, 0, count), at);
+    assert_int_equal(hwi_cached_stack_unchanged(kept, at, count), at);
+    assert_int_equal(hwi_cached_stack_unchanged(kept, at + 1, count), count);
+    assert_int_equal(hwi_cached_stack_unchanged(kept, 0, at), at);
     kept->frames[at - 1].bp ^= sizeof(uintptr_t);
   }
-  assert_int_equal(hwi_kept_unchanged(kept, 0, count), count);
+  assert_int_equal(hwi_cached_stack_unchanged(kept, 0, count), count);
 }
 
 static SEPARATE void descend_framed(int levels)
@@ -322,7 +322,7 @@ static void forget_tips(void)
 {
   on_level(FEW_LEVELS);
   on_level(MORE_LEVELS);
-  hwi_tips_drop(&lane);
+  hwi_stack_cache_drop(&lane);
   assert_false(on_level(FEW_LEVELS));
 }
 
@@ -369,7 +369,7 @@ static SEPARATE void compare_with_a_full_walk(void)
   wander.takes += lane.kept.tip != NULL;
   wander.settled += was_on_tip && !lane.kept.tip;
   hwi_walk_forget(&other);
-  hwi_tips_drop(&other);
+  hwi_stack_cache_drop(&other);
   assert_int_equal(hwi_walk(&other, &caller, HW_ENTRY_MALLOC), node);
 }
 
@@ -433,14 +433,14 @@ static void test_rows_without_memory(void **state)
   none.rlim_max = before.rlim_max;
   assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
   for (uintptr_t i = 0; i < ROWS; i++)
-    hwi_rows_find(&poor, first + i, false);
+    hwi_row_cache_find(&poor, first + i, false);
   assert_non_null(poor.rows.slots);
   uint32_t misses = poor.rows.misses, again = 0;
   for (uintptr_t i = 0; i < ROWS; i++) {
-    hwi_rows_find(&poor, first + i, false);
+    hwi_row_cache_find(&poor, first + i, false);
     again += poor.rows.misses - misses;
     misses = poor.rows.misses;
-    hwi_rows_find(&poor, first + i, false); /* a place may be another's, but is its own now */
+    hwi_row_cache_find(&poor, first + i, false); /* a place may be another's, but is its own now */
     assert_int_equal(poor.rows.misses, misses);
   }
   assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);

@@ -29,7 +29,7 @@ static void check(uint32_t stack, enum hwi_cost cost, const struct hwi_stack_siz
 {
   struct hwi_stack_sizes found;
   uint32_t count = 0;
-  assert_true(hwi_stack_sizes_init(&found, &profile, &(struct hwi_alike_group){&stack, 1, 0}, cost));
+  assert_true(hwi_stack_sizes_init(&found, &profile, &(struct hwi_duplicates_group){&stack, 1, 0}, cost));
   for (; expected[count].size; count++) {
     assert_true(count < found.count);
     assert_int_equal(found.items[count].size, expected[count].size);

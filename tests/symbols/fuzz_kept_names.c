@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "symbols/kept_names.h"
+#include "symbols/name_cache.h"
 
 int LLVMFuzzerInitialize(int *count, char ***words);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
@@ -48,7 +48,7 @@ int LLVMFuzzerInitialize(int *count, char ***words)
     abort();
   atexit(remove_file);
   answers.list[0] = (struct hwi_names_answer){{1, 2}, 3, frames, 2};
-  hwi_kept_names_write(path, &answers); /* in the place of the empty file */
+  hwi_name_cache_write(path, &answers); /* in the place of the empty file */
   free(answers.list);
   close(fd);
   fd = open(path, O_RDONLY);
@@ -58,27 +58,27 @@ int LLVMFuzzerInitialize(int *count, char ***words)
   return 0;
 }
 
-static void look_up_all(const struct hwi_kept_names *names)
+static void look_up_all(const struct hwi_name_cache *names)
 {
   struct hwi_names_key key;
   struct hwi_names_answers answers = {0};
   const struct hwi_kept_module *module;
-  for (size_t i = 0; (module = hwi_kept_names_at(names, i, &key)) != NULL; i++) {
+  for (size_t i = 0; (module = hwi_name_cache_at(names, i, &key)) != NULL; i++) {
     for (uint64_t address = 0; address < ADDRESSES; address++) {
       struct hwi_frame_list frames = {0};
-      if (!hwi_kept_names_find(names, module, address, &frames) && frames.count)
+      if (!hwi_name_cache_find(names, module, address, &frames) && frames.count)
         abort();
       free(frames.list);
     }
-    hwi_kept_names_add_to(names, module, &answers);
+    hwi_name_cache_add_to(names, module, &answers);
   }
-  hwi_kept_names_write(path, &answers);
+  hwi_name_cache_write(path, &answers);
   free(answers.list);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-  struct hwi_kept_names names;
+  struct hwi_name_cache names;
   struct hwi_store store = {0};
   for (size_t i = 0; i < COUNTS && count >= COUNT_BYTES; i++, bytes += COUNT_BYTES, count -= COUNT_BYTES) {
     memset(file + places[i].off, 0, places[i].bytes);
@@ -89,10 +89,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
   if (ZSTD_isError(packed) || fd < 0 || write(fd, file, HEADER_BYTES + packed) != (ssize_t)(HEADER_BYTES + packed))
     abort();
   close(fd);
-  hwi_kept_names_load(&names, path, &store);
+  hwi_name_cache_load(&names, path, &store);
   if (names.module_count)
     look_up_all(&names);
-  hwi_kept_names_release(&names);
+  hwi_name_cache_release(&names);
   hwi_store_release(&store);
   return 0;
 }

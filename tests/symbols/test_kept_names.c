@@ -12,7 +12,7 @@
 #include <zstd.h>
 
 #include "../trace/failing_malloc.h"
-#include "symbols/kept_names.h"
+#include "symbols/name_cache.h"
 
 static const char source[] =
     "#include <cstdio>\n"
@@ -122,21 +122,21 @@ static void assert_right_now(const char *program, const char *debug_dir)
 /* Every name that is kept becomes another one, so that it shows whether it is used. */
 static void forge_names(void)
 {
-  struct hwi_kept_names names;
+  struct hwi_name_cache names;
   struct hwi_names_answers answers = {0};
   struct hwi_store store = {0};
   struct hwi_names_key key;
   const struct hwi_kept_module *module;
-  hwi_kept_names_load(&names, in_dir(names_file), &store);
-  for (size_t i = 0; (module = hwi_kept_names_at(&names, i, &key)) != NULL; i++)
-    assert_true(hwi_kept_names_add_to(&names, module, &answers));
+  hwi_name_cache_load(&names, in_dir(names_file), &store);
+  for (size_t i = 0; (module = hwi_name_cache_at(&names, i, &key)) != NULL; i++)
+    assert_true(hwi_name_cache_add_to(&names, module, &answers));
   assert_true(answers.count > 0);
   for (size_t i = 0; i < answers.count; i++)
     ((struct hwi_symbol *)answers.list[i].frames)[0].function = hwi_store_string(&store, "forged");
-  hwi_kept_names_write(in_dir(names_file), &answers);
+  hwi_name_cache_write(in_dir(names_file), &answers);
   free(answers.list);
   hwi_store_release(&store);
-  hwi_kept_names_release(&names);
+  hwi_name_cache_release(&names);
 }
 
 static bool uses_kept(const char *program, const char *debug_dir)
@@ -279,7 +279,7 @@ static void write_forged(uint32_t frame_count, uint32_t function, const char *te
   const uint32_t one = 1;
   struct hwi_names_answer answer = {{1, 2}, 3, &any, 1};
   size_t count, at = sizeof modules + sizeof answers;
-  hwi_kept_names_write(in_dir(names_file), &(struct hwi_names_answers){&answer, 1, 1});
+  hwi_name_cache_write(in_dir(names_file), &(struct hwi_names_answers){&answer, 1, 1});
   uint8_t *written = read_names(&count);
   memcpy(file, written, HWI_NAMES_HEADER_BYTES);
   free(written);
@@ -302,20 +302,20 @@ static void write_forged(uint32_t frame_count, uint32_t function, const char *te
 static void read_kept(char *function, size_t bytes)
 {
   struct hwi_store store = {0};
-  struct hwi_kept_names names;
+  struct hwi_name_cache names;
   struct hwi_frame_list frames = {0};
-  hwi_kept_names_load(&names, in_dir(names_file), &store);
-  const struct hwi_kept_module *module = hwi_kept_names_module(&names, (struct hwi_names_key){1, 2});
-  bool found = module && hwi_kept_names_find(&names, module, 3, &frames);
+  hwi_name_cache_load(&names, in_dir(names_file), &store);
+  const struct hwi_kept_module *module = hwi_name_cache_module(&names, (struct hwi_names_key){1, 2});
+  bool found = module && hwi_name_cache_find(&names, module, 3, &frames);
   snprintf(function, bytes, "%s", found ? frames.list[0].function : "");
   if (module) {
     struct hwi_names_answers answers = {0};
-    assert_true(hwi_kept_names_add_to(&names, module, &answers));
+    assert_true(hwi_name_cache_add_to(&names, module, &answers));
     assert_int_equal(answers.count, found);
     free(answers.list);
   }
   free(frames.list);
-  hwi_kept_names_release(&names);
+  hwi_name_cache_release(&names);
   hwi_store_release(&store);
 }
 
@@ -354,7 +354,7 @@ static void a_long_name_is_kept(void **state)
   memset(name, 'x', LONG - 1);
   const struct hwi_symbol frame = {.function = name};
   struct hwi_names_answer answer = {{1, 2}, 3, &frame, 1};
-  hwi_kept_names_write(in_dir(names_file), &(struct hwi_names_answers){&answer, 1, 1});
+  hwi_name_cache_write(in_dir(names_file), &(struct hwi_names_answers){&answer, 1, 1});
   read_kept(function, sizeof function);
   assert_string_equal(function, name);
 }
@@ -367,26 +367,26 @@ static void without_memory_nothing_is_left_out(void **state)
   write_forged(1, 1, "\0main", sizeof "\0main");
   for (uint64_t calls = 0; failed; calls++) {
     struct hwi_store store = {0};
-    struct hwi_kept_names names;
+    struct hwi_name_cache names;
     struct hwi_names_answers answers = {0};
-    hwi_kept_names_load(&names, in_dir(names_file), &store);
-    const struct hwi_kept_module *module = hwi_kept_names_module(&names, (struct hwi_names_key){1, 2});
+    hwi_name_cache_load(&names, in_dir(names_file), &store);
+    const struct hwi_kept_module *module = hwi_name_cache_module(&names, (struct hwi_names_key){1, 2});
     failing_malloc_arm(calls, UINT64_MAX);
-    bool added = hwi_kept_names_add_to(&names, module, &answers);
+    bool added = hwi_name_cache_add_to(&names, module, &answers);
     failed = failing_malloc_disarm();
     assert_int_equal(added, !failed);
     assert_int_equal(answers.count, added);
     free(answers.list);
-    hwi_kept_names_release(&names);
+    hwi_name_cache_release(&names);
     hwi_store_release(&store);
   }
 }
 
-static void assert_same_names(const struct hwi_kept_names *expected)
+static void assert_same_names(const struct hwi_name_cache *expected)
 {
   struct hwi_store store = {0};
-  struct hwi_kept_names names;
-  hwi_kept_names_load(&names, in_dir(names_file), &store);
+  struct hwi_name_cache names;
+  hwi_name_cache_load(&names, in_dir(names_file), &store);
   assert_int_equal(names.module_count, expected->module_count);
   assert_int_equal(names.place_count, expected->place_count);
   assert_true(expected->place_count > 0);
@@ -394,7 +394,7 @@ static void assert_same_names(const struct hwi_kept_names *expected)
   const size_t before = (size_t)(expected->text - (const char *)expected->plain);
   assert_int_equal(names.text - (const char *)names.plain, before);
   assert_memory_equal(names.plain, expected->plain, before + last + strlen(expected->text + last) + 1);
-  hwi_kept_names_release(&names);
+  hwi_name_cache_release(&names);
   hwi_store_release(&store);
 }
 
@@ -404,11 +404,11 @@ static void damage_is_never_believed(void **state)
   (void)state;
   size_t count;
   struct hwi_store store = {0};
-  struct hwi_kept_names undamaged;
+  struct hwi_name_cache undamaged;
   build("-g");
   keep_names_of("prog", NULL);
   forge_names();
-  hwi_kept_names_load(&undamaged, in_dir(names_file), &store);
+  hwi_name_cache_load(&undamaged, in_dir(names_file), &store);
   uint8_t *bytes = read_names(&count);
   for (size_t i = 0; i < count; i++) {
     bytes[i] ^= 0x41;
@@ -425,7 +425,7 @@ static void damage_is_never_believed(void **state)
   write_names(bytes, count);
   assert_true(uses_kept("prog", NULL));
   free(bytes);
-  hwi_kept_names_release(&undamaged);
+  hwi_name_cache_release(&undamaged);
   hwi_store_release(&store);
 }
 
@@ -435,7 +435,7 @@ static void other_files_of_that_name_stay(void **state)
   build("-g");
   write_source(names_file, "Anna\n");
   keep_names_of("prog", NULL);
-  hwi_kept_names_remove(in_dir(recording));
+  hwi_name_cache_remove(in_dir(recording));
   shell("echo Anna | cmp - %s && test \"$(ls a.hwt*)\" = %s", names_file, names_file);
   shell("rm %s && mkfifo %s", names_file, names_file);
   keep_names_of("prog", NULL);
@@ -446,7 +446,7 @@ static void other_files_of_that_name_stay(void **state)
   write_source(names_file, ""); /* what a full disk leaves */
   keep_names_of("prog", NULL);
   assert_right_now("prog", NULL);
-  hwi_kept_names_remove(in_dir(recording));
+  hwi_name_cache_remove(in_dir(recording));
   assert_false(are_kept());
 }
 
@@ -455,7 +455,7 @@ static void all_of_a_run_have_one_file(void **state)
   (void)state;
   static const char *const paths[] = {"x/a.hwt", "x/a.hwt.children", "x/a.hwt.children/b.hwt"};
   for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-    char *path = hwi_kept_names_path(paths[i]);
+    char *path = hwi_name_cache_path(paths[i]);
     assert_string_equal(path, "x/a.hwt.names");
     free(path);
   }

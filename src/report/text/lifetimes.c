@@ -1,7 +1,7 @@
 /* lifetimes.c - how long blocks live, stack by stack: shares of each stack's blocks */
 #include <stdlib.h>
 
-#include "report/alike.h"
+#include "report/duplicate_stacks.h"
 #include "report/lifetimes.h"
 #include "report/text/text.h"
 
@@ -72,7 +72,7 @@ static void add_lifetimes(uint64_t to[HWI_LIFETIMES], const struct hwi_stack *st
     to[step] += stack->lifetimes[step];
 }
 
-static void print_row(const struct table *table, const struct hwi_alike_group *group, const struct hwi_who *who,
+static void print_row(const struct table *table, const struct hwi_duplicates_group *group, const struct hwi_who *who,
                       uint64_t rank)
 {
   uint64_t lifetimes[HWI_LIFETIMES] = {0};
@@ -84,7 +84,8 @@ static void print_row(const struct table *table, const struct hwi_alike_group *g
   hwi_text_end(table->text, HWI_PLAIN);
 }
 
-static void print_rest(const struct table *table, const struct hwi_selection *selection, const struct hwi_alike *alike)
+static void print_rest(const struct table *table, const struct hwi_selection *selection,
+                       const struct hwi_duplicates *alike)
 {
   const struct hwi_stack *stacks = table->text->profile->stacks;
   uint64_t rest[HWI_LIFETIMES] = {0};
@@ -111,7 +112,7 @@ static void print_all(const struct table *table, bool is_narrowed, const uint64_
 }
 
 /* The rows' names, to be freed, for which a place is chosen. NULL: no memory. */
-static struct hwi_who *name_rows(struct table *table, const struct hwi_alike *alike)
+static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicates *alike)
 {
   struct hwi_who *whos = calloc(alike->count + 1, sizeof *whos);
   const struct hwi_row_names names = {whos, (uint32_t)alike->count,
@@ -130,11 +131,11 @@ static struct hwi_who *name_rows(struct table *table, const struct hwi_alike *al
 int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                        struct hwi_error *error)
 {
-  struct hwi_alike alike;
+  struct hwi_duplicates alike;
   uint64_t all[HWI_LIFETIMES] = {0};
   bool is_narrowed = selection->narrowing.rule_count > 0;
-  const struct hwi_alike_ranking ranking = hwi_alike_ranking_of(selection);
-  int status = hwi_alike_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
+  const struct hwi_duplicates_ranking ranking = hwi_duplicates_ranking_of(selection);
+  int status = hwi_duplicates_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
   if (!is_narrowed)
     hwi_lifetimes_of_run(text->profile, all);
   for (uint32_t i = 0; i < selection->stack_count && is_narrowed; i++)
@@ -150,6 +151,6 @@ int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *select
   if (whos != NULL)
     print_rest(&table, selection, &alike);
   free(whos);
-  hwi_alike_release(&alike);
+  hwi_duplicates_release(&alike);
   return status;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "profile/large.h"
-#include "report/alike.h"
+#include "report/duplicate_stacks.h"
 #include "report/text/text.h"
 
 enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };
@@ -12,7 +12,7 @@ enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };
 struct rows {
   uint32_t *stacks, stack_count;          /* by rank */
   const struct hwi_stack_resizes **items; /* by stack; NULL: it has none */
-  struct hwi_alike alike;
+  struct hwi_duplicates alike;
 };
 
 static int compare_stacks(const void *left, const void *right, void *context)
@@ -49,14 +49,14 @@ static int choose(struct rows *rows, const struct hwi_text *text, const struct h
   }
   if (rows->stack_count > 1)
     qsort_r(rows->stacks, rows->stack_count, sizeof *rows->stacks, compare_stacks, rows);
-  const struct hwi_alike_ranking ranking = {
+  const struct hwi_duplicates_ranking ranking = {
       .stacks = rows->stacks, .count = rows->stack_count, .cost = copied_by, .context = rows};
-  return hwi_alike_init(&rows->alike, frames, &ranking, hwi_text_rows(text, rows->stack_count), error);
+  return hwi_duplicates_init(&rows->alike, frames, &ranking, hwi_text_rows(text, rows->stack_count), error);
 }
 
 static void release(struct rows *rows)
 {
-  hwi_alike_release(&rows->alike);
+  hwi_duplicates_release(&rows->alike);
   free(rows->stacks);
   free(rows->items);
 }
@@ -64,7 +64,7 @@ static void release(struct rows *rows)
 /* The stacks of a group as one; what its blocks became mostly is told of the stack in which most of them ended. */
 static struct hwi_stack_resizes row_of(const struct rows *rows, size_t number)
 {
-  const struct hwi_alike_group *group = &rows->alike.groups[number];
+  const struct hwi_duplicates_group *group = &rows->alike.groups[number];
   struct hwi_stack_resizes row = {.stack = group->stacks[0]};
   uint64_t most = 0;
   for (uint32_t i = 0; i < group->count; i++) {

@@ -20,7 +20,7 @@ static void word_rounding(struct hwi_line *line, const struct hwi_text *text, co
 }
 
 /* As many as there is room for. */
-static void add_sizes(struct hwi_text *text, const struct hwi_alike_group *group, const struct hwi_amount *amount)
+static void add_sizes(struct hwi_text *text, const struct hwi_duplicates_group *group, const struct hwi_amount *amount)
 {
   struct hwi_stack_sizes sizes;
   struct hwi_line rounding = {0};
@@ -55,7 +55,7 @@ static void add_sizes(struct hwi_text *text, const struct hwi_alike_group *group
 /* --- the ranking --- */
 
 /* Columns as wide as the first stacks want them. */
-static int measure(struct hwi_text_frames *printer, const struct hwi_alike *alike, uint64_t rows,
+static int measure(struct hwi_text_frames *printer, const struct hwi_duplicates *alike, uint64_t rows,
                    struct hwi_error *error)
 {
   int status = HW_OK;
@@ -65,7 +65,7 @@ static int measure(struct hwi_text_frames *printer, const struct hwi_alike *alik
   return status;
 }
 
-static struct hwi_amount sum_of(const struct hwi_selection *selection, const struct hwi_alike_group *group)
+static struct hwi_amount sum_of(const struct hwi_selection *selection, const struct hwi_duplicates_group *group)
 {
   struct hwi_amount sum = {0};
   for (uint32_t i = 0; i < group->count; i++)
@@ -74,7 +74,7 @@ static struct hwi_amount sum_of(const struct hwi_selection *selection, const str
 }
 
 static int print_stack(struct hwi_text_frames *printer, const struct hwi_selection *selection,
-                       const struct hwi_alike_group *group, uint64_t rank, struct hwi_error *error)
+                       const struct hwi_duplicates_group *group, uint64_t rank, struct hwi_error *error)
 {
   struct hwi_text *text = printer->text;
   const struct hwi_amount amount = sum_of(selection, group);
@@ -142,7 +142,7 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
 
 /* The rows that are worth printing. */
 static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selection *selection,
-                           const struct hwi_alike *alike)
+                           const struct hwi_duplicates *alike)
 {
   uint64_t rows = alike->count, all = hwi_amount_cost(&selection->all, text->cost);
   while (rows > 0 && hwi_text_is_crumb(text, rows - 1, alike->groups[rows - 1].cost, all))
@@ -151,8 +151,8 @@ static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selecti
 }
 
 /* What the rows do not show: `costly` stacks, and those that cost nothing. */
-static void print_behind(struct hwi_text *text, const struct hwi_selection *selection, const struct hwi_alike *alike,
-                         uint64_t rows)
+static void print_behind(struct hwi_text *text, const struct hwi_selection *selection,
+                         const struct hwi_duplicates *alike, uint64_t rows)
 {
   struct hwi_amount rest = selection->selected;
   uint32_t costly = 0;
@@ -177,10 +177,10 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
                     struct hwi_error *error)
 {
   struct hwi_text_frames printer;
-  struct hwi_alike alike;
-  struct hwi_alike_ranking ranking = hwi_alike_ranking_of(selection);
+  struct hwi_duplicates alike;
+  struct hwi_duplicates_ranking ranking = hwi_duplicates_ranking_of(selection);
   ranking.least = 1; /* what costs nothing has no row */
-  int status = hwi_alike_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
+  int status = hwi_duplicates_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
   const uint64_t rows = count_rows(text, selection, &alike);
   hwi_text_frames_init(&printer, text, frames);
   print_heading(text, selection);
@@ -193,6 +193,6 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
   if (rows == 0)
     hwi_text_none(text);
   hwi_text_frames_release(&printer);
-  hwi_alike_release(&alike);
+  hwi_duplicates_release(&alike);
   return status;
 }

@@ -15,11 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/boot.h"
-#include "record/event.h"
-#include "record/foreign.h"
+#include "record/events/event.h"
 #include "record/record.h"
-#include "record/timed.h"
+#include "record/runtime/boot.h"
+#include "record/runtime/foreign.h"
+#include "record/runtime/timed.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -58,12 +58,12 @@ __thread struct hwi_thread_stream *hwi_stream_self;
   }
 NOT_CALLED(uint32_t, hwi_walk_anew, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged)
 NOT_CALLED(uint32_t, hwi_walk_audited, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry)
-NOT_CALLED(void, hwi_tips_settle, struct hwi_lane *lane, uint32_t *unchanged)
-NOT_CALLED(bool, hwi_tips_find_out, const struct hwi_kept *kept, uint32_t base, uint32_t *unchanged)
-NOT_CALLED(uint32_t, hwi_kept_bps_unchanged, const struct hwi_kept *kept, uint32_t first, uint32_t end)
-NOT_CALLED(uint32_t, hwi_kept_odd_unchanged, const struct hwi_kept *kept, uint32_t first, uint32_t end)
+NOT_CALLED(void, hwi_stack_cache_settle, struct hwi_lane *lane, uint32_t *unchanged)
+NOT_CALLED(bool, hwi_stack_cache_find_out, const struct hwi_cached_stack *kept, uint32_t base, uint32_t *unchanged)
+NOT_CALLED(uint32_t, hwi_cached_stack_bps_unchanged, const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
+NOT_CALLED(uint32_t, hwi_cached_stack_odd_unchanged, const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
 NOT_CALLED(void, hwi_event_finish_alloc, struct hwi_lane *lane, struct hwi_allocation made)
-NOT_CALLED(void, hwi_event_finish_free, struct hwi_lane *lane, struct hwi_owed whole)
+NOT_CALLED(void, hwi_event_finish_free, struct hwi_lane *lane, struct hwi_pending_frees whole)
 #pragma GCC diagnostic pop
 
 static void put_text(const char *text)

@@ -1,0 +1,318 @@
+/* drain.c - packs one raw trace while its program writes it */
+#include "launch/follow/drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "launch/pack/section_file.h"
+#include "platform/arch.h"
+#include "trace/alive.h"
+#include "trace/decode.h"
+#include "trace/grow.h"
+
+enum { UNREAD_MAX_BYTES = 64 << 20 };
+static const uint64_t BUSY_NS = 2000000;     /* the first chunk of a new thread may take this long to be visible */
+static const uint64_t SILENT_NS = 200000000; /* a thread may be kept from running this long in the middle of an event */
+
+int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
+{
+  *drain = (struct hwi_drain){.path = path};
+  hwi_backlog_init(&drain->backlog);
+  drain->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  if (drain->fd < 0)
+    return HW_ERR_IO;
+  struct hw_trace_header *header = &drain->header;
+  struct stat about = {0};
+  (void)!fstat(drain->fd, &about);
+  drain->inode = about.st_ino;
+  ssize_t got = pread(drain->fd, header, sizeof *header, 0);
+  if (got != (ssize_t)sizeof *header || memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES) != 0 ||
+      header->version != HW_TRACE_VERSION || header->kind != HW_TRACE_RAW || header->window_bytes < HW_CHUNKS_OFF ||
+      header->window_bytes > INT64_MAX || memcmp(header->run_id, run_id, HW_ID_BYTES) != 0) {
+    close(drain->fd);
+    return HW_ERR_NOT_A_TRACE;
+  }
+  drain->pid = hwi_trace_process(drain->fd, header);
+  drain->log.fd = drain->fd;
+  drain->append_off = (header->window_bytes + 7) & ~UINT64_C(7);
+  drain->is_begun = (uint64_t)about.st_size > drain->append_off;
+  return 0;
+}
+
+void hwi_drain_close(struct hwi_drain *drain)
+{
+  close(drain->fd);
+  free(drain->path);
+  hwi_backlog_release(&drain->backlog);
+  free(drain->plain);
+  hwi_follow_destroy(drain->follow);
+  *drain = (struct hwi_drain){.fd = -1};
+}
+
+/* --- counting --- */
+
+void hwi_drain_count(struct hwi_drain *drain)
+{
+  if (!drain->is_begun)
+    drain->follow = hwi_follow_create(drain->fd, &drain->header, hwi_section_target(1));
+}
+
+static void tell_of_chunks(const struct hwi_drain *drain)
+{
+  for (size_t i = 0; i < drain->backlog.count; i++) {
+    const struct hwi_backlog_chunk *chunk = &drain->backlog.chunks[i];
+    hwi_follow_chunk(drain->follow, &(struct hwi_seen_chunk){chunk->off, chunk->stream, chunk->sequence});
+  }
+}
+
+/* Counts events of the known chunks. Returns false if there are no more for now. */
+static bool count_on(const struct hwi_drain *drain)
+{
+  if (!drain->follow)
+    return false;
+  tell_of_chunks(drain);
+  return hwi_follow_work(drain->follow);
+}
+
+static bool is_sole(const struct hwi_drain *drain)
+{
+  return drain->follow && hwi_follow_is_sole(drain->follow);
+}
+
+static bool is_counted(const struct hwi_drain *drain, const struct hwi_backlog_chunk *chunk)
+{
+  return !drain->follow || hwi_follow_failed(drain->follow) ||
+         hwi_follow_has_read(drain->follow, chunk->stream, chunk->sequence);
+}
+
+/* Gives up counting if it waits for something for too long: packing must go on. */
+static void check_unread(const struct hwi_drain *drain)
+{
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < drain->backlog.count; i++)
+    bytes += drain->backlog.chunks[i].retired && !is_counted(drain, &drain->backlog.chunks[i])
+                 ? drain->backlog.chunks[i].bytes
+                 : 0;
+  if (bytes > UNREAD_MAX_BYTES)
+    hwi_follow_give_up(drain->follow);
+}
+
+/* --- packing --- */
+
+/* Returns how many chunks from `first` on make up a section, and sets *bytes to their plain bytes. Returns 0 if there
+ * are not enough yet. */
+static size_t choose(const struct hwi_drain *drain, size_t first, size_t *bytes)
+{
+  const struct hwi_backlog_chunk *chunks = drain->backlog.chunks;
+  uint32_t target = hwi_section_target(drain->backlog.streams);
+  size_t i = first;
+  *bytes = 0;
+  while (i < drain->backlog.count && chunks[i].retired && is_counted(drain, &chunks[i]) && *bytes < target) {
+    if (i > first && (chunks[i].stream != chunks[first].stream || chunks[i].sequence != chunks[i - 1].sequence + 1))
+      break;
+    *bytes += sizeof(struct hw_chunk_header) + chunks[i].valid_bytes;
+    i++;
+  }
+  return *bytes >= target ? i - first : 0;
+}
+
+/* Reads `count` chunks into drain->plain, starting with `first`. Returns false if they have changed. */
+static bool read_chunks(struct hwi_drain *drain, const struct hwi_backlog_chunk *first, size_t count, size_t bytes)
+{
+  if (!hwi_grow((void **)&drain->plain, &drain->plain_capacity, bytes + HWI_DECODE_PADDING, 1))
+    return false;
+  size_t at = 0;
+  for (size_t i = 0; i < count; i++) {
+    size_t wanted = sizeof(struct hw_chunk_header) + first[i].valid_bytes;
+    struct hw_chunk_header chunk;
+    if (pread(drain->fd, drain->plain + at, wanted, (off_t)first[i].off) != (ssize_t)wanted)
+      return false;
+    memcpy(&chunk, drain->plain + at, sizeof chunk);
+    if (chunk.valid_bytes != first[i].valid_bytes || chunk.sequence != first[i].sequence)
+      return false;
+    at += wanted;
+  }
+  return true;
+}
+
+static void stop(struct hwi_drain *drain)
+{
+  drain->stopped = true;
+  drain->os_error = errno;
+}
+
+/* Gives the chunks' blocks back once the sections in [start, append_off) cannot be lost. It is enough to write out that
+ * range: file systems with a journal commit the blocks of written data no later than blocks that are freed after it,
+ * and killing processes removes nothing from the page cache. fdatasync would also write all raw chunks, which are freed
+ * a moment later. */
+static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, size_t count)
+{
+  int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  if (sync_file_range(drain->fd, (off_t)start, (off_t)(drain->append_off - start), flags) < 0 &&
+      (errno == EIO || errno == ENOSPC || fdatasync(drain->fd) < 0)) {
+    stop(drain);
+    return;
+  }
+  for (size_t i = first; i < first + count; i++) {
+    const struct hwi_backlog_chunk *chunk = &drain->backlog.chunks[i];
+    /* If the file system does not support holes, the chunk stays; readers drop duplicates. */
+    (void)!fallocate(drain->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk->off, (off_t)chunk->bytes);
+  }
+}
+
+/* Packs the chunks [first, first + count); they stay in the backlog. */
+static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size_t first, size_t count, size_t bytes)
+{
+  uint64_t start = drain->append_off;
+  struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
+  if (!read_chunks(drain, &drain->backlog.chunks[first], count, bytes))
+    return 0; /* the compaction of the file will find out what happened to them */
+  int status = hwi_section_pack(&file, drain->plain, bytes);
+  if (status == HW_ERR_IO) {
+    stop(drain);
+    (void)!ftruncate(drain->fd, (off_t)start);
+    return 0;
+  }
+  drain->append_off = file.off;
+  if (status == 0)
+    give_back(drain, start, first, count);
+  return status == HW_ERR_DAMAGED ? 0 : status;
+}
+
+/* Packs the section that was made while counting; its chunks are the first of the backlog. */
+static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
+{
+  uint64_t start = drain->append_off;
+  struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
+  struct hw_section_header section;
+  const uint8_t *packed;
+  int status = hwi_follow_pack(drain->follow, packer, &section, &packed);
+  if (status == 0)
+    status = hwi_section_write(&file, &section, packed);
+  if (status == HW_ERR_IO) {
+    stop(drain);
+    (void)!ftruncate(drain->fd, (off_t)start);
+    return 0;
+  }
+  if (status < 0)
+    return status;
+  size_t count = 0;
+  while (count < drain->backlog.count && drain->backlog.chunks[count].sequence <= section.last_sequence)
+    count++;
+  drain->append_off = file.off;
+  give_back(drain, start, 0, count);
+  hwi_backlog_drop_first(&drain->backlog, count);
+  return 0;
+}
+
+/* Returns the time `ns` ago in ticks, or 0 if it is unknown. */
+static uint64_t tick_before(const struct hw_trace_header *header, uint64_t ns)
+{
+  uint64_t now_ns = hwi_monotonic_ns();
+  uint64_t now = header->clock == HW_CLOCK_TSC ? hwi_arch_clock() : now_ns;
+  if (now <= header->start.clock || now_ns <= header->start.monotonic_ns + ns)
+    return 0;
+  double units_a_ns = (double)(now - header->start.clock) / (double)(now_ns - header->start.monotonic_ns);
+  double back = units_a_ns * (double)ns;
+  return back < (double)now ? (now - (uint64_t)back) >> header->tick_shift : 0;
+}
+
+static void read_header(struct hwi_drain *drain)
+{
+  struct hw_trace_header header;
+  if (pread(drain->fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+    return;
+  header.window_bytes = drain->header.window_bytes; /* was checked on opening; the program could change it since */
+  memcpy(header.image_id, drain->header.image_id, HW_ID_BYTES);
+  drain->header = header;
+}
+
+static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
+{
+  if (drain->follow && is_over)
+    hwi_follow_begin(drain->follow, UINT64_MAX, UINT64_MAX);
+  else if (drain->follow)
+    hwi_follow_begin(drain->follow, tick_before(&drain->header, BUSY_NS), tick_before(&drain->header, SILENT_NS));
+  read_header(drain);
+  return hwi_backlog_look(&drain->backlog, drain->fd, &drain->header);
+}
+
+void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
+{
+  if (!drain->follow)
+    return;
+  if (!look_for_chunks(drain, true))
+    hwi_follow_give_up(drain->follow);
+  int status = 0;
+  for (bool more = true; more && status == 0 && !drain->stopped;) {
+    more = count_on(drain);
+    if (!more && hwi_follow_has_section(drain->follow)) {
+      status = pack_counted(drain, packer);
+      more = true;
+    }
+  }
+  if (status == 0 && !drain->stopped && hwi_follow_end(drain->follow))
+    (void)!pack_counted(drain, packer); /* on failure the rest is packed when the file is compacted */
+}
+
+static bool is_turn_over(const struct hwi_turn *turn)
+{
+  return hwi_monotonic_ns() >= turn->end_ns || turn->interrupted();
+}
+
+/* Packs chunks that fill sections: at least one section if there is one, even in a short turn. Sets *packed if it
+ * packed any. */
+static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *packed)
+{
+  int status = 0;
+  size_t kept = 0, i = 0;
+  while (i < drain->backlog.count && status == 0) {
+    size_t bytes, count = drain->stopped || (*packed && is_turn_over(turn)) ? 0 : choose(drain, i, &bytes);
+    if (count) {
+      status = pack_section(drain, packer, i, count, bytes);
+      *packed = true;
+      i += count;
+    } else {
+      drain->backlog.chunks[kept++] = drain->backlog.chunks[i++];
+    }
+  }
+  while (i < drain->backlog.count)
+    drain->backlog.chunks[kept++] = drain->backlog.chunks[i++];
+  drain->backlog.count = kept;
+  return status;
+}
+
+/* The same for a trace with only one stream. */
+static int pack_sole(struct hwi_drain *drain, struct hwi_packer *packer, bool *packed)
+{
+  *packed = hwi_follow_has_section(drain->follow);
+  return *packed ? pack_counted(drain, packer) : 0;
+}
+
+/* Alternates between counting and packing, so that a turn that ends early has done some of both. */
+int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *more)
+{
+  bool counted, packed;
+  *more = false;
+  if (drain->stopped || drain->is_begun)
+    return 0;
+  if (!look_for_chunks(drain, false))
+    return HW_ERR_MEMORY;
+  hwi_packer_set_effort(packer, hwi_effort_for(hwi_backlog_waiting_bytes(&drain->backlog)));
+  do {
+    packed = false;
+    counted = count_on(drain);
+    if (!counted)
+      check_unread(drain);
+    int status = is_sole(drain) ? pack_sole(drain, packer, &packed) : pack_streams(drain, packer, turn, &packed);
+    if (status < 0)
+      return status;
+    *more = !drain->stopped && (counted || packed);
+  } while (*more && !is_turn_over(turn));
+  return 0;
+}

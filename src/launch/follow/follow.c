@@ -1,0 +1,372 @@
+/* follow.c - counts a trace while its program writes it */
+#include "launch/follow/follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/follow/single_stream.h"
+#include "trace/definitions.h"
+#include "trace/grow.h"
+#include "trace/merge.h"
+
+enum {
+  BATCH_EVENTS = 512,
+  STREAMS_MAX = 4096, /* each takes some 20 KB while it has events */
+};
+
+/* A stream, and the position in the chunk that is being read. */
+struct followed {
+  struct hwi_stream stream;
+  bool has_chunk; /* false: the next chunk is not known yet, or not begun */
+  bool is_known;  /* the next chunk is known but not begun */
+  bool is_retired;
+  uint64_t off;
+  uint32_t sequence;   /* of the chunk, or of the next one */
+  uint32_t read_bytes; /* bytes of its events that were read */
+  uint8_t *bytes;      /* the bytes that were read last */
+};
+
+struct hwi_follow {
+  int fd;
+  struct hw_trace_header header; /* as first read: the fields needed here never change */
+  bool failed;
+  struct followed **streams; /* indexed by number; NULL: not seen */
+  size_t stream_count, stream_capacity;
+  struct hwi_index index; /* empty; damage is noted here */
+  struct hwi_source source;
+  struct hwi_merge merge;
+  struct hwi_counter counter;
+  struct followed *only; /* the only stream so far; NULL: there is none yet, or there are several */
+  struct hwi_single_stream sole;
+  struct hwi_event events[BATCH_EVENTS];
+  uint64_t busy_tick, silent_tick; /* see hwi_follow_begin */
+  uint64_t last_tick;              /* of the last event counted */
+  bool has_counted;
+  uint32_t section_bytes; /* plain bytes that make a section */
+};
+
+/* --- definitions do not count --- */
+
+static bool skip_node(void *context, uint32_t number, const struct hwi_node *node)
+{
+  (void)context;
+  (void)number;
+  (void)node;
+  return true;
+}
+
+static bool take_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
+{
+  struct hwi_thread ignored;
+  (void)context;
+  return type != HW_RECORD_THREAD || hwi_definitions_read_thread(payload, bytes, thread, &ignored);
+}
+
+/* --- the whole --- */
+
+struct hwi_follow *hwi_follow_create(int fd, const struct hw_trace_header *header, uint32_t section_bytes)
+{
+  struct hwi_follow *follow = calloc(1, sizeof *follow);
+  if (!follow)
+    return NULL;
+  follow->fd = fd;
+  follow->header = *header;
+  follow->section_bytes = section_bytes;
+  follow->source = (struct hwi_source){
+      .fd = fd, .header = &follow->header, .index = &follow->index, .definitions = {NULL, skip_node, take_record}};
+  if (!hwi_counter_init(&follow->counter, header->origin == HW_ORIGIN_FORK)) {
+    hwi_follow_destroy(follow);
+    return NULL;
+  }
+  follow->merge.liveness = (struct hwi_liveness){hwi_counter_is_live, &follow->counter};
+  return follow;
+}
+
+static void release_streams(struct hwi_follow *follow)
+{
+  for (size_t i = 0; i < follow->stream_count; i++) {
+    struct followed *followed = follow->streams[i];
+    if (!followed)
+      continue;
+    hwi_stream_release(&followed->stream);
+    free(followed->bytes);
+    free(followed);
+  }
+  free(follow->streams);
+  follow->streams = NULL;
+  follow->stream_count = follow->stream_capacity = 0;
+}
+
+void hwi_follow_give_up(struct hwi_follow *follow)
+{
+  follow->failed = true;
+  release_streams(follow);
+  follow->only = NULL;
+  hwi_single_stream_release(&follow->sole);
+  hwi_merge_release(&follow->merge);
+  hwi_counter_release(&follow->counter);
+}
+
+void hwi_follow_destroy(struct hwi_follow *follow)
+{
+  if (!follow)
+    return;
+  hwi_follow_give_up(follow);
+  free(follow);
+}
+
+bool hwi_follow_failed(const struct hwi_follow *follow)
+{
+  return follow->failed;
+}
+
+uint64_t hwi_follow_event_count(const struct hwi_follow *follow)
+{
+  const struct hwi_counts *counts = &follow->counter.counts;
+  return counts->allocation_calls + counts->free_calls + counts->failed_calls - counts->realloc_calls;
+}
+
+const struct hwi_counts *hwi_follow_counts(const struct hwi_follow *follow)
+{
+  return &follow->counter.counts;
+}
+
+/* --- chunks --- */
+
+/* A second stream has appeared: from here on streams are merged. The drain packs the chunks of the unfinished section
+ * itself. */
+static bool leave_sole(struct hwi_follow *follow)
+{
+  struct hwi_stream *stream = &follow->only->stream;
+  const struct hwi_recoded_batch *batch = &follow->sole.batch;
+  int waiting = hwi_single_stream_waiting(&follow->sole);
+  if (waiting) {
+    stream->ready = malloc(HWI_STREAM_BATCH * sizeof *stream->ready);
+    if (!stream->ready)
+      return false;
+    memcpy(stream->ready, batch->events + follow->sole.counted, (size_t)waiting * sizeof *stream->ready);
+    stream->ready_count = waiting;
+  }
+  follow->only = NULL;
+  hwi_merge_resume(&follow->merge, stream);
+  return hwi_single_stream_leave(&follow->sole, &follow->counter);
+}
+
+static bool add_stream(struct hwi_follow *follow, uint32_t number)
+{
+  bool is_first = !follow->stream_count;
+  if (number >= STREAMS_MAX ||
+      !hwi_grow((void **)&follow->streams, &follow->stream_capacity, (size_t)number + 1, sizeof *follow->streams))
+    return false;
+  if (number >= follow->stream_count)
+    follow->stream_count = (size_t)number + 1;
+  struct followed *made = calloc(1, sizeof *made);
+  follow->streams[number] = made;
+  if (!made)
+    return false;
+  made->stream.number = number;
+  made->stream.followed = true;
+  if (hwi_merge_make_room(&follow->merge, follow->stream_count) < 0)
+    return false;
+  if (is_first)
+    follow->only = made;
+  return !follow->only || is_first || leave_sole(follow);
+}
+
+void hwi_follow_chunk(struct hwi_follow *follow, const struct hwi_seen_chunk *chunk)
+{
+  if (follow->failed)
+    return;
+  bool is_new = chunk->stream >= follow->stream_count || !follow->streams[chunk->stream];
+  if (is_new && !add_stream(follow, chunk->stream)) {
+    hwi_follow_give_up(follow);
+    return;
+  }
+  struct followed *followed = follow->streams[chunk->stream];
+  if (followed->has_chunk || followed->is_known || chunk->sequence != followed->sequence)
+    return;
+  followed->is_known = true;
+  followed->off = chunk->off;
+}
+
+bool hwi_follow_is_sole(const struct hwi_follow *follow)
+{
+  return follow->only;
+}
+
+bool hwi_follow_has_read(const struct hwi_follow *follow, uint32_t stream, uint32_t sequence)
+{
+  const struct followed *followed = stream < follow->stream_count ? follow->streams[stream] : NULL;
+  return followed && sequence < followed->sequence;
+}
+
+/* --- reading --- */
+
+/* Reads new events if the cursor is at its end. Returns false on failure. */
+static bool read_on(struct hwi_follow *follow, struct followed *followed)
+{
+  struct hw_chunk_header chunk;
+  struct hwi_cursor *cursor = &followed->stream.cursor;
+  if (!hwi_index_read_chunk(follow->fd, &follow->header, followed->off, &chunk) ||
+      chunk.stream != followed->stream.number || chunk.sequence != followed->sequence ||
+      chunk.valid_bytes < followed->read_bytes)
+    return false;
+  if (!followed->has_chunk && (!hwi_cursor_init(cursor, &chunk, NULL, followed->stream.last_tick) ||
+                               (follow->only && !hwi_single_stream_begin_chunk(&follow->sole, &chunk))))
+    return false;
+  followed->has_chunk = true;
+  followed->is_known = false;
+  size_t wanted = chunk.valid_bytes - followed->read_bytes;
+  followed->is_retired = chunk.state == HW_CHUNK_RETIRED;
+  free(followed->bytes);
+  followed->bytes = NULL;
+  cursor->at = cursor->end = NULL;
+  if (!wanted)
+    return true;
+  followed->bytes = calloc(wanted + HWI_DECODE_PADDING, 1);
+  if (!followed->bytes || pread(follow->fd, followed->bytes, wanted,
+                                (off_t)(followed->off + sizeof chunk + followed->read_bytes)) != (ssize_t)wanted)
+    return false;
+  followed->read_bytes += (uint32_t)wanted;
+  cursor->at = followed->bytes;
+  cursor->end = followed->bytes + wanted;
+  return true;
+}
+
+/* The chunk was read to its end; continues with the next one. */
+static void end_chunk(struct hwi_follow *follow, struct followed *followed)
+{
+  if (follow->only)
+    hwi_single_stream_end_chunk(&follow->sole, followed->sequence, followed->read_bytes);
+  free(followed->bytes);
+  followed->bytes = NULL;
+  followed->stream.cursor.at = followed->stream.cursor.end = NULL;
+  followed->has_chunk = followed->is_retired = false;
+  followed->sequence++;
+  followed->read_bytes = 0;
+}
+
+/* Reads more of a stream if everything read before is decoded. Sets *more if there was something. */
+static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *more)
+{
+  struct hwi_stream *stream = &followed->stream;
+  if (stream->cursor.at != stream->cursor.end || hwi_single_stream_waiting(&follow->sole) ||
+      (!followed->has_chunk && hwi_single_stream_bytes(&follow->sole) >= follow->section_bytes))
+    return true;
+  if (followed->has_chunk && followed->is_retired) {
+    end_chunk(follow, followed);
+    stream->not_before = 0; /* the caller may already know the next chunk */
+    *more = true;
+    return true;
+  }
+  if (!followed->has_chunk && !followed->is_known) {
+    stream->not_before = follow->silent_tick;
+    return true;
+  }
+  if (!read_on(follow, followed))
+    return false;
+  /* A retired chunk is followed by another one; an open chunk only by events that are written from now on. */
+  stream->not_before = followed->is_retired ? 0 : follow->silent_tick;
+  *more |= followed->is_retired || followed->bytes;
+  if (!follow->only)
+    hwi_merge_resume(&follow->merge, stream);
+  return true;
+}
+
+/* --- counting --- */
+
+/* Sets *more if it counted something: then more of a stream can perhaps be read. */
+static bool count_certain(struct hwi_follow *follow, bool *more)
+{
+  bool is_late = follow->has_counted; /* the first event must not be older than those counted */
+  int count;
+  while ((count = hwi_merge_next(&follow->merge, &follow->source, follow->events, BATCH_EVENTS)) > 0) {
+    if (is_late && follow->events[0].tick <= follow->last_tick)
+      return false;
+    is_late = false;
+    if (!hwi_counter_add(&follow->counter, follow->events, count))
+      return false;
+    follow->has_counted = *more = true;
+    follow->last_tick = follow->events[count - 1].tick;
+  }
+  return !follow->source.status && !follow->index.damaged;
+}
+
+/* The same for the only stream, whose events are in order. */
+static bool count_sole(struct hwi_follow *follow, bool *more)
+{
+  struct hwi_stream *stream = &follow->only->stream;
+  struct hwi_single_stream *sole = &follow->sole;
+  for (;;) {
+    int before = sole->counted;
+    if (!hwi_single_stream_count(sole, &follow->counter, follow->busy_tick))
+      return false;
+    if (sole->counted > before) {
+      follow->has_counted = *more = true;
+      follow->last_tick = sole->batch.events[sole->counted - 1].tick;
+    }
+    if (hwi_single_stream_waiting(sole) || stream->cursor.at == stream->cursor.end)
+      return true;
+    if (!hwi_single_stream_read(sole, &stream->cursor))
+      return false;
+    stream->last_tick = stream->cursor.tick;
+  }
+}
+
+void hwi_follow_begin(struct hwi_follow *follow, uint64_t busy_tick, uint64_t silent_tick)
+{
+  follow->busy_tick = busy_tick;
+  follow->silent_tick = silent_tick;
+}
+
+static bool work(struct hwi_follow *follow, bool *more)
+{
+  follow->merge.until = follow->busy_tick;
+  for (size_t i = 0; i < follow->stream_count; i++) {
+    struct followed *followed = follow->streams[i];
+    if (!followed)
+      continue;
+    if (!look_at(follow, followed, more))
+      return false;
+    uint64_t horizon = hwi_stream_horizon(&followed->stream);
+    if (horizon < follow->merge.until)
+      follow->merge.until = horizon;
+  }
+  return follow->only ? count_sole(follow, more) : count_certain(follow, more);
+}
+
+bool hwi_follow_work(struct hwi_follow *follow)
+{
+  bool more = false;
+  if (!follow->failed && !work(follow, &more))
+    hwi_follow_give_up(follow);
+  return more && !follow->failed;
+}
+
+/* --- sections of the only stream --- */
+
+bool hwi_follow_has_section(const struct hwi_follow *follow)
+{
+  return follow->only && !follow->only->has_chunk && hwi_single_stream_bytes(&follow->sole) >= follow->section_bytes;
+}
+
+bool hwi_follow_end(struct hwi_follow *follow)
+{
+  struct followed *only = follow->only;
+  if (!only)
+    return false;
+  bool is_read = only->stream.cursor.at == only->stream.cursor.end && !hwi_single_stream_waiting(&follow->sole);
+  if (only->has_chunk && is_read)
+    end_chunk(follow, only);
+  return !only->has_chunk && hwi_single_stream_bytes(&follow->sole) >= HWI_RECODE_MIN_BYTES;
+}
+
+int hwi_follow_pack(struct hwi_follow *follow, struct hwi_packer *packer, struct hw_section_header *section,
+                    const uint8_t **packed)
+{
+  int status = hwi_single_stream_end_section(&follow->sole, &follow->counter, packer, section, packed);
+  if (status < 0)
+    hwi_follow_give_up(follow);
+  return status;
+}

@@ -1,0 +1,457 @@
+/* monitor.c - follows the traces of a run while it goes on */
+#include "launch/follow/monitor.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base_name.h"
+#include "launch/follow/switch.h"
+#include "launch/pack/compact.h"
+#include "launch/target/process.h"
+#include "platform/arch.h"
+#include "trace/alive.h"
+#include "trace/anchor.h"
+#include "trace/grow.h"
+#include "trace/unrecorded.h"
+
+static const uint64_t second_ns = 1000000000u;
+enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
+
+/* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
+static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
+
+int hwi_monitor_init(struct hwi_monitor *watch, const struct hwi_monitor_options *options)
+{
+  *watch = (struct hwi_monitor){.options = *options};
+  if (asprintf(&watch->folder, "%s.children", options->name) < 0)
+    watch->folder = NULL;
+  if (options->pack)
+    watch->packer = hwi_packer_create();
+  return watch->folder && (watch->packer || !options->pack) ? 0 : HW_ERR_MEMORY;
+}
+
+static void close_trace(struct hwi_watched *trace)
+{
+  hwi_drain_close(&trace->drain);
+  hwi_threads_release(&trace->threads);
+  hwi_files_release(&trace->files);
+}
+
+void hwi_monitor_release(struct hwi_monitor *watch)
+{
+  for (size_t i = 0; i < watch->count; i++)
+    close_trace(&watch->traces[i]);
+  free(watch->traces);
+  hwi_name_set_release(&watch->names);
+  free(watch->folder);
+  hwi_packer_destroy(watch->packer);
+  hwi_unseen_release(&watch->unseen);
+}
+
+/* --- finding traces --- */
+
+/* A child that starts while the run is paused is paused, too. If the child itself was switched before it was found
+ * here, that stays. */
+static void follow_switch(struct hwi_monitor *watch, struct hwi_watched *trace)
+{
+  enum hw_control begun = trace->drain.header.started_paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD;
+  if (hwi_switch_get(&trace->drain.log) != begun)
+    return;
+  enum hw_control wanted = watch->paused_by_duration ? HW_CONTROL_PAUSE : hwi_switch_get(&watch->traces[0].drain.log);
+  (void)!hwi_switch_set(&trace->drain.log, wanted, NULL);
+}
+
+/* Takes ownership of `path`. Returns false if it is not a trace of ours yet, or if there is no memory. Room is made
+ * first: nothing may fail after the drain owns the path and has the file open. */
+static bool take(struct hwi_monitor *watch, char *path)
+{
+  struct hwi_watched trace = {0};
+  if (!path || watch->count == OPEN_MAX ||
+      !hwi_grow((void **)&watch->traces, &watch->capacity, watch->count + 1, sizeof *watch->traces) ||
+      hwi_drain_open(&trace.drain, path, watch->options.run_id) < 0) {
+    free(path);
+    return false;
+  }
+  if (watch->count && trace.drain.pid != watch->options.pid) /* most children end before counting pays */
+    trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
+  watch->traces[watch->count++] = trace;
+  if (watch->options.count && watch->packer)
+    hwi_drain_count(&watch->traces[watch->count - 1].drain);
+  watch->outcome.trace_count++;
+  follow_switch(watch, &watch->traces[watch->count - 1]);
+  return true;
+}
+
+/* The folder may change again within the same tick of its file system's clock, so a recent time is not final. */
+static bool is_settled(int64_t changed_ns)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * (int64_t)second_ns + now.tv_nsec - changed_ns > (int64_t)second_ns;
+}
+
+static void find_children(struct hwi_monitor *watch)
+{
+  struct stat about;
+  if (watch->count == OPEN_MAX || lstat(watch->folder, &about) < 0 || !S_ISDIR(about.st_mode))
+    return;
+  int64_t changed = (int64_t)about.st_mtim.tv_sec * (int64_t)second_ns + about.st_mtim.tv_nsec;
+  if (changed == watch->folder_changed_ns)
+    return;
+  DIR *folder = opendir(watch->folder);
+  if (!folder)
+    return;
+  bool all_taken = true;
+  for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+    size_t bytes = strlen(entry->d_name);
+    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 || hwi_name_set_has(&watch->names, entry->d_name))
+      continue;
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", watch->folder, entry->d_name) < 0)
+      path = NULL;
+    if (take(watch, path))
+      hwi_name_set_add(&watch->names, entry->d_name);
+    else
+      all_taken = false; /* its header is not written yet, or too many are open */
+  }
+  closedir(folder);
+  if (all_taken && is_settled(changed))
+    watch->folder_changed_ns = changed;
+}
+
+static void find_traces(struct hwi_monitor *watch)
+{
+  if (!watch->began_ns && take(watch, strdup(watch->options.name)))
+    watch->began_ns = hwi_monotonic_ns();
+  if (watch->began_ns)
+    find_children(watch);
+}
+
+/* --- what is done once a second --- */
+
+static void put_anchor(struct hwi_watched *trace)
+{
+  struct hwi_moment moment = {0, 0};
+  if (trace->drain.header.clock == HW_CLOCK_TSC)
+    moment = hwi_moment_of(hwi_arch_clock_after_loads, hwi_monotonic_ns);
+  else
+    moment.outer = moment.inner = hwi_monotonic_ns();
+  (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_ANCHOR, moment.inner, &moment.outer, sizeof moment.outer);
+}
+
+static void fail(struct hwi_monitor *watch, const struct hwi_error *error)
+{
+  if (!watch->outcome.not_packed++)
+    watch->outcome.error = *error;
+}
+
+static bool is_written(const struct hwi_drain *drain)
+{
+  return hwi_trace_is_written_by(drain->pid, drain->fd, &drain->header);
+}
+
+/* After an exec the process has the same ID and start time, but its stack begins elsewhere. This is cheap enough for
+ * each look; reading the mappings is not. */
+static bool is_image_there(struct hwi_watched *trace)
+{
+  uint64_t stack_start = trace->is_over ? 0 : hwi_process_stack_start(trace->drain.pid);
+  if (trace->is_over || (stack_start && stack_start == trace->stack_start))
+    return !trace->is_over;
+  trace->stack_start = stack_start;
+  trace->is_over = !is_written(&trace->drain);
+  trace->is_replaced = trace->is_over && stack_start;
+  if (trace->is_over)
+    put_anchor(trace); /* the last one in this trace */
+  return !trace->is_over;
+}
+
+/* If several images allocated the same, largest amount, a report shows the first one. */
+static void take_counts(struct hwi_monitor *watch, const struct hwi_drain *drain, const struct hwi_counts *counts)
+{
+  uint64_t began_ns = drain->header.start.monotonic_ns;
+  if (watch->outcome.has_counts &&
+      (counts->allocated_bytes < watch->outcome.counts.allocated_bytes ||
+       (counts->allocated_bytes == watch->outcome.counts.allocated_bytes && began_ns >= watch->counted_began_ns)))
+    return;
+  watch->outcome.has_counts = true;
+  watch->outcome.counts = *counts;
+  watch->counted_began_ns = began_ns;
+}
+
+/* `event_count` is the number of packed events; if the follow counted another number, its counts are invalid. */
+static void end_counts(struct hwi_monitor *watch, const struct hwi_drain *drain, bool is_packed, uint64_t event_count)
+{
+  struct hwi_counts counts;
+  struct hwi_error ignored;
+  if (is_packed && drain->follow && !hwi_follow_failed(drain->follow) &&
+      hwi_follow_event_count(drain->follow) == event_count)
+    take_counts(watch, drain, hwi_follow_counts(drain->follow));
+  else if (watch->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
+    take_counts(watch, drain, &counts);
+}
+
+/* Takes the recorder's state from the current header. */
+static void take_state(struct hwi_monitor *watch, const struct hwi_drain *drain)
+{
+  uint32_t state;
+  off_t at = offsetof(struct hw_trace_header, state);
+  if (pread(drain->fd, &state, sizeof state, at) != sizeof state || state < HW_STATE_STOPPED_LIMIT)
+    return;
+  if (!watch->outcome.silent_count++)
+    watch->outcome.silent_state = state;
+}
+
+/* Compacts the trace, unless its process still runs or something failed before. Closes it in any case. */
+static void end_trace(struct hwi_monitor *watch, size_t i, enum hwi_effort effort)
+{
+  struct hwi_drain *drain = &watch->traces[i].drain;
+  struct hwi_compacted compacted = {0};
+  bool is_over = watch->traces[i].is_over; /* is_written cannot judge a later image that is ending */
+  bool is_packed = false;
+  struct hwi_error error = {0};
+  take_state(watch, drain);
+  if (!is_over && is_written(drain)) {
+    watch->outcome.still_written++;
+  } else if (drain->stopped) {
+    hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
+    fail(watch, &error);
+  } else if (watch->packer) {
+    struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, NULL};
+    hwi_packer_set_effort(watch->packer, effort);
+    hwi_drain_count_rest(drain, watch->packer);
+    if (hwi_compact(&compaction, &compacted, &error) < 0) {
+      fail(watch, &error);
+    } else {
+      watch->outcome.event_count += compacted.event_count;
+      watch->outcome.packed_bytes += compacted.bytes;
+      is_packed = true;
+    }
+  }
+  end_counts(watch, drain, is_packed, compacted.event_count);
+  close_trace(&watch->traces[i]);
+  memmove(&watch->traces[i], &watch->traces[i + 1], (watch->count - i - 1) * sizeof *watch->traces);
+  watch->count--;
+}
+
+/* Ends the traces whose end was seen. So most of many short processes are packed while later ones run, and few remain
+ * at the end, for which the user waits. NAME stays open to the end, since it records whether the run is paused. Images
+ * of the command stay open, too, since they get its exit status. */
+static void end_traces(struct hwi_monitor *watch, bool (*interrupted)(void))
+{
+  for (size_t i = watch->count; i-- > 1 && !interrupted();)
+    if (watch->traces[i].is_over && watch->traces[i].drain.pid != watch->options.pid)
+      end_trace(watch, i, HWI_EFFORT_QUICK);
+}
+
+static void pause_after_duration(struct hwi_monitor *watch, uint64_t now)
+{
+  if (watch->paused_by_duration || !watch->options.duration_ns || !watch->began_ns ||
+      now - watch->began_ns < watch->options.duration_ns)
+    return;
+  watch->paused_by_duration = true;
+  for (size_t i = 0; i < watch->count; i++)
+    (void)!hwi_switch_set(&watch->traces[i].drain.log, HW_CONTROL_PAUSE, NULL);
+}
+
+static void look_for_unseen(struct hwi_monitor *watch, uint64_t now)
+{
+  uint32_t before = watch->unseen.unseen;
+  struct hwi_unseen_run run = {watch->options.pid, watch->began_ns != 0, NULL};
+  if (watch->options.all_images)
+    run.trace = hwi_base_name(watch->options.name);
+  hwi_unseen_look(&watch->unseen, &run);
+  if (watch->unseen.unseen != before && watch->count)
+    (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, now, &watch->unseen.unseen,
+                               sizeof watch->unseen.unseen);
+}
+
+/* Samples memory, threads and libraries of a process, and the time. */
+static void look_at(struct hwi_watched *trace, uint64_t now)
+{
+  if (is_image_there(trace)) {
+    hwi_rss_sample(&trace->rss, &trace->drain, trace->stack_start, now);
+    hwi_threads_look(&trace->threads, &trace->drain, now);
+    hwi_files_look(&trace->files, &trace->drain, now);
+  }
+  if (now >= trace->next_anchor_ns && !trace->is_over) {
+    put_anchor(trace);
+    trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
+  }
+}
+
+/* Memory samples are taken when they are due. Threads, and new peaks between samples, are looked for ten times per
+ * second. */
+static uint64_t next_look(const struct hwi_watched *trace, size_t i, uint64_t now)
+{
+  uint64_t soonest = now + (i < OFTEN_MAX ? look_ns : look_at_many_ns), latest = now + look_at_many_ns;
+  uint64_t sample_ns = trace->rss.next_ns < latest ? trace->rss.next_ns : latest;
+  return sample_ns > soonest ? sample_ns : soonest;
+}
+
+/* Looks at the processes for which it is time. Returns when the next look is due. */
+static uint64_t look_at_all(struct hwi_monitor *watch)
+{
+  uint64_t next_ns = hwi_monotonic_ns() + look_ns;
+  for (size_t i = 0; i < watch->count; i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    uint64_t now = hwi_monotonic_ns(); /* looking at many processes takes long */
+    if (now >= trace->next_look_ns) {
+      look_at(trace, now);
+      trace->next_look_ns = next_look(trace, i, now);
+    }
+    next_ns = trace->next_look_ns < next_ns ? trace->next_look_ns : next_ns;
+  }
+  return next_ns;
+}
+
+static void pack_some(struct hwi_watched *trace, struct hwi_packer *packer, const struct hwi_turn *turn)
+{
+  struct hwi_drain *drain = &trace->drain;
+  uint64_t used_before = drain->header.used_bytes;
+  bool more;
+  if (hwi_drain_work(drain, packer, turn, &more) < 0) {
+    drain->stopped = true;
+    drain->os_error = ENOMEM;
+  }
+  bool has_grown = drain->header.used_bytes != used_before;
+  trace->next_pack_ns = more ? 0 : hwi_monotonic_ns() + (has_grown ? pack_ns : pack_idle_ns);
+}
+
+/* Packs some of every trace, and before each does the looks that are due. Returns when there is more to pack, or 0: at
+ * once. */
+static uint64_t pack_all(struct hwi_monitor *watch, uint64_t *next_look_ns, bool (*interrupted)(void))
+{
+  uint64_t next_ns = UINT64_MAX;
+  for (size_t i = 0; i < watch->count && !interrupted(); i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    if (hwi_monotonic_ns() >= *next_look_ns)
+      *next_look_ns = look_at_all(watch);
+    if (hwi_monotonic_ns() >= trace->next_pack_ns)
+      pack_some(trace, watch->packer, &(struct hwi_turn){*next_look_ns, interrupted});
+    next_ns = trace->next_pack_ns < next_ns ? trace->next_pack_ns : next_ns;
+  }
+  return next_ns;
+}
+
+/* Looks for new traces; less often if the folder has so many that this takes long. */
+static void find_when_due(struct hwi_monitor *watch)
+{
+  uint64_t begin_ns = hwi_monotonic_ns();
+  if (begin_ns < watch->next_find_ns)
+    return;
+  find_traces(watch);
+  uint64_t end_ns = hwi_monotonic_ns();
+  watch->next_find_ns = end_ns + FIND_SHARE * (end_ns - begin_ns);
+}
+
+uint64_t hwi_monitor_poll(struct hwi_monitor *watch, bool (*interrupted)(void))
+{
+  find_when_due(watch);
+  uint64_t now = hwi_monotonic_ns();
+  pause_after_duration(watch, now);
+  uint64_t next_look_ns = look_at_all(watch);
+  uint64_t next_pack_ns = watch->packer ? pack_all(watch, &next_look_ns, interrupted) : UINT64_MAX;
+  end_traces(watch, interrupted);
+  if (now >= watch->next_slow_ns && !interrupted()) {
+    look_for_unseen(watch, now);
+    watch->next_slow_ns = now + second_ns;
+  }
+  return next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
+}
+
+/* Writes the exit status into all images of the command. The peak RSS is noted in the last image, if that still existed
+ * at the end. */
+static void put_end(struct hwi_monitor *watch, const struct hwi_monitor_end *end)
+{
+  struct hw_exit_status status = {
+      .code = WIFEXITED(end->wait_status) ? (uint32_t)WEXITSTATUS(end->wait_status) : 0,
+      .signal = WIFSIGNALED(end->wait_status) ? (uint32_t)WTERMSIG(end->wait_status) : 0,
+  };
+  struct hwi_watched *last = NULL;
+  for (size_t i = 0; i < watch->count; i++) {
+    struct hwi_watched *trace = &watch->traces[i];
+    if (trace->drain.pid != watch->options.pid)
+      continue;
+    (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
+    if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)
+      last = trace;
+  }
+  if (last && !last->is_replaced)
+    hwi_rss_note_peak(&last->rss, &last->drain, end->rss_peak_bytes);
+}
+
+/* --- programs that left no trace --- */
+
+struct unrecorded {
+  struct hwi_monitor_outcome *outcome;
+  uint32_t *pids; /* of those programs */
+  size_t count, capacity;
+  uint32_t told; /* processes that headers record, including those programs */
+};
+
+static void name_unseen(struct hwi_monitor_outcome *outcome, const char name[HW_EXEC_NAME_BYTES])
+{
+  char whole[HW_EXEC_NAME_BYTES + 1] = "";
+  memcpy(whole, name, HW_EXEC_NAME_BYTES);
+  for (uint32_t i = 0; i < outcome->unseen_named; i++)
+    if (strcmp(outcome->unseen_names[i], whole) == 0)
+      return;
+  if (whole[0] && outcome->unseen_named < HWI_UNSEEN_NAMED)
+    memcpy(outcome->unseen_names[outcome->unseen_named++], whole, sizeof whole);
+}
+
+static void take_unrecorded(void *context, const struct hwi_unrecorded *unrecorded)
+{
+  struct unrecorded *all = context;
+  if (!hwi_grow((void **)&all->pids, &all->capacity, all->count + 1, sizeof *all->pids))
+    return;
+  all->pids[all->count++] = unrecorded->pid;
+  all->told += !unrecorded->is_counted;
+  name_unseen(all->outcome, unrecorded->exec->name);
+}
+
+/* All processes that can end have ended. Processes that the headers record are counted from there, and no longer among
+ * those seen from outside. The first trace is still open. */
+static void count_unseen(struct hwi_monitor *watch)
+{
+  struct hwi_run run = {0};
+  struct hwi_error ignored;
+  struct unrecorded all = {.outcome = &watch->outcome};
+  if (watch->count && hwi_run_find(&run, watch->options.name, false, &ignored) == 0)
+    for (size_t i = 0; i < run.count; i++) {
+      all.told += run.images[i].header.children_unseen;
+      hwi_unrecorded_each(&run.images[i].header, &run.images[i].missing, take_unrecorded, &all);
+    }
+  uint32_t others = hwi_unseen_besides(&watch->unseen, all.pids, all.count);
+  if (others != watch->unseen.unseen)
+    (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, hwi_monotonic_ns(), &others, sizeof others);
+  watch->outcome.children_unseen = others + all.told;
+  free(all.pids);
+  hwi_run_release(&run);
+}
+
+void hwi_monitor_finish(struct hwi_monitor *watch, const struct hwi_monitor_end *end, bool (*interrupted)(void))
+{
+  find_traces(watch);
+  for (size_t i = 0; i < watch->count; i++)
+    if (!watch->traces[i].is_over)
+      put_anchor(&watch->traces[i]);
+  put_end(watch, end);
+  do {
+    watch->folder_changed_ns = 0; /* there may be more than could be open at once */
+    for (size_t i = watch->count; i-- > 1 && !interrupted();)
+      end_trace(watch, i, HWI_EFFORT_FAST);
+    find_children(watch);
+  } while (watch->count > 1 && !interrupted());
+  count_unseen(watch);
+  if (watch->count && !interrupted())
+    end_trace(watch, 0, HWI_EFFORT_FAST);
+}

@@ -1,0 +1,96 @@
+/* monitor.h - follows the traces of a run while it goes on: drains them, samples memory, ends a limited recording in time
+ *
+ * NAME       the run's first trace; those of later images are in NAME.children/. Both appear while the command runs.
+ */
+#ifndef HWI_LAUNCH_FOLLOW_MONITOR_H
+#define HWI_LAUNCH_FOLLOW_MONITOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launch/follow/drain.h"
+#include "launch/follow/files.h"
+#include "launch/follow/name_set.h"
+#include "launch/follow/rss.h"
+#include "launch/follow/threads.h"
+#include "launch/follow/unseen.h"
+
+struct hwi_monitor_options {
+  const char *name; /* NAME, absolute */
+  uint8_t run_id[HW_ID_BYTES];
+  uint32_t pid;         /* of the command */
+  uint64_t duration_ns; /* pause after this time; 0: never */
+  bool all_images;      /* every process that the run starts is to be recorded */
+  bool pack;
+  bool count; /* the totals of the image that allocated most are wanted */
+};
+
+struct hwi_watched {
+  struct hwi_drain drain;
+  struct hwi_rss rss;
+  struct hwi_threads threads;
+  struct hwi_files files;
+  uint64_t next_look_ns; /* time of the next look at its process */
+  uint64_t next_pack_ns;
+  uint64_t next_anchor_ns;
+  uint64_t stack_start; /* of the process, as last seen; 0: unknown */
+  bool is_over;         /* its image is gone */
+  bool is_replaced;     /* by another image, through exec in the same process */
+};
+
+enum { HWI_UNSEEN_NAMED = 4 };
+
+/* Result of a watch. */
+struct hwi_monitor_outcome {
+  uint32_t trace_count;     /* seen */
+  uint32_t still_written;   /* left raw, since their processes still run */
+  uint32_t not_packed;      /* left raw, since packing failed */
+  uint32_t children_unseen; /* processes that ran without being recorded */
+  uint32_t unseen_named;    /* number of `unseen_names` */
+  char unseen_names[HWI_UNSEEN_NAMED][HW_EXEC_NAME_BYTES + 1];
+  uint32_t silent_count; /* recorders that stopped before their processes ended */
+  uint32_t silent_state; /* state of the first of these: HW_STATE_STOPPED_* */
+  uint64_t event_count;  /* in the packed traces */
+  uint64_t packed_bytes;
+  bool has_counts;          /* false if counts are not wanted */
+  bool was_interrupted;     /* the watching process did not run for the whole time */
+  struct hwi_counts counts; /* of the image that allocated most */
+  struct hwi_error error;   /* of the first failure (not_packed > 0) */
+};
+
+struct hwi_monitor {
+  struct hwi_monitor_options options;
+  struct hwi_packer *packer;  /* NULL: nothing is packed */
+  struct hwi_watched *traces; /* open traces */
+  size_t count, capacity;
+  struct hwi_name_set names; /* names of the files in NAME.children that were taken */
+  char *folder;              /* NAME.children */
+  int64_t folder_changed_ns; /* modification time of the folder when it was last read */
+  struct hwi_unseen unseen;
+  uint64_t next_find_ns; /* time of the next search for new traces */
+  uint64_t began_ns;     /* when NAME appeared; 0: not yet */
+  uint64_t next_slow_ns; /* time of the work that is done once a second */
+  bool paused_by_duration;
+  uint64_t counted_began_ns; /* start of the image whose counts the outcome has */
+  struct hwi_monitor_outcome outcome;
+};
+
+/* Returns 0 or HW_ERR_MEMORY. */
+int hwi_monitor_init(struct hwi_monitor *watch, const struct hwi_monitor_options *options);
+void hwi_monitor_release(struct hwi_monitor *watch);
+
+/* Does one round: looks at the processes and packs, as far as either is due. `interrupted` is called between pieces of
+ * work; if it returns true, the round ends early. Returns when the next round is due (hwi_monotonic_ns), or 0: at
+ * once. */
+uint64_t hwi_monitor_poll(struct hwi_monitor *watch, bool (*interrupted)(void));
+
+struct hwi_monitor_end {
+  int wait_status;
+  uint64_t rss_peak_bytes;
+};
+
+/* To be called when the command has ended with the result of wait4. Writes that into its traces, and compacts the
+ * traces that no process writes any more. */
+void hwi_monitor_finish(struct hwi_monitor *watch, const struct hwi_monitor_end *end, bool (*interrupted)(void));
+
+#endif

@@ -1,0 +1,29 @@
+/* compact.h - turns a raw trace, partly packed or not packed at all, into a packed file */
+#ifndef HWI_LAUNCH_PACK_COMPACT_H
+#define HWI_LAUNCH_PACK_COMPACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "trace/pack.h"
+
+struct hwi_compacted {
+  uint64_t event_count;
+  uint64_t bytes; /* of the packed file */
+};
+
+struct hwi_compaction {
+  struct hwi_packer *packer; /* its effort is the caller's choice */
+  int fd;                    /* of the trace, for reading */
+  const char *from;          /* path of the trace */
+  const char *to;            /* may be `from` */
+  bool (*interrupted)(void); /* called between pieces of work; if it returns true, compaction fails. May be NULL */
+};
+
+/* Packs a trace. No process may be writing it. The packed file is written under a temporary name in the folder of `to`
+ * (a file that a killed process left under that name is replaced) and renamed when it is complete. So `to` is always
+ * either the old file or the complete new one. On failure `from` and `to` are unchanged. */
+int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error);
+
+#endif

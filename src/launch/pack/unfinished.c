@@ -1,0 +1,57 @@
+/* unfinished.c - a file that is removed if a signal ends the program before the file is complete */
+#include "launch/pack/unfinished.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
+enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+
+static const char *volatile unfinished; /* NULL: none */
+
+static void remove_and_end(int number)
+{
+  if (unfinished != NULL)
+    unlink(unfinished);
+  raise(number); /* the disposition was reset: this ends the program when the handler returns */
+}
+
+static void handle_signals(const sigset_t *signals)
+{
+  struct sigaction action = {.sa_handler = remove_and_end, .sa_flags = (int)SA_RESETHAND, .sa_mask = *signals}, before;
+  for (int i = 0; i < ENDING_SIGNALS; i++) {
+    if (sigaction(ending_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+      sigaction(ending_signals[i], &action, NULL);
+  }
+}
+
+/* Blocks signals while the file exists and is not noted yet. */
+static void hold(sigset_t *before)
+{
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int i = 0; i < ENDING_SIGNALS; i++)
+    sigaddset(&signals, ending_signals[i]);
+  handle_signals(&signals);
+  sigprocmask(SIG_BLOCK, &signals, before);
+}
+
+int hwi_unfinished_make(char *path)
+{
+  sigset_t before;
+  hold(&before);
+  int descriptor = mkostemp(path, O_CLOEXEC), os_error = errno;
+  if (descriptor >= 0)
+    unfinished = path;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  errno = os_error;
+  return descriptor;
+}
+
+void hwi_unfinished_end(void)
+{
+  unfinished = NULL;
+}

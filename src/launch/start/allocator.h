@@ -1,0 +1,26 @@
+/* allocator.h - the library that a user names as an allocator */
+#ifndef HWI_LAUNCH_START_ALLOCATOR_H
+#define HWI_LAUNCH_START_ALLOCATOR_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* The names that hwi_allocator_find knows, for help. */
+#define HWI_ALLOCATORS "tlsf, jemalloc, tcmalloc, mimalloc, tbb, or a library's file"
+
+/* Finds the library for `name` and its path for LD_PRELOAD. `name` is one of: a path (anything with a slash, or a file
+ * in the current folder); one of heapwright's own allocators, `tlsf` for libheapwright-tlsf.so; `jemalloc`, `tcmalloc`,
+ * `mimalloc` or `tbb`, found under the names that Linux distributions use; a file name that the dynamic loader finds.
+ * Returns 0, or a negative hw_error. *preload is malloc'd, or NULL on failure. */
+int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error);
+
+/* Returns true if malloc is no longer libc's when `preload` is preloaded, and also if the program crashes with it: the
+ * user will see that. Returns false otherwise, and if this cannot be tried: then *error says why. */
+bool hwi_allocator_is_loaded(const char *preload, struct hwi_error *error);
+
+/* Finds the library that defines malloc when `preload` (NULL: nothing) is preloaded. *library is malloc'd. It is NULL,
+ * without an error, if the program crashes with that library. */
+int hwi_allocator_provider(char **library, const char *preload, struct hwi_error *error);
+
+#endif

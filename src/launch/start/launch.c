@@ -1,0 +1,233 @@
+/* launch.c - runs a command under the recorder, from its start to the packed trace */
+#include "launch/start/launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "launch/output.h"
+#include "launch/start/allocator.h"
+#include "launch/start/monitor_process.h"
+#include "launch/start/signals.h"
+#include "launch/start/spawn.h"
+#include "launch/start/variables.h"
+#include "launch/target/preload.h"
+
+static const uint64_t POLL_NS = 25000000, SLEEP_NS = UINT64_C(3600000000000);
+enum { SIGNAL_STATUS = 128, RUSAGE_UNIT_BYTES = 1024 };
+
+struct launch {
+  const struct hwi_launch_options *options;
+  struct hwi_launched *result;
+  struct hwi_program program;
+  struct hwi_signals signals;
+  struct hwi_spawned spawned;
+  struct hwi_output output;
+  char *library; /* for LD_PRELOAD: the recorder, then the allocator. NULL: the command is not recorded */
+  uint8_t run_id[HW_ID_BYTES];
+};
+
+static int fail(struct launch *launch, int exit_status)
+{
+  launch->result->exit_status = exit_status;
+  return -1;
+}
+
+/* --- before the command --- */
+
+static int find_program(struct launch *launch, const char *command)
+{
+  struct hwi_program *program = &launch->program;
+  hwi_program_find(program, command);
+  launch->result->obstacle = program->obstacle;
+  int os_error = program->os_error;
+  if (os_error == 0)
+    return 0;
+  hwi_error_set(&launch->result->error, HW_ERR_USAGE, "cannot run '%s': %s", command,
+                program->path ? strerror(os_error) : "no such command");
+  bool is_missing = os_error == ENOENT || os_error == ENOTDIR;
+  return fail(launch, is_missing ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
+}
+
+/* The recorder must come before the allocator to record it. */
+static int add_allocator(struct launch *launch)
+{
+  char *recorder = launch->library, *allocator = NULL;
+  if (!launch->options->allocator)
+    return 0;
+  if (hwi_allocator_find(&allocator, launch->options->allocator, &launch->result->error) < 0)
+    return -1;
+  if (asprintf(&launch->library, "%s:%s", recorder, allocator) < 0) {
+    launch->library = NULL;
+    hwi_error_set(&launch->result->error, HW_ERR_MEMORY, "no memory");
+  }
+  free(recorder);
+  free(allocator);
+  return launch->library ? 0 : -1;
+}
+
+/* A static program is recorded in case it starts others that can be recorded. With all other obstacles the loader would
+ * print an error or ignore the recorder. */
+static int find_recorder(struct launch *launch, const char *command)
+{
+  enum hwi_obstacle obstacle = launch->program.obstacle;
+  if (obstacle != HWI_OBSTACLE_NONE)
+    launch->options->warn("'%s' %s: it runs, but is not recorded%s", command, hwi_obstacle_text(obstacle),
+                          obstacle == HWI_OBSTACLE_STATIC ? " (programs that it starts are, where possible)" : "");
+  if (obstacle != HWI_OBSTACLE_NONE && obstacle != HWI_OBSTACLE_STATIC)
+    return 0;
+  if (launch->program.allocator && !launch->options->quiet)
+    launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder", command,
+                          launch->program.allocator);
+  if (hwi_preload_find_recorder(&launch->library, &launch->result->error) < 0 || add_allocator(launch) < 0)
+    return fail(launch, HWI_LAUNCH_FAILED);
+  if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {
+    hwi_error_set(&launch->result->error, HW_ERR_IO, "cannot make an ID for the run: %s", strerror(errno));
+    return fail(launch, HWI_LAUNCH_FAILED);
+  }
+  return 0;
+}
+
+static void warn_of_disk(const struct launch *launch)
+{
+  enum { LITTLE_ROOM = 100 << 20, MB = 1000000 };
+  struct hwi_output_disk disk = hwi_output_disk(&launch->output);
+  if (disk.is_memory)
+    launch->options->warn(
+        "the trace is in memory (tmpfs, ramfs), which the program may need; use -o to put it elsewhere");
+  if (disk.free_bytes < LITTLE_ROOM && !launch->options->max_size)
+    launch->options->warn(
+        "%llu MB are left on the disk, and the trace uses at most half of them; use --max-size to allow more, or -o to "
+        "put the trace elsewhere",
+        (unsigned long long)(disk.free_bytes / MB));
+}
+
+static int prepare_output(struct launch *launch, const char *command)
+{
+  struct hwi_error *error = &launch->result->error;
+  if (hwi_output_init(&launch->output, launch->options->output, command, launch->spawned.pid, error) < 0 ||
+      hwi_output_check(&launch->output, error) < 0 || hwi_output_set_aside(&launch->output, error) < 0)
+    return -1;
+  warn_of_disk(launch);
+  return 0;
+}
+
+/* --- the command --- */
+
+static int start(struct launch *launch, char **command)
+{
+  struct hwi_error *error = &launch->result->error;
+  struct hwi_spawn_plan plan = {launch->program.path, command, &launch->signals};
+  if (hwi_spawn(&launch->spawned, &plan) < 0) {
+    hwi_error_set(error, HW_ERR_IO, "cannot start '%s': %s", command[0], strerror(errno));
+    return fail(launch, HWI_LAUNCH_FAILED);
+  }
+  struct hwi_variables variables = {0};
+  if (launch->library && prepare_output(launch, command[0]) < 0) {
+    hwi_spawn_cancel(&launch->spawned);
+    return fail(launch, HWI_LAUNCH_FAILED);
+  }
+  hwi_variables_init(&variables, launch->options, launch->library, launch->output.name, launch->run_id);
+  if (variables.failed) {
+    hwi_variables_release(&variables);
+    hwi_spawn_cancel(&launch->spawned);
+    hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+    return fail(launch, HWI_LAUNCH_FAILED);
+  }
+  int os_error = hwi_spawn_go(&launch->spawned, variables.texts);
+  hwi_variables_release(&variables);
+  if (os_error == 0) {
+    launch->result->started = true;
+    return 0;
+  }
+  hwi_error_set(error, HW_ERR_IO, "cannot run '%s': %s", command[0], strerror(os_error));
+  return fail(launch, os_error == ENOENT ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
+}
+
+/* Returns true if the command has ended, and fills *end. */
+static bool has_ended(const struct launch *launch, struct hwi_monitor_end *end)
+{
+  int status;
+  struct rusage usage;
+  pid_t got = wait4(launch->spawned.pid, &status, WNOHANG | WUNTRACED, &usage);
+  if (got <= 0)
+    return false;
+  if (WIFSTOPPED(status)) {
+    hwi_signals_stop_like(WSTOPSIG(status));
+    return false;
+  }
+  *end = (struct hwi_monitor_end){status, (uint64_t)usage.ru_maxrss * RUSAGE_UNIT_BYTES};
+  return true;
+}
+
+/* Waits for the command's end while `watcher` works (NULL: the command is not recorded). Once there is a trace, this
+ * process wakes for signals only: where memory is short, a process that needs memory while the command's is being given
+ * back may be killed for it. */
+static struct hwi_monitor_end wait_for_end(struct launch *launch, const struct hwi_monitor_process *watcher)
+{
+  struct hwi_monitor_end end = {0};
+  while (!has_ended(launch, &end)) {
+    bool may_sleep = !watcher || hwi_monitor_process_has_begun(watcher);
+    if (watcher && may_sleep)
+      hwi_output_discard_earlier(&launch->output);
+    hwi_signals_wait(&launch->signals, launch->spawned.pid, may_sleep ? SLEEP_NS : POLL_NS);
+  }
+  return end;
+}
+
+static void finish(struct launch *launch, struct hwi_monitor_process *watcher, const struct hwi_monitor_end *end)
+{
+  struct hwi_launched *result = launch->result;
+  hwi_signals_drop(&launch->signals, 0); /* these may be the signals that ended the command */
+  hwi_monitor_process_finish(watcher, end, &result->outcome);
+  if (result->outcome.trace_count) {
+    hwi_output_discard_earlier(&launch->output);
+    result->name = strdup(launch->output.name);
+  }
+}
+
+/* From the start of the command to its end. */
+static void run(struct launch *launch)
+{
+  struct hwi_monitor_options options = {
+      .name = launch->output.name,
+      .pid = (uint32_t)launch->spawned.pid,
+      .duration_ns = launch->options->duration_ns,
+      .all_images = launch->options->children && !launch->options->only_process,
+      .pack = launch->options->pack,
+      .count = !launch->options->quiet,
+  };
+  struct hwi_monitor_process watcher;
+  memcpy(options.run_id, launch->run_id, HW_ID_BYTES);
+  bool is_watched = launch->library && hwi_monitor_process_start(&watcher, &options, &launch->signals) == 0;
+  if (launch->library && !is_watched)
+    launch->options->warn("no memory to follow the recording: the trace stays raw");
+  struct hwi_monitor_end end = wait_for_end(launch, is_watched ? &watcher : NULL);
+  launch->result->exit_status =
+      WIFSIGNALED(end.wait_status) ? SIGNAL_STATUS + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
+  if (is_watched)
+    finish(launch, &watcher, &end);
+}
+
+void hwi_launch(const struct hwi_launch_options *options, char **command, struct hwi_launched *launched)
+{
+  struct launch launch = {.options = options, .result = launched};
+  *launched = (struct hwi_launched){0};
+  hwi_signals_take(&launch.signals);
+  if (find_program(&launch, command[0]) == 0 && find_recorder(&launch, command[0]) == 0 && start(&launch, command) == 0)
+    run(&launch);
+  hwi_output_restore_earlier(&launch.output);
+  hwi_output_release(&launch.output);
+  hwi_program_release(&launch.program);
+  free(launch.library);
+}
+
+void hwi_launched_release(struct hwi_launched *launched)
+{
+  free(launched->name);
+  *launched = (struct hwi_launched){0};
+}

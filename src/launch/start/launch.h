@@ -1,0 +1,48 @@
+/* launch.h - runs a command under the recorder, from its start to the packed trace */
+#ifndef HWI_LAUNCH_START_LAUNCH_H
+#define HWI_LAUNCH_START_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "launch/follow/monitor.h"
+#include "launch/target/program.h"
+
+struct hwi_launch_options {
+  const char *output;       /* pattern with %p and %c */
+  const char *only_process; /* NULL: all */
+  bool children;
+  uint64_t depth;    /* 0: the recorder's default */
+  uint64_t max_size; /* bytes; 0: the recorder's default */
+  int usable;        /* 1, 0, or -1: the recorder's default */
+  bool durations;    /* record how long calls take */
+  bool paused;
+  uint64_t duration_ns;         /* 0: to the end */
+  const char *allocator;        /* preloaded after the recorder, from hwi_allocator_find; NULL: none */
+  const char *const *variables; /* NAME=VALUE for the command */
+  size_t variable_count;
+  bool pack;
+  bool quiet; /* report errors only */
+  /* Called with each warning, before the command starts. */
+  void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
+};
+
+enum { HWI_LAUNCH_FAILED = 125, HWI_LAUNCH_NOT_EXECUTABLE = 126, HWI_LAUNCH_NOT_FOUND = 127 };
+
+struct hwi_launched {
+  int exit_status; /* the command's (128 + N for signal N), or HWI_LAUNCH_* */
+  bool started;    /* false: `error` says why not */
+  char *name;      /* of the trace; malloc'd. NULL: nothing was recorded */
+  enum hwi_obstacle obstacle;
+  struct hwi_monitor_outcome outcome;
+  struct hwi_error error; /* why it did not start */
+};
+
+/* Runs `command`, which is ended by NULL and has at least one word. Changes the caller's signal mask, signal
+ * dispositions and niceness. */
+void hwi_launch(const struct hwi_launch_options *options, char **command, struct hwi_launched *launched);
+void hwi_launched_release(struct hwi_launched *launched);
+
+#endif

@@ -1,0 +1,147 @@
+/* monitor_process.c - watches the traces in a separate process */
+#include "launch/start/monitor_process.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/tool_log.h"
+
+enum { AWAIT_NS = 100000000, OWN_NICENESS = 5, ATTEMPTS = 2 };
+
+struct hwi_monitor_process_page {
+  atomic_uint trace_count; /* seen so far */
+  atomic_bool has_ended;   /* `end` is written */
+  struct hwi_monitor_end end;
+  atomic_bool is_asked_to_end;
+  atomic_bool is_done; /* `outcome` is written */
+  struct hwi_monitor_outcome outcome;
+};
+
+/* --- in the watcher --- */
+
+static struct hwi_monitor_process_page *page;
+
+static bool command_has_ended(void)
+{
+  return atomic_load(&page->has_ended);
+}
+
+static bool is_asked_to_end(void)
+{
+  return atomic_load(&page->is_asked_to_end);
+}
+
+/* Follows the command to its end. */
+static void follow(struct hwi_monitor *watch, const struct hwi_signals *signals)
+{
+  while (!command_has_ended()) {
+    uint64_t next_ns = hwi_monitor_poll(watch, command_has_ended), now = hwi_monotonic_ns();
+    atomic_store(&page->trace_count, watch->outcome.trace_count);
+    hwi_signals_drop(signals, next_ns > now ? next_ns - now : 0);
+  }
+}
+
+/* The command takes precedence over packing: lowers this process's priority, and lets the kernel kill it first if
+ * memory runs out. */
+static void step_back(void)
+{
+  static const char most[] = "1000";
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OWN_NICENESS);
+  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return;
+  (void)!write(fd, most, sizeof most - 1);
+  close(fd);
+}
+
+static _Noreturn void become(const struct hwi_monitor_process *watcher, pid_t launcher)
+{
+  struct hwi_monitor watch;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != launcher)
+    _exit(0);
+  step_back();
+  page = watcher->page;
+  int status = hwi_monitor_init(&watch, &watcher->options);
+  if (status == 0) {
+    follow(&watch, watcher->signals);
+    hwi_monitor_finish(&watch, &page->end, is_asked_to_end);
+    page->outcome = watch.outcome;
+    atomic_store(&page->is_done, true);
+  }
+  _exit(0); /* freeing its memory piece by piece is not needed */
+}
+
+/* --- in the launcher --- */
+
+static void begin(struct hwi_monitor_process *watcher)
+{
+  pid_t launcher = getpid();
+  watcher->pid = fork();
+  if (watcher->pid == 0)
+    become(watcher, launcher);
+}
+
+int hwi_monitor_process_start(struct hwi_monitor_process *watcher, const struct hwi_monitor_options *options,
+                              const struct hwi_signals *signals)
+{
+  *watcher = (struct hwi_monitor_process){.options = *options, .signals = signals};
+  void *made = mmap(NULL, sizeof *watcher->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED)
+    return HW_ERR_MEMORY;
+  watcher->page = made;
+  begin(watcher);
+  return 0;
+}
+
+bool hwi_monitor_process_has_begun(const struct hwi_monitor_process *watcher)
+{
+  return atomic_load(&watcher->page->trace_count) > 0;
+}
+
+/* Waits for the watcher, and passes on signals that end the remaining work: the traces then stay raw. Returns true if
+ * all is done. */
+static bool await(const struct hwi_monitor_process *watcher)
+{
+  static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
+  while (watcher->pid > 0 && waitpid(watcher->pid, NULL, WNOHANG) == 0) {
+    sigset_t taken = hwi_signals_drop(watcher->signals, AWAIT_NS);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+      if (sigismember(&taken, ending[i]) == 1)
+        atomic_store(&watcher->page->is_asked_to_end, true);
+  }
+  return atomic_load(&watcher->page->is_done);
+}
+
+void hwi_monitor_process_finish(struct hwi_monitor_process *watcher, const struct hwi_monitor_end *end,
+                                struct hwi_monitor_outcome *outcome)
+{
+  struct hwi_monitor_process_page *shared = watcher->page;
+  bool was_watched = watcher->pid > 0 && waitpid(watcher->pid, NULL, WNOHANG) == 0;
+  shared->end = *end;
+  atomic_store(&shared->has_ended, true);
+  if (was_watched)
+    kill(watcher->pid, SIGCHLD); /* wakes the watcher */
+  bool is_done = was_watched && await(watcher);
+  for (int attempt = 1; attempt < ATTEMPTS && !is_done; attempt++) {
+    begin(watcher);
+    is_done = await(watcher);
+  }
+  if (is_done) {
+    *outcome = shared->outcome;
+  } else {
+    *outcome = (struct hwi_monitor_outcome){.not_packed = 1};
+    hwi_error_set(&outcome->error, HW_ERR_MEMORY, "the process that packs %s was killed", watcher->options.name);
+  }
+  if (outcome->trace_count < atomic_load(&shared->trace_count))
+    outcome->trace_count = atomic_load(&shared->trace_count);
+  outcome->was_interrupted = !was_watched;
+  munmap(shared, sizeof *shared);
+  watcher->page = NULL;
+}

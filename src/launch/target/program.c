@@ -1,0 +1,237 @@
+/* program.c - finds the file of a command, and whether the recorder can be loaded into it */
+#include "launch/target/program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/base_name.h"
+#include "platform/arch.h"
+#include "symbols/sanitizer.h"
+#include "symbols/static_allocator.h"
+
+enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
+
+/* --- finding it --- */
+
+/* Returns 0, or the errno that says why it is not a program. */
+static int check(const char *path)
+{
+  struct stat about;
+  if (stat(path, &about) < 0)
+    return errno;
+  if (S_ISDIR(about.st_mode))
+    return EACCES;
+  return access(path, X_OK) < 0 ? errno : 0;
+}
+
+static bool is_absence(int os_error)
+{
+  return os_error == ENOENT || os_error == ENOTDIR;
+}
+
+static void search(struct hwi_program *program, const char *command)
+{
+  const char *list = getenv("PATH");
+  char standard[] = "/bin:/usr/bin"; /* as execvp does */
+  program->os_error = ENOENT;
+  for (const char *at = list ? list : standard;; at++) {
+    size_t bytes = strcspn(at, ":");
+    char *path = NULL;
+    if (asprintf(&path, "%.*s%s%s", (int)bytes, at, bytes ? "/" : "./", command) < 0)
+      return;
+    int wrong = check(path);
+    if (wrong == 0 ||
+        (!is_absence(wrong) && is_absence(program->os_error))) { /* the error of a file that exists says more */
+      free(program->path);
+      program->path = path;
+      program->os_error = wrong;
+    } else {
+      free(path);
+    }
+    at += bytes;
+    if (wrong == 0 || !*at)
+      return;
+  }
+}
+
+/* --- judging it --- */
+
+static bool gains_privilege(int fd)
+{
+  struct stat about;
+  struct statvfs system;
+  if (fstat(fd, &about) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
+    return false;
+  if (fstatvfs(fd, &system) == 0 && (system.f_flag & ST_NOSUID))
+    return false;
+  if ((about.st_mode & S_ISUID) && about.st_uid != getuid())
+    return true;
+  if ((about.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && about.st_gid != getgid())
+    return true;
+  return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+/* Reads the path of the dynamic loader into `loader`, which stays empty if there is none. Returns false if the file
+ * ends too early. */
+static bool read_loader(int fd, const Elf64_Ehdr *elf, char loader[PATH_MAX])
+{
+  loader[0] = 0;
+  for (unsigned i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
+    Elf64_Phdr header;
+    if (pread(fd, &header, sizeof header, (off_t)(elf->e_phoff + i * sizeof header)) != (ssize_t)sizeof header)
+      return false;
+    if (header.p_type != PT_INTERP)
+      continue;
+    ssize_t got =
+        pread(fd, loader, header.p_filesz < PATH_MAX ? header.p_filesz : PATH_MAX - 1, (off_t)header.p_offset);
+    loader[got > 0 ? got : 0] = 0;
+    return got > 0;
+  }
+  return true;
+}
+
+/* The dynamic loader itself has no loader, but it runs a program that is named to it, with LD_PRELOAD. */
+static bool is_loader(const char *path)
+{
+  return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0;
+}
+
+static bool has_sanitizer(int fd)
+{
+  char path[sizeof "/proc/self/fd/2147483647"];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  return hwi_has_sanitizer(path);
+}
+
+static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head)
+{
+  Elf64_Ehdr elf;
+  char loader[PATH_MAX];
+  memcpy(&elf, head, sizeof elf);
+  if (gains_privilege(fd))
+    return HWI_OBSTACLE_PRIVILEGED;
+  if (elf.e_ident[EI_CLASS] == ELFCLASS32)
+    return HWI_OBSTACLE_32_BIT;
+  if (elf.e_machine != HWI_ARCH_ELF_MACHINE)
+    return HWI_OBSTACLE_MACHINE;
+  if (!read_loader(fd, &elf, loader))
+    return HWI_OBSTACLE_NONE; /* execve will refuse it */
+  if (!*loader)
+    return is_loader(path) ? HWI_OBSTACLE_NONE : HWI_OBSTACLE_STATIC;
+  if (strstr(loader, "/ld-musl"))
+    return HWI_OBSTACLE_MUSL;
+  return has_sanitizer(fd) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
+}
+
+/* Reads the file's beginning, ended by 0, and judges it if it is an ELF file. Returns false if it is not, or cannot be
+ * read. */
+static bool judge_file(const char *path, char head[HEAD_BYTES + 1], enum hwi_obstacle *obstacle)
+{
+  head[0] = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  ssize_t got = pread(fd, head, HEAD_BYTES, 0);
+  head[got > 0 ? got : 0] = 0;
+  bool is_elf = got >= (ssize_t)sizeof(Elf64_Ehdr) && memcmp(head, ELFMAG, SELFMAG) == 0;
+  if (is_elf)
+    *obstacle = judge_elf(fd, path, (const uint8_t *)head);
+  close(fd);
+  return is_elf;
+}
+
+enum hwi_obstacle hwi_program_obstacle(const char *path)
+{
+  char head[HEAD_BYTES + 1];
+  enum hwi_obstacle obstacle = HWI_OBSTACLE_NONE;
+  judge_file(path, head, &obstacle);
+  return obstacle;
+}
+
+/* Returns the interpreter that the first line names, or NULL. The result points into `head`. */
+static const char *interpreter(char *head)
+{
+  if (strncmp(head, "#!", 2) != 0)
+    return NULL;
+  char *at = head + 2 + strspn(head + 2, " \t");
+  at[strcspn(at, " \t\n")] = 0;
+  return *at ? at : NULL;
+}
+
+static const char *allocator_of(const char *path)
+{
+  char *full = realpath(path, NULL);
+  const char *allocator = full ? hwi_static_allocator(&(struct hwi_symbol_module){.path = full}) : NULL;
+  free(full);
+  return allocator;
+}
+
+static void judge(struct hwi_program *program)
+{
+  const char *path = program->path;
+  char head[HEAD_BYTES + 1];
+  char script[PATH_MAX];
+  for (int i = 0; i < SCRIPTS_MAX; i++) {
+    bool is_elf = judge_file(path, head, &program->obstacle); /* executable but not readable: it may work */
+    if (is_elf && program->obstacle == HWI_OBSTACLE_NONE)
+      program->allocator = allocator_of(path);
+    const char *next = is_elf ? NULL : interpreter(head);
+    if (!next || strlen(next) >= sizeof script)
+      return;
+    memcpy(script, next, strlen(next) + 1);
+    path = script;
+  }
+}
+
+void hwi_program_find(struct hwi_program *program, const char *command)
+{
+  *program = (struct hwi_program){0};
+  if (!*command) {
+    program->os_error = ENOENT;
+  } else if (strchr(command, '/')) {
+    program->path = strdup(command);
+    program->os_error = program->path ? check(command) : ENOMEM;
+  } else {
+    search(program, command);
+  }
+  if (program->os_error == 0)
+    judge(program);
+}
+
+void hwi_program_release(struct hwi_program *program)
+{
+  free(program->path);
+  *program = (struct hwi_program){0};
+}
+
+const char *hwi_obstacle_text(enum hwi_obstacle obstacle)
+{
+  switch (obstacle) {
+  case HWI_OBSTACLE_NONE:
+    return "can be recorded";
+  case HWI_OBSTACLE_STATIC:
+    return "is statically linked, so that nothing can be preloaded into it";
+  case HWI_OBSTACLE_32_BIT:
+    return "is a 32-bit program, and the library to preload is a 64-bit one";
+  case HWI_OBSTACLE_MACHINE:
+    return "is made for another CPU than the library to preload";
+  case HWI_OBSTACLE_MUSL:
+    return "uses musl, and the library to preload needs glibc";
+  case HWI_OBSTACLE_SANITIZER:
+    return "is built with a sanitizer, whose runtime has a malloc of its own";
+  case HWI_OBSTACLE_PRIVILEGED:
+    return "gains privileges (setuid, setgid or capabilities), and the loader then ignores LD_PRELOAD";
+  }
+  return "cannot be recorded";
+}

@@ -1,0 +1,35 @@
+/* program.h - finds the file of a command, and whether the recorder can be loaded into it */
+#ifndef HWI_LAUNCH_TARGET_PROGRAM_H
+#define HWI_LAUNCH_TARGET_PROGRAM_H
+
+#include <stdbool.h>
+
+/* Why a program cannot be recorded. */
+enum hwi_obstacle {
+  HWI_OBSTACLE_NONE = 0,
+  HWI_OBSTACLE_STATIC, /* no dynamic loader; programs that it starts can be recorded */
+  HWI_OBSTACLE_32_BIT,
+  HWI_OBSTACLE_MACHINE,    /* made for another CPU */
+  HWI_OBSTACLE_MUSL,       /* needs another libc than the recorder */
+  HWI_OBSTACLE_SANITIZER,  /* its runtime replaces malloc, and does not work with the recorder */
+  HWI_OBSTACLE_PRIVILEGED, /* setuid, setgid or with capabilities: the loader ignores LD_PRELOAD */
+};
+
+struct hwi_program {
+  char *path;                 /* malloc'd; NULL: not found */
+  int os_error;               /* the error that execve would set; 0: none is known */
+  enum hwi_obstacle obstacle; /* of the program; for a script, of its interpreter */
+  const char *allocator;      /* linked into that one, not seen by the recorder: see hwi_static_allocator; or NULL */
+};
+
+/* Looks `command` up as execvp does. */
+void hwi_program_find(struct hwi_program *program, const char *command);
+void hwi_program_release(struct hwi_program *program);
+
+/* `path` is an executable and not a script. Returns HWI_OBSTACLE_NONE if it cannot be read, too. */
+enum hwi_obstacle hwi_program_obstacle(const char *path);
+
+/* Returns a phrase such as "is statically linked". Never NULL. */
+const char *hwi_obstacle_text(enum hwi_obstacle obstacle);
+
+#endif

@@ -1,0 +1,148 @@
+/* row_series.c - what rows of a table did in each slice of time */
+#include "page/row_series.h"
+
+#include <stdlib.h>
+
+#include "trace/grow.h"
+
+bool hwi_page_series_init(struct hwi_page_series *ledger, uint32_t row_count)
+{
+  *ledger = (struct hwi_page_series){.row_count = row_count};
+  ledger->now = calloc((size_t)row_count + 1, sizeof *ledger->now);
+  ledger->is_open = calloc((size_t)row_count + 1, sizeof *ledger->is_open);
+  ledger->open = calloc((size_t)row_count + 1, sizeof *ledger->open);
+  return ledger->now != NULL && ledger->is_open != NULL && ledger->open != NULL;
+}
+
+void hwi_page_series_release(struct hwi_page_series *ledger)
+{
+  free(ledger->now);
+  free(ledger->is_open);
+  free(ledger->open);
+  free(ledger->entries);
+  *ledger = (struct hwi_page_series){0};
+}
+
+/* Moves what is open to the entries, from `at` on, where there is room. Returns how many these are then. */
+static size_t close_slice(struct hwi_page_series *ledger, uint32_t slice, size_t at)
+{
+  for (uint32_t i = 0; i < ledger->open_count; i++) {
+    uint32_t row = ledger->open[i];
+    struct hwi_page_entry *now = &ledger->now[row];
+    now->row = row;
+    now->slice = slice;
+    ledger->entries[at++] = *now;
+    *now = (struct hwi_page_entry){0};
+    ledger->is_open[row] = false;
+  }
+  ledger->open_count = 0;
+  return at;
+}
+
+bool hwi_page_series_end_slice(struct hwi_page_series *ledger, uint32_t slice)
+{
+  if (!hwi_grow((void **)&ledger->entries, &ledger->capacity, ledger->count + ledger->open_count,
+                sizeof *ledger->entries))
+    return false;
+  ledger->count = close_slice(ledger, slice, ledger->count);
+  return true;
+}
+
+/* Where a row or a slice goes. */
+static uint32_t target(const uint32_t *to, uint32_t number)
+{
+  return to != NULL ? to[number] : number;
+}
+
+/* In place: no slice has more entries than those had that it is made of. */
+void hwi_page_series_merge(struct hwi_page_series *ledger, const uint32_t *to_row, const uint32_t *to_slice)
+{
+  size_t kept = 0;
+  for (size_t at = 0; at < ledger->count;) {
+    uint32_t slice = target(to_slice, ledger->entries[at].slice);
+    for (; at < ledger->count && target(to_slice, ledger->entries[at].slice) == slice; at++) {
+      const struct hwi_page_entry *entry = &ledger->entries[at];
+      struct hwi_page_entry *sum = hwi_page_series_now(ledger, target(to_row, entry->row));
+      sum->calls += entry->calls;
+      sum->bytes += entry->bytes;
+      for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+        sum->ended[ending] += entry->ended[ending];
+      sum->live_bytes += entry->live_bytes;
+    }
+    kept = close_slice(ledger, slice, kept);
+  }
+  ledger->count = kept;
+}
+
+/* --- series --- */
+
+/* The entries of each row, in their order: those of row r are order[start[r]] to order[start[r + 1] - 1]. */
+struct by_row {
+  uint32_t *order, *start;
+};
+
+static bool order_by_row(struct by_row *by, const struct hwi_page_series *ledger, uint32_t row_count)
+{
+  by->order = calloc(ledger->count + 1, sizeof *by->order);
+  by->start = calloc((size_t)row_count + 2, sizeof *by->start);
+  if (by->order == NULL || by->start == NULL)
+    return false;
+  uint32_t *next = by->start + 1; /* while filling: where the next entry of row r goes is next[r] */
+  for (size_t i = 0; i < ledger->count; i++)
+    next[ledger->entries[i].row]++;
+  uint32_t sum = 0;
+  for (uint32_t r = 0; r < row_count; r++) {
+    uint32_t entries = next[r];
+    next[r] = sum;
+    sum += entries;
+  }
+  for (size_t i = 0; i < ledger->count; i++)
+    by->order[next[ledger->entries[i].row]++] = (uint32_t)i;
+  return true;
+}
+
+/* Which ways of ending there are, a bit each, and how many blocks ended in each of these. */
+static void pack_ended(struct hwi_packed *packed, const struct hwi_page_entry *entry)
+{
+  uint64_t which = 0;
+  for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+    which |= (uint64_t)(entry->ended[ending] > 0) << ending;
+  hwi_packed_add(packed, which);
+  for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+    if (entry->ended[ending] > 0)
+      hwi_packed_add(packed, entry->ended[ending]);
+}
+
+static void pack_row(struct hwi_packed *packed, const struct hwi_page_series *ledger, const struct by_row *by,
+                     uint32_t row)
+{
+  uint32_t before = 0;
+  hwi_packed_add(packed, by->start[row + 1] - by->start[row]);
+  for (uint32_t at = by->start[row]; at < by->start[row + 1]; at++) {
+    const struct hwi_page_entry *entry = &ledger->entries[by->order[at]];
+    hwi_packed_add(packed, entry->slice - before);
+    hwi_packed_add(packed, entry->calls);
+    hwi_packed_add(packed, entry->bytes);
+    hwi_packed_add_signed(packed, entry->live_bytes);
+    pack_ended(packed, entry);
+    before = entry->slice;
+  }
+}
+
+void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_series *ledger, uint32_t row_count,
+                          const bool *wanted)
+{
+  struct by_row by = {0};
+  struct hwi_packed packed = {0};
+  if (!order_by_row(&by, ledger, row_count))
+    json->failed = true;
+  for (uint32_t r = 0; r < row_count && by.order != NULL && by.start != NULL; r++) {
+    if (wanted == NULL || wanted[r])
+      pack_row(&packed, ledger, &by, r);
+    else
+      hwi_packed_add(&packed, 0); /* entries */
+  }
+  hwi_json_packed(json, "series", &packed);
+  free(by.order);
+  free(by.start);
+}

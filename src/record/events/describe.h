@@ -1,0 +1,15 @@
+/* describe.h - writes an image's description into its trace: command, executable, directory, environment, notes */
+#ifndef HWI_RECORD_EVENTS_DESCRIBE_H
+#define HWI_RECORD_EVENTS_DESCRIBE_H
+
+#include "record/lane.h"
+
+/* Writes these records into the lane, which the calling thread has entered. It makes system calls, so it is only called
+ * when an image begins. Unknown facts are omitted. */
+void hwi_describe_image(struct hwi_lane *lane);
+
+/* Writes the peak resident set size so far, at most once in 100 ms and at the end. Writes nothing if a launcher takes
+ * samples. */
+void hwi_describe_rss(struct hwi_lane *lane, bool at_end);
+
+#endif

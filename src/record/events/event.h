@@ -1,0 +1,159 @@
+/* event.h - an event, from the entry point's call to its bytes in the trace: the whole hot path
+ *
+ * usual      an event is usual if its thread has a lane that needs no check, if nothing but its bytes must be recorded,
+ *            and if its caller is not the loader. The code for usual events is inlined into the entry points, down to
+ *            the comparison of the stack with the previous one (walk.h): a call for each part would cost as much as the
+ *            work. record.c handles all other events.
+ */
+#ifndef HWI_RECORD_EVENTS_EVENT_H
+#define HWI_RECORD_EVENTS_EVENT_H
+
+#include "platform/arch.h"
+#include "platform/os_inline.h"
+#include "record/events/stream.h"
+#include "record/lane.h"
+#include "record/record.h"
+#include "record/runtime/real.h"
+#include "record/runtime/timed.h"
+#include "record/session.h"
+#include "record/unwind/nodes.h"
+#include "record/unwind/walk.h"
+
+#define HWI_EVENT_INLINE static inline __attribute__((always_inline))
+#define HWI_EVENT_FRAME() ((uintptr_t)__builtin_frame_address(0))
+
+/* Reports an allocation (see hwi_record_alloc). If it is not usual, does nothing and returns false. */
+HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block);
+
+/* Reports a free (see hwi_record_free). If it is not usual, does nothing and returns false. */
+HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
+
+/* --- time --- */
+
+/* Returns a tick that is later than that of any event of another thread that the block depends on. For an allocation,
+ * called after the real allocator returned, that is the free that made room for it; for a free, called before the real
+ * free, it is the block's own allocation. In both cases earlier loads must be complete: otherwise a processor may read
+ * its counter while the load of the pointer to be freed still waits for another processor's cache, before the block was
+ * even allocated. */
+static inline uint64_t hwi_event_tick_of_tsc(void)
+{
+  return (*hwi_session.is_single_threaded ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
+}
+
+/* --- an allocation's bytes: put together for the usual fields, known to the compiler, and for any --- */
+
+struct hwi_allocation {
+  uint64_t tick;
+  size_t size;
+  void *block;
+  uint32_t node;
+  bool assumes_usable; /* malloc_usable_size must not be called for the block: see record.c */
+};
+
+/* Returns the usable size of a block if it is recorded, else 0. */
+HWI_EVENT_INLINE uint64_t hwi_event_usable(uint8_t fields, void *block)
+{
+  return fields & HW_FIELD_USABLE ? HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block) : 0;
+}
+
+HWI_EVENT_INLINE uint64_t hwi_event_usable_of(uint8_t fields, const struct hwi_allocation *made)
+{
+  if (made->assumes_usable)
+    return fields & HW_FIELD_USABLE ? hw_usual_usable(made->size) : 0;
+  return hwi_event_usable(fields, made->block);
+}
+
+HWI_EVENT_INLINE uint8_t *hwi_event_put_size(uint8_t fields, uint8_t *at, uint64_t size, uint64_t usable)
+{
+  if (!(fields & HW_FIELD_USABLE))
+    return hwi_put_varint(at, size);
+  bool odd = usable != hw_usual_usable(size);
+  at = hwi_put_varint(at, size << 1 | odd); /* no allocator grants a size so large that its top bit would be lost */
+  return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - hw_usual_usable(size)))) : at;
+}
+
+/* Writes how long the call took that returned `block`, if durations are recorded. */
+HWI_EVENT_INLINE uint8_t *hwi_event_put_took(uint8_t fields, uint8_t *at, const void *block)
+{
+  return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_timed_took(block)) : at;
+}
+
+/* Slots save most of an allocation's bytes: at a time, a program allocates in few places, and each place mostly
+ * allocates the same size. The caller has reserved HW_EVENT_MAX_BYTES. */
+HWI_EVENT_INLINE void hwi_event_put_alloc(uint8_t fields, struct hwi_lane *lane, const struct hwi_allocation *made)
+{
+  uint32_t node = made->node;
+  uint8_t slot = hw_recent_slot(node), *at;
+  struct hwi_recent_alloc *recent = &lane->recent[slot];
+  uint64_t usable = hwi_event_usable_of(fields, made), base = recent->address;
+  if (__builtin_expect(recent->node != node || !node, 0)) {
+    at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, made->tick), node);
+    at = hwi_event_put_size(fields, at, made->size, usable);
+    recent->node = node;
+    base = lane->last_address;
+  } else if (recent->size == made->size && recent->usable == usable) {
+    at = hwi_lane_begin(lane, HW_OP_ALLOC_AGAIN, made->tick);
+    *at++ = slot;
+  } else {
+    at = hwi_lane_begin(lane, HW_OP_ALLOC_RECENT, made->tick);
+    *at++ = slot;
+    at = hwi_event_put_size(fields, at, made->size, usable);
+  }
+  recent->size = made->size;
+  recent->usable = usable;
+  recent->address = (uintptr_t)made->block;
+  at = hwi_lane_put_address(lane, at, (uintptr_t)made->block, base);
+  hwi_lane_commit(lane, hwi_event_put_took(fields, at, made->block));
+}
+
+/* --- what is usual --- */
+
+static inline bool hwi_event_is_paused(void)
+{
+  return __atomic_load_n(&hwi_session.header->control, __ATOMIC_RELAXED) == HW_CONTROL_PAUSE;
+}
+
+/* The rest of an event whose stack has no node, or whose chunk has no room; called after the walk. */
+void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made);
+void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_frees whole);
+
+/* In both functions, all state that a signal handler on this thread may change is read after hwi_stream_take. A handler
+ * that runs later finds the lane busy and writes into the other lane; if it forks, everything stays mapped. */
+
+HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block)
+{
+  struct hwi_lane *lane = hwi_stream_usual_lane();
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.alloc_detour, caller.pc), 0))
+    return false;
+  hwi_stream_take(lane, HWI_EVENT_FRAME());
+  if (__builtin_expect(hwi_event_is_paused(), 0)) {
+    hwi_stream_leave(lane);
+    return false;
+  }
+  uint64_t tick = hwi_event_tick_of_tsc();
+  uint32_t node = hwi_walk_quickly(lane, caller, (uint8_t)entry);
+  const struct hwi_allocation made = {tick, size, block, node, false};
+  if (__builtin_expect(node != HWI_NODE_UNKNOWN && hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))
+    hwi_event_put_alloc(HW_FIELD_USABLE, lane, &made);
+  else
+    hwi_event_finish_alloc(lane, made);
+  hwi_stream_leave(lane);
+  return true;
+}
+
+HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
+{
+  struct hwi_lane *lane = hwi_stream_usual_lane();
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.free_detour, caller_pc), 0))
+    return false;
+  hwi_stream_take(lane, HWI_EVENT_FRAME());
+  const struct hwi_pending_frees whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};
+  if (__builtin_expect(hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))
+    hwi_lane_put_reserved_free(lane, &whole, 0, 0);
+  else
+    hwi_event_finish_free(lane, whole);
+  hwi_stream_leave(lane);
+  return true;
+}
+
+#endif

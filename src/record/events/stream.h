@@ -1,0 +1,78 @@
+/* stream.h - the two lanes of each thread, and how an event finds its lane */
+#ifndef HWI_RECORD_EVENTS_STREAM_H
+#define HWI_RECORD_EVENTS_STREAM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/os.h"
+#include "record/lane.h"
+
+struct hwi_thread_stream {
+  struct hwi_lane lanes[2];
+  struct hwi_os_claim claim; /* of the thread that records here; after its end another thread may take the stream */
+  uint32_t tid;              /* 0: the thread is of another address space */
+  uint32_t thread;           /* ID */
+  uint8_t policy, priority;
+  char name[HWI_OS_NAME_BYTES];
+  struct hwi_thread_stream *next; /* in the list of all streams; never removed */
+};
+
+extern __thread struct hwi_thread_stream *hwi_stream_self; /* NULL: this thread has none yet */
+
+/* Returns the lane for an event whose recorder frame is at `frame`, marked busy. Returns NULL if the event cannot be
+ * recorded; it is counted as lost if it should have been. Handles every case that the fast path does not. */
+struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame);
+
+/* Returns the lane of an event that needs no slow path, not yet entered. Returns NULL if it needs the slow path. */
+static inline __attribute__((always_inline)) struct hwi_lane *hwi_stream_usual_lane(void)
+{
+  struct hwi_thread_stream *self = hwi_stream_self;
+  uint32_t live = atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed);
+  return __builtin_expect(!self || self->lanes[0].pass != live || self->lanes[0].busy, 0) ? NULL : &self->lanes[0];
+}
+
+/* Marks the lane busy. */
+static inline __attribute__((always_inline)) void hwi_stream_take(struct hwi_lane *lane, uintptr_t frame)
+{
+  lane->busy = frame;
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline struct hwi_lane *hwi_stream_enter(uintptr_t frame)
+{
+  struct hwi_lane *lane = hwi_stream_usual_lane();
+  if (__builtin_expect(!lane, 0))
+    return hwi_stream_enter_slow(frame);
+  hwi_stream_take(lane, frame);
+  return lane;
+}
+
+static inline void hwi_stream_leave(struct hwi_lane *lane)
+{
+  atomic_signal_fence(memory_order_seq_cst);
+  lane->busy = 0;
+}
+
+/* Sets the name of the calling thread, which has entered `lane`. */
+void hwi_stream_rename(struct hwi_lane *lane, const char *name);
+
+/* The calling thread, whose stream this is, is about to end: its name and policy are written once more, unless a
+ * launcher records them. Events may still follow. */
+void hwi_stream_thread_ends(void *stream);
+
+/* The calling thread is about to be sealed (hwi_os_seal): gives it a large chunk, and makes each of its events take the
+ * slow path. The other two note that it was sealed, or undo this because it could not be sealed. */
+void hwi_stream_seal(uintptr_t frame);
+void hwi_stream_note_seal(uintptr_t frame);
+void hwi_stream_unseal(void);
+
+/* Returns the time of the latest event of any thread. */
+uint64_t hwi_stream_latest_tick(void);
+
+/* Called in a new address space: only the calling thread is left, and nothing was written yet. Returns true if the
+ * calling thread was interrupted in the middle of an event, so that its old chunk must stay mapped. */
+bool hwi_streams_after_fork(void);
+
+#endif

@@ -1,0 +1,47 @@
+/* foreign.c - finds allocators whose calls the recorder cannot see completely
+ *
+ * The tools find statically linked allocators, in the executable file.
+ */
+#include "record/runtime/foreign.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/base_name.h"
+#include "platform/os.h"
+#include "record/runtime/real.h"
+
+static const char *module_path(const void *address)
+{
+  struct hwi_os_module module;
+  return hwi_os_find_module((uintptr_t)address, &module) ? module.path : "";
+}
+
+static bool is_libc(const char *path)
+{
+  return !strncmp(hwi_base_name(path), "libc.", 5) || !strncmp(hwi_base_name(path), "libc-", 5);
+}
+
+/* Returns whether `path` is the module of a valgrind tool that has a malloc, which valgrind calls instead of ours.
+ * Callgrind and others have none. */
+static bool is_valgrind_malloc(const char *path)
+{
+  static const char any[] = "vgpreload_", common[] = "vgpreload_core";
+  const char *name = hwi_base_name(path);
+  return !strncmp(name, any, sizeof any - 1) && strncmp(name, common, sizeof common - 1) != 0;
+}
+
+void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
+{
+  const void *own_malloc = hwi_os_symbol_ahead(HW_SYMBOL_MALLOC), *own_new = hwi_os_symbol_ahead(HW_SYMBOL_NEW);
+  if (own_malloc)
+    found(HW_NOTE_OWN_MALLOC, module_path(own_malloc));
+  if (own_new)
+    found(HW_NOTE_OWN_NEW, module_path(own_new));
+  const char *path = hwi_os_module_path(is_valgrind_malloc);
+  if (path)
+    found(HW_NOTE_OWN_MALLOC, path);
+  const char *behind = module_path(hwi_os_symbol_behind(HW_SYMBOL_MALLOC));
+  if (*behind && !is_libc(behind))
+    found(HW_NOTE_ALLOCATOR, behind);
+}

@@ -1,0 +1,46 @@
+/* operators.h - operator new and delete in the cases that need more than the real malloc and free */
+#ifndef HWI_RECORD_RUNTIME_OPERATORS_H
+#define HWI_RECORD_RUNTIME_OPERATORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/record.h"
+#include "record/runtime/operator_plan.h"
+#include "record/runtime/real.h"
+
+/* A call of an operator new, with the arguments of its entry point. */
+struct hwi_new_call {
+  struct hwi_caller caller;
+  enum hw_entry entry;
+  size_t size;
+  size_t align;    /* 0: none */
+  const void *tag; /* NULL: the operator throws */
+};
+
+/* The slow path of an operator new: the real malloc had no memory, or the mode is not own. Reports the allocation.
+ * Throws on failure if the operator does. */
+void *hwi_operator_new(const struct hwi_new_call *call);
+
+/* A call of an operator delete of a block that is not NULL. */
+struct hwi_delete_call {
+  uintptr_t caller_pc;
+  enum hw_entry entry;
+  void *block;
+  size_t size;
+  size_t align;
+  const void *tag;
+};
+
+/* Runs an operator delete whose mode is not own, and reports the free. */
+void hwi_operator_delete(const struct hwi_delete_call *call);
+
+/* Return whether the foreign operator that is running on this thread made this call for its own block, so that it must
+ * not be reported again. */
+bool hwi_operator_holds_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, void *block);
+bool hwi_operator_holds_free(uintptr_t caller_pc, void *block);
+
+/* Returns the real allocator's block for an aligned operator new, or NULL, also if `align` is not a power of two. */
+void *hwi_operator_aligned_block(size_t align, size_t size);
+
+#endif

@@ -1,0 +1,142 @@
+/* real.c - finds the next library's functions
+ *
+ * They are found in the modules' own tables (platform/os.h), not by dlsym, which allocates and frees: that would be
+ * recorded as calls of the program, and a program's own malloc may not work before main. Threads that come at the same
+ * time each do the whole look-up and store the same answers: no thread waits, and a fork or a signal in the middle
+ * leaves nothing locked.
+ */
+#include "record/runtime/real.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "platform/os.h"
+#include "record/runtime/operators.h"
+#include "record/runtime/sanitizers.h"
+#include "record/runtime/timed.h"
+
+hwi_function *hwi_real_function[HW_ENTRY_COUNT];
+hwi_dlclose_fn *hwi_real_dlclose;
+hwi_setname_fn *hwi_real_setname;
+hwi_prctl_fn *hwi_real_prctl;
+hwi_syscall_fn *hwi_real_syscall;
+bool hwi_real_is_left_alone;
+hwi_execv_fn *hwi_real_execv, *hwi_real_execvp;
+hwi_execve_fn *hwi_real_execve, *hwi_real_execvpe;
+hwi_fexecve_fn *hwi_real_fexecve;
+hwi_spawn_fn *hwi_real_spawn, *hwi_real_spawnp;
+
+/* --- what old libraries lack --- */
+
+static void *memalign_by_posix_memalign(size_t align, size_t size)
+{
+  void *block = NULL;
+  int error =
+      HWI_REAL(POSIX_MEMALIGN, hwi_posix_memalign_fn)(&block, align < sizeof block ? sizeof block : align, size);
+  if (!error)
+    return block;
+  errno = error;
+  return NULL;
+}
+
+static int posix_memalign_by_memalign(void **to, size_t align, size_t size)
+{
+  if (align % sizeof *to || !align || align & (align - 1))
+    return EINVAL;
+  int errno_before = errno;
+  void *block = HWI_REAL(MEMALIGN, hwi_aligned_alloc_fn)(align, size);
+  errno = errno_before;
+  if (!block)
+    return ENOMEM;
+  *to = block;
+  return 0;
+}
+
+static void *valloc_by_memalign(size_t size)
+{
+  return HWI_REAL(MEMALIGN, hwi_aligned_alloc_fn)(HWI_OS_PAGE_BYTES, size);
+}
+
+static void *pvalloc_by_memalign(size_t size)
+{
+  size_t mask = HWI_OS_PAGE_BYTES - 1, bytes;
+  if (__builtin_add_overflow(size, mask, &bytes)) {
+    errno = ENOMEM;
+    return NULL;
+  }
+  return HWI_REAL(MEMALIGN, hwi_aligned_alloc_fn)(HWI_OS_PAGE_BYTES, bytes & ~mask);
+}
+
+static size_t usable_size_unknown(void *block)
+{
+  (void)block;
+  return 0;
+}
+
+static void fill(hwi_function *next[], enum hw_entry entry, hwi_function *substitute)
+{
+  if (!next[entry])
+    next[entry] = substitute;
+}
+
+static void fill_gaps(hwi_function *next[])
+{
+  fill(next, HW_ENTRY_MEMALIGN, next[HW_ENTRY_ALIGNED_ALLOC]);
+  fill(next, HW_ENTRY_MEMALIGN, (hwi_function *)memalign_by_posix_memalign);
+  fill(next, HW_ENTRY_POSIX_MEMALIGN, (hwi_function *)posix_memalign_by_memalign);
+  fill(next, HW_ENTRY_ALIGNED_ALLOC, next[HW_ENTRY_MEMALIGN]);
+  fill(next, HW_ENTRY_VALLOC, (hwi_function *)valloc_by_memalign);
+  fill(next, HW_ENTRY_PVALLOC, (hwi_function *)pvalloc_by_memalign);
+  fill(next, HW_ENTRY_MALLOC_USABLE_SIZE, (hwi_function *)usable_size_unknown);
+}
+
+/* --- the look-up --- */
+
+#define ENTRY_SYMBOL(id, name) [HW_ENTRY_##id] = HW_SYMBOL_##id,
+static const char entry_symbols[HW_ENTRY_COUNT][40] = {HW_ENTRY_LIST(ENTRY_SYMBOL)};
+
+const char *hwi_real_symbol(enum hw_entry entry)
+{
+  return entry_symbols[entry];
+}
+
+/* NULL until the loader has relocated this library. Code of other libraries may run, and allocate, before that. */
+static const char *volatile is_relocated = entry_symbols[0];
+
+static bool find_all(hwi_function *next[])
+{
+  for (int entry = HW_ENTRY_MALLOC; entry < HW_ENTRY_COUNT; entry++)
+    next[entry] = (hwi_function *)hwi_os_symbol_behind(entry_symbols[entry]);
+  fill_gaps(next);
+  return next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
+}
+
+void hwi_real_find_interposed(void)
+{
+  if (!is_relocated)
+    return;
+  hwi_real_dlclose = (hwi_dlclose_fn *)hwi_os_symbol_behind("dlclose");
+  hwi_real_setname = (hwi_setname_fn *)hwi_os_symbol_behind("pthread_setname_np");
+  hwi_real_prctl = (hwi_prctl_fn *)hwi_os_symbol_behind("prctl");
+  hwi_real_syscall = (hwi_syscall_fn *)hwi_os_symbol_behind("syscall");
+  hwi_real_execv = (hwi_execv_fn *)hwi_os_symbol_behind("execv");
+  hwi_real_execvp = (hwi_execv_fn *)hwi_os_symbol_behind("execvp");
+  hwi_real_execve = (hwi_execve_fn *)hwi_os_symbol_behind("execve");
+  hwi_real_execvpe = (hwi_execve_fn *)hwi_os_symbol_behind("execvpe");
+  hwi_real_fexecve = (hwi_fexecve_fn *)hwi_os_symbol_behind("fexecve");
+  hwi_real_spawn = (hwi_spawn_fn *)hwi_os_symbol_behind("posix_spawn");
+  hwi_real_spawnp = (hwi_spawn_fn *)hwi_os_symbol_behind("posix_spawnp");
+}
+
+bool hwi_real_find(void)
+{
+  hwi_function *next[HW_ENTRY_COUNT] = {0};
+  if (!is_relocated || !find_all(next))
+    return false;
+  hwi_real_is_left_alone = hwi_sanitizers_leave();
+  hwi_operators_plan(next);
+  hwi_timed_replace(next);
+  for (int entry = HW_ENTRY_COUNT; entry-- > 0;)
+    __atomic_store_n(&hwi_real_function[entry], next[entry], __ATOMIC_RELEASE);
+  return true;
+}

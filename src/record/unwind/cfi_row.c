@@ -1,0 +1,157 @@
+/* cfi_row.c - converts the rules at an address to a row, if possible
+ *
+ * A row cannot contain an expression, but three kinds of them are too common to be interpreted at each step. Those of
+ * PLT stubs and of signal trampolines are evaluated here with artificial registers and memory, and "the word at bp + n"
+ * of a realigned stack is recognised by its bytes.
+ */
+#include "platform/arch.h"
+#include "record/unwind/cfi_internal.h"
+
+enum { WORD = sizeof(uintptr_t), OP_DEREF = 0x06, OP_BREG0 = 0x70 };
+
+static const struct hwi_frame_row none = {.kind = HWI_ROW_NONE}, full = {.kind = HWI_ROW_FULL};
+
+/* Two stack pointers with different low bits: an expression other than "register + constant" gives them different
+ * offsets. */
+#define FIRST_TRIAL UINT64_C(0x00007ffc31c2a5d8)
+#define SECOND_TRIAL UINT64_C(0x00005e3a4e3d5a27)
+
+/* Artificial memory: each word is its own address plus this. */
+#define WORD_TAG (UINT64_C(1) << 52)
+
+static bool load_nothing(void *context, uintptr_t address, uintptr_t *word)
+{
+  (void)context, (void)address, (void)word;
+  return false;
+}
+
+static bool load_tagged(void *context, uintptr_t address, uintptr_t *word)
+{
+  (void)context;
+  *word = address + WORD_TAG;
+  return true;
+}
+
+/* Computes the expression's value minus that of the register `which`, the only one besides the pc that it may use. */
+static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, uintptr_t pc, int32_t *offset)
+{
+  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << which};
+  struct hwi_machine machine = {&registers, load_nothing, NULL};
+  uintptr_t first, second;
+  registers.value[HWI_REG_RA] = pc;
+  registers.value[which] = FIRST_TRIAL;
+  if (!hwi_expression_value(&machine, fde->span, place, NULL, &first))
+    return false;
+  registers.value[which] = SECOND_TRIAL;
+  if (!hwi_expression_value(&machine, fde->span, place, NULL, &second))
+    return false;
+  *offset = (int32_t)(first - FIRST_TRIAL);
+  return first - FIRST_TRIAL == second - SECOND_TRIAL && first - FIRST_TRIAL == (uintptr_t)(intptr_t)*offset;
+}
+
+static bool is_word_behind(struct hwi_cfi_cursor code, uint32_t which, int32_t *offset)
+{
+  if (hwi_cfi_cursor_bytes(&code, 1) != OP_BREG0 + which)
+    return false;
+  int64_t wide = hwi_cfi_cursor_sleb(&code);
+  *offset = (int32_t)wide;
+  return wide == *offset && hwi_cfi_cursor_bytes(&code, 1) == OP_DEREF && !code.bad && code.at == code.end;
+}
+
+static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc,
+                               struct hwi_frame_row *row)
+{
+  struct hwi_cfi_cursor code = hwi_expression_at(fde->span, rules->cfa_value);
+  int32_t place = rules->cfa_value;
+  if (is_word_behind(code, HWI_REG_BP, &row->offset))
+    row->kind = HWI_ROW_BP_DEREF;
+  else if (is_word_behind(code, HWI_REG_SP, &row->offset))
+    row->kind = HWI_ROW_SP_DEREF;
+  else if (try_out(fde, place, HWI_REG_SP, pc, &row->offset))
+    row->kind = HWI_ROW_SP;
+  else if (try_out(fde, place, HWI_REG_BP, pc, &row->offset))
+    row->kind = HWI_ROW_BP;
+  else
+    return false;
+  return true;
+}
+
+static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc,
+                        struct hwi_frame_row *row)
+{
+  if (rules->cfa == HWI_CFA_EXPRESSION)
+    return squeeze_expression(fde, rules, pc, row);
+  if (rules->cfa_register != HWI_REG_SP && rules->cfa_register != HWI_REG_BP)
+    return false;
+  row->kind = rules->cfa_register == HWI_REG_SP ? HWI_ROW_SP : HWI_ROW_BP;
+  row->offset = rules->cfa_value;
+  return true;
+}
+
+/* In a realigned frame, the caller's bp was pushed where bp points to now, wherever the CFA is. */
+static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_frame_row *row)
+{
+  if (rules->rule[HWI_REG_BP] != HWI_RULE_EXPRESSION)
+    return false;
+  struct hwi_cfi_cursor code = hwi_expression_at(fde->span, rules->value[HWI_REG_BP]);
+  if (hwi_cfi_cursor_bytes(&code, 1) != OP_BREG0 + HWI_REG_BP)
+    return false;
+  int64_t offset = hwi_cfi_cursor_sleb(&code);
+  row->bp_words = (int8_t)(offset / WORD);
+  return offset == row->bp_words * WORD && !code.bad && code.at == code.end;
+}
+
+static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_frame_row *row)
+{
+  if (row->kind == HWI_ROW_BP_DEREF)
+    return squeeze_bp_realigned(fde, rules, row);
+  uint8_t rule = rules->rule[HWI_REG_BP];
+  int32_t words = rules->value[HWI_REG_BP] / WORD;
+  row->bp_words = 0;
+  if (rule == HWI_RULE_UNSET || rule == HWI_RULE_SAME)
+    return true;
+  row->bp_words = (int8_t)words;
+  return rule == HWI_RULE_OFFSET && words != 0 && words == row->bp_words && rules->value[HWI_REG_BP] % WORD == 0;
+}
+
+/* Returns whether the caller's sp is the CFA, and its pc is in the word below. */
+static bool is_ordinary_call(const struct hwi_rules *rules)
+{
+  uint8_t sp = rules->rule[HWI_REG_SP];
+  return rules->rule[HWI_REG_RA] == HWI_RULE_OFFSET && rules->value[HWI_REG_RA] == -WORD &&
+         (sp == HWI_RULE_UNSET || (sp == HWI_RULE_VALUE_OFFSET && rules->value[HWI_REG_SP] == 0));
+}
+
+/* Makes the row of a signal frame. It is one if each register is loaded from its place in the ucontext. */
+static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc)
+{
+  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP};
+  registers.value[HWI_REG_RA] = pc;
+  registers.value[HWI_REG_SP] = FIRST_TRIAL;
+  if (hwi_rules_apply(rules, fde->span, &registers, &(struct hwi_cfi_memory){load_tagged, NULL}) != HWI_STEP_OK ||
+      !(registers.known >> HWI_REG_BP & 1))
+    return full;
+  uintptr_t gregs = registers.value[HWI_REG_RA] - WORD_TAG - HWI_ARCH_SIGNAL_PC;
+  int32_t offset = (int32_t)(gregs - FIRST_TRIAL);
+  if (gregs - FIRST_TRIAL != (uintptr_t)(intptr_t)offset ||
+      registers.value[HWI_REG_SP] != gregs + HWI_ARCH_SIGNAL_SP + WORD_TAG ||
+      registers.value[HWI_REG_BP] != gregs + HWI_ARCH_SIGNAL_BP + WORD_TAG)
+    return full;
+  return (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = offset};
+}
+
+struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_cache *cache)
+{
+  struct hwi_fde fde;
+  struct hwi_rules rules;
+  struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
+  if (!hwi_fde_find(module, pc, &fde) || !hwi_rules_at(&fde, pc, cache, &rules))
+    return none;
+  if (rules.rule[HWI_REG_RA] == HWI_RULE_UNDEFINED)
+    return (struct hwi_frame_row){.kind = HWI_ROW_OUTERMOST};
+  if (fde.signal)
+    return squeeze_signal(&fde, &rules, pc);
+  if (!is_ordinary_call(&rules) || !squeeze_cfa(&fde, &rules, pc, &row) || !squeeze_bp(&fde, &rules, &row))
+    return full;
+  return row;
+}

@@ -1,0 +1,156 @@
+/* row_cache.c - a lane's cache of rows
+ *
+ * A table of 16-byte slots, private to its lane, so that nothing is shared and dropping it is one call. A row is looked
+ * up in one slot; a row that was replaced there is in the adjacent slot, and fetching it back takes a hundredth of the
+ * time that reading the CFI would take. The table starts with slots inside the lane and doubles when it has missed as
+ * often as it has slots. A key of 0 is an empty slot.
+ *
+ * A second table of that kind caches nodes that were looked up. It saves most look-ups in the tree of nodes, whose
+ * cache misses are the main cost of an event in a program with many stacks. It is emptied when it grows. Both tables
+ * become invalid in three cases: a module was unloaded; a module was loaded and there are rows of code that no module
+ * covered, which may now belong to it; or an event was abandoned, which may have left an entry half written.
+ */
+#include "record/unwind/row_cache.h"
+
+#include <string.h>
+
+#include "platform/os.h"
+#include "record/unwind/modules.h"
+
+static_assert(sizeof(struct hwi_row_slot) == 16 && sizeof(struct hwi_memo) == 16, "four a cache line");
+
+enum {
+  MOST_SLOTS = 1 << 16,
+  FIRST_MEMOS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_memo),
+  MOST_MEMOS = 1 << 14,
+  CACHE_FROM = 32, /* misses: with fewer, a program does not need the page of the CFI cache */
+};
+
+void hwi_row_cache_drop(struct hwi_row_cache *rows)
+{
+  if (rows->slots == rows->first)
+    memset(rows->first, 0, sizeof rows->first);
+  else if (rows->slots)
+    hwi_os_map_reset(rows->slots, rows->count * sizeof *rows->slots);
+  if (rows->memos)
+    hwi_os_map_reset(rows->memos, rows->memo_count * sizeof *rows->memos);
+  if (rows->cfi_cache)
+    hwi_cfi_cache_clear(rows->cfi_cache);
+  rows->misses = rows->memo_misses = 0;
+  rows->has_uncovered = false;
+}
+
+static struct hwi_row_slot *beside(struct hwi_row_slot *slots, uint32_t place)
+{
+  return &slots[place ^ 1];
+}
+
+static void put(struct hwi_row_slot *slots, uint32_t count, struct hwi_row_slot slot)
+{
+  uint32_t place = hwi_row_cache_place(slot.key, count);
+  *beside(slots, place) = slots[place];
+  slots[place] = slot;
+}
+
+/* Returns whether the row is in the slot adjacent to its own; if so, the two are exchanged. */
+static bool fetch_from_beside(struct hwi_row_cache *rows, uint64_t key)
+{
+  uint32_t place = hwi_row_cache_place(key, rows->count);
+  struct hwi_row_slot slot = *beside(rows->slots, place);
+  if (slot.key == key)
+    put(rows->slots, rows->count, slot);
+  return slot.key == key;
+}
+
+static void grow(struct hwi_row_cache *rows)
+{
+  uint32_t count = rows->count, new_count = 2 * count;
+  struct hwi_row_slot *old = rows->slots, *new = hwi_os_map(new_count * sizeof *new);
+  rows->misses = 0;
+  if (!new)
+    return;
+  for (uint32_t i = 0; i < count; i++)
+    if (old[i].key)
+      put(new, new_count, old[i]);
+  rows->slots = new; /* in this order: if abandoned in between, the mask is only too small */
+  atomic_signal_fence(memory_order_seq_cst);
+  rows->count = new_count;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (old != rows->first)
+    hwi_os_unmap(old, count * sizeof *old);
+}
+
+/* Converts a row to the form that walks use. Implausible CFI is left to the interpreter: a bp saved where the return
+ * address is, or above the CFA. */
+static struct hwi_row_of row_of(struct hwi_frame_row row, uint32_t module)
+{
+  struct hwi_row_of of = {row.kind, row.bp_words, (uint16_t)module, row.offset};
+  if (row.kind != HWI_ROW_SP && row.kind != HWI_ROW_BP && row.kind != HWI_ROW_SP_DEREF)
+    return of;
+  if (row.bp_words > 0 || row.bp_words == HWI_NO_BP_SLOT)
+    of.kind = HWI_ROW_FULL;
+  if (!row.bp_words)
+    of.bp_slot = HWI_NO_BP_SLOT;
+  return of;
+}
+
+/* Makes sure that there are slots. */
+static void make_room(struct hwi_row_cache *rows)
+{
+  if (!rows->slots) {
+    rows->count = HWI_ROW_CACHE_FIRST;
+    atomic_signal_fence(memory_order_seq_cst);
+    rows->slots = rows->first;
+  } else if (++rows->misses > rows->count && rows->count < MOST_SLOTS) {
+    grow(rows);
+  }
+  if (!rows->cfi_cache && rows->misses == CACHE_FROM)
+    rows->cfi_cache = hwi_os_map(HWI_CFI_CACHE_BYTES);
+}
+
+struct hwi_row_of hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
+{
+  struct hwi_row_cache *rows = &lane->rows;
+  uint64_t key = hwi_row_cache_key(pc, exact);
+  make_room(rows);
+  if (fetch_from_beside(rows, key))
+    return rows->slots[hwi_row_cache_place(key, rows->count)].row;
+  struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
+  struct hwi_os_module module;
+  uint32_t number = hwi_modules_find(lane, exact ? pc : pc - 1, &module);
+  rows->has_uncovered |= !module.end;
+  if (module.eh_frame_hdr) {
+    struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
+    row = hwi_cfi_row(&cfi, exact ? pc : pc - 1, rows->cfi_cache);
+  }
+  struct hwi_row_of of = row_of(row, number);
+  put(rows->slots, rows->count, (struct hwi_row_slot){key, of});
+  return of;
+}
+
+static void grow_memos(struct hwi_row_cache *rows)
+{
+  uint32_t old_count = rows->memo_count, count = old_count ? 2 * old_count : FIRST_MEMOS;
+  struct hwi_memo *old = rows->memos, *memos = hwi_os_map(count * sizeof *memos);
+  rows->memo_misses = 0;
+  if (!memos)
+    return;
+  rows->memos = memos; /* in this order: if abandoned in between, the mask is only too small */
+  atomic_signal_fence(memory_order_seq_cst);
+  rows->memo_count = count;
+  atomic_signal_fence(memory_order_seq_cst);
+  if (old)
+    hwi_os_unmap(old, old_count * sizeof *old);
+}
+
+uint32_t hwi_row_cache_node_slow(struct hwi_lane *lane, uint32_t parent, uintptr_t pc, uint8_t entry)
+{
+  struct hwi_row_cache *rows = &lane->rows;
+  uint32_t node = hwi_nodes_find(lane, parent, pc, hwi_row_cache_find(lane, pc, false).module, entry);
+  if (!rows->memos || (++rows->memo_misses > rows->memo_count && rows->memo_count < MOST_MEMOS))
+    grow_memos(rows);
+  uint64_t key = hwi_row_cache_memo_key(pc, entry);
+  if (rows->memos && node != HWI_NODE_UNKNOWN)
+    *hwi_row_cache_memo(rows, key, parent) = (struct hwi_memo){key, parent, node};
+  return node;
+}

@@ -1,0 +1,178 @@
+/* step.c - one step of a walk, from a frame to its caller */
+#include "record/unwind/step.h"
+
+#include "platform/arch.h"
+#include "platform/os.h"
+
+enum {
+  WORD = sizeof(uintptr_t),
+  LARGEST_GUESSED_FRAME = 1 << 20,
+  MOST_OWN_STEPS = 16, /* steps through the recorder's own frames, to the target's */
+};
+
+/* Loads a word and adds it to the odd words. */
+static inline bool load(struct hwi_walk *walk, uintptr_t address, uintptr_t *word)
+{
+  if (!hwi_range_load(walk->range, address, word))
+    return false;
+  walk->odd[walk->odd_count++] = (struct hwi_word){address, *word, walk->fresh_count - 1};
+  return true;
+}
+
+/* The interrupted code may have run on another stack. */
+static void cross_to(struct hwi_walk *walk, uintptr_t sp)
+{
+  walk->keepable = false;
+  if (sp >= walk->range->low && sp < walk->range->high)
+    return;
+  uintptr_t page = sp & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), above = page + HWI_OS_PAGE_BYTES;
+  walk->other = (struct hwi_range){.low = above, .high = above}; /* empty: the stack may have overflowed */
+  walk->range = &walk->other;
+  if (hwi_os_readable_pages(page, 1))
+    hwi_range_enter(walk->range, sp);
+}
+
+static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers, struct hwi_place *at)
+{
+  uintptr_t pc, sp, bp;
+  if (!load(walk, registers + HWI_ARCH_SIGNAL_PC, &pc) || !load(walk, registers + HWI_ARCH_SIGNAL_SP, &sp) ||
+      !load(walk, registers + HWI_ARCH_SIGNAL_BP, &bp) || !hwi_step_is_code(pc))
+    return HWI_WALK_LOST;
+  cross_to(walk, sp);
+  *at = (struct hwi_place){pc, sp, bp, true};
+  return HWI_WALK_GOES_ON;
+}
+
+/* Code without CFI (mostly JIT) may have a chain of frame pointers. A link of it is followed only if it is
+ * plausible. */
+static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked_frame *frame,
+                                               struct hwi_place *at)
+{
+  uintptr_t pc, bp;
+  if (hwi_callers_have(&hwi_session.loader, at->pc)) /* the loader's entry, which runs constructors, has no caller */
+    return HWI_WALK_OUTERMOST;
+  if (walk->guessed_at == HWI_NO_GUESS)
+    walk->guessed_at = walk->fresh_count - 1;
+  if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD || !load(walk, at->bp + WORD, &pc) ||
+      !load(walk, at->bp, &bp) || !hwi_step_is_code(pc))
+    return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
+  frame->bp_slot = HWI_NO_BP_SLOT - 1; /* plain */
+  walk->odd_count = 0;
+  *at = (struct hwi_place){pc, at->bp + 2 * WORD, bp, false};
+  return HWI_WALK_GOES_ON;
+}
+
+static bool load_for_cfi(void *context, uintptr_t address, uintptr_t *word)
+{
+  return hwi_range_load(context, address, word);
+}
+
+enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *exact)
+{
+  struct hwi_os_module module;
+  uintptr_t pc = registers->value[HWI_REG_RA] - !*exact;
+  if (!hwi_os_find_module(pc, &module) || !module.eh_frame_hdr)
+    return HWI_STEP_NO_CFI;
+  struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
+  return hwi_cfi_step(&cfi, pc, registers, &(struct hwi_cfi_memory){load_for_cfi, range}, exact);
+}
+
+/* For a frame whose CFA depends on a register that rows do not track. It begins at our own frame, where all registers
+ * are known. */
+static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk *walk,
+                                                                const struct hwi_walked_frame *frame,
+                                                                struct hwi_place *at)
+{
+  struct hwi_registers registers = {.known = 0};
+  hwi_arch_capture(registers.value, &registers.known);
+  bool exact = true;
+  walk->keepable = false;
+  struct hwi_range range = *walk->range;
+  if (!hwi_range_enter(&range, registers.value[HWI_REG_SP]) || walk->range == &walk->other)
+    return HWI_WALK_LOST; /* the registers are not tracked beyond a change of stacks */
+  for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
+    bool reached = registers.value[HWI_REG_SP] == frame->sp && registers.value[HWI_REG_RA] == frame->pc;
+    enum hwi_step result = hwi_step_by_cfi(&range, &registers, &exact);
+    if (result == HWI_STEP_OUTERMOST && reached)
+      return HWI_WALK_OUTERMOST;
+    if (result != HWI_STEP_OK || !hwi_step_is_code(registers.value[HWI_REG_RA]))
+      return HWI_WALK_LOST;
+    if (!reached)
+      continue;
+    *at = (struct hwi_place){registers.value[HWI_REG_RA], registers.value[HWI_REG_SP], registers.value[HWI_REG_BP],
+                             exact};
+    return HWI_WALK_GOES_ON;
+  }
+  return HWI_WALK_LOST;
+}
+
+__attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
+{
+  struct hwi_registers registers = {.known = 0};
+  struct hwi_range range = {0};
+  bool is_signal_frame = true; /* so that the captured pc is used unchanged */
+  hwi_arch_capture(registers.value, &registers.known);
+  hwi_range_enter(&range, registers.value[HWI_REG_SP]);
+  for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
+    *outermost = registers.value[HWI_REG_SP];
+    enum hwi_step result = hwi_step_by_cfi(&range, &registers, &is_signal_frame);
+    if (result == HWI_STEP_OUTERMOST)
+      return true;
+    if (result != HWI_STEP_OK || is_signal_frame)
+      return false;
+  }
+  return false;
+}
+
+/* Takes a step whose CFA is known. */
+static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_walked_frame *frame,
+                                 uintptr_t cfa, struct hwi_place *at)
+{
+  uintptr_t pc, bp = at->bp;
+  /* On one stack CFAs only rise; any other CFA is invalid. A signal frame may interrupt at any alignment. */
+  if (cfa <= at->sp || cfa % WORD || !load(walk, cfa - WORD, &pc))
+    return HWI_WALK_LOST;
+  bool is_realigned = row.kind == HWI_ROW_BP_DEREF;
+  uintptr_t bp_base = is_realigned ? at->bp : cfa;
+  if ((is_realigned || row.bp_slot != HWI_NO_BP_SLOT) &&
+      !load(walk, bp_base + (uintptr_t)(intptr_t)(row.bp_slot * WORD), &bp))
+    return HWI_WALK_LOST;
+  if (!hwi_step_is_code(pc))
+    return pc ? HWI_WALK_LOST : HWI_WALK_OUTERMOST;
+  bool by_sp = row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF;
+  frame->bp_is_free = by_sp && row.bp_slot != HWI_NO_BP_SLOT;
+  frame->bp_passes = by_sp && row.bp_slot == HWI_NO_BP_SLOT;
+  if (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_BP) {
+    frame->bp_slot = row.bp_slot;
+    walk->odd_count = 0; /* plain */
+  }
+  *at = (struct hwi_place){pc, cfa, bp, false};
+  return HWI_WALK_GOES_ON;
+}
+
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_walked_frame *frame,
+                                   struct hwi_place *at)
+{
+  uintptr_t cfa, base = row.kind == HWI_ROW_BP || row.kind == HWI_ROW_BP_DEREF ? at->bp : at->sp;
+  base += (uintptr_t)(intptr_t)row.offset;
+  walk->odd_count = 0;
+  frame->bp_slot = HWI_NO_BP_SLOT;
+  frame->bp_is_free = frame->bp_passes = false;
+  switch (row.kind) {
+  case HWI_ROW_SP:
+  case HWI_ROW_BP:
+    return step_to(walk, row, frame, base, at);
+  case HWI_ROW_SP_DEREF:
+  case HWI_ROW_BP_DEREF:
+    return load(walk, base, &cfa) ? step_to(walk, row, frame, cfa, at) : HWI_WALK_LOST;
+  case HWI_ROW_SIGNAL:
+    return step_signal(walk, base, at);
+  case HWI_ROW_OUTERMOST:
+    frame->bp_is_free = true;
+    return HWI_WALK_OUTERMOST;
+  case HWI_ROW_FULL:
+    return step_in_full(walk, frame, at);
+  default:
+    return step_by_frame_pointer(walk, frame, at);
+  }
+}

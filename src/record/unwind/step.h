@@ -1,0 +1,102 @@
+/* step.h - one step of a walk, from a frame to its caller
+ *
+ * place      the position of a walk: pc, sp and bp of a frame.
+ * plain      a step is plain if the caller's frame contains all words that it loaded (see struct hwi_walked_frame).
+ */
+#ifndef HWI_RECORD_UNWIND_STEP_H
+#define HWI_RECORD_UNWIND_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platform/arch.h"
+#include "record/lane.h"
+#include "record/record.h"
+#include "record/unwind/cfi.h"
+#include "record/unwind/range.h"
+
+enum { HWI_STEP_MOST_WORDS = 3, HWI_LOWEST_CODE = 4096 };
+
+struct hwi_place {
+  uintptr_t pc, sp, bp;
+  bool exact; /* pc was interrupted by a signal: it is not a return address */
+};
+
+enum hwi_walk_end {
+  HWI_WALK_GOES_ON,
+  HWI_WALK_MET,       /* reached a kept frame, and all kept steps outward of it are unchanged */
+  HWI_WALK_OUTERMOST, /* the stack ends here */
+  HWI_WALK_LOST,      /* cannot continue: no CFI, or an impossible place */
+  HWI_WALK_TOO_DEEP,
+};
+
+#define HWI_NO_GUESS UINT32_MAX
+
+struct hwi_walk {
+  enum hwi_walk_end end;
+  struct hwi_range *range; /* of the stack that the walk is on */
+  struct hwi_range other;  /* of a second stack, if the walk has crossed to one */
+  bool keepable;
+  bool is_audited;       /* the splice is compared with full walks */
+  bool is_checked;       /* all steps of the kept frames below `met` are known to be unchanged */
+  uint32_t met;          /* kept frames that may be part of the stack; after MET, those that are */
+  uint32_t verify_count; /* kept steps that were verified */
+  uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
+  uint32_t odd_count;    /* odd words of the last step */
+  uint32_t guessed_at;   /* first fresh frame without CFI, whose caller is from a frame pointer; HWI_NO_GUESS: none */
+  struct hwi_word odd[HWI_STEP_MOST_WORDS];
+};
+
+/* Replaces *at, the place of `frame`, by its caller's place; sets the frame's fields about bp, and the walk's odd
+ * words. */
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_walked_frame *frame,
+                                   struct hwi_place *at);
+
+/* The same for the two kinds of step that nearly all code needs. In any unusual case it does nothing and returns false.
+ * `high` is the end of the range, whose start is below at->sp. */
+static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_walked_frame *frame,
+                                    struct hwi_place *at);
+
+/* Replaces the registers of a frame by its caller's with the CFI interpreter. *exact: the pc is not a return address;
+ * it is set for the caller's pc. Returns HWI_STEP_NO_CFI if no module or no CFI covers the pc. */
+enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *exact);
+
+/* Returns whether the calling thread's stack can be unwound from here to its outermost frame, without a signal frame on
+ * it. *outermost gets the outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no
+ * lane. */
+bool hwi_step_is_uninterrupted(uintptr_t *outermost);
+
+/* The walk itself (walk.c), without any effect on the kept stack. The caller sets walk->met and walk->is_checked: how
+ * many kept frames may be met (0: none), and whether these are known to be unchanged. The result is also in
+ * walk->end. */
+enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);
+
+/* --- the plain step, in full: it is the hot path --- */
+
+static inline bool hwi_step_is_code(uintptr_t pc)
+{
+  return pc - HWI_LOWEST_CODE < (UINT64_C(1) << HWI_ARCH_ADDRESS_BITS) - HWI_LOWEST_CODE;
+}
+
+static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_walked_frame *frame,
+                                    struct hwi_place *at)
+{
+  bool by_sp = row.kind == HWI_ROW_SP;
+  if (__builtin_expect(!by_sp && row.kind != HWI_ROW_BP, 0))
+    return false;
+  uintptr_t cfa = (by_sp ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset;
+  const volatile uintptr_t *words = (const volatile uintptr_t *)cfa;
+  /* CFAs only rise: if the lowest word is above sp, and the highest below `high`, both are in the range */
+  if (__builtin_expect(cfa % sizeof *words || cfa - 1 >= high || (intptr_t)(words + row.bp_slot) < (intptr_t)at->sp, 0))
+    return false;
+  uintptr_t pc = words[HWI_NO_BP_SLOT], saved = words[row.bp_slot];
+  if (__builtin_expect(!hwi_step_is_code(pc), 0))
+    return false;
+  frame->bp_slot = row.bp_slot;
+  frame->bp_is_free = by_sp & (row.bp_slot != HWI_NO_BP_SLOT);
+  frame->bp_passes = by_sp & (row.bp_slot == HWI_NO_BP_SLOT);
+  *at = (struct hwi_place){pc, cfa, row.bp_slot == HWI_NO_BP_SLOT ? at->bp : saved, false};
+  return true;
+}
+
+#endif

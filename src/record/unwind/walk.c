@@ -1,0 +1,345 @@
+/* walk.c - from the frame that called an entry point to the node of its whole stack
+ *
+ * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word
+ * that its walk loaded: most follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes outward from the
+ * caller only until it meets a kept frame (same pc, sp and bp); the rest is verified instead of walked again.
+ *
+ * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the
+ * return address into its caller is not. Then the frames inward of that word are walked, and those outward of it are
+ * met. And often a few stacks alternate: tips.c handles those.
+ *
+ * Why this is correct: the CFI of loaded code is constant, so the step from a frame to its caller is a function of (pc,
+ * sp, bp) and of the words that it loads. If a frame computes its CFA from sp and its caller's bp is in memory, the
+ * step does not even depend on bp, which such code may use for anything. A bp also does not matter if no step further
+ * out uses it before another step loads a new one: the word that was loaded for it need not be verified. So if the
+ * frames are equal, and every word that matters and that the kept walk loaded from there on is unchanged, a walk would
+ * take the same steps, to the last frame. The lane drops the kept stack when anything else could matter: modules were
+ * loaded or unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to another
+ * stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
+ *
+ * Cost: walking a frame takes a row look-up and two loads; verifying it takes one load and one comparison, or two if
+ * its bp matters.
+ *
+ * Depth: up to the limit a stack is a plain chain of nodes. deep.c makes the node of a deeper one, and kept.c describes
+ * which part of it is verified. A walk that meets no kept frame within FRESH_FACTOR * limit frames gives up.
+ */
+#include "record/unwind/walk.h"
+
+#include "record/unwind/audit.h"
+#include "record/unwind/cached_stack.h"
+#include "record/unwind/deep.h"
+#include "record/unwind/nodes.h"
+#include "record/unwind/row_cache.h"
+#include "record/unwind/stack_cache.h"
+#include "record/unwind/step.h"
+
+enum {
+  FRESH_FACTOR = 4, /* times the limit: most frames that are walked for one event */
+  FIRST_FRAMES = 64,
+  AUDIT_EVERY = 1024, /* one of this many spliced stacks is audited, unless all are */
+};
+
+void hwi_walk_forget(struct hwi_lane *lane)
+{
+  hwi_cached_stack_forget(&lane->kept);
+}
+
+/* --- the walk --- */
+
+/* Called when the fresh frames are full, with `count` frames. */
+static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lane, uint32_t count)
+{
+  if (count >= hwi_session.options.depth * FRESH_FACTOR)
+    return false;
+  return hwi_lane_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
+}
+
+/* Adds the odd words of the last step, so that they can be kept. */
+static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
+{
+  struct hwi_words *odd = &lane->fresh_odd;
+  if (odd->count + walk->odd_count > odd->room &&
+      !hwi_lane_grow((void **)&odd->items, &odd->room, 2 * odd->count + FIRST_FRAMES, sizeof *odd->items))
+    return false;
+  for (uint32_t i = 0; i < walk->odd_count; i++)
+    odd->items[odd->count++] = walk->odd[i];
+  return true;
+}
+
+/* Takes a step that is not plain, or whose row must be found first, from the frame that was just begun. */
+static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lane *lane, struct hwi_walk *walk,
+                                                                  struct hwi_place *at)
+{
+  struct hwi_walked_frame *frame = &lane->fresh[walk->fresh_count - 1];
+  struct hwi_row_of row = hwi_row_cache_find(lane, at->pc, at->exact);
+  frame->node = row.module;
+  frame->pc = at->pc + at->exact; /* so that the byte before it is in the instruction, as with return addresses */
+  enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
+  if (walk->odd_count && !add_fresh_odd(lane, walk))
+    walk->keepable = false;
+  return end;
+}
+
+/* The kept frame met - 1 has the place's sp. Returns whether it is at this place, and all kept frames outward of it are
+ * unchanged. */
+static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_place *at)
+{
+  struct hwi_walked_frame *frame = &lane->kept.frames[met - 1];
+  walk->met = met;
+  if (!hwi_cached_stack_is_at(frame, at->pc, at->sp, at->bp) || !walk->keepable ||
+      !hwi_cached_stack_is_met(&lane->kept, walk))
+    return false;
+  frame->bp = at->bp;
+  return true;
+}
+
+/* Takes plain steps, as long as their rows are cached and no kept frame is met. The frame of the last step is begun,
+ * but not completed. Most of the time is spent here: all values that change from frame to frame are in registers. */
+static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_place *to)
+{
+  static const struct hwi_row_slot no_slot; /* used if there is no table yet */
+  const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
+  uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1;
+  uintptr_t high = walk->range == &lane->range && !to->exact ? lane->range.high : 0; /* 0: no step is plain */
+  const struct hwi_walked_frame *kept = lane->kept.frames, *next = kept + walk->met; /* after the one that may be met */
+  struct hwi_walked_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
+  enum hwi_walk_end end = HWI_WALK_GOES_ON;
+  struct hwi_place at = *to;
+  for (;; frame++) {
+    while (next > kept && next[-1].sp < at.sp)
+      next--;
+    if (next > kept && next[-1].sp == at.sp) {
+      if (is_met(lane, walk, (uint32_t)(next - kept), &at)) {
+        end = HWI_WALK_MET;
+        break;
+      }
+      next = kept + walk->met;
+    }
+    if (__builtin_expect(frame == stop, 0)) {
+      uint32_t count = lane->fresh_room;
+      if (!make_room_fresh(lane, count)) {
+        end = HWI_WALK_TOO_DEEP;
+        break;
+      }
+      frame = lane->fresh + count;
+      stop = lane->fresh + lane->fresh_room;
+    }
+    const struct hwi_row_slot *slot = &slots[hwi_row_cache_place(at.pc, slot_count)];
+    frame->pc = at.pc;
+    frame->sp = at.sp;
+    frame->bp = at.bp;
+    frame->node = slot->row.module;
+    if (__builtin_expect(slot->key != at.pc || !hwi_step_plainly(high, slot->row, frame, &at), 0)) {
+      frame++;
+      break;
+    }
+  }
+  walk->met = (uint32_t)(next - kept);
+  walk->fresh_count = (uint32_t)(frame - lane->fresh);
+  *to = at;
+  return end;
+}
+
+/* The memory between the stack pointer and a frame that CFI led to is in use as long as that frame is. The memory that
+ * a guess or an invalid step has read may not belong to the stack: another thread may unmap it at any moment. So it is
+ * not considered readable from here on, and no words of it are kept, because kept words are read later without a
+ * check. */
+static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, uintptr_t high_before)
+{
+  bool has_guessed = walk->guessed_at != HWI_NO_GUESS;
+  if (lane->range.high == high_before || !walk->fresh_count || walk->end == HWI_WALK_MET ||
+      (walk->end == HWI_WALK_OUTERMOST && !has_guessed))
+    return;
+  uintptr_t sp = lane->fresh[has_guessed ? walk->guessed_at : walk->fresh_count - 1].sp;
+  uintptr_t high = (sp + HWI_OS_PAGE_BYTES - 1) & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
+  if (high < high_before)
+    high = high_before;
+  if (lane->range.high > high) {
+    lane->range.high = high;
+    walk->keepable = false;
+  }
+}
+
+enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
+{
+  struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
+  uintptr_t high_before = lane->range.high;
+  walk->range = &lane->range;
+  walk->keepable = true;
+  walk->guessed_at = HWI_NO_GUESS;
+  walk->verify_count = walk->fresh_count = walk->odd_count = 0;
+  lane->fresh_odd.count = 0;
+  do {
+    walk->end = walk_plainly(lane, walk, &at);
+    if (walk->end == HWI_WALK_GOES_ON)
+      walk->end = step_specially(lane, walk, &at);
+  } while (walk->end == HWI_WALK_GOES_ON);
+  trust_only_the_stack(lane, walk, high_before);
+  return walk->end;
+}
+
+/* --- from frames to nodes --- */
+
+/* Finds the nodes of the first `count` fresh frames, outermost first, below `parent`. Returns the innermost one. */
+static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t count, uint8_t entry)
+{
+  for (uint32_t i = count; i-- > 0;)
+    parent = hwi_row_cache_node(lane, parent, lane->fresh[i].pc, i ? HW_ENTRY_NONE : entry);
+  return parent;
+}
+
+/* --- the kept stack --- */
+
+/* Returns the node of the kept stack, which is within the limit, for `entry` called from its innermost frame. */
+static uint32_t node_of_kept(struct hwi_lane *lane, uint32_t fresh_count, uint8_t entry)
+{
+  struct hwi_cached_stack *kept = &lane->kept;
+  uint32_t last = kept->frame_count - 1;
+  if (kept->leaf == last && kept->leaf_entry == entry)
+    return kept->frames[last].node;
+  uint32_t parent = last ? kept->frames[last - 1].node : 0;
+  kept->frames[last].node =
+      fresh_count > 1 ? hwi_row_cache_node_inward(lane, parent, kept->frames[last].pc, lane->fresh[0].node, entry)
+                      : hwi_row_cache_node(lane, parent, kept->frames[last].pc, entry);
+  kept->leaf_entry = entry;
+  kept->leaf = last;
+  return kept->frames[last].node;
+}
+
+/* The stack will be the first `base` kept frames and some fresh ones: a node that was for an entry is not the node of a
+ * frame. */
+static void drop_leaf(struct hwi_cached_stack *kept, uint32_t base, uint32_t fresh_count)
+{
+  if (kept->leaf == HWI_NO_LEAF || (!fresh_count && kept->leaf + 1 == base))
+    return;
+  if (kept->leaf < base)
+    kept->frames[kept->leaf].node = 0;
+  kept->leaf = HWI_NO_LEAF;
+}
+
+/* Finds the missing nodes of frames that were kept while the stack was too deep, or whose node was for an entry. */
+static void complete_nodes(struct hwi_lane *lane, uint32_t base)
+{
+  struct hwi_walked_frame *frames = lane->kept.frames;
+  uint32_t first = base;
+  while (first > 0 && !frames[first - 1].node)
+    first--;
+  for (uint32_t i = first; i < base; i++)
+    frames[i].node = hwi_row_cache_node(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
+}
+
+/* Handles rare stacks: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of the
+ * stack. */
+static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk, uint32_t base, uint8_t entry)
+{
+  const struct hwi_cached_stack *kept = &lane->kept;
+  struct hwi_deep deep = {.base = base, .fresh_count = walk->fresh_count};
+  bool is_cut = walk->end == HWI_WALK_TOO_DEEP;
+  deep.has_gap = is_cut || base > kept->gap_at;
+  deep.left_out = deep.has_gap && !is_cut ? kept->left_out : 0;
+  if (!deep.has_gap && base + walk->fresh_count <= hwi_session.options.depth) {
+    if (base)
+      complete_nodes(lane, base);
+    return nodes_of_fresh(lane, base ? kept->frames[base - 1].node : 0, walk->fresh_count, entry);
+  }
+  uint32_t node = hwi_deep_node(lane, &deep, entry);
+  if (walk->keepable)
+    hwi_cached_stack_add_deep(lane, base, walk->fresh_count, is_cut);
+  return node;
+}
+
+/* Returns how many kept frames, from the outermost one on, are part of the stack. */
+static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
+{
+  switch (walk->end) {
+  case HWI_WALK_MET:
+    return walk->met;
+  case HWI_WALK_TOO_DEEP:
+    return walk->keepable ? hwi_cached_stack_outer_of(&lane->kept, lane->fresh[walk->fresh_count - 1].sp) : 0;
+  case HWI_WALK_LOST:
+    hwi_session_count(&hwi_session.unfinished, &hwi_session.header->unfinished_stacks);
+    return 0;
+  default:
+    return 0;
+  }
+}
+
+/* Walks a stack that may share frames with the kept one. `unchanged`: see kept.h. */
+static void walk_to_kept(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
+                         struct hwi_walk *walk)
+{
+  const struct hwi_cached_stack *kept = &lane->kept;
+  hwi_stack_cache_settle(lane, &unchanged);
+  if (unchanged > HWI_AT_LEAST) /* some frames are verified: verify the others as well */
+    unchanged = hwi_cached_stack_unchanged(kept, unchanged - HWI_AT_LEAST, kept->frame_count);
+  walk->is_checked = unchanged != HWI_AT_LEAST;
+  walk->met = walk->is_checked ? unchanged : kept->frame_count;
+  bool is_audited = walk->is_audited;
+  hwi_walk_outward(lane, caller, walk);
+  if (walk->end == HWI_WALK_MET && is_audited && !hwi_audit_is_same(lane, caller, walk)) {
+    hwi_walk_forget(lane); /* and use the full walk */
+    walk->met = 0;
+    hwi_walk_outward(lane, caller, walk);
+  }
+}
+
+/* Returns the node of the stack that was walked, which becomes the kept stack. */
+static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *walk, uint8_t entry)
+{
+  struct hwi_cached_stack *kept = &lane->kept;
+  if (walk->end == HWI_WALK_TOO_DEEP && walk->fresh_count < HWI_INNER)
+    return HWI_NODE_UNKNOWN; /* there was no memory for its frames */
+  uint32_t base = base_of(lane, walk);
+  drop_leaf(kept, base, walk->fresh_count);
+  if (__builtin_expect(!walk->keepable || base > kept->gap_at || walk->end == HWI_WALK_TOO_DEEP ||
+                           base + walk->fresh_count > hwi_session.options.depth,
+                       0))
+    return walk_unusual(lane, walk, base, entry);
+  if (__builtin_expect(kept->gap_at != HWI_NO_GAP, 0))
+    hwi_cached_stack_close_gap(kept);
+  if (base)
+    complete_nodes(lane, walk->fresh_count ? base : base - 1);
+  kept->frame_count = base;
+  if (walk->fresh_count && !hwi_cached_stack_add(lane, base, walk->fresh_count, true))
+    return walk_unusual(lane, walk, base, entry);
+  uint32_t node = node_of_kept(lane, walk->fresh_count, entry);
+  if (base && walk->fresh_count && !lane->fresh_odd.count)
+    hwi_stack_cache_add(lane, base);
+  return node;
+}
+
+uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged)
+{
+  struct hwi_walk walk;
+  walk.is_audited = false;
+  uint32_t node = 0;
+  if (hwi_range_enter(&lane->range, caller.sp)) {
+    node = hwi_stack_cache_take_other(lane, caller, entry, &unchanged);
+  } else {
+    hwi_walk_forget(lane);
+    unchanged = HWI_AT_LEAST;
+  }
+  if (node)
+    return node;
+  walk_to_kept(lane, &caller, unchanged, &walk);
+  return node_of_walked(lane, &walk, entry);
+}
+
+uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry)
+{
+  struct hwi_walk walk;
+  walk.is_audited = true;
+  uint32_t unchanged = HWI_AT_LEAST;
+  lane->until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
+  if (!hwi_range_enter(&lane->range, caller.sp))
+    hwi_walk_forget(lane);
+  else if (!hwi_walk_again(lane, caller, entry, &unchanged))
+    hwi_stack_cache_take_other(lane, caller, entry, &unchanged); /* any result is compared */
+  walk_to_kept(lane, &caller, unchanged, &walk);
+  return node_of_walked(lane, &walk, entry);
+}
+
+uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry)
+{
+  return hwi_walk_quickly(lane, *caller, entry);
+}

@@ -1,0 +1,312 @@
+/* duplicate_stacks.c - stacks that read the same, as one
+ *
+ * Frames form a tree, the profile's, whose nodes are call sites. Joining siblings that read the same, from the outermost frames
+ * inwards, makes a tree of what is read, whose node is a list of sites. What lies below a node costs no more than the node
+ * does, so the largest groups are found by always looking at the node that costs most: its sites' own stacks are a group, and
+ * its callees become nodes in turn. When a group is the largest of what waits, no group that is still hidden in a node can be
+ * larger. So only what lies beside the way to a large group is named, however many stacks there are.
+ *
+ * Equal costs are told apart by the best rank below, which does not get better further in, either.
+ */
+#define _GNU_SOURCE
+#include "report/duplicate_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/large.h"
+#include "trace/grow.h"
+
+/* A frame of the profile; 0 stands for the one that called the outermost ones. Ranks begin with 1: 0 is none, which is to say that
+ * nothing that is asked for lies below. */
+struct site {
+  uint64_t cost;   /* of all stacks through it */
+  uint32_t rank;   /* the best of them */
+  uint32_t callee; /* the first of its callees that have a rank; 0: none */
+  uint32_t next;   /* its caller's next one; once that is looked at, the next site of the same node. 0: none */
+  uint32_t own;    /* rank of a stack that ends here */
+};
+
+/* A node, or the group of stacks that end in it, which waits for its turn. */
+struct waiting {
+  uint64_t cost;
+  uint32_t rank, site; /* the first of its sites */
+  bool is_group;
+};
+
+struct search {
+  const struct hwi_named_frames *frames;
+  const struct hwi_duplicates_ranking *ranking;
+  struct site *sites;
+  uint32_t *next_own; /* by rank: another stack that ends in the same site */
+  struct waiting *heap;
+  size_t heap_count, heap_room;
+  uint32_t *callees; /* of the node that is looked at */
+  size_t callee_room;
+};
+
+/* --- what waits: a heap with the first one on top --- */
+
+static bool is_before(const struct waiting *a, const struct waiting *b)
+{
+  return a->cost != b->cost ? a->cost > b->cost : a->rank < b->rank;
+}
+
+static bool push(struct search *search, struct waiting item)
+{
+  if (!hwi_grow((void **)&search->heap, &search->heap_room, search->heap_count + 1, sizeof *search->heap))
+    return false;
+  size_t at = search->heap_count++;
+  for (size_t above; at > 0 && is_before(&item, &search->heap[above = (at - 1) / 2]); at = above)
+    search->heap[at] = search->heap[above];
+  search->heap[at] = item;
+  return true;
+}
+
+static struct waiting pop(struct search *search)
+{
+  struct waiting first = search->heap[0], last = search->heap[--search->heap_count];
+  size_t at = 0;
+  for (size_t below; (below = 2 * at + 1) < search->heap_count; at = below) {
+    if (below + 1 < search->heap_count && is_before(&search->heap[below + 1], &search->heap[below]))
+      below++;
+    if (!is_before(&search->heap[below], &last))
+      break;
+    search->heap[at] = search->heap[below];
+  }
+  search->heap[at] = last;
+  return first;
+}
+
+/* --- the tree of sites --- */
+
+static uint32_t stack_of(const struct hwi_duplicates_ranking *ranking, uint32_t rank)
+{
+  return ranking->stacks[rank - 1];
+}
+
+static uint64_t cost_of(const struct hwi_duplicates_ranking *ranking, uint32_t stack)
+{
+  return ranking->cost(ranking->context, stack);
+}
+
+/* `rank`: that of the better of two; of none, the other one's. */
+static uint32_t better(uint32_t rank, uint32_t other)
+{
+  return rank == 0 || (other != 0 && other < rank) ? other : rank;
+}
+
+/* By their numbers, in which they lie beside each other, as their frames do. */
+static void plant_stacks(struct search *search, const uint32_t *rank_of)
+{
+  const struct hwi_duplicates_ranking *ranking = search->ranking;
+  const struct hwi_profile *profile = search->frames->profile;
+  for (uint32_t stack = 0; stack < profile->stack_count; stack++) {
+    const uint32_t rank = rank_of[stack];
+    if (rank == 0)
+      continue;
+    struct site *site = &search->sites[profile->stacks[stack].frame];
+    if (site->own != 0)
+      search->next_own[rank] = site->own;
+    site->own = rank;
+    site->rank = better(site->rank, rank);
+    site->cost += cost_of(ranking, stack);
+  }
+}
+
+static void plant_callers(struct search *search, uint32_t count)
+{
+  const struct hwi_frame *frames = search->frames->profile->frames;
+  for (uint32_t i = count; i-- > 1;) { /* callers have smaller indices */
+    struct site *site = &search->sites[i], *caller;
+    if (site->rank == 0)
+      continue;
+    caller = &search->sites[frames[i].caller];
+    caller->cost += site->cost;
+    caller->rank = better(caller->rank, site->rank);
+    site->next = caller->callee;
+    caller->callee = i;
+  }
+}
+
+static bool plant(struct search *search)
+{
+  const struct hwi_duplicates_ranking *ranking = search->ranking;
+  const struct hwi_profile *profile = search->frames->profile;
+  const uint32_t count = profile->frame_count > 0 ? profile->frame_count : 1;
+  uint32_t *rank_of = calloc((size_t)profile->stack_count + 1, sizeof *rank_of);
+  search->sites = hwi_large_calloc(count, sizeof *search->sites);
+  search->next_own = calloc((size_t)ranking->count + 1, sizeof *search->next_own);
+  bool done = rank_of != NULL && search->sites != NULL && search->next_own != NULL;
+  if (done) {
+    for (uint32_t rank = 1; rank <= ranking->count; rank++)
+      rank_of[stack_of(ranking, rank)] = rank;
+    plant_stacks(search, rank_of);
+    plant_callers(search, count);
+  }
+  free(rank_of);
+  return done;
+}
+
+/* --- what reads the same --- */
+
+static int compare_texts(const char *a, const char *b)
+{
+  if (a == b || a == NULL || b == NULL)
+    return (a != NULL) - (b != NULL);
+  return strcmp(a, b);
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+  return a < b ? -1 : a > b;
+}
+
+static int compare_symbols(const struct hwi_symbol *a, const struct hwi_symbol *b)
+{
+  int order = compare_texts(a->function, b->function);
+  if (order == 0)
+    order = compare_texts(a->file, b->file);
+  return order != 0 ? order : compare_numbers(a->line, b->line);
+}
+
+static int compare_sites(const void *left, const void *right, void *context)
+{
+  const struct hwi_named_frames *frames = context;
+  const uint32_t sites[] = {*(const uint32_t *)left, *(const uint32_t *)right};
+  const struct hwi_frame *a = &frames->profile->frames[sites[0]], *b = &frames->profile->frames[sites[1]];
+  const struct hwi_symbol *symbols[2];
+  if (a->module != b->module || a->cut != b->cut || a->cut)
+    return a->module != b->module ? compare_numbers(a->module, b->module)
+           : a->cut != b->cut     ? compare_numbers(a->cut, b->cut)
+                                  : compare_numbers(a->address, b->address);
+  uint32_t count = hwi_named_frames_find(frames, sites[0], &symbols[0]);
+  int order = compare_numbers(count, hwi_named_frames_find(frames, sites[1], &symbols[1]));
+  for (uint32_t i = 0; i < count && order == 0; i++)
+    order = compare_symbols(&symbols[0][i], &symbols[1][i]);
+  bool has_name = symbols[0][count - 1].function != NULL;
+  return order != 0 || has_name ? order : compare_numbers(a->address, b->address);
+}
+
+/* --- the search --- */
+
+/* The list of sites that begins with `callees[0]`, and what lies below it. */
+static bool push_node(struct search *search, const uint32_t *callees, size_t count)
+{
+  struct waiting node = {.site = callees[0]};
+  for (size_t i = 0; i < count; i++) {
+    struct site *site = &search->sites[callees[i]];
+    site->next = i + 1 < count ? callees[i + 1] : 0;
+    node.cost += site->cost;
+    node.rank = better(node.rank, site->rank);
+  }
+  return push(search, node);
+}
+
+static bool push_callees(struct search *search, uint32_t first)
+{
+  size_t count = 0;
+  uint32_t at = first;
+  do {
+    for (uint32_t callee = search->sites[at].callee; callee != 0; callee = search->sites[callee].next) {
+      if (!hwi_grow((void **)&search->callees, &search->callee_room, count + 1, sizeof *search->callees))
+        return false;
+      search->callees[count++] = callee;
+    }
+  } while ((at = search->sites[at].next) != 0);
+  if (count > 1)
+    qsort_r(search->callees, count, sizeof *search->callees, compare_sites, (void *)search->frames);
+  for (size_t begin = 0, end; begin < count; begin = end) {
+    for (end = begin + 1; end < count; end++) {
+      if (compare_sites(&search->callees[begin], &search->callees[end], (void *)search->frames) != 0)
+        break;
+    }
+    if (!push_node(search, search->callees + begin, end - begin))
+      return false;
+  }
+  return true;
+}
+
+/* The stacks that end in a node's sites. */
+static bool push_own(struct search *search, uint32_t first)
+{
+  struct waiting group = {.site = first, .is_group = true};
+  uint32_t at = first;
+  do {
+    for (uint32_t rank = search->sites[at].own; rank != 0; rank = search->next_own[rank]) {
+      group.cost += cost_of(search->ranking, stack_of(search->ranking, rank));
+      group.rank = better(group.rank, rank);
+    }
+  } while ((at = search->sites[at].next) != 0);
+  return group.rank == 0 || push(search, group);
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+  return compare_numbers(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+static bool add_group(struct hwi_duplicates *alike, const struct search *search, const struct waiting *group)
+{
+  if (!hwi_grow((void **)&alike->groups, &alike->room, alike->count + 1, sizeof *alike->groups))
+    return false;
+  uint32_t *stacks = alike->stacks + alike->stack_count, count = 0, at = group->site;
+  do {
+    for (uint32_t rank = search->sites[at].own; rank != 0; rank = search->next_own[rank])
+      stacks[count++] = rank;
+  } while ((at = search->sites[at].next) != 0);
+  qsort(stacks, count, sizeof *stacks, compare_ranks);
+  for (uint32_t i = 0; i < count; i++)
+    stacks[i] = stack_of(search->ranking, stacks[i]);
+  alike->stack_count += count;
+  alike->groups[alike->count++] = (struct hwi_duplicates_group){stacks, count, group->cost};
+  return true;
+}
+
+static bool find(struct hwi_duplicates *alike, struct search *search, uint64_t most)
+{
+  const uint32_t root = 0;
+  alike->stacks = calloc((size_t)search->ranking->count + 1, sizeof *alike->stacks);
+  if (alike->stacks == NULL || !plant(search) || !push_node(search, &root, 1))
+    return false;
+  while (search->heap_count > 0 && search->heap[0].cost >= search->ranking->least && alike->count < most) {
+    struct waiting item = pop(search);
+    bool done = item.is_group ? add_group(alike, search, &item)
+                              : push_own(search, item.site) && push_callees(search, item.site);
+    if (!done)
+      return false;
+  }
+  return true;
+}
+
+int hwi_duplicates_init(struct hwi_duplicates *alike, const struct hwi_named_frames *frames,
+                        const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error)
+{
+  struct search search = {.frames = frames, .ranking = ranking};
+  *alike = (struct hwi_duplicates){0};
+  bool found = find(alike, &search, most);
+  free(search.sites);
+  free(search.next_own);
+  free(search.heap);
+  free(search.callees);
+  return found ? HW_OK : hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", ranking->count);
+}
+
+static uint64_t cost_in_selection(const void *context, uint32_t stack)
+{
+  const struct hwi_selection *selection = context;
+  return hwi_amount_cost(&selection->amounts[stack], selection->cost);
+}
+
+struct hwi_duplicates_ranking hwi_duplicates_ranking_of(const struct hwi_selection *selection)
+{
+  return (struct hwi_duplicates_ranking){
+      .stacks = selection->stacks, .count = selection->stack_count, .cost = cost_in_selection, .context = selection};
+}
+
+void hwi_duplicates_release(struct hwi_duplicates *alike)
+{
+  free(alike->groups);
+  free(alike->stacks);
+  *alike = (struct hwi_duplicates){0};
+}
