@@ -1,7 +1,7 @@
-/* anchor.h - one moment on two clocks, read as closely together as can be
+/* anchor.h - one moment on two clocks, read as closely together as possible
  *
- * A thread may lose its processor between the reads of two clocks, for as long as the system pleases. So they are read some
- * times over, the one that is the moment between two reads of the other, and what took least counts.
+ * A thread may lose its processor between the reads of two clocks, for any length of time. So the clocks are read
+ * several times, the inner one between two reads of the outer one, and the try that took the shortest time is used.
  */
 #ifndef HWI_TRACE_ANCHOR_H
 #define HWI_TRACE_ANCHOR_H
@@ -16,8 +16,9 @@ struct hwi_moment {
   uint64_t outer, inner;
 };
 
-/* A moment on the clocks `outer` and `inner`, each in its own unit. It errs by half of the shortest time that a read of `inner`
- * and two of `outer` took. The clocks do not fall; thread- and signal-safe where they are. */
+/* Returns a moment on the clocks `outer` and `inner`, each in its own unit. The error is at most half of the shortest
+ * time that a read of `inner` and two of `outer` took. The clocks must never go backwards. Thread- and signal-safe if
+ * they are. */
 static inline struct hwi_moment hwi_moment_of(hwi_clock_fn *outer, hwi_clock_fn *inner)
 {
   struct hwi_moment best = {0, 0};

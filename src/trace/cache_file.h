@@ -1,7 +1,8 @@
-/* cache_file.h - a file beside a trace that spares its readers work: it appears whole or not at all, for its owner alone
+/* cache_file.h - a cache file next to a trace: it appears whole or not at all, and only its owner can access it
  *
- * Such a file is ours to replace or remove where it begins with its magic, or is empty, as a full disk or a crash leaves it; what
- * else has its name is the user's and stays. Anybody may delete it. Where it cannot be written there is none.
+ * A cache file is replaced or removed only if it begins with its magic, or is empty as a full disk or a crash leaves
+ * it; any other file of this name is the user's and stays. A cache file may be deleted at any time. If it cannot be
+ * written, there is none.
  */
 #ifndef HWI_TRACE_CACHE_FILE_H
 #define HWI_TRACE_CACHE_FILE_H
@@ -12,24 +13,24 @@
 enum { HWI_CACHE_MAGIC_BYTES = 8 };
 
 struct hwi_cache_file {
-  char *temporary; /* its name until it is kept */
-  int fd;          /* of it; -1: not begun */
-  bool is_named;   /* it has that name already */
+  char *temporary; /* the file's name until hwi_cache_file_keep */
+  int fd;          /* -1: not begun */
+  bool is_named;   /* the file has the temporary name already */
 };
 
-/* To be read; -1: there is none. Never blocks. */
+/* Opens the file for reading. Returns the descriptor, or -1 if there is no such file. Never blocks. */
 int hwi_cache_file_open(const char *path);
 
-/* Begins to write one for `path`. False: there will be none, and nothing is to be done about `file`. */
+/* Begins to write a cache file for `path`. Returns false if there will be none; then `file` needs no further call. */
 bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BYTES]);
 
-/* Puts what was written in its place. False: it could not be, and is gone. */
+/* Moves the written file to `path`. Returns false if that failed; the file is then removed. */
 bool hwi_cache_file_keep(struct hwi_cache_file *file, const char *path);
 
-/* What was written goes. One that was never begun is fine. */
+/* Discards the written file. A `file` that was never begun is allowed. */
 void hwi_cache_file_drop(struct hwi_cache_file *file);
 
-/* The one at `path` goes. */
+/* Removes the cache file at `path`. */
 void hwi_cache_file_remove(const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BYTES]);
 
 #endif

@@ -10,19 +10,19 @@ enum { HWI_CLOCK_POINT_BITS = 32 };
 
 struct hwi_clock {
   uint64_t start;       /* in clock units */
-  uint64_t ns_per_unit; /* fixed point, HWI_CLOCK_POINT_BITS behind the point */
+  uint64_t ns_per_unit; /* fixed point with HWI_CLOCK_POINT_BITS fraction bits */
   unsigned tick_shift;
 };
 
-/* `anchors`: further moments on both clocks, beside those in the header. */
+/* `anchors`: moments on both clocks, in addition to those in the header. */
 void hwi_clock_init(struct hwi_clock *clock, const struct hw_trace_header *header, const struct hw_anchor *anchors,
                     uint32_t anchor_count);
 
-/* Clamped to 0 before the start, and to some 146 years. */
+/* Return nanoseconds since the start of the image, clamped to 0 before the start and to about 146 years. */
 uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units);
 uint64_t hwi_clock_odd_tick_ns(const struct hwi_clock *clock, uint64_t tick); /* any tick */
 
-/* For every event of a recording: one product, where the time is no nonsense. */
+/* The fast form, called for every event of a recording: one multiplication if the time is plausible. */
 static inline uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t tick)
 {
   const uint64_t units = tick << clock->tick_shift;
@@ -34,7 +34,7 @@ static inline uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t
   return hwi_clock_odd_tick_ns(clock, tick);
 }
 
-/* How long so many units last, to the nearest nanosecond. */
+/* Returns the duration of `units` clock units, rounded to the nearest nanosecond. */
 uint64_t hwi_clock_span_ns(const struct hwi_clock *clock, uint64_t units);
 
 #endif

@@ -7,12 +7,12 @@
 
 #include "trace/reader.h"
 
-/* Where definitions go as they are met. */
+/* Receives the definitions that a decoder finds. */
 struct hwi_definition_sink {
   void *context;
-  /* False: it makes no sense. */
+  /* Returns false if the definition is invalid. */
   bool (*add_node)(void *context, uint32_t number, const struct hwi_node *node);
-  /* The same; a THREAD record sets *thread. */
+  /* Also returns false if the record is invalid; a THREAD record sets *thread. */
   bool (*add_record)(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread);
 };
 
@@ -22,7 +22,7 @@ struct hwi_recent {
   uint32_t node;
 };
 
-/* Where a stream stands inside a chunk. `end` is followed by at least HWI_DECODE_PADDING readable bytes. */
+/* A position inside a chunk, with the state of decoding. At least HWI_DECODE_PADDING readable bytes follow `end`. */
 struct hwi_cursor {
   const uint8_t *at, *end;
   uint64_t tick;
@@ -33,20 +33,20 @@ struct hwi_cursor {
   bool usable; /* events carry the usable size */
   bool timed;  /* ... and how long the call took */
   struct hwi_recent recent[HW_RECENT_SLOTS];
-  bool damaged; /* `at` is where the events stop making sense; nothing behind it is decoded */
+  bool damaged; /* the events from `at` on are invalid; nothing after it is decoded */
 };
 
 enum { HWI_DECODE_PADDING = 2 * HW_EVENT_MAX_BYTES, HWI_DECODE_MIN_ROOM = 2 };
 
-#define HWI_LATEST_TICK ((uint64_t)INT64_MAX) /* later is nonsense, and sums must not overflow */
+#define HWI_LATEST_TICK ((uint64_t)INT64_MAX) /* later ticks are invalid; sums must not overflow */
 
-/* Begins with the chunk's header; false where the header asks for fields that this version does not know. `floor` is the
- * stream's last tick: times within a stream never fall. */
+/* Sets the cursor to the first event of the chunk. Returns false if the chunk's header names fields that this version
+ * does not know. `floor` is the stream's last tick: times within a stream never decrease. */
 bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *header, const uint8_t *events,
                      uint64_t floor);
 
 /* Decodes until the chunk ends or fewer than HWI_DECODE_MIN_ROOM of `max` places are free. Definitions go to `sink`,
- * events into `events`; how many is returned. The chunk is at its end when cursor->at == cursor->end or damaged. */
+ * events into `events`. Returns the number of events. The chunk has ended when cursor->at == cursor->end or damaged. */
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max);
 
 #endif

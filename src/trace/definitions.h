@@ -1,7 +1,7 @@
-/* definitions.h - what a trace says about numbers: nodes, modules, threads, and the texts about the program
+/* definitions.h - the definitions in a trace: nodes, modules and threads by number, and the texts about the program
  *
  * An image begun by a fork shares its parent's nodes and modules below a limit; those are looked up in the parent's
- * definitions, which are counted by reference. Memory is bounded by a limit that the trace's real bytes give.
+ * definitions, which are reference-counted. Memory is bounded by a limit that follows from the size of the trace file.
  */
 #ifndef HWI_TRACE_DEFINITIONS_H
 #define HWI_TRACE_DEFINITIONS_H
@@ -13,7 +13,7 @@
 
 struct hwi_tool_area;
 
-/* One text or list of texts: bytes that end in NUL, whatever is inside. */
+/* One text or list of texts: bytes that end in NUL and may contain NULs. */
 struct hwi_definition_text {
   char *bytes;
   size_t count; /* without the last NUL */
@@ -24,7 +24,7 @@ struct hwi_definitions {
   struct hwi_definitions *parent; /* NULL: none, or not found */
   uint32_t first_node;            /* lower numbers are the parent's */
   uint32_t first_module;
-  uint64_t limit;         /* of numbers above first_*: no file of this size defines more */
+  uint64_t limit;         /* on the count of numbers above first_*: a file of this size cannot define more */
   struct hwi_node *nodes; /* a list of table.h */
   size_t node_count, node_capacity;
   struct hwi_module *modules;
@@ -33,7 +33,7 @@ struct hwi_definitions {
   struct hwi_thread *threads;
   size_t thread_count, thread_capacity;
   uint32_t thread_end;              /* one more than the largest number */
-  const struct hwi_tool_area *tool; /* what was seen of the program from outside; NULL: nothing */
+  const struct hwi_tool_area *tool; /* what tools recorded about the program from outside; NULL: nothing */
   struct hwi_note *notes;
   size_t note_count, note_capacity;
   struct hwi_definition_text command, exe, cwd, environment;
@@ -46,14 +46,14 @@ struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t fir
 struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions);
 void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one reference; NULL is fine */
 
-/* Nodes are no longer wanted by this holder. */
+/* This holder needs no nodes any more; their memory is released if no other holder needs them. */
 void hwi_definitions_forget(struct hwi_definitions *definitions);
 
-/* Where a decoder puts them. The first definition of a number stays: a later one is damage or a second reading. Unknown
- * records are skipped. */
+/* Returns a sink through which a decoder adds definitions. The first definition of a number stays: a later one is
+ * damage or a second reading. Unknown records are skipped. */
 struct hwi_definition_sink hwi_definitions_sink(struct hwi_definitions *definitions);
 
-/* The payload of a THREAD record. False: it is none. */
+/* Parses the payload of a THREAD record. Returns false if it is invalid. */
 bool hwi_definitions_read_thread(const uint8_t *payload, size_t bytes, uint32_t *number, struct hwi_thread *thread);
 
 struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, uint32_t number);

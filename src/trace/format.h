@@ -1,25 +1,25 @@
-/* format.h - the one definition of the trace format, included by the writer (in the target) and the reader (in the tools)
+/* format.h - the definition of the trace format, for the writer (in the target) and the reader (in the tools)
  *
  * docs/trace-format.md describes every byte in prose. The terms:
  *
  * trace      one file for one program image (one address space between two execs). It is either *raw*, as the target
- *            leaves it, or *packed*, as `record` and `import` leave it. X is not Y: a run may have many traces.
+ *            leaves it, or *packed*, as `record` and `import` leave it. A run may have many traces.
  * window     the part of a raw file that the target maps and writes: the header, the tool area and the chunks.
  * tool area  records that tools (never the target) append: marks, pauses, RSS samples, the exit status.
- * chunk      a page-aligned piece of the window, owned by one stream; it decodes alone.
- * stream     an ordered sequence of chunks with one writer at a time. A thread has up to two: one for ordinary events and
- *            one for events of a signal handler that interrupted the recorder. A stream outlives its thread and may be
- *            taken over by a later one; the THREAD record says whose the events are from there on.
+ * chunk      a page-aligned piece of the window, owned by one stream; it can be decoded alone.
+ * stream     an ordered sequence of chunks with one writer at a time. A thread has up to two: one for ordinary events
+ *            and one for events of a signal handler that interrupted the recorder. A stream outlives its thread, and a
+ *            later thread may take it over; a THREAD record names the thread of the events that follow it.
  * node       a stack frame in its context: (parent node, return address, module load, entry point). Node 0 is the root
  *            (no frames). An allocation carries the number of its innermost node.
- * entry      the entry point that the program called (malloc, operator new ...; enum hw_entry). It is kept in the innermost
- *            node of a stack and is HW_ENTRY_NONE in all others.
- * module     one *load* of a shared object: a library that is unloaded and loaded elsewhere has two numbers. Module 0 is
- *            "no module" (JIT code, garbage).
+ * entry      the entry point that the program called (malloc, operator new ...; enum hw_entry). It is stored in the
+ *            innermost node of a stack and is HW_ENTRY_NONE in all others.
+ * module     one *load* of a shared object: a library that is unloaded and loaded elsewhere has two numbers. Module 0
+ *            is "no module" (JIT code, garbage).
  * tick       the unit of times in events: 2^tick_shift units of the header's clock.
- * section    a piece of a packed file, or of what a packer appended to a raw file behind its window.
+ * section    a piece of a packed file, or of the data that a packer appended to a raw file after its window.
  *
- * All integers are little-endian. A `varint` is LEB128 (7 bits a byte, least significant first, at most 10 bytes); a
+ * All integers are little-endian. A `varint` is LEB128 (7 bits per byte, least significant first, at most 10 bytes); a
  * `zigzag` is a varint of (v << 1) ^ (v >> 63).
  */
 #ifndef HW_TRACE_FORMAT_H
@@ -47,10 +47,10 @@ enum hw_trace_kind { HW_TRACE_RAW = 1, HW_TRACE_PACKED = 2 };
 
 enum hw_clock { HW_CLOCK_TSC = 1, HW_CLOCK_MONOTONIC_NS = 2 };
 
-/* What the tools write and the target reads (range-checked: any other value counts as HW_CONTROL_RECORD). */
+/* Written by the tools and read by the target (range-checked: any other value counts as HW_CONTROL_RECORD). */
 enum hw_control { HW_CONTROL_RECORD = 0, HW_CONTROL_PAUSE = 1 };
 
-/* What the target says about itself. From any STOPPED state on, the trace is silent until the end. */
+/* The target's own state. From any STOPPED state on, no events are recorded. */
 enum hw_trace_state {
   HW_STATE_RECORDING = 0,
   HW_STATE_EXITED = 1,         /* the program reached the end of its destructors; late events may follow */
@@ -64,37 +64,38 @@ enum hw_image_origin {
   HW_ORIGIN_FORK = 1, /* began with a fork: inherits blocks, nodes and modules of its parent */
 };
 
-struct hw_anchor { /* one moment on two clocks; several give the rate of the event clock */
+struct hw_anchor { /* one moment on two clocks; several anchors give the rate of the event clock */
   uint64_t clock;  /* in units of the header's clock, not ticks */
   uint64_t monotonic_ns;
 };
 
-/* Which threads began last, for whoever looks at them from outside: thread N is at N % HW_THREAD_HINTS. */
+/* The threads that began last, for tools that read their state from outside: thread N is at N % HW_THREAD_HINTS. */
 enum { HW_THREAD_HINTS = 256 };
 union hw_thread_hint {
   struct {
     uint32_t number;
     uint32_t tid; /* 0: there is none yet */
   };
-  uint64_t word; /* stored and loaded whole */
+  uint64_t word; /* stored and loaded as a unit */
 };
 
-/* Why an event could not be kept. */
+/* Why an event was lost. */
 enum hw_loss {
   HW_LOSS_NESTED,   /* in a signal handler that interrupted another one within its event */
-  HW_LOSS_STARTING, /* another thread, of lower priority, was beginning the trace and did not get to its end */
-  HW_LOSS_MEMORY,   /* there was no memory for what a thread records into */
+  HW_LOSS_STARTING, /* another thread, of lower priority, was beginning the trace and did not finish that */
+  HW_LOSS_MEMORY,   /* there was no memory for the thread's buffers */
   HW_LOSS_FULL,     /* the trace had no room for it */
-  HW_LOSS_STRICT,   /* of a thread in strict seccomp, which can get no other chunk */
+  HW_LOSS_STRICT,   /* the thread was in strict seccomp, where it cannot get another chunk */
   HW_LOSSES
 };
 
-/* A process that was about to execute a program. Where the run has no later image of it, the program was not recorded. */
+/* A process that was about to execute a program. If the run has no later image of the process, the program was not
+ * recorded. */
 enum { HW_EXEC_NAME_BYTES = 20, HW_CHILD_EXECS = 64 };
 #define HW_EXEC_IS_COUNTED (UINT32_C(1) << 31) /* no pid is so large */
 struct hw_exec {
-  uint32_t pid; /* 0: none, or the exec failed; with HW_EXEC_IS_COUNTED: it is of children_unseen already */
-  char name[HW_EXEC_NAME_BYTES]; /* of the program's file, cut; ends at a NUL */
+  uint32_t pid; /* 0: none, or the exec failed; with HW_EXEC_IS_COUNTED: children_unseen counts it already */
+  char name[HW_EXEC_NAME_BYTES]; /* of the program's file, truncated; ends at a NUL */
 };
 
 struct hw_trace_header {
@@ -110,65 +111,65 @@ struct hw_trace_header {
   uint8_t origin; /* enum hw_image_origin */
   uint16_t reserved0;
   uint32_t page_bytes;
-  uint32_t depth_limit;  /* frames kept a stack */
+  uint32_t depth_limit;  /* the most frames recorded per stack */
   uint64_t window_bytes; /* raw: where the window ends and sections may follow. packed: HW_TRACE_HEADER_BYTES */
   uint8_t run_id[HW_ID_BYTES];
   uint8_t image_id[HW_ID_BYTES];
   uint8_t parent_image_id[HW_ID_BYTES]; /* zeros: none known */
   uint32_t pid;
   uint32_t ppid;
-  uint64_t process_start;   /* field 22 of /proc/PID/stat: with pid, names a process for as long as the machine is up */
-  uint32_t inherited_nodes; /* fork: nodes numbered below this (and above 0) are the parent's */
+  uint64_t process_start;     /* field 22 of /proc/PID/stat: with pid, identifies a process until the next boot */
+  uint32_t inherited_nodes;   /* fork: nodes numbered below this (and above 0) are the parent's */
   uint32_t inherited_modules; /* fork: modules numbered below this (and above 0) are the parent's */
   struct hw_anchor start;
   uint64_t start_realtime_ns; /* since 1970 */
-  uint64_t clock_hz_hint;     /* units a second as the CPU states it; 0: unknown. The anchors decide. */
-  uint8_t fields;             /* HW_FIELD_*: what the image's events carry */
+  uint64_t clock_hz_hint;     /* units per second as the CPU states it; 0: unknown. The anchors have priority. */
+  uint8_t fields;             /* HW_FIELD_*: optional fields of the image's events */
   uint8_t started_paused;     /* 1: `control` was HW_CONTROL_PAUSE when the recording began */
   uint8_t reserved1[2];
-  uint32_t clock_cost; /* clock units from one reading to the next with nothing between them; 0: calls are not timed */
+  uint32_t clock_cost; /* clock units between two readings in direct succession; 0: calls are not timed */
 
   /* Written by tools. */
   uint32_t control; /* enum hw_control */
 
-  /* Written once, as what comes before `control`. */
-  uint32_t pid_namespace; /* in which pid and ppid count, as the kernel numbers those; 0: unknown */
+  /* Written once, as the fields before `control`. */
+  uint32_t pid_namespace; /* of pid and ppid, as the kernel numbers pid namespaces; 0: unknown */
 
-  /* Written by the target while it runs. Single aligned stores; hints to a reader, who trusts none of them. */
+  /* Written by the target while it runs, by single aligned stores. They are hints that a reader does not trust. */
   uint32_t state;           /* enum hw_trace_state */
-  uint32_t children_unseen; /* forked children that could begin no trace of their own */
+  uint32_t children_unseen; /* forked children that could not begin a trace */
   uint64_t stop_clock;      /* when `state` became a STOPPED one, in clock units */
   uint64_t used_bytes;      /* chunks begin below this offset */
   struct hw_anchor last;
-  uint64_t lost_events;       /* events that could not be kept, while recording was on */
+  uint64_t lost_events;       /* events that could not be recorded, while recording was on */
   uint64_t truncated_stacks;  /* stacks deeper than the limit */
   uint64_t unfinished_stacks; /* stacks whose walk ended before the outermost frame (no CFI, JIT, garbage) */
   uint64_t audited_stacks;    /* spliced stacks that were compared with a full walk */
   uint64_t audit_differences; /* ... and differed. Must be 0 */
   uint64_t node_limit_hits;   /* events whose stack is not known, because the table of nodes was full */
-  uint64_t rss_peak_bytes;    /* as getrusage said last; 0: unknown */
+  uint64_t rss_peak_bytes;    /* from the last getrusage; 0: unknown */
   union hw_thread_hint threads[HW_THREAD_HINTS];
 
-  /* Written by the target and its children where a later image would be of the same run. Not torn where pid is not 0. */
-  struct hw_exec exec;       /* in place: the image's own, of any of its threads */
+  /* Written by the target and its children before an exec whose image would be in the same run. If pid is not 0, the
+   * entry is complete. */
+  struct hw_exec exec;       /* by the image's process itself, in any of its threads */
   uint32_t child_exec_count; /* so far */
   uint32_t reserved2;
-  struct hw_exec
-      child_execs[HW_CHILD_EXECS];   /* of children that have no trace yet; number N is at N % HW_CHILD_EXECS */
-  uint64_t lost_by_cause[HW_LOSSES]; /* by enum hw_loss: of lost_events, those for which it is known */
+  struct hw_exec child_execs[HW_CHILD_EXECS]; /* by children without a trace; number N is at N % HW_CHILD_EXECS */
+  uint64_t lost_by_cause[HW_LOSSES];          /* by enum hw_loss: those of lost_events whose cause is known */
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
 
 enum hw_field {
   HW_FIELD_USABLE = 1,   /* allocation events carry the usable size */
-  HW_FIELD_DURATION = 2, /* events carry how long the call took */
+  HW_FIELD_DURATION = 2, /* events carry the duration of the call */
   HW_FIELDS = HW_FIELD_USABLE | HW_FIELD_DURATION,
 };
 
-/* Where there should be a trace and none could be begun, its NAME may be a symbolic link to this and then why: a link needs neither a
- * block of the disk nor a byte of ulimit -f. It leads nowhere. */
+/* If a trace could not be begun, its NAME may be a symbolic link whose target is this text and then the reason. The
+ * link is dangling; it needs no block of the disk and does not count for ulimit -f. */
 #define HW_NO_TRACE_LINK "heapwright: no trace: "
-enum { HW_NO_TRACE_BYTES = 60 }; /* with its NUL: longer ones may need a block */
+enum { HW_NO_TRACE_BYTES = 60 }; /* with its NUL: longer links may need a block */
 
 /* --- chunks --- */
 
@@ -184,56 +185,57 @@ struct hw_chunk_header {
   uint64_t image_tag; /* the first 8 bytes of the trace's image_id */
   uint32_t stream;    /* from 0 */
   uint32_t sequence;  /* of this chunk in its stream, from 0 without gaps */
-  uint32_t thread;    /* number of the thread whose events these are, until a THREAD record says otherwise */
+  uint32_t thread;    /* number of the thread of the events, up to the first THREAD record */
   uint16_t fields;    /* HW_FIELD_* */
   uint16_t reserved;
-  uint64_t base_tick;    /* the first time delta is from here */
-  uint64_t base_address; /* the first address delta is from here */
-  uint32_t valid_bytes;  /* of events behind this header */
+  uint64_t base_tick;    /* the first time delta counts from here */
+  uint64_t base_address; /* the first address delta counts from here */
+  uint32_t valid_bytes;  /* of events after this header */
   uint32_t state;        /* enum hw_chunk_state */
 };
 static_assert(sizeof(struct hw_chunk_header) == 64, "a cache line");
 
 /* --- events ---
  *
- * An event is one byte, `op` in its low four bits and `dt` in its high four, then the op's fields in order. dt is the time
- * since the stream's previous event in ticks, 15 meaning that a varint with the time follows at once.
+ * An event is one byte, `op` in its low four bits and `dt` in its high four, then the op's fields in order. dt is the
+ * time since the stream's previous event in ticks; 15 means that the next bytes are a varint with the time.
  *
  * address:  varint of u where u & 1 == 0: the delta to the stream's last address is zigzag(u >> 1) * 16;
  *                       u & 1 == 1: the delta is zigzag(u >> 1). Every address in an event becomes the last address.
- * size:     with HW_FIELD_USABLE: varint of (size << 1 | odd); odd = 1: a zigzag of usable - hw_usual_usable(size) follows.
+ * size: with HW_FIELD_USABLE: varint of (size << 1 | odd); odd = 1: a zigzag of usable - hw_usual_usable(size) follows.
  *           Without: varint of size.
  * node, module, thread: varint numbers.
- * duration: with HW_FIELD_DURATION, behind all other fields of every op but NODE and RECORD: varint of the clock units that
- *           the real allocator's function took, plus 1; 0: unknown. As two readings of the clock tell it: clock_cost is in it.
+ * duration: with HW_FIELD_DURATION, after all other fields of every op but NODE and RECORD: varint of the clock units
+ *           that the real allocator's function took, plus 1; 0: unknown. It is the difference of two readings of the
+ *           clock, so that it includes clock_cost.
  *
- * Times within a stream never fall. At equal ticks, the order of events of different streams is the one in which every
- * free finds its block (a block is stamped as freed before the real free, as allocated after the real allocation).
+ * Times within a stream never decrease. At equal ticks, events of different streams have the order in which every free
+ * finds its block (the time of a free is read before the real free, that of an allocation after the real allocation).
  */
 enum hw_op {
-  HW_OP_END = 0,           /* never written: what follows the last complete event */
+  HW_OP_END = 0,           /* never written: the zeros after the last complete event */
   HW_OP_ALLOC = 1,         /* node, size, address */
   HW_OP_ALLOC_ALIGNED = 2, /* alignment (byte: its log2), node, size, address */
   HW_OP_FREE = 3,          /* address; the entry is HW_ENTRY_FREE */
   HW_OP_DELETE = 4,        /* address; the entry is HW_ENTRY_DELETE_SIZED */
   HW_OP_FREE_VIA = 5,      /* entry (byte), address */
-  HW_OP_REALLOC = 6,       /* node, varint ticks from the old block's end to the new one's birth (which is what the next
-                              event's dt counts from), old address (0 delta form as above), size, new address.
-                              The old block ends at this event's time. New address 0 never occurs (see FREE_VIA, FAILED). */
-  HW_OP_FAILED = 7, /* alignment (byte: its log2), node, varint of size: a call that returned NULL with no memory */
+  HW_OP_REALLOC = 6,       /* node, varint ticks from the old block's end to the new one's birth (from which the next
+                              event's dt counts), old address (0 delta form as above), size, new address.
+                              The old block ends at this event's time. The new address is never 0 (FREE_VIA, FAILED). */
+  HW_OP_FAILED = 7, /* alignment (byte: its log2), node, varint of size: a call that returned NULL for want of memory */
   HW_OP_NODE = 8, /* zigzag of number - (the chunk's last NODE number + 1), zigzag of number - parent number, varint of
                               module << 1 | has entry, entry (byte) if so, zigzag of address - the chunk's last NODE
                               address. The last number and address are 0 at the start of a chunk */
   HW_OP_RECORD = 9,        /* type (byte), varint of payload bytes, payload; unknown types are skipped */
   HW_OP_ALLOC_RECENT = 10, /* slot (byte), size, address as a delta to the slot's: an ALLOC whose node is the slot's */
-  HW_OP_ALLOC_AGAIN = 11,  /* slot (byte), address as a delta to the slot's: size and usable size are the slot's, too */
-  HW_OP_NODE_CHILD = 12, /* as NODE from its module on: it is numbered next, and its parent is the chunk's last NODE */
+  HW_OP_ALLOC_AGAIN = 11,  /* slot (byte), address as a delta to the slot's: size and usable size are also the slot's */
+  HW_OP_NODE_CHILD = 12,   /* the fields of NODE from module on: the next number; the parent is the chunk's last NODE */
 };
-/* The entry byte of a NODE that is no frame: at least `address` frames (0: nobody knows how many) were left out between its
+/* The entry byte of a NODE that is no frame: at least `address` frames (0: an unknown number) were left out between its
  * parent and its children, because the stack was deeper than the limit. */
 enum { HW_NODE_CUT = 255 };
-/* A chunk has HW_RECENT_SLOTS slots, empty at its start. An ALLOC puts its node, size, usable size and address into the slot
- * hw_recent_slot(node); an ALLOC_RECENT or ALLOC_AGAIN its sizes and address into its own. */
+/* A chunk has HW_RECENT_SLOTS slots, empty at its start. An ALLOC puts its node, size, usable size and address into the
+ * slot hw_recent_slot(node); an ALLOC_RECENT or ALLOC_AGAIN puts its sizes and address into the slot that it names. */
 enum { HW_RECENT_SLOTS = 256 };
 static inline uint8_t hw_recent_slot(uint32_t node)
 {
@@ -241,38 +243,39 @@ static inline uint8_t hw_recent_slot(uint32_t node)
 }
 enum { HW_OP_BITS = 4, HW_OP_MASK = 15, HW_DT_LONG = 15, HW_EVENT_MAX_BYTES = 80 };
 
-/* Payloads of HW_OP_RECORD. `text` runs to the end of the payload. */
+/* Payloads of HW_OP_RECORD. `text` extends to the end of the payload. */
 enum hw_record_type {
-  HW_RECORD_MODULE =
-      1, /* varint number, varint start, varint end - start, varint load bias, byte build-id length, build-id,
-                            text path (empty: the kernel's vdso) */
-  HW_RECORD_THREAD =
-      2, /* varint number, varint tid, byte policy (SCHED_*; 255 unknown), byte priority, text name. From here
-                            on the stream's events belong to this thread; sent again when something changed */
-  HW_RECORD_COMMAND = 3, /* text: the arguments, each ended by NUL; cut at 16 KiB */
+  /* varint number, varint start, varint end - start, varint load bias, byte build-id length, build-id, text path
+   * (empty: the kernel's vdso) */
+  HW_RECORD_MODULE = 1,
+  /* varint number, varint tid, byte policy (SCHED_*; 255 unknown), byte priority, text name. From here on the stream's
+   * events belong to this thread; written again when a field has changed */
+  HW_RECORD_THREAD = 2,
+  HW_RECORD_COMMAND = 3, /* text: the arguments, each ended by NUL; truncated at 16 KiB */
   HW_RECORD_EXE = 4,     /* text: path of the executable */
   HW_RECORD_CWD = 5,     /* text */
-  HW_RECORD_ENV = 6,     /* text: NAME=VALUE, each ended by NUL; only what bears on memory */
+  HW_RECORD_ENV = 6,     /* text: NAME=VALUE, each ended by NUL; only variables that affect memory */
   HW_RECORD_RSS = 7,     /* varint bytes: peak resident set so far */
-  HW_RECORD_NOTE = 8,    /* byte enum hw_note, text: what could not be seen, and why */
+  HW_RECORD_NOTE = 8,    /* byte enum hw_note, text: the subject of the note */
   HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
 };
 
 enum hw_note {
-  HW_NOTE_OWN_MALLOC = 1, /* text: the module that defines malloc ahead of the recorder; its calls are not seen */
-  HW_NOTE_OWN_NEW =
-      2, /* text: the module that defines operator new ahead of the recorder; seen where it calls malloc */
-  HW_NOTE_BOOT_BLOCKS = 3, /* text: decimal count of blocks given out before libc was ready, which have no stack */
-  HW_NOTE_STATIC_ALLOCATOR =
-      4,                 /* text: an allocator linked into a module (jemalloc, tcmalloc, mimalloc) under other names */
-  HW_NOTE_IMPORTED = 5,  /* text: what the tool does not keep whose recording this was */
-  HW_NOTE_ALLOCATOR = 6, /* text: the module whose malloc served the program, where that is not the C library */
-  HW_NOTE_STRICT =
-      7, /* text: name of a thread that entered strict seccomp: its events from here on have the time of the
-                            latest event of any thread, and what its last chunk does not hold is lost */
+  /* text: the module that defines malloc and comes before the recorder in symbol search; its calls are not recorded */
+  HW_NOTE_OWN_MALLOC = 1,
+  /* text: the module that defines operator new and comes before the recorder; recorded if it calls malloc */
+  HW_NOTE_OWN_NEW = 2,
+  HW_NOTE_BOOT_BLOCKS = 3, /* text: decimal count of blocks allocated before libc was ready, which have no stack */
+  /* text: an allocator that is linked into a module under other names (jemalloc, tcmalloc, mimalloc) */
+  HW_NOTE_STATIC_ALLOCATOR = 4,
+  HW_NOTE_IMPORTED = 5,  /* text: what the imported recording lacks, since its tool does not record it */
+  HW_NOTE_ALLOCATOR = 6, /* text: the module whose malloc served the program, if it is not the C library */
+  /* text: name of a thread that entered strict seccomp: from here on its events have the time of the latest event of
+   * any thread, and events that do not fit its last chunk are lost */
+  HW_NOTE_STRICT = 7,
 };
 
-/* What the usable size of a block is on glibc, for most sizes; events carry the difference. */
+/* Returns the usable size that glibc gives to most blocks of this size; events carry the difference to it. */
 static inline uint64_t hw_usual_usable(uint64_t size)
 {
   uint64_t usable = ((size + 8 + 15) & ~UINT64_C(15)) - 8;
@@ -281,8 +284,8 @@ static inline uint64_t hw_usual_usable(uint64_t size)
 
 /* --- tool area ---
  *
- * Records one after the other from HW_TOOL_AREA_OFF, each aligned to 8 bytes, ended by a zero `type`. A tool appends under
- * an exclusive flock on the file: payload first, `type` last. */
+ * Records one after the other from HW_TOOL_AREA_OFF, each aligned to 8 bytes, ended by a zero `type`. A tool appends
+ * under an exclusive flock on the file: payload first, `type` last. */
 struct hw_tool_record {
   uint32_t type;  /* enum hw_tool_type */
   uint32_t bytes; /* of the payload that follows */
@@ -295,11 +298,11 @@ enum hw_tool_type {
   HW_TOOL_RSS = 4,    /* struct hw_rss_sample */
   HW_TOOL_EXIT = 5,   /* struct hw_exit_status */
   HW_TOOL_ANCHOR = 6, /* uint64_t clock units: the same moment as monotonic_ns */
-  HW_TOOL_UNSEEN =
-      7, /* uint32_t: children seen so far that run without the recorder; in the last one, those that no header tells of */
-  HW_TOOL_THREAD =
-      8, /* struct hw_thread_state; the latest of a thread counts, also over THREAD records; but a name that one of
-                         these changed to counts over those that were seen, if it is none of them */
+  /* uint32_t: children seen so far that run without the recorder; in the last record, those that no header counts */
+  HW_TOOL_UNSEEN = 7,
+  /* struct hw_thread_state. The latest of a thread has priority, also over THREAD records. Exception: if a THREAD
+   * record changed the name to one that no HW_TOOL_THREAD of the thread has, that name has priority */
+  HW_TOOL_THREAD = 8,
   HW_TOOL_FILE = 9, /* uint64_t start of a mapping, text: the path of its file */
 };
 struct hw_thread_state {
@@ -309,47 +312,48 @@ struct hw_thread_state {
   uint16_t reserved;
   char name[16]; /* ends at a NUL */
 };
-enum { HW_LARGE_BLOCK_BYTES = 128 << 10 }; /* where glibc begins to map blocks one by one */
+enum { HW_LARGE_BLOCK_BYTES = 128 << 10 }; /* from this size on glibc maps each block by itself */
 struct hw_rss_sample {                     /* bytes, from /proc/PID/smaps_rollup or status */
   uint64_t rss;
   uint64_t anonymous;
   uint64_t file;
   uint64_t shmem;
   uint64_t swap;
-  uint64_t recorder; /* of rss: pages of the trace and the recorder's own */
-  uint64_t stacks;   /* of rss: thread stacks, where known */
-  /* Older records end here. From a look at smaps at the moment of the sample; `mapped` is 0 where there was none. */
-  uint64_t mapped;    /* resident, as summed over all mappings */
-  uint64_t heap;      /* of mapped: where allocators get their memory from */
-  uint64_t files;     /* of mapped: code, data and other files, the recorder's not */
-  uint64_t untouched; /* of the address space of large blocks: never touched, so not resident */
+  uint64_t recorder; /* part of rss: pages of the trace and of the recorder */
+  uint64_t stacks;   /* part of rss: thread stacks, where known */
+  /* Older records end here. The next fields are from smaps, read at the time of the sample; `mapped` is 0 if it was not
+   * read. */
+  uint64_t mapped;    /* resident bytes, summed over all mappings */
+  uint64_t heap;      /* part of mapped: mappings from which allocators take memory */
+  uint64_t files;     /* part of mapped: code, data and other files, without the recorder's */
+  uint64_t untouched; /* bytes of the address space of large blocks that were never touched, so are not resident */
   /* Older records end here. */
-  uint64_t large; /* of heap: in mappings each of which may be a large block, or the program's own */
+  uint64_t large; /* part of heap: mappings each of which may be a large block, or a mapping that the program made */
 };
 #define HW_RSS_SAMPLE_MIN_BYTES offsetof(struct hw_rss_sample, mapped)
 struct hw_exit_status {
   uint32_t code;   /* exit code, when signal is 0 */
-  uint32_t signal; /* that ended the process */
+  uint32_t signal; /* the signal that ended the process */
 };
 
-/* --- sections: of packed files, and behind the window of a raw file that is being packed --- */
+/* --- sections: of packed files, and after the window of a raw file that is being packed --- */
 
 #define HW_SECTION_MAGIC UINT32_C(0x43535748) /* "HWSC" */
 
 enum hw_section_type {
   HW_SECTION_TOOL = 1,   /* the tool area's records, zstd */
-  HW_SECTION_EVENTS = 2, /* chunks `first_sequence` to `last_sequence` of one stream, re-coded (see docs), zstd */
-  HW_SECTION_END = 3,    /* empty: the packed file is whole */
+  HW_SECTION_EVENTS = 2, /* chunks `first_sequence` to `last_sequence` of one stream, recoded (see docs), zstd */
+  HW_SECTION_END = 3,    /* empty: the packed file is complete */
 };
 struct hw_section_header {
   uint32_t magic;
   uint32_t type;
-  uint64_t packed_bytes; /* behind this header; the next section follows, aligned to 8 */
+  uint64_t packed_bytes; /* after this header; the next section follows, aligned to 8 */
   uint64_t plain_bytes;  /* after decompression */
   uint32_t stream;
   uint32_t first_sequence;
   uint32_t last_sequence;
-  uint32_t codec; /* how events are re-coded; 0: chunk headers and events verbatim */
+  uint32_t codec; /* how events are recoded; 0: chunk headers and events verbatim */
   uint64_t first_tick;
   uint64_t last_tick;
   uint64_t event_count;

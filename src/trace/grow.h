@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for at least `needed` items of `item_bytes`; new ones are zero. False: no memory, and nothing changed. */
+/* Makes room for at least `needed` items of `item_bytes`; new ones are zero. Returns false if there is no memory; then
+ * nothing is changed. */
 static inline bool hwi_grow(void **items, size_t *capacity, size_t needed, size_t item_bytes)
 {
   if (needed <= *capacity)

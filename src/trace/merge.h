@@ -1,4 +1,4 @@
-/* merge.h - one order of all events out of the orders of the streams */
+/* merge.h - merges the events of all streams into one order */
 #ifndef HWI_TRACE_MERGE_H
 #define HWI_TRACE_MERGE_H
 
@@ -17,26 +17,27 @@ struct hwi_merge {
   struct hwi_merge_entry *heap; /* by key, the smallest first */
   size_t heap_count;
   size_t room;    /* of heap, group and runs */
-  uint64_t until; /* events from this tick on are kept back: older ones may still come from a stream that is followed */
+  uint64_t until; /* events from this tick on are held back: older ones may still come from a followed stream */
   struct hwi_merge_entry *group; /* room for the streams that tie */
   struct hwi_tick_order_run *runs;
   struct hwi_liveness liveness;
 };
 
-/* Takes the index's pieces, which must outlive it; it begins with the first event that is not older than `tick`. 0 or
- * HW_ERR_MEMORY. */
+/* Begins a merge of the index's pieces, which must outlive it, at the first event that is not older than `tick`.
+ * Returns 0 or HW_ERR_MEMORY. */
 int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index, uint64_t tick);
 
-/* Room for so many streams that are followed, in a merge that is all zero at first. Its caller keeps them. 0 or HW_ERR_MEMORY. */
+/* Makes room for `stream_count` followed streams, in a merge that is all zero at first. The caller owns the streams.
+ * Returns 0 or HW_ERR_MEMORY. */
 int hwi_merge_make_room(struct hwi_merge *merge, size_t stream_count);
 
-/* There may be events again: puts a followed stream back. */
+/* Puts a followed stream back into the merge, since it may have new events. */
 void hwi_merge_resume(struct hwi_merge *merge, struct hwi_stream *stream);
 
 void hwi_merge_release(struct hwi_merge *merge);
 
-/* As hwi_trace_next. `max` is at least HWI_TICK_ORDER_MAX_EVENTS. With followed streams 0 means that no further event is certain now;
- * merge->until is then what they allowed. */
+/* As hwi_trace_next. `max` is at least HWI_TICK_ORDER_MAX_EVENTS. With followed streams, 0 means that the next event is not
+ * certain yet; merge->until is then the tick from which on older events may still come. */
 int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max);
 
 #endif

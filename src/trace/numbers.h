@@ -1,7 +1,7 @@
-/* numbers.h - from numbers of a trace to indices of somebody's, for the tool side
+/* numbers.h - maps the numbers in a trace to indices that the caller chooses, for the tool side
  *
- * A hash table with open addressing and linear probing, at most half full; nothing is removed. A trace numbers its threads and
- * modules as it likes, so that a forged one could make an array of any size.
+ * A hash table with open addressing and linear probing, at most half full; nothing is removed. It is no array, since
+ * the numbers of threads and modules may have any value: a forged trace could make an array arbitrarily large.
  */
 #ifndef HWI_TRACE_NUMBERS_H
 #define HWI_TRACE_NUMBERS_H
@@ -22,10 +22,10 @@ struct hwi_numbers {
 
 void hwi_numbers_release(struct hwi_numbers *numbers);
 
-/* The number's index; 0: it has none. */
+/* Returns the index of `number`, or 0 if it has none. */
 uint32_t hwi_numbers_find(const struct hwi_numbers *numbers, uint32_t number);
 
-/* Gives an index above 0 to a number that has none. False: no memory, and nothing changed. */
+/* Gives an index above 0 to a number that has none. Returns false if there is no memory; then nothing is changed. */
 bool hwi_numbers_add(struct hwi_numbers *numbers, uint32_t number, uint32_t index);
 
 #endif

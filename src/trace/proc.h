@@ -1,4 +1,4 @@
-/* proc.h - what /proc says of a process: its stat file and its mappings */
+/* proc.h - reads /proc of a process: its stat file and its mappings */
 #ifndef HWI_TRACE_PROC_H
 #define HWI_TRACE_PROC_H
 
@@ -19,22 +19,26 @@ enum hwi_stat_field {
   HWI_STAT_POLICY = 41,
 };
 
-/* /proc/PID/NAME for reading, or NULL; to be closed with fclose. */
+/* Opens /proc/PID/NAME for reading; the caller closes it with fclose. Returns NULL if it cannot be opened. */
 FILE *hwi_proc_open(uint32_t pid, const char *name);
 
-/* Reads a stat file into `text` and closes it. Where the name ends, or NULL (for NULL, too). */
+/* Reads a stat file into `text` and closes it. Returns where the name ends, or NULL on failure (also if `file` is
+ * NULL). */
 char *hwi_proc_read_stat(FILE *file, char text[HWI_PROC_STAT_BYTES]);
 
-/* The text of that field, of those behind the name; "" where there is none. */
+/* Returns the text of a field that comes after the name, or "" if there is none. */
 const char *hwi_proc_stat_field(const char *name_end, enum hwi_stat_field field);
 
-/* Field 22 of /proc/PID/stat; 0: no such process. *is_over: it is a zombie without other threads. */
+/* Returns field 22 of /proc/PID/stat, or 0 if there is no such process. Sets *is_over if it is a zombie without other
+ * threads. */
 uint64_t hwi_process_start(uint32_t pid, bool *is_over);
 
-/* Its number in its own namespace of pids. 0: no such process, or that is not told. */
+/* Returns the pid of the process in its own pid namespace, or 0 if there is no such process or the kernel does not show
+ * it. */
 uint32_t hwi_process_inner_pid(uint32_t pid);
 
-/* The maps of any thread that is left, or NULL: those of an ended main thread are empty. */
+/* Opens the maps of any thread that is left, since those of an ended main thread are empty. Returns NULL if that
+ * fails. */
 FILE *hwi_proc_open_maps(uint32_t pid);
 
 struct hwi_mapping {
@@ -43,16 +47,16 @@ struct hwi_mapping {
   const char *name; /* in the line, without the newline */
 };
 
-/* Takes a line of maps or smaps apart, and ends it where its newline is. False: it is none of a mapping. */
+/* Parses a line of maps or smaps, and replaces its newline by a NUL. Returns false if the line describes no mapping. */
 bool hwi_mapping_parse(char *line, struct hwi_mapping *mapping);
 
-/* A trace as it may be found among mappings. */
+/* A trace file to look for among mappings. */
 struct hwi_trace_file {
   const char *path;
   uint64_t inode;
 };
 
-/* It is one of a file, whose name without folders is this. */
+/* Returns whether the mapping is of a file with this name; folders are ignored. */
 bool hwi_mapping_is_called(const struct hwi_mapping *mapping, const char *name);
 
 bool hwi_mapping_is_of(const struct hwi_mapping *mapping, const struct hwi_trace_file *trace);

@@ -1,12 +1,13 @@
-/* recode.h - the events of consecutive chunks as columns and back (codec 1 of a section)
+/* recode.h - converts the events of consecutive chunks to columns and back (codec 1 of a section)
  *
- * What comes back are the same events and definitions, not the same bytes: varints of the chunks are resolved on the way in,
- * and readers get events on the way out, so that the chunks' own coding is never made again.
+ * The result of unpacking is the same events and definitions, not the same bytes: the packer decodes the chunks, and
+ * readers get events, so that the chunks' own encoding is never made again.
  *
- * The packer takes events and sorts what tells them into columns, one for each kind of fact. Two things are not left to zstd,
- * which then finds the repetition: blocks are named by their births and not by addresses (recode_places.h guesses where a
- * block lies; a free says how many births ago its block was), and nodes by their numbers in the section, which also know what
- * the node asked for last. Definitions come apart from events, so that they can be read alone.
+ * The packer splits events into columns, one for each kind of field; zstd then finds the repetition in each column. Two
+ * kinds of fields are converted first. A block is identified by its birth and not by its address: recode_places.h
+ * predicts where a block is placed, and a free states how many births ago its block was born. A node is identified by
+ * its number in the section, under which the node's last size is also remembered. Definitions are stored separately
+ * from events, so that they can be read alone.
  *
  * See docs/trace-format.md for the bytes.
  */
@@ -21,44 +22,46 @@
 
 enum {
   HWI_RECODE_MAX_BYTES = 4 << 20, /* of plain chunks: bounds what unpacking needs */
-  HWI_RECODE_MIN_BYTES = 8 << 10, /* below, the columns' own sizes are more than what they save */
+  HWI_RECODE_MIN_BYTES = 8 << 10, /* below this, the table of column sizes takes more than the columns save */
 };
 
 struct hwi_recoder;
 
-/* NULL: no memory. Keeps its tables between sections. */
+/* Returns NULL if there is no memory. A recoder keeps its tables between sections. */
 struct hwi_recoder *hwi_recoder_create(void);
 void hwi_recoder_destroy(struct hwi_recoder *recoder);
 
-/* A section step by step: it begins with its first chunk's header; the events of each chunk are taken from a cursor, a batch at a
- * time, as they come; then the chunk ends. *out must outlive it. False: no memory. */
+/* Begins a section that is recoded step by step. `first` is the header of its first chunk. The events of each chunk are
+ * taken from a cursor, one batch at a time (hwi_recoder_take); then the chunk is ended. *out must outlive the recoding.
+ * Returns false if there is no memory. */
 bool hwi_recoder_begin(struct hwi_recoder *recoder, struct hwi_columns_out *out, const struct hw_chunk_header *first);
 
 struct hwi_recoded_batch {
   const struct hwi_event *events;
-  /* Of each event, which birth of the section (from 1) its address had last before it, 0: none. Events are valid until the next
-   * batch. */
+  /* For each event, the number (from 1) of the last birth in the section at the event's address before it; 0: none.
+   * Events are valid until the next batch. */
   const uint32_t *births;
   int count; /* 0: the cursor is at its end */
 };
 
-/* 0, or why the section cannot be re-coded, as hwi_recode; then it is not to be ended. */
+/* Returns 0, or an error as hwi_recode if the section cannot be recoded; then it must not be ended. */
 int hwi_recoder_take(struct hwi_recoder *recoder, struct hwi_cursor *cursor, struct hwi_recoded_batch *batch);
 void hwi_recoder_end_chunk(struct hwi_recoder *recoder, uint32_t valid_bytes);
 
-/* The addresses of the births so far, from [1]. */
+/* Returns the addresses of the births so far; the first is at [1]. */
 const uint64_t *hwi_recoder_births(const struct hwi_recoder *recoder);
 
-/* The columns are whole; fills *section's last tick and count of events. 0 or HW_ERR_MEMORY. */
+/* Completes the columns, and fills *section's last tick and count of events. Returns 0 or HW_ERR_MEMORY. */
 int hwi_recoder_end(struct hwi_recoder *recoder, struct hw_section_header *section);
 
-/* All of that: fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks, and
- * HWI_DECODE_PADDING readable bytes behind), and *section's ticks and count of events. HW_ERR_DAMAGED: there is damage, which
- * the columns cannot tell; HW_ERR_LIMIT: too large, or of mixed fields; HW_ERR_MEMORY. */
+/* Does all these steps: fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks,
+ * followed by HWI_DECODE_PADDING readable bytes), and *section's ticks and count of events. Returns 0, HW_ERR_DAMAGED
+ * if there is damage, which columns cannot represent, HW_ERR_LIMIT if the section is too large or its chunks have
+ * different fields, or HW_ERR_MEMORY. */
 int hwi_recode(struct hwi_recoder *recoder, const uint8_t *plain, size_t bytes, struct hwi_columns_out *out,
                struct hw_section_header *section);
 
-/* Columns under way back to events. Every byte of them is hostile. */
+/* Converts columns back to events. Every byte of the columns may be hostile. */
 struct hwi_restorer;
 
 struct hwi_restored_chunk {
@@ -66,20 +69,21 @@ struct hwi_restored_chunk {
   uint64_t bytes;    /* of events as the target wrote them */
 };
 
-/* Takes over what *in holds, also where it fails. NULL: *status says why (HW_ERR_DAMAGED, HW_ERR_MEMORY). */
+/* Takes ownership of the contents of *in, also on failure. Returns NULL on failure; *status is then HW_ERR_DAMAGED or
+ * HW_ERR_MEMORY. */
 struct hwi_restorer *hwi_restorer_create(struct hwi_columns_in *in, uint64_t first_tick, int *status);
 void hwi_restorer_destroy(struct hwi_restorer *restorer); /* NULL is fine */
 
-/* Gives all definitions to `sink`, once. 0, HW_ERR_DAMAGED (some made no sense) or HW_ERR_MEMORY. */
+/* Passes all definitions to `sink`, once. Returns 0, HW_ERR_DAMAGED (some were invalid) or HW_ERR_MEMORY. */
 int hwi_restore_definitions(struct hwi_restorer *restorer, const struct hwi_definition_sink *sink);
 
-/* Begins the next chunk, when nothing is left of the one before. False: there is none. */
+/* Begins the next chunk, after all events of the previous one were read. Returns false if there is none. */
 bool hwi_restore_chunk(struct hwi_restorer *restorer, struct hwi_restored_chunk *chunk);
 
-/* No event that is still to come is older. */
+/* Sets a lower bound for the ticks of all further events. */
 void hwi_restore_not_before(struct hwi_restorer *restorer, uint64_t tick);
 
-/* As hwi_decode, of the present chunk: 0 where that is at its end, or damaged from here on. */
+/* As hwi_decode, for the current chunk. Returns 0 if the chunk has ended, or is damaged from here on. */
 int hwi_restore(struct hwi_restorer *restorer, struct hwi_event *events, int max);
 
 bool hwi_restore_is_damaged(const struct hwi_restorer *restorer);

@@ -1,7 +1,8 @@
-/* recode_columns.h - the columns of a re-coded section: what is alike lies together, so that zstd sees it
+/* recode_columns.h - the columns of a recoded section: similar values are stored together, so that zstd finds the
+ * repetition
  *
- * A column is a list of bytes and varints. On disk: for each column its plain and its packed size (u32 each; equal: stored as it
- * is), then the packed bytes of all. The last column is not there, not even as empty, where calls were not timed.
+ * A column is a list of bytes and varints. On disk: for each column its plain and its packed size (u32 each; equal:
+ * stored unpacked), then the packed bytes of all. The last column is absent, not just empty, if calls were not timed.
  */
 #ifndef HWI_TRACE_RECODE_COLUMNS_H
 #define HWI_TRACE_RECODE_COLUMNS_H
@@ -14,18 +15,18 @@
 #include "base/varint.h"
 
 enum hwi_column {
-  HWI_COLUMN_HEAD,          /* what the section holds */
-  HWI_COLUMN_CHUNKS,        /* what each chunk holds */
-  HWI_COLUMN_THREADS,       /* whose the ops are */
-  HWI_COLUMN_OPS,           /* one byte an event: see recode_common.h */
-  HWI_COLUMN_TIMES,         /* one byte an event */
-  HWI_COLUMN_LONG_TIMES,    /* that do not fit it */
+  HWI_COLUMN_HEAD,          /* fields of the events, counts of blocks and nodes */
+  HWI_COLUMN_CHUNKS,        /* counts of each chunk */
+  HWI_COLUMN_THREADS,       /* the threads of the ops */
+  HWI_COLUMN_OPS,           /* one byte per event: see recode_common.h */
+  HWI_COLUMN_TIMES,         /* one byte per event */
+  HWI_COLUMN_LONG_TIMES,    /* times that do not fit a byte */
   HWI_COLUMN_REALLOC_TIMES, /* from the old block's end to the new one's birth */
   HWI_COLUMN_NODES,
   HWI_COLUMN_NEW_NODES,
   HWI_COLUMN_SIZES,
   HWI_COLUMN_USABLE,
-  HWI_COLUMN_ADDRESSES, /* of births elsewhere */
+  HWI_COLUMN_ADDRESSES, /* of births at the place ELSEWHERE */
   HWI_COLUMN_DISTANCES, /* of freed blocks */
   HWI_COLUMN_FAR,       /* addresses of freed blocks that were born before the section, or elsewhere */
   HWI_COLUMN_ENTRIES,   /* of frees */
@@ -35,7 +36,7 @@ enum hwi_column {
   HWI_COLUMN_TREE_PCS,
   HWI_COLUMN_NEW_PCS,
   HWI_COLUMN_RECORDS,
-  HWI_COLUMN_DURATIONS, /* of calls; in sections of timed calls alone */
+  HWI_COLUMN_DURATIONS, /* of calls; only in sections with timed calls */
   HWI_COLUMN_COUNT,
   HWI_COLUMN_COUNT_UNTIMED = HWI_COLUMN_DURATIONS,
 };
@@ -72,7 +73,8 @@ static inline void hwi_columns_put(struct hwi_columns_out *out, enum hwi_column 
   to->count = (size_t)(hwi_put_varint(to->bytes + to->count, value) - to->bytes);
 }
 
-/* For many values in a row: where the column's next byte goes, with room for `bytes` of them. NULL: no memory. */
+/* For many values in a row: returns where the column's next byte goes, with room for `bytes` bytes, or NULL if there is
+ * no memory. */
 static inline uint8_t *hwi_columns_begin(struct hwi_columns_out *out, enum hwi_column column, size_t bytes)
 {
   struct hwi_column_out *to = &out->columns[column];
@@ -81,7 +83,7 @@ static inline uint8_t *hwi_columns_begin(struct hwi_columns_out *out, enum hwi_c
   return to->bytes + to->count;
 }
 
-/* They are there, and end at `end`. */
+/* To be called when the bytes are written; `end` is the end of the last one. */
 static inline void hwi_columns_end(struct hwi_columns_out *out, enum hwi_column column, const uint8_t *end)
 {
   out->columns[column].count = (size_t)(end - out->columns[column].bytes);
@@ -89,22 +91,22 @@ static inline void hwi_columns_end(struct hwi_columns_out *out, enum hwi_column 
 
 void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_column column, const void *bytes, size_t count);
 
-/* How many columns are packed: all, or the untimed ones. */
+/* Returns how many columns are packed: all, or all but the durations. */
 static inline int hwi_columns_out_count(const struct hwi_columns_out *out)
 {
   return out->columns[HWI_COLUMN_DURATIONS].count ? HWI_COLUMN_COUNT : HWI_COLUMN_COUNT_UNTIMED;
 }
 
-/* An upper bound for hwi_columns_pack. */
+/* Returns an upper bound for the size that hwi_columns_pack returns. */
 size_t hwi_columns_bound(const struct hwi_columns_out *out);
 
-/* zstd's. */
+/* Compression levels of zstd. */
 struct hwi_levels {
   int usual;
-  int noise; /* of times and addresses: what repeats there is short, and looking far for it makes them hardly smaller */
+  int noise; /* of times and addresses: their repetitions are short, and a longer search makes them hardly smaller */
 };
 
-/* The packed size, or 0 where zstd fails. `to` has hwi_columns_bound bytes. */
+/* Returns the packed size, or 0 if zstd fails. `to` has hwi_columns_bound bytes. */
 size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, const struct hwi_levels *levels,
                         uint8_t *to, size_t room);
 
@@ -117,16 +119,18 @@ struct hwi_column_in {
 struct hwi_columns_in {
   uint8_t *bytes; /* of all columns */
   struct hwi_column_in columns[HWI_COLUMN_COUNT];
-  bool failed; /* something was read that is not there, or is no varint */
+  bool failed; /* a read went beyond a column's end, or found an invalid varint */
 };
 
-/* What was packed as so many columns: all, or the untimed ones; then the last one is empty. 0, HW_ERR_DAMAGED (also where the
- * columns would have more than `limit` bytes in all) or HW_ERR_MEMORY. */
+/* The bytes of packed columns. `columns` is HWI_COLUMN_COUNT or HWI_COLUMN_COUNT_UNTIMED. */
 struct hwi_packed_columns {
   const uint8_t *bytes;
   size_t count;
   int columns;
 };
+
+/* Unpacks columns; a column that is absent is empty. Returns 0, HW_ERR_DAMAGED (also if the columns would have more
+ * than `limit` bytes in total) or HW_ERR_MEMORY. */
 int hwi_columns_unpack(struct hwi_columns_in *in, const struct hwi_packed_columns *packed, size_t limit);
 void hwi_columns_in_release(struct hwi_columns_in *in);
 
@@ -155,7 +159,7 @@ static inline uint64_t hwi_columns_get(struct hwi_columns_in *in, enum hwi_colum
   return hwi_columns_get_long(in, column);
 }
 
-/* `count` bytes in place, or NULL. */
+/* Returns a pointer to the next `count` bytes of the column, or NULL if there are fewer. */
 const uint8_t *hwi_columns_get_bytes(struct hwi_columns_in *in, enum hwi_column column, size_t count);
 
 #endif

@@ -1,11 +1,13 @@
-/* recode_places.h - what the packer and the unpacker both know of the allocator, and so need not tell each other
+/* recode_places.h - predicts the addresses of new blocks, in the same way in the packer and the unpacker
  *
- * An allocator is a machine: mostly it gives out the block of that size class that was freed last, or the memory behind the
- * block before. Both sides keep the same small memory of what was freed, and what is written is which of its guesses was right.
+ * An allocator is mostly predictable: it returns the last freed block of the size class, or the memory after the
+ * previous block. Packer and unpacker remember the same recently freed blocks, and the section only stores which
+ * prediction was right.
  *
- * class    blocks whose usable sizes are alike share one; some that are not share one, too. A wrong class is only a bad guess,
- *          the same on both sides, so nothing is checked and no index leaves its table, whatever a forged file says.
- * place    where a new block lies, as a number below HWI_PLACE_COUNT.
+ * class    blocks of the same usable size have the same class; some blocks of different sizes do too. A wrong class is
+ *          only a bad prediction, the same on both sides. So nothing is checked, and no index is outside its table even
+ *          for a forged file.
+ * place    where a new block is, as a number below HWI_PLACE_COUNT.
  */
 #ifndef HWI_TRACE_RECODE_PLACES_H
 #define HWI_TRACE_RECODE_PLACES_H
@@ -16,16 +18,17 @@
 
 enum {
   HWI_CLASSES = 256,
-  HWI_CLASS_DEPTH = 16, /* freed blocks remembered of each; a power of two */
-  HWI_PLACE_FREED = 8,  /* places below: on the block of the class that was freed so many frees ago */
+  HWI_CLASS_DEPTH = 16, /* freed blocks remembered per class; a power of two */
+  HWI_PLACE_FREED = 8,  /* places below this: at the block of the class that was freed so many frees ago */
   HWI_PLACE_TOP = HWI_PLACE_FREED,
   HWI_PLACE_ELSEWHERE,
   HWI_PLACE_SAME, /* where the reallocated block was */
   HWI_PLACE_COUNT,
 };
 
-/* Invariant: the `count` entries before `end`, modulo the depth, are the addresses freed last. The two are one number, since a
- * compiler may read both in one piece where they were written as two, and a CPU waits long for that. */
+/* Invariant: the `count` entries before `end`, modulo the depth, are the addresses freed last. Both are in one number:
+ * if they were written as two and the compiler then read them as one, the CPU would stall (a failed store-to-load
+ * forwarding). */
 struct hwi_freed {
   uint64_t addresses[HWI_CLASS_DEPTH];
   uint32_t ends; /* count in its lowest bits, end above */
@@ -34,11 +37,11 @@ enum { HWI_FREED_END_SHIFT = 8, HWI_FREED_END = 1 << HWI_FREED_END_SHIFT, HWI_FR
 
 struct hwi_places {
   struct hwi_freed freed[HWI_CLASSES];
-  uint64_t top;  /* behind the block placed there, or elsewhere, last */
-  uint64_t last; /* that was placed elsewhere */
+  uint64_t top;  /* the end of the block that was last placed at TOP or ELSEWHERE */
+  uint64_t last; /* the block that was last placed at ELSEWHERE */
 };
 
-/* Memory that a block takes, in units of 16 bytes. */
+/* Returns the memory that a block takes, in units of 16 bytes. */
 static inline uint64_t hwi_granules(uint64_t size, uint64_t usable)
 {
   enum { HEADER_BYTES = 8, GRANULE_BYTES = 16 };
@@ -67,7 +70,7 @@ static inline void hwi_places_free(struct hwi_places *places, uint8_t class, uin
   freed->ends += HWI_FREED_END + (hwi_freed_count(freed) < HWI_CLASS_DEPTH);
 }
 
-/* Which of the places below ELSEWHERE `address` is, or ELSEWHERE. The top first, which is one look. */
+/* Returns the place of `address`, or ELSEWHERE. TOP is tried first, since that is a single comparison. */
 static inline unsigned hwi_places_find(struct hwi_places *places, uint8_t class, uint64_t address)
 {
   if (address == places->top)
@@ -80,7 +83,7 @@ static inline unsigned hwi_places_find(struct hwi_places *places, uint8_t class,
   return HWI_PLACE_ELSEWHERE;
 }
 
-/* Takes the freed block at `place` < HWI_PLACE_FREED out and returns its address; 0: none was freed there. */
+/* Removes the freed block at `place` < HWI_PLACE_FREED and returns its address, or returns 0 if there is none. */
 static inline uint64_t hwi_places_take(struct hwi_places *places, uint8_t class, unsigned place)
 {
   struct hwi_freed *freed = &places->freed[class];
@@ -93,7 +96,7 @@ static inline uint64_t hwi_places_take(struct hwi_places *places, uint8_t class,
   return address;
 }
 
-/* A block was placed at TOP or ELSEWHERE. */
+/* To be called when a block was placed at TOP or ELSEWHERE. */
 static inline void hwi_places_move_top(struct hwi_places *places, uint64_t address, uint64_t granules)
 {
   places->top = address + granules * 16;

@@ -1,6 +1,7 @@
-/* recode_slots.h - hash tables of the packer: where, among things numbered from 1 in an array of their own, is one of that kind?
+/* recode_slots.h - hash tables of the packer: from a key to the index of an item in an array, where items are numbered
+ * from 1
  *
- * Open addressing with linear probing at no more than half full; nothing is removed. 0 in a slot: empty.
+ * Open addressing with linear probing, at most half full; nothing is removed. 0 in a slot: empty.
  */
 #ifndef HWI_TRACE_RECODE_SLOTS_H
 #define HWI_TRACE_RECODE_SLOTS_H
@@ -15,11 +16,11 @@ enum { HWI_SLOTS_LOG2_MIN = 10, HWI_SLOTS_LOG2_MAX = 30 };
 
 struct hwi_slots {
   uint32_t *slots;
-  uint32_t mask; /* how many there are, a power of two, less 1 */
+  uint32_t mask; /* the number of slots, a power of two, minus 1 */
   uint32_t count;
 };
 
-/* Empties the table, with room for `expected` things. False: no memory. */
+/* Empties the table, with room for `expected` items. Returns false if there is no memory. */
 static inline bool hwi_slots_reset(struct hwi_slots *table, size_t expected)
 {
   uint32_t log2 = HWI_SLOTS_LOG2_MIN;
@@ -43,7 +44,7 @@ static inline void hwi_slots_release(struct hwi_slots *table)
   *table = (struct hwi_slots){0};
 }
 
-/* Whether it must grow before `more` things come in. */
+/* Returns whether the table must grow before `more` items are added. */
 static inline bool hwi_slots_are_full(const struct hwi_slots *table, size_t more)
 {
   return table->count + more > table->mask / 2;

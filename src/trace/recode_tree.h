@@ -1,4 +1,4 @@
-/* recode_tree.h - the definitions of a section as columns: the packer's side */
+/* recode_tree.h - converts the definitions of a section to columns: the packer's side */
 #ifndef HWI_TRACE_RECODE_TREE_H
 #define HWI_TRACE_RECODE_TREE_H
 
@@ -18,11 +18,11 @@ struct hwi_tree_out {
   uint32_t last_pc;
 };
 
-/* Begins a section. False: no memory. */
+/* Begins a section. Returns false if there is no memory. */
 bool hwi_tree_out_begin(struct hwi_tree_out *tree, struct hwi_columns_out *out);
 void hwi_tree_out_release(struct hwi_tree_out *tree);
 
-/* Takes definitions as they are decoded; the tree must outlive it. */
+/* Returns a sink that takes definitions as they are decoded; the tree must outlive it. */
 struct hwi_definition_sink hwi_tree_out_sink(struct hwi_tree_out *tree);
 
 #endif

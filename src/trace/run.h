@@ -1,4 +1,4 @@
-/* run.h - the images of a run: NAME, and NAME.children/ with the images that came after it */
+/* run.h - the images of a run: NAME, and NAME.children/ with the later images */
 #ifndef HWI_TRACE_RUN_H
 #define HWI_TRACE_RUN_H
 
@@ -8,27 +8,27 @@
 
 struct hwi_run_image {
   char *path;
-  struct hw_trace_header header;       /* as it was when the run was looked up */
+  struct hw_trace_header header;       /* as read when the run was looked up */
   struct hwi_definitions *definitions; /* complete; NULL: not needed yet */
-  uint64_t
-      replaced_ns; /* since it began: an exec put the process's next image in its place; UINT64_MAX: none is known */
+  uint64_t replaced_ns; /* since its start: when an exec began the process's next image; UINT64_MAX: none is known */
   struct hwi_missing_execs missing;
 };
 
 struct hwi_run {
-  struct hwi_run_image *images; /* by the time they began */
+  struct hwi_run_image *images; /* sorted by start time */
   size_t count, capacity;
-  struct hwi_run
-      *relatives;    /* of a run that is one trace out of a folder: all that lie beside it. NULL: not looked up */
-  size_t unreadable; /* files in NAME.children that are no traces, or none of this run */
+  struct hwi_run *relatives; /* of a single trace of a folder: the run of all traces there. NULL: not looked up */
+  size_t unreadable;         /* files in NAME.children that are not traces of this run */
 };
 
-/* Finds the images that belong to `path`: a NAME with its children, or a NAME.children folder. Of a trace inside such a folder
- * the run is that trace alone, unless `relatives` asks for all that lie beside it. */
+/* Finds the images that belong to `path`: a NAME with its children, or a NAME.children folder. If `path` is a trace
+ * inside such a folder, the run is that trace alone; if `relatives` is set, run->relatives gets all traces of the
+ * folder. Returns 0 or a negative hw_error. */
 int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error);
 void hwi_run_release(struct hwi_run *run);
 
-/* Opens image `number` of the run. Definitions that forked images inherit are read once and kept with the run. */
+/* Opens image `number` of the run. Definitions that forked images inherit are read once and cached in the run. Returns
+ * 0 or a negative hw_error. */
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error);
 
 #endif

@@ -1,10 +1,10 @@
-/* table.h - memory for hash tables, and for lists that grow with what a recording defines or holds: nodes, frames, stacks, cells
+/* table.h - memory for hash tables, and for lists that grow with the recording: nodes, frames, stacks, cells
  *
- * grow.h is for lists that stay short, and large.h for long ones whose length is known before.
- * Large ones are whole huge pages, of which the kernel has to give few, and without which most look-ups would miss the TLB. They
- * grow where they are, or are moved page by page: what they touched once they keep, since new pages cost more than all look-ups of
- * a table that grows. What lies behind that is not touched, so that it costs nothing to make a list twice as long. Small ones
- * begin with a cache line.
+ * grow.h is for lists that stay short, and large.h for long lists whose length is known in advance.
+ * Large tables consist of whole huge pages: the kernel has to provide few of them, and with small pages most look-ups
+ * would miss the TLB. A large table grows in place, or its pages are remapped. It keeps the pages that it has touched,
+ * since new pages cost more than all look-ups in a growing table. Memory beyond those is not touched, so that doubling
+ * a list costs nothing. Small tables begin at a cache line.
  */
 #ifndef HWI_TRACE_TABLE_H
 #define HWI_TRACE_TABLE_H
@@ -12,17 +12,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A hash table, zeroed; NULL: no memory. */
+/* Returns a zeroed hash table, or NULL if there is no memory. */
 void *hwi_table_create(size_t bytes);
 void hwi_table_release(void *table, size_t bytes); /* NULL is fine */
 
-/* The same table, or where it lies now, with zeros behind it up to `larger` bytes. NULL: no memory, and nothing changed. */
+/* Enlarges a table from `bytes` to `larger` bytes; the new bytes are zero. Returns the table, which may have moved, or
+ * NULL if there is no memory; then nothing is changed. */
 void *hwi_table_enlarge(void *table, size_t bytes, size_t larger);
 
-/* Of a list that is too short. */
+/* The slow path of hwi_table_grow. */
 bool hwi_table_lengthen(void **table, size_t *capacity, size_t needed, size_t item_bytes);
 
-/* As hwi_grow, of a list that may grow large: makes room for at least `needed` items. Released as *capacity of them. */
+/* As hwi_grow, for a list that may grow large: makes room for at least `needed` items. The caller releases it with
+ * hwi_table_release and the bytes of *capacity items. */
 static inline bool hwi_table_grow(void **table, size_t *capacity, size_t needed, size_t item_bytes)
 {
   return needed <= *capacity || hwi_table_lengthen(table, capacity, needed, item_bytes);

@@ -4,7 +4,7 @@
 
 #include "trace/reader.h"
 
-/* The events of one stream at the tick in question, in their order. */
+/* The events of one stream at one tick, in order. */
 struct hwi_tick_order_run {
   const struct hwi_event *events;
   int count;
@@ -13,19 +13,20 @@ struct hwi_tick_order_run {
 enum { HWI_TICK_ORDER_MAX_EVENTS = 64 }; /* of all runs together */
 
 struct hwi_liveness {
-  bool (*is_live)(void *context, uint64_t address); /* NULL: nobody knows */
+  bool (*is_live)(void *context, uint64_t address); /* NULL: unknown */
   void *context;
 };
 
-/* Two runs speak of the same block, so that their order matters. */
+/* Returns whether two runs have events of the same block, so that their order matters. */
 bool hwi_tick_order_matters(const struct hwi_tick_order_run *runs, int run_count);
 
-/* Writes all events of the runs in an order that keeps each run's own and in which, where there is such an order, every free
- * finds its block and no allocation hits a live one. At most HWI_TICK_ORDER_MAX_EVENTS. Returns their number. */
+/* Copies the events of all runs, at most HWI_TICK_ORDER_MAX_EVENTS, to `ordered`. The order within each run stays. If
+ * possible, every free comes after its block's allocation, and no allocation is at the address of a live block. Returns
+ * the number of events. */
 int hwi_tick_order_order(const struct hwi_tick_order_run *runs, int run_count, const struct hwi_liveness *liveness,
-                         struct hwi_event *ordered);
+                  struct hwi_event *ordered);
 
-/* Of runs too long for that: which one's first event goes next. */
+/* For runs that are too long for hwi_tick_order_order: returns the index of the run whose first event comes next. */
 int hwi_tick_order_pick(const struct hwi_tick_order_run *runs, int run_count, const struct hwi_liveness *liveness);
 
 #endif

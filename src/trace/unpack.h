@@ -1,4 +1,4 @@
-/* unpack.h - packed sections back to chunks or events */
+/* unpack.h - unpacks sections to chunks or events */
 #ifndef HWI_TRACE_UNPACK_H
 #define HWI_TRACE_UNPACK_H
 
@@ -7,27 +7,28 @@
 
 #include "trace/recode.h"
 
-/* hw_section_header.codec. Of tool records only the first. */
+/* hw_section_header.codec. Tool records only use the first. */
 enum hwi_codec {
-  HWI_CODEC_PLAIN = 0,   /* chunk headers and events as they are, one zstd frame */
+  HWI_CODEC_PLAIN = 0,   /* unchanged chunk headers and events, one zstd frame */
   HWI_CODEC_COLUMNS = 1, /* see recode.h */
   HWI_CODEC_TIMED = 2,   /* the same, with the column of durations */
 };
 
-enum { HWI_UNPACK_MAX_BYTES = 1 << 26 }; /* no section unpacks to more: a packer begins a new one before */
+enum { HWI_UNPACK_MAX_BYTES = 1 << 26 }; /* no section unpacks to more: a packer begins a new one earlier */
 
-/* What a section unpacks to: of codec 0 `bytes` (malloc'd, `count` of them and then HWI_DECODE_PADDING zeros), of an EVENTS
- * section its chunks one directly after the other, each a struct hw_chunk_header (any alignment) and its valid_bytes of
- * events, of a TOOL section the tool records; of the others `events`, and no bytes. All zero: nothing. */
+/* An unpacked section. With codec 0 it has `bytes`: malloc'd, `count` bytes and then HWI_DECODE_PADDING zeros. Those of
+ * an EVENTS section are its chunks without gaps, each a struct hw_chunk_header (any alignment) and its valid_bytes of
+ * events; those of a TOOL section are the tool records. With the other codecs it has `events` and no bytes. All zero:
+ * nothing. */
 struct hwi_unpacked {
   uint8_t *bytes;
   size_t count;
   struct hwi_restorer *events;
 };
 
-/* Unpacks the section->packed_bytes at `packed`. Every byte is hostile: HW_ERR_DAMAGED where it does not unpack to what the
- * header says or to more than HWI_UNPACK_MAX_BYTES, HW_ERR_VERSION for an unknown codec, HW_ERR_MEMORY; then *unpacked is
- * all zero. Thread-safe. */
+/* Unpacks the section->packed_bytes at `packed`. Every byte may be hostile. Returns 0; HW_ERR_DAMAGED if the section
+ * does not unpack as its header states, or has more than HWI_UNPACK_MAX_BYTES; HW_ERR_VERSION for an unknown codec; or
+ * HW_ERR_MEMORY. On failure *unpacked is all zero. Thread-safe. */
 int hwi_unpack_section(const struct hw_section_header *section, const void *packed, struct hwi_unpacked *unpacked);
 void hwi_unpacked_release(struct hwi_unpacked *unpacked);
 

@@ -1,4 +1,4 @@
-/* unzstd.h - one zstd frame back to the bytes that it is said to hold */
+/* unzstd.h - decompresses a zstd frame of a stated size */
 #ifndef HWI_TRACE_UNZSTD_H
 #define HWI_TRACE_UNZSTD_H
 
@@ -8,7 +8,8 @@
 
 #include "base/error.h"
 
-/* Exactly `plain_bytes` into `to`, whatever the frame holds: 0, HW_ERR_DAMAGED or HW_ERR_MEMORY. */
+/* Decompresses exactly `plain_bytes` into `to`; the frame may be hostile. Returns 0, HW_ERR_DAMAGED or
+ * HW_ERR_MEMORY. */
 static inline int hwi_unzstd(void *to, size_t plain_bytes, const void *packed, size_t packed_bytes)
 {
   size_t got = ZSTD_decompress(to, plain_bytes, packed, packed_bytes);
