@@ -10,7 +10,7 @@
 #include "platform/os.h"
 #include "trace/proc.h"
 
-/* What is open at `fd`; `name` gets what it is called. */
+/* Returns the file that is open at `fd`; `name` gets its path. */
 static struct hwi_trace_file file_of(int fd, char name[PATH_MAX])
 {
   char link[32];
@@ -22,7 +22,7 @@ static struct hwi_trace_file file_of(int fd, char name[PATH_MAX])
   return (struct hwi_trace_file){name, about.st_ino};
 }
 
-/* `if_hidden` where the process's mappings cannot be read. */
+/* Returns whether the process has the trace mapped, or `if_hidden` if its mappings cannot be read. */
 static bool is_mapped(uint32_t pid, const struct hwi_trace_file *trace, bool if_hidden)
 {
   char line[HWI_MAPPING_LINE_BYTES];
@@ -37,8 +37,8 @@ static bool is_mapped(uint32_t pid, const struct hwi_trace_file *trace, bool if_
   return found;
 }
 
-/* A process that has no /proc cannot tell its start or its namespace: then whoever has the trace mapped is it. Where the namespace
- * alone cannot be told, the number and the start decide. */
+/* A program that could not read /proc wrote neither its start nor its namespace: then the process is the one that has
+ * the trace mapped. If only the namespace is unknown, the pid and the start decide. */
 static bool is_process_of(uint32_t pid, const struct hw_trace_header *header, const struct hwi_trace_file *trace)
 {
   bool is_over;
@@ -51,7 +51,7 @@ static bool is_process_of(uint32_t pid, const struct hw_trace_header *header, co
   return !namespace || namespace == header->pid_namespace;
 }
 
-/* Its number is the same here. */
+/* Returns whether the process has the same pid in the caller's namespace. */
 static bool is_of_here(const struct hw_trace_header *header)
 {
   return header->process_start && (!header->pid_namespace || header->pid_namespace == hwi_os_pid_namespace(0));
@@ -85,8 +85,8 @@ bool hwi_trace_is_written_by(uint32_t pid, int fd, const struct hw_trace_header 
   return is_mapped(pid, &trace, true);
 }
 
-/* From the first namespace of pids all processes are seen. From another one only those of its own and below, and a trace does
- * not tell whether its namespace is below. */
+/* In the first pid namespace all processes are visible. In another one only those of the same namespace and of those
+ * below are visible, and a trace does not state whether its namespace is below. */
 static bool are_all_seen(void)
 {
   static const uint32_t FIRST_NAMESPACE = 0xEFFFFFFC; /* as the kernel has always numbered it */

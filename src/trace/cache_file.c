@@ -1,4 +1,4 @@
-/* cache_file.c - a file beside a trace that spares its readers work */
+/* cache_file.c - a cache file next to a trace */
 #define _GNU_SOURCE
 #include "trace/cache_file.h"
 
@@ -21,7 +21,7 @@ int hwi_cache_file_open(const char *path)
   return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 }
 
-/* Nothing is at `path` (*exists is false), or what once was such a file: an empty one, too, which tells nobody anything. */
+/* Returns whether `path` may be written: there is no file (*exists is false), or a cache file, or an empty one. */
 static bool may_replace(const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BYTES], bool *exists)
 {
   uint8_t found[HWI_CACHE_MAGIC_BYTES] = {0};
@@ -38,7 +38,8 @@ static bool may_replace(const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BY
   return ours;
 }
 
-/* A file without a name, in the folder of `path`: whoever is killed while writing it leaves nothing. -1: the file system has none. */
+/* Creates a file without a name in the folder of `path`, so that a process that is killed while writing leaves no file.
+ * Returns -1 if the file system does not support that. */
 static int open_nameless(const char *path)
 {
   char *folder;
@@ -49,13 +50,13 @@ static int open_nameless(const char *path)
   return fd;
 }
 
-/* A name beside `path` that nothing has. NULL: no memory. */
+/* Returns an unused path in the folder of `path`, or NULL if there is no memory. */
 static char *choose_temporary(const char *path)
 {
   uint64_t number = 0;
   char *temporary;
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0)
-    number = (uint64_t)getpid(); /* whose name is taken says so when it is made */
+    number = (uint64_t)getpid(); /* if the name is taken, creating the file fails */
   return asprintf(&temporary, "%s.%016" PRIx64, path, number) < 0 ? NULL : temporary;
 }
 
@@ -83,7 +84,8 @@ bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const u
   return file->fd >= 0;
 }
 
-/* What was written into a file that can have no name goes into one that has: without /proc, or where links are refused. */
+/* Copies a file without a name into one that has a name, if no link can be made: without /proc, or where links are
+ * refused. */
 static bool copy_it(struct hwi_cache_file *file)
 {
   enum { PART_BYTES = 1 << 30 };
@@ -101,7 +103,8 @@ static bool copy_it(struct hwi_cache_file *file)
   return bytes == 0;
 }
 
-/* A link replaces nothing, and a rename does so at one stroke: what has no name gets the temporary one first. */
+/* A link cannot replace an existing file, but a rename replaces it atomically. So a file without a name gets the
+ * temporary one first. */
 static bool name_it(struct hwi_cache_file *file)
 {
   char self[sizeof "/proc/self/fd/" + 3 * sizeof file->fd];
@@ -113,7 +116,7 @@ static bool name_it(struct hwi_cache_file *file)
 bool hwi_cache_file_keep(struct hwi_cache_file *file, const char *path)
 {
   bool done = name_it(file);
-  done = close(file->fd) == 0 && done; /* a remote file system may tell of a full disk as late as that */
+  done = close(file->fd) == 0 && done; /* a remote file system may report a full disk only here */
   file->fd = -1;
   done = done && rename(file->temporary, path) == 0;
   file->is_named = file->is_named && !done;

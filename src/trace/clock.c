@@ -1,14 +1,15 @@
-/* clock.c - from the ticks of events to nanoseconds since the start of the image
+/* clock.c - converts the ticks of events to nanoseconds since the start of the image
  *
- * The rate comes from the two anchors that lie farthest apart. Reading both clocks takes some 100 ns, so that over
- * TRUSTED_SPAN_NS the anchors are good for one part in 10^5; over a shorter time what the CPU says of itself is better.
+ * The rate comes from the two anchors that are farthest apart. Reading both clocks takes about 100 ns, so that over
+ * TRUSTED_SPAN_NS the anchors are accurate to one part in 10^5. Over a shorter time, the rate that the CPU states is
+ * better.
  */
 #include "trace/clock.h"
 
 static const uint64_t TRUSTED_SPAN_NS = 10000000;
 static const double NS_PER_SECOND = 1e9, LOWEST_HZ = 1e3, HIGHEST_HZ = 1e12;
 
-/* Units a second between two anchors; 0: they say nothing. */
+/* Returns the units per second between two anchors, or 0 if they give no plausible rate. */
 static double rate(const struct hw_anchor *from, const struct hw_anchor *to)
 {
   if (to->clock <= from->clock || to->monotonic_ns <= from->monotonic_ns)
@@ -55,7 +56,7 @@ static uint64_t scale(const struct hwi_clock *clock, unsigned __int128 units)
   if (units <= clock->start)
     return 0;
   unsigned __int128 since = units - clock->start;
-  if (since >> 80) /* only nonsense is that late, and the product must fit */
+  if (since >> 80) /* no valid time is that late, and the product must fit */
     return HWI_TRACE_LATEST_NS;
   unsigned __int128 ns = (since >> 16) * clock->ns_per_unit >> 16;
   if (!(since >> 64))

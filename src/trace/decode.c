@@ -1,8 +1,8 @@
-/* decode.c - the events of one chunk; the hot loop of every reader
+/* decode.c - decodes the events of one chunk; the hot loop of every reader
  *
- * The loop checks bounds once an event, not once a byte: an event has at most HW_EVENT_MAX_BYTES bytes, and that many
- * readable bytes follow the end of every buffer. An event that ends behind the chunk's end, and a varint of more than ten
- * bytes, is damage: the cursor goes back to where the event began and stays there.
+ * The loop checks bounds once per event, not once per byte: an event has at most HW_EVENT_MAX_BYTES bytes, and that
+ * many readable bytes follow the end of every buffer. An event that ends after the chunk's end, or a varint of more
+ * than ten bytes, is damage: the cursor goes back to the start of the event and stays there.
  */
 #include "trace/decode.h"
 
@@ -30,7 +30,8 @@ static inline int64_t unzigzag(uint64_t value)
   return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* A varint and where it ends; NULL: it has more than ten bytes. Never by reference, so that the loop keeps it in registers. */
+/* A varint and its end; NULL: it has more than ten bytes. Always passed by value, so that the loop keeps it in
+ * registers. */
 struct number {
   uint64_t value;
   const uint8_t *end;
@@ -62,7 +63,7 @@ static inline struct number varint(const uint8_t *at)
   return long_varint(at);
 }
 
-/* Here and below: where what was read ends, or NULL: it makes no sense. */
+/* This function and the following ones return the end of the bytes that were read, or NULL if those are invalid. */
 static inline const uint8_t *node_of(struct hwi_event *event, const uint8_t *at)
 {
   struct number node = varint(at);
@@ -95,7 +96,7 @@ static inline const uint8_t *sizes_of(struct hwi_event *event, bool has_usable, 
   return unusual.end;
 }
 
-/* Entry points of a later version have no name here. */
+/* Entry points of a later version are unknown here. */
 static inline uint8_t entry_byte(uint8_t byte)
 {
   return byte < HW_ENTRY_COUNT ? byte : HW_ENTRY_NONE;
@@ -149,7 +150,7 @@ static inline bool is_definition_op(unsigned op)
   return op == HW_OP_NODE || op == HW_OP_RECORD || op == HW_OP_NODE_CHILD;
 }
 
-/* Seldom, so kept out of the loop. */
+/* Definitions are rare, so they are decoded outside of the loop. */
 static __attribute__((noinline)) const uint8_t *definition(struct hwi_cursor *cursor,
                                                            const struct hwi_definition_sink *sink, unsigned op,
                                                            const uint8_t *at)
@@ -237,7 +238,7 @@ static const uint8_t *duration_of(struct hwi_event *event, const uint8_t *at)
   return took.end;
 }
 
-/* The event of that op; *made: how many it gave. */
+/* Decodes the event of an op that is no definition, without its duration. */
 static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, struct hwi_event *event, uint64_t last,
                                        const uint8_t *at)
 {
@@ -268,7 +269,7 @@ static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, s
   }
 }
 
-/* What is no definition. */
+/* Decodes an event that is no definition. */
 static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op, struct hwi_event *event,
                                           uint64_t last, const uint8_t *at)
 {

@@ -1,4 +1,4 @@
-/* definitions.c - what a trace says about numbers: nodes, modules, threads */
+/* definitions.c - the definitions in a trace: nodes, modules, threads */
 #include "trace/definitions.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ void hwi_definitions_destroy(struct hwi_definitions *definitions)
 
 void hwi_definitions_forget(struct hwi_definitions *definitions)
 {
-  if (definitions->references > 1) /* forked images still look into them */
+  if (definitions->references > 1) /* forked images still use them */
     return;
   release_nodes(definitions);
 }
@@ -76,7 +76,7 @@ static bool add_node(void *context, uint32_t number, const struct hwi_node *node
   size_t index = number - d->first_node;
   if (!hwi_table_grow((void **)&d->nodes, &d->node_capacity, index + 1, sizeof *d->nodes)) {
     d->no_memory = true;
-    return true; /* the events behind it are still good */
+    return true; /* the following events are still valid */
   }
   if (index >= d->node_count)
     d->node_count = index + 1;
@@ -154,7 +154,8 @@ static char *copy_text(struct hwi_definitions *d, const uint8_t *from, size_t by
   return made;
 }
 
-/* The recorder takes relative paths to be of the folder in which the program began, which it may have left before. */
+/* The recorder assumes that relative paths start at the folder in which the program began, but the program may have
+ * left it. */
 static char *path_of(struct hwi_definitions *d, uint64_t start, const struct payload *p)
 {
   char *path = copy_text(d, p->at, (size_t)(p->end - p->at));
@@ -212,7 +213,7 @@ bool hwi_definitions_read_thread(const uint8_t *payload, size_t bytes, uint32_t 
   return true;
 }
 
-/* Its index plus 1; 0: no memory. */
+/* Adds a thread. Returns its index plus 1, or 0 if there is no memory. */
 static uint32_t new_thread(struct hwi_definitions *d, uint32_t number)
 {
   if (d->thread_count >= UINT32_MAX - 1 ||
@@ -240,7 +241,7 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
     d->no_memory = true;
     return true;
   }
-  d->threads[index - 1] = made; /* the latest name and policy count */
+  d->threads[index - 1] = made; /* the latest name and policy are used */
   if (number >= d->thread_end && number < UINT32_MAX)
     d->thread_end = number + 1;
   return true;
@@ -266,7 +267,7 @@ static bool add_note(struct hwi_definitions *d, struct payload *p)
   return true;
 }
 
-/* The first of its kind stays. */
+/* The first text of a kind stays. */
 static void set_text(struct hwi_definitions *d, struct hwi_definition_text *text, const struct payload *p)
 {
   if (text->bytes)

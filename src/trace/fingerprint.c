@@ -1,4 +1,4 @@
-/* fingerprint.c - whether a trace file is still what it was */
+/* fingerprint.c - whether the files of a run have changed */
 #include "trace/fingerprint.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
-/* index.c - finds the chunks and sections of a trace file, trusting none of its bytes
+/* index.c - finds the chunks and sections of a trace file; any of its bytes may be forged
  *
- * A raw file is sparse: only its data extents are walked. Where a file system tells of no holes, all of the window is data, most
- * of it never written: there the walk ends at the first empty page behind what the header says is used. Chunks begin at page
- * boundaries; a page that does not begin a plausible chunk is stepped over alone, so that damage costs no more than what it hit.
- * Sections follow each other; where one is damaged the next one is searched for at every eighth byte.
+ * A raw file is sparse: only its data extents are read. If a file system does not report holes, all of the window is
+ * data and most of it was never written; then the scan ends at the first empty page after the header's used_bytes.
+ * Chunks begin at page boundaries. A page that does not begin a plausible chunk is skipped alone, so that damage only
+ * loses the damaged chunks. Sections follow each other; after a damaged one, every eighth byte is searched for the next
+ * one.
  */
 #include "trace/index.h"
 
@@ -52,7 +53,7 @@ bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t 
   return pread(fd, chunk, sizeof *chunk, (off_t)off) == (ssize_t)sizeof *chunk && chunk_is_plausible(trace, off, chunk);
 }
 
-/* The next page at or behind `off` that has data; file systems without holes have data everywhere. */
+/* Returns the first page at or after `off` that has data; on file systems without holes, that is `off`. */
 static uint64_t next_data(int fd, uint64_t off, uint64_t end)
 {
   off_t data = lseek(fd, (off_t)off, SEEK_DATA);
@@ -99,7 +100,7 @@ static int walk_chunks(struct hwi_index *index, int fd, const struct hw_trace_he
 
 /* --- sections --- */
 
-/* Where the next thing that looks like a section begins, or file_bytes. */
+/* Returns the next offset where the magic of a section is found, or file_bytes. */
 static uint64_t resync(int fd, uint64_t off, uint64_t file_bytes)
 {
   uint8_t block[RESYNC_BYTES];
@@ -145,7 +146,7 @@ static int add_section(struct hwi_index *index, uint64_t off, const struct hw_se
   }
 }
 
-/* True: a section lies at `off` and `section` is its header. */
+/* Reads the header of the section at `off` into `section`. Returns false if there is no plausible section. */
 static bool read_section(int fd, uint64_t off, uint64_t file_bytes, struct hw_section_header *section)
 {
   return off + sizeof *section <= file_bytes &&
@@ -159,8 +160,8 @@ static uint64_t section_end(uint64_t off, const struct hw_section_header *sectio
   return (end + SECTION_ALIGNMENT - 1) & ~(uint64_t)(SECTION_ALIGNMENT - 1);
 }
 
-/* `appended`: a packer was at work behind a raw window. What it left when it was killed in the middle of a section is no
- * damage: the chunks are still in their places. */
+/* `appended`: the sections were appended after a raw window. An incomplete section at the end, where the packer was
+ * killed, is then no damage: the raw chunks are still in the window. */
 static int walk_sections(struct hwi_index *index, int fd, uint64_t off, uint64_t file_bytes, bool appended)
 {
   bool in_damage = false;
@@ -226,14 +227,14 @@ int hwi_index_build(struct hwi_index *index, int fd, const struct hw_trace_heade
   int status = 0;
   uint64_t sections = header->header_bytes;
   if (header->kind == HW_TRACE_RAW) {
-    /* Chunks first: one that is packed and given back while we walk is then found among the sections. */
+    /* Chunks first: a chunk that is packed and given back during the scan is then found among the sections. */
     status = walk_chunks(index, fd, header, file_bytes);
     sections = header->window_bytes;
   }
   if (status == 0)
     status = walk_sections(index, fd, sections, file_bytes, header->kind == HW_TRACE_RAW);
   if (status == 0 && header->kind == HW_TRACE_PACKED && !index->ended)
-    hwi_index_damage(index, file_bytes); /* cut short */
+    hwi_index_damage(index, file_bytes); /* truncated */
   if (status == 0 && index->count)
     qsort(index->pieces, index->count, sizeof *index->pieces, compare_pieces);
   return status;

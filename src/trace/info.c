@@ -1,4 +1,4 @@
-/* info.c - what a trace says about the program and about itself */
+/* info.c - collects the facts of a trace about the program and the recording */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ static bool needs_quotes(const char *word)
          strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_") != strlen(word);
 }
 
-/* Appends `word` as a shell would need it; `to` has room for 4 bytes a character and 3 more. */
+/* Appends `word`, quoted for a shell if necessary; `to` has room for 4 bytes per character and 3 more. Returns the new
+ * end. */
 static char *quote(char *to, const char *word)
 {
   if (!needs_quotes(word)) {
@@ -82,7 +83,7 @@ static uint64_t silent_from(const struct hwi_trace *trace)
   return hwi_clock_unit_ns(&trace->clock, trace->header.stop_clock);
 }
 
-/* Samples are in order. */
+/* Counts the samples of before the image was replaced; samples are in order. */
 static uint64_t own_rss_count(const struct hwi_trace *trace)
 {
   uint64_t count = trace->tool.rss_count;

@@ -1,13 +1,15 @@
-/* merge.c - one order of all events out of the orders of the streams
+/* merge.c - merges the events of all streams into one order
  *
- * A binary heap holds the streams by the tick of their next event. The first stream gives events until the second one's turn
- * comes, so that the heap is touched once a run of events and not once an event; the last stream left (or the only one) is
- * decoded straight into the caller's array. A stream that is not decoded yet stands in the heap with a lower bound, so that
- * a thousand idle threads cost no memory. Streams whose next events carry the same tick go through ties.c, in the order of their
- * numbers, so that whoever reads the trace, and whenever, finds one order.
+ * A binary heap holds the streams by the tick of their next event. Events are taken from the first stream up to the
+ * tick of the second one, so that the heap is updated once per run of events and not once per event; the last stream
+ * left (or the only one) is decoded directly into the caller's array. A stream that is not decoded yet is in the heap
+ * with a lower bound, so that a thousand idle threads cost no memory. If the next events of several streams have the
+ * same tick, ties.c orders them. It gets the streams in the order of their numbers, so that every reading of the trace
+ * gives the same order.
  *
- * A stream that is followed while it is written ends for now, and older events than others have may still come from it: when
- * the last event that can be seen is decoded, merge->until falls to the stream's horizon, and nothing from there on is given out.
+ * A stream that is followed while it is written has only a preliminary end: more events may come from it, and those may
+ * be older than events of other streams. When its last written event is decoded, merge->until is lowered to the
+ * stream's horizon, and no event from that tick on is returned.
  */
 #include "trace/merge.h"
 
@@ -35,7 +37,7 @@ static void sift_down(struct hwi_merge *merge, size_t at)
   merge->heap[at] = entry;
 }
 
-/* A stream that is out of the heap has no more events (now). */
+/* For a stream that was removed from the heap since it has no more events (now). */
 static void drop(struct hwi_stream *stream)
 {
   stream->waits = false;
@@ -73,7 +75,7 @@ static struct hwi_stream *pop(struct hwi_merge *merge)
   return stream;
 }
 
-/* The first entry's stream has moved on. */
+/* To be called when events were taken from the first entry's stream. */
 static void update_first(struct hwi_merge *merge)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
@@ -85,7 +87,7 @@ static void update_first(struct hwi_merge *merge)
   sift_down(merge, 0);
 }
 
-/* More of the stream was decoded. */
+/* To be called when more of the stream was decoded. */
 static void note_horizon(struct hwi_merge *merge, const struct hwi_stream *stream)
 {
   uint64_t horizon = hwi_stream_horizon(stream);
@@ -93,7 +95,7 @@ static void note_horizon(struct hwi_merge *merge, const struct hwi_stream *strea
     merge->until = horizon;
 }
 
-/* What the first stream may give out lies before this. */
+/* Returns the tick before which events of the first stream may be returned. */
 static uint64_t run_limit(const struct hwi_merge *merge)
 {
   uint64_t key = merge->until;
@@ -171,7 +173,7 @@ void hwi_merge_release(struct hwi_merge *merge)
   *merge = (struct hwi_merge){0};
 }
 
-/* What a call gives out. `full`: the rest must wait for the next call. */
+/* The events that a call returns. `full`: the other events must wait for the next call. */
 struct output {
   struct hwi_event *events;
   int count, max;
@@ -192,7 +194,7 @@ static int gather(struct hwi_merge *merge, struct hwi_source *source, uint64_t t
       drop(pop(merge));
       continue;
     }
-    if (stream->ready[stream->ready_at].tick > tick) { /* it stood there with a bound only */
+    if (stream->ready[stream->ready_at].tick > tick) { /* its key was only a lower bound */
       update_first(merge);
       continue;
     }
@@ -212,7 +214,7 @@ static int run_length(struct hwi_stream *stream, uint64_t tick)
   return end - stream->ready_at;
 }
 
-/* The number of events in all runs. */
+/* Returns the number of events in all runs. */
 static int describe_runs(struct hwi_merge *merge, struct hwi_source *source, int group_count, uint64_t tick)
 {
   int total = 0;
@@ -240,7 +242,7 @@ static int emit_runs(struct hwi_merge *merge, int group_count, struct hwi_event 
   return total;
 }
 
-/* Whether the events at one tick can be given out now, and in what way. */
+/* How to return the events at one tick, or that they must wait. */
 enum tie_way { TIE_ANY_ORDER, TIE_PART_OF_ONE, TIE_SEARCH, TIE_ONE_BY_ONE, TIE_LATER };
 
 static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, int event_count,
@@ -252,19 +254,19 @@ static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, i
     return event_count <= room ? TIE_ANY_ORDER : TIE_PART_OF_ONE;
   if (small && !hwi_tick_order_matters(merge->runs, group_count))
     return event_count <= room ? TIE_ANY_ORDER : TIE_LATER;
-  if (out->count > 0) /* only the live blocks can tell, and the caller has not applied these events yet */
+  if (out->count > 0) /* the order depends on the live blocks, and the caller has not applied these events yet */
     return TIE_LATER;
   return small ? TIE_SEARCH : TIE_ONE_BY_ONE;
 }
 
-/* Gives out the events at `tick`, or the first of them, or asks for a new call. */
+/* Returns the events at `tick` or the first ones of them, or leaves them to the next call. */
 static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_t tick, struct output *out)
 {
   int group_count = gather(merge, source, tick);
   int event_count = describe_runs(merge, source, group_count, tick);
   struct hwi_event *to = out->events + out->count;
   int picked = 0;
-  bool is_certain = tick < merge->until; /* else more may come at this tick */
+  bool is_certain = tick < merge->until; /* otherwise more events may come at this tick */
   switch (!is_certain ? TIE_LATER : group_count ? choose_way(merge, group_count, event_count, out) : TIE_ANY_ORDER) {
   case TIE_PART_OF_ONE:
     merge->runs[0].count = out->max - out->count;
@@ -297,7 +299,7 @@ static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_
 
 /* --- runs --- */
 
-/* Events of the first stream that are older than the next of any other. */
+/* Returns the events of the first stream that are older than `limit`. */
 static void emit_run(struct hwi_merge *merge, uint64_t limit, struct output *out)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
@@ -311,7 +313,7 @@ static void emit_run(struct hwi_merge *merge, uint64_t limit, struct output *out
   update_first(merge);
 }
 
-/* The only stream left. */
+/* For the only stream that is left. */
 static void emit_last(struct hwi_merge *merge, struct hwi_source *source, struct output *out)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
@@ -325,8 +327,8 @@ static void emit_last(struct hwi_merge *merge, struct hwi_source *source, struct
     drop(pop(merge));
 }
 
-/* Of the events that are ready, the last ones may be at a tick that more is to come at, of which it is not known yet whether all
- * of them are certain: they are kept back together. */
+/* More events may come at the tick of the last ready events, and it is not known yet whether all of those are certain.
+ * So all events at that tick are held back together. Returns the tick from which events of the stream are held back. */
 static uint64_t ready_limit(struct hwi_merge *merge, struct hwi_source *source, struct hwi_stream *stream)
 {
   if (!stream->followed || stream->cursor.at == stream->cursor.end)
@@ -354,7 +356,7 @@ static void emit_first(struct hwi_merge *merge, struct hwi_source *source, struc
     limit = own_limit;
   if (tick < limit)
     emit_run(merge, limit, out);
-  else if (tick > merge->heap[0].key) /* it stood there with a bound only */
+  else if (tick > merge->heap[0].key) /* the key was only a lower bound */
     update_first(merge);
   else if (tick < merge->until)
     emit_tie(merge, source, tick, out);

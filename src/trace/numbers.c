@@ -1,4 +1,4 @@
-/* numbers.c - from numbers of a trace to indices of somebody's */
+/* numbers.c - maps the numbers in a trace to indices that the caller chooses */
 #include "trace/numbers.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ void hwi_numbers_release(struct hwi_numbers *numbers)
   *numbers = (struct hwi_numbers){0};
 }
 
-/* The slot of `number`, or the empty one where it belongs. */
+/* Returns the slot of `number`, or the empty slot where it belongs. */
 static struct hwi_number_slot *find_slot(const struct hwi_numbers *numbers, uint32_t number)
 {
   size_t mask = numbers->capacity - 1;

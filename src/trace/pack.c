@@ -1,4 +1,4 @@
-/* pack.c - chunks and tool records to sections */
+/* pack.c - packs chunks and tool records into sections */
 #include "trace/pack.h"
 
 #include <stdbool.h>
@@ -80,7 +80,7 @@ static bool skip_record(void *context, uint8_t type, const uint8_t *payload, siz
   return true;
 }
 
-/* Adds the events of one chunk to the section's figures. What cannot be decoded ends them. */
+/* Adds the events of one chunk to the section's count and last tick, up to the first event that cannot be decoded. */
 static void count_events(const struct hw_chunk_header *chunk, const uint8_t *bytes, struct hw_section_header *section)
 {
   static const struct hwi_definition_sink sink = {NULL, skip_node, skip_record};
@@ -145,7 +145,7 @@ static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t by
     return HW_ERR_MEMORY;
   size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes, PLAIN_LEVEL);
   if (ZSTD_isError(got))
-    return HW_ERR_MEMORY; /* the room is enough for all else */
+    return HW_ERR_MEMORY; /* no other error is possible, since the room is sufficient */
   section->packed_bytes = got;
   section->plain_bytes = bytes;
   section->codec = HWI_CODEC_PLAIN;
@@ -166,7 +166,7 @@ int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *co
   return 0;
 }
 
-/* HW_ERR_DAMAGED and HW_ERR_LIMIT: these events cannot be packed so. */
+/* Returns HW_ERR_DAMAGED or HW_ERR_LIMIT if these events cannot be packed as columns. */
 static int recode(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section)
 {
   if (bytes < HWI_RECODE_MIN_BYTES)
@@ -189,7 +189,7 @@ int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t byte
   status = recode(packer, plain, bytes, section);
   if (status == 0)
     return hwi_pack_columns(packer, &packer->columns, section, packed);
-  if (status == HW_ERR_LIMIT || status == HW_ERR_DAMAGED) { /* damaged chunks are kept as they are: some can be read */
+  if (status == HW_ERR_LIMIT || status == HW_ERR_DAMAGED) { /* damaged chunks stay as they are: a part is readable */
     count_all_events(plain, bytes, section);
     status = pack_plain(packer, plain, bytes, section);
   }

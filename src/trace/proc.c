@@ -1,4 +1,4 @@
-/* proc.c - what /proc says of a process: its stat file and its mappings */
+/* proc.c - reads /proc of a process: its stat file and its mappings */
 #include "trace/proc.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ char *hwi_proc_read_stat(FILE *file, char text[HWI_PROC_STAT_BYTES])
   size_t got = fread(text, 1, HWI_PROC_STAT_BYTES - 1, file);
   fclose(file);
   text[got] = 0;
-  return strrchr(text, ')'); /* the name may hold blanks and brackets */
+  return strrchr(text, ')'); /* the name may contain blanks and brackets */
 }
 
 const char *hwi_proc_stat_field(const char *name_end, enum hwi_stat_field field)
@@ -76,13 +76,13 @@ bool hwi_mapping_parse(char *line, struct hwi_mapping *mapping)
   return true;
 }
 
-/* "" is called nothing, though as a trace's name it may be unknown. */
+/* A mapping without a file never matches, even if `name` is "" because the trace's name is unknown. */
 bool hwi_mapping_is_called(const struct hwi_mapping *mapping, const char *name)
 {
   return strchr(mapping->name, '/') && strcmp(hwi_base_name(mapping->name), name) == 0;
 }
 
-/* Stacked file systems show other device and inode numbers in maps than stat has: the name then decides. */
+/* On stacked file systems, the device and inode numbers in maps differ from those of stat: then the name decides. */
 bool hwi_mapping_is_of(const struct hwi_mapping *mapping, const struct hwi_trace_file *trace)
 {
   return (mapping->inode && mapping->inode == trace->inode) ||

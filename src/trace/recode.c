@@ -1,8 +1,8 @@
-/* recode.c - the events of consecutive chunks as columns (codec 1): the packer's side
+/* recode.c - converts the events of consecutive chunks to columns (codec 1): the packer's side
  *
- * Events are decoded in batches that stay in the nearest cache, and each batch is gone through once for each kind of column: a
- * loop that knows of two or three columns keeps their ends in registers, and one that knew of all would keep nothing there.
- * Two tables are searched: the latest block at an address, and the number of a node in the section.
+ * Events are decoded in batches that fit the L1 cache. Each batch is processed once per kind of column: a loop that
+ * writes two or three columns keeps their ends in registers; a loop that wrote all columns could not. There are two
+ * hash tables: from an address to the latest block there, and from a node to its number in the section.
  */
 #include "trace/recode.h"
 
@@ -20,11 +20,11 @@ enum { BATCH_EVENTS = 256 };
 struct hwi_recoder {
   struct hwi_columns_out *out;
   struct hwi_event events[BATCH_EVENTS];
-  uint8_t sized[BATCH_EVENTS];   /* of each: the op's bit that says whether sizes follow */
-  uint32_t births[BATCH_EVENTS]; /* of each: the birth at its address before, 0: none */
-  uint32_t homes[BATCH_EVENTS];  /* of each: where in `at_address` its address is looked for first */
+  uint8_t sized[BATCH_EVENTS];   /* of each event: HWI_OP_SIZED if sizes follow, or 0 */
+  uint32_t births[BATCH_EVENTS]; /* of each event: the previous birth at its address, 0: none */
+  uint32_t homes[BATCH_EVENTS];  /* of each event: the slot of `at_address` where the search for its address begins */
   bool has_usable, is_timed;
-  int status; /* 0, or why the section cannot be re-coded */
+  int status; /* 0, or why the section cannot be recoded */
   uint64_t tick;
   uint64_t op_count;        /* of the section */
   uint64_t chunk_op;        /* op_count when the chunk began */
@@ -120,7 +120,7 @@ static bool are_of_thread(const struct hwi_recoder *r, int count)
   return !different;
 }
 
-/* `ops`: how many the batch has. */
+/* `ops`: the number of ops in the batch. */
 static void put_threads(struct hwi_recoder *r, int count, uint64_t ops)
 {
   if (are_of_thread(r, count)) {
@@ -162,7 +162,7 @@ static bool grow_nodes(struct hwi_recoder *r)
   return true;
 }
 
-/* Its number. */
+/* Adds a node and returns its number. */
 static __attribute__((noinline)) uint32_t add_node(struct hwi_recoder *r, uint32_t node, uint32_t *slot)
 {
   hwi_columns_put(r->out, HWI_COLUMN_NEW_NODES, hwi_zigzag((int32_t)(node - r->last_node)));
@@ -211,7 +211,7 @@ static void put_nodes(struct hwi_recoder *r, int count)
 
 /* --- blocks --- */
 
-/* Neighbours in the heap are neighbours here: programs mostly touch them together. */
+/* Blocks that are neighbours in the heap have neighbouring slots, since programs mostly use them together. */
 static inline uint32_t home_of_address(const struct hwi_slots *table, uint64_t address)
 {
   enum { LINE_LOG2 = 4, GRAIN_LOG2 = 4, LINE_MASK = (1 << LINE_LOG2) - 1 };
@@ -219,7 +219,7 @@ static inline uint32_t home_of_address(const struct hwi_slots *table, uint64_t a
   return at & table->mask;
 }
 
-/* Computed before they are needed, so that the slots are on their way. */
+/* Computes the slots in advance, so that they can be prefetched. */
 static void find_homes(struct hwi_recoder *r, int count)
 {
   for (int i = 0; i < count; i++) {
@@ -236,7 +236,7 @@ static inline uint32_t *find_address(const struct hwi_recoder *r, uint64_t addre
   return &table->slots[at];
 }
 
-/* Makes room for the blocks of a batch. The latest block at each address is the one to find. */
+/* Makes room for the blocks of a batch. The table has the latest block at each address. */
 static bool grow_blocks(struct hwi_recoder *r)
 {
   if (!hwi_grow((void **)&r->addresses, &r->block_room, r->block_count + BATCH_EVENTS, sizeof *r->addresses) ||
@@ -265,7 +265,7 @@ static __attribute__((noinline)) void put_address(struct hwi_recoder *r, enum hw
   *last = address;
 }
 
-/* The op. `reusable`: the block's memory may be given out again. */
+/* Writes the end of a block and returns its op. `reusable`: the block's memory may be allocated again. */
 static inline uint8_t put_end(struct hwi_recoder *r, int i, bool reusable)
 {
   const struct hwi_event *event = &r->events[i];
@@ -286,7 +286,7 @@ static inline uint8_t put_end(struct hwi_recoder *r, int i, bool reusable)
   return HWI_OP_DISTANCE;
 }
 
-/* The birth that was there before, 0: none. */
+/* Adds a block. Returns the previous birth at its address, or 0 if there is none. */
 static inline uint32_t add_block(struct hwi_recoder *r, int i, uint8_t class)
 {
   uint64_t address = r->events[i].address;
@@ -298,7 +298,7 @@ static inline uint32_t add_block(struct hwi_recoder *r, int i, uint8_t class)
   return before;
 }
 
-/* The place. `old`: the address of the block that it replaces, or 0. */
+/* Writes a birth and returns its place. `old`: the address of the block that a realloc replaces, or 0. */
 static inline __attribute__((always_inline)) uint8_t put_birth(struct hwi_recoder *r, int i, uint64_t old)
 {
   const struct hwi_event *event = &r->events[i];
@@ -323,7 +323,7 @@ static void put_failed(struct hwi_recoder *r, const struct hwi_event *event)
   hwi_columns_put(r->out, HWI_COLUMN_RARE, event->size);
 }
 
-/* Of an allocation that is no realloc's. */
+/* Writes an allocation that is not part of a realloc and returns its op. */
 static inline uint8_t put_alloc(struct hwi_recoder *r, int i)
 {
   uint8_t place = put_birth(r, i, 0);
@@ -333,7 +333,7 @@ static inline uint8_t put_alloc(struct hwi_recoder *r, int i)
   return HWI_OP_ALIGNED | place;
 }
 
-/* The halves of a realloc follow each other, and so do their ops, the birth first. */
+/* The two events of a realloc are consecutive, and so are their ops, the birth first. */
 static void put_blocks(struct hwi_recoder *r, int count)
 {
   uint8_t *ops = hwi_columns_begin(r->out, HWI_COLUMN_OPS, (size_t)count);
@@ -409,7 +409,7 @@ static int put_chunk(struct hwi_recoder *r, const struct hw_chunk_header *chunk,
   return status;
 }
 
-/* The tables begin as large as the section before needed them. */
+/* The tables begin with the size that the previous section needed. */
 bool hwi_recoder_begin(struct hwi_recoder *r, struct hwi_columns_out *out, const struct hw_chunk_header *first)
 {
   hwi_columns_out_clear(out);

@@ -1,4 +1,4 @@
-/* recode_columns.c - the columns of a re-coded section */
+/* recode_columns.c - the columns of a recoded section */
 #include "trace/recode_columns.h"
 
 #include <stdlib.h>
@@ -91,7 +91,7 @@ size_t hwi_columns_pack(const struct hwi_columns_out *out, ZSTD_CCtx *zstd, cons
 
 /* --- reading --- */
 
-/* Columns that are not packed are of 0 bytes. */
+/* Columns that are absent have sizes of 0 bytes. */
 static int unpack_all(struct hwi_columns_in *in, const uint8_t *packed, const uint32_t (*sizes)[2])
 {
   uint8_t *to = in->bytes;
@@ -125,7 +125,7 @@ int hwi_columns_unpack(struct hwi_columns_in *in, const struct hwi_packed_column
   }
   if (packed_bytes != packed->count || plain_bytes > limit)
     return HW_ERR_DAMAGED;
-  in->bytes = malloc((size_t)plain_bytes + 1); /* never of 0 bytes */
+  in->bytes = malloc((size_t)plain_bytes + 1); /* never 0 bytes */
   if (!in->bytes)
     return HW_ERR_MEMORY;
   int status = unpack_all(in, packed->bytes + head_bytes, (const uint32_t(*)[2])sizes);

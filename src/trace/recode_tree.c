@@ -1,7 +1,8 @@
-/* recode_tree.c - the definitions of a section as columns: the packer's side
+/* recode_tree.c - converts the definitions of a section to columns: the packer's side
  *
- * A node is told by its number, its parent's, and its pc (return address, module and entry together), which is one of those that
- * the section had: mostly the one that came behind the last node's pc the last time, since stacks are walked in one order.
+ * A node is stored as its number, its parent's number, and its pc (return address, module and entry together). The pc
+ * is often one that the section has already, mostly the one that followed the previous node's pc the last time, since
+ * stacks are always walked in the same order.
  */
 #include "trace/recode_tree.h"
 
@@ -55,7 +56,7 @@ static bool grow_pcs(struct hwi_tree_out *tree)
   return true;
 }
 
-/* Its number; 0: no memory. */
+/* Adds a pc. Returns its number, or 0 if there is no memory. */
 static uint32_t add_pc(struct hwi_tree_out *tree, const struct hwi_pc *pc, uint32_t *slot)
 {
   const struct hwi_pc *last = &tree->pcs[tree->last_pc];
@@ -73,7 +74,7 @@ static uint32_t add_pc(struct hwi_tree_out *tree, const struct hwi_pc *pc, uint3
   return hwi_slots_are_full(&tree->of_pc, 1) && !grow_pcs(tree) ? 0 : number;
 }
 
-/* Its number, made where there is none; 0: no memory. */
+/* Writes a pc, which is added if it is new. Returns its number, or 0 if there is no memory. */
 static uint32_t put_pc(struct hwi_tree_out *tree, const struct hwi_pc *pc)
 {
   uint32_t expected = tree->pcs[tree->last_pc].expected;
@@ -88,7 +89,7 @@ static uint32_t put_pc(struct hwi_tree_out *tree, const struct hwi_pc *pc)
   return *slot;
 }
 
-/* --- what is defined --- */
+/* --- definitions --- */
 
 static bool put_node(void *context, uint32_t number, const struct hwi_node *node)
 {

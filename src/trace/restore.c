@@ -1,8 +1,9 @@
-/* restore.c - columns back to events (codec 1): the unpacker's side
+/* restore.c - converts columns back to events (codec 1): the unpacker's side
  *
- * The mirror of recode.c: what that writes for an event, this reads in the same order. A forged section can make it restore
- * nonsense, which whoever replays the events then judges; here it only matters that every number is checked before it is
- * used, and that memory is bounded by what the columns really hold: no more blocks than ops, no more nodes than bytes.
+ * This is the inverse of recode.c: it reads the fields of an event in the order in which recode.c writes them. A forged
+ * section can give implausible events; the code that replays the events has to handle them. Here every number is
+ * checked before it is used, and memory is bounded by the size of the columns: no more blocks than ops, no more nodes
+ * than bytes.
  */
 #include <stdlib.h>
 
@@ -31,7 +32,7 @@ struct hwi_restorer {
 
 /* --- beginning --- */
 
-/* Reads what the section holds. False: it cannot be. */
+/* Reads the fields and counts of the section. Returns false if they are invalid. */
 static bool read_head(struct hwi_restorer *r)
 {
   uint64_t fields = hwi_columns_get(&r->in, HWI_COLUMN_HEAD);
@@ -87,7 +88,7 @@ void hwi_restorer_destroy(struct hwi_restorer *r)
 
 /* --- definitions --- */
 
-/* Grows with what the column holds, and no further. */
+/* The pcs of the section; their number is limited by the bytes of the column NEW_PCS. */
 struct pcs {
   struct hwi_pc *list; /* [HWI_PC_FIRST, count) */
   uint32_t count, room, last;
@@ -167,7 +168,7 @@ static int restore_records(struct hwi_columns_in *in, const struct hwi_definitio
 int hwi_restore_definitions(struct hwi_restorer *r, const struct hwi_definition_sink *sink)
 {
   int nodes = restore_nodes(&r->in, sink), records = restore_records(&r->in, sink);
-  r->in.failed = false; /* the events are another matter */
+  r->in.failed = false; /* the events may still be valid */
   return nodes < 0 ? nodes : records;
 }
 
@@ -186,7 +187,7 @@ static inline void get_sizes(struct hwi_restorer *r, struct hwi_event *event)
     event->usable += (uint64_t)hwi_unzigzag(hwi_columns_get(&r->in, HWI_COLUMN_USABLE));
 }
 
-/* NULL: there is no such node. */
+/* Returns NULL if there is no such node. */
 static inline struct hwi_habit *get_node(struct hwi_restorer *r)
 {
   uint64_t code = hwi_columns_get(&r->in, HWI_COLUMN_NODES);
@@ -200,7 +201,8 @@ static inline struct hwi_habit *get_node(struct hwi_restorer *r)
   return habit;
 }
 
-/* What a birth says of its block. `old`: the address of the block that it replaces, or 0. */
+/* Reads the block of a birth. `old`: the address of the block that a realloc replaces, or 0. Returns false if it is
+ * invalid. */
 static inline __attribute__((always_inline)) bool restore_birth(struct hwi_restorer *r, uint8_t op, uint64_t old,
                                                                 struct hwi_event *event)
 {
@@ -236,7 +238,8 @@ static inline __attribute__((always_inline)) bool restore_birth(struct hwi_resto
   return address && place < HWI_PLACE_COUNT;
 }
 
-/* `reusable`: the block's memory may be given out again. */
+/* Reads which block ends. `reusable`: the block's memory may be allocated again. Returns false if there is no such
+ * block. */
 static inline bool restore_end(struct hwi_restorer *r, uint8_t op, bool reusable, struct hwi_event *event)
 {
   uint64_t block;
@@ -289,7 +292,7 @@ static bool restore_failed(struct hwi_restorer *r, struct hwi_event *event)
   return true;
 }
 
-/* How many events the op gave; 0: none that makes sense. */
+/* Returns the number of events of the op, or 0 if it is invalid. */
 static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_event *event)
 {
   if (op >= HWI_OP_FREE) {

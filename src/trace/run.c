@@ -1,7 +1,7 @@
-/* run.c - the images of a run, and what forked ones inherit
+/* run.c - the images of a run, and the definitions that forked images inherit
  *
- * A forked image uses its parent's nodes and modules below a limit, and the parent may itself be forked. Definitions form a
- * chain by reference; a forged pair of traces that name each other as parent must not close it to a ring.
+ * A forked image uses its parent's nodes and modules below a limit, and the parent may itself be forked. Definitions
+ * form a chain of references; two forged traces that name each other as parent must not make a cycle.
  */
 #include "trace/run.h"
 
@@ -26,7 +26,7 @@ static bool is_folder(const char *path)
   return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-/* Takes `path` over. */
+/* Takes ownership of `path`. */
 static int add_image(struct hwi_run *run, char *path, const struct hw_trace_header *header)
 {
   if (!path || !hwi_grow((void **)&run->images, &run->capacity, run->count + 1, sizeof *run->images)) {
@@ -37,7 +37,7 @@ static int add_image(struct hwi_run *run, char *path, const struct hw_trace_head
   return 0;
 }
 
-/* Takes `path` over. Files that are no trace of this run are counted, not reported. */
+/* Takes ownership of `path`. Files that are no trace of this run are counted, not reported as an error. */
 static int add_child(struct hwi_run *run, char *path)
 {
   struct hw_trace_header header;
@@ -82,7 +82,7 @@ static int compare_images(const void *left, const void *right)
   return strcmp(a->path, b->path);
 }
 
-/* Adds NAME, which must be a trace where `must` says so, and what is in NAME.children. */
+/* Adds NAME, which must be a trace if `must` is set, and the traces in NAME.children. */
 static int add_family(struct hwi_run *run, const char *name, bool must, struct hwi_error *error)
 {
   struct hw_trace_header header;
@@ -107,7 +107,7 @@ static int add_family(struct hwi_run *run, const char *name, bool must, struct h
   return status < 0 ? hwi_error_set(error, status, "no memory to look up the images of %s", name) : 0;
 }
 
-/* The length of NAME where `path` is NAME.children or NAME.children/FILE, else 0. */
+/* Returns the length of NAME if `path` is NAME.children or NAME.children/FILE, otherwise 0. */
 static size_t name_bytes(const char *path, bool folder)
 {
   size_t bytes = strlen(path);
@@ -120,7 +120,7 @@ static size_t name_bytes(const char *path, bool folder)
   return hwi_has_suffix(path, bytes, FOLDER_SUFFIX) ? bytes - strlen(FOLDER_SUFFIX) : 0;
 }
 
-/* --- images that others replaced --- */
+/* --- images that were replaced by an exec --- */
 
 struct place {
   uint32_t pid_namespace, pid;
@@ -146,7 +146,7 @@ static int compare_places(const void *left, const void *right)
   return order != 0 ? order : a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* A program that another one replaces by exec cannot say that it ends: it does when the next image of its process begins. */
+/* A program that an exec replaces cannot record its end: it ends when the next image of its process begins. */
 static int find_replaced(struct hwi_run *run)
 {
   struct place *places = calloc(run->count + 1, sizeof *places);
@@ -206,7 +206,7 @@ void hwi_run_release(struct hwi_run *run)
   *run = (struct hwi_run){0};
 }
 
-/* --- what forked images inherit --- */
+/* --- inherited definitions of forked images --- */
 
 static bool inherits(const struct hw_trace_header *header)
 {
@@ -242,8 +242,8 @@ static bool leads_to(const struct hwi_definitions *from, const struct hwi_defini
   return from == to;
 }
 
-/* Links the trace's definitions to its parent's, those to theirs, and so on. A parent that is not there or that cannot be
- * read leaves its nodes unknown; what the image says for itself is still good. */
+/* Links the trace's definitions to its parent's, those to the grandparent's, and so on. If a parent is missing or
+ * cannot be read, its nodes are unknown; the image's own definitions are still valid. */
 static int adopt(struct hwi_run *run, struct hwi_trace *trace, struct hwi_error *error)
 {
   struct hwi_definitions *child = trace->definitions;
@@ -264,8 +264,8 @@ static int adopt(struct hwi_run *run, struct hwi_trace *trace, struct hwi_error 
   return 0;
 }
 
-/* The run in which the parents of this run's images are found: itself, or all that lie beside its only image. NULL: no
- * memory. */
+/* Returns the run in which the parents of this run's images are looked up: the run itself, or all traces in the folder
+ * of its only image. Returns NULL if there is no memory. */
 static struct hwi_run *family_of(struct hwi_run *run)
 {
   if (run->count != 1 || !name_bytes(run->images[0].path, false))

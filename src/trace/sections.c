@@ -1,6 +1,6 @@
 /* sections.c - loads a piece of a trace, raw or packed, into memory
  *
- * Files are read, never mapped: a file that is cut short while it is being looked at gives a short read, not a SIGBUS.
+ * Files are read, never mapped: if a file is truncated meanwhile, the result is a short read, not a SIGBUS.
  */
 #include "trace/sections.h"
 
@@ -17,10 +17,11 @@ bool hwi_section_is_plausible(const struct hw_section_header *section)
 {
   return section->magic == HW_SECTION_MAGIC && section->first_sequence <= section->last_sequence &&
          section->plain_bytes <= HWI_UNPACK_MAX_BYTES &&
-         section->packed_bytes <= 2 * (uint64_t)HWI_UNPACK_MAX_BYTES; /* incompressible, and some */
+         section->packed_bytes <= 2 * (uint64_t)HWI_UNPACK_MAX_BYTES; /* more than incompressible data needs */
 }
 
-/* The bytes read: fewer than asked for only at the end of the file. */
+/* Returns the number of bytes read, which is less than `bytes` only at the end of the file, or a negative value on
+ * failure. */
 static ssize_t read_all(int fd, void *to, size_t bytes, uint64_t off)
 {
   size_t done = 0;
@@ -44,7 +45,7 @@ static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace
   if (!hwi_index_read_chunk(fd, trace, piece->off, &chunk) || chunk.stream != piece->stream ||
       chunk.sequence != piece->first_sequence)
     return HW_ERR_BUSY;
-  if (chunk.valid_bytes > piece->bytes) /* all streams as they were when the index was built */
+  if (chunk.valid_bytes > piece->bytes) /* later events are ignored: all streams end when the index was built */
     chunk.valid_bytes = (uint32_t)piece->bytes;
   size_t bytes = sizeof chunk + chunk.valid_bytes;
   uint8_t *made = malloc(bytes + HWI_DECODE_PADDING);
@@ -55,7 +56,7 @@ static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace
     free(made);
     return HW_ERR_IO;
   }
-  /* Given back between the two reads: what was just read may be zeros. */
+  /* If the chunk was given back meanwhile, the bytes that were just read may be zeros. */
   struct hw_chunk_header again;
   if (!hwi_index_read_chunk(fd, trace, piece->off, &again)) {
     free(made);

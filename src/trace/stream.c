@@ -1,7 +1,7 @@
-/* stream.c - the events of one stream in its own order, over all its pieces
+/* stream.c - reads the events of one stream in order, over all its pieces
  *
- * Only the piece that is being decoded is in memory. Chunks that come twice (raw and packed) are dropped by their sequence
- * numbers, and gaps in these are counted.
+ * Only the piece that is being decoded is in memory. Chunks that come twice (raw and packed) are detected by their
+ * sequence numbers and dropped; gaps in the sequence numbers are counted.
  */
 #include "trace/stream.h"
 
@@ -32,7 +32,7 @@ void hwi_stream_release(struct hwi_stream *stream)
   stream->ready_count = stream->ready_at = 0;
 }
 
-/* The next piece that begins behind this one, or NULL. */
+/* Returns the next piece that begins after the end of this one, or NULL. */
 static const struct hwi_piece *piece_behind(const struct hwi_stream *stream, const struct hwi_piece *piece)
 {
   const struct hwi_piece *end = stream->pieces + stream->piece_count;
@@ -42,7 +42,7 @@ static const struct hwi_piece *piece_behind(const struct hwi_stream *stream, con
   return NULL;
 }
 
-/* Times within a stream never fall: a piece is older than the one behind it. */
+/* Times within a stream never decrease: a piece is older than the next one. */
 void hwi_stream_skip(struct hwi_stream *stream, uint64_t tick)
 {
   stream->from_tick = tick;
@@ -56,7 +56,7 @@ void hwi_stream_skip(struct hwi_stream *stream, uint64_t tick)
   }
 }
 
-/* The next piece that has something new, or NULL. */
+/* Returns the next piece that has chunks that were not read yet, or NULL. */
 static const struct hwi_piece *take_piece(struct hwi_stream *stream)
 {
   while (stream->next_piece < stream->piece_count) {
@@ -67,7 +67,7 @@ static const struct hwi_piece *take_piece(struct hwi_stream *stream)
   return NULL;
 }
 
-/* False: no piece is left, or reading must stop. */
+/* Returns false if no piece is left, or on failure (source->status). */
 static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source)
 {
   unload(stream);
@@ -83,7 +83,7 @@ static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source
     int definitions = 0;
     if (status == 0 && stream->loaded.events)
       definitions = hwi_restore_definitions(stream->loaded.events, &source->definitions);
-    if (definitions == HW_ERR_DAMAGED) /* the events are good all the same */
+    if (definitions == HW_ERR_DAMAGED) /* the events are still valid */
       hwi_index_damage(source->index, piece->off);
     else if (definitions < 0)
       status = definitions;
@@ -99,7 +99,7 @@ static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source
   return false;
 }
 
-/* Counts the chunk in. False: it was read already. */
+/* Counts a chunk that is to be read. Returns false if it was read already. */
 static bool take_chunk(struct hwi_stream *stream, struct hwi_source *source, uint64_t sequence, uint64_t bytes)
 {
   if (sequence < stream->next_sequence)
@@ -110,7 +110,7 @@ static bool take_chunk(struct hwi_stream *stream, struct hwi_source *source, uin
   return true;
 }
 
-/* Sets the cursor on the next chunk of the loaded bytes that is new. False: there is none. */
+/* Sets the cursor to the next chunk of the loaded bytes that was not read yet. Returns false if there is none. */
 static bool next_plain_chunk(struct hwi_stream *stream, struct hwi_source *source)
 {
   while (stream->chunk_at < stream->loaded.count) {
@@ -134,7 +134,8 @@ static bool next_plain_chunk(struct hwi_stream *stream, struct hwi_source *sourc
   return false;
 }
 
-/* The next chunk of the loaded events that is new; `events` is room to restore others into. False: there is none. */
+/* Begins the next chunk of the loaded events that was not read yet; skipped chunks are restored into `events`. Returns
+ * false if there is none. */
 static bool next_restored_chunk(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max)
 {
   struct hwi_restored_chunk chunk;
@@ -149,7 +150,7 @@ static bool next_restored_chunk(struct hwi_stream *stream, struct hwi_source *so
   return false;
 }
 
-/* From what is loaded. *more: another chunk was begun, so that a count of 0 is not the end. */
+/* Decodes events of the loaded bytes. Sets *more if another chunk was begun, so that a count of 0 is not the end. */
 static int next_plain(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max,
                       bool *more)
 {
@@ -178,7 +179,7 @@ static int next_restored(struct hwi_stream *stream, struct hwi_source *source, s
   return count;
 }
 
-/* Takes those off that are not wanted; returns how many are left. */
+/* Removes events before from_tick; returns how many are left. */
 static int drop_older(const struct hwi_stream *stream, struct hwi_event *events, int count)
 {
   int older = 0;
@@ -242,7 +243,7 @@ void hwi_stream_top_up(struct hwi_stream *stream, struct hwi_source *source)
     stream->ready_count += hwi_stream_next(stream, source, stream->ready + left, room);
 }
 
-/* An event may be left of what is loaded. */
+/* Returns whether an event may be left in the loaded piece. */
 static bool is_loaded(const struct hwi_stream *stream)
 {
   if (stream->loaded.events)

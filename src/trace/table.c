@@ -15,7 +15,7 @@ static bool is_large(size_t bytes)
   return bytes >= HWI_OS_HUGE_PAGE_BYTES;
 }
 
-/* Of a large table, in memory. */
+/* Returns the size of a large table in memory. */
 static size_t whole_pages(size_t bytes)
 {
   return (bytes + HWI_OS_HUGE_PAGE_BYTES - 1) & ~(HWI_OS_HUGE_PAGE_BYTES - 1);

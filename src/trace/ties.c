@@ -1,12 +1,13 @@
 /* ties.c - the order of events of different streams that carry the same tick
  *
- * A block is stamped as freed before the real free and as allocated after the real allocation. So the stamps of a block that
- * is freed by one thread and given out again to another can be equal in either order, and what happened first is told only
- * by the rule that at every address births and ends alternate. Nearly all ties are between events of different blocks:
- * then any order will do, and hwi_tick_order_matters finds that with a few comparisons. Otherwise a depth-first search looks for an
- * interleaving of the runs that obeys the rule. An event of a block that only its own run speaks of commutes with all
- * others, so it is taken at once and never taken back; the search branches at the few others only. STEPS_MAX bounds it
- * against made-up traces; when no order is found, the first event that can happen goes first, and frees before the rest.
+ * The time of a free is read before the real free, and the time of an allocation after the real allocation. If one
+ * thread frees a block and another one gets the same address, both events can have the same tick. Which came first then
+ * only follows from the rule that births and ends alternate at every address. Nearly all ties are between events of
+ * different blocks: then any order is valid, and hwi_tick_order_matters detects that with a few comparisons. Otherwise a
+ * depth-first search looks for an interleaving of the runs that obeys the rule. An event whose block occurs in no other
+ * run commutes with all others, so it is taken at once and never undone; the search only branches at the few other
+ * events. STEPS_MAX bounds the search for forged traces. If no order is found, the first event that is possible comes
+ * first; if none is, frees come before other events.
  */
 #include "trace/ties.h"
 
@@ -30,13 +31,14 @@ struct search {
   const struct hwi_tick_order_run *runs;
   int run_count, total;
   uint8_t block[HWI_TICK_ORDER_MAX_EVENTS]
-               [HWI_TICK_ORDER_MAX_EVENTS]; /* of runs[r].events[i]: the bit in `live`; NO_BLOCK: own only */
-  int taken_of[HWI_TICK_ORDER_MAX_EVENTS];  /* events of a run that are taken */
+               [HWI_TICK_ORDER_MAX_EVENTS]; /* of runs[r].events[i]: the bit in `live`; NO_BLOCK: in no other run */
+  int taken_of[HWI_TICK_ORDER_MAX_EVENTS];  /* number of events taken from each run */
   uint8_t order[HWI_TICK_ORDER_MAX_EVENTS]; /* the run taken at each depth */
   uint64_t live;
 };
 
-/* What the counts say where nobody can be asked: more ends than births means that it was live. */
+/* Guesses from the counts of events, if there is no callback: with at least as many ends as births, the block was
+ * live. */
 static bool guess_live(const struct search *s, uint64_t address)
 {
   int balance = 0;
@@ -108,7 +110,7 @@ static void take_back(struct search *s, int depth)
     s->live ^= UINT64_C(1) << s->block[run][s->taken_of[run]];
 }
 
-/* The run to take at this depth, from `first` on, or -1. Own events come before all others. */
+/* Returns the run to take at this depth, from `first` on, or -1. Events of blocks that no other run has come first. */
 static int next_choice(const struct search *s, int first)
 {
   for (int r = 0; r < s->run_count && first == 0; r++)
@@ -154,7 +156,7 @@ static int any_run(const struct search *s)
   return any;
 }
 
-/* As far as it goes: no order obeys the rule, so something was not recorded. */
+/* Finds an order that obeys the rule as far as possible. No order obeys it completely, so an event was not recorded. */
 static void settle(struct search *s, uint64_t live)
 {
   memset(s->taken_of, 0, sizeof s->taken_of);
@@ -166,7 +168,7 @@ static void settle(struct search *s, uint64_t live)
 }
 
 int hwi_tick_order_order(const struct hwi_tick_order_run *runs, int run_count, const struct hwi_liveness *liveness,
-                         struct hwi_event *ordered)
+                  struct hwi_event *ordered)
 {
   struct search s = {.runs = runs, .run_count = run_count};
   for (int r = 0; r < run_count; r++)

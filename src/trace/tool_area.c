@@ -1,4 +1,4 @@
-/* tool_area.c - what tools have written into a trace */
+/* tool_area.c - reads the records that tools have written into a trace */
 #include "trace/tool_area.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static int compare_rss(const void *left, const void *right)
   return a->ns < b->ns ? -1 : a->ns > b->ns;
 }
 
-/* By number, the latest first. */
+/* Sorts by number, then the latest first. */
 static int compare_threads(const void *left, const void *right)
 {
   const struct hwi_thread_state *a = left, *b = right;
@@ -86,7 +86,7 @@ static bool add_file(struct hwi_tool_area *area, const uint8_t *payload, size_t 
   return file->path;
 }
 
-/* False: no memory. A payload too short for its type is left out. */
+/* Returns false if there is no memory. A record with a payload that is too short for its type is skipped. */
 static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *record, uint64_t ns,
                        const uint8_t *payload)
 {
@@ -118,7 +118,8 @@ static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *
   }
 }
 
-/* Where the records end within these bytes: at one of zero type, or at one that goes on behind them. *is_end: it is the first. */
+/* Returns where the records end within these bytes: at a record of type 0, or at an incomplete record. Sets *is_end if
+ * it is the former. */
 static size_t find_end(const uint8_t *bytes, size_t count, bool *is_end)
 {
   struct hw_tool_record record;
@@ -136,7 +137,8 @@ static size_t find_end(const uint8_t *bytes, size_t count, bool *is_end)
   return at;
 }
 
-/* Most areas hold a few records only, a run may have ten thousand images, and what is read of a hole takes memory. */
+/* Reads the beginning first: most areas have only a few records, a run may have ten thousand images, and reading a hole
+ * takes memory. */
 ssize_t hwi_tool_area_load(int fd, uint8_t *to)
 {
   bool is_end = true;
@@ -192,7 +194,7 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
     if (status == 0)
       status = parse(area, header, loaded.bytes, loaded.count);
     else if (status != HW_ERR_MEMORY && status != HW_ERR_IO)
-      status = 0; /* a damaged one: what the others say is still good */
+      status = 0; /* this section is damaged; the others are still valid */
     hwi_unpacked_release(&loaded);
   }
   if (area->mark_count)

@@ -1,4 +1,4 @@
-/* trace.c - an open trace: what reader.h promises, out of this folder's parts */
+/* trace.c - an open trace: the functions of reader.h */
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ uint64_t hwi_trace_most_nodes(uint64_t bytes)
   return bytes * NODES_A_PACKED_BYTE + NODE_SLACK;
 }
 
-/* A raw NODE takes at least 5 bytes, so this is far from what any real trace defines. */
+/* A raw NODE takes at least 5 bytes, so no real trace comes near this limit. */
 static uint64_t definition_limit(const struct hwi_index *index)
 {
   uint64_t raw_bytes = 0, packed_bytes = 0;
@@ -30,8 +30,8 @@ static uint64_t definition_limit(const struct hwi_index *index)
   return raw_bytes + hwi_trace_most_nodes(packed_bytes);
 }
 
-/* Reads definitions only: of the first chunk of the first stream, where the program introduces itself, or of all. What is
- * damaged is counted when the events are read, so a copy of the index takes the counts here. */
+/* Reads only definitions: those of all chunks, or those of the first chunk of the first stream, which has the command,
+ * modules and so on. Damage is counted when the events are read, so that here a copy of the index takes the counts. */
 static int scan_definitions(struct hwi_trace *trace, bool all)
 {
   struct hwi_index scratch = trace->index;
@@ -131,7 +131,7 @@ void hwi_trace_close(struct hwi_trace *trace)
     return;
   hwi_merge_release(&trace->merge);
   if (trace->definitions)
-    trace->definitions->tool = NULL; /* others may share them, and define no more */
+    trace->definitions->tool = NULL; /* other images may share the definitions, but add none */
   hwi_definitions_destroy(trace->definitions);
   hwi_tool_area_release(&trace->tool);
   hwi_index_release(&trace->index);
@@ -216,7 +216,7 @@ struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t numbe
     return thread;
   thread.policy = seen->policy;
   thread.priority = seen->priority;
-  /* A name that the thread gave itself and that was never seen is younger than what was seen last. */
+  /* If the thread renamed itself to a name that no tool record has, that name is newer than the last tool record. */
   if (!thread.renamed || hwi_tool_area_saw_name(&trace->tool, number, thread.name))
     memcpy(thread.name, seen->name, sizeof thread.name - 1);
   return thread;

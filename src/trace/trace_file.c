@@ -13,7 +13,7 @@ static int check_header(const char *path, const struct hw_trace_header *header, 
 {
   if (bytes == 0)
     return hwi_error_set_at(error, HW_ERR_NOT_A_TRACE, 0,
-                            "%s is empty, so no heapwright trace; record the program again", path);
+                            "%s is empty, so it is not a heapwright trace; record the program again", path);
   if (bytes < HW_TRACE_MAGIC_BYTES || memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES))
     return hwi_error_set_at(error, HW_ERR_NOT_A_TRACE, 0,
                             "%s is not a heapwright trace; make one with: heapwright record COMMAND", path);
@@ -44,7 +44,7 @@ static int check_header(const char *path, const struct hw_trace_header *header, 
     wrong = offsetof(struct hw_trace_header, window_bytes);
   if (wrong != UINT64_MAX)
     return hwi_error_set_at(error, HW_ERR_DAMAGED, wrong,
-                            "%s is damaged: the header field at offset %llu holds what no trace has there", path,
+                            "%s is damaged: the header field at offset %llu has an invalid value", path,
                             (unsigned long long)wrong);
   return 0;
 }
@@ -58,7 +58,7 @@ bool hwi_trace_file_is_missing(const char *path, char why[HW_NO_TRACE_BYTES])
     return false;
   memcpy(why, text + sizeof start - 1, sizeof text - (sizeof start - 1));
   for (char *at = why; *at; at++)
-    *at = *at >= ' ' && *at <= '~' ? *at : '?'; /* anybody may make a link */
+    *at = *at >= ' ' && *at <= '~' ? *at : '?'; /* the link may be forged */
   return true;
 }
 
@@ -67,15 +67,15 @@ static int fail_to_open(const char *path, struct hwi_error *error)
   char why[HW_NO_TRACE_BYTES];
   int os_error = errno;
   if (os_error == ENOENT && hwi_trace_file_is_missing(path, why))
-    return hwi_error_set(error, HW_ERR_NOT_A_TRACE,
-                         "%s stands for a trace that could not be begun, so nothing was recorded: %s", path, why);
+    return hwi_error_set(error, HW_ERR_NOT_A_TRACE, "the trace %s could not be begun, so nothing was recorded: %s",
+                         path, why);
   return hwi_error_set(error, HW_ERR_IO, "cannot open the trace %s: %s", path, strerror(os_error));
 }
 
 int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct hwi_error *error)
 {
   memset(header, 0, sizeof *header);
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a FIFO must not make us wait */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* opening a FIFO must not block */
   struct stat about;
   if (fd < 0 || fstat(fd, &about) < 0) {
     int status = fail_to_open(path, error);
@@ -86,7 +86,8 @@ int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct
   int status = 0;
   ssize_t got = 0;
   if (!S_ISREG(about.st_mode))
-    status = hwi_error_set(error, HW_ERR_NOT_A_TRACE, "%s is not a regular file, so no heapwright trace", path);
+    status =
+        hwi_error_set(error, HW_ERR_NOT_A_TRACE, "%s is not a regular file, so it is not a heapwright trace", path);
   else if ((got = pread(fd, header, sizeof *header, 0)) < 0)
     status = hwi_error_set(error, HW_ERR_IO, "cannot read the trace %s: %s", path, strerror(errno));
   else

@@ -1,7 +1,7 @@
-/* unpack.c - packed sections back to chunks or events
+/* unpack.c - unpacks sections to chunks or events
  *
- * Memory is bounded before anything is decompressed: a section says how large its plain bytes are, no more than
- * HWI_UNPACK_MAX_BYTES is believed, and decompression into a buffer of that size fails where the contents do not fit.
+ * Memory is bounded before anything is decompressed: a section states the size of its plain bytes, which may be at most
+ * HWI_UNPACK_MAX_BYTES, and decompression into a buffer of that size fails if the contents do not fit.
  */
 #include "trace/unpack.h"
 
@@ -12,7 +12,7 @@
 #include "trace/recode.h"
 #include "trace/unzstd.h"
 
-/* Columns of small numbers may hold more bytes than what they stand for, never that many more. */
+/* Columns may have more bytes than the plain events, if the numbers are small, but not more than this. */
 enum { COLUMN_BYTES_PER_PLAIN = 4, COLUMN_BYTES_SLACK = 4096 };
 
 static int unpack_plain(const struct hw_section_header *section, const void *packed, struct hwi_unpacked *unpacked)

@@ -1,7 +1,8 @@
-/* unrecorded.c - programs that the processes of a run executed, and that left no trace in it
+/* unrecorded.c - programs that processes of a run executed, but that have no trace in the run
  *
- * A process notes which program it is about to execute, and so does a child in its parent's header. A program that is recorded
- * begins an image of that process. So what was executed and has no later image was not recorded.
+ * Before an exec, a process notes the program in its header, and a child without a trace notes it in its parent's
+ * header. A program that is recorded begins a new image of that process. So a noted program without a later image was
+ * not recorded.
  */
 #include "trace/unrecorded.h"
 
@@ -25,7 +26,7 @@ static uint32_t pid_of(const struct hw_exec *exec)
   return exec->pid & ~HW_EXEC_IS_COUNTED;
 }
 
-/* When the last image of a process of this number began; 0: there is none. */
+/* Returns when the last image of a process with this pid began, or 0 if there is none. */
 static uint64_t last_begun(const struct begun *begun, size_t count, uint32_t pid)
 {
   size_t low = 0, high = count;

@@ -1,11 +1,12 @@
 /* writer.c - the window of a raw trace: its header, and the chunks cut from it
  *
- * How the window is mapped without a descriptor: Linux duplicates a shared mapping when mremap is asked to move zero bytes
- * of it, to any length, from the same place in the file. So the last page of each segment, which no chunk is cut from, is
- * the seed of the next. Segments are mapped without access, and chunks made accessible one by one: a program that locks its
- * memory (mlockall, as real-time programs do) locks the chunks in use and nothing else. A retired chunk's pages are
- * replaced by nothing, which works on locked memory, where giving them back does not; the address range stays ours until all
- * of the segment is given back, since the program must not find its own memory unmapped by a later clean-up.
+ * The window is mapped without a descriptor: if mremap is called with an old size of zero, Linux duplicates a shared
+ * mapping, to any length, from the same offset in the file. So the last page of each segment, which is never part of a
+ * chunk, is the seed of the next segment. Segments are mapped without access, and chunks are made accessible one by
+ * one: a program that locks its memory (mlockall, as real-time programs do) only locks the chunks in use. A retired
+ * chunk's pages are replaced by an empty mapping; this also works on locked memory, where the pages could not be
+ * discarded. The address range stays reserved until all of the segment is given back: if the program could map memory
+ * there, a later clean-up of the segment would unmap it.
  */
 #include "trace/writer.h"
 
@@ -32,7 +33,7 @@ static uint64_t whole_pages(uint64_t bytes)
   return bytes & ~(uint64_t)(PAGE - 1);
 }
 
-/* Segment i holds the offsets from here on; its last page is the first of the next one. */
+/* Returns the first offset of segment i; the last page of a segment is also the first page of the next one. */
 static uint64_t segment_off(const struct hwi_writer *writer, uint64_t i)
 {
   return FIRST_SEGMENT_OFF + i * (writer->segment_bytes - PAGE);
@@ -58,7 +59,7 @@ static struct hw_trace_header make_header(const struct hw_trace_header *from, ui
   return made;
 }
 
-/* Where address space is limited, nearly all of it is the program's. */
+/* If the address space is limited, the recorder leaves nearly all of it to the program. */
 static void shrink_to_address_space(uint64_t *window_bytes, uint64_t *segment_bytes)
 {
   uint64_t most = whole_pages(hwi_os_address_space_limit() / ADDRESS_SPACE_SHARE);
@@ -72,7 +73,7 @@ static void shrink_to_address_space(uint64_t *window_bytes, uint64_t *segment_by
     *window_bytes = largest;
 }
 
-/* Would the program still find memory? Where it would not, it is better off without a recorder. */
+/* Returns whether the program could still map memory. If it could not, the program is not recorded. */
 static bool is_room_left(void)
 {
   if (hwi_os_address_space_limit() == UINT64_MAX)
@@ -91,7 +92,7 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   if (segment_bytes < SMALLEST_SEGMENT_BYTES)
     segment_bytes = SMALLEST_SEGMENT_BYTES;
   if (!hwi_os_can_map_on())
-    segment_bytes = window_bytes; /* there can be no second one */
+    segment_bytes = window_bytes; /* a second segment is not possible */
   shrink_to_address_space(&window_bytes, &segment_bytes);
   struct hw_trace_header made = make_header(header, window_bytes);
   struct hwi_os_part head = {.bytes = HW_TRACE_HEADER_BYTES, .contents = &made, .contents_bytes = sizeof made};
@@ -135,8 +136,8 @@ void hwi_writer_close(struct hwi_writer *writer)
 
 /* --- segments --- */
 
-/* So many more bytes of the segment will never be used: once that is all of it, its range goes back to the program. The seed
- * page counts when the next segment is mapped. */
+/* Counts bytes of the segment that will not be used any more. When all of its bytes are counted, the segment is
+ * unmapped. The seed page is counted when the next segment is mapped. */
 static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
 {
   struct hwi_segment *segment = &writer->segments[i];
@@ -147,14 +148,14 @@ static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
     hwi_os_unmap(start, writer->segment_bytes);
 }
 
-/* Makes sure that segment `i` is mapped, or was. False: no memory. */
+/* Makes sure that segment `i` is mapped, or was mapped before. Returns false if there is no memory. */
 static bool map_segment(struct hwi_writer *writer, uint64_t i)
 {
   uint8_t *start = atomic_load(&writer->segments[i].start);
   if (start)
     return true;
   uint8_t *before = i ? atomic_load(&writer->segments[i - 1].start) : NULL;
-  bool has_seed = before && before != GONE; /* else another thread mapped segment i meanwhile */
+  bool has_seed = before && before != GONE; /* otherwise another thread mapped segment i meanwhile */
   uint8_t *mine = has_seed ? hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes) : NULL;
   if (!mine)
     return atomic_load(&writer->segments[i].start) != NULL;
@@ -165,8 +166,8 @@ static bool map_segment(struct hwi_writer *writer, uint64_t i)
   return true;
 }
 
-/* Cuts `bytes` from the window, wholly within one segment. Their offset, or 0. What is left of a segment that is too short
- * for them is given back. While a chunk of a segment is not cut, the segment is not gone. */
+/* Takes `bytes` bytes from the window, all within one segment. Returns their offset, or 0 on failure. If the rest of a
+ * segment is too short, it is given back. A segment is not unmapped while it has bytes that were not taken yet. */
 static uint64_t cut(struct hwi_writer *writer, uint32_t bytes)
 {
   uint64_t off = atomic_load_explicit(&writer->next_off, memory_order_relaxed), start, skipped;
@@ -185,8 +186,8 @@ static uint64_t cut(struct hwi_writer *writer, uint32_t bytes)
 
 /* --- chunks --- */
 
-/* Threads make chunks in any order, but what was said to be used stays so. A value that somebody else wrote is either right
- * or overwritten. */
+/* Threads make chunks in any order, but the number never decreases. A larger value of another thread stays; a smaller
+ * one is overwritten. */
 static void raise_to(uint64_t *number, uint64_t at_least)
 {
   uint64_t now = __atomic_load_n(number, __ATOMIC_RELAXED);
@@ -242,7 +243,7 @@ void hwi_writer_publish(struct hw_chunk_header *chunk)
 
 void hwi_writer_retire(struct hwi_writer *writer, struct hw_chunk_header *chunk, uint32_t bytes)
 {
-  uint64_t off = chunk->off; /* only to say which segment; checked below, since the file is not ours alone */
+  uint64_t off = chunk->off; /* only to find the segment; checked below, since other processes can write the file */
   __atomic_store_n(&chunk->state, HW_CHUNK_RETIRED, __ATOMIC_RELEASE);
   hwi_os_replace_by_nothing(chunk, bytes);
   if (off < FIRST_SEGMENT_OFF || segment_of(writer, off) >= HWI_WRITER_SEGMENTS)
