@@ -1,7 +1,8 @@
-/* code_map.c - address ranges of code, and what lies in them
+/* code_map.c - maps address ranges of code to items of the caller
  *
- * Ranges are sorted by their start; those that begin last before an address are tried first. Each knows how far the ranges
- * before it reach, so that the search stops as soon as none can cover the address.
+ * Ranges are sorted by their start; a search begins with the last range that begins at or before the address, and goes
+ * back. Each range stores how far the ranges before it reach, so that the search stops as soon as none can cover the
+ * address.
  */
 #include "symbols/code_map.h"
 
@@ -37,7 +38,7 @@ static int by_start(const void *left, const void *right)
   if (a->start != b->start)
     return a->start < b->start ? -1 : 1;
   if (a->end != b->end)
-    return a->end > b->end ? -1 : 1; /* the inner one last: it is the one to be found */
+    return a->end > b->end ? -1 : 1; /* the inner one last, so that it is found first */
   return a->item < b->item ? -1 : a->item > b->item;
 }
 

@@ -11,7 +11,7 @@
 
 enum { SHORTEST_BUILD_ID = 2, LONGEST_BUILD_ID = 64 };
 
-/* "/12/3456.debug" below DIR/.build-id; the caller frees it. */
+/* Returns the part of the path after DIR/.build-id, "/12/3456.debug"; the caller frees it. */
 static char *build_id_name(const uint8_t *build_id, size_t bytes)
 {
   static const char digits[] = "0123456789abcdef";
@@ -84,7 +84,7 @@ static bool has_checksum(const struct hwi_elf_file *file, uint32_t wanted)
   return all && lzma_crc32((const uint8_t *)all, bytes, 0) == wanted;
 }
 
-/* A build-id tells as much as the checksum does, and does not read a gigabyte for it. */
+/* If the module has a build-id, it is compared instead of the checksum, for which a gigabyte may have to be read. */
 static bool open_linked(struct hwi_elf_file *file, char *path, const struct hwi_elf_file *of, uint32_t checksum)
 {
   const void *build_id;
@@ -123,7 +123,7 @@ bool hwi_debug_file_by_link(struct hwi_elf_file *file, const struct hwi_debug_di
   return found;
 }
 
-/* A name, NUL, and the build-id of the file that it names. */
+/* The section has the file's name, a NUL, and the file's build-id. Returns the name, or NULL. */
 static const char *alternate_link(const struct hwi_elf_file *of, const uint8_t **build_id, size_t *bytes)
 {
   Elf_Scn *section = hwi_elf_file_section(of, ".gnu_debugaltlink");

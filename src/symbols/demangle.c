@@ -1,10 +1,10 @@
-/* demangle.c - the names that compilers make, as their users wrote them
+/* demangle.c - demangles the symbol names of compilers
  *
- * libiberty does the work. Three things are added. A forged name of a hundred letters can stand for gigabytes: the
- * callbacks of libiberty, which allocate nothing on their way, are left by a longjmp once the result is longer than
- * anything real. Under its own limit of recursion libiberty refuses names of more than about a thousand letters, which
- * template libraries do make: these are taken apart without that limit, on a thread whose stack cannot run out before
- * LONGEST_NAME letters are nested. And clones of a function carry the function's name.
+ * libiberty demangles; three things are added here. First, a forged name of a hundred letters can expand to gigabytes:
+ * when the result is longer than any real name, a callback leaves libiberty by a longjmp, which is safe since libiberty
+ * allocates nothing then. Second, libiberty's limit of recursion rejects names of more than about a thousand letters,
+ * but template libraries make such names: they are demangled without that limit, on a thread whose stack is sufficient
+ * for LONGEST_NAME nested letters. Third, clones of a function get the function's name.
  */
 #include "symbols/demangle.h"
 
@@ -20,12 +20,12 @@ enum {
   LIMITED_NAME = 1000,             /* libiberty's limit of recursion allows twice as many components */
   LONGEST_NAME = 64 * 1024,        /* of mangled names */
   LONGEST_RESULT = 1024 * 1024,    /* of demangled ones */
-  STACK_BYTES = 512 * 1024 * 1024, /* address space: only what is used becomes memory. 8 KiB for each letter */
+  STACK_BYTES = 512 * 1024 * 1024, /* address space, 8 KiB per letter: only used pages take memory */
 };
 
 struct attempt {
   const char *name;
-  char *text; /* malloc'ed, not terminated while it grows; NULL: nothing yet */
+  char *text; /* malloc'ed, not terminated while it grows; NULL: empty */
   size_t length, capacity;
   bool unlimited, succeeded;
   jmp_buf give_up;
@@ -49,7 +49,7 @@ static void append(const char *part, size_t bytes, void *context)
   attempt->text[attempt->length] = '\0';
 }
 
-/* Rust first: its old scheme looks like C++, and C++ would show its hash. */
+/* Rust first: its old scheme looks like C++, and the C++ demangler would show the hash. */
 static void *try_schemes(void *context)
 {
   struct attempt *attempt = context;
@@ -76,7 +76,7 @@ static void try_on_large_stack(struct attempt *attempt)
   pthread_attr_destroy(&attributes);
 }
 
-/* NULL where `name` is not mangled, or not to be had. */
+/* Returns NULL if `name` is not mangled or cannot be demangled. */
 static char *from_cxx_or_rust(const char *name)
 {
   struct attempt attempt = {.name = name};
@@ -98,7 +98,8 @@ static bool looks_like_d(const char *name)
   return name[0] == '_' && name[1] == 'D' && (strcmp(name, "_Dmain") == 0 || (name[2] >= '0' && name[2] <= '9'));
 }
 
-/* "function.part.0": the suffixes start with one of these, and what follows is of no use to the reader. */
+/* Suffixes as in "function.part.0" start with one of these; the rest of the name is dropped, since it does not help the
+ * user. */
 static bool is_clone_suffix(const char *dot)
 {
   static const char *const suffixes[] = {".cold",      ".part.", ".constprop.", ".isra.",

@@ -1,9 +1,9 @@
-/* die_name.c - the name of a function in debug information, as its user would write it
+/* die_name.c - the name of a function in debug information, as in the source
  *
- * Functions with external linkage have their mangled name. Static ones, those of unnamed namespaces and lambdas have a bare
- * name alone, and DIEs do not know their parents. But they lie in the file in the order of the tree: of a row of siblings
- * the last one that begins before a DIE is the one around it. So the way from the unit down to a DIE is found without
- * looking into anything beside it.
+ * Functions with external linkage have their mangled name in the debug information. Static functions, those in unnamed
+ * namespaces and lambdas have only an unqualified name, and a DIE has no link to its parent. But DIEs are stored in the
+ * order of the tree: of several siblings, the last one that begins before a DIE contains it. So the path from the unit
+ * down to a DIE is found without reading other branches.
  */
 #include "symbols/die_name.h"
 
@@ -19,7 +19,7 @@
 
 enum { MOST_REFERENCES = 8, DEEPEST_SCOPE = 64 };
 
-/* Follows abstract_origin and specification to the DIE that was written first; *die is changed. */
+/* Replaces *die by the DIE that its abstract_origin or specification refers to. Returns false if it has none. */
 static bool step_to_origin(Dwarf_Die *die)
 {
   Dwarf_Attribute attribute;
@@ -51,7 +51,7 @@ static bool is_type(Dwarf_Die *die)
          tag == DW_TAG_interface_type;
 }
 
-/* The type of a lambda has no name: the line tells it from its neighbours. */
+/* The type of a lambda has no name: its line distinguishes it from others. */
 static char *unnamed_type(Dwarf_Die *type)
 {
   Dwarf_Attribute attribute;
@@ -62,7 +62,7 @@ static char *unnamed_type(Dwarf_Die *type)
   return hwi_path_concat("{lambda", text, "}", NULL);
 }
 
-/* How a scope shows in a name; the caller frees it. NULL: not at all. */
+/* Returns the name of a scope, which the caller frees, or NULL if the scope is not part of names. */
 static char *scope_name(Dwarf_Die *scope)
 {
   const char *name = string_at(scope, DW_AT_name);
@@ -73,7 +73,7 @@ static char *scope_name(Dwarf_Die *scope)
   return NULL;
 }
 
-/* The last child of *scope that begins at `target` or before becomes *scope. */
+/* Replaces *scope by its last child that begins at `target` or before. Returns false if there is none. */
 static bool step_down(Dwarf_Die *scope, Dwarf_Off target)
 {
   Dwarf_Die child, next;
@@ -91,7 +91,8 @@ static bool step_down(Dwarf_Die *scope, Dwarf_Off target)
   return true;
 }
 
-/* Frees `scopes`. A function has its own scopes in its name. */
+/* Returns `scopes` with the name of `scope` appended, and frees `scopes`. The name of a function already includes its
+ * scopes. */
 static char *append_scope(char *scopes, Dwarf_Die *scope)
 {
   bool is_function = dwarf_tag(scope) == DW_TAG_subprogram;
@@ -106,7 +107,7 @@ static char *append_scope(char *scopes, Dwarf_Die *scope)
   return longer;
 }
 
-/* "ns::Class::" for a DIE in them; NULL: it is in none. */
+/* Returns the enclosing scopes of a DIE, as "ns::Class::", or NULL if there are none. */
 static char *scopes_of(Dwarf_Die *die)
 {
   Dwarf_Die scope;

@@ -1,4 +1,4 @@
-/* elf_file.c - one ELF file, opened so that nothing in it or about it can block or crash the tool */
+/* elf_file.c - opens an ELF file so that neither its contents nor its file type can block or crash the tool */
 #include "symbols/elf_file.h"
 
 #include <elfutils/libdwelf.h>
@@ -12,7 +12,7 @@
 
 enum {
   UNPACKED_AT_FIRST = 8,                /* times the packed size */
-  UNPACKED_AT_MOST = 256 * 1024 * 1024, /* a .gnu_debugdata holds symbol names alone: real ones stay below 10 MB */
+  UNPACKED_AT_MOST = 256 * 1024 * 1024, /* a .gnu_debugdata only has symbol names: real ones are below 10 MB */
 };
 
 bool hwi_path_is_harmless(const char *path)
@@ -21,7 +21,7 @@ bool hwi_path_is_harmless(const char *path)
   return stat(path, &about) != 0 || S_ISREG(about.st_mode);
 }
 
-/* O_NONBLOCK: a FIFO without a writer would block; a device may have its own ideas about being opened. */
+/* O_NONBLOCK: opening a FIFO without a writer would block; opening a device may have side effects. */
 static int open_regular(const char *path)
 {
   struct stat about;

@@ -1,8 +1,8 @@
 /* elf_names.c - the functions in the symbol tables of a module, by address
  *
- * One table, sorted by address. A symbol with a size covers what it says. A symbol without one (assembler code) covers what
- * follows it up to the next symbol of any kind, within its section. Where sized symbols overlap, the one that begins last
- * wins. An address between two sized symbols has no name: the nearest name before it would be a guess.
+ * One table, sorted by address. A symbol with a size covers that many bytes. A symbol without a size (assembler code)
+ * covers the bytes up to the next symbol of any kind, within its section. If sized symbols overlap, the one that begins
+ * last is used. An address between two sized symbols has no name: the nearest name before it would be a guess.
  */
 #include "symbols/elf_names.h"
 
@@ -22,7 +22,8 @@ enum {
   UNDERSCORES = 3,
 };
 
-/* "malloc" is what the user knows, rather than __libc_malloc; C++ and Rust names start with one underscore all. */
+/* The user knows "malloc", not __libc_malloc, so fewer underscores rank lower; all C++ and Rust names start with one
+ * underscore. */
 static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
 {
   unsigned rank = 0;
@@ -46,7 +47,7 @@ static bool is_function_type(int type)
   return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
-/* The end of the code section that holds the symbol; 0: it is no code. */
+/* Returns the end of the code section that contains the symbol, or 0 if it is no code. */
 static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index)
 {
   Elf_Scn *section = elf_getscn(elf, index);
@@ -62,7 +63,7 @@ static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index)
 static bool add_symbol(struct hwi_elf_names *names, Elf *elf, const GElf_Sym *symbol, const char *name, size_t section)
 {
   uint64_t end = section_end(elf, symbol, section);
-  /* $x, $d and .L are marks of assemblers */
+  /* $x, $d and .L are labels that assemblers make */
   if (end == 0 || !name || !name[0] || name[0] == '$' || name[0] == '.')
     return true;
   if (symbol->st_size > 0 && symbol->st_size < end - symbol->st_value)
@@ -74,7 +75,8 @@ static bool add_symbol(struct hwi_elf_names *names, Elf *elf, const GElf_Sym *sy
   return true;
 }
 
-/* The section numbers that do not fit into the symbols of `table`; elf_scnshndx does not know them in all of libelf's modes. */
+/* Returns the section numbers that do not fit into the symbols of `table`; elf_scnshndx does not find them in all modes
+ * of libelf. */
 static Elf_Data *extended_indexes(Elf *elf, Elf_Scn *table)
 {
   for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
@@ -150,7 +152,7 @@ void hwi_elf_names_finish(struct hwi_elf_names *names)
   names->count = kept;
 }
 
-/* How many symbols begin at `address` or before. */
+/* Returns how many symbols begin at `address` or before. */
 static size_t count_up_to(const struct hwi_elf_names *names, uint64_t address)
 {
   size_t low = 0, high = names->count;

@@ -10,8 +10,8 @@ struct hwi_elf_name {
   uint64_t end;      /* of a symbol without a size: of its section */
   uint64_t reach;    /* the largest end of all sized symbols up to this one */
   const char *name;  /* mangled; in the ELF file's own memory */
-  const char *shown; /* in the store; NULL until it is asked for */
-  uint8_t rank;      /* of names of one address the lowest is shown */
+  const char *shown; /* demangled, in the store; NULL until it is needed */
+  uint8_t rank;      /* of several names of an address, the one with the lowest rank is shown */
   bool sized;
 };
 
@@ -21,16 +21,17 @@ struct hwi_elf_names {
   size_t count, capacity;
 };
 
-/* Adds the functions of .symtab and .dynsym. The file must stay open as long as the table. False: no memory. */
+/* Adds the functions of .symtab and .dynsym. The file must stay open as long as the table. Returns false if there is no
+ * memory. */
 bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file);
 
 /* To be called after the last hwi_elf_names_add, before the first look-up. */
 void hwi_elf_names_finish(struct hwi_elf_names *names);
 
-/* The symbol that covers `address`, or NULL. */
+/* Returns the symbol that covers `address`, or NULL. */
 struct hwi_elf_name *hwi_elf_names_find(const struct hwi_elf_names *names, uint64_t address);
 
-/* Demangled and kept in `store`. NULL: no memory. */
+/* Returns the demangled name, which is in `store`, or NULL if there is no memory. */
 const char *hwi_elf_name_shown(struct hwi_elf_name *name, struct hwi_store *store);
 
 void hwi_elf_names_release(struct hwi_elf_names *names);

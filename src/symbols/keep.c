@@ -1,6 +1,6 @@
-/* keep.c - copies of the files that name a module's code
+/* keep.c - copies the files with a module's symbols
  *
- * Where the file system can, the copy shares the blocks of what it is a copy of (copy_file_range), and costs nothing.
+ * If the file system supports it, the copy shares the blocks of the original (copy_file_range), and takes no space.
  */
 #define _GNU_SOURCE
 #include "symbols/keep.h"
@@ -37,7 +37,7 @@ char *hwi_kept_files_folder(const char *path)
   return hwi_path_beside_recording(path, ".files");
 }
 
-/* "DIR", "DIR/.build-id" and "DIR/.build-id/12" are made for "DIR/.build-id/12/3456.debug". */
+/* Makes "DIR", "DIR/.build-id" and "DIR/.build-id/12" for a path "DIR/.build-id/12/3456.debug". */
 static int make_folders(const char *dir, const char *path)
 {
   char *part = strdup(path);
@@ -62,7 +62,7 @@ char *hwi_kept_file_place(const char *folder, const uint8_t *build_id, size_t by
   return NULL;
 }
 
-/* The rest of `from`, by the ways that its file system and `to` have. */
+/* Copies the rest of `from`, by copy_file_range if both file systems support it, otherwise by read and write. */
 static bool copy_bytes(int from, int to, uint64_t *copied)
 {
   enum { PIECE = 1 << 16, RANGE = 1 << 30 };
@@ -72,7 +72,7 @@ static bool copy_bytes(int from, int to, uint64_t *copied)
       break;
     *copied += (uint64_t)got;
   }
-  for (ssize_t got; (got = read(from, buffer, sizeof buffer)) != 0;) { /* what is left, or all of it */
+  for (ssize_t got; (got = read(from, buffer, sizeof buffer)) != 0;) { /* the rest, or all of it */
     if (got < 0 && errno == EINTR)
       continue;
     for (ssize_t done = 0, put; done < got; done += put) {
@@ -113,7 +113,8 @@ static int copy(const char *source, const char *path, uint64_t *copied)
   return done ? 0 : HW_ERR_IO;
 }
 
-/* The file that has the module's names, its debug information first; to be freed. NULL: there is none. */
+/* Returns the path of the file with the module's debug information, or else with its symbols. The caller frees it.
+ * Returns NULL if there is none. */
 static char *find_source(const struct hwi_symbol_module *module)
 {
   char *default_dirs[] = {(char *)HWI_DEBUG_DIR};
@@ -137,7 +138,7 @@ int hwi_symbols_keep(struct hwi_kept_files *files, const char *dir, const struct
   }
   char *path = hwi_debug_path_of_build_id(dir, module->build_id, module->build_id_bytes);
   if (path == NULL)
-    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to keep %s", module->path);
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to copy %s", module->path);
   int status = HW_OK;
   if (access(path, F_OK) != 0) {
     char *source = find_source(module);
@@ -152,7 +153,7 @@ int hwi_symbols_keep(struct hwi_kept_files *files, const char *dir, const struct
     files->kept++;
   }
   if (status < 0)
-    hwi_error_set(error, status, "cannot keep %s in %s: %s", module->path, dir,
+    hwi_error_set(error, status, "cannot copy %s to %s: %s", module->path, dir,
                   status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
   free(path);
   return status;

@@ -1,7 +1,7 @@
 /* lines.c - the frames at an address, from debug information
  *
- * The line table knows where the innermost code was written. Each function that was inlined around it has a DIE, which says
- * where it was called: that is the place of the next frame outward.
+ * The line table has the source line of the innermost code. Each inlined function around it has a DIE with the line of
+ * its call: that is the line of the next frame outward.
  */
 #include "symbols/lines.h"
 
@@ -19,7 +19,7 @@ struct place {
   uint32_t line;
 };
 
-/* What one look-up needs at each step. */
+/* The state of one look-up. */
 struct lookup {
   struct hwi_unit *unit;
   struct hwi_store *store;
@@ -28,8 +28,8 @@ struct lookup {
   size_t inlined_count, inlined_capacity;
 };
 
-/* libdw has joined the compilation directory to most names. One that is relative itself (distributions cut their build folders
- * off) is in the name already, or of no use. */
+/* libdw has joined the compilation directory to most names. A relative compilation directory (distributions remove
+ * their build folders from it) is already in the name, or useless. */
 static const char *plain_file(struct lookup *lookup, const char *name)
 {
   Dwarf_Attribute attribute;
@@ -42,7 +42,7 @@ static const char *plain_file(struct lookup *lookup, const char *name)
   return kept;
 }
 
-/* The number of the last row at `address` or before, plus one. */
+/* Returns the index of the last row at `address` or before, plus one. */
 static size_t rows_up_to(Dwarf_Lines *lines, size_t count, uint64_t address)
 {
   size_t low = 0, high = count;
@@ -58,7 +58,7 @@ static size_t rows_up_to(Dwarf_Lines *lines, size_t count, uint64_t address)
   return low;
 }
 
-/* Line 0 is code that the compiler made up: it is told by the line before it. */
+/* Line 0 is code that the compiler generated: the line before it is used. */
 static struct place place_of_address(struct lookup *lookup)
 {
   struct place place = {0};
@@ -97,7 +97,7 @@ static struct place place_of_call(struct lookup *lookup, Dwarf_Die *inlined)
   return place;
 }
 
-/* Blocks without addresses of their own are looked into: they are where they are by their contents. */
+/* A block without addresses may cover any address, since its contents may: so its contents are searched. */
 static bool may_cover(Dwarf_Die *die, uint64_t address)
 {
   if (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges))
@@ -111,7 +111,8 @@ static bool is_block(int tag)
          tag == DW_TAG_inlined_subroutine;
 }
 
-/* Collects the inlined functions below `parent` around the address. True: found, or no memory for more. */
+/* Collects the inlined functions below `parent` around the address. Returns true if it found any, or has no memory for
+ * more. */
 static bool collect_inlined(struct lookup *lookup, Dwarf_Die *parent, unsigned depth)
 {
   Dwarf_Die die;
@@ -130,7 +131,7 @@ static bool collect_inlined(struct lookup *lookup, Dwarf_Die *parent, unsigned d
     }
     Dwarf_Off here = dwarf_dieoffset(&die);
     if (dwarf_siblingof(&die, &die) != 0 || dwarf_dieoffset(&die) <= here)
-      return false; /* the last one, or a damaged file's way back */
+      return false; /* the last one, or a damaged file refers back */
   }
 }
 

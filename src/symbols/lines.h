@@ -12,8 +12,8 @@ struct hwi_frame_list {
   size_t count, capacity;
 };
 
-/* Appends the inlined functions around `address` and the function itself; where there is no function but a line, one frame
- * with that. Nothing: the debug information does not cover the address. */
+/* Appends the inlined functions around `address` and the function itself. If there is a line but no function, appends
+ * one frame with the line. Appends nothing if the debug information does not cover the address. */
 void hwi_lines_find(struct hwi_frame_list *frames, struct hwi_units *units, uint64_t address, struct hwi_store *store);
 
 #endif

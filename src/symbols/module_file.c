@@ -1,4 +1,5 @@
-/* module_file.c - all files that tell about one module: its own, its debug file, and what they hold packed or elsewhere */
+/* module_file.c - all files with the symbols of a module: its own, its debug file, .gnu_debugdata and the alternate
+ * file */
 #include "symbols/module_file.h"
 
 #include <elfutils/libdwelf.h>
@@ -9,14 +10,14 @@
 #include "base/fnv.h"
 #include "symbols/paths.h"
 
-static const char deleted[] = " (deleted)"; /* what the kernel appends to the path of a file that was replaced */
+static const char deleted[] = " (deleted)"; /* the kernel appends this to the path of a file that was replaced */
 
 static bool has_build_id(const struct hwi_symbol_module *module)
 {
   return module->build_id && module->build_id_bytes > 0;
 }
 
-/* Another file may have the name of a deleted one: without a build-id nothing would tell. */
+/* Another file may have the name of a deleted one. Without a build-id, the two cannot be distinguished. */
 static enum hwi_symbol_reason open_replaced(struct hwi_elf_file *file, const struct hwi_symbol_module *module)
 {
   size_t length = strlen(module->path), tail = sizeof deleted - 1;
@@ -77,7 +78,7 @@ static Dwarf *end_dwarf(Dwarf *dwarf)
   return NULL;
 }
 
-/* Where libdw is not given the alternate file, it opens what the link names by itself, and would wait at a FIFO. */
+/* If libdw is not given the alternate file, it opens the file that the link names itself, and would block on a FIFO. */
 static bool may_search_alternate(Dwarf *dwarf, const struct hwi_elf_file *of)
 {
   const char *name;
@@ -112,12 +113,12 @@ static void read_names(struct hwi_module_file *file)
   struct hwi_elf_file *sources[] = {&file->own, &file->debug, &file->packed};
   for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
     if (sources[i]->elf && !hwi_elf_names_add(&file->names, sources[i]))
-      break; /* no memory: what was read is right all the same */
+      break; /* no memory: the names read so far are still correct */
   }
   hwi_elf_names_finish(&file->names);
 }
 
-/* Which of the files has the debug information, or NULL. */
+/* Returns the file with the debug information, or NULL. */
 static const struct hwi_elf_file *with_debug_info(const struct hwi_module_file *file)
 {
   return has_debug_info(&file->own) ? &file->own : has_debug_info(&file->debug) ? &file->debug : NULL;
@@ -136,11 +137,11 @@ static void mix_file(uint64_t *mark, const struct hwi_elf_file *file)
                            (uint64_t)about.st_ctim.tv_sec,
                            (uint64_t)about.st_ctim.tv_nsec};
   *mark = hwi_fnv(*mark, told, sizeof told);
-  if (file->path) /* what the files of a split unit or their sources are seen from */
+  if (file->path) /* relative paths of split units and of sources start there */
     *mark = hwi_fnv(*mark, file->path, strlen(file->path));
 }
 
-/* An alternate file that was not found may lie where libdw alone looks for it. */
+/* Returns the mark, or 0 if there are no files, or an alternate file was not found: it may be where only libdw looks. */
 static uint64_t mark_of(const struct hwi_module_file *file)
 {
   const struct hwi_elf_file *with = with_debug_info(file);
@@ -154,7 +155,7 @@ static uint64_t mark_of(const struct hwi_module_file *file)
   return mark;
 }
 
-/* Finds the files, and reads none of them. */
+/* Finds and opens the files, but does not read their symbols. */
 static void find_files(struct hwi_module_file *file, const struct hwi_symbol_module *module,
                        const struct hwi_debug_dirs *dirs)
 {

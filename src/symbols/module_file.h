@@ -1,4 +1,5 @@
-/* module_file.h - all files that tell about one module: its own, its debug file, and what they hold packed or elsewhere */
+/* module_file.h - all files with the symbols of a module: its own, its debug file, .gnu_debugdata and the alternate
+ * file */
 #ifndef HWI_SYMBOLS_MODULE_FILE_H
 #define HWI_SYMBOLS_MODULE_FILE_H
 
@@ -16,21 +17,21 @@ struct hwi_module_file {
   struct hwi_unwind_starts starts; /* opened when first asked for */
   bool has_starts;
   uint64_t mark;                 /* see hwi_module_file_mark */
-  enum hwi_symbol_reason reason; /* why nothing is known about addresses that have no symbol */
+  enum hwi_symbol_reason reason; /* of addresses without a symbol */
 };
 
-/* Opens what there is. Never fails: `reason` says what is missing. To be closed. */
+/* Opens the files that exist. Never fails: `reason` says what is missing. The caller closes it. */
 void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_module *module,
                           const struct hwi_debug_dirs *dirs);
 
-/* A number that changes when the files that hwi_module_file_open would open change, or others take their place. 0: there are none,
- * or not all of them can be told. Opens them, and reads next to nothing. */
+/* Returns a number that changes when the files that hwi_module_file_open would open change or are replaced by others.
+ * Returns 0 if there are no files, or not all of them are known. Opens the files, but reads almost nothing. */
 uint64_t hwi_module_file_mark(const struct hwi_symbol_module *module, const struct hwi_debug_dirs *dirs);
 
-/* The file that holds the debug information, or NULL. */
+/* Returns the file with the debug information, or NULL. */
 const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_file *file);
 
-/* Where the function begins that covers `address`, both in the file; 0: unknown. */
+/* Returns the start of the function that covers `address`, or 0 if it is unknown; both are addresses in the file. */
 uint64_t hwi_module_file_function_start(struct hwi_module_file *file, uint64_t address);
 
 void hwi_module_file_close(struct hwi_module_file *file);

@@ -1,11 +1,11 @@
-/* name_cache.c - the names that earlier reports looked up, in a file beside the recording
+/* kept_names.c - a cache of the names that earlier reports looked up, in a file next to the recording
  *
- * To find one name in a large program its debug information must be unpacked and a good part of it read; the next report wants
- * mostly the same names. The file is a header and a zstd frame with four arrays: modules, answers (of a module ascending by
- * address), frames (answer by answer), texts. They are searched as they lie there: what is not asked for costs its unpacking and
- * a look along the texts. Each array's places in the next one only grow, which is looked at once; so no forged file has more frames
- * than bytes. A frame names where a text begins, and each text is put into the store once, however many frames name it.
- * docs/summary-format.md has its bytes.
+ * To find one name in a large program, its debug information must be unpacked and a large part of it read; the next
+ * report mostly needs the same names. The file is a header and a zstd frame with four arrays: modules, answers (for
+ * each module, sorted by address), frames (answer by answer), texts. The arrays are searched in place: a name that is
+ * not needed only costs its unpacking and one pass over the texts. Each array has ascending indices into the next one,
+ * which is checked once; so a forged file cannot have more frames than bytes. A frame has the offset of a text, and
+ * each text is copied to the store once, however many frames use it. docs/summary-format.md describes the bytes.
  */
 #include "symbols/name_cache.h"
 
@@ -25,17 +25,17 @@
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'N', '\r', '\n', 0x1a, '\n'};
 enum {
-  VERSION = 1, /* another one also where names are told in another way, in the same program version */
+  VERSION = 1, /* also to be raised if the same program version shows names in another way */
   PROGRAM_BYTES = 24,
   LEVEL = 1,
   MOST_PLAIN_BYTES = 1 << 27,
-  MOST_FRAMES = 1 << 10, /* of an answer; hwi_lines_find gives no more than DIEs are nested */
+  MOST_FRAMES = 1 << 10, /* of an answer; hwi_lines_find returns no more frames than there are nested DIEs */
 };
 
 struct header {
   uint8_t magic[HWI_CACHE_MAGIC_BYTES];
   uint32_t version;
-  uint32_t module_count; /* these have one more each, behind the last one: */
+  uint32_t module_count; /* the arrays of modules and answers have one more entry, after the last one */
   char program[PROGRAM_BYTES];
   uint32_t answer_count;
   uint32_t frame_count;
@@ -60,7 +60,7 @@ struct hwi_kept_answer {
 
 struct hwi_kept_frame {
   uint64_t start;
-  uint32_t function, file; /* where in the texts; 0: none */
+  uint32_t function, file; /* offsets in the texts; 0: none */
   uint32_t line;
   uint8_t inlined, reason;
   uint16_t unused;
@@ -87,7 +87,7 @@ static struct header header_of(void)
 
 /* --- reading --- */
 
-/* The file's bytes but for the header, unpacked. */
+/* Reads the header, and returns the unpacked contents of the file after it. Returns NULL if the file is invalid. */
 static void *read_plain(int fd, struct header *header)
 {
   struct stat about;
@@ -113,7 +113,8 @@ static void *read_plain(int fd, struct header *header)
   return NULL;
 }
 
-/* Each array tells growing places in the next one, from its start to its end; texts end. */
+/* Returns whether each array has ascending indices into the next one, from its start to its end, and the texts are
+ * terminated. */
 static bool is_sound(const struct hwi_name_cache *names, const struct header *header)
 {
   const struct hwi_kept_module *modules = names->modules;
@@ -129,7 +130,7 @@ static bool is_sound(const struct hwi_name_cache *names, const struct header *he
   return sound;
 }
 
-/* False: there are more than frames could name, or there is no memory. */
+/* Returns false if there are more texts than the frames can use, or there is no memory. */
 static bool list_texts(struct hwi_name_cache *names, const struct header *header)
 {
   const size_t most = 2 * (size_t)header->frame_count, end = header->text_bytes;
@@ -194,7 +195,7 @@ static int by_off(const void *left, const void *right)
   return a < b ? -1 : a > b;
 }
 
-/* *text: NULL for none. HW_ERR_DAMAGED: no text begins there. HW_ERR_MEMORY. */
+/* Sets *text, to NULL for offset 0. Returns 0, HW_ERR_DAMAGED if no text begins at `off`, or HW_ERR_MEMORY. */
 static int text_at(const struct hwi_name_cache *names, uint32_t off, const char **text)
 {
   const struct hwi_kept_place key = {.off = off};
@@ -225,7 +226,7 @@ static size_t frame_count_of(const struct hwi_kept_answer *answer)
   return (size_t)(answer[1].first_frame - answer->first_frame);
 }
 
-/* HW_ERR_DAMAGED: the file is forged. HW_ERR_MEMORY. */
+/* Returns 0, HW_ERR_DAMAGED if the file is forged, or HW_ERR_MEMORY. */
 static int read_frames(const struct hwi_name_cache *names, const struct hwi_kept_answer *answer,
                        struct hwi_symbol *symbols)
 {
@@ -275,13 +276,13 @@ bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_
 
 /* --- writing --- */
 
-/* A text of the store's, and where it goes. */
+/* A text in the store, and its offset in the file's texts. */
 struct place {
   const char *text;
   uint64_t off;
 };
 
-/* What is written, before it is packed. */
+/* The contents of the file before packing. */
 struct image {
   struct header header;
   uint8_t *plain;
@@ -315,7 +316,7 @@ static bool begins_module(const struct hwi_names_answers *answers, size_t i)
   return i == 0 || list[i].key.name != list[i - 1].key.name || list[i].key.mark != list[i - 1].key.mark;
 }
 
-/* Gives each text its place. False: no memory. */
+/* Gives each text its offset. Returns false if there is no memory. */
 static bool place_texts(struct image *image, const struct hwi_names_answers *answers, size_t frame_count)
 {
   size_t count = 0, kept = 0;
@@ -331,7 +332,7 @@ static bool place_texts(struct image *image, const struct hwi_names_answers *ans
       count += frame->file != NULL;
     }
   qsort(image->places, count, sizeof *image->places, by_text);
-  image->header.text_bytes = 1; /* no text is at 0 */
+  image->header.text_bytes = 1; /* offset 0 means no text */
   for (size_t i = 0; i < count; i++) {
     if (i > 0 && image->places[i].text == image->places[kept - 1].text)
       continue;
@@ -397,7 +398,7 @@ static void fill(struct image *image, const struct hwi_names_answers *answers)
     memcpy(image->texts + image->places[i].off, image->places[i].text, strlen(image->places[i].text) + 1);
 }
 
-/* Behind room for the header; to be freed. NULL: no memory. */
+/* Returns the bytes of the file, header included. The caller frees them. Returns NULL if there is no memory. */
 static uint8_t *pack(const struct image *image, size_t *bytes)
 {
   const size_t plain_bytes = plain_bytes_of(&image->header), bound = ZSTD_compressBound(plain_bytes);

@@ -1,8 +1,8 @@
-/* name_cache.h - the names that earlier reports looked up, in a file beside the recording
+/* name_cache.h - a cache of the names that earlier reports looked up, in a file next to the recording
  *
- * mark     of a module: a number that changes when the files that tell its names change, or others are found for it. Names are
- *          used where it is what it was when they were looked up, and never else.
- * answer   the frames at an address of a module, as hwi_symbols_find gives them.
+ * mark     a number of a module that changes when the files with its symbols change, or when other files are found for
+ *          it. Cached names are used only if the mark is the same as when they were looked up.
+ * answer   the frames at an address of a module, as hwi_symbols_find returns them.
  */
 #ifndef HWI_SYMBOLS_NAME_CACHE_H
 #define HWI_SYMBOLS_NAME_CACHE_H
@@ -12,7 +12,7 @@
 #include "symbols/lines.h"
 #include "symbols/store.h"
 
-/* Of the file's parts, and where the header has the counts. */
+/* Sizes of the file's parts, and offsets of the counts in the header. */
 enum {
   HWI_NAMES_HEADER_BYTES = 56,
   HWI_NAMES_MODULE_BYTES = 24,
@@ -24,21 +24,21 @@ enum {
   HWI_NAMES_TEXT_BYTES_OFF = 48,
 };
 
-/* A module by its path and build-id (`name` is a hash of both), and its mark. */
+/* Identifies a module: `name` is a hash of its path and build-id. */
 struct hwi_names_key {
   uint64_t name, mark;
 };
 
-/* Where a text begins. */
+/* A text of the file. */
 struct hwi_kept_place {
   uint32_t off;
-  const char *stored; /* NULL: it was not asked for yet */
+  const char *stored; /* its copy in the store; NULL: it was not needed yet */
 };
 
 /* The answers of a file. All zero: none. */
 struct hwi_name_cache {
-  struct hwi_store *store; /* of what is given */
-  void *plain;             /* all of the file but the header */
+  struct hwi_store *store; /* for the texts of answers */
+  void *plain;             /* the contents of the file without the header, unpacked */
   const struct hwi_kept_module *modules;
   const struct hwi_kept_answer *answers;
   const struct hwi_kept_frame *frames;
@@ -47,19 +47,20 @@ struct hwi_name_cache {
   size_t module_count, place_count;
 };
 
-/* Reads the file at `path`; what is asked for goes into `store`. Where it is of no use, there are none. */
+/* Reads the file at `path`; the texts of answers are copied to `store` when they are needed. If the file is missing or
+ * invalid, there are no answers. */
 void hwi_name_cache_load(struct hwi_name_cache *names, const char *path, struct hwi_store *store);
 void hwi_name_cache_release(struct hwi_name_cache *names);
 
-/* The module with that key, or NULL. */
+/* Returns the module with that key, or NULL. */
 const struct hwi_kept_module *hwi_name_cache_module(const struct hwi_name_cache *names, struct hwi_names_key key);
 
-/* Appends the frames at `address`, with texts from the store. False: they are not kept, or there is no memory; then `frames` is
- * empty, as it was. */
+/* Fills the empty list `frames` with the frames at `address`; their texts are in the store. Returns false if they are
+ * not cached, or there is no memory; then `frames` stays empty. */
 bool hwi_name_cache_find(const struct hwi_name_cache *names, const struct hwi_kept_module *module, uint64_t address,
                          struct hwi_frame_list *frames);
 
-/* An answer to be kept; its texts are in a store, each once. */
+/* An answer to be written; its texts are in a store, each once. */
 struct hwi_names_answer {
   struct hwi_names_key key;
   uint64_t address;
@@ -72,22 +73,22 @@ struct hwi_names_answers {
   size_t count, capacity;
 };
 
-/* Adds all of `module` but what is forged. False: no memory. */
+/* Adds all valid answers of `module`. Returns false if there is no memory. */
 bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_kept_module *module,
                            struct hwi_names_answers *answers);
 
-/* Of the number `at`; NULL: there are no more. */
+/* Returns the module with index `at` and its key, or NULL if there are no more. */
 const struct hwi_kept_module *hwi_name_cache_at(const struct hwi_name_cache *names, size_t at,
                                                 struct hwi_names_key *key);
 
-/* Writes the file at `path` (see trace/cache_file.h) with all the answers, and puts them in order. */
+/* Sorts the answers and writes all of them to the file at `path` (see trace/cache_file.h). */
 void hwi_name_cache_write(const char *path, struct hwi_names_answers *answers);
 
-/* The file that belongs to the recording at `path` (NAME, NAME.children or a file in it): NAME.names, to be freed; NULL: no
- * memory. */
+/* Returns the file NAME.names of the recording at `path` (NAME, NAME.children or a file in it). The caller frees it.
+ * Returns NULL if there is no memory. */
 char *hwi_name_cache_path(const char *path);
 
-/* Removes it, where it is one. */
+/* Removes the file at NAME.names, if it is such a file. */
 void hwi_name_cache_remove(const char *path);
 
 #endif

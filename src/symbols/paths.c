@@ -1,4 +1,4 @@
-/* paths.c - paths as text: joined and made plain */
+/* paths.c - paths as text: joins and normalizes them */
 #include "symbols/paths.h"
 
 #include <stdarg.h>
@@ -29,7 +29,7 @@ char *hwi_path_concat(const char *first, ...)
   return joined;
 }
 
-/* Takes the last component of [path, end) away. False where there is none, or it is "..": that must stay. */
+/* Removes the last component of [path, end). Returns false if there is none, or if it is "..", which must stay. */
 static bool drop_last(const char *path, char **end)
 {
   const char *root = path + (path[0] == '/');
@@ -44,7 +44,7 @@ static bool drop_last(const char *path, char **end)
   return true;
 }
 
-/* In place: the result is never longer. */
+/* Normalizes a path in place: the result is never longer. */
 static void make_plain(char *path)
 {
   char *end = path + (path[0] == '/');

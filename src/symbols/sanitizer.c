@@ -6,7 +6,8 @@
 
 #include "symbols/elf_file.h"
 
-/* gcc's, and clang's with -shared-libsan; Scudo is a malloc on the same ground. UndefinedBehaviorSanitizer's has no malloc. */
+/* The runtimes of gcc, and those of clang with -shared-libsan; Scudo is a malloc that shares their code. The runtime of
+ * UndefinedBehaviorSanitizer has no malloc. */
 static bool is_sanitizer(const char *library)
 {
   static const char *const beginnings[] = {
@@ -31,7 +32,7 @@ static bool needs_sanitizer(Elf *elf, Elf_Scn *dynamic, const GElf_Shdr *header)
   return false;
 }
 
-/* All of them that have a malloc export this. */
+/* All runtimes with a malloc export this function. */
 static bool exports_sanitizer(Elf *elf, Elf_Scn *symbols, const GElf_Shdr *header)
 {
   Elf_Data *data = elf_getdata(symbols, NULL);

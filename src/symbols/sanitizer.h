@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* The file at `path` (absolute) needs the runtime of a sanitizer that replaces malloc, as gcc links it, or has one in itself, as
- * clang does. False also where it cannot be read. Thread-safe. */
+/* Returns whether the file at `path` (absolute) needs the shared runtime of a sanitizer that replaces malloc, as gcc
+ * links it, or contains one, as clang links it. Returns false if the file cannot be read. Thread-safe. */
 bool hwi_has_sanitizer(const char *path);
 
 #endif

@@ -1,9 +1,9 @@
-/* static_allocator.c - an allocator that is linked into a program, under names that no recorder can come before
+/* static_allocator.c - finds an allocator that is linked into a program under names that cannot be interposed
  *
- * A call from within a program to a function of its own passes the dynamic loader by, unless the function is exported under
- * the name of one in the recorder. So what the program defines is looked up in its symbol tables: the functions that known
- * allocators have beside malloc, and a malloc that is there (.symtab) but not exported (.dynsym). Uses of a shared library
- * are undefined symbols.
+ * A call within a program to a function that the program defines does not go through the dynamic linker, unless the
+ * function is exported under the name of one in the recorder. So the program's symbol tables are searched for
+ * definitions: the functions that known allocators have in addition to malloc, and a malloc that is defined (.symtab)
+ * but not exported (.dynsym). Functions of shared libraries are undefined symbols, so they are not found.
  */
 #include "symbols/static_allocator.h"
 
@@ -20,7 +20,7 @@ static const struct mark {
     {"tc_malloc", "tcmalloc (tc_malloc)"},
     {"rpmalloc", "rpmalloc (rpmalloc)"},
     {"scalable_malloc", "TBB's allocator (scalable_malloc)"},
-    {"malloc", "a malloc of its own (not exported)"},
+    {"malloc", "its own malloc (not exported)"},
 };
 enum { MARK_COUNT = sizeof marks / sizeof *marks, MALLOC = MARK_COUNT - 1 };
 
@@ -55,7 +55,7 @@ static void look_through(struct found *found, Elf *elf, Elf_Scn *table, const GE
   }
 }
 
-/* All symbol tables of a file that is the one that is meant. */
+/* Searches all symbol tables of the file, if it has the module's build-id. */
 static struct found look_into(const struct hwi_symbol_module *module)
 {
   struct hwi_elf_file file;

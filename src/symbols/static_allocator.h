@@ -1,16 +1,18 @@
-/* static_allocator.h - an allocator that is linked into a program, under names that no recorder can come before */
+/* static_allocator.h - finds an allocator that is linked into a program under names that cannot be interposed */
 #ifndef HWI_SYMBOLS_STATIC_ALLOCATOR_H
 #define HWI_SYMBOLS_STATIC_ALLOCATOR_H
 
 #include "symbols/symbols.h"
 
-/* What to call the allocator that the file at `program->path` (absolute) has linked in, as in "has ... linked in", or NULL:
- * none is known, the file cannot be read, or it has not the build-id that is asked for (`build_id_bytes` > 0). A program that
- * exports a malloc is not meant here: it is found when it runs. Neither is one that gets its allocator from a shared library,
- * or whose symbols were stripped. `bias` is not used. The text is static. Thread-safe. */
+/* Returns the name of the allocator that the file at `program->path` (absolute) has linked in, as in "has ... linked
+ * in". Returns NULL if there is no known one, the file cannot be read, or its build-id is not the given one
+ * (`build_id_bytes` > 0). Returns NULL for a program that exports a malloc (which is detected when it runs), for one
+ * that gets its allocator from a shared library, and for one whose symbols were stripped. `bias` is not used. The text
+ * is static. Thread-safe. */
 const char *hwi_static_allocator(const struct hwi_symbol_module *program);
 
-/* The file at `path` (absolute) is ELF and exports a malloc, as a library that replaces it does. Thread-safe. */
+/* Returns whether the file at `path` (absolute) is ELF and exports a malloc, as a library that replaces malloc does.
+ * Thread-safe. */
 bool hwi_exports_malloc(const char *path);
 
 #endif

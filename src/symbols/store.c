@@ -1,4 +1,4 @@
-/* store.c - memory that lives as long as the symbolizer, and its strings, each kept once */
+/* store.c - memory that lives as long as the symbolizer, and its interned strings */
 #include "symbols/store.h"
 
 #include <stdbool.h>
@@ -51,7 +51,7 @@ uint64_t hwi_hash(const void *data, size_t bytes, uint64_t seed)
   return hash ^ hash >> 32;
 }
 
-/* The slot that holds `text` or would. There is always a free one. */
+/* Returns the slot of `text`, or the free slot where it belongs. There is always a free one. */
 static const char **slot_of(const char **strings, size_t slots, const char *text)
 {
   size_t at = hwi_hash(text, strlen(text), 0) & (slots - 1);

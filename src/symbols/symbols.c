@@ -1,39 +1,40 @@
-/* symbols.c - address -> function, file:line and inlined frames: what is known already, and whom to ask */
+/* symbols.c - address -> function, file:line and inlined frames: caches the results, and looks up new ones */
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "symbols/name_cache.h"
 #include "symbols/lines.h"
 #include "symbols/module_file.h"
-#include "symbols/name_cache.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
 
 enum { FIRST_SLOTS = 1024 };
 
-/* A module as it was named by the caller, and its files, opened at the first look-up of a name that is not kept. */
+/* A module as the caller identified it, and its files, which are opened at the first look-up of a name that is not
+ * cached. */
 struct module {
   uint64_t hash; /* of path and build-id */
   char *path;    /* "": none */
   uint8_t *build_id;
   uint32_t build_id_bytes;
-  const struct hwi_kept_module *kept; /* NULL: none of its names is */
-  uint64_t mark;                      /* of its files, where names are kept */
+  const struct hwi_kept_module *kept; /* its cached names; NULL: none */
+  uint64_t mark;                      /* of its files, if names are cached */
   bool is_open;
   struct hwi_module_file file;
   char *debug_dir; /* of the file with the debug information */
   struct hwi_units units;
 };
 
-/* The answer for an address, in a table of open addressing. */
+/* The answer for an address, in a hash table with open addressing. */
 struct answer {
   const struct module *module;
   uint64_t address; /* in the file */
   const struct hwi_symbol *frames;
   uint32_t count; /* 0: the slot is free */
-  bool kept;      /* it was known before */
+  bool kept;      /* it is from the cache file */
 };
 
 struct hwi_symbols {
@@ -43,7 +44,7 @@ struct hwi_symbols {
   size_t module_count, module_capacity;
   struct answer *answers;
   size_t answer_count, answer_slots;
-  char *kept_path; /* NULL: no names are kept */
+  char *kept_path; /* of the cache file; NULL: names are not cached */
   struct hwi_name_cache kept;
   clock_t began;
 };
@@ -52,7 +53,7 @@ int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error)
 {
   *symbols = calloc(1, sizeof **symbols);
   if (!*symbols)
-    return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
   int status = hwi_symbols_add_debug_dir(*symbols, HWI_DEBUG_DIR, error);
   if (status < 0) {
     hwi_symbols_destroy(*symbols);
@@ -65,10 +66,10 @@ int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, stru
 {
   struct hwi_debug_dirs *dirs = &symbols->dirs;
   char *full = realpath(dir, NULL);
-  char *copy = full ? full : strdup(dir); /* a directory that is not there simply holds nothing */
+  char *copy = full ? full : strdup(dir); /* a directory that does not exist counts as empty */
   if (!copy || !hwi_grow((void **)&dirs->dirs, &dirs->capacity, dirs->count + 1, sizeof *dirs->dirs)) {
     free(copy);
-    return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
   }
   memmove(dirs->dirs + 1, dirs->dirs, dirs->count * sizeof *dirs->dirs);
   dirs->dirs[0] = copy;
@@ -104,7 +105,7 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   free(symbols);
 }
 
-/* NULL and "" are one path: none. */
+/* NULL and "" both mean that there is no path. */
 static const char *path_of(const struct hwi_symbol_module *module)
 {
   return module->path ? module->path : "";
@@ -116,7 +117,7 @@ static struct hwi_symbol_module named_again(const struct module *module)
       .path = module->path, .build_id = module->build_id, .build_id_bytes = module->build_id_bytes};
 }
 
-/* Names of files that have changed since are not used. */
+/* Finds the cached names of a module. Names from files that have changed are not used. */
 static void find_kept(struct hwi_symbols *symbols, struct module *module)
 {
   const struct hwi_symbol_module named = named_again(module);
@@ -134,7 +135,7 @@ static void open_files(struct hwi_symbols *symbols, struct module *module)
   const struct hwi_elf_file *with_dwarf = hwi_module_file_with_dwarf(&module->file);
   module->debug_dir = with_dwarf && with_dwarf->path ? hwi_path_parent(with_dwarf->path) : NULL;
   module->units = (struct hwi_units){.dwarf = module->file.dwarf, .dir = module->debug_dir};
-  if (module->mark != module->file.mark) /* it is the first time, or they have just changed */
+  if (module->mark != module->file.mark) /* the mark was not computed before, or the files have just changed */
     module->kept = NULL;
   module->mark = module->file.mark;
   module->is_open = true;
@@ -166,7 +167,8 @@ static bool is_same(const struct module *module, const struct hwi_symbol_module 
          strcmp(module->path, path_of(named)) == 0;
 }
 
-/* A program has hundreds of modules at most: they are looked through one by one. NULL: no memory. */
+/* Returns the module, which is added if it is new, or NULL if there is no memory. The search is linear, since a program
+ * has at most hundreds of modules. */
 static struct module *find_module(struct hwi_symbols *symbols, const struct hwi_symbol_module *named)
 {
   uint64_t hash = hwi_hash(path_of(named), strlen(path_of(named)), 0);
@@ -185,7 +187,7 @@ static struct module *find_module(struct hwi_symbols *symbols, const struct hwi_
   return module;
 }
 
-/* The slot of an answer, or the free one where it belongs. */
+/* Returns the slot of an answer, or the free slot where it belongs. */
 static struct answer *slot_of(struct answer *answers, size_t slots, const struct module *module, uint64_t address)
 {
   size_t at = hwi_hash(&address, sizeof address, (uint64_t)(uintptr_t)module) & (slots - 1);
@@ -213,7 +215,8 @@ static bool make_room(struct hwi_symbols *symbols)
   return true;
 }
 
-/* Debug information has the C library's own names: __GI___libc_malloc for what everybody calls malloc. */
+/* Debug information has internal names of the C library, such as __GI___libc_malloc for malloc: the public name is used
+ * instead. */
 static void use_public_name(struct hwi_symbols *symbols, struct module *module, uint64_t address,
                             struct hwi_symbol *frame)
 {
@@ -225,8 +228,8 @@ static void use_public_name(struct hwi_symbols *symbols, struct module *module, 
     frame->function = shown;
 }
 
-/* Asks the symbol tables for what debug information does not know: code without any, or a unit without. What they do not
- * know either is told from others by where its function begins. */
+/* Uses the symbol tables for code or units without debug information. A function that they do not have either is
+ * identified by its start address. */
 static void name_from_tables(struct hwi_symbols *symbols, struct module *module, uint64_t address,
                              struct hwi_symbol *frame)
 {
@@ -260,7 +263,7 @@ static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t
   only->reason = only->function ? HWI_SYMBOL_NO_LINES : module->file.reason;
 }
 
-/* Copies the frames to where they stay. False: no memory. */
+/* Copies the frames to the store and fills the slot. Returns false if there is no memory. */
 static bool keep(struct hwi_symbols *symbols, struct answer *slot, const struct answer *key,
                  const struct hwi_frame_list *frames)
 {
@@ -300,19 +303,19 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   return slot->count;
 }
 
-/* --- names kept for later --- */
+/* --- the cache of names --- */
 
 int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
 {
   symbols->kept_path = hwi_name_cache_path(path);
   symbols->began = clock();
   if (!symbols->kept_path)
-    return hwi_error_set(error, HW_ERR_MEMORY, "There is no memory left to look up symbols.");
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
   hwi_name_cache_load(&symbols->kept, symbols->kept_path, &symbols->store);
   return 0;
 }
 
-/* What is found in .dwo files hangs on files that are not looked at again. */
+/* Names from .dwo files are not cached: they depend on files that the mark does not include. */
 static bool can_keep(const struct module *module)
 {
   return module->is_open && module->mark && !module->units.has_split;
@@ -332,7 +335,7 @@ static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers 
   return true;
 }
 
-/* A module that was asked for is not kept any more as what it once was. */
+/* Returns whether cached names are outdated: the module was looked up, and its files have changed. */
 static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_kept_module *kept, uint64_t name)
 {
   for (size_t i = 0; i < symbols->module_count; i++)

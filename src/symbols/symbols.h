@@ -1,9 +1,9 @@
 /* symbols.h - address -> function, file:line and inlined frames
  *
- * Symbols are looked for in the module's own file, in the separate debug file named by its build-id or its debuglink (below
- * /usr/lib/debug and beside it), and in .gnu_debugdata. Nothing is fetched over a network. A file whose build-id differs
- * from the recorded one is never used: its names would be wrong. Only addresses that are asked for cost anything. Not
- * thread-safe.
+ * Symbols are looked up in the module's own file, in the separate debug file named by its build-id or its debuglink
+ * (below /usr/lib/debug and in the module's directory), and in .gnu_debugdata. Nothing is fetched over a network. A
+ * file whose build-id differs from the recorded one is never used: its names would be wrong. Only addresses that are
+ * looked up take time. Not thread-safe.
  */
 #ifndef HWI_SYMBOLS_SYMBOLS_H
 #define HWI_SYMBOLS_SYMBOLS_H
@@ -18,26 +18,25 @@ enum hwi_symbol_reason {
   HWI_SYMBOL_OK = 0,    /* function, file and line are known */
   HWI_SYMBOL_NO_LINES,  /* the function is known from a symbol table; there is no debug information */
   HWI_SYMBOL_STRIPPED,  /* the file has no symbol for the address */
-  HWI_SYMBOL_CHANGED,   /* the file is another one than at recording: build-ids differ */
+  HWI_SYMBOL_CHANGED,   /* the file is not the recorded one: build-ids differ */
   HWI_SYMBOL_NO_FILE,   /* the file cannot be opened */
-  HWI_SYMBOL_NOT_ELF,   /* the file is no (usable) ELF file */
+  HWI_SYMBOL_NOT_ELF,   /* the file is not a (usable) ELF file */
   HWI_SYMBOL_NO_MODULE, /* no module covered the address: generated code (JIT) or garbage */
-  HWI_SYMBOL_NO_MEMORY, /* there was none left to find out */
+  HWI_SYMBOL_NO_MEMORY, /* there was no memory for the look-up */
 };
 
 struct hwi_symbol {
   const char *function; /* demangled; NULL: unknown. Owned by the symbolizer, valid until it is destroyed, and interned:
                            equal strings have equal pointers */
-  const char
-      *file;      /* source file as the compiler was given it, made absolute with the compilation directory; or NULL */
-  uint64_t start; /* of a function without a name: where it begins, an address in the file, by the unwind tables that a
-                     stripped file still has; 0: unknown */
-  uint32_t line;  /* 0: unknown */
-  bool inlined;   /* the frame was inlined into the one that follows it */
+  const char *file; /* source file as given to the compiler, made absolute with the compilation directory; or NULL */
+  uint64_t start;   /* of a function without a name: its first address in the file, from the unwind tables, which a
+                       stripped file still has; 0: unknown */
+  uint32_t line;    /* 0: unknown */
+  bool inlined;     /* the frame was inlined into the one that follows it */
   enum hwi_symbol_reason reason;
 };
 
-/* How a module is known to the symbolizer. */
+/* Identifies a module to the symbolizer. */
 struct hwi_symbol_module {
   const char *path;
   const uint8_t *build_id;
@@ -47,30 +46,31 @@ struct hwi_symbol_module {
 
 struct hwi_symbols;
 
-/* Looks debug files up below /usr/lib/debug. HW_ERR_MEMORY; then *symbols is NULL. A symbolizer is for one thread at a time:
- * it opens files, and remembers what it found in them, as it is asked. */
+/* Creates a symbolizer that looks up debug files below /usr/lib/debug. Returns 0, or HW_ERR_MEMORY; then *symbols is
+ * NULL. A symbolizer may be used by one thread at a time: it opens files and caches results when it is called. */
 int hwi_symbols_create(struct hwi_symbols **symbols, struct hwi_error *error);
 void hwi_symbols_destroy(struct hwi_symbols *symbols); /* NULL is fine */
 
-/* Looks for debug files below `dir` (laid out as /usr/lib/debug is) too, before the ones named earlier and the default. To be
- * called before the first look-up. */
+/* Adds a directory for debug files with the layout of /usr/lib/debug. It is searched before the directories that were
+ * added earlier and the default. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, struct hwi_error *error);
 
-/* Keeps names beside the recording at `path` and uses those that are kept there (see kept_names.h), of files that have not changed
- * since. To be called before the first look-up. HW_ERR_MEMORY. */
+/* Caches names in a file next to the recording at `path`, and uses the names that are cached there (see kept_names.h)
+ * if their symbol files have not changed. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);
 
-/* Writes the names that were looked up, where there are any that were not kept and that is `worth` it, or took more than 0.3 seconds
- * of the processor by now. What goes wrong leaves things as they are. */
+/* Writes the names that were looked up to the cache, if some of them are not in it yet and either `worth` is set or the
+ * process used more than 0.3 seconds of CPU time since hwi_symbols_use_kept. On failure, the cache is unchanged. */
 void hwi_symbols_keep_names(struct hwi_symbols *symbols, bool worth);
 
-/* The frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then the function
- * itself. At least one is always given. `is_return_address`: look one byte before it. The array is owned by
- * the symbolizer and cached until it is destroyed. Returns the number of frames. Without memory, a frame without a name. */
+/* Looks up the frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then
+ * the function itself. `is_return_address`: look one byte before it. The array is owned by the symbolizer and valid
+ * until it is destroyed. Returns the number of frames, which is at least 1; without memory, that is a frame without a
+ * name. */
 uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
                           bool is_return_address, const struct hwi_symbol **frames);
 
-/* A few words for a reason ("stripped", ...). Never NULL. */
+/* Returns a short text for a reason ("stripped", ...). Never NULL. */
 const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason);
 
 #endif

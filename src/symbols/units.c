@@ -1,9 +1,9 @@
-/* units.c - from an address to the compilation unit and the function that it lies in
+/* units.c - finds the compilation unit and the function that contain an address
  *
- * A debug file may have a gigabyte, and a question concerns a few of its units. So the first question reads the head of
- * each unit, which has its address ranges (.debug_aranges would have them too, but clang writes none and dwz drops
- * some). The functions of a unit are listed when an address in it is asked for: first those at the outside, and only
- * where these do not cover the address also the nested ones, for which every DIE of the unit must be read.
+ * A debug file may have a gigabyte, but look-ups only concern a few of its units. So the first look-up reads the head
+ * of each unit, which has its address ranges (.debug_aranges has them too, but clang writes none and dwz drops some).
+ * The functions of a unit are listed at the first look-up in it: first those at the top level, and only if these do not
+ * cover the address also the nested ones, for which every DIE of the unit must be read.
  */
 #include "symbols/units.h"
 
@@ -57,7 +57,7 @@ static bool is_harmless_below(const char *dir, const char *name)
   return harmless;
 }
 
-/* libdw looks for the .dwo file and opens it by itself, and would wait at a FIFO. */
+/* libdw finds and opens the .dwo file itself, and would block on a FIFO. */
 static bool split_is_harmless(const char *dir, Dwarf_Die *head)
 {
   const char *name = text_of(head, DW_AT_dwo_name);
@@ -68,7 +68,7 @@ static bool split_is_harmless(const char *dir, Dwarf_Die *head)
   return is_harmless_below(dir, name) && is_harmless_below(text_of(head, DW_AT_comp_dir), name);
 }
 
-/* For an ordinary unit the head itself. */
+/* Sets unit->code: the head of an ordinary unit, or the split unit of a skeleton. */
 static void find_code(struct hwi_unit *unit, const char *dir)
 {
   uint8_t type;
@@ -102,7 +102,7 @@ static bool is_outer_scope(int tag)
   return tag == DW_TAG_namespace || tag == DW_TAG_module;
 }
 
-/* Lists the functions below `parent`. A damaged file may name a sibling that lies before: offsets must rise. */
+/* Lists the functions below `parent`. In a damaged file a sibling may be at a lower offset: offsets must increase. */
 static bool list_functions(struct hwi_unit *unit, struct hwi_code_map *map, Dwarf_Die *parent, unsigned depth)
 {
   bool nested = map == &unit->all;

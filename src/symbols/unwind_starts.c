@@ -1,4 +1,4 @@
-/* unwind_starts.c - where functions begin, by a module's unwind tables */
+/* unwind_starts.c - start addresses of functions from a module's unwind tables */
 #include "symbols/unwind_starts.h"
 
 #include <dwarf.h>
@@ -13,13 +13,13 @@ enum {
   FRAME_ENCODING_OFF = 1,
   COUNT_ENCODING_OFF = 2,
   TABLE_ENCODING_OFF = 3,
-  COUNT_OFF = 8, /* where the address takes four bytes */
+  COUNT_OFF = 8, /* if the address takes four bytes */
   TABLE_OFF = 12,
   ENTRY_BYTES = 8,
   FORMAT_MASK = 0x0f, /* of an encoding */
 };
 
-/* How all linkers write it: four bytes for each number, the entries counted from the header's own address. */
+/* All linkers write four bytes per number, and entries relative to the header's address. */
 static bool has_usual_encodings(const uint8_t *header)
 {
   unsigned frame = header[FRAME_ENCODING_OFF] & FORMAT_MASK;
@@ -28,7 +28,7 @@ static bool has_usual_encodings(const uint8_t *header)
          header[TABLE_ENCODING_OFF] == (DW_EH_PE_datarel | DW_EH_PE_sdata4);
 }
 
-/* The segment that holds the table, and the address that it is loaded at. */
+/* Returns the segment with the table; *base gets the address where it is loaded. */
 static Elf_Data *find_header(Elf *elf, uint64_t *base)
 {
   size_t count;
@@ -73,7 +73,7 @@ static uint64_t start_of(const struct hwi_unwind_starts *starts, size_t at)
   return starts->base + (uint64_t)(int64_t)offset;
 }
 
-/* Code without an entry may lie between two functions: the entry's own end decides. */
+/* Code without an entry may be between two functions, so the entry's end decides. */
 static bool is_covered(const struct hwi_unwind_starts *starts, uint64_t address)
 {
   Dwarf_Frame *frame;

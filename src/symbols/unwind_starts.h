@@ -1,7 +1,8 @@
-/* unwind_starts.h - where functions begin, by a module's unwind tables: what is left to tell the functions of a stripped file
+/* unwind_starts.h - start addresses of functions from a module's unwind tables, to distinguish the functions of a
+ * stripped file
  *
- * Compilers write an entry for every function, and the part of it that they moved away (.cold) is one of its own. Linkers
- * sort the entries in .eh_frame_hdr.
+ * Compilers write an entry for every function, and a separate one for a part that they moved away (.cold). Linkers sort
+ * the entries in .eh_frame_hdr.
  */
 #ifndef HWI_SYMBOLS_UNWIND_STARTS_H
 #define HWI_SYMBOLS_UNWIND_STARTS_H
@@ -11,18 +12,18 @@
 #include <stdint.h>
 
 struct hwi_unwind_starts {
-  const uint8_t
-      *table; /* in the ELF file's own memory: pairs of 32-bit offsets from `base`, sorted by the first, which is
-                           where a function begins; NULL: there is no such table */
+  /* In the ELF file's own memory: pairs of 32-bit offsets from `base`, sorted by the first one, which is the start of a
+   * function. NULL: there is no usable table */
+  const uint8_t *table;
   size_t count;
   uint64_t base;
-  Dwarf_CFI *cfi; /* says how far the function goes */
+  Dwarf_CFI *cfi; /* has the ends of functions */
 };
 
-/* The file must stay open as long as this. Without a usable table, nothing is found in it. To be closed. */
+/* The file must stay open as long as `starts`. Without a usable table, no function is found. The caller closes it. */
 void hwi_unwind_starts_open(struct hwi_unwind_starts *starts, Elf *elf);
 
-/* Where the function begins that covers `address`, which is one in the file, as the result is; 0: unknown. */
+/* Returns the start of the function that covers `address`, or 0 if it is unknown; both are addresses in the file. */
 uint64_t hwi_unwind_starts_find(const struct hwi_unwind_starts *starts, uint64_t address);
 
 void hwi_unwind_starts_close(struct hwi_unwind_starts *starts);

@@ -41,7 +41,7 @@ NAMES = {
     "rpmalloc": "rpmalloc (rpmalloc)",
     "scalable_malloc": "TBB's allocator (scalable_malloc)",
 }
-HIDDEN = "a malloc of its own (not exported)"
+HIDDEN = "its own malloc (not exported)"
 
 
 def whole(name, storage=""):
