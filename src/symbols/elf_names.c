@@ -18,7 +18,7 @@ enum {
   RANK_WEAK = 2,
   RANK_UNTYPED = 4,
   RANK_UNSIZED = 8,
-  RANK_UNDERSCORE = 16, /* times the leading underscores, of which up to three count */
+  RANK_UNDERSCORE = 16, /* for each leading underscore, at most three */
   UNDERSCORES = 3,
 };
 

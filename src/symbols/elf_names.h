@@ -7,7 +7,7 @@
 
 struct hwi_elf_name {
   uint64_t start;
-  uint64_t end;      /* of a symbol without a size: of its section */
+  uint64_t end;      /* of a symbol without a size: the end of its section */
   uint64_t reach;    /* the largest end of all sized symbols up to this one */
   const char *name;  /* mangled; in the ELF file's own memory */
   const char *shown; /* demangled, in the store; NULL until it is needed */

@@ -141,7 +141,8 @@ static void mix_file(uint64_t *mark, const struct hwi_elf_file *file)
     *mark = hwi_fnv(*mark, file->path, strlen(file->path));
 }
 
-/* Returns the mark, or 0 if there are no files, or an alternate file was not found: it may be where only libdw looks. */
+/* Returns the mark, or 0 if there are no files, or an alternate file was not found: it may be where only libdw looks
+ * for it. */
 static uint64_t mark_of(const struct hwi_module_file *file)
 {
   const struct hwi_elf_file *with = with_debug_info(file);

@@ -1,4 +1,4 @@
-/* symbols.c - address -> function, file:line and inlined frames: caches the results, and looks up new ones */
+/* symbols.c - finds the function, file:line and inlined frames of an address, and caches the results */
 #include "symbols/symbols.h"
 
 #include <stdlib.h>

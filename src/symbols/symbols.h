@@ -1,4 +1,4 @@
-/* symbols.h - address -> function, file:line and inlined frames
+/* symbols.h - finds the function, file:line and inlined frames of an address
  *
  * Symbols are looked up in the module's own file, in the separate debug file named by its build-id or its debuglink
  * (below /usr/lib/debug and in the module's directory), and in .gnu_debugdata. Nothing is fetched over a network. A

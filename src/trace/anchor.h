@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { HWI_ANCHOR_TRIES = 5 }; /* some 0.3 us of reads in all */
+enum { HWI_ANCHOR_TRIES = 5 }; /* about 0.3 us of reads in total */
 
 typedef uint64_t hwi_clock_fn(void);
 

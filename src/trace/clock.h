@@ -1,4 +1,4 @@
-/* clock.h - from the ticks of events to nanoseconds since the start of the image */
+/* clock.h - converts the ticks of events to nanoseconds since the start of the image */
 #ifndef HWI_TRACE_CLOCK_H
 #define HWI_TRACE_CLOCK_H
 

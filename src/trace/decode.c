@@ -196,7 +196,7 @@ static inline const uint8_t *same_allocation(struct hwi_recent *recent, struct h
   return recent->node ? at : NULL;
 }
 
-/* Gives two events: the end of the old block and the birth of the new one. */
+/* Decodes two events: the end of the old block and the birth of the new one. */
 static inline const uint8_t *reallocation(struct hwi_cursor *cursor, struct hwi_event *event, uint64_t last,
                                           const uint8_t *at)
 {

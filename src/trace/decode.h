@@ -1,4 +1,4 @@
-/* decode.h - the events of one chunk */
+/* decode.h - decodes the events of one chunk */
 #ifndef HWI_TRACE_DECODE_H
 #define HWI_TRACE_DECODE_H
 
@@ -31,7 +31,7 @@ struct hwi_cursor {
   uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
   bool usable; /* events carry the usable size */
-  bool timed;  /* ... and how long the call took */
+  bool timed;  /* events carry the duration of the call */
   struct hwi_recent recent[HW_RECENT_SLOTS];
   bool damaged; /* the events from `at` on are invalid; nothing after it is decoded */
 };

@@ -145,7 +145,7 @@ struct hw_trace_header {
   uint64_t truncated_stacks;  /* stacks deeper than the limit */
   uint64_t unfinished_stacks; /* stacks whose walk ended before the outermost frame (no CFI, JIT, garbage) */
   uint64_t audited_stacks;    /* spliced stacks that were compared with a full walk */
-  uint64_t audit_differences; /* ... and differed. Must be 0 */
+  uint64_t audit_differences; /* those of audited_stacks that differed; must be 0 */
   uint64_t node_limit_hits;   /* events whose stack is not known, because the table of nodes was full */
   uint64_t rss_peak_bytes;    /* from the last getrusage; 0: unknown */
   union hw_thread_hint threads[HW_THREAD_HINTS];

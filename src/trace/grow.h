@@ -1,4 +1,4 @@
-/* grow.h - one growing array, for the tool side; one that grows to megabytes is a list of table.h */
+/* grow.h - a growing array, for the tool side; an array that may grow to megabytes uses table.h instead */
 #ifndef HWI_TRACE_GROW_H
 #define HWI_TRACE_GROW_H
 

@@ -207,7 +207,7 @@ bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint3
   return false;
 }
 
-/* --- the whole --- */
+/* --- building the index --- */
 
 static int compare_pieces(const void *left, const void *right)
 {

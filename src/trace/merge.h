@@ -5,7 +5,7 @@
 #include "trace/stream.h"
 #include "trace/ties.h"
 
-/* A stream's place in the heap. `key` is the tick of its next event, or a lower bound where that is not decoded yet. */
+/* A stream's place in the heap. `key` is the tick of its next event, or a lower bound if that is not decoded yet. */
 struct hwi_merge_entry {
   uint64_t key;
   struct hwi_stream *stream;
@@ -18,7 +18,7 @@ struct hwi_merge {
   size_t heap_count;
   size_t room;    /* of heap, group and runs */
   uint64_t until; /* events from this tick on are held back: older ones may still come from a followed stream */
-  struct hwi_merge_entry *group; /* room for the streams that tie */
+  struct hwi_merge_entry *group; /* room for the streams with an event at the same tick */
   struct hwi_tick_order_run *runs;
   struct hwi_liveness liveness;
 };
@@ -37,7 +37,7 @@ void hwi_merge_resume(struct hwi_merge *merge, struct hwi_stream *stream);
 void hwi_merge_release(struct hwi_merge *merge);
 
 /* As hwi_trace_next. `max` is at least HWI_TICK_ORDER_MAX_EVENTS. With followed streams, 0 means that the next event is not
- * certain yet; merge->until is then the tick from which on older events may still come. */
+ * certain yet; all events before merge->until have then been returned. */
 int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max);
 
 #endif

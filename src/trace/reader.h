@@ -127,8 +127,8 @@ enum { HWI_TRACE_MIN_BATCH = 64 };
 #define HWI_TRACE_LATEST_NS (UINT64_C(1) << 62)
 
 /* Opens a trace and reads its index and the tools' records. Returns 0 or a negative hw_error; on failure *trace is NULL
- * and *error has the reason. For an image begun by a fork, the parent's trace is looked up by image ID in the same
- * folder, and its definitions are read too. A trace is used by one thread at a time. */
+ * and *error has the reason. For an image begun by a fork, the parent's trace is looked up by image ID among the
+ * other traces of the run, and its definitions are read too. A trace is used by one thread at a time. */
 int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error);
 void hwi_trace_close(struct hwi_trace *trace); /* NULL is fine */
 

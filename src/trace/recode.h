@@ -21,7 +21,7 @@
 #include "trace/recode_columns.h"
 
 enum {
-  HWI_RECODE_MAX_BYTES = 4 << 20, /* of plain chunks: bounds what unpacking needs */
+  HWI_RECODE_MAX_BYTES = 4 << 20, /* of plain chunks: limits the memory for unpacking */
   HWI_RECODE_MIN_BYTES = 8 << 10, /* below this, the table of column sizes takes more than the columns save */
 };
 

@@ -263,7 +263,7 @@ static inline bool restore_end(struct hwi_restorer *r, uint8_t op, bool reusable
   return event->address;
 }
 
-/* Gives two events. */
+/* Restores the two events of a realloc. */
 static bool restore_realloc(struct hwi_restorer *r, uint8_t op, struct hwi_event *events)
 {
   uint64_t ticks = hwi_columns_get(&r->in, HWI_COLUMN_REALLOC_TIMES);

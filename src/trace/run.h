@@ -22,8 +22,8 @@ struct hwi_run {
 };
 
 /* Finds the images that belong to `path`: a NAME with its children, or a NAME.children folder. If `path` is a trace
- * inside such a folder, the run is that trace alone; if `relatives` is set, run->relatives gets all traces of the
- * folder. Returns 0 or a negative hw_error. */
+ * inside such a folder, the run is that trace alone, or all traces of NAME if `relatives` is set. Returns 0 or a
+ * negative hw_error. */
 int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error);
 void hwi_run_release(struct hwi_run *run);
 

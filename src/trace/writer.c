@@ -25,7 +25,7 @@ enum {
 };
 static const uint64_t SMALLEST_SEGMENT_BYTES = 8 << 20;
 
-/* In place of the address of a segment that was given back. */
+/* Replaces the address of a segment that was given back. */
 #define GONE ((uint8_t *)1)
 
 static uint64_t whole_pages(uint64_t bytes)
