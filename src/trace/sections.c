@@ -45,7 +45,7 @@ static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace
   if (!hwi_index_read_chunk(fd, trace, piece->off, &chunk) || chunk.stream != piece->stream ||
       chunk.sequence != piece->first_sequence)
     return HW_ERR_BUSY;
-  if (chunk.valid_bytes > piece->bytes) /* later events are ignored: all streams end when the index was built */
+  if (chunk.valid_bytes > piece->bytes) /* events that were written after the index was built are ignored */
     chunk.valid_bytes = (uint32_t)piece->bytes;
   size_t bytes = sizeof chunk + chunk.valid_bytes;
   uint8_t *made = malloc(bytes + HWI_DECODE_PADDING);
