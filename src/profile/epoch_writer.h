@@ -1,6 +1,6 @@
 /* epoch_writer.h - cuts a replay into epochs, and records what changed in each
  *
- * While a diary is written, the replay's maxima, first times and slices are those of the current epoch only. The diary
+ * While epochs are written, the replay's maxima, first times and slices are those of the current epoch only. The writer
  * has their values for the run so far, and gives them back at the end. Counters that can be added are always those of
  * the run.
  */
@@ -40,23 +40,18 @@ struct hwi_epoch_writer {
   struct hwi_class_timeline classes; /* likewise */
 };
 
-/* Creates the diary of a replay of the whole run that counts only this image and has not begun. Returns NULL if there
+/* Creates the writer for a replay of the whole run that counts only this image and has not begun. Returns NULL if there
  * is no memory. */
 struct hwi_epoch_writer *hwi_epoch_writer_create(struct hwi_replay *replay, const struct hwi_replay_image *image,
                                                  const struct hwi_epoch_writer_plan *plan,
                                                  const struct hwi_epoch_sink *sink);
-void hwi_epoch_writer_destroy(struct hwi_epoch_writer *diary); /* may be NULL */
+void hwi_epoch_writer_destroy(struct hwi_epoch_writer *writer); /* may be NULL */
 
 /* Returns how many of the next events, from the first one on, belong to one epoch; 0 if there is no memory. The caller
  * must apply these events. */
-int hwi_epoch_writer_take(struct hwi_epoch_writer *diary, const struct hwi_resolved *events, int count);
+int hwi_epoch_writer_take(struct hwi_epoch_writer *writer, const struct hwi_resolved *events, int count);
 
-/* To be called after the last event was applied. Returns false if there is no memory; then the replay cannot go on. So
- * does the next function. */
-bool hwi_epoch_writer_end(struct hwi_epoch_writer *diary);
-
-/* Notes that a block that was born before the epoch ends in it. Its lifetime is the one that it has if it is not
- * temporary. */
-bool hwi_epoch_writer_note_end(struct hwi_epoch_writer *diary, const struct hwi_epoch_block *block, bool is_temporary);
+/* To be called after the last event was applied. Returns false if there is no memory; then the replay cannot go on. */
+bool hwi_epoch_writer_end(struct hwi_epoch_writer *writer);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "profile/epoch_writer.h"
 #include "profile/lifetimes.h"
 #include "trace/grow.h"
 #include "trace/table.h"
@@ -116,8 +115,8 @@ static bool note_outlived(struct hwi_replay *replay, uint64_t address, const str
                           bool is_temporary)
 {
   const enum hwi_lifetime lifetime = hwi_lifetime_of(false, replay->now_ns - block->born_ns);
-  return hwi_epoch_writer_note_end(replay->diary, &(struct hwi_epoch_block){address, block->cell, (uint8_t)lifetime},
-                                   is_temporary);
+  return replay->outlived.take(replay->outlived.context,
+                               &(struct hwi_outlived){address, block->cell, lifetime, is_temporary});
 }
 
 /* Counts the call, but not the end of the block. */

@@ -20,14 +20,26 @@ struct hwi_level {
   uint64_t peak_bytes, peak_blocks, peak_usable, peak_ns;
 };
 
-struct hwi_epoch_writer;
-
 /* A live block. */
 struct hwi_live_block {
   uint64_t born_ns; /* of the run */
   uint32_t cell;
   /* stands for the block's lifetime if that is known but its birth is not, see lifetimes.h; 0: use born_ns */
   uint32_t age;
+};
+
+/* A block that ended, and was born before the epoch. */
+struct hwi_outlived {
+  uint64_t address;
+  uint32_t cell;
+  enum hwi_lifetime lifetime; /* if it is not temporary */
+  bool is_temporary;
+};
+
+/* Takes such blocks. Returns false if there is no memory. */
+struct hwi_outlived_sink {
+  bool (*take)(void *context, const struct hwi_outlived *block);
+  void *context;
 };
 
 struct hwi_replay {
@@ -41,8 +53,8 @@ struct hwi_replay {
   struct hwi_class_timeline class_timeline;
   struct hwi_tenths tenths;
   struct hwi_level level;
-  struct hwi_epoch_writer *diary; /* NULL: no diary */
-  uint64_t epoch_ns;              /* blocks that were born before this time are of an earlier epoch of the diary */
+  uint64_t epoch_ns;                 /* when the epoch began; 0: the run is not cut into epochs */
+  struct hwi_outlived_sink outlived; /* for blocks that were born before epoch_ns */
   uint64_t now_ns;                /* since the start of the run; never decreases */
   uint64_t expected_ns;           /* how long the run probably took; 0: unknown */
 };

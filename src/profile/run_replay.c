@@ -38,8 +38,8 @@ static bool count_batch(void *context, struct hwi_batch *batch)
   bool done = true;
   for (int first = 0, count; done && first < batch->count; first += count) {
     count = batch->count - first;
-    if (r->diary)
-      count = hwi_epoch_writer_take(r->diary, batch->events + first, count);
+    if (r->epoch_writer)
+      count = hwi_epoch_writer_take(r->epoch_writer, batch->events + first, count);
     done = count && hwi_replay_count(&r->result->replay, batch, first, count);
   }
   return done;
@@ -143,18 +143,18 @@ static bool counts_one_image(const struct hwi_run_replay *r)
   return r->options->span.kind == HWI_SPAN_RUN && !r->events && counted == 1;
 }
 
-/* Begins a diary if only one image is counted, and it began with the run and inherited no blocks. Returns false if
+/* Begins an epoch writer if only one image is counted, and it began with the run and inherited no blocks. Returns false if
  * there is no memory; so does the next function. */
-static bool begin_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
+static bool begin_epochs(struct hwi_run_replay *r, const struct hwi_replay_image *image)
 {
   if (!counts_one_image(r) || image->forked)
     return true;
-  return hwi_summary_begin_epochs(r->summary, &r->diary, &r->result->replay, image, r->options);
+  return hwi_summary_begin_epochs(r->summary, &r->epoch_writer, &r->result->replay, image, r->options);
 }
 
-static bool end_diary(struct hwi_run_replay *r, const struct hwi_replay_image *image)
+static bool end_epochs(struct hwi_run_replay *r, const struct hwi_replay_image *image)
 {
-  return hwi_summary_end_epochs(&r->diary, r->result, image);
+  return hwi_summary_end_epochs(&r->epoch_writer, r->result, image);
 }
 
 /* Waits until all events so far are counted. */
@@ -186,7 +186,7 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
     return hwi_run_replay_no_memory(r);
   a->image.offset_ns = start_ns(r, number);
   hwi_trace_set_liveness(*trace, hwi_resolver_is_live, &a->image);
-  if (!begin_diary(r, &a->image))
+  if (!begin_epochs(r, &a->image))
     return hwi_run_replay_no_memory(r);
   /* With several images, only a few events at a time would be passed on, which costs more than it gains. */
   if (counts_one_image(r) && hwi_trace_expected_events(*trace) >= EVENTS_FOR_A_THREAD)
@@ -237,7 +237,7 @@ static int end_image(struct hwi_run_replay *r, struct hwi_active *a, bool leaves
   int status = wait_for_counters(r);
   if (status < 0)
     return status;
-  if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->diary && !end_diary(r, &a->image)))
+  if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->epoch_writer && !end_epochs(r, &a->image)))
     return hwi_run_replay_no_memory(r);
   if (leaves && r->events && !hwi_block_events_leave(r->events, &a->image, a->head_ns))
     return stopped(r);
@@ -380,5 +380,5 @@ void hwi_run_replay_end(struct hwi_run_replay *r)
   while (r->active_count)
     drop_active(r, r->active[0]);
   free(r->active);
-  hwi_epoch_writer_destroy(r->diary);
+  hwi_epoch_writer_destroy(r->epoch_writer);
 }

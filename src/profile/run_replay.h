@@ -26,7 +26,7 @@ struct hwi_run_replay {
   size_t active_count, active_capacity;
   const struct hwi_profile_options *options;
   struct hwi_summary *summary;
-  struct hwi_epoch_writer *diary;  /* NULL: no epochs are stored */
+  struct hwi_epoch_writer *epoch_writer;  /* NULL: no epochs are stored */
   struct hwi_pipe *pipe;           /* passes events to the code that counts them */
   struct hwi_block_events *events; /* NULL: a profile is made; else only the events are reported */
   uint64_t batches;                /* so far, for reporting the progress */

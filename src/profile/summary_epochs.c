@@ -17,7 +17,7 @@ static uint64_t epoch_bytes(void *context)
 }
 
 /* Plans epochs so that each is a small part of the run, and all of them usually take few bytes compared with the trace.
- * If they would take more, there are fewer of them (diary.c), but not so few that replaying a part of the run takes
+ * If they would take more, there are fewer of them (epoch_writer.c), but not so few that replaying a part of the run takes
  * long. */
 static struct hwi_epoch_writer_plan plan_epochs(const struct hwi_trace *trace, uint64_t epoch_events)
 {
@@ -30,7 +30,7 @@ static struct hwi_epoch_writer_plan plan_epochs(const struct hwi_trace *trace, u
   return (struct hwi_epoch_writer_plan){events, part > EVENTS_LEAST ? part : EVENTS_LEAST, all / PART_OF_TRACE};
 }
 
-bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writer **diary, struct hwi_replay *replay,
+bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writer **writer, struct hwi_replay *replay,
                               const struct hwi_replay_image *image, const struct hwi_profile_options *options)
 {
   enum { NS_AN_EVENT = 100 }; /* approximate CPU time per event */
@@ -38,8 +38,8 @@ bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writ
   const struct hwi_epoch_sink sink = {take_epoch, epoch_bytes, summary};
   if (plan.event_count < options->summary_least_ns / NS_AN_EVENT || !hwi_summary_begin(summary))
     return true;
-  *diary = hwi_epoch_writer_create(replay, image, &plan, &sink);
-  return *diary;
+  *writer = hwi_epoch_writer_create(replay, image, &plan, &sink);
+  return *writer;
 }
 
 static bool add_node(void *context, uint32_t node, uint32_t stack)
@@ -50,10 +50,10 @@ static bool add_node(void *context, uint32_t node, uint32_t stack)
   return item;
 }
 
-bool hwi_summary_end_epochs(struct hwi_epoch_writer **diary, struct hwi_result *result,
+bool hwi_summary_end_epochs(struct hwi_epoch_writer **writer, struct hwi_result *result,
                             const struct hwi_replay_image *image)
 {
-  struct hwi_epoch_writer *ended = *diary;
+  struct hwi_epoch_writer *ended = *writer;
   uint32_t unknown = result->replay.resolver.frames.links[0].stack;
   bool done = hwi_epoch_writer_end(ended);
   if (done && ended->gave_up) {
@@ -65,7 +65,7 @@ bool hwi_summary_end_epochs(struct hwi_epoch_writer **diary, struct hwi_result *
            hwi_replay_image_each_node(image, add_node, &result->nodes);
   }
   hwi_epoch_writer_destroy(ended);
-  *diary = NULL;
+  *writer = NULL;
   return done;
 }
 

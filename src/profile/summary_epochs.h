@@ -5,13 +5,13 @@
 #include "profile/epoch_writer.h"
 #include "profile/summary.h"
 
-/* Begins a diary of the replay, whose epochs are written to the summary, if that is worthwhile; else *diary stays NULL.
- * The summary must outlive the diary. Returns false if there is no memory; so does the next function. */
-bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writer **diary, struct hwi_replay *replay,
+/* Begins an epoch writer of the replay, whose epochs are written to the summary, if that is worthwhile; else *writer stays NULL.
+ * The summary must outlive the writer. Returns false if there is no memory; so does the next function. */
+bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writer **writer, struct hwi_replay *replay,
                               const struct hwi_replay_image *image, const struct hwi_profile_options *options);
 
-/* Ends and destroys the diary, and stores in the result the other data that are needed to replay its epochs. */
-bool hwi_summary_end_epochs(struct hwi_epoch_writer **diary, struct hwi_result *result,
+/* Ends and destroys the writer, and stores in the result the other data that are needed to replay its epochs. */
+bool hwi_summary_end_epochs(struct hwi_epoch_writer **writer, struct hwi_result *result,
                             const struct hwi_replay_image *image);
 
 /* The first writes or reads the data in the result. The second returns whether the data that were read are consistent

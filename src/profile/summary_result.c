@@ -190,7 +190,7 @@ void hwi_summary_pass_result(struct hwi_pass *pass, struct hwi_result *result)
 {
   struct hwi_profile *profile = &result->profile;
   pass_level(pass, &result->replay.level);
-  hwi_summary_pass_points(pass, result);
+  hwi_summary_pass_points(pass, &result->profile, &result->replay.timeline, &result->replay.class_timeline);
   hwi_summary_pass_frames(pass, &result->replay.resolver.frames);
   hwi_result_publish_frames(result);
   pass_list(pass, &of_stack, (const void **)&profile->stacks, &profile->stack_count);

@@ -114,11 +114,11 @@ static bool pass_point_count(struct hwi_pass *pass, uint32_t *count, uint32_t mo
   return pass->status == 0;
 }
 
-void hwi_summary_pass_points(struct hwi_pass *pass, struct hwi_result *result)
+void hwi_summary_pass_points(struct hwi_pass *pass, struct hwi_profile *profile, struct hwi_timeline *timeline,
+                             struct hwi_class_timeline *classes)
 {
-  struct hwi_profile *profile = &result->profile;
-  struct hwi_time_point *slices = result->replay.timeline.points;
-  struct hwi_class_point *moments = result->replay.class_timeline.points;
+  struct hwi_time_point *slices = timeline->points;
+  struct hwi_class_point *moments = classes->points;
   profile->timeline = slices;
   profile->class_points = moments;
   if (!pass_point_count(pass, &profile->timeline_count, HWI_TIMELINE_POINTS))

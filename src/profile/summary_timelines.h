@@ -2,14 +2,16 @@
 #ifndef HWI_PROFILE_SUMMARY_TIMELINES_H
 #define HWI_PROFILE_SUMMARY_TIMELINES_H
 
-#include "profile/result.h"
+#include "profile/class_timeline.h"
 #include "profile/summary_pass.h"
+#include "profile/timeline.h"
 
 /* The timelines of an epoch. Those that were read can be continued, and can be appended to others. */
 void hwi_summary_pass_timelines(struct hwi_pass *pass, struct hwi_timeline *timeline,
                                 struct hwi_class_timeline *classes);
 
-/* The timelines of the profile, which are finished; the result has room for them. */
-void hwi_summary_pass_points(struct hwi_pass *pass, struct hwi_result *result);
+/* The timelines of the profile, which are finished. `timeline` and `classes` have room for their points, and own them. */
+void hwi_summary_pass_points(struct hwi_pass *pass, struct hwi_profile *profile, struct hwi_timeline *timeline,
+                             struct hwi_class_timeline *classes);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trace/grow.h"
+#include "trace/payload.h"
 #include "trace/table.h"
 #include "trace/tool_area.h"
 
@@ -116,32 +117,6 @@ const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *d,
 
 /* --- records --- */
 
-struct payload {
-  const uint8_t *at, *end;
-  bool bad;
-};
-
-static uint64_t take_varint(struct payload *p)
-{
-  uint64_t value = 0;
-  for (unsigned shift = 0; p->at < p->end && shift < 64; shift += 7) {
-    uint8_t byte = *p->at++;
-    value |= (uint64_t)(byte & 0x7f) << shift;
-    if (!(byte & 0x80))
-      return value;
-  }
-  p->bad = true;
-  return 0;
-}
-
-static uint8_t take_byte(struct payload *p)
-{
-  if (p->at < p->end)
-    return *p->at++;
-  p->bad = true;
-  return 0;
-}
-
 static char *copy_text(struct hwi_definitions *d, const uint8_t *from, size_t bytes)
 {
   char *made = malloc(bytes + 1);
@@ -156,7 +131,7 @@ static char *copy_text(struct hwi_definitions *d, const uint8_t *from, size_t by
 
 /* The recorder assumes that relative paths start at the folder in which the program began, but the program may have
  * left it. */
-static char *path_of(struct hwi_definitions *d, uint64_t start, const struct payload *p)
+static char *path_of(struct hwi_definitions *d, uint64_t start, const struct hwi_payload *p)
 {
   char *path = copy_text(d, p->at, (size_t)(p->end - p->at));
   bool is_guess = path && d->tool && d->cwd.count && !strncmp(path, d->cwd.bytes, d->cwd.count);
@@ -167,14 +142,14 @@ static char *path_of(struct hwi_definitions *d, uint64_t start, const struct pay
   return copy_text(d, (const uint8_t *)seen, strlen(seen));
 }
 
-static bool add_module(struct hwi_definitions *d, struct payload *p)
+static bool add_module(struct hwi_definitions *d, struct hwi_payload *p)
 {
-  uint64_t number = take_varint(p);
+  uint64_t number = hwi_take_varint(p);
   struct hwi_module module = {.known = true};
-  module.start = take_varint(p);
-  module.end = module.start + take_varint(p);
-  module.bias = take_varint(p);
-  module.build_id_bytes = take_byte(p);
+  module.start = hwi_take_varint(p);
+  module.end = module.start + hwi_take_varint(p);
+  module.bias = hwi_take_varint(p);
+  module.build_id_bytes = hwi_take_byte(p);
   if (p->bad || module.build_id_bytes > sizeof module.build_id || module.build_id_bytes > p->end - p->at)
     return false;
   memcpy(module.build_id, p->at, module.build_id_bytes);
@@ -197,22 +172,6 @@ static bool add_module(struct hwi_definitions *d, struct payload *p)
   return true;
 }
 
-bool hwi_definitions_read_thread(const uint8_t *payload, size_t bytes, uint32_t *number, struct hwi_thread *thread)
-{
-  struct payload p = {payload, payload + bytes, false};
-  uint64_t wide = take_varint(&p);
-  *thread = (struct hwi_thread){.known = true};
-  thread->tid = (uint32_t)take_varint(&p);
-  thread->policy = take_byte(&p);
-  thread->priority = take_byte(&p);
-  if (p.bad || wide > UINT32_MAX)
-    return false;
-  size_t name_bytes = (size_t)(p.end - p.at);
-  memcpy(thread->name, p.at, name_bytes < sizeof thread->name - 1 ? name_bytes : sizeof thread->name - 1);
-  *number = (uint32_t)wide;
-  return true;
-}
-
 /* Adds a thread. Returns its index plus 1, or 0 if there is no memory. */
 static uint32_t new_thread(struct hwi_definitions *d, uint32_t number)
 {
@@ -227,7 +186,7 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
 {
   struct hwi_thread made;
   uint32_t number;
-  if (!hwi_definitions_read_thread(payload, bytes, &number, &made))
+  if (!hwi_read_thread(payload, bytes, &number, &made))
     return false;
   *thread = number;
   uint32_t index = hwi_numbers_find(&d->thread_indices, number);
@@ -247,9 +206,9 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
   return true;
 }
 
-static bool add_note(struct hwi_definitions *d, struct payload *p)
+static bool add_note(struct hwi_definitions *d, struct hwi_payload *p)
 {
-  uint8_t kind = take_byte(p);
+  uint8_t kind = hwi_take_byte(p);
   if (p->bad)
     return false;
   size_t bytes = (size_t)(p->end - p->at);
@@ -268,7 +227,7 @@ static bool add_note(struct hwi_definitions *d, struct payload *p)
 }
 
 /* The first text of a kind stays. */
-static void set_text(struct hwi_definitions *d, struct hwi_definition_text *text, const struct payload *p)
+static void set_text(struct hwi_definitions *d, struct hwi_definition_text *text, const struct hwi_payload *p)
 {
   if (text->bytes)
     return;
@@ -279,7 +238,7 @@ static void set_text(struct hwi_definitions *d, struct hwi_definition_text *text
 static bool add_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
 {
   struct hwi_definitions *d = context;
-  struct payload p = {payload, payload + bytes, false};
+  struct hwi_payload p = {payload, payload + bytes, false};
   switch (type) {
   case HW_RECORD_MODULE:
     return add_module(d, &p);
@@ -300,7 +259,7 @@ static bool add_record(void *context, uint8_t type, const uint8_t *payload, size
     set_text(d, &d->environment, &p);
     return true;
   case HW_RECORD_RSS: {
-    uint64_t rss = take_varint(&p);
+    uint64_t rss = hwi_take_varint(&p);
     if (!p.bad && rss > d->rss_peak_bytes)
       d->rss_peak_bytes = rss;
     return !p.bad;

@@ -53,9 +53,6 @@ void hwi_definitions_forget(struct hwi_definitions *definitions);
  * damage or a second reading. Unknown records are skipped. */
 struct hwi_definition_sink hwi_definitions_sink(struct hwi_definitions *definitions);
 
-/* Parses the payload of a THREAD record. Returns false if it is invalid. */
-bool hwi_definitions_read_thread(const uint8_t *payload, size_t bytes, uint32_t *number, struct hwi_thread *thread);
-
 struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *definitions, uint32_t number);

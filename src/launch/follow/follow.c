@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "launch/follow/single_stream.h"
-#include "trace/definitions.h"
+#include "trace/payload.h"
 #include "trace/grow.h"
 #include "trace/merge.h"
 
@@ -60,7 +60,7 @@ static bool take_record(void *context, uint8_t type, const uint8_t *payload, siz
 {
   struct hwi_thread ignored;
   (void)context;
-  return type != HW_RECORD_THREAD || hwi_definitions_read_thread(payload, bytes, thread, &ignored);
+  return type != HW_RECORD_THREAD || hwi_read_thread(payload, bytes, thread, &ignored);
 }
 
 /* --- the whole --- */
