@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "profile/large.h"
+#include "profile/counters/large.h"
 #include "report/duplicate_stacks.h"
 #include "report/keyed.h"
 

@@ -2,7 +2,7 @@
  *
  * interval   [from, to): what is called within it counts as calls, bytes, temporary and failed; blocks of before are live in it.
  * level      bytes that are live. The peak is the moment within the interval when most are; what stacks had then is kept
- *            as in profile/tally.h: a stack is settled at its first change after a new peak.
+ *            as in profile/counters/tally.h: a stack is settled at its first change after a new peak.
  * call       of durations: made within the interval, by a chosen thread, to a chosen entry point; a free belongs to the stack of
  *            its block. A stack's share is its slowest one.
  */
@@ -10,7 +10,7 @@
 #define HWI_COMPARE_RULE_COUNTER_H
 
 #include "compare/budget.h"
-#include "profile/durations.h"
+#include "profile/counters/durations.h"
 
 struct hwi_rule_counter_share { /* a stack's */
   uint64_t figure;              /* calls, bytes, temporary or failed; of durations the longest */

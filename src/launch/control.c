@@ -15,8 +15,8 @@
 
 #include "launch/follow/switch.h"
 #include "launch/target/process.h"
-#include "trace/alive.h"
-#include "trace/run.h"
+#include "trace/read/alive.h"
+#include "trace/read/run.h"
 
 /* --- the trace of a process --- */
 

@@ -15,9 +15,9 @@
 #include "launch/output.h"
 #include "launch/pack/compact.h"
 #include "platform/os.h"
-#include "trace/alive.h"
-#include "trace/run.h"
-#include "trace/trace.h"
+#include "trace/read/alive.h"
+#include "trace/read/run.h"
+#include "trace/read/trace.h"
 
 struct job {
   struct hwi_packer *packer;

@@ -15,11 +15,11 @@
 
 #include "base/base_name.h"
 #include "base/name_part.h"
-#include "profile/summary.h"
+#include "profile/summary/summary.h"
 #include "symbols/name_cache.h"
-#include "trace/alive.h"
 #include "trace/format.h"
-#include "trace/trace.h"
+#include "trace/read/alive.h"
+#include "trace/read/trace.h"
 
 static const char FOLDER_SUFFIX[] = ".children", ASIDE_SUFFIX[] = ".earlier";
 

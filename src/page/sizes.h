@@ -7,7 +7,7 @@
 #define HWI_PAGE_SIZES_H
 
 #include "page/row_series.h"
-#include "profile/numbering.h"
+#include "profile/blocks/numbering.h"
 #include "profile/profile.h"
 
 /* uint64_t throughout, for they are columns of a table. */

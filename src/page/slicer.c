@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/lifetimes.h"
+#include "profile/counters/lifetimes.h"
 
 enum { ENTRIES_MAX = 1 << 20 }; /* more would make a document many times too large anyway */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "profile/profile.h"
-#include "trace/trace.h"
+#include "trace/read/trace.h"
 
 struct candidate {
   char path[4096];

@@ -1,8 +1,8 @@
 /* profile.c - makes a profile of a run: from a summary that an earlier reading left, or by replaying it */
 #include <stdlib.h>
 
-#include "profile/program_names.h"
-#include "profile/run_replay.h"
+#include "profile/blocks/program_names.h"
+#include "profile/run/run_replay.h"
 
 static void add_totals(struct hwi_totals *sum, const struct hwi_totals *part)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/large.h"
+#include "profile/counters/large.h"
 #include "trace/grow.h"
 
 /* A frame of the profile; 0 stands for the one that called the outermost ones. Ranks begin with 1: 0 is none, which is to say that

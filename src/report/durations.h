@@ -6,7 +6,7 @@
 #ifndef HWI_REPORT_DURATIONS_H
 #define HWI_REPORT_DURATIONS_H
 
-#include "profile/durations.h"
+#include "profile/counters/durations.h"
 #include "report/narrowing.h"
 
 enum { HWI_SLOW_CALLS_TEXT = 10, HWI_SLOW_CALLS_JSON = 100, HWI_SLOW_CALLS_MAX = 100000 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/unrecorded.h"
+#include "trace/read/unrecorded.h"
 
 /* --- programs that left no trace --- */
 

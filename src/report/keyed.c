@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/large.h"
+#include "profile/counters/large.h"
 
 enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS, DIGITS = (64 + DIGIT_BITS - 1) / DIGIT_BITS };
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "profile/large.h"
+#include "profile/counters/large.h"
 #include "report/keyed.h"
 
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)

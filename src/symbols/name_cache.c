@@ -1,4 +1,4 @@
-/* kept_names.c - a cache of the names that earlier reports looked up, in a file next to the recording
+/* name_cache.c - a cache of the names that earlier reports looked up, in a file next to the recording
  *
  * To find one name in a large program, its debug information must be unpacked and a large part of it read; the next
  * report mostly needs the same names. The file is a header and a zstd frame with four arrays: modules, answers (for
@@ -19,9 +19,9 @@
 
 #include "base/version.h"
 #include "symbols/keep.h"
-#include "trace/cache_file.h"
 #include "trace/grow.h"
-#include "trace/unzstd.h"
+#include "trace/pack/unzstd.h"
+#include "trace/read/cache_file.h"
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'N', '\r', '\n', 0x1a, '\n'};
 enum {

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "symbols/name_cache.h"
 #include "symbols/lines.h"
 #include "symbols/module_file.h"
+#include "symbols/name_cache.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
 

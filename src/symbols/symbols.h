@@ -55,7 +55,7 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols); /* NULL is fine */
  * added earlier and the default. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, struct hwi_error *error);
 
-/* Caches names in a file next to the recording at `path`, and uses the names that are cached there (see kept_names.h)
+/* Caches names in a file next to the recording at `path`, and uses the names that are cached there (see name_cache.h)
  * if their symbol files have not changed. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);
 

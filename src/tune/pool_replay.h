@@ -13,7 +13,7 @@
 #define HWI_TUNE_POOL_REPLAY_H
 
 #include "heapwright/pool.h"
-#include "profile/live.h"
+#include "profile/blocks/live.h"
 #include "profile/profile.h"
 
 struct hwi_pool_figures {

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "../trace/encoder.c"
-#include "trace/recode.h"
+#include "trace/pack/recode.h"
 
 enum { SECTION_BYTES = 10000 };
 enum { STREAMS = 4, SLOT_BYTES = 16 << 10, FULL_BYTES = 3000, ADDRESSES = 60, START = 1000000, HELD_STREAM = 2 };

@@ -20,7 +20,7 @@
 
 #include "../trace/encoder.c"
 #include "launch/pack/section_file.h"
-#include "trace/proc.h"
+#include "trace/read/proc.h"
 
 enum { CHUNK_BYTES = 100 << 10, SECTIONS = 3, TRACES = 2, SAMPLES_MAX = 16, SECOND_NS = 1000000000 };
 

@@ -16,7 +16,7 @@
 #include "../report/nameless.h"
 #include "export/decompressed.h"
 #include "export/import_foreign.h"
-#include "profile/result.h"
+#include "profile/result/result.h"
 #include "report/report.h"
 
 int LLVMFuzzerInitialize(int *count, char ***words);

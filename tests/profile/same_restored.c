@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "../report/nameless.h"
-#include "profile/result.h"
+#include "profile/result/result.h"
 #include "report/report.h"
 
 char *report_of(const struct hwi_profile *profile, bool json)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "profile/blocks.h"
+#include "profile/blocks/blocks.h"
 
 enum { BLOCKS = 1200, STEPS = 60000, MANY = 200000 };
 

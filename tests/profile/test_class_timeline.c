@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profile/class_timeline.h"
+#include "profile/counters/class_timeline.h"
 
 static struct hwi_class_timeline timeline;
 

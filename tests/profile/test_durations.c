@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "profile/durations.h"
+#include "profile/counters/durations.h"
 
 enum { CALLS = 20000, KEPT = 37 };
 

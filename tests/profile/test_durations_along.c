@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profile/durations_along.h"
+#include "profile/counters/durations_along.h"
 
 enum { CALLS = 5000 };
 static const uint64_t from_ns = 1000, to_ns = 1000 + 256 * 977;

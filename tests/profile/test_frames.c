@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profile/frames.h"
+#include "profile/blocks/frames.h"
 
 enum { CALLERS = 300, CALLEES = 7 };
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "profile/growth.h"
+#include "profile/counters/growth.h"
 
 enum { RUN_NS = 10000, STEP_NS = 10, TENTH_NS = RUN_NS / 10 + 1 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "profile/live.h"
+#include "profile/blocks/live.h"
 
 enum { BLOCKS = 700, STEPS = 60000, SPREAD = 64 };
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "profile/numbering.h"
+#include "profile/blocks/numbering.h"
 
 enum { KEYS = 5000 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profile/pipe.h"
+#include "profile/run/pipe.h"
 
 enum { MANY = 1000 };
 

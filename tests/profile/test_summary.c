@@ -22,7 +22,7 @@
 #include <zstd.h>
 
 #include "../trace/encoder.c"
-#include "profile/summary.h"
+#include "profile/summary/summary.h"
 #include "same_restored.c"
 
 static const uint64_t T = 1000000;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profile/sweeps.h"
+#include "profile/counters/sweeps.h"
 
 static struct hwi_sweeps sweeps;
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "profile/timeline.h"
+#include "profile/counters/timeline.h"
 
 enum { PART_EVENTS = 37 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "trace/recode.h"
+#include "trace/pack/recode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 

@@ -17,8 +17,8 @@
 #include "failing_malloc.h"
 #include "launch/import.h"
 #include "samples.h"
+#include "trace/read/run.h"
 #include "trace/reader.h"
-#include "trace/run.h"
 
 enum { LONG_ROUNDS = 400, CALLS_MOST = 2000, LOOKING_CALLS = 100 };
 

@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 #include "encoder.c"
-#include "trace/definitions.h"
 #include "trace/grow.h"
-#include "trace/pack.h"
-#include "trace/unpack.h"
+#include "trace/pack/pack.h"
+#include "trace/pack/unpack.h"
+#include "trace/payload.h"
 
 enum { PLAIN_MAX = 2 << 20, LIVE_MAX = 512, BATCH = 100 };
 
@@ -79,7 +79,7 @@ static bool tell_record(void *context, uint8_t type, const uint8_t *payload, siz
   struct hwi_thread ignored;
   tell(&told->records, &told->record_bytes, &told->record_room, &type, 1);
   tell(&told->records, &told->record_bytes, &told->record_room, payload, bytes);
-  return type != HW_RECORD_THREAD || hwi_definitions_read_thread(payload, bytes, thread, &ignored);
+  return type != HW_RECORD_THREAD || hwi_read_thread(payload, bytes, thread, &ignored);
 }
 
 static struct hwi_event *room_for_batch(struct told *told)

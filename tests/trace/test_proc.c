@@ -3,7 +3,7 @@
  * What would break: where the name of an open trace cannot be read, each mapping without a name is one of it, so that a trace of a
  * process that has left it counts as being written.
  */
-#include "trace/proc.h"
+#include "trace/read/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

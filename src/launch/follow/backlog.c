@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "trace/grow.h"
-#include "trace/index.h"
+#include "trace/read/index.h"
 
 enum { PAGE_BYTES = 4096 };
 

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "launch/pack/section_file.h"
 #include "platform/arch.h"
-#include "trace/alive.h"
 #include "trace/decode.h"
 #include "trace/grow.h"
+#include "trace/read/alive.h"
 
 enum { UNREAD_MAX_BYTES = 64 << 20 };
 static const uint64_t BUSY_NS = 2000000;     /* the first chunk of a new thread may take this long to be visible */

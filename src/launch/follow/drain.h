@@ -15,7 +15,7 @@
 #include "launch/follow/follow.h"
 #include "launch/tool_log.h"
 #include "trace/format.h"
-#include "trace/pack.h"
+#include "trace/pack/pack.h"
 
 struct hwi_drain {
   char *path; /* owned */

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "launch/follow/single_stream.h"
-#include "trace/payload.h"
 #include "trace/grow.h"
-#include "trace/merge.h"
+#include "trace/payload.h"
+#include "trace/read/merge.h"
 
 enum {
   BATCH_EVENTS = 512,

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/count.h"
+#include "profile/run/count.h"
 #include "trace/format.h"
-#include "trace/pack.h"
+#include "trace/pack/pack.h"
 
 /* A chunk that the caller found. */
 struct hwi_seen_chunk {

@@ -17,10 +17,10 @@
 #include "launch/pack/compact.h"
 #include "launch/target/process.h"
 #include "platform/arch.h"
-#include "trace/alive.h"
 #include "trace/anchor.h"
 #include "trace/grow.h"
-#include "trace/unrecorded.h"
+#include "trace/read/alive.h"
+#include "trace/read/unrecorded.h"
 
 static const uint64_t second_ns = 1000000000u;
 enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };

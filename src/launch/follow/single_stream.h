@@ -6,9 +6,9 @@
 #ifndef HWI_LAUNCH_FOLLOW_SINGLE_STREAM_H
 #define HWI_LAUNCH_FOLLOW_SINGLE_STREAM_H
 
-#include "profile/count.h"
-#include "trace/pack.h"
-#include "trace/recode.h"
+#include "profile/run/count.h"
+#include "trace/pack/pack.h"
+#include "trace/pack/recode.h"
 
 /* All zero: no section is begun. */
 struct hwi_single_stream {

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "launch/pack/section_file.h"
-#include "trace/index.h"
-#include "trace/sections.h"
-#include "trace/tool_area.h"
+#include "trace/read/index.h"
+#include "trace/read/sections.h"
+#include "trace/read/tool_area.h"
 
 enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "trace/pack.h"
+#include "trace/pack/pack.h"
 
 struct hwi_compacted {
   uint64_t event_count;

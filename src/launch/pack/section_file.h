@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "trace/format.h"
-#include "trace/pack.h"
+#include "trace/pack/pack.h"
 
 enum {
   HWI_SECTION_BYTES = 1 << 20, /* bytes of chunks per section, unless many streams share the reader's memory */

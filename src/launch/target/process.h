@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "trace/format.h"
-#include "trace/proc.h"
+#include "trace/read/proc.h"
 
 /* Reads the resident set, its parts and its peak so far from /proc/PID/status. Returns false if there is no such
  * process. */

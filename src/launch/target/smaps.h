@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "trace/format.h"
-#include "trace/proc.h"
+#include "trace/read/proc.h"
 
 /* Reads a smaps file to its end, and fills the sample's fields on mappings. Mappings of `trace` and of files named
  * `library` belong to the recorder. */

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "profile/frames.h"
+#include "profile/blocks/frames.h"
 #include "report/json/figures.h"
 #include "report/json/saved.h"
 #include "symbols/store.h"

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "profile/large.h"
+#include "profile/counters/large.h"
 #include "report/duplicate_stacks.h"
 #include "report/text/text.h"
 

@@ -1,0 +1,165 @@
+/* block_events.c - reports the events of a run, each with its block */
+#include "profile/blocks/block_events.h"
+
+#include <stdlib.h>
+
+#include "trace/grow.h"
+#include "trace/table.h"
+
+/* A live block. */
+struct hwi_told_block {
+  uint64_t size, usable, born_ns;
+  uint32_t stack, owner;
+};
+
+bool hwi_block_events_init(struct hwi_block_events *events, struct hwi_resolver *resolver,
+                           const struct hwi_block_sink *sink)
+{
+  *events = (struct hwi_block_events){.sink = sink, .resolver = resolver, .batch = malloc(sizeof *events->batch)};
+  return events->batch;
+}
+
+void hwi_block_events_release(struct hwi_block_events *events)
+{
+  free(events->batch);
+  hwi_table_release(events->blocks, events->block_capacity * sizeof *events->blocks);
+  free(events->entries);
+  free(events->last_addresses);
+  *events = (struct hwi_block_events){0};
+}
+
+static void describe_block(const struct hwi_block_events *events, uint32_t number, struct hwi_block_event *told)
+{
+  const struct hwi_told_block *block = &events->blocks[number];
+  told->size = block->size;
+  told->usable = block->usable;
+  told->stack = block->stack;
+  told->owner = block->owner;
+}
+
+static bool tell(const struct hwi_block_events *events, const struct hwi_block_event *told)
+{
+  return events->sink->take(events->sink->context, told);
+}
+
+/* --- events --- */
+
+static bool tell_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                      struct hwi_block_event *told)
+{
+  const bool has_block = event->what == HWI_RESOLVED_FREE;
+  told->kind = has_block ? HWI_BLOCK_FREE : HWI_BLOCK_FREE_UNKNOWN;
+  if (has_block) {
+    describe_block(events, event->block, told);
+    told->born_ns = events->blocks[event->block].born_ns;
+    told->temporary = events->last_addresses[told->owner] == told->address;
+  }
+  return tell(events, told);
+}
+
+/* An allocation at the address of a live block: the free of that block was missed. */
+static bool tell_missed_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                             struct hwi_block_event told)
+{
+  told.timed = false;
+  told.took_ns = 0;
+  told.kind = HWI_BLOCK_FREE_MISSED;
+  describe_block(events, event->block, &told);
+  return tell(events, &told);
+}
+
+static bool tell_alloc(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                       struct hwi_block_event *told)
+{
+  if (event->replaces && !tell_missed_free(events, event, *told))
+    return false;
+  events->blocks[event->block] =
+      (struct hwi_told_block){event->size, event->usable, told->ns, event->stack, event->thread};
+  events->last_addresses[event->thread] = event->address;
+  told->kind = HWI_BLOCK_ALLOC;
+  describe_block(events, event->block, told);
+  told->entry = events->entries[event->stack];
+  return tell(events, told);
+}
+
+static bool tell_failed(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                        struct hwi_block_event *told)
+{
+  told->kind = HWI_BLOCK_FAILED;
+  told->size = event->size;
+  told->owner = event->thread;
+  told->stack = event->stack;
+  told->entry = events->entries[event->stack];
+  return tell(events, told);
+}
+
+static bool tell_event(struct hwi_block_events *events, const struct hwi_event *event,
+                       const struct hwi_resolved *resolved)
+{
+  const struct hwi_replay_image *image = events->batch->image;
+  uint64_t ns = hwi_replay_image_ns(image, event->tick);
+  ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
+  if (ns > events->now_ns)
+    events->now_ns = ns;
+  struct hwi_block_event told = {
+      .ns = events->now_ns,
+      .address = event->address,
+      .image = image->number,
+      .thread = resolved->thread,
+      .alignment_log2 = event->alignment_log2,
+      .entry = event->entry,
+      .moved = event->moved,
+      .timed = event->took,
+      .took_ns = event->took ? hwi_trace_units_ns(image->trace, event->took - 1) : 0,
+  };
+  if (resolved->what == HWI_RESOLVED_ALLOC)
+    return tell_alloc(events, resolved, &told);
+  if (resolved->what == HWI_RESOLVED_FAILED)
+    return tell_failed(events, resolved, &told);
+  return tell_free(events, resolved, &told);
+}
+
+/* Makes room for the stacks, threads and blocks that the batch is the first to name. Returns false if there is no
+ * memory. */
+static bool learn(struct hwi_block_events *events)
+{
+  const struct hwi_batch *batch = events->batch;
+  const uint32_t first = events->resolver->stack_count - (uint32_t)batch->stack_count;
+  if (!hwi_grow((void **)&events->entries, &events->entries_capacity, events->resolver->stack_count, 1) ||
+      !hwi_grow((void **)&events->last_addresses, &events->thread_capacity, events->resolver->thread_count,
+                sizeof *events->last_addresses) ||
+      !hwi_table_grow((void **)&events->blocks, &events->block_capacity, (size_t)events->resolver->block_count + 1,
+                      sizeof *events->blocks))
+    return false;
+  for (int i = 0; i < batch->stack_count; i++)
+    events->entries[first + (uint32_t)i] = (uint8_t)batch->stacks[i].frame.entry;
+  return true;
+}
+
+enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
+                                     const struct hwi_event *read, int count)
+{
+  struct hwi_batch *batch = events->batch;
+  hwi_batch_begin(batch, image);
+  if (!hwi_resolve(events->resolver, batch, read, count) || !learn(events))
+    return HWI_TOLD_NO_MEMORY;
+  for (int i = 0; i < count; i++)
+    if (!tell_event(events, &read[i], &batch->events[i]))
+      return HWI_TOLD_STOP;
+  return HWI_TOLD;
+}
+
+bool hwi_block_events_leave(const struct hwi_block_events *events, const struct hwi_replay_image *image, uint64_t ns)
+{
+  for (size_t i = 0; i <= image->live.mask; i++) {
+    const struct hwi_live_slot *slot = &image->live.slots[i];
+    struct hwi_block_event told = {.ns = ns, .address = slot->address, .image = image->number, .kind = HWI_BLOCK_LEFT};
+    if (!slot->address)
+      continue;
+    describe_block(events, slot->number, &told);
+    told.thread = told.owner;
+    if (!tell(events, &told))
+      return false;
+  }
+  return true;
+}

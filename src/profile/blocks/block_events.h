@@ -1,0 +1,43 @@
+/* block_events.h - reports the events of a run, each with its block
+ *
+ * Nothing is counted here, so this takes a fraction of the memory and time of a profile.
+ */
+#ifndef HWI_PROFILE_BLOCKS_BLOCK_EVENTS_H
+#define HWI_PROFILE_BLOCKS_BLOCK_EVENTS_H
+
+#include "profile/blocks/resolve.h"
+
+struct hwi_block_events {
+  const struct hwi_block_sink *sink;
+  struct hwi_resolver *resolver;
+  struct hwi_batch *batch;
+  uint64_t now_ns;               /* since the run's start; never decreases */
+  struct hwi_told_block *blocks; /* by number: a list of table.h */
+  size_t block_capacity;
+  uint8_t *entries; /* by stack: enum hw_entry */
+  size_t entries_capacity;
+  uint64_t *last_addresses; /* by thread: of its latest allocation */
+  size_t thread_capacity;
+};
+
+enum hwi_told {
+  HWI_TOLD = 1,
+  HWI_TOLD_STOP = 0,       /* the sink wants no more */
+  HWI_TOLD_NO_MEMORY = -1, /* or the error in image->error */
+};
+
+/* `resolver` must not have seen any event. Returns false if there is no memory. The events must be released even
+ * then. */
+bool hwi_block_events_init(struct hwi_block_events *events, struct hwi_resolver *resolver,
+                           const struct hwi_block_sink *sink);
+void hwi_block_events_release(struct hwi_block_events *events);
+
+/* Passes at most HWI_BATCH_EVENTS events of one image to the sink, in order. */
+enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
+                                     const struct hwi_event *read, int count);
+
+/* The image ends at `ns` of the run, while others go on: reports each of its blocks. Returns false if the sink wants no
+ * more. */
+bool hwi_block_events_leave(const struct hwi_block_events *events, const struct hwi_replay_image *image, uint64_t ns);
+
+#endif

@@ -1,0 +1,114 @@
+/* image.h - one trace during its replay: maps its numbers to those of the profile */
+#ifndef HWI_PROFILE_BLOCKS_IMAGE_H
+#define HWI_PROFILE_BLOCKS_IMAGE_H
+
+#include "profile/blocks/frames.h"
+#include "profile/blocks/live.h"
+#include "profile/profile.h"
+#include "trace/clock.h"
+#include "trace/numbers.h"
+
+/* The frame and the stack of a node. */
+struct hwi_node_place {
+  uint32_t frame; /* 0: not looked at yet */
+  uint32_t stack; /* 0: no event names it so far */
+};
+
+/* Node numbers of an image, in two ranges: inherited ones, and its own. Both are lists of table.h. Only known nodes get
+ * places, so that the definitions in the traces limit the memory. */
+struct hwi_places {
+  uint32_t first_own;
+  struct hwi_node_place *own, *inherited;
+  size_t own_capacity, inherited_capacity;
+};
+
+enum { HWI_LATEST_THREADS = 16 };
+
+struct hwi_resolver;
+
+struct hwi_replay_image {
+  struct hwi_trace *trace;
+  uint32_t number;               /* in the run */
+  const struct hwi_clock *clock; /* the trace's */
+  uint64_t offset_ns;            /* of its start, from the run's start */
+  struct hwi_places places;
+  uint32_t *path; /* nodes on the way from a new one to one that has a place */
+  size_t path_capacity;
+  struct hwi_numbers modules; /* of the trace -> of the profile */
+  struct hwi_numbers threads; /* of the trace -> of the profile, plus 1 */
+  /* The latest threads, by number modulo HWI_LATEST_THREADS: found without a search. */
+  struct hwi_number_slot latest_threads[HWI_LATEST_THREADS];
+  struct hwi_error error;          /* why the trace could not be read ahead; status 0: no error */
+  struct hwi_live live;            /* the numbers are the resolver's */
+  struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
+  bool forked, has_usable;
+  uint64_t silent_since_ns; /* recording was paused for the first time; UINT64_MAX: never */
+  /* From here on: used by the thread that counts, which may differ from the thread that resolves. */
+  struct hwi_totals totals;
+  uint64_t live_blocks, live_bytes, live_usable;
+};
+
+/* Takes ownership of the trace, which has this number in the run. Returns false if there is no memory. */
+bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace, uint32_t number);
+void hwi_replay_image_release(struct hwi_replay_image *image);
+
+/* Returns the profile's stack for an event's node. Returns 0 if there is no memory, or if image->error says why the
+ * stack cannot be known. */
+uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_resolver *resolver);
+
+/* The same; usually the node is one of the image's own nodes and was seen before. */
+static inline uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node,
+                                              struct hwi_resolver *resolver)
+{
+  const struct hwi_places *places = &image->places;
+  const size_t index = (size_t)node - places->first_own; /* too large if the node is another image's */
+  if (index < places->own_capacity && places->own[index].stack)
+    return places->own[index].stack;
+  return hwi_replay_image_find_stack(image, node, resolver);
+}
+
+/* Returns the innermost frame of an event's node that has a stack, or 0 if it is not known. */
+uint32_t hwi_replay_image_frame(const struct hwi_replay_image *image, uint32_t node);
+
+/* Returns the profile's thread for an event's thread number, plus 1. Returns 0 if there is no memory, or if a complete
+ * resolver does not know the thread. */
+uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, struct hwi_resolver *resolver);
+
+/* The same; usually it is one of the latest threads. */
+static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number,
+                                               struct hwi_resolver *resolver)
+{
+  const struct hwi_number_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
+  if (latest->index && latest->number == number)
+    return latest->index;
+  return hwi_replay_image_find_thread(image, number, resolver);
+}
+
+/* Add a node or a thread that the image is known to have, before any of its events is read. Return false if there is no
+ * memory; so do the next functions. */
+bool hwi_replay_image_know_node(struct hwi_replay_image *image, uint32_t node, uint32_t stack);
+bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t number, uint32_t thread);
+
+/* Calls `take` with each node that an event named, and its stack. Returns false if `take` returned false. */
+bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
+                                bool (*take)(void *context, uint32_t node, uint32_t stack), void *context);
+
+/* For a free of an address that is not live: *what becomes HWI_RESOLVED_FREE_INHERITED or HWI_RESOLVED_FREE_UNKNOWN.
+ * Returns false if there is no memory. */
+bool hwi_replay_image_free_unknown(struct hwi_replay_image *image, uint64_t address, uint8_t *what);
+
+/* Returns the time of a tick, from the run's start. */
+static inline uint64_t hwi_replay_image_ns(const struct hwi_replay_image *image, uint64_t tick)
+{
+  return image->offset_ns + hwi_clock_tick_ns(image->clock, tick);
+}
+
+/* Returns the usable size of a new block, or 0 if the image does not record it. */
+static inline uint64_t hwi_replay_usable(const struct hwi_replay_image *image, const struct hwi_event *event)
+{
+  if (!image->has_usable)
+    return 0;
+  return event->usable ? event->usable : event->size;
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* resolve.c - finds the block, the stack and the thread of each event
+ *
+ * The main cost is cache misses in the live table, so its slots are prefetched ahead of their events.
+ */
+#include "profile/blocks/resolve.h"
+
+#include "trace/table.h"
+
+enum { LOOK_AHEAD = 48 };
+
+bool hwi_resolver_init(struct hwi_resolver *resolver)
+{
+  *resolver = (struct hwi_resolver){.stack_count = 1};
+  return hwi_frames_init(&resolver->frames);
+}
+
+void hwi_resolver_freeze(struct hwi_resolver *resolver)
+{
+  hwi_frames_freeze(&resolver->frames);
+  hwi_table_release(resolver->free_blocks, resolver->free_capacity * sizeof *resolver->free_blocks);
+  resolver->free_blocks = NULL;
+  resolver->free_count = resolver->free_capacity = 0;
+}
+
+void hwi_resolver_release(struct hwi_resolver *resolver)
+{
+  hwi_resolver_freeze(resolver);
+  hwi_frames_release(&resolver->frames);
+}
+
+bool hwi_resolver_is_live(void *context, uint64_t address)
+{
+  const struct hwi_replay_image *image = context;
+  return hwi_live_slot(&image->live, address)->address;
+}
+
+/* --- new stacks and threads --- */
+
+static uint32_t find_thread(struct hwi_resolver *resolver, struct hwi_batch *batch, uint32_t number)
+{
+  const uint32_t known = resolver->thread_count;
+  const uint32_t thread = hwi_replay_image_thread(batch->image, number, resolver);
+  if (resolver->thread_count > known)
+    batch->threads[batch->thread_count++] = (struct hwi_new_thread){batch->image->number, number};
+  return thread;
+}
+
+static uint32_t find_stack(struct hwi_resolver *resolver, struct hwi_batch *batch, uint32_t node)
+{
+  const uint32_t known = resolver->stack_count;
+  const uint32_t stack = hwi_replay_image_stack(batch->image, node, resolver);
+  if (resolver->stack_count > known) {
+    const uint32_t frame = hwi_replay_image_frame(batch->image, node);
+    batch->stacks[batch->stack_count++] = (struct hwi_new_stack){frame, resolver->frames.frames[frame]};
+  }
+  return stack;
+}
+
+/* --- events --- */
+
+static bool end_block(struct hwi_resolver *resolver, uint32_t block)
+{
+  if (!hwi_table_grow((void **)&resolver->free_blocks, &resolver->free_capacity, resolver->free_count + 1,
+                      sizeof *resolver->free_blocks))
+    return false;
+  resolver->free_blocks[resolver->free_count++] = block;
+  return true;
+}
+
+static bool resolve_alloc(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
+                          struct hwi_resolved *resolved)
+{
+  struct hwi_live *live = &batch->image->live;
+  resolved->what = HWI_RESOLVED_ALLOC;
+  resolved->size = event->size;
+  resolved->usable = hwi_replay_usable(batch->image, event);
+  resolved->stack = find_stack(resolver, batch, event->node);
+  if (!resolved->stack)
+    return false;
+  struct hwi_live_slot *slot = hwi_live_slot(live, event->address);
+  if (slot->address) { /* its free was missed */
+    resolved->replaces = true;
+    resolved->block = slot->number;
+    return true;
+  }
+  if (!hwi_live_has_room(live)) {
+    if (!hwi_live_grow(live))
+      return false;
+    slot = hwi_live_slot(live, event->address);
+  }
+  resolved->block = hwi_resolver_new_block(resolver);
+  *slot = (struct hwi_live_slot){event->address, resolved->block};
+  live->count++;
+  return resolved->block;
+}
+
+static bool resolve_free(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
+                         struct hwi_resolved *resolved)
+{
+  struct hwi_live *live = &batch->image->live;
+  struct hwi_live_slot *slot = hwi_live_slot(live, event->address);
+  if (!slot->address)
+    return hwi_replay_image_free_unknown(batch->image, event->address, &resolved->what);
+  resolved->what = HWI_RESOLVED_FREE;
+  resolved->block = slot->number;
+  hwi_live_remove(live, slot);
+  return end_block(resolver, resolved->block);
+}
+
+static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
+                    struct hwi_resolved *resolved)
+{
+  const uint32_t thread = find_thread(resolver, batch, event->thread);
+  *resolved = (struct hwi_resolved){.tick = event->tick,
+                                    .address = event->address,
+                                    .thread = thread - 1,
+                                    .entry = event->entry,
+                                    .moved = event->moved};
+  if (!thread)
+    return false;
+  if (event->kind == HWI_EVENT_ALLOC)
+    return resolve_alloc(resolver, batch, event, resolved);
+  if (event->kind == HWI_EVENT_FREE)
+    return resolve_free(resolver, batch, event, resolved);
+  resolved->what = HWI_RESOLVED_FAILED;
+  resolved->size = event->size;
+  resolved->stack = find_stack(resolver, batch, event->node);
+  return resolved->stack;
+}
+
+bool hwi_resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *events, int count)
+{
+  const struct hwi_live *live = &batch->image->live;
+  struct hwi_resolved *resolved = batch->events + batch->count;
+  for (int i = 0; i < count && i < LOOK_AHEAD; i++)
+    hwi_live_fetch(live, events[i].address);
+  for (int i = 0; i < count; i++) {
+    if (i + LOOK_AHEAD < count)
+      hwi_live_fetch(live, events[i + LOOK_AHEAD].address);
+    if (!resolve(resolver, batch, &events[i], &resolved[i]))
+      return false;
+  }
+  batch->count += count;
+  return true;
+}
+
+bool hwi_resolver_end_image(struct hwi_resolver *resolver, struct hwi_replay_image *image)
+{
+  bool done = true;
+  for (size_t i = 0; done && i <= image->live.mask; i++)
+    done = !image->live.slots[i].address || end_block(resolver, image->live.slots[i].number);
+  return done;
+}

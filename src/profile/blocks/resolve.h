@@ -1,0 +1,102 @@
+/* resolve.h - finds the block, the stack and the thread of each event
+ *
+ * resolved event   an event with the profile's numbers instead of the address, the node and the trace's thread number.
+ * Stacks and threads are numbered in the order in which events first name them. A block has a number while it lives; a
+ * later block may get the same number. Counting needs none of the resolver's tables, so that it can run later, in
+ * another thread (pipe.h). A batch lists the stacks and threads that it is the first to name.
+ */
+#ifndef HWI_PROFILE_BLOCKS_RESOLVE_H
+#define HWI_PROFILE_BLOCKS_RESOLVE_H
+
+#include "profile/blocks/frames.h"
+#include "profile/blocks/image.h"
+
+enum { HWI_BATCH_EVENTS = 512 };
+
+enum hwi_resolved_what {
+  HWI_RESOLVED_ALLOC = 1,
+  HWI_RESOLVED_FREE,
+  HWI_RESOLVED_FREE_INHERITED, /* of a block that came with a fork */
+  HWI_RESOLVED_FREE_UNKNOWN,   /* no live block has this address */
+  HWI_RESOLVED_FAILED,
+};
+
+struct hwi_resolved {
+  uint64_t tick;
+  uint64_t address; /* FAILED: 0 */
+  uint64_t size;    /* ALLOC, FAILED */
+  uint64_t usable;  /* ALLOC; 0: not recorded */
+  uint32_t block;   /* ALLOC, FREE: its number */
+  uint32_t thread;  /* from 0 */
+  uint32_t stack;   /* ALLOC, FAILED */
+  uint8_t what;     /* enum hwi_resolved_what */
+  uint8_t entry;    /* FREE*: enum hw_entry */
+  bool moved;       /* half of a realloc */
+  bool replaces;    /* ALLOC: a block was live at the address; its free was missed. It had the same block number */
+};
+static_assert(sizeof(struct hwi_resolved) == 48, "a resolved event");
+
+struct hwi_new_stack {
+  uint32_t number; /* of its innermost frame; 0: unknown */
+  struct hwi_frame frame;
+};
+
+struct hwi_new_thread {
+  uint32_t image, number;
+};
+
+/* Events of one image, and the stacks and threads that they are the first to name, in the order of their numbers. */
+struct hwi_batch {
+  struct hwi_replay_image *image;
+  int count, stack_count, thread_count;
+  int counted_stacks, counted_threads; /* how many of them have counters already */
+  struct hwi_resolved events[HWI_BATCH_EVENTS];
+  struct hwi_new_stack stacks[HWI_BATCH_EVENTS];
+  struct hwi_new_thread threads[HWI_BATCH_EVENTS];
+};
+
+struct hwi_resolver {
+  struct hwi_frames frames;
+  uint32_t stack_count;  /* one more than the largest number */
+  uint32_t thread_count; /* numbers are from 0 */
+  uint32_t block_count;  /* numbers given out so far, from 1 */
+  uint32_t *free_blocks; /* numbers of blocks that ended: a list of table.h */
+  size_t free_count, free_capacity;
+  bool complete; /* all stacks and threads are known: an unknown one means damage */
+};
+
+bool hwi_resolver_init(struct hwi_resolver *resolver); /* false: no memory */
+void hwi_resolver_release(struct hwi_resolver *resolver);
+
+/* Releases what only the search for numbers needs: no event follows. The frames stay. */
+void hwi_resolver_freeze(struct hwi_resolver *resolver);
+
+/* Empties the batch, for events of the image. */
+static inline void hwi_batch_begin(struct hwi_batch *batch, struct hwi_replay_image *image)
+{
+  batch->image = image;
+  batch->count = batch->stack_count = batch->thread_count = 0;
+  batch->counted_stacks = batch->counted_threads = 0;
+}
+
+/* Adds the next events of the batch's image to the batch, which must have room for them. Returns false if there is no
+ * memory, if a complete resolver does not know an event's stack or thread, or for the reason in image->error. After
+ * that, neither the resolver nor the batch can be used. */
+bool hwi_resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *events, int count);
+
+/* Returns a number for a new block, or 0 if there are too many blocks. */
+static inline uint32_t hwi_resolver_new_block(struct hwi_resolver *resolver)
+{
+  if (resolver->free_count)
+    return resolver->free_blocks[--resolver->free_count];
+  return resolver->block_count < UINT32_MAX ? ++resolver->block_count : 0;
+}
+
+/* Makes the numbers of the image's live blocks available again, after the image has ended. Returns false if there is no
+ * memory. */
+bool hwi_resolver_end_image(struct hwi_resolver *resolver, struct hwi_replay_image *image);
+
+/* For hwi_trace_set_liveness; the context is the struct hwi_replay_image. */
+bool hwi_resolver_is_live(void *image, uint64_t address);
+
+#endif

@@ -1,0 +1,74 @@
+/* durations.h - how long calls took: a histogram for each entry point, and the slowest calls
+ *
+ * bucket   a range of durations that are counted together. Durations below 128 ns have a bucket each; each larger power
+ *          of two is divided into 128 equal buckets. So a bucket's width is less than 0.8 % of its values. A quantile
+ *          is reported as the upper end of its bucket, so it is above the exact value by at most that much. Counts,
+ *          sums and maxima are exact.
+ * timed    a call whose duration was recorded.
+ */
+#ifndef HWI_PROFILE_COUNTERS_DURATIONS_H
+#define HWI_PROFILE_COUNTERS_DURATIONS_H
+
+#include "profile/counters/durations_along.h"
+
+enum {
+  HWI_DURATION_PART_BITS = 7, /* parts of a power of two */
+  HWI_DURATION_BUCKETS = HWI_LOG_BUCKETS(HWI_DURATION_PART_BITS),
+};
+
+/* Of one entry point, or of all. */
+struct hwi_duration_tally {
+  uint64_t calls, untimed; /* timed calls; other calls */
+  uint64_t sum_ns, max_ns;
+  uint64_t *buckets; /* [HWI_DURATION_BUCKETS]; NULL: no timed calls */
+};
+
+struct hwi_slow_call {
+  uint64_t took_ns;
+  uint64_t ns;            /* since the run's start: when an allocation ended, or a free began */
+  uint64_t size, address; /* of the block; 0 if not known */
+  /* of the call; for a free, which has none: the stack that allocated the block; 0: not known */
+  uint32_t stack;
+  uint32_t thread;
+  uint8_t entry;
+  bool is_free, failed;
+};
+
+/* Empty if all is zero except slow_max and along. */
+struct hwi_durations {
+  struct hwi_duration_tally entries[HW_ENTRY_COUNT]; /* by enum hw_entry; [HW_ENTRY_NONE]: the entry is not known */
+  struct hwi_slow_call *slowest;                     /* until they are sorted, a heap with the fastest of them first */
+  size_t slow_count, slow_capacity;
+  size_t slow_max;                   /* how many are kept */
+  struct hwi_durations_along *along; /* borrowed: gets each timed call, too; may be NULL */
+};
+
+/* Adds a call. A realloc counts once, with the event of its new block; events that are no calls do not count. Returns
+ * false if there is no memory. */
+bool hwi_durations_add(struct hwi_durations *durations, const struct hwi_block_event *event);
+
+/* Sorts the slowest calls after the last one was added: the slowest first; of equally slow ones, the earliest first. */
+void hwi_durations_sort(struct hwi_durations *durations);
+void hwi_durations_release(struct hwi_durations *durations);
+
+/* Adds up the tallies of all entry points. The caller must release *sum. Returns false if there is no memory. */
+bool hwi_durations_sum(const struct hwi_durations *durations, struct hwi_duration_tally *sum);
+void hwi_duration_tally_release(struct hwi_duration_tally *tally);
+
+/* Parts of 10,000 calls. */
+enum {
+  HWI_DURATION_P50 = 5000,
+  HWI_DURATION_P90 = 9000,
+  HWI_DURATION_P99 = 9900,
+  HWI_DURATION_P99_9 = 9990,
+  HWI_DURATION_P99_99 = 9999,
+};
+
+/* Returns the duration that `part` of 10,000 calls do not exceed, or 0 if none was timed. */
+uint64_t hwi_duration_quantile(const struct hwi_duration_tally *tally, uint32_t part);
+
+/* The durations of a bucket: [from, to]. */
+uint64_t hwi_duration_bucket_from(uint32_t bucket);
+uint64_t hwi_duration_bucket_to(uint32_t bucket);
+
+#endif

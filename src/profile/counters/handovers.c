@@ -1,0 +1,40 @@
+/* handovers.c - blocks that one thread allocates and another one frees */
+#include "profile/counters/handovers.h"
+
+#include <stdlib.h>
+
+#include "trace/grow.h"
+
+enum { OWNER_SHIFT = 32 };
+
+void hwi_handovers_release(struct hwi_handover_tally *tally)
+{
+  hwi_numbering_release(&tally->pairs);
+  free(tally->items);
+  *tally = (struct hwi_handover_tally){0};
+}
+
+bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_handover *counted)
+{
+  uint32_t number = hwi_numbering_of(&tally->pairs, (uint64_t)counted->owner << OWNER_SHIFT | counted->freer);
+  if (number == UINT32_MAX ||
+      !hwi_grow((void **)&tally->items, &tally->capacity, (size_t)number + 1, sizeof *tally->items))
+    return false;
+  struct hwi_handover *item = &tally->items[number];
+  item->owner = counted->owner;
+  item->freer = counted->freer;
+  item->blocks += counted->blocks;
+  item->bytes += counted->bytes;
+  return true;
+}
+
+bool hwi_handovers_add(struct hwi_handover_tally *tally, uint32_t owner, uint32_t freer, uint64_t bytes)
+{
+  return hwi_handovers_add_all(tally, &(struct hwi_handover){owner, freer, 1, bytes});
+}
+
+void hwi_handovers_restart(struct hwi_handover_tally *tally)
+{
+  for (size_t i = 0; i < tally->pairs.count; i++)
+    tally->items[i].blocks = tally->items[i].bytes = 0;
+}

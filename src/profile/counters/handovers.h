@@ -1,0 +1,26 @@
+/* handovers.h - blocks that one thread allocates and another one frees */
+#ifndef HWI_PROFILE_COUNTERS_HANDOVERS_H
+#define HWI_PROFILE_COUNTERS_HANDOVERS_H
+
+#include "profile/blocks/numbering.h"
+#include "profile/profile.h"
+
+/* All zero: empty. */
+struct hwi_handover_tally {
+  struct hwi_numbering pairs; /* by owner and freer */
+  struct hwi_handover *items;
+  size_t capacity;
+};
+
+void hwi_handovers_release(struct hwi_handover_tally *tally);
+
+/* Counts a block of the thread `owner` that the thread `freer` freed. Returns false if there is no memory. */
+bool hwi_handovers_add(struct hwi_handover_tally *tally, uint32_t owner, uint32_t freer, uint64_t bytes);
+
+/* Adds a handover that was counted elsewhere. Returns false if there is no memory. */
+bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_handover *counted);
+
+/* Restarts counting. */
+void hwi_handovers_restart(struct hwi_handover_tally *tally);
+
+#endif

@@ -1,0 +1,106 @@
+/* epoch.h - how one epoch changed a run's counters
+ *
+ * epoch      a part of the run with a certain number of its events. Events of different epochs never have the same
+ *            time.
+ * row        what is known of an epoch without reading it.
+ * change     of a counter: its value at the end of the epoch minus its value at the start, modulo 2^64.
+ * rise       of a level: its highest value within the epoch minus its value at the start.
+ * outlived   a block that was born before the epoch and ends in it. The epoch's events need no other block from before
+ *            the epoch, so that any epoch can be replayed on its own. A block that is born in the epoch, or lives
+ *            through all of it, is in no list.
+ */
+#ifndef HWI_PROFILE_EPOCHS_EPOCH_H
+#define HWI_PROFILE_EPOCHS_EPOCH_H
+
+#include "profile/counters/class_timeline.h"
+#include "profile/counters/rows.h"
+#include "profile/counters/timeline.h"
+#include "profile/store/summary_pass.h"
+
+struct hwi_epoch_row {
+  uint64_t first_tick, first_ns, last_ns; /* of its events */
+  uint64_t event_count;
+  uint64_t max_bytes;                      /* live at its start or within */
+  uint64_t slice_width_ns, class_width_ns; /* of its timelines */
+  uint32_t cells, stacks, sizes, threads;  /* how many the run has at the epoch's end: new ones get the next numbers */
+};
+
+struct hwi_epoch_cell {
+  uint64_t calls, temporary_calls, live; /* changes */
+  uint32_t number;
+};
+
+struct hwi_epoch_stack {
+  uint64_t rise;                       /* of its bytes */
+  uint64_t ended[HWI_LIFETIMES_ENDED]; /* changes; so are the next ones */
+  uint64_t failed_calls, missed_frees;
+  uint64_t first_ns, last_ns; /* of its allocations in the epoch; valid if `called` */
+  uint32_t number;
+  bool called;
+};
+
+struct hwi_epoch_size {
+  uint64_t rise; /* of its blocks */
+  uint32_t number;
+};
+
+struct hwi_epoch_thread {
+  uint64_t rise;                                                                            /* of its bytes */
+  uint64_t free_calls, foreign_frees, failed_calls, late_allocation_calls, late_free_calls; /* changes */
+  uint64_t last_address;                                                                    /* 0: it did not allocate */
+  uint64_t moving_address; /* value at the end; so are the next ones */
+  uint32_t newest_cell, moving_cell;
+  uint32_t number;
+};
+
+struct hwi_epoch_steps {
+  struct hwi_cell_resizes changes;
+  uint32_t cell;
+};
+
+/* An outlived block. */
+struct hwi_epoch_block {
+  uint64_t address;
+  uint32_t cell;
+  uint8_t lifetime; /* if it is not temporary */
+};
+
+/* An outlived block that was its thread's latest one. It counts as temporary only in a span that includes its birth. */
+struct hwi_epoch_temporary {
+  uint32_t cell;
+  uint8_t lifetime; /* if it does not count as temporary */
+};
+
+enum hwi_epoch_list {
+  HWI_EPOCH_CELLS = 0,
+  HWI_EPOCH_STACKS,
+  HWI_EPOCH_SIZES,
+  HWI_EPOCH_THREADS,
+  HWI_EPOCH_STEPS,
+  HWI_EPOCH_HANDOVERS, /* struct hwi_handover; changes */
+  HWI_EPOCH_BLOCKS,
+  HWI_EPOCH_TEMPORARIES,
+  HWI_EPOCH_LISTS
+};
+
+enum { HWI_EPOCH_SLICES = 256, HWI_EPOCH_CLASS_POINTS = 32 };
+
+/* All zero: empty. */
+struct hwi_epoch {
+  struct hwi_rows lists[HWI_EPOCH_LISTS];
+  struct hwi_totals totals; /* changes of the figures that can be added */
+  struct hwi_timeline timeline;
+  struct hwi_class_timeline classes; /* no moment at or before its first event */
+};
+
+void hwi_epoch_release(struct hwi_epoch *epoch);
+
+/* Returns the size of one item of a list. */
+size_t hwi_epoch_item_bytes(enum hwi_epoch_list list);
+
+/* Writes or reads an epoch; one that is read must be all zero before. */
+void hwi_epoch_pass(struct hwi_pass *pass, struct hwi_epoch *epoch);
+
+extern const struct hwi_fields hwi_epoch_row_fields;
+
+#endif

@@ -1,0 +1,197 @@
+/* result.c - the result of a replay, in the form of the profile; for sums over cells see result_sums.c */
+#include "profile/result/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/counters/large.h"
+#include "trace/grow.h"
+
+/* --- stacks --- */
+
+/* If counting was restarted: adds the blocks that were live then. */
+static void add_starts(struct hwi_stack *stacks, const struct hwi_tally *tally)
+{
+  for (uint32_t i = 1; i < tally->cell_count && i < tally->before_capacity; i++) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, i);
+    stacks[cell->stack].start_blocks += tally->before[i];
+    stacks[cell->stack].start_bytes += tally->before[i] * cell->size;
+  }
+}
+
+/* The figures of stacks that are not sums over cells. */
+static bool fill_stacks(struct hwi_result *result)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  const struct hwi_frame *frames = result->replay.resolver.frames.frames;
+  struct hwi_stack *stacks = hwi_large_calloc(tally->stack_count, sizeof *stacks);
+  result->profile.stacks = stacks;
+  if (!stacks)
+    return false;
+  for (size_t s = 1; s < tally->stack_count; s++) {
+    const struct hwi_stack_tally *from = &tally->stacks[s];
+    struct hwi_stack *stack = &stacks[s];
+    stack->missed_frees = from->missed_frees;
+    stack->failed_calls = from->failed_calls;
+    memcpy(stack->lifetimes, from->ended, sizeof from->ended);
+    stack->own_peak_bytes = from->own_peak_bytes;
+    stack->first_ns = from->first_ns;
+    stack->last_ns = from->last_ns;
+    stack->frame = from->frame;
+    stack->entry = from->frame ? frames[from->frame].entry : HW_ENTRY_NONE;
+  }
+  add_starts(stacks, tally);
+  result->profile.stack_count = (uint32_t)tally->stack_count;
+  return true;
+}
+
+/* --- growing stacks --- */
+
+static int compare_growing(const void *left, const void *right)
+{
+  const struct hwi_growing *a = left, *b = right;
+  uint64_t gain_a = a->to_bytes - a->from_bytes, gain_b = b->to_bytes - b->from_bytes;
+  if (gain_a != gain_b)
+    return gain_a > gain_b ? -1 : 1;
+  return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+static bool fill_growing(struct hwi_result *result)
+{
+  struct hwi_tally *tally = &result->replay.tally;
+  struct hwi_growing *list = NULL, growing;
+  size_t count = 0, capacity = 0;
+  for (size_t s = 1; s < tally->stack_count; s++) {
+    struct hwi_stack_tally *stack = &tally->stacks[s];
+    if (!hwi_growth_finish(&stack->growth, &result->replay.tenths, stack->live_bytes, &growing))
+      continue;
+    if (!hwi_grow((void **)&list, &capacity, count + 1, sizeof *list)) {
+      free(list);
+      return false;
+    }
+    growing.stack = (uint32_t)s;
+    list[count++] = growing;
+  }
+  if (count)
+    qsort(list, count, sizeof *list, compare_growing);
+  result->profile.growing = list;
+  result->profile.growing_count = (uint32_t)count;
+  return true;
+}
+
+/* --- threads --- */
+
+bool hwi_result_describe_threads(struct hwi_result *result)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  result->described = calloc(tally->thread_count + 1, sizeof *result->described);
+  if (!result->described)
+    return false;
+  for (size_t i = 0; i < tally->thread_count; i++)
+    result->described[i] = hwi_trace_thread(result->traces[tally->threads[i].image], tally->threads[i].number);
+  result->described_count = tally->thread_count;
+  return true;
+}
+
+static bool fill_threads(struct hwi_result *result)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  struct hwi_profile_thread *threads = calloc(tally->thread_count + 1, sizeof *threads);
+  result->profile.threads = threads;
+  if (!threads)
+    return false;
+  for (size_t i = 0; i < tally->thread_count; i++) {
+    const struct hwi_thread_tally *from = &tally->threads[i];
+    const struct hwi_thread *described = &result->described[i];
+    threads[i] = (struct hwi_profile_thread){
+        .image = from->image,
+        .number = from->number,
+        .tid = described->tid,
+        .policy = described->policy,
+        .priority = described->priority,
+        .free_calls = from->free_calls,
+        .failed_calls = from->failed_calls,
+        .foreign_frees = from->foreign_frees,
+        .late_allocation_calls = from->late_allocation_calls,
+        .late_free_calls = from->late_free_calls,
+        .own_peak_bytes = from->own_peak_bytes,
+    };
+    memcpy(threads[i].name, described->name, sizeof described->name);
+  }
+  result->profile.thread_count = (uint32_t)tally->thread_count;
+  return true;
+}
+
+static void fill_timeline(struct hwi_result *result)
+{
+  struct hwi_replay *replay = &result->replay;
+  struct hwi_profile *profile = &result->profile;
+  if (profile->span.kind == HWI_SPAN_MOMENT)
+    return;
+  uint64_t end_ns = profile->span.kind == HWI_SPAN_RUN ? profile->duration_ns : profile->span.to_ns;
+  profile->timeline = replay->timeline.points;
+  profile->timeline_count = hwi_timeline_finish(&replay->timeline, end_ns, replay->level.bytes, replay->level.blocks);
+  profile->class_points = replay->class_timeline.points;
+  profile->class_point_count = hwi_class_timeline_finish(&replay->class_timeline, end_ns, &replay->tally);
+}
+
+bool hwi_result_fill(struct hwi_result *result)
+{
+  struct hwi_replay *replay = &result->replay;
+  hwi_replay_freeze(replay); /* memory use is highest here, so tables of the replay are released as soon as possible */
+  hwi_tally_settle_all(&replay->tally);
+  hwi_result_publish_frames(result);
+  fill_timeline(result);
+  if (!fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
+    return false;
+  hwi_tally_drop_stacks(&replay->tally);
+  bool done = hwi_result_fill_cells(result) && fill_threads(result);
+  hwi_tally_drop_cells(&replay->tally);
+  return done;
+}
+
+void hwi_result_publish_frames(struct hwi_result *result)
+{
+  const struct hwi_frames *frames = &result->replay.resolver.frames;
+  struct hwi_profile *profile = &result->profile;
+  profile->frames = frames->frames;
+  profile->frame_count = (uint32_t)frames->count;
+  profile->modules = frames->modules;
+  profile->module_count = (uint32_t)frames->module_count;
+}
+
+/* --- the end --- */
+
+void hwi_result_release_lists(struct hwi_result *result)
+{
+  struct hwi_profile *profile = &result->profile;
+  const void *const lists[] = {profile->stacks, profile->growing, profile->together, profile->resizes,
+                               profile->cells,  profile->sizes,   profile->threads};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    free((void *)lists[i]);
+  profile->stacks = NULL;
+  profile->growing = NULL;
+  profile->together = NULL;
+  profile->resizes = NULL;
+  profile->cells = NULL;
+  profile->sizes = NULL;
+  profile->threads = NULL;
+  profile->stack_count = profile->growing_count = profile->together_count = profile->resize_count = 0;
+  profile->cell_count = profile->size_count = profile->thread_count = 0;
+}
+
+void hwi_result_release(struct hwi_result *result)
+{
+  hwi_result_release_lists(result);
+  free((void *)result->profile.images);
+  for (uint32_t i = 0; i < result->trace_count; i++)
+    hwi_trace_close(result->traces[i]);
+  free(result->traces);
+  free(result->described);
+  free(result->cell_numbers);
+  free(result->size_numbers);
+  hwi_rows_release(&result->epoch_rows);
+  hwi_rows_release(&result->nodes);
+  hwi_summary_images_release(&result->kept);
+  hwi_replay_release(&result->replay);
+}

@@ -1,0 +1,207 @@
+/* pack.c - packs chunks and tool records into sections */
+#include "trace/pack/pack.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/error.h"
+#include "trace/pack/recode.h"
+#include "trace/pack/unpack.h"
+
+enum {
+  PLAIN_LEVEL = 3,
+  COUNTED_EVENTS = 256,
+  BUSY_BYTES = 16 << 20,
+};
+
+static const struct hwi_levels levels[] = {
+    [HWI_EFFORT_SMALL] = {6, 6}, [HWI_EFFORT_QUICK] = {3, 1}, [HWI_EFFORT_FAST] = {1, 1}};
+
+struct hwi_packer {
+  ZSTD_CCtx *zstd;
+  enum hwi_effort effort;
+  uint8_t *packed;
+  size_t packed_room;
+  struct hwi_recoder *recoder; /* NULL: not needed yet */
+  struct hwi_columns_out columns;
+};
+
+struct hwi_packer *hwi_packer_create(void)
+{
+  struct hwi_packer *packer = calloc(1, sizeof *packer);
+  if (!packer)
+    return NULL;
+  packer->zstd = ZSTD_createCCtx();
+  if (!packer->zstd) {
+    free(packer);
+    return NULL;
+  }
+  return packer;
+}
+
+void hwi_packer_destroy(struct hwi_packer *packer)
+{
+  if (!packer)
+    return;
+  ZSTD_freeCCtx(packer->zstd);
+  hwi_recoder_destroy(packer->recoder);
+  hwi_columns_out_release(&packer->columns);
+  free(packer->packed);
+  free(packer);
+}
+
+void hwi_packer_set_effort(struct hwi_packer *packer, enum hwi_effort effort)
+{
+  packer->effort = effort;
+}
+
+enum hwi_effort hwi_effort_for(uint64_t waiting_bytes)
+{
+  return waiting_bytes < BUSY_BYTES ? HWI_EFFORT_QUICK : HWI_EFFORT_FAST;
+}
+
+static bool skip_node(void *context, uint32_t number, const struct hwi_node *node)
+{
+  (void)context;
+  (void)number;
+  (void)node;
+  return true;
+}
+
+static bool skip_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
+{
+  (void)context;
+  (void)type;
+  (void)payload;
+  (void)bytes;
+  (void)thread;
+  return true;
+}
+
+/* Adds the events of one chunk to the section's count and last tick, up to the first event that cannot be decoded. */
+static void count_events(const struct hw_chunk_header *chunk, const uint8_t *bytes, struct hw_section_header *section)
+{
+  static const struct hwi_definition_sink sink = {NULL, skip_node, skip_record};
+  struct hwi_event events[COUNTED_EVENTS];
+  struct hwi_cursor cursor;
+  int count;
+  if (!hwi_cursor_init(&cursor, chunk, bytes, section->last_tick))
+    return;
+  while ((count = hwi_decode(&cursor, &sink, events, COUNTED_EVENTS)) > 0)
+    for (int i = 0; i < count; i++)
+      section->event_count += !(events[i].moved && events[i].kind == HWI_EVENT_FREE);
+  section->last_tick = cursor.tick;
+}
+
+static void count_all_events(const uint8_t *plain, size_t bytes, struct hw_section_header *section)
+{
+  struct hw_chunk_header chunk;
+  section->event_count = 0;
+  section->last_tick = section->first_tick;
+  for (size_t at = 0; at < bytes; at += sizeof chunk + chunk.valid_bytes) {
+    memcpy(&chunk, plain + at, sizeof chunk);
+    count_events(&chunk, plain + at + sizeof chunk, section);
+  }
+}
+
+static int describe_chunks(const uint8_t *plain, size_t bytes, struct hw_section_header *section)
+{
+  struct hw_chunk_header chunk;
+  for (size_t at = 0; at < bytes; at += sizeof chunk + chunk.valid_bytes) {
+    if (bytes - at < sizeof chunk)
+      return HW_ERR_DAMAGED;
+    memcpy(&chunk, plain + at, sizeof chunk);
+    if (chunk.magic != HW_CHUNK_MAGIC || chunk.valid_bytes > bytes - at - sizeof chunk)
+      return HW_ERR_DAMAGED;
+    if (at == 0) {
+      section->stream = chunk.stream;
+      section->first_sequence = chunk.sequence;
+      section->first_tick = chunk.base_tick;
+    } else if (chunk.stream != section->stream || chunk.sequence != section->last_sequence + 1) {
+      return HW_ERR_DAMAGED;
+    }
+    section->last_sequence = chunk.sequence;
+  }
+  return 0;
+}
+
+static bool make_room(struct hwi_packer *packer, size_t room)
+{
+  if (room <= packer->packed_room)
+    return true;
+  free(packer->packed);
+  packer->packed = malloc(room);
+  packer->packed_room = packer->packed ? room : 0;
+  return packer->packed != NULL;
+}
+
+static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section)
+{
+  if (bytes > HWI_UNPACK_MAX_BYTES)
+    return HW_ERR_LIMIT;
+  if (!make_room(packer, ZSTD_compressBound(bytes)))
+    return HW_ERR_MEMORY;
+  size_t got = ZSTD_compressCCtx(packer->zstd, packer->packed, packer->packed_room, plain, bytes, PLAIN_LEVEL);
+  if (ZSTD_isError(got))
+    return HW_ERR_MEMORY; /* no other error is possible, since the room is sufficient */
+  section->packed_bytes = got;
+  section->plain_bytes = bytes;
+  section->codec = HWI_CODEC_PLAIN;
+  return 0;
+}
+
+int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *columns,
+                     struct hw_section_header *section, const uint8_t **packed)
+{
+  if (!make_room(packer, hwi_columns_bound(columns)))
+    return HW_ERR_MEMORY;
+  size_t got = hwi_columns_pack(columns, packer->zstd, &levels[packer->effort], packer->packed, packer->packed_room);
+  if (!got)
+    return HW_ERR_MEMORY;
+  *packed = packer->packed;
+  section->packed_bytes = got;
+  section->codec = hwi_columns_out_count(columns) == HWI_COLUMN_COUNT ? HWI_CODEC_TIMED : HWI_CODEC_COLUMNS;
+  return 0;
+}
+
+/* Returns HW_ERR_DAMAGED or HW_ERR_LIMIT if these events cannot be packed as columns. */
+static int recode(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section)
+{
+  if (bytes < HWI_RECODE_MIN_BYTES)
+    return HW_ERR_LIMIT;
+  if (!packer->recoder)
+    packer->recoder = hwi_recoder_create();
+  if (!packer->recoder)
+    return HW_ERR_MEMORY;
+  section->plain_bytes = bytes;
+  return hwi_recode(packer->recoder, plain, bytes, &packer->columns, section);
+}
+
+int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
+                    const uint8_t **packed)
+{
+  *section = (struct hw_section_header){.magic = HW_SECTION_MAGIC, .type = HW_SECTION_EVENTS};
+  int status = describe_chunks(plain, bytes, section);
+  if (status < 0)
+    return status;
+  status = recode(packer, plain, bytes, section);
+  if (status == 0)
+    return hwi_pack_columns(packer, &packer->columns, section, packed);
+  if (status == HW_ERR_LIMIT || status == HW_ERR_DAMAGED) { /* damaged chunks stay as they are: a part is readable */
+    count_all_events(plain, bytes, section);
+    status = pack_plain(packer, plain, bytes, section);
+  }
+  *packed = packer->packed;
+  return status;
+}
+
+int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,
+                          struct hw_section_header *section, const uint8_t **packed)
+{
+  *section = (struct hw_section_header){.magic = HW_SECTION_MAGIC, .type = HW_SECTION_TOOL};
+  int status = pack_plain(packer, records, bytes, section);
+  *packed = packer->packed;
+  return status;
+}

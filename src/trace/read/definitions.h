@@ -1,0 +1,60 @@
+/* definitions.h - the definitions in a trace: nodes, modules and threads by number, and the texts about the program
+ *
+ * An image begun by a fork shares its parent's nodes and modules below a limit; those are looked up in the parent's
+ * definitions, which are reference-counted. Memory is bounded by a limit that follows from the size of the trace file.
+ */
+#ifndef HWI_TRACE_READ_DEFINITIONS_H
+#define HWI_TRACE_READ_DEFINITIONS_H
+
+#include <stddef.h>
+
+#include "trace/decode.h"
+#include "trace/numbers.h"
+
+struct hwi_tool_area;
+
+/* One text or list of texts: bytes that end in NUL and may contain NULs. */
+struct hwi_definition_text {
+  char *bytes;
+  size_t count; /* without the last NUL */
+};
+
+struct hwi_definitions {
+  uint32_t references;
+  struct hwi_definitions *parent; /* NULL: none, or not found */
+  uint32_t first_node;            /* lower numbers are the parent's */
+  uint32_t first_module;
+  uint64_t limit;         /* on the count of numbers above first_*: a file of this size cannot define more */
+  struct hwi_node *nodes; /* a list of table.h */
+  size_t node_count, node_capacity;
+  struct hwi_module *modules;
+  size_t module_count, module_capacity;
+  struct hwi_numbers thread_indices; /* plus 1 */
+  struct hwi_thread *threads;
+  size_t thread_count, thread_capacity;
+  uint32_t thread_end;              /* one more than the largest number */
+  const struct hwi_tool_area *tool; /* what tools recorded about the program from outside; NULL: nothing */
+  struct hwi_note *notes;
+  size_t note_count, note_capacity;
+  struct hwi_definition_text command, exe, cwd, environment;
+  uint64_t rss_peak_bytes;
+  bool exited;    /* an EXIT record was seen */
+  bool no_memory; /* something could not be stored */
+};
+
+struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t first_module, uint64_t limit);
+struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions);
+void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one reference; NULL is fine */
+
+/* This holder needs no nodes any more; their memory is released if no other holder needs them. */
+void hwi_definitions_forget(struct hwi_definitions *definitions);
+
+/* Returns a sink through which a decoder adds definitions. The first definition of a number stays: a later one is
+ * damage or a second reading. Unknown records are skipped. */
+struct hwi_definition_sink hwi_definitions_sink(struct hwi_definitions *definitions);
+
+struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, uint32_t number);
+const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *definitions, uint32_t number);
+const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *definitions, uint32_t number);
+
+#endif

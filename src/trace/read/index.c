@@ -1,0 +1,248 @@
+/* index.c - finds the chunks and sections of a trace file; any of its bytes may be forged
+ *
+ * A raw file is sparse: only its data extents are read. If a file system does not report holes, all of the window is
+ * data and most of it was never written; then the scan ends at the first empty page after the header's used_bytes.
+ * Chunks begin at page boundaries. A page that does not begin a plausible chunk is skipped alone, so that damage only
+ * loses the damaged chunks. Sections follow each other; after a damaged one, every eighth byte is searched for the next
+ * one.
+ */
+#include "trace/read/index.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "trace/grow.h"
+#include "trace/read/sections.h"
+
+enum { SECTION_ALIGNMENT = 8, RESYNC_BYTES = 1 << 16, USUAL_EVENT_BYTES = 5 };
+
+void hwi_index_damage(struct hwi_index *index, uint64_t off)
+{
+  if (!index->damaged || off < index->first_damage)
+    index->first_damage = off;
+  index->damaged++;
+}
+
+static int add_piece(struct hwi_index *index, const struct hwi_piece *piece)
+{
+  if (index->count == index->capacity &&
+      !hwi_grow((void **)&index->pieces, &index->capacity, index->count + 1, sizeof *index->pieces))
+    return HW_ERR_MEMORY;
+  index->pieces[index->count++] = *piece;
+  index->event_bytes += piece->bytes;
+  return 0;
+}
+
+/* --- raw chunks --- */
+
+static bool chunk_is_plausible(const struct hw_trace_header *trace, uint64_t off, const struct hw_chunk_header *chunk)
+{
+  uint64_t tag;
+  memcpy(&tag, trace->image_id, sizeof tag);
+  return chunk->magic == HW_CHUNK_MAGIC && chunk->off == off && chunk->image_tag == tag &&
+         chunk->bytes >= HW_CHUNK_MIN_BYTES && chunk->bytes <= HW_CHUNK_MAX_BYTES &&
+         chunk->bytes % HW_CHUNK_MIN_BYTES == 0 && chunk->bytes <= trace->window_bytes - off &&
+         chunk->valid_bytes <= chunk->bytes - sizeof *chunk;
+}
+
+bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t off, struct hw_chunk_header *chunk)
+{
+  return pread(fd, chunk, sizeof *chunk, (off_t)off) == (ssize_t)sizeof *chunk && chunk_is_plausible(trace, off, chunk);
+}
+
+/* Returns the first page at or after `off` that has data; on file systems without holes, that is `off`. */
+static uint64_t next_data(int fd, uint64_t off, uint64_t end)
+{
+  off_t data = lseek(fd, (off_t)off, SEEK_DATA);
+  if (data < 0)
+    return errno == ENXIO ? end : off;
+  return (uint64_t)data & ~(uint64_t)(HW_CHUNK_MIN_BYTES - 1);
+}
+
+static int walk_chunks(struct hwi_index *index, int fd, const struct hw_trace_header *trace, uint64_t file_bytes)
+{
+  uint64_t end = trace->window_bytes < file_bytes ? trace->window_bytes : file_bytes;
+  uint64_t off = HW_CHUNKS_OFF;
+  while (off < end) {
+    struct hw_chunk_header chunk = {0};
+    ssize_t got = pread(fd, &chunk, sizeof chunk, (off_t)off);
+    if (got < 0)
+      return HW_ERR_IO;
+    if (got == (ssize_t)sizeof chunk && chunk_is_plausible(trace, off, &chunk)) {
+      struct hwi_piece piece = {
+          .off = off,
+          .bytes = chunk.valid_bytes,
+          .first_tick = chunk.base_tick,
+          .stream = chunk.stream,
+          .first_sequence = chunk.sequence,
+          .last_sequence = chunk.sequence,
+      };
+      int status = add_piece(index, &piece);
+      if (status < 0)
+        return status;
+      index->event_count += chunk.valid_bytes / USUAL_EVENT_BYTES;
+      off += chunk.bytes;
+    } else if (!chunk.magic) { /* a hole, or a chunk that was never finished: its magic is written last */
+      uint64_t data = next_data(fd, off, end);
+      if (data <= off && off >= trace->used_bytes)
+        return 0;
+      off = data > off ? data : off + HW_CHUNK_MIN_BYTES;
+    } else {
+      hwi_index_damage(index, off);
+      off += HW_CHUNK_MIN_BYTES;
+    }
+  }
+  return 0;
+}
+
+/* --- sections --- */
+
+/* Returns the next offset where the magic of a section is found, or file_bytes. */
+static uint64_t resync(int fd, uint64_t off, uint64_t file_bytes)
+{
+  uint8_t block[RESYNC_BYTES];
+  const uint32_t magic = HW_SECTION_MAGIC;
+  while (off < file_bytes) {
+    ssize_t got = pread(fd, block, sizeof block, (off_t)off);
+    if (got < (ssize_t)sizeof magic)
+      return file_bytes;
+    for (ssize_t i = 0; i + (ssize_t)sizeof magic <= got; i += SECTION_ALIGNMENT)
+      if (!memcmp(block + i, &magic, sizeof magic))
+        return off + (uint64_t)i;
+    off += sizeof block;
+  }
+  return file_bytes;
+}
+
+static int add_section(struct hwi_index *index, uint64_t off, const struct hw_section_header *section)
+{
+  struct hwi_piece piece = {
+      .off = off,
+      .bytes = section->packed_bytes,
+      .first_tick = section->first_tick,
+      .stream = section->stream,
+      .first_sequence = section->first_sequence,
+      .last_sequence = section->last_sequence,
+      .section = true,
+  };
+  switch (section->type) {
+  case HW_SECTION_EVENTS:
+    index->event_count += section->event_count <= section->plain_bytes ? section->event_count : section->plain_bytes;
+    return add_piece(index, &piece);
+  case HW_SECTION_TOOL:
+    if (index->tool_count == index->tool_capacity &&
+        !hwi_grow((void **)&index->tool_sections, &index->tool_capacity, index->tool_count + 1, sizeof piece))
+      return HW_ERR_MEMORY;
+    index->tool_sections[index->tool_count++] = piece;
+    return 0;
+  case HW_SECTION_END:
+    index->ended = true;
+    return 0;
+  default: /* of a later version */
+    return 0;
+  }
+}
+
+/* Reads the header of the section at `off` into `section`. Returns false if there is no plausible section. */
+static bool read_section(int fd, uint64_t off, uint64_t file_bytes, struct hw_section_header *section)
+{
+  return off + sizeof *section <= file_bytes &&
+         pread(fd, section, sizeof *section, (off_t)off) == (ssize_t)sizeof *section &&
+         hwi_section_is_plausible(section) && section->packed_bytes <= file_bytes - off - sizeof *section;
+}
+
+static uint64_t section_end(uint64_t off, const struct hw_section_header *section)
+{
+  uint64_t end = off + sizeof *section + section->packed_bytes;
+  return (end + SECTION_ALIGNMENT - 1) & ~(uint64_t)(SECTION_ALIGNMENT - 1);
+}
+
+/* `appended`: the sections were appended after a raw window. An incomplete section at the end, where the packer was
+ * killed, is then no damage: the raw chunks are still in the window. */
+static int walk_sections(struct hwi_index *index, int fd, uint64_t off, uint64_t file_bytes, bool appended)
+{
+  bool in_damage = false;
+  index->sections_end = off;
+  while (off < file_bytes) {
+    struct hw_section_header section;
+    if (!read_section(fd, off, file_bytes, &section)) {
+      uint64_t next = resync(fd, off + SECTION_ALIGNMENT, file_bytes);
+      if (!in_damage && !(appended && next >= file_bytes))
+        hwi_index_damage(index, off);
+      in_damage = true;
+      off = next;
+      continue;
+    }
+    in_damage = false;
+    int status = add_section(index, off, &section);
+    if (status < 0)
+      return status;
+    off = section_end(off, &section);
+    index->sections_end = off;
+  }
+  return 0;
+}
+
+bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint32_t sequence, struct hwi_piece *piece)
+{
+  off_t file_bytes = lseek(fd, 0, SEEK_END);
+  struct hw_section_header section;
+  for (uint64_t off = index->sections_end; file_bytes > 0 && read_section(fd, off, (uint64_t)file_bytes, &section);
+       off = section_end(off, &section)) {
+    if (section.type != HW_SECTION_EVENTS || section.stream != stream || section.first_sequence > sequence ||
+        section.last_sequence < sequence)
+      continue;
+    *piece = (struct hwi_piece){.off = off,
+                                .bytes = section.packed_bytes,
+                                .first_tick = section.first_tick,
+                                .stream = stream,
+                                .first_sequence = section.first_sequence,
+                                .last_sequence = section.last_sequence,
+                                .section = true};
+    return true;
+  }
+  return false;
+}
+
+/* --- building the index --- */
+
+static int compare_pieces(const void *left, const void *right)
+{
+  const struct hwi_piece *a = left, *b = right;
+  if (a->stream != b->stream)
+    return a->stream < b->stream ? -1 : 1;
+  if (a->first_sequence != b->first_sequence)
+    return a->first_sequence < b->first_sequence ? -1 : 1;
+  if (a->section != b->section)
+    return a->section ? 1 : -1;
+  return a->off < b->off ? -1 : a->off > b->off;
+}
+
+int hwi_index_build(struct hwi_index *index, int fd, const struct hw_trace_header *header, uint64_t file_bytes)
+{
+  *index = (struct hwi_index){0};
+  int status = 0;
+  uint64_t sections = header->header_bytes;
+  if (header->kind == HW_TRACE_RAW) {
+    /* Chunks first: a chunk that is packed and given back during the scan is then found among the sections. */
+    status = walk_chunks(index, fd, header, file_bytes);
+    sections = header->window_bytes;
+  }
+  if (status == 0)
+    status = walk_sections(index, fd, sections, file_bytes, header->kind == HW_TRACE_RAW);
+  if (status == 0 && header->kind == HW_TRACE_PACKED && !index->ended)
+    hwi_index_damage(index, file_bytes); /* truncated */
+  if (status == 0 && index->count)
+    qsort(index->pieces, index->count, sizeof *index->pieces, compare_pieces);
+  return status;
+}
+
+void hwi_index_release(struct hwi_index *index)
+{
+  free(index->pieces);
+  free(index->tool_sections);
+  *index = (struct hwi_index){0};
+}

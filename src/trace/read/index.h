@@ -1,0 +1,52 @@
+/* index.h - the offsets of the chunks and sections in a trace file
+ *
+ * piece   consecutive chunks of one stream that are stored together: one raw chunk, or one packed section.
+ * The list is sorted by stream, then by first sequence number, raw chunks first. Pieces may overlap (a chunk that was
+ * packed and whose blocks were not yet given back); the reader drops chunks that come twice.
+ */
+#ifndef HWI_TRACE_READ_INDEX_H
+#define HWI_TRACE_READ_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+
+struct hwi_piece {
+  uint64_t off;        /* of the chunk's or section's header */
+  uint64_t bytes;      /* raw: valid bytes of events. section: packed bytes after its header */
+  uint64_t first_tick; /* no event is older, unless the file is forged */
+  uint32_t stream;
+  uint32_t first_sequence, last_sequence;
+  bool section;
+};
+
+struct hwi_index {
+  struct hwi_piece *pieces;
+  size_t count, capacity;
+  struct hwi_piece *tool_sections; /* HW_SECTION_TOOL, in file order */
+  size_t tool_count, tool_capacity;
+  uint64_t sections_end; /* where the next section will begin */
+  uint64_t event_bytes;  /* of all pieces as stored in the file */
+  uint64_t event_count;  /* of all pieces, as stated in the file; estimated for raw ones */
+  uint64_t damaged;      /* places where a valid chunk or section should be and is not */
+  uint64_t first_damage; /* offset; valid where damaged > 0 */
+  bool ended;            /* an END section was seen */
+};
+
+/* Reads all headers of the file once. Returns 0, HW_ERR_IO (errno is set) or HW_ERR_MEMORY. Damage is counted and
+ * skipped. */
+int hwi_index_build(struct hwi_index *index, int fd, const struct hw_trace_header *header, uint64_t file_bytes);
+void hwi_index_release(struct hwi_index *index);
+
+/* Looks among sections that were appended since the index was built for the one with this chunk, which was packed
+ * meanwhile. Returns whether it was found. */
+bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint32_t sequence, struct hwi_piece *piece);
+
+/* Reads the header of the chunk at `off`. Returns whether it is the valid header of a chunk of this trace. */
+bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t off, struct hw_chunk_header *chunk);
+
+void hwi_index_damage(struct hwi_index *index, uint64_t off);
+
+#endif

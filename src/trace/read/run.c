@@ -1,0 +1,318 @@
+/* run.c - the images of a run, and the definitions that forked images inherit
+ *
+ * A forked image uses its parent's nodes and modules below a limit, and the parent may itself be forked. Definitions
+ * form a chain of references; two forged traces that name each other as parent must not make a cycle.
+ */
+#include "trace/read/run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/suffix.h"
+#include "trace/grow.h"
+#include "trace/read/trace.h"
+#include "trace/read/unrecorded.h"
+
+static const char FOLDER_SUFFIX[] = ".children";
+
+static bool is_folder(const char *path)
+{
+  struct stat about;
+  return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* Takes ownership of `path`. */
+static int add_image(struct hwi_run *run, char *path, const struct hw_trace_header *header)
+{
+  if (!path || !hwi_grow((void **)&run->images, &run->capacity, run->count + 1, sizeof *run->images)) {
+    free(path);
+    return HW_ERR_MEMORY;
+  }
+  run->images[run->count++] = (struct hwi_run_image){.path = path, .header = *header, .replaced_ns = UINT64_MAX};
+  return 0;
+}
+
+/* Takes ownership of `path`. Files that are no trace of this run are counted, not reported as an error. */
+static int add_child(struct hwi_run *run, char *path)
+{
+  struct hw_trace_header header;
+  if (!path)
+    return HW_ERR_MEMORY;
+  int fd = hwi_trace_file_open(path, &header, NULL);
+  if (fd >= 0)
+    close(fd);
+  if (fd < 0 || (run->count && memcmp(header.run_id, run->images[0].header.run_id, HW_ID_BYTES))) {
+    run->unreadable++;
+    free(path);
+    return 0;
+  }
+  return add_image(run, path, &header);
+}
+
+static int add_folder(struct hwi_run *run, const char *folder)
+{
+  DIR *dir = opendir(folder);
+  if (!dir && errno == ENOMEM)
+    return HW_ERR_MEMORY;
+  if (!dir)
+    return errno == ENOENT || errno == ENOTDIR ? 0 : HW_ERR_IO;
+  int status = 0;
+  for (struct dirent *entry = readdir(dir); entry && status == 0; entry = readdir(dir)) {
+    if (!hwi_has_suffix(entry->d_name, strlen(entry->d_name), ".hwt"))
+      continue;
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+      path = NULL;
+    status = add_child(run, path);
+  }
+  closedir(dir);
+  return status;
+}
+
+static int compare_images(const void *left, const void *right)
+{
+  const struct hwi_run_image *a = left, *b = right;
+  if (a->header.start.monotonic_ns != b->header.start.monotonic_ns)
+    return a->header.start.monotonic_ns < b->header.start.monotonic_ns ? -1 : 1;
+  return strcmp(a->path, b->path);
+}
+
+/* Adds NAME, which must be a trace if `must` is set, and the traces in NAME.children. */
+static int add_family(struct hwi_run *run, const char *name, bool must, struct hwi_error *error)
+{
+  struct hw_trace_header header;
+  struct hwi_error ignored;
+  int status = hwi_trace_file_open(name, &header, must ? error : &ignored);
+  if (status < 0 && must)
+    return status;
+  if (status >= 0) {
+    close(status);
+    status = add_image(run, strdup(name), &header);
+  } else {
+    status = 0;
+  }
+  char *folder = NULL;
+  if (asprintf(&folder, "%s%s", name, FOLDER_SUFFIX) < 0)
+    folder = NULL;
+  if (status == 0)
+    status = folder ? add_folder(run, folder) : HW_ERR_MEMORY;
+  free(folder);
+  if (status == HW_ERR_IO)
+    return hwi_error_set(error, status, "cannot read the folder %s%s: %s", name, FOLDER_SUFFIX, strerror(errno));
+  return status < 0 ? hwi_error_set(error, status, "no memory to look up the images of %s", name) : 0;
+}
+
+/* Returns the length of NAME if `path` is NAME.children or NAME.children/FILE, otherwise 0. */
+static size_t name_bytes(const char *path, bool folder)
+{
+  size_t bytes = strlen(path);
+  if (!folder) {
+    const char *slash = strrchr(path, '/');
+    bytes = slash ? (size_t)(slash - path) : 0;
+  }
+  while (bytes > 1 && path[bytes - 1] == '/')
+    bytes--;
+  return hwi_has_suffix(path, bytes, FOLDER_SUFFIX) ? bytes - strlen(FOLDER_SUFFIX) : 0;
+}
+
+/* --- images that were replaced by an exec --- */
+
+struct place {
+  uint32_t pid_namespace, pid;
+  size_t number;
+  uint64_t process_start;
+};
+
+static int compare_processes(const struct place *a, const struct place *b)
+{
+  if (a->pid_namespace != b->pid_namespace)
+    return a->pid_namespace < b->pid_namespace ? -1 : 1;
+  if (a->pid != b->pid)
+    return a->pid < b->pid ? -1 : 1;
+  if (a->process_start != b->process_start)
+    return a->process_start < b->process_start ? -1 : 1;
+  return 0;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+  const struct place *a = left, *b = right;
+  int order = compare_processes(a, b);
+  return order != 0 ? order : a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* A program that an exec replaces cannot record its end: it ends when the next image of its process begins. */
+static int find_replaced(struct hwi_run *run)
+{
+  struct place *places = calloc(run->count + 1, sizeof *places);
+  if (!places)
+    return HW_ERR_MEMORY;
+  for (size_t i = 0; i < run->count; i++) {
+    const struct hw_trace_header *header = &run->images[i].header;
+    places[i] = (struct place){header->pid_namespace, header->pid, i, header->process_start};
+  }
+  qsort(places, run->count, sizeof *places, compare_places);
+  for (size_t i = 0; i + 1 < run->count; i++) {
+    const struct place *place = &places[i], *next = &places[i + 1];
+    if (compare_processes(place, next) == 0 && place->process_start != 0)
+      run->images[place->number].replaced_ns =
+          run->images[next->number].header.start.monotonic_ns - run->images[place->number].header.start.monotonic_ns;
+  }
+  free(places);
+  return 0;
+}
+
+int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error)
+{
+  *run = (struct hwi_run){0};
+  bool folder = is_folder(path);
+  size_t bytes = name_bytes(path, folder);
+  int status;
+  if (bytes && (folder || relatives)) {
+    char *name = strndup(path, bytes);
+    status = name ? add_family(run, name, false, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory for a path");
+    free(name);
+    if (status == 0 && run->count == 0)
+      status = hwi_error_set(error, HW_ERR_NOT_A_TRACE, "there is no heapwright trace in %s", path);
+  } else {
+    status = add_family(run, path, true, error);
+  }
+  bool is_whole = !bytes || folder || relatives;
+  if (status == 0) {
+    qsort(run->images, run->count, sizeof *run->images, compare_images);
+    if (find_replaced(run) < 0 || (is_whole && hwi_unrecorded_find(run) < 0))
+      status = hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up the images of %s", path);
+  }
+  if (status < 0)
+    hwi_run_release(run);
+  return status;
+}
+
+void hwi_run_release(struct hwi_run *run)
+{
+  for (size_t i = 0; i < run->count; i++) {
+    free(run->images[i].path);
+    hwi_definitions_destroy(run->images[i].definitions);
+  }
+  free(run->images);
+  if (run->relatives)
+    hwi_run_release(run->relatives);
+  free(run->relatives);
+  *run = (struct hwi_run){0};
+}
+
+/* --- inherited definitions of forked images --- */
+
+static bool inherits(const struct hw_trace_header *header)
+{
+  return header->origin == HW_ORIGIN_FORK && (header->inherited_nodes > 1 || header->inherited_modules > 1);
+}
+
+static struct hwi_run_image *find_image(struct hwi_run *run, const uint8_t id[HW_ID_BYTES])
+{
+  static const uint8_t none[HW_ID_BYTES];
+  for (size_t i = 0; i < run->count && memcmp(id, none, HW_ID_BYTES); i++)
+    if (!memcmp(run->images[i].header.image_id, id, HW_ID_BYTES))
+      return &run->images[i];
+  return NULL;
+}
+
+static int read_definitions(struct hwi_run_image *image, struct hwi_error *error)
+{
+  struct hwi_trace *trace;
+  int status = image->definitions ? 0 : hwi_trace_open_alone(&trace, image->path, error);
+  if (status < 0 || image->definitions)
+    return status;
+  status = hwi_trace_complete(trace, error);
+  if (status == 0)
+    image->definitions = hwi_definitions_share(trace->definitions);
+  hwi_trace_close(trace);
+  return status;
+}
+
+static bool leads_to(const struct hwi_definitions *from, const struct hwi_definitions *to)
+{
+  while (from && from != to)
+    from = from->parent;
+  return from == to;
+}
+
+/* Links the trace's definitions to its parent's, those to the grandparent's, and so on. If a parent is missing or
+ * cannot be read, its nodes are unknown; the image's own definitions are still valid. */
+static int adopt(struct hwi_run *run, struct hwi_trace *trace, struct hwi_error *error)
+{
+  struct hwi_definitions *child = trace->definitions;
+  const struct hw_trace_header *header = &trace->header;
+  while (inherits(header) && !child->parent) {
+    struct hwi_run_image *parent = find_image(run, header->parent_image_id);
+    int status = parent ? read_definitions(parent, error) : 0;
+    if (status == HW_ERR_MEMORY)
+      return status;
+    if (!parent || status < 0 || leads_to(parent->definitions, child)) {
+      trace->info.parent_missing = true;
+      return 0;
+    }
+    child->parent = hwi_definitions_share(parent->definitions);
+    child = parent->definitions;
+    header = &parent->header;
+  }
+  return 0;
+}
+
+/* Returns the run in which the parents of this run's images are looked up: the run itself, or all traces in the folder
+ * of its only image. Returns NULL if there is no memory. */
+static struct hwi_run *family_of(struct hwi_run *run)
+{
+  if (run->count != 1 || !name_bytes(run->images[0].path, false))
+    return run;
+  if (run->relatives)
+    return run->relatives;
+  run->relatives = calloc(1, sizeof *run->relatives);
+  if (run->relatives && hwi_run_find(run->relatives, run->images[0].path, true, NULL) == HW_ERR_MEMORY) {
+    free(run->relatives);
+    run->relatives = NULL;
+  }
+  return run->relatives;
+}
+
+int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error)
+{
+  int status = hwi_trace_open_alone(trace, run->images[number].path, error);
+  if (status == 0) {
+    (*trace)->info.missing = run->images[number].missing;
+    hwi_trace_set_replaced(*trace, run->images[number].replaced_ns);
+  }
+  if (status < 0 || !inherits(&(*trace)->header))
+    return status;
+  struct hwi_run *family = family_of(run);
+  status = family ? adopt(family, *trace, error)
+                  : hwi_error_set(error, HW_ERR_MEMORY, "no memory to read %s", run->images[number].path);
+  if (status < 0) {
+    hwi_trace_close(*trace);
+    *trace = NULL;
+  }
+  return status;
+}
+
+int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error)
+{
+  int status = hwi_trace_open_alone(trace, path, error);
+  if (status < 0 || !inherits(&(*trace)->header))
+    return status;
+  struct hwi_run run;
+  status = hwi_run_find(&run, path, true, error);
+  if (status == 0) {
+    status = adopt(&run, *trace, error);
+    hwi_run_release(&run);
+  }
+  if (status < 0) {
+    hwi_trace_close(*trace);
+    *trace = NULL;
+  }
+  return status;
+}

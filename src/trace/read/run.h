@@ -1,0 +1,34 @@
+/* run.h - the images of a run: NAME, and NAME.children/ with the later images */
+#ifndef HWI_TRACE_READ_RUN_H
+#define HWI_TRACE_READ_RUN_H
+
+#include <stddef.h>
+
+#include "trace/reader.h"
+
+struct hwi_run_image {
+  char *path;
+  struct hw_trace_header header;       /* as read when the run was looked up */
+  struct hwi_definitions *definitions; /* complete; NULL: not needed yet */
+  uint64_t replaced_ns; /* since its start: when an exec began the process's next image; UINT64_MAX: none is known */
+  struct hwi_missing_execs missing;
+};
+
+struct hwi_run {
+  struct hwi_run_image *images; /* sorted by start time */
+  size_t count, capacity;
+  struct hwi_run *relatives; /* of a single trace of a folder: the run of all traces there. NULL: not looked up */
+  size_t unreadable;         /* files in NAME.children that are not traces of this run */
+};
+
+/* Finds the images that belong to `path`: a NAME with its children, or a NAME.children folder. If `path` is a trace
+ * inside such a folder, the run is that trace alone, or all traces of NAME if `relatives` is set. Returns 0 or a
+ * negative hw_error. */
+int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error);
+void hwi_run_release(struct hwi_run *run);
+
+/* Opens image `number` of the run. Definitions that forked images inherit are read once and cached in the run. Returns
+ * 0 or a negative hw_error. */
+int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error);
+
+#endif

@@ -1,0 +1,268 @@
+/* stream.c - reads the events of one stream in order, over all its pieces
+ *
+ * Only the piece that is being decoded is in memory. Chunks that come twice (raw and packed) are detected by their
+ * sequence numbers and dropped; gaps in the sequence numbers are counted.
+ */
+#include "trace/read/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void hwi_stream_init(struct hwi_stream *stream, const struct hwi_piece *pieces, size_t piece_count)
+{
+  *stream =
+      (struct hwi_stream){.number = piece_count ? pieces->stream : 0, .pieces = pieces, .piece_count = piece_count};
+}
+
+static void unload(struct hwi_stream *stream)
+{
+  hwi_unpacked_release(&stream->loaded);
+  stream->chunk_at = 0;
+  stream->cursor = (struct hwi_cursor){0};
+}
+
+void hwi_stream_release(struct hwi_stream *stream)
+{
+  unload(stream);
+  free(stream->ready);
+  stream->ready = NULL;
+  stream->ready_count = stream->ready_at = 0;
+}
+
+/* Returns the next piece that begins after the end of this one, or NULL. */
+static const struct hwi_piece *piece_behind(const struct hwi_stream *stream, const struct hwi_piece *piece)
+{
+  const struct hwi_piece *end = stream->pieces + stream->piece_count;
+  for (const struct hwi_piece *next = piece + 1; next < end; next++)
+    if (next->first_sequence > piece->last_sequence)
+      return next;
+  return NULL;
+}
+
+/* Times within a stream never decrease: a piece is older than the next one. */
+void hwi_stream_skip(struct hwi_stream *stream, uint64_t tick)
+{
+  stream->from_tick = tick;
+  for (; stream->next_piece < stream->piece_count; stream->next_piece++) {
+    const struct hwi_piece *piece = &stream->pieces[stream->next_piece];
+    const struct hwi_piece *behind = piece_behind(stream, piece);
+    if (!behind || behind->first_tick >= tick)
+      return;
+    if (piece->last_sequence >= stream->next_sequence)
+      stream->next_sequence = (uint64_t)piece->last_sequence + 1;
+  }
+}
+
+/* Returns the next piece that has chunks that were not read yet, or NULL. */
+static const struct hwi_piece *take_piece(struct hwi_stream *stream)
+{
+  while (stream->next_piece < stream->piece_count) {
+    const struct hwi_piece *piece = &stream->pieces[stream->next_piece++];
+    if (piece->last_sequence >= stream->next_sequence)
+      return piece;
+  }
+  return NULL;
+}
+
+/* Returns false if no piece is left, or on failure (source->status). */
+static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source)
+{
+  unload(stream);
+  for (const struct hwi_piece *piece = take_piece(stream); piece; piece = take_piece(stream)) {
+    struct hwi_piece late;
+    int status = hwi_piece_load(&stream->loaded, source->fd, source->header, piece);
+    if (status == HW_ERR_BUSY &&
+        hwi_index_find_late(source->index, source->fd, piece->stream, piece->first_sequence, &late))
+      status = hwi_piece_load(&stream->loaded, source->fd, source->header, &late);
+    source->read_bytes += piece->bytes;
+    stream->loaded_off = piece->off;
+    stream->loaded_sequence = piece->first_sequence;
+    int definitions = 0;
+    if (status == 0 && stream->loaded.events)
+      definitions = hwi_restore_definitions(stream->loaded.events, &source->definitions);
+    if (definitions == HW_ERR_DAMAGED) /* the events are still valid */
+      hwi_index_damage(source->index, piece->off);
+    else if (definitions < 0)
+      status = definitions;
+    if (status == 0)
+      return true;
+    if (status == HW_ERR_IO || status == HW_ERR_MEMORY) {
+      source->status = status;
+      source->os_error = errno;
+      return false;
+    }
+    hwi_index_damage(source->index, piece->off);
+  }
+  return false;
+}
+
+/* Counts a chunk that is to be read. Returns false if it was read already. */
+static bool take_chunk(struct hwi_stream *stream, struct hwi_source *source, uint64_t sequence, uint64_t bytes)
+{
+  if (sequence < stream->next_sequence)
+    return false;
+  source->missing_chunks += sequence - stream->next_sequence;
+  stream->next_sequence = sequence + 1;
+  source->event_bytes += bytes;
+  return true;
+}
+
+/* Sets the cursor to the next chunk of the loaded bytes that was not read yet. Returns false if there is none. */
+static bool next_plain_chunk(struct hwi_stream *stream, struct hwi_source *source)
+{
+  while (stream->chunk_at < stream->loaded.count) {
+    struct hw_chunk_header chunk;
+    size_t left = stream->loaded.count - stream->chunk_at;
+    const uint8_t *at = stream->loaded.bytes + stream->chunk_at;
+    if (left >= sizeof chunk)
+      memcpy(&chunk, at, sizeof chunk);
+    if (left < sizeof chunk || chunk.magic != HW_CHUNK_MAGIC || chunk.valid_bytes > left - sizeof chunk) {
+      hwi_index_damage(source->index, stream->loaded_off);
+      stream->chunk_at = stream->loaded.count;
+      return false;
+    }
+    stream->chunk_at += sizeof chunk + chunk.valid_bytes;
+    if (!take_chunk(stream, source, chunk.sequence, chunk.valid_bytes))
+      continue;
+    if (hwi_cursor_init(&stream->cursor, &chunk, at + sizeof chunk, stream->last_tick))
+      return true;
+    hwi_index_damage(source->index, stream->loaded_off);
+  }
+  return false;
+}
+
+/* Begins the next chunk of the loaded events that was not read yet; skipped chunks are restored into `events`. Returns
+ * false if there is none. */
+static bool next_restored_chunk(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max)
+{
+  struct hwi_restored_chunk chunk;
+  while (hwi_restore_chunk(stream->loaded.events, &chunk)) {
+    if (take_chunk(stream, source, stream->loaded_sequence++, chunk.bytes)) {
+      hwi_restore_not_before(stream->loaded.events, stream->last_tick);
+      return true;
+    }
+    while (hwi_restore(stream->loaded.events, events, max) > 0)
+      ;
+  }
+  return false;
+}
+
+/* Decodes events of the loaded bytes. Sets *more if another chunk was begun, so that a count of 0 is not the end. */
+static int next_plain(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max,
+                      bool *more)
+{
+  int count = hwi_decode(&stream->cursor, &source->definitions, events, max);
+  if (stream->cursor.tick > stream->last_tick)
+    stream->last_tick = stream->cursor.tick;
+  if (stream->cursor.damaged) {
+    hwi_index_damage(source->index, stream->loaded_off);
+    stream->cursor.at = stream->cursor.end;
+    stream->cursor.damaged = false;
+  }
+  *more = !count && next_plain_chunk(stream, source);
+  return count;
+}
+
+static int next_restored(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max,
+                         bool *more)
+{
+  struct hwi_restorer *restorer = stream->loaded.events;
+  int count = hwi_restore(restorer, events, max);
+  if (hwi_restore_tick(restorer) > stream->last_tick && count)
+    stream->last_tick = hwi_restore_tick(restorer);
+  *more = !count && next_restored_chunk(stream, source, events, max);
+  if (!count && !*more && hwi_restore_is_damaged(restorer))
+    hwi_index_damage(source->index, stream->loaded_off);
+  return count;
+}
+
+/* Removes events before from_tick; returns how many are left. */
+static int drop_older(const struct hwi_stream *stream, struct hwi_event *events, int count)
+{
+  int older = 0;
+  while (older < count && events[older].tick < stream->from_tick)
+    older++;
+  if (older)
+    memmove(events, events + older, (size_t)(count - older) * sizeof *events);
+  return count - older;
+}
+
+int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max)
+{
+  for (;;) {
+    bool more;
+    int count = stream->loaded.events ? next_restored(stream, source, events, max, &more)
+                                      : next_plain(stream, source, events, max, &more);
+    if (count && stream->from_tick) {
+      count = drop_older(stream, events, count);
+      more = true;
+    }
+    if (count)
+      return count;
+    if (!more && (stream->followed || !load_next_piece(stream, source)))
+      return 0;
+  }
+}
+
+void hwi_stream_define(struct hwi_stream *stream, struct hwi_source *source)
+{
+  enum { SKIPPED_EVENTS = 256 };
+  struct hwi_event events[SKIPPED_EVENTS];
+  while (load_next_piece(stream, source))
+    for (bool more = !stream->loaded.events; more;)
+      if (next_plain(stream, source, events, SKIPPED_EVENTS, &more) > 0)
+        more = true;
+}
+
+bool hwi_stream_fill(struct hwi_stream *stream, struct hwi_source *source)
+{
+  if (stream->ready_at < stream->ready_count)
+    return true;
+  if (!stream->ready) {
+    stream->ready = malloc(HWI_STREAM_BATCH * sizeof *stream->ready);
+    if (!stream->ready) {
+      source->status = HW_ERR_MEMORY;
+      return false;
+    }
+  }
+  stream->ready_at = 0;
+  stream->ready_count = hwi_stream_next(stream, source, stream->ready, HWI_STREAM_BATCH);
+  return stream->ready_count > 0;
+}
+
+void hwi_stream_top_up(struct hwi_stream *stream, struct hwi_source *source)
+{
+  int left = stream->ready_count - stream->ready_at, room = HWI_STREAM_BATCH - left;
+  memmove(stream->ready, stream->ready + stream->ready_at, (size_t)left * sizeof *stream->ready);
+  stream->ready_at = 0;
+  stream->ready_count = left;
+  if (room >= HWI_DECODE_MIN_ROOM)
+    stream->ready_count += hwi_stream_next(stream, source, stream->ready + left, room);
+}
+
+/* Returns whether an event may be left in the loaded piece. */
+static bool is_loaded(const struct hwi_stream *stream)
+{
+  if (stream->loaded.events)
+    return !hwi_restore_is_done(stream->loaded.events);
+  return stream->cursor.at != stream->cursor.end || stream->chunk_at < stream->loaded.count;
+}
+
+bool hwi_stream_is_done(const struct hwi_stream *stream)
+{
+  return stream->ready_at == stream->ready_count && !is_loaded(stream) && stream->next_piece == stream->piece_count;
+}
+
+uint64_t hwi_stream_bound(const struct hwi_stream *stream)
+{
+  if (stream->ready_at < stream->ready_count)
+    return stream->ready[stream->ready_at].tick;
+  uint64_t bound = stream->last_tick;
+  if (!is_loaded(stream) && stream->next_piece < stream->piece_count &&
+      stream->pieces[stream->next_piece].first_tick > bound)
+    bound = stream->pieces[stream->next_piece].first_tick;
+  return bound;
+}

@@ -1,0 +1,252 @@
+/* trace.c - an open trace: the functions of reader.h */
+#include "trace/read/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/read/alive.h"
+
+enum { NODE_SLACK = 1 << 20, NODES_A_PACKED_BYTE = 4 };
+
+static int out_of_memory(const char *path, struct hwi_error *error)
+{
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to read the trace %s", path);
+}
+
+uint64_t hwi_trace_most_nodes(uint64_t bytes)
+{
+  return bytes * NODES_A_PACKED_BYTE + NODE_SLACK;
+}
+
+/* A raw NODE takes at least 5 bytes, so no real trace comes near this limit. */
+static uint64_t definition_limit(const struct hwi_index *index)
+{
+  uint64_t raw_bytes = 0, packed_bytes = 0;
+  for (size_t i = 0; i < index->count; i++)
+    *(index->pieces[i].section ? &packed_bytes : &raw_bytes) += index->pieces[i].bytes;
+  return raw_bytes + hwi_trace_most_nodes(packed_bytes);
+}
+
+/* Reads only definitions: those of all chunks, or those of the first chunk of the first stream, which has the command,
+ * modules and so on. Damage is counted when the events are read, so that here a copy of the index takes the counts. */
+static int scan_definitions(struct hwi_trace *trace, bool all)
+{
+  struct hwi_index scratch = trace->index;
+  struct hwi_source source = {.fd = trace->source.fd,
+                              .header = &trace->header,
+                              .index = &scratch,
+                              .definitions = hwi_definitions_sink(trace->definitions)};
+  for (size_t first = 0, end; first < scratch.count && !source.status; first = end) {
+    for (end = first + 1; end < scratch.count && scratch.pieces[end].stream == scratch.pieces[first].stream;)
+      end++;
+    struct hwi_stream stream;
+    hwi_stream_init(&stream, &scratch.pieces[first], all ? end - first : 1);
+    hwi_stream_define(&stream, &source);
+    hwi_stream_release(&stream);
+    if (!all)
+      break;
+  }
+  return source.status;
+}
+
+static int prepare(struct hwi_trace *trace, uint64_t file_bytes)
+{
+  const struct hw_trace_header *header = &trace->header;
+  int status = hwi_index_build(&trace->index, trace->source.fd, header, file_bytes);
+  if (status == 0)
+    status = hwi_tool_area_read(&trace->tool, trace->source.fd, header, &trace->index);
+  if (status < 0)
+    return status;
+  bool forked = header->origin == HW_ORIGIN_FORK;
+  trace->definitions = hwi_definitions_create(forked ? header->inherited_nodes : 0,
+                                              forked ? header->inherited_modules : 0, definition_limit(&trace->index));
+  if (!trace->definitions)
+    return HW_ERR_MEMORY;
+  trace->definitions->tool = &trace->tool;
+  trace->source.header = header;
+  trace->source.index = &trace->index;
+  trace->source.definitions = hwi_definitions_sink(trace->definitions);
+  hwi_clock_init(&trace->clock, header, trace->tool.anchors, (uint32_t)trace->tool.anchor_count);
+  status = hwi_merge_init(&trace->merge, &trace->index, 0);
+  if (status == 0)
+    status = scan_definitions(trace, false);
+  return status;
+}
+
+int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi_error *error)
+{
+  *opened = NULL;
+  struct hw_trace_header header;
+  int fd = hwi_trace_file_open(path, &header, error);
+  if (fd < 0)
+    return fd;
+  struct hwi_trace *trace = calloc(1, sizeof *trace);
+  struct stat about;
+  int status = HW_ERR_MEMORY;
+  if (!trace) {
+    close(fd);
+    return out_of_memory(path, error);
+  }
+  trace->source.fd = fd;
+  trace->header = header;
+  trace->replaced_ns = UINT64_MAX;
+  trace->path = strdup(path);
+  if (trace->path)
+    status = fstat(fd, &about) < 0 ? HW_ERR_IO : prepare(trace, (uint64_t)about.st_size);
+  if (status < 0) {
+    int reason = errno;
+    hwi_trace_close(trace);
+    errno = reason;
+    return status == HW_ERR_MEMORY
+               ? out_of_memory(path, error)
+               : hwi_error_set(error, status, "cannot read the trace %s: %s", path, strerror(reason));
+  }
+  trace->info.being_written = hwi_trace_is_being_written(fd, &header);
+  hwi_trace_info_update(trace);
+  if (trace->definitions->no_memory) {
+    hwi_trace_close(trace);
+    return out_of_memory(path, error);
+  }
+  *opened = trace;
+  return 0;
+}
+
+void hwi_trace_finish(struct hwi_trace *trace)
+{
+  hwi_trace_info_update(trace);
+  hwi_merge_release(&trace->merge);
+  hwi_index_release(&trace->index);
+  hwi_definitions_forget(trace->definitions);
+  if (trace->source.fd >= 0)
+    close(trace->source.fd);
+  trace->source.fd = -1;
+}
+
+void hwi_trace_close(struct hwi_trace *trace)
+{
+  if (!trace)
+    return;
+  hwi_merge_release(&trace->merge);
+  if (trace->definitions)
+    trace->definitions->tool = NULL; /* other images may share the definitions, but add none */
+  hwi_definitions_destroy(trace->definitions);
+  hwi_tool_area_release(&trace->tool);
+  hwi_index_release(&trace->index);
+  hwi_trace_info_release(trace);
+  if (trace->source.fd >= 0)
+    close(trace->source.fd);
+  free(trace->path);
+  free(trace);
+}
+
+const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace)
+{
+  return &trace->info;
+}
+
+static int failure(const struct hwi_trace *trace, int status, int os_error, struct hwi_error *error)
+{
+  if (status == HW_ERR_MEMORY)
+    return out_of_memory(trace->path, error);
+  errno = os_error;
+  return hwi_error_set(error, status, "cannot read the trace %s: %s", trace->path, strerror(os_error));
+}
+
+int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, struct hwi_error *error)
+{
+  int count = hwi_merge_next(&trace->merge, &trace->source, events, max);
+  if (count) {
+    if (events[count - 1].tick > trace->last_tick)
+      trace->last_tick = events[count - 1].tick;
+    return count;
+  }
+  hwi_trace_info_update(trace);
+  if (trace->definitions->no_memory)
+    trace->source.status = HW_ERR_MEMORY;
+  if (trace->source.status)
+    return failure(trace, trace->source.status, trace->source.os_error, error);
+  trace->complete = true;
+  return 0;
+}
+
+int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *error)
+{
+  const struct hwi_liveness liveness = trace->merge.liveness;
+  hwi_merge_release(&trace->merge);
+  if (hwi_merge_init(&trace->merge, &trace->index, tick) < 0)
+    return out_of_memory(trace->path, error);
+  trace->merge.liveness = liveness;
+  return 0;
+}
+
+void hwi_trace_set_liveness(struct hwi_trace *trace, bool (*is_live)(void *context, uint64_t address), void *context)
+{
+  trace->merge.liveness = (struct hwi_liveness){is_live, context};
+}
+
+void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t *all)
+{
+  *all = trace->index.event_bytes;
+  *done = trace->source.read_bytes < *all ? trace->source.read_bytes : *all;
+}
+
+uint64_t hwi_trace_expected_events(const struct hwi_trace *trace)
+{
+  return trace->index.event_count;
+}
+
+struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_node(trace->definitions, number);
+}
+
+const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_module(trace->definitions, number);
+}
+
+struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
+{
+  struct hwi_thread thread = *hwi_definitions_thread(trace->definitions, number);
+  const struct hw_thread_state *seen = hwi_tool_area_thread(&trace->tool, number);
+  if (!seen || !thread.known)
+    return thread;
+  thread.policy = seen->policy;
+  thread.priority = seen->priority;
+  /* If the thread renamed itself to a name that no tool record has, that name is newer than the last tool record. */
+  if (!thread.renamed || hwi_tool_area_saw_name(&trace->tool, number, thread.name))
+    memcpy(thread.name, seen->name, sizeof thread.name - 1);
+  return thread;
+}
+
+int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error)
+{
+  if (trace->complete)
+    return 0;
+  int status = scan_definitions(trace, true), os_error = errno;
+  hwi_trace_info_update(trace);
+  if (status == 0 && trace->definitions->no_memory)
+    status = HW_ERR_MEMORY;
+  if (status < 0)
+    return failure(trace, status, os_error, error);
+  trace->complete = true;
+  return 0;
+}
+
+const struct hwi_clock *hwi_trace_clock(const struct hwi_trace *trace)
+{
+  return &trace->clock;
+}
+
+uint64_t hwi_trace_tick_ns(const struct hwi_trace *trace, uint64_t tick)
+{
+  return hwi_clock_tick_ns(&trace->clock, tick);
+}
+
+uint64_t hwi_trace_units_ns(const struct hwi_trace *trace, uint64_t units)
+{
+  return hwi_clock_span_ns(&trace->clock, units);
+}

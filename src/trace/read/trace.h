@@ -1,0 +1,48 @@
+/* trace.h - an open trace; private to this folder */
+#ifndef HWI_TRACE_READ_TRACE_H
+#define HWI_TRACE_READ_TRACE_H
+
+#include "trace/clock.h"
+#include "trace/read/definitions.h"
+#include "trace/read/index.h"
+#include "trace/read/merge.h"
+#include "trace/read/tool_area.h"
+#include "trace/reader.h"
+
+struct hwi_trace {
+  char *path;
+  struct hw_trace_header header;
+  struct hwi_index index;
+  struct hwi_tool_area tool;
+  struct hwi_clock clock;
+  struct hwi_definitions *definitions;
+  struct hwi_source source;
+  struct hwi_merge merge;
+  bool complete; /* all definitions are read */
+  uint64_t last_tick;
+  uint64_t replaced_ns; /* see hwi_trace_set_replaced; UINT64_MAX: never */
+  struct hwi_trace_info info;
+  char *command;
+  const char **environment;
+};
+
+/* Opens `path` and checks that it begins like a trace that this version reads. Returns the descriptor, or a negative
+ * hw_error. */
+int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct hwi_error *error);
+
+/* Returns whether `path` is a symbolic link that was left instead of a trace that could not be begun; `why` then gets
+ * the reason. */
+bool hwi_trace_file_is_missing(const char *path, char why[HW_NO_TRACE_BYTES]);
+
+/* Updates the info from everything read so far. */
+void hwi_trace_info_update(struct hwi_trace *trace);
+void hwi_trace_info_release(struct hwi_trace *trace);
+
+/* Sets when, in ns since the start of the trace, an exec replaced the image in its process: later tool records about
+ * the process are not about this image. */
+void hwi_trace_set_replaced(struct hwi_trace *trace, uint64_t ns);
+
+/* Opens a trace without its parent's definitions. Returns 0 or a negative hw_error. */
+int hwi_trace_open_alone(struct hwi_trace **trace, const char *path, struct hwi_error *error);
+
+#endif
