@@ -1,7 +1,8 @@
-/* cfi_forged.h - modules made of any bytes, each piece ended by memory that cannot be read
+/* cfi_forged.h - modules made of arbitrary bytes; each piece is followed by unreadable memory
  *
- * The first page holds ELF and program headers; then comes a hole, then the segment with .eh_frame_hdr, whose last byte is
- * the last of its page; then another hole. A read outside of what the headers allow is a crash.
+ * The first page holds the ELF header and the program headers. After a hole comes the segment with .eh_frame_hdr; the
+ * segment's last byte is the last byte of its page. Another hole follows. A read outside of what the headers allow
+ * crashes.
  */
 #ifndef TESTS_CFI_FORGED_H
 #define TESTS_CFI_FORGED_H
@@ -18,7 +19,7 @@
 enum { FORGED_PAGE = 4096, FORGED_SEGMENT = 64 * FORGED_PAGE, FORGED_MODULE = FORGED_SEGMENT + 4 * FORGED_PAGE };
 
 struct forged {
-  uint8_t *header, *segment; /* the segment's room; what is used lies at its end */
+  uint8_t *header, *segment; /* size of the segment; its used bytes are at its end */
   struct hwi_cfi_module module;
 };
 
@@ -28,7 +29,7 @@ static inline bool forged_init(struct forged *forged)
   if (range == MAP_FAILED)
     return false;
   forged->header = range;
-  forged->segment = range + 2 * FORGED_PAGE; /* behind a hole */
+  forged->segment = range + 2 * FORGED_PAGE; /* after a hole */
   forged->module = (struct hwi_cfi_module){.start = (uintptr_t)range, .end = (uintptr_t)range + FORGED_MODULE};
   return mprotect(forged->header, FORGED_PAGE, PROT_READ | PROT_WRITE) == 0 &&
          mprotect(forged->segment, FORGED_SEGMENT, PROT_READ | PROT_WRITE) == 0;
@@ -39,7 +40,7 @@ static inline void forged_release(struct forged *forged)
   munmap(forged->header, FORGED_MODULE);
 }
 
-/* Room for `size` bytes, which begin with .eh_frame_hdr; the caller fills it. */
+/* Makes room for `size` bytes that begin with .eh_frame_hdr; the caller fills it. */
 static inline uint8_t *forged_begin(struct forged *forged, size_t size)
 {
   size = size < FORGED_SEGMENT ? size : FORGED_SEGMENT;
@@ -69,8 +70,8 @@ static inline uint8_t *forged_put_word(uint8_t *at, uint32_t word)
   return forged_put(at, &word, sizeof word);
 }
 
-/* A header with a table of one, a CIE of ordinary calls and an FDE with these instructions, which end the segment. `letters`
- * is the augmentation, "zR" or more. The function's address is FORGED_FUNCTION. */
+/* Writes a header with a table of one entry, a CIE of ordinary calls, and an FDE with these instructions, which end the
+ * segment. `letters` is the augmentation, "zR" or more. The function's address is FORGED_FUNCTION. */
 static inline void forged_function(struct forged *forged, const char *letters, const uint8_t *code, size_t size)
 {
   enum { CIE_FIXED = 4 + 4 + 1 + 3 + 2 };
@@ -82,13 +83,13 @@ static inline void forged_function(struct forged *forged, const char *letters, c
   at = forged_put(at, (const uint8_t[]){1, 0x1b, 0x03, 0x3b}, 4);
   at = forged_put_word(at, FORGED_HEADER - 4); /* .eh_frame, relative to here */
   at = forged_put_word(at, 1);
-  at = forged_put_word(at, (uint32_t)(FORGED_FUNCTION - (uintptr_t)start)); /* as near as 4 bytes come: forged_start */
+  at = forged_put_word(at, (uint32_t)(FORGED_FUNCTION - (uintptr_t)start)); /* near forged_start, in 4 bytes */
   at = forged_put_word(at, (uint32_t)(FORGED_HEADER + cie));
   at = forged_put_word(at, (uint32_t)(cie - 4));
   at = forged_put_word(at, 0);
   *at++ = 1;
   at = forged_put(at, letters, letters_bytes);
-  at = forged_put(at, (const uint8_t[]){1, 0x78, 16}, 3); /* code by 1, data by -8, return address in 16 */
+  at = forged_put(at, (const uint8_t[]){1, 0x78, 16}, 3); /* code factor 1, data factor -8, return address in 16 */
   at = forged_put(at, (const uint8_t[]){1, 0x04}, 2);     /* FDEs have 8-byte addresses */
   at = forged_put(at, forged_call, sizeof forged_call);
   at = forged_put_word(at, (uint32_t)(fde - 4));
@@ -100,14 +101,14 @@ static inline void forged_function(struct forged *forged, const char *letters, c
   forged_put(at, code, size);
 }
 
-/* Where forged_function put the function. */
+/* The address at which forged_function put the function. */
 static inline uintptr_t forged_start(const struct forged *forged)
 {
   uintptr_t header = forged->module.eh_frame_hdr;
   return header + (uint64_t)(int64_t)(int32_t)(FORGED_FUNCTION - header);
 }
 
-/* Memory that is made up, with words that cannot be read among it. */
+/* Made-up memory, in which some words cannot be read. */
 static inline bool forged_load(void *context, uintptr_t address, uintptr_t *word)
 {
   (void)context;
@@ -115,7 +116,7 @@ static inline bool forged_load(void *context, uintptr_t address, uintptr_t *word
   return *word >> 61 != 0;
 }
 
-/* Reads the module's CFI at pc, in both ways. */
+/* Reads the module's CFI at pc in both ways. */
 static inline void forged_read(const struct forged *forged, uintptr_t pc)
 {
   struct hwi_registers registers = {.known = (1 << HWI_REG_COUNT) - 1};

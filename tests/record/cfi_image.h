@@ -1,4 +1,5 @@
-/* cfi_image.h - an ELF file mapped as a loader would: its segments in place, nothing readable between them */
+/* cfi_image.h - an ELF file mapped as a loader would map it: its segments in place, with nothing readable between
+ * them */
 #ifndef TESTS_CFI_IMAGE_H
 #define TESTS_CFI_IMAGE_H
 
@@ -25,7 +26,7 @@ static inline uintptr_t image_page_up(uintptr_t address)
   return (address + IMAGE_PAGE - 1) & ~(uintptr_t)(IMAGE_PAGE - 1);
 }
 
-/* Maps the segments that are readable and not writable: CFI lies in none of the others. */
+/* Maps the segments that are readable and not writable: CFI is only in these. */
 static inline bool image_map(struct image *image, const Elf64_Phdr *phdrs, unsigned count)
 {
   uintptr_t low = UINTPTR_MAX, high = 0;
@@ -63,7 +64,7 @@ static inline void image_close(struct image *image)
   close(image->descriptor);
 }
 
-/* False: no such file, or none with CFI. */
+/* Returns false if there is no such file, or if it has no CFI. */
 static inline bool image_open(struct image *image, const char *path)
 {
   Elf64_Ehdr elf;
@@ -81,7 +82,8 @@ static inline bool image_open(struct image *image, const char *path)
   return false;
 }
 
-/* The search table of .eh_frame_hdr in the one form that linkers write here: pairs of 4 bytes, relative to the header. */
+/* The search table of .eh_frame_hdr, in the only form that linkers write here: pairs of 4 bytes, relative to the
+ * header. */
 static inline uint32_t image_function_count(const struct image *image)
 {
   const uint8_t *header = (const uint8_t *)image->module.eh_frame_hdr;

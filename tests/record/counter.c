@@ -1,17 +1,19 @@
-/* counter.c - an independent count of a program's allocations, to hold the recorder against
+/* counter.c - an independent count of a program's allocations, with which the recorder's counts are compared
  *
- * A library to preload, behind the recorder or alone, that shares no code and no idea with it: each function calls the next
- * library's and adds to a few numbers, by the rules under "What counts" in the design. operator new is one malloc and adds
- * to the numbers once. Blocks from before malloc is found are not counted, as the recorder does not count its own.
+ * A library to preload, after the recorder or alone. It shares no code with the recorder: each function calls the next
+ * library's function and adds to a few counters, by the rules under "What counts" in the design. An operator new is one
+ * malloc and is counted once. Blocks that are allocated before malloc is found are not counted, as the recorder does
+ * not count its own.
  *
  * COUNTER_OUTPUT=FILE: the numbers as JSON, written when the library's destructor runs and again at each later call.
- * COUNTER_LIVE=FILE: the same numbers in the same order as 64-bit words in a shared mapping, right at every moment and
- * whatever ends the process. %p in either name is the process id. A fork's child counts from zero, and writes only where
- * the name has a %p to tell it from its parent.
  *
- * What comes to it behind the recorder is what the recorder asks for: an operator new of 0 bytes is a malloc of 1, one with
- * an alignment an aligned_alloc of a rounded size, and a reallocarray that overflows does not arrive. Where a new_handler
- * throws, no failed call is counted here.
+ * COUNTER_LIVE=FILE: the same numbers in the same order as 64-bit words in a shared mapping. They are correct at every
+ * moment, however the process ends. %p in either name is the process ID. A fork's child counts from zero. It writes
+ * only if the name contains %p, so that its file differs from its parent's.
+ *
+ * After the recorder, it sees the calls that the recorder makes: an operator new of 0 bytes is a malloc of 1, one with
+ * an alignment is an aligned_alloc of a rounded size, and a reallocarray that overflows does not arrive. If a
+ * new_handler throws, no failed call is counted here.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -63,7 +65,7 @@ static void *early_block(size_t size)
   return early + at + 16;
 }
 
-/* Whether the next functions can be called; not while dlsym itself is allocating. */
+/* Returns whether the next functions can be called. They cannot while dlsym itself is allocating. */
 static int is_ready(void)
 {
   if (next_malloc)
@@ -152,7 +154,7 @@ void *realloc(void *old, size_t size)
   return is_ready() ? count_realloc(old, next_realloc(old, size), size) : early_block(size);
 }
 
-/* libc's calls realloc by name, which would count twice. */
+/* libc's reallocarray calls realloc by name, which would count twice. */
 void *reallocarray(void *old, size_t n, size_t size)
 {
   size_t bytes;
@@ -197,7 +199,7 @@ typedef void handler_fn(void);
 extern handler_fn *get_new_handler(void) __asm__("_ZSt15get_new_handlerv") __attribute__((weak));
 extern void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv") __attribute__((weak));
 
-/* One operator new: a handler may be called and may free and allocate, which counts as its own. */
+/* One operator new. A handler may be called; what it frees and allocates is counted separately. */
 static void *new_block(size_t size, size_t align)
 {
   for (;;) {
@@ -243,7 +245,7 @@ NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *
 NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), (void)tag;
     return new_block(size, align))
 
-/* A delete needs nothing but its first argument. */
+/* A delete uses only its first argument. */
 #define DELETE(symbol)      \
   void symbol(void *block); \
   void symbol(void *block)  \
@@ -267,7 +269,7 @@ DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
 enum { NUMBER_WIDTH = 20 };
 
-/* The text, and the number in a fixed width, so that each writing of the file covers the one before. */
+/* Writes the text, and the number in a fixed width, so that each writing of the file overwrites the one before. */
 static char *put(char *at, const char *text, long number)
 {
   while (*text)
@@ -277,7 +279,8 @@ static char *put(char *at, const char *text, long number)
   return at + NUMBER_WIDTH;
 }
 
-/* Opens the file that `variable` names, with %p replaced by the process id. Negative: none to write. */
+/* Opens the file that `variable` names, with %p replaced by the process ID. Returns a negative number if there is none
+ * to write. */
 static int open_output(const char *variable, int is_child)
 {
   char path[PATH_BYTES], digits[NUMBER_WIDTH];
@@ -317,7 +320,7 @@ static void write_totals(void)
   syscall(SYS_close, fd);
 }
 
-/* From here on the numbers live in the file. */
+/* From here on the counters are in the mapped file. */
 static void map_totals(int is_child)
 {
   int fd = open_output("COUNTER_LIVE", is_child);

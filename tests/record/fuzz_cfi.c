@@ -1,7 +1,8 @@
-/* fuzz_cfi.c - fuzz target: any bytes as call frame information must neither crash nor be read past their end
+/* fuzz_cfi.c - fuzz target: arbitrary bytes as call frame information must neither crash the reader nor be read past
+ * their end
  *
- * The first byte chooses what the rest is: .eh_frame_hdr and all behind it, or the instructions of an FDE in a sound frame.
- * With -DFUZZ_STANDALONE it is a program that reads the files named, for compilers without libFuzzer.
+ * The first byte selects what the rest is: .eh_frame_hdr and everything after it, or the instructions of an FDE in a
+ * valid frame. With -DFUZZ_STANDALONE it is a program that reads the named files, for compilers without libFuzzer.
  */
 #include "cfi_forged.h"
 

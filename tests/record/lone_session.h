@@ -1,4 +1,4 @@
-/* lone_session.h - a session of the test's own, begun without a thread, a stream or an entry point */
+/* lone_session.h - a session that only the test uses, begun without a thread, a stream or an entry point */
 #ifndef TESTS_RECORD_LONE_SESSION_H
 #define TESTS_RECORD_LONE_SESSION_H
 
@@ -12,7 +12,7 @@
 
 static char lone_session_path[64];
 
-/* 0, or what failed. */
+/* Returns 0, or an error number. */
 static inline int lone_session_begin(uint64_t window_bytes, uint32_t depth)
 {
   struct hw_trace_header header = {.pid = 1};

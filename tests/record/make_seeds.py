@@ -1,7 +1,7 @@
 """make_seeds.py - seeds for fuzz_cfi.c: make_seeds.py BUILD FOLDER
 
-Instructions of each kind in a frame of an ordinary call and of a signal, and .eh_frame_hdr with a piece of .eh_frame without
-a table. The first byte is fuzz_cfi.c's choice of what the rest is.
+Instructions of each kind in a frame of an ordinary call and of a signal, and .eh_frame_hdr with a piece of .eh_frame
+without a table. The first byte tells fuzz_cfi.c what the rest is.
 """
 import pathlib
 import struct
@@ -20,7 +20,7 @@ INSTRUCTIONS = {
 
 
 def frames():
-    """A CIE with augmentation zR and one FDE, behind a header without a table."""
+    """A CIE with augmentation zR and one FDE, after a header without a table."""
     cie = struct.pack("<I", 0) + b"\x01zR\0\x01\x78\x10\x01\x1b\x0c\x07\x08\x90\x01\0\0"
     fde = struct.pack("<IiI", 4 + len(cie) + 4, 64, 4096) + b"\0\x41\x0e\x10\x86\x02\0\0"
     records = b"".join(struct.pack("<I", len(record)) + record for record in (cie, fde))

@@ -1,6 +1,6 @@
 /* test_audit.c - spliced stacks are compared with full walks
  *
- * What would break: a splice that is wrong stays so, and no report says it.
+ * Breaks if a wrong splice is not corrected, or if no report mentions it.
  */
 #include "record/unwind/audit.h"
 
@@ -49,7 +49,7 @@ static SEPARATE uint32_t event(bool is_audited)
   return is_audited ? hwi_walk_audited(&lane, caller, HW_ENTRY_MALLOC) : hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
 }
 
-/* All events come from one line, so that all but the first are spliced. */
+/* All events come from one line, so that all except the first are spliced. */
 static uint32_t kept_node, audited_node, later_node;
 
 static SEPARATE void spliced_with(void (*falsify)(void))
@@ -77,7 +77,7 @@ static void test_a_splice_that_is_right(void **state)
   assert_int_equal(audited_node, kept_node);
 }
 
-/* The outermost frame elsewhere, where the words that are verified are the same. */
+/* The outermost frame is at another place, though the verified words are the same. */
 static void move_outermost(void)
 {
   static uintptr_t words[2];
@@ -111,7 +111,7 @@ static void assert_is_found_out(void (*falsify)(void))
   spliced_with(falsify);
   assert_int_equal(audited(), before + 1);
   assert_int_equal(differences(), different + 1);
-  assert_int_equal(audited_node, kept_node); /* the full walk is believed */
+  assert_int_equal(audited_node, kept_node); /* the node of the full walk is used */
   assert_int_equal(later_node, kept_node);
 }
 
@@ -149,7 +149,7 @@ static void test_one_in_many_is_audited(void **state)
   (void)state;
   assert_in_range(audits_of_many_events(false), EVENTS / AUDIT_EVERY - 1, EVENTS / AUDIT_EVERY + 1);
   uint64_t different = differences();
-  assert_in_range(audits_of_many_events(true), EVENTS - 1, EVENTS); /* each but the first, which meets nothing */
+  assert_in_range(audits_of_many_events(true), EVENTS - 1, EVENTS); /* each spliced one: not the first */
   assert_int_equal(differences(), different);
 }
 

@@ -1,7 +1,7 @@
-/* test_boot.c - blocks from before libc is ready
+/* test_boot.c - blocks that are allocated before libc is ready
  *
- * What breaks here breaks programs before main: blocks that overlap, a free that takes a heap block for one of ours, an
- * extension that loses a region while threads race for it.
+ * A fault here breaks programs before main: blocks overlap, a free takes a heap block for one of ours, or an extension
+ * loses a region while threads race for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static bool is_all(const uint8_t *block, size_t size, uint8_t value)
 static void test_blocks_are_apart_zeroed_and_known(void **state)
 {
   (void)state;
-  static uint8_t *blocks[SMALL_COUNT]; /* more than the buffer holds: the last ones lie in a mapped region */
+  static uint8_t *blocks[SMALL_COUNT]; /* more than the buffer holds: the last ones are in a mapped region */
   uint64_t before = hwi_boot_block_count();
   for (size_t i = 0; i < SMALL_COUNT; i++) {
     blocks[i] = hwi_boot_alloc(SMALL, 1);

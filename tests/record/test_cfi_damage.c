@@ -1,7 +1,6 @@
 /* test_cfi_damage.c - forged and damaged call frame information
  *
- * What breaks without it: a target whose library has odd CFI crashes in our unwinder, or hangs in it, or runs out of a small
- * stack there.
+ * Breaks if a target whose library has odd CFI crashes or hangs in our unwinder, or overflows a small stack there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +60,7 @@ static void test_kinds(void **state)
   assert_row(ROW(0), HWI_ROW_SP, 0, 8);
   assert_row(ROW(0x0e, 0xb0, 0x01), HWI_ROW_SP, 0, 176);     /* def_cfa_offset */
   assert_row(ROW(0x0c, 6, 16, 0x86, 2), HWI_ROW_BP, -2, 16); /* def_cfa bp; bp at CFA - 16 */
-  /* a realigned frame: CFA = [bp - 8], bp in [bp] or [bp + 8]; with bp anywhere else no row holds it */
+  /* a realigned frame: CFA = [bp - 8], bp in [bp] or [bp + 8]; a row cannot hold bp at any other place */
   assert_row(ROW(0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 0), HWI_ROW_BP_DEREF, 0, -8);
   assert_row(ROW(0x0f, 3, 0x76, 0x78, 0x06, 0x10, 6, 2, 0x76, 8), HWI_ROW_BP_DEREF, 1, -8);
   assert_row(ROW(0x0f, 3, 0x76, 0x78, 0x06), HWI_ROW_FULL, 0, 0);
@@ -77,8 +76,8 @@ static void test_kinds(void **state)
   assert_row(ROW(0x90, 2), HWI_ROW_FULL, 0, 0);                        /* pc elsewhere */
   assert_row(ROW(0x0a, 0x86, 2, 0x0b), HWI_ROW_SP, 0, 8);              /* remember, restore */
   assert_row(ROW(0x86, 2, 0xc6), HWI_ROW_SP, 0, 8);                    /* restore bp as at the entry */
-  assert_row(ROW(0x2e, 0x90, 0x01, 0x0e, 16), HWI_ROW_SP, 0, 16);      /* args_size says nothing */
-  assert_row(ROW(0x41, 0x0e, 16), HWI_ROW_SP, 0, 8);                   /* behind pc */
+  assert_row(ROW(0x2e, 0x90, 0x01, 0x0e, 16), HWI_ROW_SP, 0, 16);      /* args_size changes nothing */
+  assert_row(ROW(0x41, 0x0e, 16), HWI_ROW_SP, 0, 8);                   /* after pc */
   assert_row(ROW(0x0b), HWI_ROW_NONE, 0, 0);                           /* nothing to restore */
   assert_row(ROW(0x3f), HWI_ROW_NONE, 0, 0);                           /* unknown */
   assert_row(ROW(0x0e, 0x80), HWI_ROW_NONE, 0, 0);                     /* cut off */
@@ -117,7 +116,7 @@ static void test_walk_without_table(void **state)
   assert_row(hwi_cfi_row(&forged->module, forged_start(forged), NULL), HWI_ROW_NONE, 0, 0);
 }
 
-/* Of the processor's time: others may have it meanwhile. */
+/* CPU time of this process: other processes may use the CPU meanwhile. */
 static double elapsed_ms(const struct timespec *from)
 {
   struct timespec now;
@@ -134,15 +133,15 @@ static void assert_ends(struct forged *forged, const uint8_t *code, size_t size)
   assert_true(elapsed_ms(&from) < MOST_MS);
 }
 
-/* What would run for ever, or deeper than there is room. */
+/* CFI that would run for ever, or nest deeper than there is room. */
 static void test_endless(void **state)
 {
   static uint8_t code[FORGED_SEGMENT];
   struct forged *forged = *state;
-  assert_ends(forged, (const uint8_t[]){0x0f, 3, 0x2f, 0xfd, 0xff}, 5);       /* skip to itself */
-  assert_ends(forged, (const uint8_t[]){0x0f, 4, 0x31, 0x28, 0xfc, 0xff}, 6); /* jump back, always */
-  assert_ends(forged, (const uint8_t[]){0x0f, 4, 0x31, 0x2f, 0xfc, 0xff}, 6); /* pushing for ever */
-  assert_ends(forged, code, sizeof code);                                     /* nops alone */
+  assert_ends(forged, (const uint8_t[]){0x0f, 3, 0x2f, 0xfd, 0xff}, 5);       /* skips to itself */
+  assert_ends(forged, (const uint8_t[]){0x0f, 4, 0x31, 0x28, 0xfc, 0xff}, 6); /* always jumps back */
+  assert_ends(forged, (const uint8_t[]){0x0f, 4, 0x31, 0x2f, 0xfc, 0xff}, 6); /* pushes for ever */
+  assert_ends(forged, code, sizeof code);                                     /* only nops */
   memset(code, 0x0a, sizeof code);
   assert_ends(forged, code, sizeof code); /* remembers for ever */
   assert_int_equal(hwi_cfi_row(&forged->module, forged_start(forged), NULL).kind, HWI_ROW_NONE);
@@ -151,7 +150,7 @@ static void test_endless(void **state)
   assert_ends(forged, code, sizeof code); /* an endless expression for each register */
 }
 
-/* A segment full of CIEs and FDEs that lead to one another, without a table to search. */
+/* A segment full of CIEs and FDEs that refer to one another, without a table to search. */
 static void test_long_walk(void **state)
 {
   struct forged *forged = *state;
@@ -219,7 +218,7 @@ static void test_flipped(void **state)
   image_close(&image);
 }
 
-/* Program headers that lie. */
+/* Wrong program headers. */
 static void test_flipped_headers(void **state)
 {
   struct forged *forged = *state;
@@ -228,7 +227,7 @@ static void test_flipped_headers(void **state)
     forged->header[random_word() % 176] ^= (uint8_t)(1 << random_word() % 8);
     Elf64_Phdr *load = (Elf64_Phdr *)(forged->header + sizeof(Elf64_Ehdr));
     uintptr_t low = forged->module.start + load->p_vaddr;
-    /* What the headers call readable is believed; only lies about the rest can be told apart. */
+    /* Memory that the headers call readable cannot be checked; only false entries about the rest can be detected. */
     if (load->p_type != PT_LOAD || (low >= (uintptr_t)forged->segment && load->p_filesz <= FORGED_SEGMENT &&
                                     low + load->p_filesz <= (uintptr_t)forged->segment + FORGED_SEGMENT))
       forged_read(forged, forged_start(forged));
@@ -251,7 +250,7 @@ static void read_measured(void)
 static void read_nothing(void)
 {}
 
-/* How much of a painted stack `run` wrote to. */
+/* Returns how much of a painted stack `run` wrote to. */
 static size_t stack_of(void (*run)(void))
 {
   static uint8_t stack[PAINTED];
@@ -269,7 +268,7 @@ static size_t stack_of(void (*run)(void))
   return sizeof stack - untouched;
 }
 
-/* The deepest ways: remembered rules, expressions for the CFA and for registers, a signal frame tried out. */
+/* The deepest paths: remembered rules, expressions for the CFA and for registers, a signal frame that is tried. */
 static void test_stack(void **state)
 {
   uint8_t code[] = {0x0a, 0x0a, 0x0a, 0x0a, 0x0f, 3, 0x77, 8,    0x06, 0x10, 6,    2, 0x77,

@@ -1,8 +1,9 @@
-/* test_cfi_files.c - rows and steps against libdw, over the CFI of real programs and libraries
+/* test_cfi_files.c - rows and steps are compared with libdw, over the CFI of real programs and libraries
  *
- * At each place where the rules change, and in the middle and at the end of each such piece of code, registers and memory
- * are made up, the caller's registers are computed from libdw's rules, and both the row and hwi_cfi_step must come to the
- * same. A row that hands the work to the interpreter must have a reason. What breaks without it: stacks that are wrong.
+ * At each place where the rules change, and in the middle and at the end of each such piece of code, registers and
+ * memory are made up and the caller's registers are computed from libdw's rules. Both the row and hwi_cfi_step must
+ * give the same registers. A row that leaves the work to the interpreter must have a reason. Breaks if stacks are
+ * wrong.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -102,7 +103,7 @@ static uintptr_t compute(const struct oracle *oracle, const Dwarf_Op *ops, size_
       fail_msg("an operation that this test does not know: 0x%x", atom);
     }
   }
-  assert_in_range(top, 0, 1); /* what the expression of a register began with may be left below */
+  assert_in_range(top, 0, 1); /* the value with which a register's expression began may be left below */
   return stack[top];
 }
 
@@ -149,7 +150,7 @@ struct tally {
   unsigned full_register, full_expression, full_bp; /* why a row is FULL */
 };
 
-/* What no row can hold. Fails where a row could. */
+/* Rules that no row can hold. Fails if a row could hold them. */
 static void count_full(const struct oracle *oracle, struct tally *tally)
 {
   Dwarf_Op memory[3], *ops;
@@ -188,7 +189,7 @@ static void check_step(const struct image *image, const struct oracle *oracle, u
       HWI_STEP_OK);
   assert_int_equal(signal_frame, is_signal);
   for (int i = 0; i < HWI_REG_COUNT; i++) {
-    /* libdw gives up scratch registers of which CFI says nothing; here they keep their values. */
+    /* libdw gives up scratch registers that CFI does not mention; here they keep their values. */
     bool known = oracle_register(oracle, i, &value) == FOUND_VALUE;
     if (!known && SCRATCH_REGISTERS >> i & 1)
       value = oracle->registers.value[i];
@@ -202,7 +203,8 @@ static void check_step(const struct image *image, const struct oracle *oracle, u
 
 static _Alignas(uint64_t) uint8_t cache[HWI_CFI_CACHE_BYTES];
 
-/* The row without a cache must be the row with what the cache holds from before, and with what this look-up left in it. */
+/* The row without a cache must equal the row with the cache's earlier contents, and the row with what this look-up
+ * added. */
 static struct hwi_frame_row row_at(const struct image *image, uintptr_t pc)
 {
   struct hwi_frame_row row = hwi_cfi_row(&image->module, pc, NULL);
@@ -252,7 +254,7 @@ static void check_place(const struct image *image, Dwarf_CFI *cfi, uintptr_t pc,
   dwarf_frame_info(oracle.frame, NULL, NULL, &is_signal);
   for (uint32_t i = 0; i < HWI_REG_COUNT; i++)
     oracle.registers.value[i] = word_at(pc + i) & ~(uintptr_t)(WORD - 1);
-  oracle.registers.value[HWI_REG_RA] = pc; /* PLT stubs compute with it */
+  oracle.registers.value[HWI_REG_RA] = pc; /* PLT stubs use it in their expressions */
   assert_int_equal(dwarf_frame_cfa(oracle.frame, &ops, &count), 0);
   oracle.cfa = compute(&oracle, ops, count, &is_value);
   check_row(image, &oracle, pc, is_signal, tally);
@@ -261,14 +263,14 @@ static void check_place(const struct image *image, Dwarf_CFI *cfi, uintptr_t pc,
   free(oracle.frame);
 }
 
-/* Every piece of the function at `start` over which the rules stay the same. */
+/* Checks every piece of the function at `start` over which the rules stay the same. */
 static void check_function(const struct image *image, Dwarf_CFI *cfi, uintptr_t start, uintptr_t next,
                            struct tally *tally)
 {
   Dwarf_Addr from, to;
   for (uintptr_t pc = start; pc < next; pc = image->bias + to) {
     Dwarf_Frame *frame;
-    if (dwarf_cfi_addrframe(cfi, pc - image->bias, &frame) != 0) { /* the gap behind a function */
+    if (dwarf_cfi_addrframe(cfi, pc - image->bias, &frame) != 0) { /* the gap after a function */
       assert_int_equal(hwi_cfi_row(&image->module, pc, NULL).kind, HWI_ROW_NONE);
       tally->none++;
       return;
@@ -318,7 +320,8 @@ static void test_libc(void **state)
   assert_true(tally.full_register + tally.full_expression + tally.full_bp < tally.places / 100);
 }
 
-/* Each sample of functions of libc may miss the trampoline; so look for it by its code: mov $15, %rax; syscall. */
+/* Each sample of functions of libc may miss the trampoline, so it is searched for by its code: mov $15, %rax;
+ * syscall. */
 static void test_signal_trampoline(void **state)
 {
   static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -355,8 +358,8 @@ static void test_realigned(void **state)
   (void)state;
   assert_int_equal(realigned(64, 1, 2, 3, 4, 5, 6, 7), 28);
   assert_true(check_file("/proc/self/exe", &tally));
-#ifndef __clang__                               /* which finds another way */
-  assert_true(tally.deref + tally.full_bp > 0); /* gcc saves bp at bp, which has no place in a row */
+#ifndef __clang__                               /* which computes it in another way */
+  assert_true(tally.deref + tally.full_bp > 0); /* gcc saves bp at bp; a row cannot hold that */
 #endif
 }
 

@@ -1,8 +1,8 @@
 /* test_cfi_signal.c - unwinds a live signal frame, by rows and in full, and checks it against the kernel's ucontext
  *
  * A trap in the middle of a function raises a signal whose handler runs on another stack. Both ways must find the exact
- * place that was interrupted, and the full one all the registers there; from it the walk goes on to the test's own frame.
- * What breaks without it: the stacks of everything that allocates in a signal handler, or below one.
+ * place that was interrupted; the full one must also find all the registers there. From that place the walk goes on to
+ * the test's own frame. Breaks if the stacks of everything that allocates in a signal handler, or below one, are wrong.
  */
 #define _GNU_SOURCE
 #include <link.h>
@@ -72,8 +72,8 @@ static uintptr_t word_at(uintptr_t address)
 /* --- what the handler found; checked outside of it --- */
 
 static struct {
-  struct hwi_registers interrupted; /* as the full walk has them */
-  uintptr_t row_pc, row_sp, row_bp; /* as the walk by rows has them */
+  struct hwi_registers interrupted; /* as the full walk found them */
+  uintptr_t row_pc, row_sp, row_bp; /* as the walk by rows found them */
   greg_t truth[NGREG];
   int row_signals, full_signals;
   bool reached_by_rows, reached_in_full;
@@ -154,7 +154,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
   there->uc_mcontext.gregs[REG_RIP] += TRAP_BYTES;
 }
 
-/* Traps with marks in registers that nothing but the ucontext still has when the handler runs, bp among them. */
+/* Traps with marks in registers, bp among them. When the handler runs, only the ucontext still holds them. */
 void trap_with_marks(void);
 __asm__(".text\n.type trap_with_marks, @function\ntrap_with_marks:\n\t.cfi_startproc\n\t"
         "pushq %rbp\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset rbp, 0\n\t"

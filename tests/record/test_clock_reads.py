@@ -1,7 +1,8 @@
-"""test_clock_reads.py - when each call reads the clock, and how
+"""test_clock_reads.py - when and how each call reads the clock
 
-Breaks if a block's end can be stamped later than its next birth, or its birth later than its end: where the clock is read on the
-wrong side of the real call, or before the loads that came earlier, though another thread may have handed the block over.
+Breaks if a block's end can be stamped later than its next birth, or its birth later than its end: if the clock is
+read on the wrong side of the real call, or before earlier loads, though another thread may have handed the block
+over.
 """
 
 from pathlib import Path
@@ -17,7 +18,7 @@ ORDERED = {"malloc": "malloc rdtscp", "realloc": "rdtscp realloc rdtscp", "free"
 
 @pytest.fixture
 def readings(compile_c, preload):
-    """What a recorded program sees when it steps through each call."""
+    """The clock reads of a recorded program that steps through each call."""
 
     def run(*arguments, **environment):
         program = compile_c(PROGRAM, "-mno-red-zone", "-fno-builtin", "-pthread", name="clock_reads")
@@ -41,7 +42,7 @@ def test_without_threads_none_needs_to(readings):
 
 
 def test_a_call_is_timed_between_fences(readings):
-    """So that what comes before and after it is not counted as its time; the event's own readings are as ever."""
+    """So that the time before and after it is not counted as its own; the event's own readings do not change."""
     fenced = "rdtscp lfence {} rdtscp lfence"
     assert readings("threads", HEAPWRIGHT_DURATIONS="1") == {
         "malloc": fenced.format("malloc") + " rdtscp", "realloc": "rdtscp " + fenced.format("realloc") + " rdtscp",

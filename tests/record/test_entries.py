@@ -1,6 +1,8 @@
-"""The entry points: a program must find malloc's contract unchanged, and each call must be reported once, with its caller.
+"""The entry points: a program must see malloc's contract unchanged, and each call must be reported once, with its
+caller.
 
-Most tests put entries_double.c in the recorder's place and look at every report; the last ones preload the recorder itself.
+Most tests replace the recorder by entries_double.c and check every report; the last ones preload the recorder
+itself.
 """
 
 import itertools
@@ -56,7 +58,7 @@ def known(folder):
 
 
 def check_blocks(events):
-    """Every free and realloc names a block that was given out and is not free."""
+    """Every free and realloc names a block that was allocated and is not free."""
     live = set()
     for kind, _, _, _, block, old in events:
         if kind == "realloc":
@@ -107,13 +109,14 @@ alloc NEW_ALIGNED 110|free DELETE_SIZED_ALIGNED|alloc NEW_ARRAY_ALIGNED 111|free
 alloc NEW 0|free DELETE|alloc NEW_ALIGNED 0|free DELETE_ALIGNED
 """
 
-# The size of an exception object is libstdc++'s affair, so its malloc and free are left out.
+# The size of an exception object depends on libstdc++, so its malloc and free are left out.
 CXX_FAILURES = f"""
 failed NEW {HUGE}|failed NEW_ARRAY {HUGE}|failed NEW_NOTHROW {HUGE}|failed NEW_ARRAY_NOTHROW {HUGE}|failed NEW_ALIGNED {HUGE}
 failed NEW_ARRAY_ALIGNED_NOTHROW {HUGE}|failed NEW_ALIGNED 100|failed NEW_ALIGNED_NOTHROW 100
 """
 
-# A handler that throws out of a nothrow operator: the runtime catches it around the operator that throws, which reports.
+# A handler that throws out of a nothrow operator: the runtime catches the exception in the operator around the one that
+# throws; that one reports the call.
 CXX_HANDLERS = f"failed NEW {HUGE}|failed NEW {HUGE}|failed NEW {HUGE}|failed NEW_ARRAY_ALIGNED {HUGE}|failed NEW {HUGE}"
 
 
@@ -141,13 +144,13 @@ def test_callers_are_the_frames_that_called(double, folder):
 
 
 def test_callers_without_frame_pointers(double, folder):
-    """The double checks bp as well, so that this one shows that the check can fail."""
+    """The double checks bp as well; this test shows that the check can fail."""
     program = build_program(folder, "callers.c", "-O2", "-fomit-frame-pointer", "-lstdc++", name="callers-omit")
     assert len(Run(program, folder=folder, preload=[double]).lines) == 12
 
 
 def test_plugin_of_a_c_program(double, folder):
-    """The runtime is loaded for the plug-in alone: bad_alloc has to be found from the code that called."""
+    """The runtime is loaded only for the plug-in: bad_alloc has to be found from the calling code."""
     plugin = build_program(folder, "plugin.cc", "-O1", "-shared", "-fPIC", name="libplugin.so")
     host = build_program(folder, "plugin_host.c", "-O1")
     seen = Run(host, plugin, folder=folder, preload=[double])
@@ -183,7 +186,7 @@ def test_cxx_program_with_its_own_malloc(double, folder):
 
 
 def test_executable_at_a_fixed_address_owns_nothing(fast_double, folder):
-    """It takes malloc's address, and so has a stand-in for it, which is no definition."""
+    """The program takes malloc's address, so it contains a PLT entry for malloc, which is no definition."""
     source = folder / "address.c"
     source.write_text("""#define _GNU_SOURCE
 #include <dlfcn.h>
@@ -207,8 +210,8 @@ int main(void)
 
 
 def test_library_with_its_own_operators(double, folder):
-    """They are called and each counts once, though there is a malloc of another size and address beneath; a malloc of the library's
-    own counts, too, when an exception has left the operator."""
+    """They are called and each counts once, though they call a malloc with another size and address. A malloc that
+    the library itself calls is counted, too, after an exception has left the operator."""
     library = build_program(folder, "foreign_new.cc", "-O1", "-shared", "-fPIC", name="libforeign.so")
     program = build_program(folder, "foreign_main.cc", "-O1", library, f"-Wl,-rpath,{folder}")
     seen = Run(program, folder=folder, preload=[double])
@@ -220,7 +223,7 @@ def test_library_with_its_own_operators(double, folder):
 
 
 def times(seen):
-    """[report, units that it took] of all that was timed: a free's stand behind the real free."""
+    """[report, units that the call took] of each timed call; a free's units follow the real free."""
     found, untimed_frees = [], []
     for line in seen.lines:
         if line[0] == "free":
@@ -238,7 +241,8 @@ def times(seen):
 
 
 def test_each_call_is_timed_once(contract, contract_cxx, double, folder):
-    """The clock of the double goes on by one with each reading: one unit is a call with nothing of ours between."""
+    """The clock of the double advances by one with each reading: a call that takes one unit has no other reading
+    within it."""
     for program in (contract, contract_cxx):
         plain = Run(program, folder=folder, preload=[double])
         seen = Run(program, folder=folder, preload=[double], env={"ENTRIES_TIMED": "1"})
@@ -246,7 +250,8 @@ def test_each_call_is_timed_once(contract, contract_cxx, double, folder):
         timed, untimed_frees = times(seen)
         assert untimed_frees == [] and {units for _, units in timed} == {1}
         reports = [" ".join(event.split()[:2]) for event in seen.short]
-        # What reaches no real function, as counts that overflow and alignments that are none; and what a new_handler comes after.
+        # Calls that reach no real function, such as counts that overflow and invalid alignments, and calls after which
+        # a new_handler runs.
         silent = [report for report in sorted(set(reports)) if reports.count(report) != [name for name, _ in timed].count(report)]
         assert silent == ["failed REALLOCARRAY"] if program == contract else all(one.startswith("failed NEW") for one in silent)
 
@@ -267,7 +272,7 @@ def test_boot_blocks(double, folder):
 
 
 def test_calls_before_the_library_is_relocated(double, folder):
-    """A resolver of an indirect function may allocate, and runs before a preloaded library can be called by its own rules."""
+    """A resolver of an indirect function may allocate. It runs before a preloaded library is relocated."""
     library = build_program(folder, "early_library.c", "-O1", "-shared", "-fPIC", name="libearly.so")
     program = build_program(folder, "early.c", "-O1", library, f"-Wl,-rpath,{folder}")
     for binding in ({}, {"LD_BIND_NOW": "1"}):
@@ -296,7 +301,7 @@ def test_libcxx_is_a_runtime_too(fast_double, folder):
     assert [event for event in seen.short if "NEW" in event or "DELETE" in event][:28] == words(CXX_PAIRS)
 
 
-# --- entries.h on its own ---
+# --- entries.h alone ---
 
 @pytest.mark.parametrize("language, variant", itertools.product(("c", "c++"), VARIANTS))
 def test_header_in_another_library(language, variant, folder):
@@ -347,7 +352,7 @@ def test_counter_counts_what_is_known(behind, counter, fast_double, known, folde
 
 
 def test_counter_tells_the_numbers_of_a_process_that_is_killed(counter, folder):
-    """The mapping is right at every moment; a fork's child has numbers of its own."""
+    """The mapping is correct at every moment; a fork's child has its own numbers."""
     source = folder / "killed.c"
     source.write_text("""#include <signal.h>
 #include <stdio.h>
@@ -381,7 +386,7 @@ int main(void)
 
 @pytest.fixture
 def under_recorder(recorder, tmp_path):
-    """The environment that preloads the recorder."""
+    """Returns the environment that preloads the recorder."""
     assert recorder.exists(), f"{recorder} is not built"
     return {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(tmp_path / "contract.%p.hwt")}
 
@@ -393,12 +398,12 @@ def test_recorder_changes_nothing_that_a_program_sees(under_recorder, tmp_path, 
     commands = [[contract], [contract_cxx], [host, plugin], [own_new], [own_malloc]]
     for command in commands:
         assert run(command, env=under_recorder) == run(command)
-    # own_malloc_cxx's operators are seen, own_new's mallocs are
+    # own_malloc_cxx's operators are recorded, own_new's mallocs are
     assert len(list(tmp_path.glob("*.hwt"))) == len(commands)
 
 
 def test_malloc_is_not_asked_of_a_foreign_operators_block(preload, folder):
-    """What lies before it is the operator's header, which glibc would take for the size of a chunk, and follow."""
+    """Before the block is the operator's header, which glibc would take for the size of a chunk and follow."""
     library = build_program(folder, "foreign_new.cc", "-O1", "-shared", "-fPIC", name="libforeign.so")
     program = build_program(folder, "foreign_main.cc", "-O1", library, f"-Wl,-rpath,{folder}")
     recording = preload([program])
@@ -414,4 +419,4 @@ def test_recorder_counts_as_the_counter_does(preload, recorder, counter, known, 
     assert report["allocation_calls"] == seen["allocation_calls"]
     assert report["free_calls"] == seen["free_calls"]
     assert report["failed_calls"] == seen["failed_calls"] + 1000  # the overflowing reallocarray ends in the recorder
-    assert report["allocated_bytes"] == seen["allocated_bytes"] - 1000 * (128 - 23)  # the aligned new, rounded
+    assert report["allocated_bytes"] == seen["allocated_bytes"] - 1000 * (128 - 23)  # the aligned new is rounded

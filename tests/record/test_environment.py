@@ -1,13 +1,14 @@
-"""test_environment.py - what a trace keeps of the environment of its program
+"""test_environment.py - which variables of its program's environment a trace contains
 
-Breaks if a variable that may hold a secret gets into a file that is handed on, or if one that explains a heap is left out.
+Breaks if a variable that may hold a secret gets into a file that users share, or if one that explains a heap is left
+out.
 """
 
 import os
 
 KEPT = {"MALLOC_ARENA_MAX": "3", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=5", "HEAPWRIGHT_DEPTH": "77"}
 SECRET = "k3pt-fr0m-3v3ry-tr4ce"
-# Names close to those that are kept, too; HOME goes into no trace though the recorder reads it.
+# Includes names similar to those that are kept. HOME goes into no trace, though the recorder reads it.
 SECRETS = ["API_TOKEN", "MALLOC", "MY_MALLOC_", "LD_PRELOADED", "LD_LIBRARY_PATH", "GLIBC_TUNABLES_TOO", "HEAPWRIGHT", "HOME"]
 
 

@@ -1,8 +1,8 @@
-"""test_every_instruction.py - a handler comes at each instruction of the recorder's in turn: it allocates, leaves by longjmp, forks,
-switches the recording, or fills the trace
+"""test_every_instruction.py - a handler runs at each instruction of the recorder in turn: it allocates, leaves by
+longjmp, forks, switches the recording, or fills the trace
 
-Breaks if there is an instruction at which an event may not be interrupted, abandoned or copied: then a later event is missing,
-counts twice, or never comes to its end.
+Breaks if there is an instruction at which an event may not be interrupted, abandoned or copied: then a later event
+is missing, counts twice, or never ends.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ STOPPED_LIMIT = 2  # enum hw_trace_state
 
 
 class Counts:
-    """What the program says of itself beside what its trace says."""
+    """The program's own output, next to the contents of its trace."""
 
     def __init__(self, recording):
         *own, self.visits, self.steps = map(int, recording.process.stdout.split())
@@ -32,14 +32,14 @@ class Counts:
                     self.seen[name] = (entry["calls"], entry["live_blocks"])
 
     def check(self, *names):
-        """Each of these was seen to be allocated and freed."""
+        """Each of these blocks was recorded as allocated and freed."""
         for name in names:
             assert self.own[name] and self.seen[name] == (self.own[name], 0), name
 
 
 @pytest.fixture
 def interrupt(compile_c, on_allocator, tmp_path):
-    """interrupt("jump", stride): runs the program under the recorder and over an allocator that may be interrupted, too."""
+    """interrupt("jump", stride): runs the program under the recorder, on an allocator that may also be interrupted."""
 
     def run(how, stride=1, **environment):
         program = compile_c(PROGRAM, *FLAGS, name="every_instruction")
@@ -63,7 +63,7 @@ def test_a_handler_that_allocates(interrupt):
 
 @pytest.mark.parametrize("how", ["jump", "again"])
 def test_a_handler_that_leaves(interrupt, how):
-    """Of a call that was left the event may be there or not; none of the others is missing."""
+    """The event of an abandoned call may be there or not; no other event is missing."""
     counts = interrupt(how, 7)
     counts.check("after")
     assert counts.visits > 100 and counts.report["lost_events"] == 0
@@ -72,7 +72,7 @@ def test_a_handler_that_leaves(interrupt, how):
 
 
 def test_a_handler_that_forks(interrupt):
-    """The event comes to its end in both; it is the parent's."""
+    """The event is completed in both processes; it belongs to the parent."""
     counts = interrupt("fork", 48, HEAPWRIGHT_MAX_SIZE="4M")
     counts.check("stepped", "nested", "after")
     assert counts.visits > 10 and counts.report["lost_events"] == 0
@@ -82,7 +82,7 @@ def test_a_handler_that_forks(interrupt):
 
 
 def test_a_handler_that_switches(interrupt):
-    """What is wholly on one side is recorded or not; frees are recorded on both."""
+    """An event that is wholly on one side of the switch is recorded or not; frees are recorded on both sides."""
     counts = interrupt("pause")
     counts.check("after")
     assert counts.visits > 100 and counts.seen["silent"] == (0, 0)

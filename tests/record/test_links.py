@@ -1,6 +1,7 @@
-"""test_links.py - what lies at a trace's name when only the library is preloaded
+"""test_links.py - which files may be at a trace's name when only the library is preloaded
 
-Breaks if a link that somebody else has laid leads a trace to another place, or if a file is replaced that is no old trace of ours.
+Breaks if a link that another user has made leads a trace to another place, or if a file that is not an old trace is
+replaced.
 """
 
 import os
@@ -16,7 +17,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def leaves(preload, tmp_path):
-    """Runs a program whose trace is to lie at `name`, and demands that it does not notice."""
+    """Runs a program whose trace is to be written to `name`, and checks that its behaviour does not change."""
 
     def run(name):
         recording = preload(PROGRAM, env=SMALL, trace=tmp_path / name)

@@ -1,7 +1,7 @@
-"""test_no_malloc.py - the recorder comes to no malloc, neither by itself nor through libc and the loader
+"""test_no_malloc.py - the recorder never reaches malloc, neither directly nor through libc and the loader
 
-Breaks if a call of the recorder's leads to malloc or free: a program whose own malloc cannot serve then dies, and calls are
-recorded that the program never made.
+Breaks if a call of the recorder leads to malloc or free: a program whose own malloc cannot serve then dies, and
+calls are recorded that the program never made.
 """
 
 import os
@@ -13,15 +13,15 @@ import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
 
-# What the recorder asks of libc and the loader. None of these can come to malloc: whoever adds one looks at its source first.
-# pthread_setspecific does for late keys, which the recorder refuses; of mutexes, no function does.
+# The functions of libc and the loader that the recorder calls. None of these can reach malloc: before you add one,
+# check its source. pthread_setspecific does for late keys, which the recorder refuses; no mutex function does.
 IMPORTS = {
     "__errno_location", "getauxval", "dl_iterate_phdr", "_dl_find_object", "_r_debug", "_dl_debug_addr", "gnu_get_libc_version",
     "memcpy", "memmove", "memset", "memcmp", "strlen", "strnlen", "strcmp", "strncmp", "strchr", "strrchr",
     "pthread_self", "pthread_key_create", "pthread_key_delete", "pthread_setspecific", "pthread_mutex_init", "pthread_mutex_trylock",
     "pthread_mutex_consistent", "pthread_mutexattr_init", "pthread_mutexattr_setrobust", "pthread_mutexattr_destroy",
     "__libc_single_threaded", "__cxa_finalize", "__gmon_start__", "_ITM_registerTMCloneTable", "_ITM_deregisterTMCloneTable",
-    "_ZSt15get_new_handlerv", "_ZSt17__throw_bad_allocv",  # the C++ runtime's, for a program that runs out of memory
+    "_ZSt15get_new_handlerv", "_ZSt17__throw_bad_allocv",  # from the C++ runtime, for a program that runs out of memory
 }
 
 
@@ -73,7 +73,7 @@ def test_nothing_leads_there_in_real_programs(record, within_recorder, name):
 
 
 def test_the_check_sees_what_it_should(compile_c, recorder, within_recorder, tmp_path):
-    """A library of the recorder's name that calls strdup from its malloc is found."""
+    """The test finds a library with the recorder's name whose malloc calls strdup."""
     source = """
     #include <string.h>
     #include <stdlib.h>
@@ -107,7 +107,7 @@ int main() {
 
 
 def test_count_to_the_last_call(compile_cxx, check_counts, check_counts_preload):
-    """libstdc++ has one block of its own, the reserve for exceptions."""
+    """libstdc++ allocates one block itself, the reserve for exceptions."""
     program = compile_cxx(COUNTED, name="counted")
     for recording in (check_counts([program]), check_counts_preload([program])):
         report = recording.report
@@ -116,7 +116,8 @@ def test_count_to_the_last_call(compile_cxx, check_counts, check_counts_preload)
 
 
 def test_allocator_that_allocates_when_asked_for_a_size(compile_c, record):
-    """tcmalloc does when it is asked first, in the middle of an event; that call is a call, too, and none is lost."""
+    """tcmalloc allocates at its first call, in the middle of an event. That call is recorded too, and no event is
+    lost."""
     program = compile_c("#include <stdlib.h>\nint main(void) {\n  for (int i = 0; i < 100; i++) free(malloc(24)); return 0; }\n",
                         "-fno-builtin", "-Wl,--no-as-needed", "-l:libtcmalloc_minimal.so.4")
     report = record([program]).report

@@ -1,6 +1,7 @@
-/* test_nodes.c - the tree of stacks gives a node the same number again, through all growth of its index and from many threads
+/* test_nodes.c - the tree of stacks returns the same ID for a node again, while its index grows and from many threads
  *
- * Breaks if a slot is lost while a table grows, if two nodes are taken for one, or if a definition is missing in the trace.
+ * Breaks if a slot is lost while a table grows, if two nodes are taken for one, or if a definition is missing in the
+ * trace.
  */
 #include "record/unwind/nodes.h"
 
@@ -32,7 +33,7 @@ static int end(void **state)
   return lone_session_end();
 }
 
-/* The i-th node: mostly a child of an earlier one, at addresses that repeat. */
+/* Finds the i-th node: mostly a child of an earlier one, at addresses that repeat. */
 static uint32_t find(struct hwi_lane *lane, uint32_t i)
 {
   uint32_t parent = i < CHANGING ? 0 : numbers[(i * UINT32_C(2654435761) >> 8) % (i / CHANGING * CHANGING)];
@@ -58,7 +59,7 @@ static void test_a_node_keeps_its_number(void **state)
   assert_int_equal(distinct, hwi_nodes_count() - 1);
 }
 
-/* A chain of nodes, each the one after its parent, and beside each a sibling, which is not. */
+/* A chain of nodes, each with the next address of its parent; each has a sibling outside of the chain. */
 static void test_chains_and_their_siblings(void **state)
 {
   (void)state;
@@ -101,7 +102,7 @@ static void *find_all(void *argument)
   return NULL;
 }
 
-/* Threads that insert the same nodes at once may give a few of them two numbers, but never one number to two nodes. */
+/* Threads that insert the same nodes at once may give a few of them two IDs, but never one ID to two nodes. */
 static void test_threads(void **state)
 {
   (void)state;

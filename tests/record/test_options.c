@@ -1,4 +1,5 @@
-/* test_options.c - what the environment may ask of the recorder; breaks if a value is misread, or nonsense is believed */
+/* test_options.c - options of the recorder from the environment. Breaks if a value is misread, or if an invalid one is
+ * accepted. */
 #include "record/options.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 """test_place.py - where a trace goes when only the library is preloaded and no output is named
 
-Breaks if a program that runs in a folder that it may not write to leaves no trace, or if folders are made that are not ours to make.
+Breaks if a program leaves no trace in a folder that it may not write to, or if folders are created that must not be.
 """
 
 import os
@@ -17,7 +17,7 @@ PLACES = ("HOME", "XDG_STATE_HOME", "TMPDIR")
 
 @pytest.fixture
 def leave_trace(recorder):
-    """Runs a program with nothing but these places in its environment. Its trace, which lies somewhere below `here`."""
+    """Runs a program with only these places in its environment. Returns its trace, which is somewhere below `here`."""
 
     def run(here, **places):
         kept = {name: value for name, value in os.environ.items() if name not in PLACES and not name.startswith("HEAPWRIGHT_")}
@@ -68,7 +68,7 @@ def assert_private(recording):
 
 @pytest.mark.parametrize("mask", [0, 0o177, 0o777])
 def test_only_its_user_can_read_it(preload, record, mask):
-    """Whatever the umask leaves in or out: a trace holds paths and arguments. The launcher's packing makes another file."""
+    """Whatever the umask is: a trace holds paths and arguments. The launcher's packing makes another file."""
     command = ["sh", "-c", "/bin/ls / >/dev/null; /bin/true"]
     for run in (preload, record):
         recording = run(command, preexec_fn=lambda: os.umask(mask))
@@ -77,7 +77,8 @@ def test_only_its_user_can_read_it(preload, record, mask):
 
 
 def test_it_is_called_as_what_was_run(recorder, tmp_path):
-    """A program that is started through a symbolic link was called as the link's target, and a script as its interpreter."""
+    """A program that is started through a symbolic link is listed as the link's target, and a script as its
+    interpreter."""
     (tmp_path / "friendly").symlink_to(shutil.which("sort"))
     script = tmp_path / "task"
     script.write_text("#!/bin/sh\n./friendly /dev/null; exit 0\n")

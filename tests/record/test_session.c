@@ -1,7 +1,7 @@
-/* test_session.c - events of threads that wait for another one's start of the session
+/* test_session.c - events of threads that wait while another thread starts the session
  *
- * What would break: a thread that gave up waiting (a real-time thread may keep the starter from running for ever) loses its
- * event without a word.
+ * Breaks if a thread that stopped waiting (a real-time thread may keep the starter from running for ever) loses its
+ * event without a report.
  */
 #include "record/session.h"
 
@@ -60,7 +60,7 @@ int main(void)
   if (!mkdtemp(folder) || chdir(folder))
     return 1;
   hwi_real_find();
-  hwi_real_is_left_alone = false; /* as this very program would be under a sanitizer */
+  hwi_real_is_left_alone = false; /* the state of this very program under a sanitizer */
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_who_gives_up_waiting_counts_what_it_loses),
                                      cmocka_unit_test(test_what_comes_after_the_end_is_not_lost)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);

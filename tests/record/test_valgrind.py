@@ -1,6 +1,6 @@
-"""A program under valgrind: some of its tools put a malloc of their own in the place of the recorder's.
+"""A program under valgrind: some of its tools replace the recorder's malloc by their own.
 
-What would break: a report of three allocations, of a program that made thousands, that does not say why.
+Breaks if a report shows three allocations for a program that made thousands, and does not say why.
 """
 
 import shutil
@@ -23,7 +23,7 @@ int main(void)
 
 
 def recorded(record, program, *options):
-    """The calls of the program, and the texts of what its images could not see."""
+    """The calls of the program, and the notes on what was not recorded in its images."""
     recording = record(["valgrind", "-q", *options, program])
     images = recording.report["images"]
     return recording, sum(image["allocation_calls"] for image in images if image["executable"] == str(program)), [
@@ -35,7 +35,7 @@ def test_malloc_of_a_tool_is_named(record, hw, compile_c):
     recording, calls, unseen = recorded(record, program, "--tool=memcheck")
     assert calls < MADE and len(unseen) == 1 and unseen[0].startswith("vgpreload_memcheck-")
     assert f"Not seen: {unseen[0]} brings its own malloc" in " ".join(hw("report", "--children", recording.trace).stdout.split())
-    # The shell script that valgrind is allocates more than is seen of the program.
+    # valgrind is a shell script, which makes more allocations than are recorded of the program.
     of_another = " ".join(hw("report", recording.trace).stdout.split())
     assert "other process images" in of_another
     assert f"Not seen: in {program.name}, which is not shown, {unseen[0]} brings its own malloc" in of_another
@@ -48,12 +48,12 @@ def test_tools_without_one_hide_nothing(record, compile_c):
 
 
 def test_long_recording(record, compile_c):
-    """Longer than the first stretch of the trace that is mapped: valgrind's mremap cannot map the next one."""
+    """Longer than the first part of the trace that is mapped: valgrind's mremap cannot map the next one."""
     rounds = 1200000
     source = SOURCE.replace(f"i < {MADE}", f"i < {rounds}").replace("!malloc(10)", "!(blocks[i] = malloc((size_t)i * 7919 % 97))")
     source = source.replace("int main", f"static void *blocks[{rounds}];\nint main").replace("  return 0;", f"  for (int i = 0; i < {rounds}; i++) free(blocks[i * 7919L % {rounds}]);\n  return 0;")
     program = compile_c(source, "-fno-builtin")
-    recording = record(["valgrind", "-q", "--tool=none", program], "--max-size", "100M")  # in many short stretches
+    recording = record(["valgrind", "-q", "--tool=none", program], "--max-size", "100M")  # in many short parts
     images = recording.report["images"]
     assert sum(image["allocation_calls"] for image in images if image["executable"] == str(program)) >= rounds
     assert not any(image["silences"] for image in images)

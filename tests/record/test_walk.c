@@ -1,7 +1,7 @@
-/* test_walk.c - a walk takes no more steps than the stack has changed, and says the same as a full one
+/* test_walk.c - a walk takes only as many steps as the stack has changed, and finds the same stack as a full walk
  *
- * Breaks if a stack of which only a return address in the middle is another is walked to its end, if one that was there
- * before is walked again or taken for another, or if the work of an event grows with the depth of a recursion. Work is
+ * Breaks if a stack in which only a return address in the middle differs is walked to its end, if an earlier stack is
+ * walked again or taken for another one, or if the work of an event grows with the depth of a recursion. Work is
  * counted in frames walked and verified, never in time.
  */
 #include "record/unwind/walk.h"
@@ -21,8 +21,8 @@
 #include "record/unwind/modules.h"
 #include "record/unwind/nodes.h"
 #include "record/unwind/row_cache.h"
-#include "record/unwind/stack_cache.h"
 #include "record/unwind/step.h"
+#include "record/unwind/stack_cache.h"
 
 enum { DEPTH_LIMIT = 256, LEVELS = 100, DEEP_LEVELS = 40000, DEEP_NODES = 3 * DEPTH_LIMIT * 40 };
 
@@ -44,7 +44,7 @@ static int end(void **state)
   return lone_session_end();
 }
 
-/* No step is left out of what is verified. */
+/* The verified part contains every step. */
 static void assert_all_bps_are_known(void)
 {
   uint32_t known = 0;
@@ -63,7 +63,7 @@ static void settle(void)
   hwi_stack_cache_settle(&lane, &unchanged);
 }
 
-struct walked { /* what one walk did */
+struct walked { /* the result of one walk */
   uint32_t steps, node;
 };
 
@@ -74,7 +74,7 @@ static uint32_t depth_of_full_walk(const struct hwi_caller *caller)
   return walk.fresh_count;
 }
 
-/* As an entry point would: its caller's stack is recorded, and compared with a full walk. */
+/* Records its caller's stack as an entry point would, and compares it with a full walk. */
 static SEPARATE struct walked probe(void)
 {
   struct hwi_caller caller = HWI_CALLER();
@@ -134,9 +134,10 @@ static void test_another_line_of_the_same_caller(void **state)
   descend(LEVELS, two_lines);
 }
 
-/* --- stacks that take turns --- */
+/* --- stacks that alternate --- */
 
-/* Is the stack a tip's, and the same as a walk finds that may meet nothing? It is recorded in any case. */
+/* Returns whether the stack came from a tip. It must equal a walk that reuses nothing. The stack is recorded in any
+ * case. */
 static SEPARATE bool is_taken_from_a_tip(void)
 {
   struct hwi_caller caller = HWI_CALLER();
@@ -170,7 +171,7 @@ static SEPARATE bool on_level(int levels)
   return is_taken;
 }
 
-/* Its frames are found by their frame pointers, which matter then. */
+/* Its frames are found by their frame pointers, which therefore matter. */
 static SEPARATE bool on_framed_level(int levels)
 {
   bool is_taken = levels ? on_framed_level(levels - 1) : is_taken_from_a_tip();
@@ -178,7 +179,7 @@ static SEPARATE bool on_framed_level(int levels)
   return is_taken;
 }
 
-/* The same frames in the same places, but for one return address in the middle of them. */
+/* The same frames at the same places, except for one return address in the middle. */
 static SEPARATE bool on_another_line(int levels)
 {
   bool is_taken = on_level(levels);
@@ -192,7 +193,7 @@ static SEPARATE bool on_another_line(int levels)
 enum { TURNS = 6, PLACES = 16, FEW_LEVELS = 3, MORE_LEVELS = 6, MANY_LEVELS = 40 };
 
 static struct {
-  uint32_t taken, all; /* of stacks that were there before */
+  uint32_t taken, all; /* of earlier stacks */
 } turns;
 
 static SEPARATE void take_turns(void)
@@ -204,7 +205,7 @@ static SEPARATE void take_turns(void)
       turns.taken += few + more;
       turns.all += 2;
     }
-    on_level(MANY_LEVELS); /* more than is remembered */
+    on_level(MANY_LEVELS); /* more than are cached */
   }
 }
 
@@ -214,8 +215,7 @@ static void test_stacks_that_take_turns(void **state)
   hwi_walk_forget(&lane);
   for (int i = 0; i < PLACES; i++)
     descend(LEVELS + i, take_turns);
-  assert_in_range(turns.taken, turns.all * 3 / 4,
-                  turns.all); /* two may have one place in the table: not all the time */
+  assert_in_range(turns.taken, turns.all * 3 / 4, turns.all); /* two may share a place in the table: not every time */
 }
 
 static SEPARATE void take_a_turn(void)
@@ -224,7 +224,7 @@ static SEPARATE void take_a_turn(void)
   turns.all++;
 }
 
-/* Both tips begin at the same place: one must not push the other out. */
+/* Both tips begin at the same place: one must not evict the other. */
 static SEPARATE void take_turns_from_two_lines(void)
 {
   volatile int count = TURNS;
@@ -303,12 +303,12 @@ static SEPARATE void some_turns(void)
   __asm__ volatile("" : : : "memory");
 }
 
-/* What changes is outward of the tips' stems. */
+/* The frames outward of the tips' stems change. */
 static SEPARATE void turns_on_two_lines(void)
 {
   some_turns();
   __asm__ volatile("" : : : "memory");
-  some_turns(); /* whatever is taken is compared with a walk */
+  some_turns(); /* each stack from a tip is compared with a walk */
   __asm__ volatile("" : : : "memory");
 }
 
@@ -336,7 +336,7 @@ static void lines_take_turns(void)
 {
   volatile int count = TURNS;
   for (int i = 0; i < count; i++)
-    on_another_line(FEW_LEVELS | 1); /* whatever is taken is compared with a walk */
+    on_another_line(FEW_LEVELS | 1); /* each stack from a tip is compared with a walk */
 }
 
 static void test_tips_with_another_line(void **state)
@@ -359,7 +359,7 @@ static uint32_t a_random_number(uint32_t below)
   return (wander.random >> 16) % below;
 }
 
-/* Has the stack the node that a lane finds which remembers nothing? */
+/* Returns whether the stack has the node that a lane with an empty cache finds. */
 static SEPARATE void compare_with_a_full_walk(void)
 {
   static struct hwi_lane other;
@@ -420,8 +420,8 @@ static void test_stacks_at_random(void **state)
 
 /* --- no memory --- */
 
-/* A row that was found once is known, though not a page more can be had: else each frame of each event would be looked up in
- * the module's tables again. */
+/* A row that was found once stays in the cache even if no further page can be allocated. Otherwise each frame of each
+ * event would be looked up in the module's tables again. */
 static void test_rows_without_memory(void **state)
 {
   (void)state;
@@ -440,14 +440,14 @@ static void test_rows_without_memory(void **state)
     hwi_row_cache_find(&poor, first + i, false);
     again += poor.rows.misses - misses;
     misses = poor.rows.misses;
-    hwi_row_cache_find(&poor, first + i, false); /* a place may be another's, but is its own now */
+    hwi_row_cache_find(&poor, first + i, false); /* a slot may belong to another row, but this one has its own now */
     assert_int_equal(poor.rows.misses, misses);
   }
   assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
   assert_in_range(again, 0, OLD);
 }
 
-/* --- a recursion that records at each of its levels, on the way down and up --- */
+/* --- a recursion that records an event at each level, on the way down and up --- */
 
 static struct {
   uint64_t events, work, most_of_one;

@@ -1,4 +1,5 @@
-/* all_sorts.c - does what makes the recorder look something up or begin anew: threads, names, forks, libraries, signals, limits */
+/* all_sorts.c - does everything that makes the recorder look something up or start again: threads, names, forks,
+ * libraries, signals, limits */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

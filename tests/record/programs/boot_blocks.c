@@ -1,6 +1,6 @@
-/* boot_blocks.c - does to blocks from before libc was ready whatever a program may do to a block
+/* boot_blocks.c - uses blocks that were allocated before libc was ready in every way in which a program may use a block
  *
- * The blocks come from the preloaded library, as those do that the loader gets while the real malloc is looked up.
+ * The blocks come from the preloaded library, like those that the loader gets while the real malloc is looked up.
  */
 #include <malloc.h>
 #include <stdint.h>

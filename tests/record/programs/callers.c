@@ -1,4 +1,4 @@
-/* callers.c - calls entry points from a frame whose place is announced: what they take for their caller must be it */
+/* callers.c - calls entry points from a frame whose place is announced: they must find it as their caller */
 #include <stdlib.h>
 
 #include "entries_marks.h"

@@ -1,7 +1,8 @@
-/* clock_reads.c - steps through calls of malloc and its like, and says which of them read the clock when: a line for each call,
- * with the readings of the time stamp counter, fences and calls of libc's functions in their order
+/* clock_reads.c - steps through calls of malloc and related functions, and prints how each reads the clock: a line for
+ * each call, with the reads of the time stamp counter, the fences and the calls of libc's functions in their order
  *
- * `threads` as the argument: there is another thread. The exit status is 77 where the machine does not let itself be stepped.
+ * With the argument `threads` there is another thread. The exit status is 77 if single steps are not possible on this
+ * machine.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +18,7 @@
 
 enum { MOST_SEEN = 64, NO_TRAP_FLAG = 77, BYTES = 100, MORE_BYTES = 200 };
 
-/* What is looked for: at an address, or, where that is NULL, an instruction. */
+/* What is searched for: an address, or an instruction if that is NULL. */
 static struct {
   const char *name;
   const void *address;

@@ -1,7 +1,7 @@
-/* contract.c - calls every entry point of C at its edges, and prints what came back
+/* contract.c - calls every entry point of C at its edges, and prints the results
  *
- * The output is the same with and without a library preloaded. Nothing is printed between the calls of a step, so that
- * what the entry points report is the steps' own calls alone.
+ * The output is the same with and without a preloaded library. Nothing is printed between the calls of a step, so that
+ * the entry points report only the calls of the steps.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@ static int failed, result;
 
 #define KEPT 1234
 
-/* One step: errno is KEPT before, the calls run, and the line says what is asked for. */
+/* One step: errno is set to KEPT before, the calls run, and a line prints the results in the arguments. */
 #define STEP(name, calls, ...) \
   do {                         \
     errno = KEPT;              \
@@ -48,7 +48,7 @@ static int is_aligned(const void *block, size_t align)
   return (uintptr_t)block % align == 0;
 }
 
-/* All that malloc_usable_size says may be written. */
+/* All bytes that malloc_usable_size reports may be written. */
 static int is_writable(void *block, size_t asked)
 {
   size_t usable = malloc_usable_size(block);
@@ -119,7 +119,8 @@ static void aligned(void)
 void free_sized(void *block, size_t size) __attribute__((weak));
 void free_aligned_sized(void *block, size_t align, size_t size) __attribute__((weak));
 
-/* C23's, which glibc does not have yet: plain frees where nothing is preloaded, to print the same. */
+/* C23's functions, which glibc does not have yet: without a preloaded library they are plain frees, to print the
+ * same. */
 static void sized(void)
 {
   p = malloc(40);

@@ -1,4 +1,4 @@
-/* contract_cxx.cc - calls every operator new and delete at its edges, and prints what came back */
+/* contract_cxx.cc - calls every operator new and delete at its edges, and prints the results */
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -91,7 +91,7 @@ static void throws_other()
   throw other_error();
 }
 
-/* Handed back by the handler when an operator needs it. */
+/* The handler frees it when an operator needs memory. */
 static void *reserve;
 
 static void frees_reserve()
@@ -99,12 +99,12 @@ static void frees_reserve()
   handled++;
   free(reserve);
   reserve = NULL;
-  void *extra = malloc(55); /* counts as the handler's own */
+  void *extra = malloc(55); /* counts as a free of the handler */
   free(extra);
   std::set_new_handler(nullptr);
 }
 
-/* So little address space that an operator new of `size` fails until the reserve is freed. */
+/* Limits the address space so that an operator new of `size` fails until the reserve is freed. */
 static void with_reserve(size_t size)
 {
   struct rlimit before, tight;

@@ -1,4 +1,4 @@
-/* early.c - uses and gives back a block that was taken before the preloaded library was relocated */
+/* early.c - uses and frees a block that was allocated before the preloaded library was relocated */
 #include <stdio.h>
 #include <stdlib.h>
 

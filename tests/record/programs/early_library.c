@@ -1,4 +1,5 @@
-/* early_library.c - code that allocates while the loader is still relocating, before a preloaded library is */
+/* early_library.c - code that allocates while the loader is still relocating, before the preloaded library is
+ * relocated */
 #include <stdlib.h>
 
 static void *early;

@@ -1,4 +1,5 @@
-/* early_malloc.c - a program whose own malloc cannot serve before main, as the images of some Lisps: it ends the process then */
+/* early_malloc.c - a program whose own malloc cannot serve before main, like some Lisp images: a call then ends the
+ * process */
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>

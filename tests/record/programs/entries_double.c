@@ -1,11 +1,11 @@
-/* entries_double.c - stands in for the recorder behind the entry points, and writes down what they report
+/* entries_double.c - replaces the recorder below the entry points, and writes down what they report
  *
  * Between entries_begin() and entries_end() each report becomes a line in the file that ENTRIES_OUTPUT names:
  *   alloc|free|realloc|failed ENTRY SIZE ALIGN BLOCK OLD CALLER
- * where blocks are numbers (an address's first appearance gives it the next one), and CALLER is 1 where pc, sp and bp are
- * those of the frame that the program announced by entries_caller(), 0 where they are others, and - where it announced none.
- * With ENTRIES_TIMED set, calls are timed by a clock that goes on by one with each reading, and behind each report there is
- *   took BLOCK UNITS         freed BLOCK UNITS     (the latter from after the real free)
+ * Blocks are numbers; a new address gets the next number. CALLER is 1 if pc, sp and bp are those of the frame that the
+ * program announced by entries_caller(), 0 if they differ, and - if none was announced. With ENTRIES_TIMED set, calls
+ * are timed by a clock that advances by one with each reading, and each report is followed by
+ *   took BLOCK UNITS         freed BLOCK UNITS     (the latter after the real free)
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -41,14 +41,14 @@ static unsigned block_count;
 #define ENTRY_NAME(id, name) #id,
 static const char *const entry_names[] = {HW_ENTRY_LIST(ENTRY_NAME)};
 
-/* --- no event is usual here (see event.h): each comes to hwi_record_* --- */
+/* --- no event takes the usual path here (see event.h): each calls hwi_record_* --- */
 
 static const char never;
 static struct hwi_address_space dead;
 struct hwi_session hwi_session = {.liveness = &dead, .is_single_threaded = &never};
 __thread struct hwi_thread_stream *hwi_stream_self;
 
-/* What the entry points would call for one that is. */
+/* The entry points would call these for an event on the usual path. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define NOT_CALLED(result, name, ...) \
@@ -118,7 +118,7 @@ static void put_caller(const struct hwi_caller *caller)
   put_text(!caller_function ? " -\n" : is_right ? " 1\n" : " 0\n");
 }
 
-/* What the call that gave `block` took, where that is known. */
+/* Duration of the call that returned `block`, if it is known. */
 static void put_took(const void *block)
 {
   uint64_t took = hwi_timed_took(block);
@@ -224,7 +224,7 @@ void entries_end(void)
   is_on = false;
 }
 
-/* Calls come from `function`, whose frame pointer is `frame_high` and whose stack pointer is not below `frame_low`. */
+/* The calls come from `function`. Its frame pointer is `frame_high`; its stack pointer is not below `frame_low`. */
 void entries_caller(void *function, void *frame_low, void *frame_high)
 {
   caller_function = (uintptr_t)function;

@@ -1,4 +1,4 @@
-/* entries_marks.h - how the test programs speak to entries_double.c, where it is preloaded */
+/* entries_marks.h - how the test programs call entries_double.c, if it is preloaded */
 #ifndef ENTRIES_MARKS_H
 #define ENTRIES_MARKS_H
 
@@ -16,7 +16,7 @@ void entries_foreign(void) __attribute__((weak));
 }
 #endif
 
-/* Reports of what stands between the two are written down. */
+/* Reports of calls between these two are written down. */
 #define MARKED(...)    \
   do {                 \
     if (entries_begin) \

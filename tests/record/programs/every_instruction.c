@@ -1,16 +1,18 @@
-/* every_instruction.c - a program that is interrupted at each instruction of the recorder's in its calls of malloc and free
+/* every_instruction.c - a program that is interrupted at each instruction of the recorder in its calls of malloc and
+ * free
  *
- * The trap flag tells which instructions a call goes through; afterwards each of them is made a breakpoint for one more such call.
- * To be run on ring_allocator.c, which may be interrupted anywhere. What the handler does there is the first argument:
+ * The trap flag shows which instructions a call executes. Then each of them becomes a breakpoint for one more such
+ * call. It must run on ring_allocator.c, which may be interrupted anywhere. The first argument says what the handler
+ * does there:
  *   allocate   allocates and frees, at every single step of the calls
  *   jump       leaves the call by siglongjmp
- *   again      the same, of a call that was to clean up after one that was left
+ *   again      the same, in a call that was to clean up after an abandoned one
  *   fork       forks; the child goes on where it was, allocates and ends with status 7
  *   pause      switches the recording off or on
  *   full       allocates until the trace is full, in a child each time
- * The second is the trace, the third that only every so manyth instruction is visited (not of `allocate`). The output is how often
- * each size was allocated, how many instructions were visited, and how many were stepped through. The exit status is 77 where the
- * machine does not let itself be stepped.
+ * The second argument is the trace. The third, N, makes it visit only every N-th instruction (not with `allocate`). The
+ * output is how often each size was allocated, how many instructions were visited, and how many were stepped through.
+ * The exit status is 77 if single steps are not possible on this machine.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,7 +37,7 @@ enum { STEPPED = 301, NESTED, AFTER, SILENT, OF_CHILD, SIZES };
 enum { NO_TRAP_FLAG = 77, CHILD_STATUS = 7, SOME_ERRNO = 4711, BREAKPOINT = 0xcc };
 enum { STACK_BYTES = 1 << 16, MOST_CODE = 1 << 20 };
 
-static volatile struct hw_trace_header *header; /* of this image's trace, where it is of interest */
+static volatile struct hw_trace_header *header; /* of this image's trace, if it is needed */
 static _Atomic long counts[SIZES - STEPPED];
 static volatile long steps, visits;
 static uint32_t stride; /* of the instructions that are visited */
@@ -51,7 +53,7 @@ static void fail(const char *why)
 
 /* --- calls --- */
 
-/* None of these is put together with another: each has a frame. */
+/* None of these is inlined or merged with another: each has a frame. */
 #define FRAME __attribute__((noipa))
 
 static FRAME void pair(int size)
@@ -71,7 +73,7 @@ static void usual(void)
   pair(STEPPED);
 }
 
-/* A stack that was not there before: the bits of `path` say which line calls. */
+/* Makes a new stack: the bits of `path` say which line calls. */
 static FRAME void on_path(unsigned path, int levels)
 {
   if (!levels)
@@ -102,7 +104,7 @@ static void move(void)
   free(block);
 }
 
-/* Of all events this takes the most room. */
+/* This event takes the most room of all. */
 static void ask_too_much(void)
 {
   void *volatile block = malloc((size_t)1 << 62);
@@ -113,12 +115,12 @@ static void ask_too_much(void)
 static void (*const subjects[])(void) = {usual, on_new_path, move, ask_too_much};
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
-/* --- the recorder's instructions --- */
+/* --- the instructions of the recorder --- */
 
 static struct {
   uint8_t *start, *end;
 } code;
-static bool is_met[MOST_CODE]; /* an instruction that begins here was gone through */
+static bool is_met[MOST_CODE]; /* an instruction that begins here was executed */
 static uint32_t met[MOST_CODE], met_count;
 static uint8_t *volatile armed, original;
 static void (*act)(ucontext_t *context), (*act_at_each_step)(ucontext_t *context);
@@ -154,7 +156,7 @@ static void disarm(void)
   armed = NULL;
 }
 
-/* Calls the subject until it goes through that instruction; what is done for a new stack is done the first time. */
+/* Calls the subject until it executes that instruction; work for a new stack is only done the first time. */
 static void run_to(uint32_t at, void (*subject)(void))
 {
   enum { CALLS = 2 };
@@ -186,7 +188,7 @@ static void on_trap(int number, siginfo_t *info, void *argument)
   errno = before;
 }
 
-/* Which instructions does it go through? */
+/* Finds which instructions it executes. */
 static FRAME void step_through(void (*subject)(void))
 {
   begin_stepping();
@@ -196,7 +198,7 @@ static FRAME void step_through(void (*subject)(void))
 
 static FRAME void learn(void (*before)(void), void (*subject)(void))
 {
-  enum { ROUNDS = 2 }; /* much is done only once */
+  enum { ROUNDS = 2 }; /* some work is done only once */
   memset(is_met, 0, sizeof is_met);
   met_count = 0;
   for (volatile int i = 0; i < ROUNDS; i++) { /* an unrolled loop would call from more than one line */
@@ -206,7 +208,7 @@ static FRAME void learn(void (*before)(void), void (*subject)(void))
   }
 }
 
-/* --- what happens there --- */
+/* --- the handler --- */
 
 static void allocate(ucontext_t *context)
 {
@@ -246,12 +248,12 @@ static void fill(ucontext_t *context)
     ask_too_much();
 }
 
-/* --- the ways --- */
+/* --- the modes --- */
 
 static void nothing(void)
 {}
 
-/* Is the call left there? */
+/* Returns whether the call is abandoned there. */
 static bool is_left(void (*subject)(void), uint32_t at)
 {
   if (sigsetjmp(back, 1))
@@ -262,9 +264,9 @@ static bool is_left(void (*subject)(void), uint32_t at)
 
 static struct {
   uint32_t at[MOST_CODE], count, next;
-} usually; /* what a usual call goes through */
+} usually; /* the instructions of a usual call */
 
-/* A call of which nobody sees the end; most are left in the middle of an event. */
+/* A call whose end is never seen; most are abandoned in the middle of an event. */
 static void leave_one(void)
 {
   act = leave;
@@ -274,7 +276,7 @@ static void leave_one(void)
 
 static void learn_usual(void)
 {
-  for (volatile int i = 0; i < 2; i++) /* what is done the first time is of no use */
+  for (volatile int i = 0; i < 2; i++) /* work that is done only the first time is not useful */
     learn(nothing, usual);
   usually.count = met_count;
   memcpy(usually.at, met, sizeof met);
@@ -358,7 +360,7 @@ static void switch_everywhere(const char *trace)
     }
 }
 
-/* In a child, whose own trace is all but full before the call. */
+/* In a child, whose own trace is nearly full before the call. */
 static void fill_at(const char *trace, uint32_t at)
 {
   enum { LITTLE = 160 << 10 }; /* less than the largest chunk */
@@ -397,9 +399,9 @@ static void begin(void)
   sigaction(SIGTRAP, &action, NULL);
   dl_iterate_phdr(find_code, dlsym(RTLD_DEFAULT, "malloc"));
   if ((size_t)(code.end - code.start) > MOST_CODE)
-    exit(NO_TRAP_FLAG); /* an instrumented one */
+    exit(NO_TRAP_FLAG); /* an instrumented build */
   if (mprotect(code.start, (size_t)(code.end - code.start), PROT_READ | PROT_WRITE | PROT_EXEC))
-    exit(NO_TRAP_FLAG); /* a kernel that allows no changed code */
+    exit(NO_TRAP_FLAG); /* a kernel that does not allow code to be changed */
   pair(AFTER);
   step_through(nothing);
   if (!steps)

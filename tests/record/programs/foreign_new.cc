@@ -1,8 +1,8 @@
-/* foreign_new.cc - a library with operators of its own: blocks with a header, and a new_handler that it calls itself */
+/* foreign_new.cc - a library with its own operators: blocks with a header, and a new_handler that it calls itself */
 #include <cstdlib>
 #include <new>
 
-/* As a chunk's size to glibc, which must not be asked of such a block: far outside of any heap. */
+/* If glibc took it for a chunk's size, it would leave the heap by far: glibc must not be asked about such a block. */
 static const size_t MAGIC = 0x7f0000000ff0;
 
 int foreign_given, foreign_taken;

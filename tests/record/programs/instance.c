@@ -1,7 +1,7 @@
-/* instance.c - another library over entries.h: a bump allocator, in the common part of C17 and C++17
+/* instance.c - another library over entries.h: a bump allocator, in the common subset of C17 and C++17
  *
- * It shows that the header stands alone, and its calloc is written the way in which a compiler that knows malloc would turn
- * it into a call of itself.
+ * It shows that the header is self-contained. Its calloc is written in the way in which a compiler that knows malloc
+ * would turn it into a call of itself.
  */
 #include <errno.h>
 #include <stdint.h>

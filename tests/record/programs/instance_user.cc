@@ -1,4 +1,4 @@
-/* instance_user.cc - uses a preloaded instance.c in every way, and says whether its blocks came from there */
+/* instance_user.cc - uses a preloaded instance.c in every way, and prints whether its blocks came from there */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-/* known.cc - N times the same calls, whose number and bytes the test knows */
+/* known.cc - the same calls N times; the test knows their number and bytes */
 #include <cstdint>
 #include <cstdlib>
 #include <malloc.h>

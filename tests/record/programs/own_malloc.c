@@ -1,4 +1,4 @@
-/* own_malloc.c - a program with a malloc of its own, which every library must use */
+/* own_malloc.c - a program with its own malloc, which every library must use */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* own_malloc_cxx.cc - a C++ program with a malloc of its own: operator new must use it, since free is called on its blocks */
+/* own_malloc_cxx.cc - a C++ program with its own malloc: operator new must use it, since free is called on its
+ * blocks */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

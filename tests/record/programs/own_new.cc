@@ -1,6 +1,6 @@
-/* own_new.cc - a program that replaces operator new and delete, one of each, as the standard lets it
+/* own_new.cc - a program that replaces one operator new and one operator delete, as the standard allows
  *
- * All other variants must lead to these two: a block that came from elsewhere has no header, and the check fails.
+ * All other variants must call these two: a block that came from elsewhere has no header, and the check fails.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,10 +1,9 @@
-/* plugin.cc - a C++ library that a C program loads: its operators new fail, each of them, and it catches that itself */
+/* plugin.cc - a C++ library that a C program loads: each of its operators new fails, and it catches that itself */
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
-static volatile size_t huge[] = {PTRDIFF_MAX,
-                                 PTRDIFF_MAX / 4}; /* the second is an object's size, were there the memory */
+static volatile size_t huge[] = {PTRDIFF_MAX, PTRDIFF_MAX / 4}; /* the second is a valid size of an object */
 static const std::align_val_t align{256};
 static int handled;
 
@@ -68,7 +67,7 @@ int plugin_failures(void)
   return caught;
 }
 
-/* Two calls of each of two handlers, from each kind. */
+/* Two calls of each of two handlers, from each kind of operator. */
 int plugin_handled(void)
 {
   int thrown = 0;

@@ -1,4 +1,4 @@
-/* plugin_host.c - a C program that loads a C++ library for itself alone, fails in it, and unloads it */
+/* plugin_host.c - a C program that loads a C++ library with RTLD_LOCAL, fails in it, and unloads it */
 #include <dlfcn.h>
 #include <stdio.h>
 

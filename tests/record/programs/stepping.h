@@ -1,6 +1,6 @@
-/* stepping.h - single steps through a piece of code, by the trap flag: a SIGTRAP comes after each instruction
+/* stepping.h - single steps through a piece of code, by the trap flag: a SIGTRAP is raised after each instruction
  *
- * For programs without a red zone, of which this would overwrite some.
+ * For programs without a red zone: this would overwrite a part of it.
  */
 #ifndef TESTS_RECORD_STEPPING_H
 #define TESTS_RECORD_STEPPING_H

@@ -1,8 +1,9 @@
-/* within_recorder.c - a malloc, to be preloaded behind the recorder, that ends the process when the recorder itself led to the call
+/* within_recorder.c - a malloc, to be preloaded after the recorder, that ends the process if the recorder itself caused
+ * the call
  *
- * The recorder's entry points lie on every stack once: the program called them. A second stretch of the recorder's code
- * further out means that the recorder called something that came back to malloc. Its dlclose is the exception: the loader frees
- * what it unloads.
+ * The recorder's entry points are on every stack once: the program called them. If the recorder's code appears again
+ * further out, the recorder called a function that reached malloc. Its dlclose is the exception: the loader frees what
+ * it unloads.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +40,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 struct look {
-  bool is_inside; /* the frame before is the recorder's */
+  bool is_inside; /* the previous frame is in the recorder */
   int stretches;
 };
 
