@@ -1,6 +1,8 @@
-"""test_children.py - children made in every way: each has its trace, its counts and its stacks, and the parent notices nothing
+"""test_children.py - children made in every way: each has its trace, its counts and its stacks, and the parent notices
+nothing
 
-Breaks if a child writes into its parent's trace, if its first events are lost, or if a fork at a bad moment hangs or kills it.
+Breaks if a child writes into its parent's trace, if its first events are lost, or if a fork at a bad moment hangs or
+kills it.
 """
 
 import json
@@ -47,7 +49,7 @@ def test_vfork(children, preload):
 
 @pytest.mark.parametrize("place", ["stdio", "loader", "locale", "names", "programs", "malloc", "fork"])
 def test_forks_while_threads_are_in_libc(compile_c, record, place):
-    """A child asked the loader, whose lock another thread of its parent had been holding, and waited for ever."""
+    """A child called the loader, whose lock another thread of its parent had held, and waited for ever."""
     program = compile_c(FORK_LOCKS, "-pthread", name="fork_locks")
     recording = record([program, place], timeout=60)
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
@@ -65,7 +67,7 @@ def test_no_children(children, preload):
 @pytest.mark.parametrize("how", ["descriptors", "chroot"])
 @pytest.mark.parametrize("with_launcher", [True, False])
 def test_children_without_a_place_are_counted(compile_c, preload, record, how, with_launcher):
-    """They were left out without a word."""
+    """They were left out without a message."""
     if how == "chroot" and os.geteuid() != 0:
         pytest.skip("only root may chroot")
     program = compile_c(PROGRAMS / "no_place.c", name="no_place")
@@ -75,7 +77,7 @@ def test_children_without_a_place_are_counted(compile_c, preload, record, how, w
     report = recording.report
     assert report["children_unseen"] == 3
     sizes = {entry["size"]: entry["calls"] for entry in report["sizes"]}
-    assert sizes[1000] == 2  # the parent's own, and no child's
+    assert sizes[1000] == 2  # the parent's own, and none of a child
     assert report["damaged_chunks"] == 0
     assert "3 children unseen" in recording.hw("report", recording.trace).stdout
 
@@ -102,7 +104,7 @@ int main(void)
 
 @pytest.mark.parametrize("with_launcher", [True, False])
 def test_no_child_is_written_through_a_link(compile_c, preload, record, tmp_path, with_launcher):
-    """A folder of children that was a symbolic link was followed, whoever had laid it."""
+    """A children's folder that was a symbolic link was followed, whichever user had made it."""
     elsewhere, trace = tmp_path / "elsewhere", tmp_path / "s.hwt"
     elsewhere.mkdir()
     Path(f"{trace}.children").symlink_to(elsewhere)

@@ -1,4 +1,4 @@
-"""test_clocks.py - where the CPU's time stamps cannot be trusted, another clock serves, and nothing else is different
+"""test_clocks.py - if the CPU's time stamps cannot be trusted, another clock is used, and nothing else differs
 
 Breaks if the recorder reads time stamps that the kernel itself does not trust, which would put frees before their
 allocations, or reads them where a program has forbidden it, which would kill the program.
@@ -18,7 +18,7 @@ FORBIDDEN = 77  # no_tsc.c could not forbid it
 
 
 def in_own_mounts(command, tmp_path, source):
-    """The command as it sees a kernel whose clock source is another one."""
+    """The command as it would see a kernel with another clock source."""
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("showing another clock source needs root and unshare")
     (tmp_path / "source").write_text(f"{source}\n")
@@ -30,7 +30,7 @@ def in_own_mounts(command, tmp_path, source):
 
 
 def check_order(report):
-    """Blocks went from thread to thread at once: a clock that is not ordered would show here."""
+    """Blocks pass between threads at once: an unordered clock would show here."""
     assert report["missed_frees"] == report["unmatched_frees"] == 0
     assert report["allocation_calls"] >= 800000
     assert 0 < report["duration_ns"]

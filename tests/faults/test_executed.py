@@ -1,7 +1,7 @@
 """test_executed.py - a program that is executed and leaves no trace is counted and named, however short it lives
 
-Breaks if a gap in a recording is told by nothing: `bash -c 'ulimit -f 1000; exec ./f'` had "0 children unseen; never silent".
-Breaks, too, if a function of the exec family does anything else for a program under the recorder than without.
+Breaks if a gap in a recording is not reported: `bash -c 'ulimit -f 1000; exec ./f'` had "0 children unseen; never
+silent". Breaks, too, if a function of the exec family behaves differently for a program under the recorder.
 """
 
 import subprocess
@@ -50,7 +50,8 @@ def programs_of(recording):
 
 @pytest.mark.parametrize("how, function", WAYS)
 def test_each_way_to_execute(execute, dynamic, static, record, how, function):
-    """What is recorded is not counted; what is not is, once; and the program is given what it is given without the recorder."""
+    """Recorded programs are not counted; others are counted once; and the program gets the same arguments and
+    environment as without the recorder."""
     for program, expected in (dynamic, []), (static, ["an open file" if function == "fexecve" else "static"]):
         for more in [], ["fail"]:
             command = [str(execute), how, function, str(program), *more]
@@ -85,7 +86,8 @@ def test_limit_that_forbids_the_trace(dynamic, record):
 
 
 def test_children_of_a_process_that_lowers_its_limit(dynamic, record):
-    """Each makes an event before it executes its program, and can begin no trace: it is counted once, by what it executed."""
+    """Each makes an event before it executes its program, and cannot begin a trace: it is counted once, by the
+    program that it executed."""
     recording = record(["bash", "-c", f"ulimit -f 1000; {dynamic}; {dynamic}; (exec {dynamic}); :"])
     assert programs_of(recording) == ["dynamic", "dynamic", "dynamic"]
     assert recording.header.children_unseen == 3
@@ -96,7 +98,7 @@ def test_children_of_a_process_that_lowers_its_limit(dynamic, record):
 
 
 def test_child_without_a_trace_whose_program_has_one(dynamic, record):
-    """What it did before is missing all the same."""
+    """Its events before that are missing all the same."""
     recording = record([sys.executable, "-c", f"""
 import os, resource
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -115,14 +117,14 @@ os.waitpid(child, 0)
 
 
 def test_processes_that_tell_no_program(record):
-    """Such as those that end as they were forked: `record` counts them as the report does."""
+    """Such as processes that end as they were forked: `record` counts them as the report does."""
     recording = record(["bash", "-c", "ulimit -f 1000; (x=$(echo 1); echo $x); :"])
     assert (recording.report["children_unseen"], recording.report["unseen_programs"]) == (2, [])
     assert "2 processes ran without being recorded (" in recording.process.stderr
 
 
 def test_program_that_is_started_after_recording_had_stopped(compile_c, static, record):
-    """Its process made no event, so that nothing else counts it."""
+    """Its process made no event, so that no other rule counts it."""
     program = compile_c(f"""
 #include <spawn.h>
 #include <stdlib.h>
@@ -148,7 +150,7 @@ def test_an_empty_environment(dynamic, record):
 
 
 def test_long_life_is_not_counted_twice(static, compile_c, record_until):
-    """One that is seen from outside is in its parent's trace, too."""
+    """A process that is seen from outside is also recorded in its parent's trace."""
     waits = compile_c("#include <unistd.h>\nint main(void){char c; return (int)read(0, &c, 1);}\n", "-static", name="waits")
     recording = record_until(lambda report: report["children_unseen"] > 1, ["sh", "-c", f"{waits}; {static}; :"])
     assert "2 processes ran without being recorded, such as " in recording.process.stderr
@@ -162,18 +164,18 @@ def test_who_is_left_out_on_purpose(static, record, options, expected):
 
 
 def test_many_children(execute, dynamic, static, record):
-    """More than a header holds: those that are recorded are not counted, whatever became of their notes."""
+    """More than a header holds: those that are recorded are not counted, whether or not their notes were kept."""
     recording = record(["dash", "-c", f"for i in $(seq 100); do {dynamic}; done; {static}; :"])
     assert programs_of(recording) == ["static"]
     header = recording.header
     assert header.child_exec_count == 101
     assert {bytes(exec.name) for exec in header.child_execs} == {b"dynamic", b"static"}
     assert header.child_execs[100 % 64].name == b"static" and header.child_execs[99 % 64].name == b"dynamic"
-    assert len(recording.traces) == 103  # of dash, its subshell, seq in its place, and those
+    assert len(recording.traces) == 103  # dash, its subshell, the seq that replaces it, and those processes
 
 
 def test_with_the_library_alone(dynamic, static, preload, tmp_path):
-    """Where all images have one name; else each is a run of its own, and none knows of another."""
+    """If all images have one name. Otherwise each is a separate run, and none knows of another."""
     assert programs_of(preload(["sh", "-c", f"{dynamic}; {static}; :"])) == ["static"]
     each = preload(["sh", "-c", f"{dynamic}; {static}; :"], env={"HEAPWRIGHT_OUTPUT": str(tmp_path / "%c.%p.hwt")})
     (trace,) = tmp_path.glob("*sh.*.hwt")
@@ -182,7 +184,7 @@ def test_with_the_library_alone(dynamic, static, preload, tmp_path):
 
 
 def test_a_trace_of_a_folder_alone(dynamic, static, record):
-    """Those that come after it are not looked at, and so nobody can tell."""
+    """Those that come after it are not examined, so no report can count them."""
     recording = record(["sh", "-c", f"sh -c 'exec {dynamic}'; :"])
     for trace in recording.traces[1:]:
         recording.trace = trace
@@ -190,7 +192,7 @@ def test_a_trace_of_a_folder_alone(dynamic, static, record):
 
 
 def test_any_address_may_be_executed(compile_c, record, preload):
-    """The kernel says what is wrong with it."""
+    """The kernel reports the error."""
     program = compile_c(r"""
 #include <errno.h>
 #include <stdio.h>

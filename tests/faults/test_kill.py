@@ -1,7 +1,7 @@
-"""test_kill.py - whatever ends the program, the trace holds every event that was complete
+"""test_kill.py - whatever ends the program, the trace holds every complete event
 
-Breaks if an event is acknowledged to the program before it is safe in the file, if draining loses what it moves, or if a
-reader gives up on a trace that nobody closed.
+Breaks if an event is acknowledged to the program before it is safe in the file, if draining loses what it moves, or
+if a reader rejects a trace that was never closed.
 """
 
 import json
@@ -33,7 +33,7 @@ def counted(path, threads):
 
 
 def check(report, path, threads):
-    """The trace has all that the program saw return, and at most one event a thread more."""
+    """The trace has all calls that returned to the program, and at most one more event per thread."""
     allocations, frees = counted(path, threads)
     assert allocations > 100
     size = next(size for size in report["sizes"] if size["size"] == BLOCK_BYTES)
@@ -94,7 +94,7 @@ def test_killed_under_launcher(until_killed, build, hw, tmp_path, victim, seed):
 
 @pytest.mark.parametrize("through", ["library", "launcher"])
 def test_killed_while_it_starts(until_killed, recorder, build, hw, tmp_path, through):
-    """There is no trace, or one that says what is in it: a later recording may replace it."""
+    """There is no trace, or a trace that says what it contains: a later recording may replace it."""
     counts, trace = tmp_path / "counts", tmp_path / "trace.hwt"
     environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
     for i in range(60):
@@ -128,8 +128,8 @@ int main(void)
 
 
 def test_killed_at_each_system_call(compile_c, recorder, tmp_path):
-    """A trace is one from the moment when its name is there: an empty file would be refused ever after, and another image that
-    begins at the same time would find nothing in it to join."""
+    """A trace is valid from the moment at which its name exists: an empty file would be rejected ever after, and
+    another image that begins at the same time would find nothing to join."""
     program, killed_at = compile_c(ONE_BLOCK, name="one_block"), compile_c(PROGRAMS / "killed_at.c", name="killed_at")
     trace = tmp_path / "trace.hwt"
     environment = {**os.environ, "HEAPWRIGHT_OUTPUT": str(trace), "HEAPWRIGHT_MAX_SIZE": "4M"}

@@ -1,4 +1,5 @@
-"""test_limits.py - where nothing more can be kept, the program goes on unharmed and the report says from when on it is silent
+"""test_limits.py - when nothing more can be recorded, the program goes on unharmed and the report says from when on
+events are missing
 
 Breaks if a full disk raises SIGBUS, a file size limit SIGXFSZ, or if any limit changes what the program prints.
 """
@@ -56,7 +57,7 @@ def test_size_limit(busy, preload):
 
 
 def test_size_limit_under_the_launcher(busy, record):
-    """Who only saw how the recording ended took its figures for the whole run's."""
+    """A user who saw only how the recording ended took its figures for those of the whole run."""
     program, plain = busy
     recording = record([program], "--max-size", "4M")
     assert (recording.process.returncode, recording.process.stdout) == plain[:2]
@@ -65,7 +66,7 @@ def test_size_limit_under_the_launcher(busy, record):
 
 
 def test_children_forked_after_the_limit(compile_c, preload):
-    """They are not recorded, and that is said; a child of theirs counts, too."""
+    """They are not recorded, and that is reported; a child of theirs counts, too."""
     program = compile_c("""
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -103,7 +104,7 @@ int main(void)
 
 @pytest.fixture(params=["tmpfs", "ext4"])
 def small_disk(request, tmp_path):
-    """A file system of its own with a few MiB."""
+    """A separate file system with a few MiB."""
     disk, image = tmp_path / "disk", tmp_path / "image"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk]
@@ -119,7 +120,7 @@ def small_disk(request, tmp_path):
 
 
 def fill(disk, leave_bytes):
-    """Takes what is free on the disk, all but so much."""
+    """Fills the free space of the disk, except this amount."""
     free = os.statvfs(disk)
     with open(disk / "other", "wb") as file:
         os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_bsize - leave_bytes)
@@ -137,7 +138,7 @@ def test_full_disk(busy, preload, small_disk):
 
 
 def test_full_disk_under_the_launcher(busy, record, small_disk):
-    """It packs into the same disk, and may find no room itself; what was recorded stays readable."""
+    """It packs onto the same disk, and may find no room itself; the recorded events stay readable."""
     program, plain = busy
     fill(small_disk, 1 << 20)
     recording = record([program], "--max-size", "100M", trace=small_disk / "x.hwt")
@@ -150,7 +151,7 @@ def test_full_disk_under_the_launcher(busy, record, small_disk):
 
 
 def test_a_disk_with_little_room(busy, record, small_disk):
-    """Half of it is too little for a trace to begin, and nothing said that it may have more."""
+    """Half of it is too little for a trace to begin, and no message said that it may use more."""
     program, plain = busy
     fill(small_disk, 2 << 20)
     recording = record([program], trace=small_disk / "x.hwt")
@@ -174,7 +175,7 @@ def test_disk_that_is_full_already(busy, preload, small_disk, left_bytes, reques
 
 
 def says_why_there_is_none(recording):
-    """What stands in the trace's place says so, and so does whoever is asked for a report."""
+    """The file in the trace's place says so, and so does a report on it."""
     text = os.readlink(recording.trace)
     start = "heapwright: no trace: "
     assert text.startswith(start) and len(text) < 60
@@ -190,7 +191,8 @@ def limit_file_size(limit_bytes):
 
 @pytest.mark.parametrize("limit_bytes", [0, 1 << 20])
 def test_file_size_limit_that_forbids_the_trace(busy, preload, record, tmp_path, limit_bytes):
-    """There was no trace and no word. A link is made even where no byte may be written, and goes when a trace comes."""
+    """There was no trace and no message. A link is made even if no byte may be written, and is removed when a trace
+    comes."""
     program, plain = busy
     recording = preload([program], trace=tmp_path / "x.hwt", preexec_fn=limit_file_size(limit_bytes))
     assert outcome(recording.process) == plain
@@ -233,7 +235,7 @@ def test_no_link_where_another_place_has_room(busy, preload, small_disk, tmp_pat
     recording = preload([program], cwd=small_disk, env={"HEAPWRIGHT_OUTPUT": "", "HOME": str(tmp_path)})
     assert outcome(recording.process) == plain
     if request.node.callspec.params["small_disk"] == "ext4":
-        return  # it keeps some blocks for root, so that there may be room after all
+        return  # it reserves some blocks for root, so that there may be room after all
     assert not [name for name in os.listdir(small_disk) if name.startswith("heapwright")]
     (recording.trace,) = (tmp_path / ".local/state/heapwright").iterdir()
     assert recording.report["allocation_calls"] >= 2000000
@@ -288,7 +290,8 @@ int main(void)
 
 
 def test_sandbox(preload, compile_c):
-    """After start, no system call that a strict sandbox forbids: the recorder must need no file, and bear a refused madvise."""
+    """After start, a system call that a strict sandbox forbids must not be made: the recorder must need no file, and
+    tolerate a refused madvise."""
     program = compile_c("""
 #define _GNU_SOURCE
 #include <linux/filter.h>
@@ -357,7 +360,7 @@ int main(int argc, char **argv)
 
 
 def test_locked_memory(preload, compile_c):
-    """mlockall, which every real-time program calls, must not find the whole window or tables for millions of nodes."""
+    """mlockall, which every real-time program calls, must not lock the whole window or tables for millions of nodes."""
     program = compile_c("""
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 """test_many_stacks.py - a program with more distinct stacks than the table of nodes holds
 
-Breaks if a full table harms the program, loses an event, or leaves in the dark how many stacks are not known.
+Breaks if a full table harms the program, loses an event, or if the number of unknown stacks is not reported.
 """
 
 import subprocess
@@ -21,5 +21,5 @@ def test_table_of_nodes_is_full(compile_c, preload):
     assert report["lost_events"] == report["unmatched_frees"] == 0
     (unknown,) = [stack for stack in report["top"] if not stack["stack"]]
     assert report["node_limit_hits"] == unknown["calls"] > NODE_LIMIT // 2
-    assert unknown["calls"] < (1 << LEVELS) - NODE_LIMIT // 4  # the first ones are known, and stay so
+    assert unknown["calls"] < (1 << LEVELS) - NODE_LIMIT // 4  # the first stacks are known, and stay known
     assert f"{unknown['calls']:,} stacks not known" in " ".join(recording.hw("report", "--top", "1", recording.trace).stdout.split())

@@ -1,7 +1,7 @@
-"""test_memory.py - where memory runs out: the OOM killer, no address space from the start, none left in the middle
+"""test_memory.py - memory runs out: the OOM killer, no address space from the start, no more address space later
 
-Breaks if events wait in memory that dies with the program, if the recorder takes address space that the program needs, or if
-it cannot bear that a mapping is refused.
+Breaks if events wait in memory that is lost with the program, if the recorder uses address space that the program
+needs, or if it does not tolerate a refused mapping.
 """
 
 import os
@@ -19,7 +19,7 @@ GROUP_BYTES = 96 * MIB
 
 
 class MemoryGroup:
-    """A control group whose memory is limited; the first process that goes beyond is killed by the kernel."""
+    """A control group with limited memory; the kernel kills the first process that exceeds the limit."""
 
     def __init__(self, folder, limit_file):
         self.folder = folder
@@ -55,7 +55,7 @@ def grow(compile_c):
 
 
 def check_killed(report, counts, threads):
-    """Every block that the program saw is there, and at most one a thread more."""
+    """Every block that the program allocated is there, and at most one more per thread."""
     numbers = struct.unpack(f"<{2 * threads}Q", counts.read_bytes()[: 16 * threads])
     size = next(size for size in report["sizes"] if size["size"] == BLOCK_BYTES)
     allocations = sum(numbers[0::2])
@@ -78,8 +78,9 @@ def test_killed_by_the_kernel(grow, preload, memory_group, tmp_path, place):
 
 
 def test_killed_by_the_kernel_under_the_launcher(grow, record, memory_group, tmp_path):
-    """Both live within the limit, as they do in a container. What counts and packs is to go before the program does, and whoever
-    waits for its exit status is not to go at all, though the dying program's memory is still charged for a while."""
+    """Both run within the limit, as they do in a container. The process that counts and packs must be killed before
+    the program is. The process that waits for the program's exit status must not be killed, though the dying
+    program's memory is still charged for a while."""
     counts = tmp_path / "counts"
     recording = record([grow, counts, "grow", 3], preexec_fn=memory_group.enter)
     assert recording.process.returncode == 128 + 9, recording.process.stderr
@@ -117,7 +118,8 @@ int main(void)
 
 
 def test_little_address_space_from_the_start(compile_c, preload):
-    """1 MiB more than the program itself needs, and the library can be loaded; from where there is a trace, it has all or says since when not."""
+    """With 1 MiB more than the program needs, the library can be loaded. Once there is a trace, it has all events or
+    says since when they are missing."""
     program, lowest = compile_c(SMALL), None
     for limit in [*range(2 * MIB, 8 * MIB, MIB // 4), 12 * MIB, 16 * MIB, 48 * MIB, 256 * MIB, 1024 * MIB]:
         def limited():
@@ -142,7 +144,7 @@ def test_little_address_space_from_the_start(compile_c, preload):
 
 @pytest.mark.parametrize("parent_has_begun", [0, 1])
 def test_each_number_of_pages(compile_c, preload, parent_has_begun):
-    """Each mapping of a recording's beginning is the first that is refused, once."""
+    """Each mapping at the beginning of a recording is once the first that is refused."""
     program = compile_c(PROGRAMS / "page_by_page.c", "-fno-optimize-sibling-calls", name="page_by_page")
     recording = preload([program, 700, parent_has_begun], env={"HEAPWRIGHT_MAX_SIZE": "4M"})
     assert (recording.process.returncode, recording.process.stdout, recording.process.stderr) == (0, "", "")

@@ -1,6 +1,6 @@
 """test_musl.py - programs on musl run as without the recorder, which loads there and does nothing
 
-Breaks if the library needs a symbol that musl has not: each such child in a build would no longer start.
+Breaks if the library needs a symbol that musl lacks: each such child in a build would no longer start.
 """
 
 import os
@@ -43,7 +43,7 @@ def program(tmp_path):
 
 
 def test_child(program, record):
-    """It says nothing itself, and `record` names it."""
+    """The recorder prints nothing itself, and `record` names the program."""
     process = record(["sh", "-c", program], "-q").process
     assert (process.returncode, process.stdout) == (3, "text 0 0\n")
     assert process.stderr.startswith("heapwright: 1 process ran without being recorded: program (")

@@ -1,7 +1,8 @@
-"""Processes in a namespace of pids of their own, as in a container or a browser's sandbox
+"""Processes in their own namespace of pids, as in a container or a browser's sandbox
 
-What would break: a process that has another number there is taken for one that has ended, so that what it does from then on is
-lost without a word; another process of that number is taken for it; the trace of a process that cannot be seen is replaced.
+Breaks if a process that has another number there is taken for one that has ended, so that its later events are lost
+without a message; if another process of that number is taken for it; or if the trace of a process that cannot be
+seen is replaced.
 """
 
 import json
@@ -18,7 +19,8 @@ from waiting import wait_until
 RAW, PACKED = 1, 2
 UNSHARE = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
 
-# Allocates as often once its standard input ends as before; with an argument, in a child that has no /proc.
+# Allocates the same number of times before and after its standard input ends; with an argument, in a child that has no
+# /proc.
 ROUNDS = 500
 RUNS_ON = f"""
 #include <stdio.h>
@@ -108,7 +110,7 @@ def test_what_is_written_outside_is_not_replaced(recorder, build, hw, compile_c,
 
 
 def test_a_trace_of_outside_stays(preload, unshare):
-    """Its process cannot be seen in there, so that it was taken for an earlier run's."""
+    """Its process cannot be seen in there, so the trace was taken for one of an earlier run."""
     recording = preload(["sh", "-c", f"{' '.join(unshare)} true; exit 3"])
     assert recording.process.returncode == 3
     first = read_header(recording.trace)
@@ -118,7 +120,8 @@ def test_a_trace_of_outside_stays(preload, unshare):
 
 
 def test_processes_of_one_number_are_apart(record, hw):
-    """The first process of a sandbox was taken for a later program of another one's first, and the other's children for its own."""
+    """The first process of a sandbox was taken for a later program of another sandbox's first process, and its
+    children for those of the other one."""
     recording = record(["sh", "-c", "/bin/true; /bin/true; /bin/true; exit 3"])
     traces = sorted((t for t in recording.traces if t.name.startswith("true")), key=lambda t: read_header(t).start.monotonic_ns)
     for number, (pid, parent, namespace) in enumerate([(1, 0, 7), (1, 0, 8), (2, 1, 7)]):
@@ -133,7 +136,8 @@ def test_processes_of_one_number_are_apart(record, hw):
 
 
 def test_without_proc_a_live_trace_stays(recorder, hw, compile_c, unshare, tmp_path):
-    """Every process in there has the same few numbers, and none could see that the other one's process runs."""
+    """Every process in there has the same few numbers, and none could see that the other process with its number
+    runs."""
     covering = [*unshare, "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
     if subprocess.run([*covering, "true"], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")

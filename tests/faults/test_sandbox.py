@@ -1,6 +1,7 @@
-"""test_sandbox.py - programs that shut themselves into a sandbox, and what the launcher then has to find out from outside
+"""test_sandbox.py - programs that enter a sandbox, and what the launcher then has to find out from outside
 
-Breaks if the recorder makes a system call in steady state that malloc itself does not make: the program is killed for it.
+Breaks if the recorder makes a system call in steady state that malloc itself does not make: the program is killed
+for it.
 """
 
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
 NO_SANDBOX = 77
-ROUNDS = 200000  # of sandbox_kills.c, in each thread and each time
+ROUNDS = 200000  # in sandbox_kills.c, for each thread and each time
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def sandbox_kills(compile_c):
     return compile_c(PROGRAMS / "sandbox_kills.c", "-pthread", name="sandbox_kills")
 
 
-@pytest.mark.parametrize("when", ["early", "late"])  # before the first allocation, or amid them
+@pytest.mark.parametrize("when", ["early", "late"])  # before the first allocation, or between allocations
 @pytest.mark.parametrize("threads", [0, 8])
 def test_sandbox_that_kills(sandbox_kills, record, when, threads):
     plain = subprocess.run([sandbox_kills, when, str(threads)], capture_output=True, text=True, timeout=60)

@@ -1,6 +1,8 @@
-"""test_sanitizers.py - programs that are built with a sanitizer behave as without the recorder, errors and leaks that they find included
+"""test_sanitizers.py - programs that are built with a sanitizer behave as without the recorder; they also find the same
+errors and leaks
 
-Breaks if the recorder comes between a sanitizer's runtime and the program: it would refuse to start, die, or report otherwise.
+Breaks if the recorder comes between a sanitizer's runtime and the program: the program would not start, die, or
+report other results.
 """
 
 import os
@@ -40,10 +42,10 @@ KINDS = {
     "clang-address": ("clang", ["-fsanitize=address"]),
     "clang-thread": ("clang", ["-fsanitize=thread"]),
 }
-LEFT_ALONE = KINDS.keys() - {"gcc-address-static", "gcc-undefined"}  # whose runtimes are hidden, or have no malloc
+LEFT_ALONE = KINDS.keys() - {"gcc-address-static", "gcc-undefined"}  # their runtimes are hidden, or have no malloc
 
 
-# Runtimes of clang's that are shared libraries: what is asked for, and their names.
+# Runtimes of clang that are shared libraries: the option, and the names of the libraries.
 SHARED = {"address": "asan", "scudo": "scudo"}
 
 
@@ -63,7 +65,7 @@ def test_shared_runtime_of_clang(kind, hw, tmp_path):
 
 
 def test_library_that_is_built_with_a_sanitizer(hw, tmp_path):
-    """Its program does not show it, so that only the process finds out: `record` names it among the causes."""
+    """Its program file does not show it, so only the process can find it out: `record` names it among the causes."""
     (tmp_path / "lib.c").write_text("#include <stdlib.h>\nvoid *make(void) { return malloc(10); }\n")
     (tmp_path / "main.c").write_text("#include <stdlib.h>\nvoid *make(void);\nint main(void) { free(make()); return 4; }\n")
     subprocess.run(["gcc", "-shared", "-fPIC", "-fsanitize=leak", "lib.c", "-o", "libmake.so"], cwd=tmp_path, check=True)
@@ -87,7 +89,7 @@ def program(request, tmp_path_factory):
 
 
 def masked(done):
-    """Addresses, process numbers and times aside."""
+    """Without addresses, process numbers and times."""
     def mask(text):
         return re.sub(r"\b(0x)?[0-9a-f]*\d[0-9a-f]*\b", "N", text)
 
@@ -111,7 +113,8 @@ def test_behaves_as_without(program, hw, tmp_path, how, as_child):
 
 
 def test_other_preloads_stay(hw, tmp_path, compile_c):
-    """What leaves itself out of LD_PRELOAD leaves the rest in it, and the environment as it was."""
+    """A recorder that removes itself from LD_PRELOAD keeps the other names there, and leaves the environment as it
+    was."""
     sanitized = compile_c("#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts(getenv(\"LD_PRELOAD\")); return 0; }\n",
                           "-fsanitize=thread", name="sanitized")
     other = tmp_path / "libother.so"
@@ -121,7 +124,7 @@ def test_other_preloads_stay(hw, tmp_path, compile_c):
 
 
 def test_interpreter_of_a_script(hw, tmp_path, compile_c):
-    """What a script's first line names is executed again by its own name, not by the script's."""
+    """The interpreter in a script's first line is executed again by its own name, not by the script's."""
     sanitized = compile_c("#include <stdio.h>\nint main(int count, char **words) {\n  for (int i = 0; i < count; i++) puts(words[i]);\n  return 5; }\n",
                           "-fsanitize=leak", name="sanitized")
     script = tmp_path / "script"

@@ -1,7 +1,7 @@
-"""test_stacks.py - stacks are right where they are hard to walk
+"""test_stacks.py - stacks are correct where they are hard to walk
 
-Breaks if a walk misses a frame, goes on where it should end, or splices a stack that it should not. Every recording here
-is made with HEAPWRIGHT_CHECK=1, under which each spliced stack is compared with two full walks.
+Breaks if a walk misses a frame, goes on where it should end, or splices a stack that it should not. Every recording
+here is made with HEAPWRIGHT_CHECK=1, with which each spliced stack is compared with two full walks.
 """
 
 import subprocess
@@ -65,7 +65,7 @@ def test_generated_code_ends_or_is_crossed(odd_stacks, preload):
         assert stack[0] == "get" and stack[1] is None
         assert stack[2:5] == ("call_generated", "run_generated", "main")
     for stack in stacks(report, 3002):
-        assert stack[:2] == ("get", None)  # and then whatever the frame pointer, which this code does not keep, leads to
+        assert stack[:2] == ("get", None)  # then any frames: this code keeps no frame pointer
 
 
 def test_garbage_for_a_frame_pointer(odd_stacks, preload):
@@ -137,7 +137,8 @@ int main()
 
 
 def test_an_interrupted_stack_that_is_not_there(compile_c, preload):
-    """A handler on a stack of its own allocates; the interrupted stack pointer, and what the CFI finds by it, is unmapped."""
+    """A handler on its own stack allocates; the interrupted stack pointer, and the memory that the CFI finds by it,
+    is unmapped."""
     program = compile_c("""
         #include <setjmp.h>
         #include <signal.h>
@@ -173,7 +174,7 @@ def test_recursion_is_bounded(compile_c, preload):
     program = compile_c(PROGRAMS / "recursion.c", "-O1", "-fno-optimize-sibling-calls", name="recursion")
     plain = subprocess.run([program, "100000"], capture_output=True, text=True)
     recording = preload([program, "100000"])
-    images = recording.traces  # it may begin anew with a larger stack
+    images = recording.traces  # it may start again with a larger stack
     assert recording.process.stdout == plain.stdout
     report = recording.report
     assert report["allocation_calls"] >= 100001
@@ -183,7 +184,7 @@ def test_recursion_is_bounded(compile_c, preload):
 
 
 def test_recursion_is_audited(compile_c, preload):
-    """The audit of a stack that is deeper than a walk goes read behind the walked frames: SIGSEGV in the program."""
+    """The audit of a stack that is deeper than a walk reads beyond the walked frames: SIGSEGV in the program."""
     program = compile_c(PROGRAMS / "recursion.c", "-O1", "-fno-optimize-sibling-calls", name="recursion")
     recording = preload([program, "4000"], env={**CHECK, "HEAPWRIGHT_DEPTH": "128"})
     assert recording.process.returncode == 0
@@ -234,7 +235,7 @@ int main(int argc, char **argv)
 
 
 def test_a_library_where_generated_code_was(compile_c, preload, tmp_path):
-    """What was found out of the code there, that it has no CFI, is no longer true."""
+    """The cached result for the code there, that it has no CFI, is no longer true."""
     source = tmp_path / "late.c"
     source.write_text("""
 __asm__(".text; .globl work; .type work,@function; work: .cfi_startproc; sub $24,%rsp; .cfi_def_cfa_offset 32; call *%rsi;"
@@ -279,7 +280,8 @@ int main(int argc, char **argv)
 
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_a_guess_into_memory_that_goes(compile_c, preload, check):
-    """Generated code has a pointer where a frame pointer would be, into what lies above the stack; then that is unmapped."""
+    """Generated code uses the frame pointer's register for a pointer to memory above the stack; then that memory is
+    unmapped."""
     program = compile_c("""
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -344,7 +346,7 @@ int main(void)
 
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_a_stack_that_goes_while_its_neighbour_is_in_use(compile_c, preload, check):
-    """Both counted as one, so that what had been kept of the one that is gone was read: the program died of it."""
+    """Both counted as one, so the cached data of the one that had gone was read: the program died of it."""
     program = compile_c(PROGRAMS / "beside.c", "-fno-builtin", "-fno-omit-frame-pointer", name="beside")
     recording = preload([program], env={"HEAPWRIGHT_CHECK": check})
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
@@ -354,7 +356,7 @@ def test_a_stack_that_goes_while_its_neighbour_is_in_use(compile_c, preload, che
 
 
 def test_packed_recursions(compile_c, record):
-    """Some 100,000 frames that are all alike take next to no room in a packed trace, which is whole all the same."""
+    """Some 100,000 identical frames take next to no room in a packed trace, which is complete all the same."""
     program = compile_c("""#include <stdlib.h>
 static void *volatile kept;
 #define RECURSION(name) static __attribute__((noinline)) int name(int left) \\

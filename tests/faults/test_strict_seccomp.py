@@ -1,6 +1,6 @@
 """test_strict_seccomp.py - programs that forbid themselves the time stamp counter, and with it nearly all system calls
 
-Breaks if the recorder looks at the time or calls the kernel in such a thread: the program is killed for it.
+Breaks if the recorder reads the time or calls the kernel in such a thread: the program is killed for it.
 """
 
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
-FEW, MANY = 1000, 100000  # rounds: a chunk of the trace holds those of the first kind, and not those of the second
+FEW, MANY = 1000, 100000  # rounds: one chunk of the trace holds the events of FEW, but not those of MANY
 OTHERS_ROUNDS, STATUS, CANNOT = 20000, 3, 77  # as in strict_seccomp.c
 STRICT = ["prctl", "seccomp", "prctl-by-number"]
 NO_TSC = ["tsc", "tsc-by-number"]
@@ -81,14 +81,15 @@ def test_durations(recorded, record, how):
 
 
 def test_refused(recorded):
-    """The thread can do all that it could before: nothing is lost, and nothing is said."""
+    """The thread can do everything that it could before: nothing is lost, and there is no message."""
     report = recorded("refused", MANY)
     assert calls_of(report) == {100: MANY, 200: MANY}
     assert report["lost_events"] == 0 and "strict seccomp" not in notes_of(report)
 
 
 def test_other_system_calls_pass(compile_c, preload):
-    """libc's function `syscall` is the recorder's too: arguments, results and errno are as without it, of a fork as well."""
+    """The recorder also interposes libc's function `syscall`: arguments, results and errno do not change, not even
+    for a fork."""
     program = compile_c("""
 #define _GNU_SOURCE
 #include <errno.h>

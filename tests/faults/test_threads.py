@@ -1,4 +1,5 @@
-"""test_threads.py - threads that come and go, small stacks, handlers that allocate; every figure beside an independent count
+"""test_threads.py - threads that start and end, small stacks, handlers that allocate; every figure is compared with an
+independent count
 
 Breaks if a stream is lost or shared when threads end, or if an event is written twice or torn by a handler.
 """
@@ -25,7 +26,7 @@ def test_thread_churn(compile_c, check_counts_preload, stack_bytes, at_once):
 
 
 def test_events_after_the_last_destructor(compile_c, check_counts_preload):
-    """A stream is taken over once its thread is gone, and not when the recorder's own destructor has run."""
+    """A stream is reused after its thread has ended, not when the recorder's own destructor has run."""
     program = compile_c(PROGRAMS / "late_destructors.c", "-pthread", name="late_destructors")
     report = check_counts_preload([program, 1000, 6]).report
     late = next(size for size in report["sizes"] if size["size"] == 222)
@@ -36,7 +37,7 @@ def test_events_after_the_last_destructor(compile_c, check_counts_preload):
 @pytest.mark.parametrize("jump", [0, 1])
 @pytest.mark.parametrize("alternate", [0, 1])
 def test_signal_storm(compile_c, on_allocator, jump, alternate):
-    """A handler may strike anywhere: on an allocator that may be interrupted anywhere."""
+    """A handler may run at any point: on an allocator that may be interrupted anywhere."""
     program = compile_c(PROGRAMS / "signal_storm.c", "-Wno-unused-result", name="signal_storm")
     recording = on_allocator("ring", [program, 1000000, jump, alternate])
     assert recording.process.stdout == "done\n" and recording.process.returncode == 0
@@ -46,14 +47,14 @@ def test_signal_storm(compile_c, on_allocator, jump, alternate):
     handler = next(size for size in report["sizes"] if size["size"] == 449)
     assert handler["calls"] > 1000 and handler["live_blocks"] == 0
     assert report["lost_events"] == 0
-    if jump:  # a round that is left comes again; the event that was in work then is gone
+    if jump:  # an abandoned round is repeated; the event in progress then is lost
         assert 1000000 <= ordinary["calls"] <= 1000000 + handler["calls"]
     else:
         assert ordinary["calls"] == 1000000 and ordinary["live_blocks"] == 0
 
 
 def test_signals_within_signals(compile_c, on_allocator):
-    """A third level, which finds both lanes of its thread at work, is counted as lost, and nothing else is."""
+    """A third level, which finds both lanes of its thread busy, is counted as lost, and nothing else is."""
     program = compile_c(PROGRAMS / "nested_signals.c", name="nested_signals")
     recording = on_allocator("ring", [program, 500000])
     assert recording.process.returncode == 0, recording.process
@@ -66,7 +67,7 @@ def test_signals_within_signals(compile_c, on_allocator):
 
 
 def test_forks_in_a_handler(compile_c, on_allocator):
-    """The child goes on in the middle of the event that the handler interrupted, and neither it nor its parent may notice."""
+    """The child goes on in the middle of the event that the handler interrupted, and neither process may notice."""
     program = compile_c(PROGRAMS / "fork_in_handler.c", name="fork_in_handler")
     recording = on_allocator("ring", [program, 100])
     assert recording.process.returncode == 0, recording.process
@@ -77,7 +78,7 @@ def test_forks_in_a_handler(compile_c, on_allocator):
         report = json.loads(done.stdout)
         size = next(size for size in report["sizes"] if size["size"] == 333)
         assert size["calls"] >= 2000
-        assert size["live_blocks"] <= 100  # an event that was interrupted by a fork may be spoilt (docs/recording.md)
+        assert size["live_blocks"] <= 100  # an event that a fork interrupted may be damaged (docs/recording.md)
 
 
 def test_threads_race(compile_c, check_counts_preload):
@@ -87,7 +88,8 @@ def test_threads_race(compile_c, check_counts_preload):
 
 
 def test_a_block_that_is_freed_is_the_next_one(compile_c, on_allocator):
-    """Stamps lie outside the real calls: a block's end never comes after the birth of the next block at its address."""
+    """Time stamps are outside the real calls: a block's end never comes after the birth of the next block at its
+    address."""
     recording = on_allocator("hot", [compile_c(PROGRAMS / "race.c", "-pthread", name="race")])
     assert recording.process.returncode == 0
     report = recording.report
@@ -96,8 +98,9 @@ def test_a_block_that_is_freed_is_the_next_one(compile_c, on_allocator):
 
 
 def test_a_realloc_has_two_moments(compile_c, on_allocator):
-    """While a realloc is at work, the old block's place becomes another's, and the new block's was another's until then: with one
-    moment for both, whichever it is, a block would be born where one still lives."""
+    """While a realloc runs, the old block's place becomes another block's, and the new block's place was another
+    block's until then. With one moment for both, whichever it is, a block would be born where another one still
+    lives."""
     recording = on_allocator("swap", [compile_c(PROGRAMS / "swap.c", "-pthread", name="swap")])
     assert recording.process.returncode == 0
     report = recording.report
@@ -107,7 +110,8 @@ def test_a_realloc_has_two_moments(compile_c, on_allocator):
 
 
 def test_all_cheap_keys_are_taken(compile_c, check_counts_preload, tmp_path):
-    """libc callocs room for the values of keys from the 33rd on, so a value of the recorder's would add to the program's heap."""
+    """libc callocs room for the values of keys from the 33rd on, so a value of the recorder would add to the
+    program's heap."""
     source, library = tmp_path / "keys.c", tmp_path / "keys.so"
     source.write_text("""
 #include <pthread.h>
@@ -181,7 +185,7 @@ int main(void)
 
 
 def test_the_last_name_counts(record_with_marks, compile_c, tmp_path):
-    """A thread that named itself and ended before anybody looked again had the name that was seen before."""
+    """A thread that named itself and ended before the next look was reported with its earlier name."""
 
     def is_seen(report):
         if len(report["images"][0]["marks"]) == 1:
@@ -229,7 +233,8 @@ int main(void) { return write(1, "done\n", 5) != 5; }
 
 
 def test_prctl_under_a_lock_of_the_programs_own_malloc(compile_c, preload):
-    """Chromium hung: the first prctl, from within its malloc, looked up what libc does not have, and the look-up allocated."""
+    """Chromium hung: the first prctl, from within its malloc, looked up a function that libc does not have, and the
+    look-up allocated."""
     done = preload([compile_c(OWN_MALLOC, "-fno-builtin")])
     assert (done.process.stdout, done.process.stderr, done.process.returncode) == ("done\n", "", 0)
 
@@ -287,8 +292,8 @@ int main(void)
 
 @pytest.mark.parametrize("way", ["record", "preload"])
 def test_names_by_prctl(record, preload, compile_c, way):
-    """Threads that are gone before anybody could look; what prctl says is what it says without us. A name alone is no reason
-    to begin a recording of a child that is about to run another program."""
+    """Threads that end before the first look. prctl returns the same as without the recorder. A name alone is no
+    reason to begin a recording of a child that is about to run another program."""
     recording = {"record": record, "preload": preload}[way]([compile_c(SHORT, "-pthread")])
     assert recording.process.stdout == "0 4711 -1 1 0 first -1 1 0 1\n"
     names = [thread["name"] for thread in recording.report["by_thread"]]

@@ -1,8 +1,9 @@
-"""test_ways_out.py - functions that are left, or frames that live, in ways of their own: exceptions out of signal handlers, threads
-that are cancelled, coroutines; and blocks that the recorder sees one end of
+"""test_ways_out.py - functions that are left, or frames that live, in unusual ways: exceptions out of signal handlers,
+cancelled threads, coroutines; and blocks of which the recorder sees only the allocation or the free
 
-Breaks if the recorder's own frames stop an unwinder, if it is a cancellation point, or if a call is counted twice or not at all.
-Each program's figures are compared with those of an independent counter, and its output with what it prints by itself.
+Breaks if the recorder's own frames stop an unwinder, if it is a cancellation point, or if a call is counted twice or
+not at all. Each program's figures are compared with those of an independent counter, and its output with that of an
+unrecorded run.
 """
 
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 @pytest.fixture
 def check(check_counts_preload):
-    """Runs a program by itself and recorded. The report, whose counts are the counter's."""
+    """Runs a program unrecorded and recorded. Returns the report, whose counts must equal the counter's."""
 
     def run(program, *arguments):
         plain = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120)
@@ -73,7 +74,7 @@ int main()
 
 @pytest.mark.parametrize("kind, flag", [("deferred", "-fexceptions"), ("deferred", "-fno-exceptions"), ("asynchronous", "-fno-exceptions")])
 def test_threads_that_are_cancelled(compile_c, check, kind, flag):
-    """Asynchronously only between calls of malloc, which no libc lets be cancelled in the middle."""
+    """Asynchronous only between calls of malloc: no libc allows malloc to be cancelled in the middle."""
     program = compile_c("""
 #include <pthread.h>
 #include <stdio.h>
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
 
 @pytest.mark.parametrize("what", ["stack", "static", "inside"])
 def test_a_free_of_what_is_no_block(compile_c, preload, what):
-    """libc ends the program for it: in the same way, and what was recorded is there."""
+    """libc ends the program for it: in the same way, and the trace has the events."""
     program = compile_c("""
 #include <stdint.h>
 #include <stdlib.h>
@@ -255,8 +256,8 @@ int main(int argc, char **argv)
 
 
 def test_handlers_that_leave_event_after_event(compile_c, preload, recorder, tmp_path):
-    """An abandoned event costs a small chunk of the window, however large its thread's chunks had become: else a few thousand of
-    them meet the limit, where the trace is silent."""
+    """An abandoned event uses a small chunk of the window, however large its thread's chunks had become. Otherwise a
+    few thousand of them would reach the limit, after which the trace is silent."""
     source, library = tmp_path / "interrupt.c", tmp_path / "interrupt.so"
     source.write_text("""
 #include <signal.h>

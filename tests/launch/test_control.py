@@ -1,4 +1,6 @@
-"""test_control.py - heapwright control and import: switching a recording while it runs, packing what was left raw"""
+"""test_control.py - heapwright control and import: switching a recording while it runs, packing a trace that was
+left raw
+"""
 
 import json
 import os
@@ -20,7 +22,7 @@ def allocate(compile_c):
 
 @pytest.fixture
 def running(build, tmp_path, allocate):
-    """running(children=1): a recording that goes on until end() lets it; its launcher and its trace."""
+    """running(children=1): a recording that goes on until end() is called; its launcher and its trace."""
     started = []
 
     def run(children=0):
@@ -39,7 +41,7 @@ def running(build, tmp_path, allocate):
 
 
 def allocators(trace):
-    """Of a run with children: the traces of `allocate`."""
+    """The traces of `allocate`, in a run with children."""
     return [t for t in traces_of_run(trace) if t.name.startswith("allocate")]
 
 
@@ -79,7 +81,7 @@ int main(void)
 
 
 class Stepped:
-    """A recorded program that allocates 100 blocks, or frees them, when it is told."""
+    """A recorded program that allocates 100 blocks, or frees them, when the test asks it to."""
 
     def __init__(self, build, command, trace, *options):
         words = [build / "bin/heapwright", "record", "-q", "-o", trace, *options, "--", *command]
@@ -184,7 +186,7 @@ def overwrite(trace, at, data):
 
 @pytest.mark.parametrize("word", [2, 0x80000001, 0xFFFFFFFF])
 def test_a_word_that_is_no_switch(stepped, hw, tmp_path, word):
-    """Whatever else than "pause" lies there, the recording goes on."""
+    """The recording goes on unless the file contains "pause"."""
     run, trace = stepped(), tmp_path / "run.hwt"
     run.step(b"a")
     overwrite(trace, Header.control.offset, word.to_bytes(4, "little"))
@@ -196,7 +198,7 @@ def test_a_word_that_is_no_switch(stepped, hw, tmp_path, word):
 @pytest.mark.parametrize("options", [(), ("--no-pack",)], ids=" ".join)
 @pytest.mark.parametrize("byte", [0x00, 0x55, 0xFF])
 def test_a_file_that_somebody_writes_into(stepped, hw, tmp_path, options, byte):
-    """The program trusts nothing that it wrote there: it goes on, and what reads the file says what is wrong with it."""
+    """The program does not trust what it wrote there: it goes on, and the reader of the file reports the fault."""
     run, trace = stepped("--max-size", "4M", *options), tmp_path / "run.hwt"
     run.step(b"a")
     file_bytes = trace.stat().st_size
@@ -274,7 +276,7 @@ def files_below(folder):
 
 @pytest.fixture
 def earlier(record, hw, tmp_path):
-    """A recording with a child, in a folder of its own."""
+    """A recording with a child, in its own folder."""
     folder = tmp_path / "into"
     folder.mkdir()
     assert len(record(["sh", "-c", "ls /; true"], trace=folder / "packed.hwt").traces) == 2
@@ -283,7 +285,7 @@ def earlier(record, hw, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_import_that_is_ended_changes_nothing(preload, build, compile_c, tmp_path, number, earlier):
-    """What was to be replaced lay aside for good."""
+    """The file that was to be replaced stayed under another name for good."""
     program = compile_c("""
         #include <stdlib.h>
         int main(void)
@@ -342,7 +344,7 @@ int main(void)
 
 
 def test_import_that_fails_on_the_way_changes_nothing(compile_c, recorder, hw, tmp_path, earlier):
-    """The run's first image could be packed, a child's not: it runs on."""
+    """The run's first image could be packed, a child's image could not: it is still running."""
     raw, before = tmp_path / "raw.hwt", files_below(earlier)
     environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(raw)}
     process = subprocess.Popen([compile_c(WITH_A_LATE_CHILD)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -395,7 +397,7 @@ int main(void)
 
 
 def test_a_program_goes_on_without_its_main_thread(compile_c, recorder, hw, tmp_path):
-    """The report took it for ended where control said that it runs."""
+    """The report took it for ended, while control reported it as running."""
     program, trace = compile_c(WITHOUT_MAIN, "-pthread", "-fno-builtin"), tmp_path / "s.hwt"
     environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
     process = subprocess.Popen([program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

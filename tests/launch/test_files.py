@@ -1,6 +1,7 @@
-"""test_files.py - a library that was loaded by a relative path is found where the program was then
+"""test_files.py - a library that was loaded by a relative path is found in the program's working directory of that time
 
-Breaks if its frames stay addresses, or are looked for in a file of that name in the folder in which the program started.
+Breaks if its frames stay addresses, or if a file of that name is looked for in the folder in which the program
+started.
 """
 
 import pytest

@@ -1,8 +1,9 @@
-/* test_follow.c - what is counted while a trace is written is what its file says at the end
+/* test_follow.c - the counts that are made while a trace is written equal the final contents of its file
  *
- * What would break: events counted before others that come late; ties between streams that are cut; chunks that are taken to
- * be read before they are; a thread that was stopped in the middle of an event and makes the counts wrong unnoticed; a section
- * of the only stream that has not all of its events; the moment at which a second stream begins.
+ * Breaks if events are counted before earlier ones that arrive late; if ties between streams are cut; if chunks are
+ * marked as read before they are; if a thread that was stopped in the middle of an event makes the counts wrong
+ * unnoticed; if a section of the only stream lacks some of its events; or if the moment at which a second stream begins
+ * is handled wrongly.
  */
 #include "launch/follow/follow.h"
 
@@ -30,8 +31,8 @@ static struct hwi_follow *follow;
 static struct hwi_packer *packer;
 static uint64_t packed_events; /* in sections */
 static uint32_t packed_chunks;
-static int chunk_of[STREAMS]; /* the open one of each stream; -1: none yet */
-static uint32_t held_bytes;   /* of the open chunk of HELD_STREAM, where `holds`: what lies behind is not written yet */
+static int chunk_of[STREAMS]; /* the open chunk of each stream; -1: none yet */
+static uint32_t held_bytes;   /* of the open chunk of HELD_STREAM, if `holds`: what follows is not written yet */
 static bool holds, skips;     /* skips: one chunk is never written */
 static bool is_live[ADDRESSES];
 static uint64_t now;
@@ -61,7 +62,7 @@ static bool is_skipped(int chunk)
   return skips && chunk == STREAMS + 1;
 }
 
-/* Brings the file up to date, as the program would. */
+/* Brings the file up to date, as the program would do. */
 static void publish(void)
 {
   for (int i = 0; i < enc.chunk_count; i++) {
@@ -91,7 +92,7 @@ static bool pack(void)
   return true;
 }
 
-/* Looks for chunks and counts, as a drain does. */
+/* Looks for chunks and counts, as the launcher's draining does. */
 static void look(uint64_t busy_tick, uint64_t silent_tick)
 {
   hwi_follow_begin(follow, busy_tick, silent_tick);
@@ -111,7 +112,7 @@ static void open_chunk(int stream)
   chunk_of[stream] = enc_chunk(&enc, (uint32_t)stream, sequence, (uint32_t)stream, now);
 }
 
-/* One event of a random stream, which frees or reuses what any stream has given out, often at the same tick as others. */
+/* One event of a random stream. It frees or reuses blocks of any stream, often at the same tick as other events. */
 static void step(int streams)
 {
   int stream = (int)below((uint32_t)streams);
@@ -122,7 +123,7 @@ static void step(int streams)
   if (chunk_of[stream] < 0 || enc.chunks[chunk_of[stream]].count > FULL_BYTES)
     open_chunk(stream);
   now += below(3);
-  if (streams == 1 && below(20) == 0) { /* a free that was missed, or of what is gone */
+  if (streams == 1 && below(20) == 0) { /* the free of a block whose earlier free was missed, or of a freed block */
     if (is_live[slot])
       enc_alloc(&enc, chunk_of[stream], now, 0, below(1000), address);
     else
@@ -227,7 +228,7 @@ static void one_stream_is_counted(void **state)
   assert_int_equal(packed_events, hwi_follow_event_count(follow));
 }
 
-/* What the first one had in work is neither lost nor counted twice. */
+/* Chunks that the first one was working on are neither lost nor counted twice. */
 static void a_second_stream_may_come(void **state)
 {
   (void)state;
@@ -257,7 +258,7 @@ static void streams_are_counted_in_one_order(void **state)
   }
 }
 
-/* A stream that is silent does not hold the others up. */
+/* A silent stream does not delay the others. */
 static void silence_is_passed_over(void **state)
 {
   (void)state;
@@ -272,7 +273,7 @@ static void silence_is_passed_over(void **state)
   assert_counted_as_the_file();
 }
 
-/* A thread was stopped between the stamp of an event and its completion, for longer than what counts as silence. */
+/* A thread was stopped between the time stamp of an event and its completion, for longer than the limit of silence. */
 static void an_event_that_comes_too_late_is_noticed(void **state)
 {
   (void)state;
@@ -295,7 +296,7 @@ static void an_event_that_comes_too_late_is_noticed(void **state)
   assert_int_equal(hwi_follow_event_count(follow), 0);
 }
 
-/* Nothing behind a gap is counted, so that the sum is not what was packed. */
+/* Nothing after a gap is counted, so the sum differs from the packed events. */
 static void a_missing_chunk_shows_in_the_count(void **state)
 {
   struct hwi_counts wanted;
@@ -317,7 +318,7 @@ static void damage_is_noticed(void **state)
   random_state = 60;
   run(1, 1000);
   struct enc_chunk *chunk = &enc.chunks[chunk_of[0]];
-  chunk->bytes[chunk->count - 1] = HW_OP_MASK; /* no such op, or the end of an address that goes on */
+  chunk->bytes[chunk->count - 1] = HW_OP_MASK; /* an invalid op, or the end of an unfinished address */
   enc_alloc(&enc, chunk_of[0], now, 0, 1, 0x70000);
   chunk->bytes[chunk->count - 1] |= 0x80;
   publish();

@@ -1,7 +1,7 @@
-"""test_killed.py - what was counted while the program ran is what its trace says, however the program ended
+"""test_killed.py - the counts that are made while the program runs equal those of its trace, however the program ended
 
-Breaks if the summary counts events that are not kept, if what was read ahead of the kill is counted or packed twice, or if what
-the launcher had in work when it was killed hides events from a report.
+Breaks if the summary counts events that are not kept, if what was read before the kill is counted or packed twice,
+or if a section that the launcher was writing when it was killed hides events from a report.
 """
 
 import json
@@ -43,7 +43,7 @@ def number(text):
 
 
 def start(build, until_killed, folder, threads):
-    """The launcher and its target, when that has done something."""
+    """The launcher and its target, after the target has done something."""
     counts = folder / "counts"
     launcher = subprocess.Popen([build / "bin/heapwright", "record", "-o", folder / "trace.hwt", "--", until_killed, counts, "forever", str(threads)],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -53,7 +53,7 @@ def start(build, until_killed, folder, threads):
 
 
 def check_said(said, shown):
-    """The summary has the report's figures."""
+    """The summary and the report have the same figures."""
     calls, peak, live, blocks = SUMMARY.search(said).groups()
     assert (number(calls), number(blocks)) == (shown["allocation_calls"], shown["live_blocks_at_end"])
     for text, name in ((peak, "peak_bytes"), (live, "live_bytes_at_end")):
@@ -77,7 +77,7 @@ def test_a_killed_target(build, until_killed, report, tmp_path, threads, seed):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_watcher(build, until_killed, report, tmp_path, threads, seed):
-    """The launcher knows how the command ended, and what was packed in part is packed whole."""
+    """The launcher knows how the command ended, and packs a trace that was packed in part completely."""
     launcher, target = start(build, until_killed, tmp_path, threads)
     watcher, chance = child_of(launcher, WATCHER), random.Random(seed)
     time.sleep(chance.uniform(0, 0.8))
@@ -93,7 +93,7 @@ def test_a_killed_watcher(build, until_killed, report, tmp_path, threads, seed):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_watcher_killed_at_the_end(build, until_killed, report, tmp_path, threads):
-    """While it packs what the command left: somebody else does that again."""
+    """The launcher is killed while it packs the command's trace; another process packs it again."""
     launcher, target = start(build, until_killed, tmp_path, threads)
     watcher = child_of(launcher, WATCHER)
     subprocess.run(["kill", "-STOP", str(watcher)], check=True)
@@ -121,7 +121,7 @@ def test_a_killed_launcher_takes_its_watcher(build, until_killed, tmp_path):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_launcher(build, hw, until_killed, report, tmp_path, threads, seed):
-    """What it leaves says the same before and after it is packed by somebody else."""
+    """A report on the remaining files is the same before and after another process packs them."""
     launcher, target = start(build, until_killed, tmp_path, threads)
     time.sleep(random.Random(seed).uniform(0, 0.8))
     launcher.kill()

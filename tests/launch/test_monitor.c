@@ -1,6 +1,7 @@
-/* test_monitor.c - which traces are followed, and from when on
+/* test_watch.c - which traces are followed, and since when
  *
- * What would break: a file left open at each round in which memory is short; a child that is followed only at the end of the run.
+ * Breaks if a file stays open at each round in which memory is short, or if a child is followed only at the end of the
+ * run.
  */
 #include "launch/follow/monitor.h"
 
@@ -20,7 +21,7 @@
 
 enum { CALLS_MOST = 100, FILES_MOST = 100, WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20) };
 
-/* Asked without malloc. */
+/* Queried without malloc. */
 static int open_files(void)
 {
   int count = 0;
@@ -85,7 +86,7 @@ static void write_child(const char *folder, const char *name)
   close(fd);
 }
 
-/* File systems stamp what happens within a tick of some milliseconds alike. */
+/* File systems give the same time stamp to changes within a tick of some milliseconds. */
 static void test_a_second_child_at_the_same_moment(void **state)
 {
   (void)state;
@@ -137,7 +138,7 @@ static uint32_t control_of(const char *path)
   return control;
 }
 
-/* `heapwright control CHILD off --only-this` was undone where the child was not found here yet. */
+/* `heapwright control CHILD off --only-this` was undone if the launcher had not found the child yet. */
 static void test_a_child_follows_the_run_unless_it_was_switched(void **state)
 {
   (void)state;

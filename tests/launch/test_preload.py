@@ -1,6 +1,7 @@
-"""test_preload.py - the names under which LD_PRELOAD has the recorder: every child's loader finds something that it can load
+"""test_preload.py - the names of the recorder in LD_PRELOAD: every child's loader finds a library that it can load
 
-Breaks if a loader complains on a child's standard error, or if the name is one that the loader of a recorded program does not know.
+Breaks if a loader complains on a child's standard error, or if the loader of a recorded program does not know the
+name.
 """
 
 import os
@@ -16,7 +17,7 @@ SOURCE_32 = 'void _start(void) { __asm__ volatile("int $0x80" : : "a"(1), "b"(3)
 
 @pytest.fixture
 def program_32(tmp_path):
-    """Exits with 3. What it is written in needs no 32-bit libc: the loader alone is asked."""
+    """A program that exits with 3. Its code needs no 32-bit libc: only the loader is tested."""
     if not Path(LOADER_32).exists():
         pytest.skip("no loader for 32-bit programs here")
     program = tmp_path / "program"
@@ -27,7 +28,7 @@ def program_32(tmp_path):
 
 @pytest.mark.parametrize("allocator", [(), ("-a", "tlsf")], ids=["alone", "and_pool"])
 def test_32_bit_child(record, program_32, allocator):
-    """`record` names it."""
+    """`record` reports its name."""
     process = record(["sh", "-c", program_32], "-q", *allocator).process
     assert (process.returncode, process.stdout) == (3, "")
     assert process.stderr.startswith("heapwright: 1 process ran without being recorded: program (")

@@ -1,6 +1,6 @@
-/* test_process.c - what smaps says of a process that grows meanwhile
+/* test_process.c - what smaps shows of a process that grows while it is read
  *
- * Breaks if a heap that grows while it is looked at counts twice: RSS would be twice what the process ever had.
+ * Breaks if a heap that grows while smaps is read counts twice: RSS would be twice what the process ever had.
  */
 #include "launch/target/process.h"
 
@@ -18,7 +18,7 @@
 
 enum { STEP_BYTES = 256 << 10, STEPS = 256, HEAP_BYTES = STEPS * STEP_BYTES, LOOKS = 1000 };
 
-/* As libc's arenas do, in room that they reserve. */
+/* Grows as libc's arenas do, within reserved address space. */
 static void grow_and_shrink(void)
 {
   char *heap = mmap(NULL, HEAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

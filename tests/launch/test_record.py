@@ -1,4 +1,4 @@
-"""test_record.py - the launcher: what the command sees of it (nothing), how it ends, and what it leaves"""
+"""test_record.py - the launcher: the command does not notice it; how it ends, and which files it leaves"""
 
 import collections
 import json
@@ -49,7 +49,7 @@ def start(build, tmp_path):
     yield run
     for process in started:
         if process.poll() is None:
-            process.terminate()  # which ends the command, too
+            process.terminate()  # which also ends the command
         process.communicate()
 
 
@@ -150,7 +150,7 @@ def test_replaces_an_earlier_trace(record, tmp_path):
     trace = tmp_path / "again.hwt"
     first = record(["sh", "-c", "ls /; ls /"], trace=trace)
     assert len(first.traces) > 1
-    for path in first.traces:  # what reports keep beside the traces
+    for path in first.traces:  # files that reports keep next to the traces
         path.with_name(path.name + ".sum").write_bytes(b"\x89HWS\r\n\x1a\n and the rest")
     trace.with_name(trace.name + ".names").write_bytes(b"\x89HWN\r\n\x1a\n and the rest")
     second = record(["ls"], trace=trace)
@@ -160,7 +160,7 @@ def test_replaces_an_earlier_trace(record, tmp_path):
 
 
 def test_a_link_in_the_place_of_the_folder_is_not_followed(record, tmp_path):
-    """Traces elsewhere are not removed together with an earlier run whose folder was replaced by a link to them."""
+    """Traces elsewhere are not removed with an earlier run if its folder was replaced by a link to them."""
     trace, folder, elsewhere = tmp_path / "x.hwt", tmp_path / "x.hwt.children", tmp_path / "elsewhere"
     record(["sh", "-c", "ls /; ls /"], trace=trace)
     folder.rename(elsewhere)
@@ -248,7 +248,7 @@ def test_output_is_untouched_and_three_lines_end_it(record):
 
 @pytest.mark.parametrize("threads", [1, 6])
 def test_summary_is_what_the_report_says(hw, build, compile_c, tmp_path, threads):
-    """Counted while it is packed, or from the file: the figures are the same."""
+    """Whether it is counted while it is packed or from the file, the figures are the same."""
     program = compile_c(Path(__file__).parents[2] / "bench/loop.c", name="loop")
     trace = tmp_path / "run.hwt"
     said = hw("record", "-o", trace, "--", program, 5, threads, 300000).stderr
@@ -262,7 +262,7 @@ def test_summary_is_what_the_report_says(hw, build, compile_c, tmp_path, threads
 
 
 def section_codecs(trace):
-    """Of the EVENTS sections of a packed trace: how many there are of each codec."""
+    """The number of EVENTS sections of a packed trace for each codec."""
     data, off, codecs = trace.read_bytes(), 4096, collections.Counter()
     while off + 64 <= len(data):
         magic, kind, packed_bytes, _, _, _, _, codec = struct.unpack_from("<IIQQIIII", data, off)
@@ -284,7 +284,7 @@ def test_one_is_said_as_one(record, compile_c):
 
 
 def test_names_cannot_drive_the_terminal(hw, tmp_path):
-    """A line break or an escape sequence in a name made lines of its own, or worse."""
+    """A line break or an escape sequence in a name made extra lines in the output, or worse."""
     done = hw("record", "-o", "a\nb \x1b[31m\u00e9 %c.hwt", "ls", "/", cwd=tmp_path)
     assert done.returncode == 0
     assert "trace: a\\nb \\x1b[31m\u00e9 ls.hwt (" in done.stderr
@@ -295,7 +295,7 @@ def test_names_cannot_drive_the_terminal(hw, tmp_path):
 
 
 def test_no_room_for_a_trace_is_named_as_a_reason(record):
-    """It was said that the program had allocated nothing."""
+    """The report said that the program had allocated nothing."""
     limited = record(["ls", "/"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))).process
     assert limited.returncode == 0 and not limited.stderr.startswith("ls:")
     assert "a trace could not be begun" in limited.stderr and "ulimit -f" in limited.stderr
@@ -376,7 +376,7 @@ def has_unseen(report):
 
 
 def has_looked_thrice(report):
-    """Whoever samples the resident set looks for processes, too, once a second."""
+    """The sampling of the resident set also looks for processes, once a second."""
     return any(len({sample["time_ns"] // 1000000000 for sample in image["rss"]}) > 3 for image in report["images"])
 
 
@@ -394,7 +394,8 @@ def test_a_command_that_becomes_another_unseen_is_counted(record_until):
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 @pytest.mark.parametrize("options, count", [([], 1), (["--no-children"], 0), (["--only-process", "*sh"], 0)])
 def test_a_program_of_another_user_is_counted(record_until, options, count):
-    """It has the recorder, if it may read that, and may not write where the trace lies; a report knew nothing of it."""
+    """It has the recorder if it may read the library, even if it may not write to the trace's folder; a report did
+    not mention it."""
     as_nobody = "setpriv --reuid 65534 --clear-groups cat; true"
     looked = has_unseen if count else has_looked_thrice
     assert record_until(looked, ["sh", "-c", as_nobody], *options).report["children_unseen"] == count
@@ -417,7 +418,7 @@ def test_signal_sent_to_the_launcher_reaches_the_command(start, number):
 
 
 class Terminal:
-    """A command in a session of its own, behind a terminal; what it prints collects in `text`."""
+    """A command in its own session, on a pseudo-terminal; its output collects in `text`."""
 
     def __init__(self, arguments):
         self.pid, self.master = pty.fork()
@@ -499,7 +500,8 @@ def test_suspend_key_and_foreground(build, tmp_path, allocate):
 
 
 def test_stop_and_continue_sent_to_the_launcher(start, allocate):
-    # a group of its own, whose leader has a parent outside: the kernel stops no orphaned group, as that of the tests may be
+    # its own process group, whose leader has a parent outside: the kernel does not stop an orphaned group, which the
+    # tests' group may be
     process, _ = start([allocate, 100000, 1000], process_group=0)
     child = child_of(process)
     wait_until(lambda: catches(child, signal.SIGTERM))  # its trace begins before its main does
@@ -527,7 +529,7 @@ def test_a_trace_in_memory_is_warned_of(record, tmp_path):
 
 @pytest.mark.parametrize("delay", [0.02, 0.1, 0.3, 0.5, 0.8])
 def test_killed_launcher_takes_nothing_with_it(start, hw, allocate, delay, tmp_path):
-    """The command goes on, and every event is in what is left, wherever the packer was."""
+    """The command goes on, and the remaining files contain every event, wherever the packer was killed."""
     rounds = 3000000
     process, trace = start([allocate, rounds])
     wait_until(lambda: is_begun(trace))
@@ -691,7 +693,7 @@ def test_only_a_process_by_the_name_that_was_run_or_its_file(record, tmp_path, p
 
 
 def test_space_is_given_back_while_it_runs(start, allocate):
-    """The raw trace of some seconds is far smaller than what was written to it."""
+    """The raw trace of some seconds is far smaller than the data that was written to it."""
     process, trace = start([allocate, 12000000])
     largest = 0
     while process.poll() is None:
@@ -705,7 +707,8 @@ def test_space_is_given_back_while_it_runs(start, allocate):
 
 
 def test_many_processes_at_once(record):
-    """Traces that come and go while others are followed: what is kept of one must not hang on where it lies."""
+    """Traces appear and end while others are followed: the data of one trace must not depend on its place in the
+    list."""
     done = record(["sh", "-c", "for i in $(seq 40); do sh -c 'sleep 0.3; :' & done; wait"])
     assert done.process.returncode == 0, done.process.stderr
     report = done.report_with("--children")
@@ -740,12 +743,13 @@ int main(int count, char **words)
 
 
 def test_memory_of_what_took_its_place_is_not_its_own(compile_c, start):
-    """The next image, unrecorded here, was sampled into the trace for up to a second, and its peak was told to be the first's."""
+    """The next image, not recorded here, was sampled into the trace for up to a second, and its peak was reported as
+    the first image's."""
     process, trace = start([compile_c(BECOMES_LARGE)], stdin=subprocess.PIPE)
     for _ in range(2):
         assert process.stdout.read(1) == "x"
         wait_until(lambda: trace.exists() and read_header(trace).rss_peak_bytes > 0)
-        time.sleep(0.3)  # the launcher looks some times; where it does not, there is less to be wrong
+        time.sleep(0.3)  # the launcher looks several times; if it does not, this test checks less
         process.stdin.write("\n")
         process.stdin.flush()
     assert process.wait(60) == 0

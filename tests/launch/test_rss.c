@@ -1,7 +1,7 @@
-/* test_rss.c - how often the resident set of a process is sampled, and whose it is
+/* test_rss.c - how often the resident set of a process is sampled, and to which image a sample belongs
  *
- * What would break: a run of less than a second has no curve of its resident set; one of a day fills its trace with it; an image
- * is told to have held what the program held that took its place by an exec.
+ * Breaks if a run of less than a second has no curve of its resident set; if the curve of a run of a day fills its
+ * trace; or if an image is reported to have held the memory of the program that replaced it by an exec.
  */
 #include "launch/follow/rss.h"
 
@@ -32,7 +32,7 @@ static void begin(struct sampled *sampled)
   int fd = fileno(sampled->file);
   assert_int_equal(ftruncate(fd, HW_CHUNKS_OFF), 0);
   sampled->drain = (struct hwi_drain){.fd = fd, .log = {.fd = fd}, .pid = (uint32_t)getpid()};
-  sampled->rss.next_maps_ns = UINT64_MAX; /* what a look at them costs is no matter here */
+  sampled->rss.next_maps_ns = UINT64_MAX; /* the cost of reading them does not matter here */
 }
 
 static uint64_t sample_count(const struct sampled *sampled)
@@ -40,7 +40,7 @@ static uint64_t sample_count(const struct sampled *sampled)
   return sampled->drain.log.at ? (sampled->drain.log.at - HW_TOOL_AREA_OFF) / SAMPLE_BYTES : 0;
 }
 
-/* Looks as often as the launcher might, and oftener. How many samples came of it. */
+/* Samples as often as the launcher might, and more often. Returns the number of samples taken. */
 static uint64_t look_until(struct sampled *sampled, uint64_t *now_ns, uint64_t until_ns)
 {
   uint64_t before = sample_count(sampled);

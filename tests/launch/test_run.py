@@ -1,4 +1,4 @@
-"""`heapwright run` and `record --allocator`: a command on another allocator, and everything else as it is without."""
+"""`heapwright run` and `record --allocator`: a command on another allocator, with no other difference."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def test_command_alone(bump, hw):
     assert (done.returncode, done.stdout, done.stderr) == (0, "yes\n", "")
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash"])  # bash has a setenv of its own
+@pytest.mark.parametrize("shell", ["dash", "bash"])  # bash has its own setenv
 def test_children_have_their_usual_malloc(shell, bump, hw):
     script = f"{shell} -c '{mapped(bump)}'; echo [$LD_PRELOAD$HEAPWRIGHT_ALONE]"
     assert hw("run", "-a", bump, shell, "-c", script).stdout == "no\n[]\n"
@@ -38,7 +38,7 @@ def test_children_have_their_usual_malloc(shell, bump, hw):
 
 
 def test_what_env_executes_is_the_command(bump, hw, tmp_path):
-    """Scripts that begin with it, and were run on their usual malloc without a word."""
+    """Scripts that begin with the command; they ran on their usual malloc without a message."""
     script = tmp_path / "script"
     script.write_text(f"#!/usr/bin/env dash\n{mapped(bump)}\n")
     script.chmod(0o755)
@@ -96,7 +96,7 @@ def test_a_static_program_is_told(bump, hw, tmp_path):
 
 
 def test_record_on_an_allocator(counting, record, tmp_path, compile_c):
-    """Both see the same calls: the recorder comes first, and calls on."""
+    """Both see the same calls: the recorder comes first and calls the next library."""
     program = compile_c("""#include <stdlib.h>
 int main(void) { for (int i = 0; i < 1000; i++) free(malloc(100)); return calloc(3, 5) == NULL; }
 """, "-O0", "-fno-builtin")
@@ -119,7 +119,7 @@ def test_record_on_an_allocator_of_which_the_path_has_a_blank(record, tmp_path):
 
 
 def test_pool(hw):
-    """tlsf is the default; its size and figures are options."""
+    """tlsf is the default; its size and statistics are options."""
     done = hw("run", "-S", "32M", "--stats", "printenv", "HEAPWRIGHT_POOL_SIZE")
     assert done.returncode == 0 and done.stdout == f"{32 << 20}\n"
     assert "largest free block" in done.stderr
@@ -128,7 +128,7 @@ def test_pool(hw):
 
 
 def test_a_pool_of_no_size_is_an_error(hw):
-    """And not silently the default."""
+    """It does not silently use the default."""
     done = hw("run", "--pool-size", "0", "--stats", "true")
     assert done.returncode == 0 and "HEAPWRIGHT_POOL_SIZE=0 is too small; 100000000 bytes are used\n" in done.stderr
 

@@ -1,7 +1,8 @@
-/* test_smaps.c - what smaps says of memory is counted once, and for what it is
+/* test_smaps.c - memory in smaps is counted once and with the correct kind
  *
- * What would break: a mapping that grew, or joined others, while smaps was read counts twice, so that a process seems to have had
- * more resident than it ever had; such a heap is taken for a stack or for nothing, since what lies below it was told before.
+ * Breaks if a mapping that grew or was merged with others while smaps was read counts twice, so that a process seems to
+ * have had more resident memory than it ever had; or if such a heap is taken for a stack or is left out, because the
+ * memory below it was listed before.
  */
 #include "launch/target/smaps.h"
 
@@ -53,7 +54,7 @@ static void test_each_use(void **state)
   assert_int_equal(sample.untouched, (1024 - 256) * KB);
 }
 
-/* An arena, whose room is given rights piece by piece. */
+/* An arena, whose address space gets its access rights piece by piece. */
 static void test_one_that_grows_is_told_twice(void **state)
 {
   (void)state;
@@ -64,7 +65,7 @@ static void test_one_that_grows_is_told_twice(void **state)
   assert_int_equal(sample.heap, 3000 * KB);
 }
 
-/* The room behind it was told as what it was then. */
+/* The memory after it was listed with its state of that time. */
 static void test_one_that_joins_what_was_told(void **state)
 {
   (void)state;
@@ -76,7 +77,7 @@ static void test_one_that_joins_what_was_told(void **state)
   assert_int_equal(sample.files, 100 * KB);
 }
 
-/* Blocks that libc maps side by side; what is not touched of them counts once as well. */
+/* Blocks that libc maps side by side; their untouched parts also count once. */
 static void test_one_that_joins_many(void **state)
 {
   (void)state;
@@ -91,7 +92,7 @@ static void test_one_that_joins_many(void **state)
   assert_int_equal(sample.untouched, (1024 - 200) * KB);
 }
 
-/* A thread's stack is one still when it is told again, and the same the data of a file. */
+/* A thread's stack is still one when it is listed again; the same holds for the data of a file. */
 static void test_what_it_is_for_is_told_by_what_lies_below(void **state)
 {
   (void)state;
@@ -106,7 +107,7 @@ static void test_what_it_is_for_is_told_by_what_lies_below(void **state)
   assert_int_equal(sample.heap, 0);
 }
 
-/* What lay below is gone meanwhile: it is not there twice, nor is it left out what lies before. */
+/* The mapping below has gone since: it is not counted twice, and the memory before it is not left out. */
 static void test_one_that_begins_within_what_was_told(void **state)
 {
   (void)state;

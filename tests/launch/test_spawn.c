@@ -1,6 +1,6 @@
-/* test_spawn.c - a command that is killed before it could execute its program ends as the signal says
+/* test_spawn.c - if a command is killed before it could execute its program, the exit status shows the signal
  *
- * Breaks if that is taken for a program that cannot be executed: `record` exited with 126 and spoke of a broken pipe.
+ * Breaks if that is taken for a program that cannot be executed: `record` exited with 126 and reported a broken pipe.
  */
 #include "launch/start/spawn.h"
 
@@ -19,7 +19,7 @@ static char *nothing[] = {(char *)"true", NULL};
 static int begin(void **state)
 {
   (void)state;
-  hwi_signals_take(&signals); /* as the launcher does: no SIGPIPE ends it */
+  hwi_signals_take(&signals); /* as the launcher does: SIGPIPE does not end it */
   return 0;
 }
 
@@ -45,7 +45,7 @@ static void killed_while_it_waits(void **state)
   assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* More than the pipe holds: the launcher is in the middle of sending when the process is gone. */
+/* More than the pipe can hold: the launcher is still sending when the process ends. */
 static void killed_while_it_is_sent_its_variables(void **state)
 {
   (void)state;
@@ -75,7 +75,7 @@ static void what_cannot_be_executed_is_said(void **state)
   char *variables[] = {(char *)"A=B", NULL};
   struct hwi_spawned spawned = spawn("/nowhere/at/all");
   assert_int_equal(hwi_spawn_go(&spawned, variables), ENOENT);
-  assert_int_equal(waitpid(spawned.pid, NULL, 0), -1); /* it was waited for */
+  assert_int_equal(waitpid(spawned.pid, NULL, 0), -1); /* it has been waited for */
 }
 
 int main(void)

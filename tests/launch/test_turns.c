@@ -1,7 +1,8 @@
-/* test_turns.c - packing lets the looks at the processes through, and every trace has its turn
+/* test_turns.c - packing does not delay the looks at the processes, and every trace gets its turn
  *
- * What would break: the resident set is sampled at half the rate, or not to the end, where packing cannot keep up with the program;
- * the first of two busy traces is packed and the other never; what a turn left undone is lost or packed twice.
+ * Breaks if the resident set is sampled at half the rate, or not to the end, when packing is slower than the program;
+ * if the first of two busy traces is packed and the other never; or if work that a turn left undone is lost or packed
+ * twice.
  */
 #include "launch/follow/monitor.h"
 
@@ -24,7 +25,7 @@
 
 enum { CHUNK_BYTES = 100 << 10, SECTIONS = 3, TRACES = 2, SAMPLES_MAX = 16, SECOND_NS = 1000000000 };
 
-/* Time goes on by a step at each look at the clock, so that a turn of less is over after one piece of work. */
+/* The clock advances by a step at each reading, so that a turn shorter than a step ends after one piece of work. */
 static const uint64_t begin_ns = UINT64_C(1000) * SECOND_NS, step_ns = 30000000;
 static uint64_t clock_ns;
 
@@ -42,7 +43,7 @@ static bool not_interrupted(void)
   return false;
 }
 
-/* A raw trace of this process with what fills so many sections, in chunks that are all retired. */
+/* A raw trace of this process with data for this number of sections, in chunks that are all retired. */
 static void write_trace(const char *path, int streams)
 {
   static struct enc enc;
@@ -62,7 +63,7 @@ static void write_trace(const char *path, int streams)
   enc_release(&enc);
 }
 
-/* Those that were appended between two offsets. */
+/* The sections that were appended between two offsets. */
 static int count_sections(int fd, uint64_t from, uint64_t to, uint64_t *events)
 {
   struct hw_section_header section;
@@ -162,7 +163,7 @@ static void end_run(const struct run *run)
   rmdir(run->root);
 }
 
-/* The times of the samples that a trace has. */
+/* The times of the samples in a trace. */
 static size_t read_samples(int fd, uint64_t times[SAMPLES_MAX])
 {
   struct hw_tool_record record;
@@ -193,7 +194,7 @@ static void test_each_trace_has_its_turn_and_each_look_its_time(void **state)
       uint64_t events = 0, times[SAMPLES_MAX];
       assert_int_equal(count_sections(drain->fd, drain->header.window_bytes, drain->append_off, &events), round);
       size_t samples = read_samples(drain->fd, times);
-      assert_true(samples > (size_t)round); /* not in each round alone: also between the turns */
+      assert_true(samples > (size_t)round); /* not only in each round: also between the turns */
       for (size_t s = 1; s < samples; s++)
         assert_true(times[s] > times[s - 1]);
     }

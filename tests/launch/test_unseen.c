@@ -1,6 +1,6 @@
-/* test_unseen.c - a process counts as unseen when it stays without the recorder, not when one look finds it loading
+/* test_unseen.c - a process counts as unseen if it stays without the recorder, not if one look finds it loading
  *
- * Breaks if a child that has just called exec, or loads slowly, is taken for one that cannot be recorded.
+ * Breaks if a child that has just called exec, or that loads slowly, is taken for one that cannot be recorded.
  */
 #include "launch/follow/unseen.h"
 
@@ -37,7 +37,7 @@ static int begin(void **state)
   return pipe(orders) | pipe(answers);
 }
 
-/* A process that has a file of the recorder's name mapped, or not, as it is told: 'm' or 'u'. */
+/* A process that maps a file with the recorder's name, or unmaps it, on command: 'm' or 'u'. */
 static void obey(void)
 {
   char order;
@@ -81,7 +81,7 @@ static void one_look_proves_nothing(void **state)
   waitpid(child, NULL, 0);
 }
 
-/* The program "sleep" with this in its environment, stopped before its loader has begun. */
+/* The program "sleep" with this environment, stopped before its loader has begun. */
 static pid_t start_loading(const char *preload)
 {
   char *environment[] = {(char *)preload, NULL}, *words[] = {"sleep", "100", NULL};
@@ -106,7 +106,7 @@ static void load(pid_t pid)
     usleep(1000);
 }
 
-/* How often a process counts in three looks. */
+/* Returns how often a process counts as unseen in three looks. */
 static uint32_t count_looks(const struct hwi_unseen_run *run)
 {
   enum { LOOKS = 3 };
@@ -118,8 +118,8 @@ static uint32_t count_looks(const struct hwi_unseen_run *run)
   return count;
 }
 
-/* A program that takes long to load, as on a busy machine, is not one that runs without the recorder; one that could not have it,
- * as a library in somebody's own folder, is. */
+/* A program that loads slowly, as on a busy machine, does not count as running without the recorder. A program that
+ * could not load the recorder, such as one that cannot read a library in another user's folder, does. */
 static void what_will_be_loaded_is_not_missed(void **state)
 {
   (void)state;

@@ -1,7 +1,7 @@
-/* beside.c - two coroutine stacks side by side, without a guard between them, of which one is unmapped while the other is in use
+/* beside.c - two adjacent coroutine stacks without a guard between them; one is unmapped while the other is in use
  *
- * The lower one was begun from the upper one, by code that no unwind table covers and that leaves the frame pointer as it was: it
- * leads from the one into the other. Prints "done".
+ * The lower one was begun from the upper one, by code that no unwind table covers and that does not change the frame
+ * pointer: it leads from one stack into the other. Prints "done".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { STACK_BYTES = 64 << 10, SAVED_REGISTERS = 6, ROUNDS = 100 };
 
-/* Saves what a callee must preserve, and goes on where `to` was left. */
+/* Saves what a callee must preserve, and continues where `to` was left. */
 void switch_to(void **from, void *to);
 void begin(void); /* calls the function in r12 */
 

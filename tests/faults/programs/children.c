@@ -1,4 +1,4 @@
-/* children.c - children made in every way there is, each with blocks of its own. Usage: children KIND GENERATIONS
+/* children.c - children made in every way, each with its own blocks. Usage: children KIND GENERATIONS
  * KIND: fork, vfork, _Fork, clone (raw, without CLONE_VM), threads (fork while other threads allocate) */
 #define _GNU_SOURCE
 #include <pthread.h>

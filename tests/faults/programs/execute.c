@@ -1,7 +1,9 @@
-/* execute.c - executes PROGRAM by each function there is: execute HOW FUNCTION PROGRAM, where HOW is here, fork or vfork
+/* execute.c - executes PROGRAM by each function of the exec family: execute HOW FUNCTION PROGRAM, where HOW is here,
+ * fork or vfork
  *
- * PROGRAM gets the arguments "a" and "b c", and where the function says so, one variable, X=Y, and those of the recorder that are
- * kept. With "fail" behind it, a program that is not there is tried first. Ends with what PROGRAM ended with.
+ * PROGRAM gets the arguments "a" and "b c". If the function passes an environment, it has one variable, X=Y, and the
+ * variables of the recorder that are kept. With "fail" as a last argument, it first tries a program that does not
+ * exist. Ends with PROGRAM's exit status.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* exhaust.c - takes all the address space that it may have, allocates with nothing left, frees it all, and again
- * Usage: exhaust MIB. Prints how many rounds got what a limit of that size must give. */
+/* exhaust.c - takes all the address space that it may have, allocates with nothing left, frees everything, and repeats
+ * this
+ * Usage: exhaust MIB. Prints how many rounds got as much as a limit of that size must give. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

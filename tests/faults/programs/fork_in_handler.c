@@ -1,5 +1,5 @@
 /* fork_in_handler.c - a timer's handler forks while the program allocates; parent and child both go on where they were.
- * To be run on ring_allocator.c, which may be interrupted anywhere.
+ * It must run on ring_allocator.c, which may be interrupted anywhere.
  * Usage: fork_in_handler FORKS. The exit status is 0 if every child ended with 7. */
 #define _GNU_SOURCE
 #include <signal.h>

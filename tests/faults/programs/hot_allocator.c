@@ -1,7 +1,9 @@
-/* hot_allocator.c - a malloc that gives out the block that was freed last, to whatever thread asks, and moves each realloc
+/* hot_allocator.c - a malloc that returns the block that was freed last, to any thread, and moves the block at each
+ * realloc
  *
- * Preloaded behind the recorder, so that a stamp on the wrong side of the real call puts a block's birth before the end of the
- * one at the same address. libc's allocator keeps freed blocks for the thread that freed them, which hides nearly all of it.
+ * It is preloaded after the recorder, so that a time stamp on the wrong side of the real call puts a block's birth
+ * before the end of the previous block at that address. libc's allocator keeps freed blocks for the thread that freed
+ * them, which hides nearly all such faults.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -40,7 +42,7 @@ static struct block *carve(size_t bytes)
   return block;
 }
 
-/* The functions below call these, not one another by their names, which would lead to the recorder. */
+/* The functions below call these. Calling one another by name would lead to the recorder. */
 static void *give(size_t size)
 {
   size_t small = SMALL_BYTES + HEADER_BYTES;

@@ -1,7 +1,7 @@
 /* killed_at.c - runs a program and kills it at its N-th stop at a system call: killed_at N LIBRARY PROGRAM
  *
- * LIBRARY is preloaded into it. Each call is two stops, before and behind it. Says "killed" or, where it ended before that,
- * "ended". Exit status 3: nothing can be traced here.
+ * LIBRARY is preloaded into it. Each system call has two stops, one before and one after it. Prints "killed", or
+ * "ended" if the program ended before that. Exit status 3: tracing is not possible here.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* late_destructors.c - threads whose last events come from destructors that run after all others, while new threads begin
+/* late_destructors.c - threads whose last events come from destructors that run after all others, while new threads
+ * begin
  * Usage: late_destructors THREADS AT_ONCE */
 #include <limits.h>
 #include <pthread.h>
@@ -20,7 +21,7 @@ static void allocate(size_t bytes, int count)
 static void late(void *rounds)
 {
   allocate(LATE_BYTES, LATE_BLOCKS);
-  if (rounds != (void *)1) /* again, after the destructors of everybody else */
+  if (rounds != (void *)1) /* again, after all other destructors */
     pthread_setspecific(keys[KEYS - 1], (char *)rounds - 1);
 }
 

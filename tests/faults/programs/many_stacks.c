@@ -15,7 +15,7 @@ static __attribute__((noinline)) void climb(int level)
     return;
   }
   climb(level - 1);
-  sink = NULL; /* two calls, from two places, neither of them the last thing done */
+  sink = NULL; /* two calls from two places, neither of them a tail call */
   climb(level - 1);
   sink = NULL;
 }

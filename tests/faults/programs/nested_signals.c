@@ -1,4 +1,4 @@
-/* nested_signals.c - handlers that allocate, interrupted by handlers that allocate, interrupted by handlers that allocate
+/* nested_signals.c - three levels of signal handlers that allocate; each interrupts the one before
  * Usage: nested_signals ROUNDS. Prints how many blocks were allocated; each was freed. Runs on ring_allocator.c. */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* no_place.c - forked children that can make no file. Usage: no_place descriptors|chroot CHILDREN */
+/* no_place.c - forked children that cannot create a file. Usage: no_place descriptors|chroot CHILDREN */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* no_tsc.c - linked into a program: from before the first constructor on, reading the CPU's time stamp counter kills it */
+/* no_tsc.c - linked into a program: reading the CPU's time stamp counter kills it, already before the first
+ * constructor */
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <unistd.h>

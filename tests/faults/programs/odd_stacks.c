@@ -23,7 +23,7 @@ NOINLINE static void get(size_t size)
   free(sink);
 }
 
-/* --- contexts: two coroutines and main take turns --- */
+/* --- contexts: two coroutines and main alternate --- */
 
 static ucontext_t main_context, coroutines[2];
 

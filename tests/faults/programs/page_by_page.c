@@ -1,5 +1,5 @@
-/* page_by_page.c - children that may map 0, 1, 2, ... further pages from before their first event on
- * Usage: page_by_page MOST_PAGES BEGUN(0|1). With BEGUN the parent has allocated before. Prints which children did not end well. */
+/* page_by_page.c - children that may map 0, 1, 2, ... more pages, limited before their first event
+ * Usage: page_by_page MOST_PAGES BEGUN(0|1). With BEGUN the parent has allocated before. Prints which children failed. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static __attribute__((noinline)) void allocate(int depth)
   if (depth)
     allocate(depth - 1);
   free(sink);
-  sink = malloc(200); /* at another depth than the one before: a new walk */
+  sink = malloc(200); /* at another depth than the call before: a new walk */
 }
 
 static rlim_t mapped_bytes(void)

@@ -1,4 +1,4 @@
-/* race.c - four threads hand blocks to one another at once, so that order across threads must be right */
+/* race.c - four threads pass blocks to one another immediately, so that the order across threads must be correct */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

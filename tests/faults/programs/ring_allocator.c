@@ -1,6 +1,7 @@
-/* ring_allocator.c - a malloc that a signal handler may interrupt anywhere: blocks come round a ring, free does nothing
+/* ring_allocator.c - a malloc that a signal handler may interrupt anywhere: it takes blocks from a ring, and free does
+ * nothing
  *
- * Preloaded behind the recorder, so that handlers that allocate can be let loose on the recorder itself.
+ * It is preloaded after the recorder, so that handlers that allocate can interrupt the recorder itself.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@ enum { RING_BYTES = 256 << 20, HEADER_BYTES = 16 };
 static _Alignas(16) char ring[RING_BYTES];
 static _Atomic size_t taken;
 
-/* What the functions call among themselves, which the recorder must not see. */
+/* The functions call these among themselves: the recorder must not see those calls. */
 static void *take(size_t size)
 {
   size_t bytes = (size + HEADER_BYTES + 15) & ~(size_t)15, at;

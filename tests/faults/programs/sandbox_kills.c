@@ -1,4 +1,4 @@
-/* sandbox_kills.c - shuts itself into a sandbox that kills for any system call but those of a plain program, and works on.
+/* sandbox_kills.c - enters a sandbox that kills for any system call except those of a plain program, and works on.
  * Usage: sandbox_kills early|late THREADS. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +17,8 @@
 
 enum { ROUNDS = 200000, BLOCKS = 64 };
 
-/* What malloc and a program need that reads, writes and exits; and what pthread_create and pthread_join add. */
+/* System calls of malloc and of a program that reads, writes and exits, and those of pthread_create and
+ * pthread_join. */
 static const int alone[] = {SYS_mmap, SYS_munmap, SYS_mremap,     SYS_mprotect,     SYS_madvise,  SYS_brk,
                             SYS_read, SYS_write,  SYS_exit_group, SYS_rt_sigreturn, SYS_getrandom};
 static const int threaded[] = {SYS_futex, SYS_clone3,         SYS_clone,        SYS_set_robust_list,
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
     return 2;
   int threads = atoi(argv[2]);
   if (threads)
-    mallopt(M_ARENA_MAX, 1); /* glibc opens a file where a thread's arena shrinks */
+    mallopt(M_ARENA_MAX, 1); /* glibc opens a file when a thread's arena shrinks */
   if (strcmp(argv[1], "late") == 0)
     work(NULL);
   shut(threads);

@@ -12,7 +12,7 @@ static sigjmp_buf back;
 static volatile sig_atomic_t may_jump, signals;
 static int jump;
 
-/* It allocates wherever it strikes: the program runs on ring_allocator.c, which bears that. */
+/* It allocates wherever it interrupts: the program runs on ring_allocator.c, which allows that. */
 static void handler(int signal)
 {
   (void)signal;
@@ -22,7 +22,7 @@ static void handler(int signal)
   if (!jump || !may_jump || signals % 3 != 0)
     return;
   may_jump =
-      0; /* the next signal strikes while this stack is still in use, and by leaving, too, would keep it so for ever */
+      0; /* the next signal comes while this stack is still in use, and leaving it would keep it so for ever, too */
   siglongjmp(back, 1);
 }
 

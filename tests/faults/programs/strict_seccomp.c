@@ -1,5 +1,5 @@
-/* strict_seccomp.c - forbids itself the time stamp counter, and but for "tsc" nearly all system calls, and works on
- * Usage: strict_seccomp HOW ROUNDS [THREADS]. Rounds come before and after. Where there are threads, one
+/* strict_seccomp.c - forbids itself the time stamp counter and, except for "tsc", nearly all system calls, and works on
+ * Usage: strict_seccomp HOW ROUNDS [THREADS]. Rounds come before and after that. With THREADS, one
  * of them does this, and the others allocate meanwhile and afterwards. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@ __attribute__((noinline)) static void before(void)
     free(malloc(100));
 }
 
-/* Each block at the address of the one before: whoever mixes up their order sees frees that were missed. */
+/* Each block is at the address of the one before: a reader that confuses their order finds missed frees. */
 __attribute__((noinline)) static void after(void)
 {
   for (unsigned i = 0; i < rounds; i++)
@@ -37,7 +37,7 @@ static void *work(void *argument)
   return argument;
 }
 
-/* After a filter, which forbids nothing, strict seccomp is refused. */
+/* After a filter, even one that forbids nothing, strict seccomp is refused. */
 static bool is_refused(void)
 {
   struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -68,7 +68,7 @@ static void *shut(void *how)
     _exit(CANNOT);
   after();
   (void)!write(1, "done\n", 5);
-  syscall(SYS_exit, STATUS); /* which ends the thread alone; there is no other way out */
+  syscall(SYS_exit, STATUS); /* which ends only the thread; there is no other way out */
   return NULL;
 }
 

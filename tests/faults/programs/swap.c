@@ -1,4 +1,5 @@
-/* swap.c - on swap_allocator.c: in the middle of each realloc of one thread, another frees its block and takes the old place */
+/* swap.c - on swap_allocator.c: in the middle of each realloc of one thread, another frees its block and takes the old
+ * place */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

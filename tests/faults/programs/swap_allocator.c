@@ -1,8 +1,9 @@
-/* swap_allocator.c - a malloc whose realloc gives its caller another thread's place, while that thread takes the caller's
+/* swap_allocator.c - a malloc whose realloc returns another thread's place to its caller, while that thread takes the
+ * caller's
  *
- * Preloaded behind the recorder, so that the moments of a realloc can be told apart: the old block's place is taken by another
- * block before the realloc returns, and what it returns was another block's until after it began. There are two places, for
- * blocks of PLACE_BYTES; the program swap.c knows who has which.
+ * It is preloaded after the recorder, so that the moments of a realloc can be distinguished: another block takes the
+ * old block's place before the realloc returns, and the returned place was another block's until after the realloc
+ * began. There are two places, for blocks of PLACE_BYTES; the program swap.c knows which thread has which place.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -11,17 +12,17 @@
 enum { PLACE_BYTES = 4000, HEADER_BYTES = 16, REGION_BYTES = 16 << 20 };
 
 static _Alignas(16) char places[2][PLACE_BYTES];
-static _Alignas(16) char region[REGION_BYTES]; /* for all other blocks, which are never given out again */
+static _Alignas(16) char region[REGION_BYTES]; /* for all other blocks, which are never reused */
 static _Atomic size_t taken;
 static _Atomic(void *) empty_place = places[0];
-_Atomic int realloc_is_at_work; /* swap.c looks it up */
+_Atomic int realloc_is_at_work; /* swap.c looks it up by name */
 
 static int is_place(const void *memory)
 {
   return memory == places[0] || memory == places[1];
 }
 
-/* The functions below call these, not one another by their names, which would lead to the recorder. */
+/* The functions below call these. Calling one another by name would lead to the recorder. */
 static void *give(size_t size)
 {
   if (size == PLACE_BYTES) {
@@ -62,7 +63,7 @@ void *calloc(size_t count, size_t size)
   return block ? memset(block, 0, bytes) : NULL;
 }
 
-/* Of one place: the other thread, which has the other one, frees it and allocates this one meanwhile. */
+/* For one of the two places: the other thread frees the other place and allocates this one meanwhile. */
 static void *swap(void *old)
 {
   atomic_store(&empty_place, old);

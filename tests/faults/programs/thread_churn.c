@@ -1,4 +1,4 @@
-/* thread_churn.c - threads that come and go, AT_ONCE of them alive at a time, each with a few blocks
+/* thread_churn.c - threads that start and end, AT_ONCE of them alive at a time, each with a few blocks
  * Usage: thread_churn THREADS BLOCKS STACK_BYTES AT_ONCE */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* until_killed.c - allocates blocks of 777 bytes and frees them until somebody kills it, counting in a file that outlives it
- * Usage: until_killed COUNTS ENDING THREADS. COUNTS gets a pair of uint64_t a thread: allocations and frees that returned.
+/* until_killed.c - allocates blocks of 777 bytes and frees them until it is killed, counting in a file that outlives it
+ * Usage: until_killed COUNTS ENDING THREADS. COUNTS gets two uint64_t per thread: allocations and frees that returned.
  * ENDING: forever, or grow (nothing is freed), or abort, _exit, segv, exec, overflow after 50,000 blocks. */
 #define _GNU_SOURCE
 #include <fcntl.h>

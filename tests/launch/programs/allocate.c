@@ -1,7 +1,7 @@
-/* allocate.c - allocates and frees for a number of rounds, then ends as it is told
+/* allocate.c - allocates and frees for a number of rounds, then ends as its arguments say
  *
- * allocate ROUNDS [PAUSE_US [EXIT_STATUS]]; on SIGTERM it says so and ends with 7. With 0 for ROUNDS it goes on until its standard
- * input ends: what a test waits for may take as long as it takes.
+ * allocate ROUNDS [PAUSE_US [EXIT_STATUS]]; on SIGTERM it prints a message and ends with 7. With 0 for ROUNDS it goes
+ * on until its standard input ends, so that a test may wait for it for any time.
  */
 #include <poll.h>
 #include <signal.h>
