@@ -1,8 +1,9 @@
-/* fuzz_summary.c - any bytes as what a summary holds: no crash, no hang, no memory beyond what they are worth, and a report
+/* fuzz_summary.c - arbitrary bytes as the contents of a summary: no crash, no hang, no more memory than their size
+ * justifies, and a report
  *
- * An input is a list of edits of the summary of a small recording, its epochs, its result and its parts one after the other, as
- * they are before compression: each two bytes of where and one of what. So the fuzzer begins with what makes sense, and zstd's
- * checksum, which would refuse nearly all else, is put right.
+ * An input is a list of edits of the summary of a small recording: its epochs, its result and its parts, one after the
+ * other, before compression. Each edit has two bytes of position and one byte to write. So the fuzzer begins with valid
+ * data, and zstd's checksum, which would reject nearly all other data, is corrected.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -24,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 enum {
   HEADER_BYTES = 72,
-  RESULT_OFF = 48, /* in the header; behind it: its bytes, and those of what follows it */
+  RESULT_OFF = 48, /* in the header; after it: its size, and the size of what follows it */
   MOST_FRAMES = 16,
   EPOCH_EVENTS = 2,
   FROM_NS = 1,
@@ -41,7 +42,7 @@ static const char recording[] =
 
 static char dir[] = "/tmp/hw-fuzz-summary-XXXXXX", trace[64], summary[80];
 static uint8_t file[FILE_MAX_BYTES], plain[FILE_MAX_BYTES], edited[FILE_MAX_BYTES];
-static size_t ends[MOST_FRAMES], frame_count; /* in plain; the last ones are the result and what is behind it */
+static size_t ends[MOST_FRAMES], frame_count; /* uncompressed; the last ones are the result and everything after it */
 
 static void remove_files(void)
 {
@@ -148,7 +149,7 @@ static void report_on(const struct hwi_profile *profile)
   fclose(out);
 }
 
-/* Puts a frame of what was edited at `off` of the file. Returns where it ends. */
+/* Writes a frame of the edited data at offset `off` of the file. Returns the offset of its end. */
 static size_t write_frame(size_t number, size_t off)
 {
   size_t start = number ? ends[number - 1] : 0;

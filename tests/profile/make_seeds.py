@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with edits of a summary, in the form that fuzz_summary takes."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with edits of a summary, in the form that fuzz_summary reads."""
 
 import sys
 from pathlib import Path

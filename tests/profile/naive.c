@@ -1,4 +1,4 @@
-/* naive.c - the model of the heap in the plainest form */
+/* naive.c - the model of the heap in its simplest form */
 #include "naive.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ void naive_add(struct naive *naive, struct naive_event event)
   naive->events[naive->count++] = event;
 }
 
-/* The allocation before `end` whose block is live at `address`, or NAIVE_NONE. */
+/* Returns the allocation before `end` whose block is live at `address`, or NAIVE_NONE. */
 static int find_live(const struct naive *naive, int end, uint64_t address)
 {
   for (int i = end - 1; i >= 0; i--) {
@@ -91,7 +91,7 @@ void naive_solve(struct naive *naive)
   }
 }
 
-/* The place in the order of enum hwi_lifetime of a block whose free was not missed. */
+/* Returns the lifetime of a block as an index in enum hwi_lifetime. The block's free must not have been missed. */
 static int lifetime(const struct naive *naive, const struct naive_event *e)
 {
   static const uint64_t below_ns[] = {1000000, 1000000000, 60000000000};
@@ -159,7 +159,7 @@ struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter
 
 /* --- steps --- */
 
-/* The thread's event before `i`, or NAIVE_NONE. */
+/* Returns the thread's event before `i`, or NAIVE_NONE. */
 static int previous_of_thread(const struct naive *naive, int i)
 {
   int k = i - 1;
@@ -168,7 +168,7 @@ static int previous_of_thread(const struct naive *naive, int i)
   return k;
 }
 
-/* The block that takes over from the one which event `i` frees, or NAIVE_NONE. */
+/* Returns the block that replaces the one which event `i` frees, or NAIVE_NONE. */
 static int successor(const struct naive *naive, int i)
 {
   const struct naive_event *e = &naive->events[i];
@@ -184,7 +184,8 @@ static int successor(const struct naive *naive, int i)
   return grew ? before : NAIVE_NONE;
 }
 
-/* When a step is complete: a realloc with its new block, the growth of a container with the end of the old one. */
+/* Returns when a step is complete: a realloc with its new block, the growth of a container with the end of the old
+ * block. */
 static int step_time(int free_event, int block)
 {
   return block > free_event ? block : free_event;
@@ -227,7 +228,7 @@ struct naive_steps naive_steps(const struct naive *naive, uint32_t node)
   return sum;
 }
 
-/* --- what dies together --- */
+/* --- blocks that are freed together --- */
 
 static bool is_birth(const struct naive_event *e, uint32_t node)
 {
@@ -239,7 +240,7 @@ static bool is_death(const struct naive *naive, const struct naive_event *e, uin
   return e->kind == NAIVE_FREE && e->birth != NAIVE_NONE && naive->events[e->birth].node == node;
 }
 
-/* Whether the thread of both allocated nothing between the two frees. */
+/* Returns whether the thread of both frees allocated nothing between them. */
 static bool is_one_sweep(const struct naive *naive, int first, int second)
 {
   if (naive->events[first].thread != naive->events[second].thread)

@@ -1,7 +1,7 @@
-/* naive.h - the model of the heap in the plainest form, to hold the profile against
+/* naive.h - the model of the heap in its simplest form, with which the profile is compared
  *
- * Every figure is found by its definition: all is kept as a list of what happened, and each question walks the list. Nothing
- * is shared with src/profile. Slow, and meant to be.
+ * Every figure is found by its definition: all events are kept in a list, and each question walks the list. It shares
+ * nothing with src/profile. It is slow on purpose.
  */
 #ifndef HWI_TESTS_PROFILE_NAIVE_H
 #define HWI_TESTS_PROFILE_NAIVE_H
@@ -21,21 +21,21 @@ struct naive_event {
   int moved_from;         /* of an allocation by realloc: the event that freed the old block; else NAIVE_NONE */
   bool is_new, is_delete; /* by a C++ operator */
   bool is_moving;         /* of a free: half of a realloc */
-  int birth;      /* of a free: the event that gave out the block, NAIVE_NONE: unmatched. Filled by naive_solve */
-  int death;      /* of an allocation: the event that freed it, or NAIVE_NONE */
-  bool temporary; /* of an allocation */
-  bool missed;    /* of an allocation: its block was given out again without a free */
+  int birth;              /* of a free: the event that allocated the block; NAIVE_NONE: unmatched. Set by naive_solve */
+  int death;              /* of an allocation: the event that freed it, or NAIVE_NONE */
+  bool temporary;         /* of an allocation */
+  bool missed;            /* of an allocation: its address was allocated again without a free */
 };
 
 struct naive {
   struct naive_event events[NAIVE_EVENTS];
   int count;
-  int first; /* what is summed up begins with this event; blocks of before are live. Set before naive_solve */
+  int first; /* the sums begin with this event; earlier blocks are live. Set it before naive_solve */
   int peak;  /* the event after which most bytes were live, from first - 1 on; NAIVE_NONE: before any */
   uint64_t peak_bytes;
 };
 
-/* Which events a sum is over; a field that is ANY does not matter. */
+/* Selects the events of a sum; a field that is ANY does not matter. */
 #define NAIVE_ANY UINT64_MAX
 struct naive_filter {
   uint64_t thread, node, size, usable;
@@ -59,14 +59,14 @@ void naive_solve(struct naive *naive);
 
 struct naive_sum naive_sum(const struct naive *naive, struct naive_filter filter);
 
-/* The steps, by realloc or as they seem, that led to blocks of a node, and what became of its blocks. */
+/* The steps, by realloc or inferred, that led to blocks of a node, and the later fate of its blocks. */
 struct naive_steps {
   uint64_t steps, moved, copied_bytes, grown, grown_copied_bytes;
   uint64_t final_blocks, final_median, final_largest;
 };
 struct naive_steps naive_steps(const struct naive *naive, uint32_t node);
 
-/* Generations of a node's blocks that died together, of the whole run. */
+/* Generations of a node's blocks that were freed together, over the whole run. */
 struct naive_together {
   uint64_t blocks, generations, largest_bytes;
 };
@@ -75,7 +75,7 @@ struct naive_together naive_together(const struct naive *naive, uint32_t node);
 /* Blocks of the thread `owner` that `freer` freed. */
 void naive_handed(const struct naive *naive, uint32_t owner, uint32_t freer, uint64_t *blocks, uint64_t *bytes);
 
-/* Live bytes of sizes from `least` to `most`, after all events of before `ns`. */
+/* Live bytes of sizes from `least` to `most`, after all events before `ns`. */
 uint64_t naive_live_of_sizes(const struct naive *naive, uint64_t ns, uint64_t least, uint64_t most);
 
 #endif

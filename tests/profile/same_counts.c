@@ -1,4 +1,4 @@
-/* same_counts.c - holds the counts of single traces against a full replay */
+/* same_counts.c - compares the counts of single traces with a full replay */
 #include "same_counts.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* same_counts.h - holds the counts of single traces against a full replay */
+/* same_counts.h - compares the counts of single traces with a full replay */
 #ifndef HWI_TESTS_PROFILE_SAME_COUNTS_H
 #define HWI_TESTS_PROFILE_SAME_COUNTS_H
 

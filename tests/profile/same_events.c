@@ -1,4 +1,4 @@
-/* same_events.c - holds the events that a replay tells of against the profile that it makes */
+/* same_events.c - compares the events that a replay reports with the profile that it makes */
 #include "same_events.h"
 
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static void add_free(struct sums *sums, const struct hwi_block_event *event)
   sums->live_of_stack[event->stack] -= event->size;
 }
 
-/* What was counted so far is forgotten; what is live stays. */
+/* Forgets the counts so far; live blocks stay. */
 static void restart_sums(struct sums *sums)
 {
   struct sums old = *sums;

@@ -1,4 +1,4 @@
-/* same_lists.c - holds the lists of a profile that are no sums over cells against the naive model */
+/* same_lists.c - compares the lists of a profile that are not sums over cells with the naive model */
 #include "same_lists.h"
 
 #include <setjmp.h>
@@ -60,7 +60,7 @@ static void check_handovers(const struct hwi_profile *p, const struct naive *nai
   assert_int_equal(handed, foreign);
 }
 
-/* A point is what was live right before it, the last one what is live at the end. */
+/* A point is what was live immediately before it; the last point is what is live at the end. */
 static void check_class_points(const struct hwi_profile *p, const struct naive *naive)
 {
   assert_true(p->class_point_count <= HWI_CLASS_POINTS);

@@ -1,4 +1,4 @@
-/* same_parts.c - parts of a run that are made of its epochs say what a replay says */
+/* same_parts.c - parts of a run that are made from its epochs equal those of a replay */
 #include "same_parts.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static struct hwi_profile *make_part(const char *path, const struct hwi_profile_
   return made;
 }
 
-/* Whether it was made of epochs. */
+/* Returns whether it was made from epochs. */
 static bool assert_same_part(const char *path, struct hwi_profile_options options)
 {
   options.summaries = false;

@@ -1,4 +1,4 @@
-/* same_restored.c - a profile restored from a summary says what a replay says */
+/* same_restored.c - a profile restored from a summary equals that of a replay */
 #include "same_restored.h"
 
 #include <setjmp.h>

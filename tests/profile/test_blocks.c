@@ -1,7 +1,7 @@
-/* test_blocks.c - the live blocks for the totals against a plain array
+/* test_blocks.c - the live blocks for the totals, compared with a plain array
  *
- * What would break: removal, which moves other blocks; growth; addresses that all begin at one place; blocks within one granule;
- * what is known of a block.
+ * Breaks if removal, which moves other blocks, or growth is wrong; if addresses that all begin at one place, or blocks
+ * within one granule, are confused; or if a block's data are lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static uint32_t below(uint32_t limit)
   return (uint32_t)(random_state >> 33) % limit;
 }
 
-/* How many blocks the page has, or SIZE_MAX: not those that its region says. */
+/* Returns how many blocks the page has, or SIZE_MAX if that is not the number in its region. */
 static size_t count_page(const struct hwi_region *region, size_t page)
 {
   size_t count = 0;
@@ -56,8 +56,8 @@ static bool is_valid(void)
   return total == blocks.count;
 }
 
-/* One region has blocks side by side, one has few in each of its pages, one has all within few granules,
- * and the rest lie far apart. */
+/* One region has adjacent blocks, one has few blocks in each of its pages, one has all within few granules, and the
+ * rest are far apart. */
 static uint64_t choose_address(uint32_t i)
 {
   static const uint64_t region = UINT64_C(1) << HWI_REGION_BITS;
@@ -112,7 +112,7 @@ static void test_against_an_array(void **state)
   hwi_blocks_release(&blocks);
 }
 
-/* Every byte of some regions is the address of a block, as no allocator would have it. */
+/* Every byte of some regions is the address of a block. No allocator would do that. */
 static void test_a_block_at_every_byte(void **state)
 {
   (void)state;

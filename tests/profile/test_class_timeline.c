@@ -1,7 +1,8 @@
-/* test_class_timeline.c - classes of sizes along a run that is longer, or shorter, than was expected
+/* test_class_timeline.c - classes of sizes over a run that is longer, or shorter, than expected
  *
- * What would break: a size in the wrong class at the very limit of one; more moments than there is room for; moments that do
- * not rise, or are not equally far from each other, once every other one was left out; the end told twice.
+ * Breaks if a size at the very limit of a class is in the wrong one; if there are more moments than there is room for;
+ * if moments do not rise, or do not have equal distances after every other one was removed; or if the end is listed
+ * twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ static uint32_t run(uint64_t expected_ns, uint64_t end_ns)
   return hwi_class_timeline_finish(&timeline, end_ns, &tally);
 }
 
-/* What is live right before a moment is what was live a tick ago; at the end, what is live. */
+/* The live blocks immediately before a moment are those of the tick before; at the end, the live blocks. */
 static void assert_points(uint32_t count, uint64_t end_ns)
 {
   uint64_t width = timeline.points[0].ns;

@@ -1,7 +1,7 @@
-/* test_durations.c - counts, quantiles and the slowest calls against plain lists of the same calls
+/* test_durations.c - counts, quantiles and the slowest calls, compared with plain lists of the same calls
  *
- * What would break: a bucket that is wider than promised or begins elsewhere, a rank that is off by one, a slow call that the
- * heap loses, a realloc that counts twice.
+ * Breaks if a bucket is wider than promised or begins elsewhere, if a rank is off by one, if the heap loses a slow
+ * call, or if a realloc counts twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,7 +99,7 @@ static void quantiles_are_those_of_the_sorted_list(void **state)
   hwi_durations_release(&durations);
 }
 
-/* Nearest rank: of two calls the first is the median, of 10,000 the last but one is the 99.99th part. */
+/* Nearest rank: of two calls the first is the median; of 10,000 the last but one is the 99.99th percentile. */
 static void ranks_are_the_nearest(void **state)
 {
   (void)state;
@@ -127,7 +127,7 @@ static void the_slowest_are_kept_in_order(void **state)
     struct hwi_durations durations = {.slow_max = kept};
     size_t count = kept % 2 ? CALLS / 20 : KEPT / 2;
     for (size_t i = 0; i < count; i++) {
-      list[i] = next_random() % 500; /* so that many are equal */
+      list[i] = next_random() % 500; /* so that many durations are equal */
       add(&durations, HW_ENTRY_MALLOC, i, list[i]);
     }
     hwi_durations_sort(&durations);

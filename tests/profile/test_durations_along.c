@@ -1,6 +1,7 @@
-/* test_durations_along.c - the cells of calls along time against a plain count of the same calls
+/* test_durations_along.c - the cells of calls over time, compared with a plain count of the same calls
  *
- * What would break: a call that lands in another slice or band, an edge of time that falls out of the table, a bucket with a gap.
+ * Breaks if a call is counted in another slice or band, if the first or last moment is not in the table, or if there is
+ * a gap between buckets.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +53,7 @@ static void what_is_outside_counts_at_the_edge(void **state)
 {
   (void)state;
   struct hwi_durations_along along;
-  hwi_durations_along_init(&along, from_ns, from_ns); /* no time at all */
+  hwi_durations_along_init(&along, from_ns, from_ns); /* a duration of 0 */
   assert_true(hwi_durations_along_add(&along, 0, 0, UINT64_MAX));
   assert_true(hwi_durations_along_add(&along, 0, UINT64_MAX, 0));
   assert_int_equal(hwi_durations_along_cell(&along, 0, 0, HWI_ALONG_BANDS - 1), 1);

@@ -1,7 +1,8 @@
-/* test_frames.c - a frame has one number, however many others its caller calls
+/* test_frames.c - a frame has one ID, however many other frames its caller calls
  *
- * What would break: the first callee of a caller, which is found there, taken for another one; the others, which are found by their
- * hashes, taken for new ones; the same for frames that none called; frames that differ in one thing alone.
+ * Breaks if the first callee of a caller, which is found there, is taken for another one; if other callees, which are
+ * found by their hashes, are taken for new ones; the same for frames without a caller; or if frames that differ in only
+ * one property are merged.
  */
 #include <setjmp.h>
 #include <stdarg.h>

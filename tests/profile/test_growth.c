@@ -1,7 +1,8 @@
-/* test_growth.c - what grows and what does not, tenth by tenth
+/* test_growth.c - which stacks grow and which do not, tenth by tenth
  *
- * What would break: a slow leak hidden by what comes and goes at the same place; a cache that fills and stays full taken for
- * a leak; a leak that stopped; tenths in which a stack was not touched; a run longer than expected.
+ * Breaks if a slow leak is hidden by blocks that come and go at the same place; if a cache that fills and stays full is
+ * taken for a leak; or if a leak that stopped, tenths in which a stack was not touched, or a run longer than expected
+ * are judged wrongly.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 
 enum { RUN_NS = 10000, STEP_NS = 10, TENTH_NS = RUN_NS / 10 + 1 };
 
-/* A stack under replay, by the calls that the replay makes. */
+/* A stack under replay, through the calls that the replay makes. */
 struct stack {
   struct hwi_tenths tenths;
   struct hwi_growth growth;
@@ -49,7 +50,7 @@ static bool finish(struct stack *stack)
   return hwi_growth_finish(&stack->growth, &stack->tenths, stack->live, &stack->growing);
 }
 
-/* What it holds at a moment. */
+/* The bytes that it holds at a moment. */
 static bool grows(uint64_t (*bytes_at)(uint64_t ns))
 {
   struct stack stack = begin(RUN_NS);
@@ -62,7 +63,7 @@ static bool grows(uint64_t (*bytes_at)(uint64_t ns))
 
 static uint64_t leak_under_sawtooth(uint64_t ns)
 {
-  return ns + ns % 400 * 2500; /* the sawtooth's height is a hundred times what leaks in the run */
+  return ns + ns % 400 * 2500; /* the sawtooth's height is a hundred times the bytes that leak in the run */
 }
 
 static uint64_t cache(uint64_t ns)
@@ -101,7 +102,7 @@ static void test_shapes(void **state)
   assert_false(grows(freed_at_the_end));
 }
 
-/* Two blocks a tenth: the first half of each tenth has its minimum. */
+/* Two blocks per tenth: the first half of each tenth has its minimum. */
 static void test_figures(void **state)
 {
   (void)state;
@@ -118,7 +119,7 @@ static void test_figures(void **state)
   assert_int_equal(stack.growing.to_bytes, 60);
 }
 
-/* A stack that did nothing for a tenth begins the next one with what it had: no larger minimum. */
+/* A stack that did nothing in a tenth begins the next one with its bytes: the minimum is not larger. */
 static void test_untouched_tenths(void **state)
 {
   (void)state;

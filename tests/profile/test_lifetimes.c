@@ -1,7 +1,7 @@
-/* test_lifetimes.c - how long blocks live, at the very limits of the steps
+/* test_lifetimes.c - lifetimes of blocks, at the very limits of the steps
  *
- * What would break: a block of exactly 1 ms, 1 s or 1 min counted in the wrong step; temporary blocks counted by their time;
- * the old block of a realloc forgotten; a missed free taken for a lifetime.
+ * Breaks if a block of exactly 1 ms, 1 s or 1 min is counted in the wrong step; if temporary blocks are counted by
+ * their time; if the old block of a realloc is forgotten; or if a missed free is taken for a lifetime.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static void test_limits(void **state)
   enum { BLOCKS = sizeof lives / sizeof *lives };
   begin_trace();
   for (uint64_t i = 0; i <= BLOCKS;
-       i++) /* all at one moment; the last one is kept, and makes the others no temporaries */
+       i++) /* all at one moment; the last one is not freed, so the others are not temporary */
     enc_alloc(&enc, 0, T + 10, 2, 10, 0x10000 + i * 64);
   for (uint64_t i = 0; i < BLOCKS; i++)
     enc_free(&enc, 0, T + 10 + lives[i], 0x10000 + i * 64);

@@ -1,7 +1,8 @@
-/* test_live.c - the table of live blocks against a plain array
+/* test_live.c - the table of live blocks, compared with a plain array
  *
- * What would break: removal, which moves other blocks; growth, of large tables too; addresses that all begin at one place;
- * neighbours that lie far apart, so that each event of a large heap is a cache miss.
+ * Breaks if removal, which moves other blocks, is wrong, or growth, also of large tables; if addresses that all begin
+ * at one place are confused; or if adjacent blocks have distant slots, so that each event of a large heap is a cache
+ * miss.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ static uint32_t below(uint32_t limit)
   return (uint32_t)(random_state >> 33) % limit;
 }
 
-/* Addresses whose homes lie close together, across the table's end. */
+/* Addresses whose home slots are close together, across the table's end. */
 static void choose_addresses(uint64_t addresses[BLOCKS])
 {
   uint64_t address = 0;
@@ -77,7 +78,7 @@ static void test_against_an_array(void **state)
   hwi_live_release(&live);
 }
 
-/* A large table grows where its blocks are. */
+/* A large table grows at the place of its blocks. */
 static void test_growth_of_a_large_table(void **state)
 {
   (void)state;
@@ -98,7 +99,7 @@ static void test_growth_of_a_large_table(void **state)
   hwi_live_release(&live);
 }
 
-/* The blocks of a group have slots beside each other, in the order of their addresses. */
+/* The blocks of a group have adjacent slots, in the order of their addresses. */
 static void test_neighbours(void **state)
 {
   (void)state;

@@ -1,6 +1,6 @@
-/* test_no_memory.c - a replay that finds no memory says so, whichever call of malloc it is that fails
+/* test_no_memory.c - a replay that runs out of memory reports it, whichever call of malloc fails
  *
- * What would break: stacks that are called unknown because their definitions, which lie further on in the file, could not be read.
+ * Breaks if stacks are called unknown because their definitions, which come later in the file, could not be read.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { CALLS_MOST = 2000, MORE_THAN_A_BATCH = 1500 };
 
 static char path[64];
 
-/* Events of one stream name a node that another stream defines, so far behind that a replay must read ahead. */
+/* Events of one stream name a node that another stream defines, so much later that a replay must read ahead. */
 static void make_trace(void)
 {
   static struct enc enc;
@@ -35,7 +35,7 @@ static void make_trace(void)
   enc_release(&enc);
 }
 
-/* Whether all went well. */
+/* Returns whether all calls succeeded. */
 static bool replay(uint64_t calls, uint64_t failures, bool *has_failed)
 {
   const struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};

@@ -1,6 +1,7 @@
 /* test_numbering.c - keys get numbers without gaps, and keep them
  *
- * What would break: a key lost when the table grows, keys whose hashes meet, the largest key, a look for a key in an empty table.
+ * Breaks if a key is lost when the table grows, if keys with equal hashes are confused, or if the largest key or a
+ * look-up in an empty table is handled wrongly.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
-/* test_pipe.c - batches are counted in their order, with and without a thread of their own
+/* test_pipe.c - batches are counted in their order, with and without a separate thread
  *
- * What would break: figures that depend on how many processors there are; a reader that waits for ever, or goes on, when counting
- * failed; batches that are still to be counted when the pipe goes.
+ * Breaks if figures depend on the number of processors; if a reader waits for ever, or goes on, when counting failed;
+ * or if batches are not counted yet when the pipe is destroyed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 enum { MANY = 1000 };
 
 struct counted {
-  uint32_t next; /* the number that the next batch should have */
+  uint32_t next; /* the number that the next batch must have */
   uint32_t fails_at;
   bool in_order;
 };
@@ -26,7 +26,7 @@ static bool count(void *context, struct hwi_batch *batch)
   return counted->next++ != counted->fails_at;
 }
 
-/* Gives batches with the numbers from `first` on, until one is refused. Returns how many were not. */
+/* Sends batches with the numbers from `first` on, until one is refused. Returns how many were accepted. */
 static uint32_t give(struct hwi_pipe *pipe, uint32_t first, uint32_t batch_count)
 {
   for (uint32_t i = 0; i < batch_count; i++) {
@@ -45,7 +45,7 @@ static void run_in_order(bool has_thread)
   struct hwi_pipe *pipe = hwi_pipe_create(count, &counted);
   assert_non_null(pipe);
   assert_true(hwi_pipe_wait(pipe));
-  assert_int_equal(give(pipe, 0, 1), 1); /* what came before the thread */
+  assert_int_equal(give(pipe, 0, 1), 1); /* the batches before the thread */
   assert_true(hwi_pipe_wait(pipe));
   if (has_thread)
     hwi_pipe_start_thread(pipe);
@@ -55,7 +55,7 @@ static void run_in_order(bool has_thread)
     assert_int_equal(counted.next, given + more);
   }
   const uint32_t before = counted.next;
-  assert_int_equal(give(pipe, before, 3), 3); /* not waited for */
+  assert_int_equal(give(pipe, before, 3), 3); /* does not wait for it */
   hwi_pipe_destroy(pipe);
   assert_int_equal(counted.next, before + 3);
   assert_true(counted.in_order);

@@ -1,7 +1,7 @@
-/* test_profile.c - what counts, on small recordings; and runs of several images
+/* test_profile.c - which events count, on small recordings; and runs of several images
  *
- * What would break: the meaning of temporary, unmatched, silent and missed; stacks that should meet and do not; the peak of a
- * run's sum; blocks and nodes that come with a fork.
+ * Breaks if the meaning of temporary, unmatched, silent or missed changes; if stacks that should be merged are not; if
+ * the peak of a run's sum is wrong; or if blocks and nodes that a fork inherits are.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static const char *in_dir(const char *name)
   return path;
 }
 
-/* A new trace whose only chunk is 0, with two nodes: 1 without, 2 with an entry point. */
+/* A new trace whose only chunk is 0, with two nodes: 1 without an entry point, 2 with one. */
 static void begin_trace(uint8_t image)
 {
   enc_release(&enc);
@@ -65,7 +65,7 @@ static void remove_run(const char *name)
   assert_int_equal(system(command), 0);
 }
 
-/* --- what counts --- */
+/* --- which events count --- */
 
 static void test_temporary(void **state)
 {
@@ -76,12 +76,12 @@ static void test_temporary(void **state)
   enc_free(&enc, 0, T + 2, 0x10000); /* 1: at once */
   enc_alloc(&enc, 0, T + 3, 2, 10, 0x10000);
   enc_alloc(&enc, 0, T + 4, 2, 10, 0x20000);
-  enc_free(&enc, 0, T + 5, 0x10000);                       /* not: there was another allocation */
+  enc_free(&enc, 0, T + 5, 0x10000);                       /* not temporary: there was another allocation */
   enc_realloc(&enc, 0, T + 6, 1, 2, 0x20000, 20, 0x30000); /* 2: the realloc frees the latest block first */
-  enc_alloc(&enc, other, T + 8, 2, 10, 0x40000);           /* another thread's does not matter */
-  enc_free(&enc, other, T + 9, 0x30000);                   /* 3: whoever frees it */
+  enc_alloc(&enc, other, T + 8, 2, 10, 0x40000);           /* another thread's allocation does not matter */
+  enc_free(&enc, other, T + 9, 0x30000);                   /* 3: whichever thread frees it */
   enc_failed(&enc, other, T + 10, 2, 1, 0);
-  enc_free(&enc, 0, T + 11, 0x40000); /* 4: a failed call gave nothing out */
+  enc_free(&enc, 0, T + 11, 0x40000); /* 4: a failed call allocated nothing */
   write_and_make("t");
   assert_int_equal(profile->totals.temporary_calls, 4);
   assert_int_equal(profile->totals.failed_calls, 1);
@@ -96,7 +96,7 @@ static void test_frees_without_a_block(void **state)
   enc_alloc(&enc, 0, T + 10, 2, 10, 0x10000);
   enc_alloc(&enc, 0, T + 20, 2, 30, 0x10000); /* its free was missed */
   enc_free(&enc, 0, T + 30, 0x50000);         /* unmatched */
-  enc_free(&enc, 0, T + 500, 0x60000);        /* may be of the pause */
+  enc_free(&enc, 0, T + 500, 0x60000);        /* may have been allocated in the pause */
   enc_free(&enc, 0, T + 510, 0x10000);
   enc_tool(&enc, HW_TOOL_PAUSED, T + 100, "", 0);
   enc_tool(&enc, HW_TOOL_RESUMED, T + 400, "", 0);
@@ -162,14 +162,14 @@ static void test_loads_of_a_library_meet(void **state)
   assert_int_equal(hwi_profile_depth(profile, 1), 2);
 }
 
-/* One thread uses a node before the thread that made it has written its definition, and a module's, down. */
+/* One thread uses a node before the thread that made it has written the definitions of the node and of its module. */
 static void test_a_node_that_is_defined_later(void **state)
 {
   (void)state;
   begin_trace(1);
   int other = enc_chunk(&enc, 1, 0, 1, T + 5000);
   enc_alloc(&enc, 0, T + 1, 3, 8, 0x10000);
-  for (uint64_t i = 0; i < 2000; i++) /* so that the definition is not read by chance, a batch ahead */
+  for (uint64_t i = 0; i < 2000; i++) /* so that the definition is not read by chance, one batch ahead */
     enc_failed(&enc, 0, T + 2 + i, 2, 1, 0);
   enc_alloc(&enc, other, T + 6000, 3, 8, 0x20000);
   enc_module(&enc, other, 2, 0x7f0000000000, 0x1000, 0x7f0000000000, "late", "/lib/late.so");
@@ -183,7 +183,7 @@ static void test_a_node_that_is_defined_later(void **state)
   assert_string_equal(profile->modules[profile->frames[s->frame].module].path, "/lib/late.so");
 }
 
-/* Nodes that name each other as callers, and callers that nothing defines, end in a frame that says so. */
+/* Nodes that name each other as callers, and callers without a definition, end in a frame that reports it. */
 static void test_forged_nodes_end(void **state)
 {
   (void)state;
@@ -203,7 +203,7 @@ static void test_forged_nodes_end(void **state)
       f = profile->frames[f].caller;
     assert_true(profile->frames[f].cut);
   }
-  assert_int_equal(profile->stacks[4].frame, 0); /* nothing is known of it */
+  assert_int_equal(profile->stacks[4].frame, 0); /* it is unknown */
   assert_int_equal(profile->stacks[4].calls, 1);
 }
 
@@ -265,7 +265,7 @@ static void test_the_peak_of_the_sum(void **state)
   const struct hwi_totals *t = &profile->totals;
   assert_int_equal(t->allocation_calls, 4);
   assert_int_equal(t->allocated_bytes, 730);
-  assert_int_equal(t->peak_bytes, 500); /* the first process has ended: its 70 bytes are gone */
+  assert_int_equal(t->peak_bytes, 500); /* the first process has ended: its 70 bytes are freed */
   assert_int_equal(t->peak_time_ns, 300);
   assert_int_equal(t->live_bytes_at_end, 570);
   assert_int_equal(t->live_blocks_at_end, 2);
@@ -308,7 +308,7 @@ static void make_forked_run(void)
     enc_free(&enc, c, t + 1, 0x10000);
     enc_alloc(&enc, c, t + 2, 2, 5, 0x10000);
     enc_free(&enc, c, t + 3, 0x10000);
-    enc_free(&enc, c, t + 4, 0x10000); /* nobody's */
+    enc_free(&enc, c, t + 4, 0x10000); /* belongs to no image */
     enc_alloc(&enc, c, t + 5, 3, 1000 + i, 0x30000);
     enc_write(&enc, in_dir(i ? "f.children/b.hwt" : "f.children/a.hwt"));
   }
@@ -329,7 +329,7 @@ static void test_what_comes_with_a_fork(void **state)
   assert_int_equal(profile->totals.unmatched_frees, 2);
   assert_int_equal(profile->totals.free_calls, 6);
   assert_int_equal(profile->images[1].totals.peak_bytes, 1000); /* inherited bytes are its parent's */
-  /* Alone, too: the parents are found beside it. */
+  /* Also for a single image: the parents are found next to its file. */
   assert_int_equal(make("f.children/b.hwt", HWI_IMAGES_LARGEST, 0), 0);
   assert_int_equal(profile->image_count, 1);
   assert_false(profile->images[0].info->parent_missing);

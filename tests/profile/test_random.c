@@ -1,9 +1,9 @@
-/* test_random.c - the profile of random recordings, held against the naive model
+/* test_random.c - the profile of random recordings, compared with the naive model
  *
- * What would break: any figure of a stack, size, thread or pair; steps of growth, deaths together, handovers; the merge of
- * streams; the halves of a realloc that lie apart; ties; the replay for the totals alone, or that tells of its events; what a
- * summary keeps; intervals and moments; runs of several images. A failing case prints its seed; HW_TEST_SEED runs that one
- * alone.
+ * Breaks if any figure of a stack, size, thread or pair is wrong; also steps of growth, blocks freed together,
+ * handovers; the merge of streams; halves of a realloc that are far apart; ties; a replay for the totals alone, or one
+ * that reports its events; the contents of a summary; intervals and moments; runs of several images. A failing case
+ * prints its seed; HW_TEST_SEED runs that case alone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,18 +31,18 @@ enum {
   MOST_CHILDREN = 3,
   MOST_EVENTS = 260,
   MOST_THREADS = 5,
-  SLOTS = 24, /* addresses of the pretended heap */
+  SLOTS = 24, /* addresses of the simulated heap */
   INNER_NODES = 6,
   LEAF_NODES = 7,
   CHUNK_EVENTS = 40,
-  REPORTED_EACH = 5, /* reports take long */
+  REPORTED_EACH = 5, /* reports take a long time */
   MOST_EPOCH_EVENTS = 70,
 };
 static const uint64_t START = 1000000, MODULE_START = 0x400000, FIRST_ADDRESS = 0x100000;
 
 static struct enc enc;
 static struct naive naive;
-static bool has_usable; /* the recording tells of usable sizes */
+static bool has_usable; /* the recording has usable sizes */
 static char path[] = "/tmp/hw-test-random-XXXXXX";
 
 /* --- a random recording --- */
@@ -55,20 +55,20 @@ static uint32_t below(uint32_t limit)
   return (uint32_t)(random_state >> 33) % limit;
 }
 
-/* What a thread is in the middle of: the new block of a realloc is to come. */
+/* A thread's unfinished event: the new block of a realloc is to come. */
 struct thread {
   int chunk, sequence, events;
   uint64_t tick; /* of its last event */
   bool moving;
   uint64_t move_tick, old, size;
   uint32_t node;
-  int move_event; /* of the naive model: the end of the old block */
+  int move_event; /* in the naive model: the end of the old block */
 };
 
 struct heap {
   struct thread threads[MOST_THREADS];
   bool live[SLOTS];
-  uint64_t now; /* true time; a tick is `coarse` of these */
+  uint64_t now; /* exact time; a tick is `coarse` of these */
   uint64_t coarse;
   bool faulty; /* frees of unknown blocks and missed frees occur */
 };
@@ -78,7 +78,7 @@ static uint64_t address_of(uint32_t slot)
   return FIRST_ADDRESS + slot * 48;
 }
 
-/* With ties, which of two blocks at an address is which can be unknowable: then an address has one size and stack. */
+/* With ties, it can be unknowable which of two blocks is at an address: then an address has one size and one stack. */
 static uint64_t size_for(const struct heap *heap, uint32_t slot)
 {
   return heap->coarse > 1 ? 10 + slot : below(6) * 40;
@@ -103,7 +103,7 @@ static void define_nodes(int chunk)
              MODULE_START + n * 16);
 }
 
-/* A new chunk now and then, packed, raw or both. */
+/* Sometimes a new chunk, packed, raw or both. */
 static int chunk_for(struct heap *heap, uint32_t number)
 {
   struct thread *t = &heap->threads[number];
@@ -121,7 +121,7 @@ static int chunk_for(struct heap *heap, uint32_t number)
   return t->chunk;
 }
 
-/* All round the same way: a block can live and die within one tick, on two threads. */
+/* All events the same way in turn: a block can live and die within one tick, on two threads. */
 static uint64_t stamp(const struct heap *heap, const struct thread *t)
 {
   uint64_t tick = heap->now / heap->coarse;
@@ -265,12 +265,12 @@ static void make_recording(struct heap *heap, uint64_t seed)
     else
       fail_call(heap, number);
   }
-  for (uint32_t i = 0; i < threads; i++) { /* a move that never came to its end would be no event at all */
+  for (uint32_t i = 0; i < threads; i++) { /* a move that never ended would not be an event */
     heap->now += heap->coarse;
     if (heap->threads[i].moving)
       finish_move(heap, i);
   }
-  if (below(2)) /* as far as the header tells, the run took some time more or less than it did */
+  if (below(2)) /* according to the header, the run took some time more or less than it did */
     enc.header.last = (struct hw_anchor){enc.header.start.clock + heap->now / heap->coarse - START + below(50),
                                          enc.header.start.monotonic_ns + heap->now / heap->coarse - START + below(50)};
   naive_solve(&naive);
@@ -406,7 +406,7 @@ static void check_cells(const struct hwi_profile *p)
   assert_int_equal(calls, p->totals.allocation_calls);
 }
 
-/* The bytes live after event i; what was live at the start of a slice counts as in it. */
+/* The bytes live after event i; the live bytes at the start of a slice count for it. */
 static void check_timeline(const struct hwi_profile *p)
 {
   struct naive_sum all = naive_sum(&naive, of(NAIVE_ANY, NAIVE_ANY, NAIVE_ANY));
@@ -451,7 +451,7 @@ static void check_lists(const struct hwi_profile *p)
 
 static uint64_t current_seed;
 
-/* The first event that is not before `ns`. */
+/* Returns the first event that is not before `ns`. */
 static int find_event(uint64_t ns)
 {
   int i = 0;
@@ -576,7 +576,7 @@ static void check_run(const char *name)
   }
 }
 
-/* As the naive model knows one image only, full and brief replays are held against each other. */
+/* The naive model knows only one image; so full and brief replays are compared with each other. */
 static void run_several(uint64_t seed)
 {
   char children[sizeof path + sizeof ".children"], name[sizeof children + 16];

@@ -1,9 +1,9 @@
-/* test_summary.c - the summary that a report keeps beside a trace: when it is used, and that it never does harm
+/* test_summary.c - the summary that a report writes next to a trace: when it is used, and that it never does harm
  *
- * What would break: a summary that is used although the trace, or which files belong to the run, has changed; one that is damaged
- * or cut short, or of another version, and is believed; one that others may read; a file of the user's that has its name;
- * a profile of a part of the run, or for a sink, that takes it for its own; files left behind. That what it restores is what a
- * replay says is test_random.c's matter.
+ * Breaks if a summary is used although the trace, or the list of the run's files, has changed; if one is accepted that
+ * is damaged, cut short, or of another version; if others may read one; if a user's file of that name is touched; if a
+ * profile of a part of the run, or for a sink, uses it for the whole; or if files are left. test_random.c checks that
+ * the restored profile equals that of a replay.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -54,7 +54,7 @@ static struct hwi_profile *make(struct hwi_profile_options options)
   return profile;
 }
 
-/* Whether a report of the whole run is restored. */
+/* Returns whether a report of the whole run is restored. */
 static bool restores(void)
 {
   struct hwi_profile *profile = make((struct hwi_profile_options){0});
@@ -112,7 +112,7 @@ static void set_time(const char *path, time_t seconds)
   assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* --- when there is one --- */
+/* --- when there is a summary --- */
 
 static void test_second_report_is_restored(void **state)
 {
@@ -165,7 +165,7 @@ static void test_events_and_parts_are_replayed(void **state)
   assert_int_equal(events, 380);
 }
 
-/* Whose frames take next to no bytes. */
+/* Its frames take next to no bytes. */
 static void test_deep_recursion(void **state)
 {
   (void)state;
@@ -184,7 +184,7 @@ static void test_deep_recursion(void **state)
 static void test_folder_that_cannot_be_written(void **state)
 {
   (void)state;
-  if (geteuid() == 0) /* whom no mode stops: something is in the way instead */
+  if (geteuid() == 0) /* no mode stops root, so a folder is in the file's place instead */
     assert_int_equal(mkdir(summary, 0700), 0);
   else
     assert_int_equal(chmod(dir, 0500), 0);
@@ -225,7 +225,7 @@ static void test_other_time_or_length(void **state)
   assert_false(restores());
 }
 
-/* The target writes through a mapping, which changes no time of the file at once. */
+/* The target writes through a mapping, which does not change the file's time at once. */
 static void test_chunk_that_grew_unseen(void **state)
 {
   (void)state;
@@ -249,7 +249,7 @@ static void test_other_children(void **state)
   assert_false(restores());
   assert_int_equal(mkdir(children, 0700), 0);
   assert_true(restores());
-  write_trace(child, 2, 1000); /* the larger one now */
+  write_trace(child, 2, 1000); /* now the larger one */
   struct hwi_profile *profile = make((struct hwi_profile_options){0});
   assert_false(is_restored(profile));
   assert_true(profile->images[1].counted);
@@ -259,7 +259,7 @@ static void test_other_children(void **state)
   assert_false(restores());
 }
 
-/* Each choice of images has its own. */
+/* Each selection of images has its own summary. */
 static void test_all_images(void **state)
 {
   (void)state;
@@ -280,9 +280,9 @@ static void test_all_images(void **state)
   assert_int_equal(files_in_dir(), 4);
 }
 
-/* --- when it is not what it was --- */
+/* --- when its contents have changed --- */
 
-/* With a summary that is damaged or, as zstd has bits without a meaning, as good as it was. */
+/* With a damaged summary; or, since zstd has bits without a meaning, with an equivalent one. */
 static void assert_same_text(const char *expected, struct hwi_span span, size_t damaged_off)
 {
   struct hwi_profile *profile = make((struct hwi_profile_options){.span = span, .summary_least_ns = UINT64_MAX});
@@ -293,7 +293,7 @@ static void assert_same_text(const char *expected, struct hwi_span span, size_t 
   hwi_profile_destroy(profile);
 }
 
-/* Of what the report of such a span is made of. */
+/* The data from which the report of such a span is made. */
 static void check_every_byte(struct hwi_span span)
 {
   size_t bytes;
@@ -328,10 +328,11 @@ static void test_every_byte_of_epochs(void **state)
   check_every_byte((struct hwi_span){.kind = HWI_SPAN_INTERVAL, .from_ns = 30, .to_ns = 250});
 }
 
-/* A part of another trace is not made of them, and one that is replayed keeps none. */
-enum { RESULT_OFF = 48, PLAIN_MAX_BYTES = 1 << 16 }; /* in the header; behind it: its bytes, and more */
+/* A part of another trace is not made from them, and a part that is replayed keeps none. */
+enum { RESULT_OFF = 48, PLAIN_MAX_BYTES = 1 << 16 }; /* in the header; after it: its size, and more */
 
-/* In place of the summary: its own, but for one byte of its result as it is before compression. 0: there is no such byte. */
+/* Replaces the summary by its copy in which one byte of the uncompressed result differs. Returns 0 if there is no such
+ * byte. */
 static size_t write_forged(const uint8_t *own, size_t own_bytes, size_t at, uint8_t value)
 {
   static uint8_t plain[PLAIN_MAX_BYTES], packed[PLAIN_MAX_BYTES];
@@ -354,7 +355,7 @@ static size_t write_forged(const uint8_t *own, size_t own_bytes, size_t at, uint
   return bytes;
 }
 
-/* An export of marks takes their kinds for indices. */
+/* An export of marks uses their kinds as indices. */
 static void test_forged_kinds_of_marks(void **state)
 {
   (void)state;
@@ -411,7 +412,7 @@ static void test_every_length(void **state)
   free(good);
 }
 
-/* Whatever else has the name, such as a list of checksums: it is not ours to use or replace. */
+/* Any other file of that name, such as a list of checksums, must be neither used nor replaced. */
 static void test_other_files_stay(void **state)
 {
   (void)state;
@@ -440,7 +441,7 @@ static void test_other_files_stay(void **state)
   assert_false(restores());
 }
 
-/* What a full disk or a crash left of a summary. */
+/* The part of a summary that a full disk or a crash left. */
 static void test_empty_file_is_replaced(void **state)
 {
   (void)state;
@@ -471,7 +472,7 @@ static void restore_from_disk_with(rlim_t room)
   assert_int_equal(files_in_dir(), 1);
 }
 
-/* Wherever it fails, at the last byte too, the report is there, and nothing else. */
+/* Wherever writing fails, also at the last byte, the report is complete, and no file is left. */
 static void test_full_disk(void **state)
 {
   (void)state;

@@ -1,7 +1,8 @@
-/* test_summary_no_memory.c - a report whose memory ends while it reads or writes a summary is right or says so
+/* test_summary_no_memory.c - a report that runs out of memory while it reads or writes a summary is correct or reports
+ * the error
  *
- * What would break: a result of malloc that is not checked; a summary that is taken for read and is not; a part of a summary left
- * behind, or a temporary file; what is not freed on the way out.
+ * Breaks if a result of malloc is not checked; if a summary counts as read although it was not; if a part of a summary
+ * or a temporary file is left; or if memory is not freed after an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,7 @@ static void ask(struct hwi_profile_options options, char *text)
   wanted = text;
 }
 
-/* False: no call failed. */
+/* Returns false if no call failed. */
 static bool check_failing(uint64_t calls, uint64_t failures)
 {
   struct hwi_error error = {.text = ""};

@@ -1,7 +1,7 @@
-/* test_sweeps.c - blocks that die together, at the very limits of the definition
+/* test_sweeps.c - blocks that are freed together, at the very limits of the definition
  *
- * What would break: eight tenths taken for nine; one block taken for a generation; a generation that outlives a small sweep
- * forgotten, or one that died counted again; two sweeps taken for one.
+ * Breaks if eight tenths are taken for nine; if one block is taken for a generation; if a generation that outlives a
+ * small sweep is forgotten, or one that was freed is counted again; or if two sweeps are taken for one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static void a_birth_ends_a_sweep(void **state)
   assert_together(30, 3, 30);
 }
 
-/* What a small sweep leaves belongs to the generation still. */
+/* The blocks that a small sweep leaves still belong to the generation. */
 static void a_small_sweep_ends_nothing(void **state)
 {
   (void)state;

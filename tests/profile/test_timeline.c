@@ -1,7 +1,7 @@
 /* test_timeline.c - slices of a span, and of its parts one after the other
  *
- * What would break: a slice that is joined with the wrong neighbour, where the span does not begin at an even number; parts of a
- * span that do not give the slices of the whole.
+ * Breaks if a slice is merged with the wrong neighbour when the span does not begin at an even number, or if the parts
+ * of a span do not give the slices of the whole.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct state {
   uint64_t level, ns;
 };
 
-/* An event at `ns`: the level is what the time says. */
+/* An event at `ns`: the level is derived from the time. */
 static void step(struct hwi_timeline *t, struct state *state, uint64_t ns)
 {
   state->ns = ns;

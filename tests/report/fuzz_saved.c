@@ -1,7 +1,8 @@
-/* fuzz_saved.c - any bytes as a report that was saved: no crash, no hang, no memory beyond what they are worth, and a comparison
+/* fuzz_saved.c - arbitrary bytes as a saved report: no crash, no hang, no more memory than their size justifies, and a
+ * comparison
  *
- * An input is a list of edits of a small report, each two bytes of where and one of what; one that begins with a brace is the
- * report itself.
+ * An input is a list of edits of a small report. Each edit has two bytes of position and one byte to write. An input
+ * that begins with a brace is the report itself.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ static void write_edited(int fd, const uint8_t *bytes, size_t count)
     abort();
 }
 
-/* With itself: whatever it holds, nothing has changed. */
+/* Compared with itself: whatever it contains, nothing has changed. */
 static void compare(const struct hwi_saved *saved)
 {
   const struct hwi_compare_options options = {.report = {.cost = HWI_COST_CALLS, .top = HWI_TOP_DEFAULT}};
@@ -64,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
   if (hwi_saved_create(&saved, file.path, &error) == 0)
     compare(saved);
   else if (error.text[0] == '\0' || error.status == HW_ERR_MEMORY)
-    abort(); /* an error that says nothing, or memory for what the bytes cannot hold */
+    abort(); /* an error without a text, or memory for more than the bytes can hold */
   hwi_saved_destroy(saved);
   close(file.fd);
   return 0;

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with edits of a saved report, and a whole one, in the form that fuzz_saved takes."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with edits of a saved report, and one whole report, in the form that
+fuzz_saved reads.
+"""
 
 import subprocess
 import sys

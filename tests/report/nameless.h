@@ -1,4 +1,4 @@
-/* nameless.h - names where nothing has one, so that a report needs no file that ran */
+/* nameless.h - a source of names that finds none, so that a report needs no program file */
 #ifndef HWI_TESTS_REPORT_NAMELESS_H
 #define HWI_TESTS_REPORT_NAMELESS_H
 

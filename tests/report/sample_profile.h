@@ -1,7 +1,8 @@
 /* sample_profile.h - a profile made by hand, with frames of every kind, for the tests of reports
  *
- * It is the recording of a ROS 2 container of 602 s as an engineer would meet it: its own code with lines, some of it
- * inlined, long C++ names, libraries folded, a stripped driver, a recursion, a thread pool, names in UTF-8 and in garbage.
+ * It imitates the recording of a ROS 2 container over 602 s: its own code with lines, some of it inlined, long C++
+ * names, folded libraries, a stripped driver, a recursion, a thread pool, names in UTF-8 and names that are not valid
+ * UTF-8.
  */
 #ifndef TESTS_REPORT_SAMPLE_PROFILE_H
 #define TESTS_REPORT_SAMPLE_PROFILE_H
@@ -25,7 +26,7 @@ struct sample {
   struct hw_exit_status exit;
 };
 
-/* --- names: what stands at an address, innermost first --- */
+/* --- names: the frames at an address, innermost first --- */
 
 enum { EXE = 1, PERCEPTION, RCLCPP, LIBC, DRIVER, LIBSTDCXX, LOADER, SAMPLE_MODULES };
 
@@ -115,8 +116,8 @@ static uint32_t sample_find(void *context, const struct hwi_symbol_module *modul
 
 /* --- stacks --- */
 
-/* Adds a stack's frames, given outermost first and ended by 0, below the one that a former call returned (or 0). An address
- * tells its module by its fifth hexadecimal digit. */
+/* Adds a stack's frames, given outermost first and ended by 0, below the one that an earlier call returned (or 0). The
+ * fifth hexadecimal digit of an address selects its module. */
 static uint32_t sample_frames(struct sample *sample, const uint64_t *addresses)
 {
   static const uint8_t module_of[] = {EXE, EXE, PERCEPTION, RCLCPP, LIBC, DRIVER, LIBSTDCXX, LOADER};
@@ -269,7 +270,7 @@ static const struct hwi_profile_thread sample_threads[] = {
 
 static const struct hwi_handover sample_handovers[] = {{0, 2, 29000, 33408000}, {1, 2, 1000, 1152000}, {2, 1, 12, 240}};
 
-/* Thread 1, "control", has a share of stack 1; the executor has the rest of it, and all of most others. */
+/* Thread 1, "control", has a share of stack 1; the executor has the rest of it, and all of most other stacks. */
 static const struct hwi_profile_cell sample_cells[] = {
     {.thread = 1, .stack = 1, .size = 4, .calls = 1204, .peak_blocks = 3},
     {.thread = 2, .stack = 1, .size = 4, .calls = 21904, .temporary_calls = 4, .peak_blocks = 102},

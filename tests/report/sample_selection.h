@@ -1,5 +1,5 @@
-/* sample_selection.h - the sample's report and what it selects, for the tests of what is made of stacks: cmocka's set-up and
- * tear-down, which each test includes once */
+/* sample_selection.h - the sample's report and its selection, for tests of code that uses selected stacks: cmocka's
+ * set-up and tear-down. Each test includes it once. */
 #ifndef TESTS_REPORT_SAMPLE_SELECTION_H
 #define TESTS_REPORT_SAMPLE_SELECTION_H
 
@@ -35,7 +35,7 @@ static inline int release_selection(void **state)
   return 0;
 }
 
-/* Anew, by the report's options. */
+/* Selects again, by the report's options. */
 static inline void select_stacks(void)
 {
   release_selection(NULL);

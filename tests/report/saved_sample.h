@@ -1,4 +1,5 @@
-/* saved_sample.h - a small report as JSON: inlined frames, a frame that was cut, a pause, two images, what is left out */
+/* saved_sample.h - a small report as JSON: inlined frames, a stack that was cut, a pause, two images, frames that are
+ * left out */
 #ifndef HWI_TESTS_REPORT_SAVED_SAMPLE_H
 #define HWI_TESTS_REPORT_SAVED_SAMPLE_H
 

@@ -1,5 +1,5 @@
-/* small_run.h - a small recording with all that a page or a chart shows of one: threads, a mark, sizes, a block that
- * stays, and where that is asked for, durations of calls */
+/* small_run.h - a small recording with everything that a page or a chart shows: threads, a mark, sizes, a block that is
+ * not freed, and on request the durations of calls */
 #ifndef HWI_TESTS_REPORT_SMALL_RUN_H
 #define HWI_TESTS_REPORT_SMALL_RUN_H
 
@@ -37,8 +37,8 @@ static inline void small_run_write(const char *path, uint8_t fields)
   enc_release(&enc);
 }
 
-/* False: its profile could not be made. `name` sets its file apart from other tests'; `fields` are 0 or
- * HW_FIELD_DURATION. */
+/* Returns false if its profile could not be made. `name` distinguishes its file from those of other tests; `fields` is
+ * 0 or HW_FIELD_DURATION. */
 static inline bool small_run_begin(struct small_run *run, const char *name, uint8_t fields)
 {
   *run = (struct small_run){.profile = NULL};

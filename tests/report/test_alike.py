@@ -1,7 +1,8 @@
-"""test_alike.py - rows whose memory the same function wanted say who called it
+"""test_alike.py - rows whose memory was requested by the same function also show its caller
 
-What would break: rows with the same words; the same row twice, where only addresses differ; callers where one frame says it all; lines wider than the terminal; what --top
-leaves out without its sum.
+Breaks if two rows have the same words; if the same row appears twice because only addresses differ; if callers are
+shown where one frame is enough; if lines are wider than the terminal; or if the rows that --top leaves out have no
+sum.
 """
 
 import json
@@ -62,7 +63,7 @@ def trace(record, compile_c):
 
 
 def table(hw, trace, columns, *options):
-    """The lines from the table's heading up to the empty one below it."""
+    """Returns the lines from the table's heading to the empty line below it."""
     lines = hw("report", *options, trace, env={"COLUMNS": str(columns), "PATH": "/bin"}).stdout.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("How "))
     found = lines[begin:lines.index("", begin)]
@@ -71,7 +72,7 @@ def table(hw, trace, columns, *options):
 
 
 def chains(lines):
-    """Who wanted the memory and who called it, places left out."""
+    """The function that requested the memory and its caller, without places."""
     words = [line.split("  ")[-1].strip() for line in lines]
     return [" < ".join(part.split(" (")[0] for part in line.split(" < ")) for line in words]
 
@@ -92,7 +93,7 @@ LONG_NAME = "a_function_that_room_would_cut"
 @pytest.mark.parametrize("columns", [80, 100, 120])
 @pytest.mark.parametrize("option", ["--lifetimes", "--resizes"])
 def test_a_name_goes_below_its_figures_before_it_is_cut(hw, record, compile_c, columns, option):
-    """Names were cut to 20 characters where the line below had room for all."""
+    """Names were cut to 20 characters although the line below had room for the whole name."""
     source = """#include <stdlib.h>
 void *kept;
 __attribute__((noinline)) void NAME(void) { for (int i = 1; i < 9; i++) kept = realloc(kept, 1000u * i); }
@@ -119,7 +120,7 @@ def test_what_top_leaves_out_is_summed(hw, trace):
     assert "100.0 %" in last
 
 
-# Of three rows that read differently, the one whose two halves are each less than the others is the largest.
+# Of three rows that read differently, the one whose two halves are each smaller than the others is the largest.
 ONE_LINE = """
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* test_cxx_name.c - short names: a name that loses what tells it apart sends the reader to the wrong place */
+/* test_cxx_name.c - short names: a name without the part that distinguishes it sends the reader to the wrong place */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void other_languages_come_through(void **state)
   assert_string_equal(name("感知::書く(int)", 80), "感知::書く");
 }
 
-/* Whatever stands in a symbol table: never wider than asked, and nothing that drives a terminal. */
+/* Whatever a symbol table contains: never wider than requested, and nothing that controls a terminal. */
 static void garbage_fits_as_well(void **state)
 {
   static const char *const garbage[] = {"",

@@ -1,8 +1,9 @@
-"""test_docs_questions.py - the examples of docs/questions.md that show all their commands print what the page says
+"""test_docs_questions.py - the examples of docs/questions.md that show all their commands print what the page shows
 
-If this fails, the page promises what the tool does not do. The lines that the page shows must be printed in that order;
-others may stand between. Ids in brackets, and those of processes in their table, are any. Where a figure is of resident memory, which a kernel and a libc decide,
-numbers may differ by a tenth, and those of less than a megabyte by anything.
+If this fails, the page promises more than the tool does. The lines that the page shows must be printed in that
+order; other lines may come between them. IDs in brackets, and those of processes in their table, may differ. Figures
+of resident memory depend on the kernel and libc: they may differ by a tenth, and those of less than a megabyte by
+any amount.
 """
 
 import re
@@ -31,7 +32,8 @@ def worked_examples():
 
 
 def is_near(shown, printed):
-    """Whether two lines have the same words, and numbers that are near. The recorder may have given back all it held at a look."""
+    """Returns whether two lines have the same words, and similar numbers. The recorder may have freed all its memory
+    at the time of a look."""
     shown, printed = (re.sub(r" \+ [\d.]+ k?B recorder$", "", line) for line in (shown, printed))
     number = r"-?\d[\d,.]*(?: (?:B|kB|MB|s|ms)\b)?"
     if re.sub(number, "#", shown).split() != re.sub(number, "#", printed).split():

@@ -1,7 +1,7 @@
-"""test_durations.py - how long calls took, where somebody else knows it, too
+"""test_durations.py - durations of calls, compared with independent measurements
 
-What would break: a duration at another call than its own, one that the time of the recorder is part of, or that is lost; calls
-that count twice, or not; counts that are others than without durations; a choice of calls that chooses others.
+Breaks if a duration is shown for another call, includes the recorder's time, or is lost; if calls count twice, or
+not at all; if counts differ from those without durations; or if a filter selects the wrong calls.
 """
 
 import csv
@@ -15,7 +15,7 @@ import pytest
 
 from allocators_library import build_allocator
 
-# docs/questions.md shows this allocator, without its log, and this program: what changes here changes there.
+# docs/questions.md shows this allocator, without its log, and this program: change both together.
 
 SLOW_ALLOCATOR = """
 #include <heapwright/allocator.h>
@@ -125,7 +125,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def slow(folder, build):
-    """The program on the allocator, recorded: (trace, the allocator's own log)."""
+    """The program on the allocator, recorded. Returns (trace, the allocator's own log)."""
     allocator, log, trace = build_allocator(folder, SLOW_ALLOCATOR), folder / "log", folder / "pages.hwt"
     source = folder / "pages.c"
     source.write_text(PAGES)
@@ -163,13 +163,13 @@ def test_the_slow_calls_of_an_allocator_are_found(slow, durations):
     assert len(slowest) == 100 and [call["took_ns"] for call in slowest] == sorted((call["took_ns"] for call in slowest), reverse=True)
     assert slowest[0]["took_ns"] == max(row["max_ns"] for row in rows.values())
     pages = [call for call in slowest if call["took_ns"] >= SLOW_NS and call["size"] == 4096 and call["entry"] == "malloc"]
-    assert len(pages) >= 3  # more, where the machine took the processor away for so long
+    assert len(pages) >= 3  # more, if another process had the CPU for so long
     for call in pages:
         assert [frame["function"] for frame in call["stack"]][:2] == ["page", "main"] and call["stack_of"] == "call"
 
 
 def test_each_duration_is_what_the_allocator_measured_and_little_more(slow, hw, folder):
-    """Call by call: the recorder's readings lie around the allocator's own."""
+    """Call by call: the recorder's clock readings enclose the allocator's own."""
     trace, own = slow
     log = folder / "pages.heaplog"
     assert hw("export", trace, "-o", log).returncode == 0
@@ -178,7 +178,8 @@ def test_each_duration_is_what_the_allocator_measured_and_little_more(slow, hw, 
         measured = [ns for kind, size, ns in own if kind == call and (sizes is None or size in sizes)]
         recorded = [int(line[-1]) for line in lines if line[0] == call and (sizes is None or int(line[1]) in sizes)]
         assert len(recorded) == len(measured) == 7000
-        # Both clocks tell the same second; their rates are known to one part in 10^5, and each reading to a nanosecond.
+        # Both clocks count the same seconds; their rates are known to one part in 10^5, and each reading to a
+        # nanosecond.
         assert all(theirs >= ours - ours / 10_000 - 2 for theirs, ours in zip(recorded, measured))
         assert statistics.median(theirs - ours for theirs, ours in zip(recorded, measured)) < 20_000
 
@@ -358,7 +359,7 @@ def test_operators_of_several_threads(record, compile_cxx, durations):
     assert by_entry(one)["operator new"]["calls"] == by_entry(one)["operator delete(nothrow)"]["calls"] * 2 == 2000
 
 
-# A free that calls malloc and free by their names, as a library's thread-specific data might.
+# A free that calls malloc and free by name, as a library's thread-specific data might.
 NESTING = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -395,7 +396,8 @@ void free(void *block)
 
 
 def test_calls_within_a_free_keep_their_order(record, compile_c, durations):
-    """They come before the free that they are part of is done, which then is not timed, but told all the same."""
+    """They come before the end of the free that contains them. That free is then not timed, but reported all the
+    same."""
     library = compile_c(NESTING, "-shared", "-fPIC", "-O1", "-fno-builtin", name="libnesting.so")
     program = compile_c("#include <stdlib.h>\nint main(void)\n{\n  void *volatile block;\n  for (int i = 0; i < 500; i++)\n"
                         "    free(block = malloc(64));\n}\n", "-fno-builtin")
@@ -417,7 +419,7 @@ def test_processes(record, compile_c, durations):
     assert by_entry(durations(trace))["free"]["calls"] == 300
 
 
-# --- where there are none ---
+# --- recordings without durations ---
 
 def test_a_recording_without_durations(record, hw):
     recording = record(["/bin/true"])

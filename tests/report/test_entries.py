@@ -1,6 +1,7 @@
-"""test_entries.py - by entry point: which of malloc's and new's functions gave out what, in a program whose answer is known
+"""test_entries.py - by entry point: which function of malloc's or new's family allocated the blocks, in a program with
+a known answer
 
-If this fails, a call is counted to another function, or a filter is not kept.
+If this fails, a call is counted for another function, or a filter is ignored.
 """
 
 import json
@@ -46,7 +47,7 @@ def test_by_entry(record, compile_cxx, hw, tmp_path):
     assert sum(item["calls"] for item in whole["by_entry"]) == whole["allocation_calls"]
     assert sum(item["peak_bytes"] for item in whole["by_entry"]) == whole["peak_bytes"]
     assert {name: item["failed_calls"] for name, item in entries(whole).items() if item["failed_calls"]} == {"malloc": 2}
-    ours = entries(recording.report_with("--only", "func=*_side"))  # without what the runtime took
+    ours = entries(recording.report_with("--only", "func=*_side"))  # without allocations of the runtime
     assert {name: (item["calls"], item["bytes"]) for name, item in ours.items()} == KNOWN
     assert ours["malloc"]["failed_calls"] == 2
     sized = entries(recording.report_with("--only", "func=*_side", "--only", "size=1000"))
@@ -68,7 +69,7 @@ def test_diff(record, compile_cxx, hw):
     rows = {row["entry"]: (row["match"], row["change"]["calls"]) for row in json.loads(done.stdout)["rows"]}
     assert rows["operator new"] == ("both", 5)
     assert rows["malloc"] == ("both", 1)
-    assert rows["calloc"] in (("gone", -1), ("both", -1))  # the loader may have called it, too
+    assert rows["calloc"] in (("gone", -1), ("both", -1))  # the loader may also have called it
     assert "Entry points that changed by allocations" in hw("diff", "--by", "entry", "--cost", "calls", old.trace, new.trace).stdout
 
 

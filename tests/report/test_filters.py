@@ -1,6 +1,6 @@
-"""test_filters.py - a filter that leaves nothing is told by every output
+"""test_filters.py - every output says when a filter matches nothing
 
-What would break: an empty table, chart or total that looks like an answer.
+Breaks if an empty table, chart or total looks like an answer.
 """
 
 import pytest
@@ -20,7 +20,7 @@ int main(void)
 FILTERS = [("--only", "func=halve"), ("--thread", "zork"), ("--only", "size=7"), ("--ignore", "module=*")]
 OUTPUTS = ["--by=stack", "--by=function", "--by=file", "--by=line", "--by=module", "--by=thread", "--by=size", "--by=entry",
            "--tree", "--leaks", "--resizes", "--lifetimes", "--cost=calls"]
-OF_WHOLE_STACKS = ["--lifetimes", "--resizes"]  # which refuse filters of threads and sizes
+OF_WHOLE_STACKS = ["--lifetimes", "--resizes"]  # these refuse filters of threads and sizes
 
 
 @pytest.fixture

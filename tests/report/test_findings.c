@@ -1,7 +1,8 @@
-/* test_findings.c - what stands out, of profiles made by hand
+/* test_findings.c - findings of profiles made by hand
  *
- * What would break: a gap of RSS at the first of several times at which it is larger than at the peak, instead of the largest; a
- * data base that is mapped called memory that is in no block; a buffer that grows advised to be kept within its object.
+ * Breaks if a gap of RSS is shown at the first of several times at which it is larger than at the peak, instead of the
+ * largest; if a mapped database is called memory that is in no block; or if a report advises to keep a growing buffer
+ * within its object.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@ enum { MB = 1000000, MS = 1000000 };
 
 /* --- RSS gaps --- */
 
-/* A run that holds 100 MB at its peak, and then nothing. */
+/* A run that holds 100 MB at its peak, and nothing after that. */
 static struct hwi_findings findings_of_rss(struct hwi_rss_point *points, uint32_t count)
 {
   static const struct hwi_time_point timeline[] = {{.ns = 100 * MS, .live_bytes = 100 * MB},
@@ -60,7 +61,7 @@ static void pages_of_files_are_no_gap(void **state)
   struct hwi_rss_point points[] = {
       {.ns = 100 * MS, .sample = {.mapped = 900 * MB, .heap = 110 * MB, .files = 790 * MB}}};
   assert_int_equal(findings_of_rss(points, 1).count, 0);
-  points[0].sample.heap = 200 * MB; /* a gap beside them */
+  points[0].sample.heap = 200 * MB; /* a gap next to them */
   points[0].sample.mapped = 990 * MB;
   struct hwi_findings findings = findings_of_rss(points, 1);
   assert_int_equal(findings.count, 1);
@@ -88,7 +89,7 @@ static void what_grows_wants_no_inline_buffer(void **state)
   assert_int_equal(findings.items[0].kind, HWI_FINDING_RESERVE);
   assert_int_equal(findings.items[1].kind, HWI_FINDING_INLINE_BUFFER);
   assert_int_equal(findings.items[1].stack, 2);
-  resizes[0].steps.grown = 400; /* now and then */
+  resizes[0].steps.grown = 400; /* sometimes */
   findings.count = 0;
   hwi_findings_advise(&findings, &profile);
   assert_int_equal(findings.count, 1);

@@ -1,6 +1,6 @@
-/* test_fold.c - which frames of a long stack a text shows
+/* test_fold.c - which frames of a long stack a text report shows
  *
- * Breaks if the line that a user can change is folded away: the frame that called the standard library for its memory.
+ * Breaks if the line that a user can change is folded: the frame that called the standard library for its memory.
  */
 #include "report/names/fold.h"
 
@@ -41,7 +41,7 @@ static void add_deep(struct stack *stack, uint32_t module, uint32_t count)
     add(stack, module, deep[i]);
 }
 
-/* Compares the lines: names of functions, and "3" where as many frames are folded. */
+/* Compares the lines: names of functions, and "3" for three folded frames. */
 static void expect(struct stack *stack, const char *const *lines)
 {
   stack->profile.modules = modules;
@@ -95,7 +95,7 @@ static void test_far_below_the_library_the_middle_is_folded_too(void **state)
   expect(&stack, (const char *[]){"std::a", "4", "f", "g", "h", "i", "3", "m", NULL});
 }
 
-/* It is a shared library, whose frames are folded elsewhere; here they are what called. */
+/* It is a shared library, whose frames are folded elsewhere; here they are the caller's. */
 static void test_a_library_that_called_is_shown(void **state)
 {
   (void)state;
@@ -108,7 +108,7 @@ static void test_a_library_that_called_is_shown(void **state)
   expect(&stack, (const char *[]){"std::a", "std::b", "load", "parse", "open", "run", NULL});
 }
 
-/* Its functions have no names, and are its own all the same. */
+/* Its functions have no names, but they belong to the library all the same. */
 static void test_a_stripped_standard_library_called_nobody(void **state)
 {
   (void)state;
@@ -121,7 +121,7 @@ static void test_a_stripped_standard_library_called_nobody(void **state)
   stack.profile.modules = modules;
   stack.profile.module_count = sizeof modules / sizeof *modules;
   assert_int_equal(hwi_named_frames_own(&frames, 0, stack.count), stack.count - 1);
-  stack.items[1].module = PLUGIN; /* whose it is cannot be told */
+  stack.items[1].module = PLUGIN; /* its owner is unknown */
   assert_int_equal(hwi_named_frames_own(&frames, 0, stack.count), 0);
 }
 
@@ -141,7 +141,7 @@ static void test_the_nearest_caller_with_a_name_is_found(void **state)
   assert_int_equal(hwi_named_frames_nearest(&frames, 2, 6), 4);
   assert_int_equal(hwi_named_frames_nearest(&frames, 0, 6), 4);
   assert_int_equal(hwi_named_frames_nearest(&frames, 5, 6), 5);
-  assert_int_equal(hwi_named_frames_nearest(&frames, 2, 4), 2); /* nobody has one */
+  assert_int_equal(hwi_named_frames_nearest(&frames, 2, 4), 2); /* no frame has a name */
 }
 
 int main(void)

@@ -57,7 +57,7 @@ static void unfolded_wrappers_keep_self(void **state)
   assert_int_equal(find("__new_allocator")->self.bytes, 96000000);
 }
 
-/* Whatever stacks are grouped by, each belongs to one self, and no total is larger than the run. */
+/* For each way to group stacks: each stack belongs to one self, and no total is larger than the run. */
 static void selfs_add_up_to_the_run(void **state)
 {
   (void)state;
@@ -77,7 +77,7 @@ static void selfs_add_up_to_the_run(void **state)
 static void threads_narrow_the_amounts(void **state)
 {
   (void)state;
-  report.options.thread = "81240"; /* by id */
+  report.options.thread = "81240"; /* by ID */
   build(HWI_BY_FUNCTION);
   assert_int_equal(selection.stack_count, 1);
   assert_int_equal(find("cloud_from_msg")->self.calls, 1204);
@@ -109,7 +109,7 @@ static void selections_rank_and_leave_out(void **state)
   assert_int_equal(selection.selected.live_bytes, 96000000);
 }
 
-/* The pool of libstdc++, below a constructor that the loader runs; and nothing that a program asked for. */
+/* The pool of libstdc++, below a constructor that the loader runs, and no block that the program requested. */
 static void the_runtime_s_blocks_are_known(void **state)
 {
   (void)state;

@@ -1,4 +1,4 @@
-/* test_json.c - the JSON report: its fields are an interface that scripts and CI hang on */
+/* test_json.c - the JSON report: its fields are an interface on which scripts and CI depend */
 #include <jansson.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-"""test_json_page.py - docs/json.md has every field that `report --json` prints, and none that it never does"""
+"""test_json_page.py - docs/json.md lists every field that `report --json` prints, and no field that it never prints"""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ QUESTIONS = [[], ["--leaks"], ["--from", "0s"], ["--at", "peak"], ["--only", "fu
              ["--tree"], ["--tree", "--top", "1"]] + [
     ["--by", by] for by in ("function", "file", "line", "module")
 ]
-VALUES_BY_KIND = {"lifetimes", "findings", "suppressions"}  # what is within is named in docs/questions.md
+VALUES_BY_KIND = {"lifetimes", "findings", "suppressions"}  # the fields within are named in docs/questions.md
 
 
 def documented():

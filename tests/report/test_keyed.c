@@ -1,7 +1,7 @@
-/* test_keyed.c - items in the order of their keys, against qsort
+/* test_keyed.c - items sorted by their keys, compared with qsort
  *
- * What would break: a digit that is left out although keys differ in it, or dealt out of turn; equal keys that change places; what
- * was sorted left in the other half.
+ * Breaks if a digit is skipped although keys differ in it, or if digits are sorted in the wrong order; if equal keys
+ * change places; or if the sorted items stay in the other half.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static int compare(const void *left, const void *right)
   return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* Items are numbered as they stand, so that the order of equal ones is that of their numbers. */
+/* Items are numbered in their initial order, so that the order of equal items is that of their numbers. */
 static void check(struct hwi_keyed *items, size_t count)
 {
   struct hwi_keyed expected[MOST];

@@ -1,4 +1,5 @@
-/* test_line.c - widths and escapes: a wrong width breaks every column behind it, a missed escape drives the terminal */
+/* test_line.c - widths and escapes: a wrong width misaligns every later column, a missed escape controls the
+ * terminal */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

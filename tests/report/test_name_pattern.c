@@ -24,7 +24,7 @@ static void functions_go_by_every_name_they_have(void **state)
   assert_true(hwi_function_matches("app::load", "app::load(int (*)(int))"));
 }
 
-/* Brackets and stars stand for themselves in a name that is given whole. */
+/* Brackets and stars have no special meaning in a name that is given whole. */
 static void names_that_look_like_patterns_are_names(void **state)
 {
   (void)state;
@@ -48,14 +48,15 @@ static void paths_go_by_their_last_components(void **state)
 
 static void threads_go_by_name_or_id(void **state)
 {
-  struct hwi_profile_thread thread = {.tid = 4711, .name = "sixteen-letters!"}; /* without a NUL at its end */
+  struct hwi_profile_thread thread = {.tid = 4711, .name = "sixteen-letters!"}; /* without a final NUL */
   (void)state;
   assert_true(hwi_thread_matches(&thread, "sixteen-letters!"));
   assert_true(hwi_thread_matches(&thread, "4711"));
-  assert_false(hwi_thread_matches(&thread, "471*")); /* ids are no names */
+  assert_false(hwi_thread_matches(&thread, "471*")); /* IDs are not names */
 }
 
-/* Several patterns at once: each frame has the bits of those outward of it, and what matches nothing is told the nearest. */
+/* Several patterns at once: each frame has the bits of the frames outward of it. The error for a pattern that matches
+ * nothing names the nearest name. */
 static void frames_have_what_is_outward_of_them(void **state)
 {
   struct sample sample;

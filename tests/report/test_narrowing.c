@@ -1,4 +1,4 @@
-/* test_narrowing.c - --only and --ignore: a cell too many or too few makes every figure of a narrowed report wrong */
+/* test_narrowing.c - --only and --ignore: one cell too many or too few makes every figure of a narrowed report wrong */
 #include "sample_selection.h"
 
 static void only(const char *rule)
@@ -11,7 +11,7 @@ static void ignore(const char *rule)
   report.options.ignore.items[report.options.ignore.count++] = rule;
 }
 
-/* Selects anew, by the rules given so far, which it forgets; returns the calls that are left. */
+/* Selects again by the rules given so far, and forgets them. Returns the number of remaining calls. */
 static uint64_t calls_left(void)
 {
   select_stacks();
@@ -21,7 +21,8 @@ static uint64_t calls_left(void)
   return selection.all.calls;
 }
 
-/* Calls of whole stacks; the sample has no cells of the last eleven, which rules of threads and sizes do not see. */
+/* Calls of whole stacks; the sample has no cells of the last eleven, so rules of threads and sizes do not apply to
+ * them. */
 enum { STACK_1 = 23108, STACK_2 = 1, STACK_3 = 53559, STACK_4 = 9905151 + 2500000 + 10, STACK_5 = 1, STACK_6 = 73 };
 enum { ALL = STACK_1 + STACK_2 + STACK_3 + STACK_4 + STACK_5 + STACK_6, WITHOUT_CELLS = 10 + STACK_5 };
 

@@ -1,7 +1,8 @@
-/* test_no_memory.c - a text report for which memory ends is the whole report or an error, whichever call of malloc it is that fails
+/* test_no_memory.c - when memory runs out, a text report is the whole report or an error, whichever call of malloc
+ * fails
  *
- * What would break: a result of malloc that is not checked; a name, a size or a row that is left out without a word; what is not
- * freed on the way out.
+ * Breaks if a result of malloc is not checked; if a name, a size or a row is left out without a message; or if memory
+ * is not freed after an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ static uint32_t find(void *context, const struct hwi_symbol_module *module, uint
   return sizeof found / sizeof *found;
 }
 
-/* False: no call failed. */
+/* Returns false if no call failed. */
 static bool check_failing(const struct hwi_report *report, uint64_t calls, uint64_t failures, char *to)
 {
   static char buffer[BUFSIZ];

@@ -1,6 +1,6 @@
 """test_processors.py - a report is the same on one processor and on several
 
-What would break: figures that depend on how far reading is ahead of counting; a second thread that nobody uses.
+Breaks if figures depend on how far reading is ahead of counting, or if a second thread is never used.
 """
 
 import json
@@ -51,7 +51,7 @@ def kept_beside(trace):
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor alone may be used")
 def test_same_on_one_and_on_all(record, hw, compile_c):
-    """Long enough for a summary with epochs, which is the same as well, and out of which intervals are answered."""
+    """Long enough for a summary with epochs. The summary is also the same, and intervals are answered from it."""
     trace = record([compile_c(PROGRAM, "-DROUNDS=1500000", "-O1", "-g", "-pthread")]).trace
     answers = []
     for processors in (os.sched_getaffinity(0), {min(os.sched_getaffinity(0))}):
@@ -70,7 +70,8 @@ def test_same_on_one_and_on_all(record, hw, compile_c):
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor alone may be used")
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_second_thread(record, build, compile_c, tmp_path):
-    """A long recording is counted by a thread of its own, a short one is not, nor are the events that a page sums up besides."""
+    """A long recording is counted by a separate thread. A short one is not, and neither are the events that a page
+    sums up additionally."""
     long, short = record([compile_c(PROGRAM, "-DROUNDS=100000", "-O1", "-g", "-pthread")]), record(["true"])
     page = ["-o", tmp_path / "run.html"]
     for recording, options, threads in ((long, [], 1), (long, page, 1), (short, [], 0)):

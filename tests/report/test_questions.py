@@ -1,7 +1,7 @@
 """test_questions.py - the questions of docs/questions.md, asked about programs whose answers are known
 
-What would break: a figure of a program that does one thing, a known number of times. Times are waited for, never measured:
-blocks that were held across a sleep lived at least that long.
+Breaks if a figure is wrong for a program that does one thing a known number of times. Times are waited for, never
+measured: blocks that were held across a sleep lived at least that long.
 """
 
 import re
@@ -10,7 +10,7 @@ import pytest
 
 from waiting import HOLD, held_look, is_looked_at
 
-# docs/questions.md shows these programs: what changes here changes there.
+# docs/questions.md shows these programs: change both together.
 
 LIFETIMES = """
 #include <stdlib.h>
@@ -62,7 +62,7 @@ int main(void)
 
 
 def stack_of(report, function):
-    """The stack whose memory `function` wanted; there must be one."""
+    """Returns the stack in which `function` requested memory; there must be one."""
     found = [stack for stack in report["top"] if function in [frame["function"] for frame in stack["stack"][:2]]]
     assert len(found) == 1, found
     return found[0]
@@ -110,7 +110,8 @@ def test_growth(record, compile_c, hw):
 
 
 def test_a_short_run_is_all_start(record, compile_c, hw):
-    """5 s, and some more where the machine is busy, which must not stop it for a tenth of the run: 10 s are none."""
+    """5 s, and some more if the machine is busy. The machine must not stop the program for a tenth of the run: 10 s
+    are none."""
     recording = record([compile_c(GROWTH.replace("usleep(24000)", "if (i % 5 == 4) usleep(50000)"))])
     assert [stack["stack"][0]["function"] for stack in recording.report["growing"]] == ["leak"]
     assert "grows " not in hw("report", recording.trace).stdout
@@ -197,7 +198,8 @@ def test_what_stands_out(record, compile_c, hw):
 
 
 def test_giants_of_one_stack(record, compile_c):
-    """Two blocks from one place are no smaller for it; three small ones, and a large one that is gone by then, are none."""
+    """Two blocks from one place do not count as small blocks; three small blocks, and a large one that is freed by
+    then, are no finding."""
     source = """
 #include <stdlib.h>
 static void *volatile kept[8];
@@ -297,7 +299,8 @@ int main(void)
 
 @pytest.fixture
 def record_held(record_with_marks, compile_c, tmp_path):
-    """record_held(source): a program's recording, and the sample of its resident set where it is held, checked against the whole."""
+    """record_held(source): a program's recording, and the sample of its resident set while it waits, checked against
+    the whole."""
 
     def run(source, *flags):
         recording = record_with_marks(compile_c(source.replace("HOLD", HOLD), *flags), tmp_path / "held.hwt", "held", until=is_looked_at)
@@ -342,7 +345,8 @@ int main(void)
 
 
 def test_rss_of_touched_blocks(record_held):
-    """The recorder's own tables, a megabyte mapped ahead, were taken for blocks that were never touched, and as much for free."""
+    """The recorder's own tables, a megabyte mapped ahead, were taken for blocks that were never touched, and for as
+    much free memory."""
     _, sample = record_held(TOUCHED)
     assert sample["asked_bytes"] == pytest.approx(100 * 200000, rel=0.02)
     assert sample["untouched_bytes"] < 300000 and sample["free_bytes"] < 600000

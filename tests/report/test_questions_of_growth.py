@@ -1,12 +1,14 @@
-"""test_questions_of_growth.py - blocks that grow and blocks that die together, in programs whose answers are known
+"""test_questions_of_growth.py - blocks that grow and blocks that are freed together, in programs whose answers are
+known
 
-What would break: a realloc in place taken for one that copied, the copied bytes of a chain, what it ended as; the growth of
-a container overlooked, or seen where there is none; an arena proposed for blocks that do not die together.
+Breaks if a realloc in place is taken for one that copied; if the copied bytes of a chain, or its final block, are
+wrong; if the growth of a container is overlooked, or seen where there is none; or if an arena is proposed for blocks
+that are not freed together.
 """
 
 import pytest
 
-# docs/questions.md shows these programs: what changes here changes there.
+# docs/questions.md shows these programs: change both together.
 
 CHAINS = """
 #include <stdlib.h>
@@ -122,7 +124,7 @@ int main(void)
 
 
 def resizes_of(report, function):
-    """What is known of steps that led to the stacks of `function`; there must be one such stack."""
+    """The steps that led to the stacks of `function`; there must be one such stack."""
     found = [
         stack["resizes"] for stack in report["top"]
         if "resizes" in stack and function in str([frame["function"] for frame in stack["stack"]])

@@ -1,7 +1,8 @@
-"""test_questions_of_sizes.py - block sizes along time, what rounding adds, and memory in no block, where the answers are known
+"""test_questions_of_sizes.py - block sizes over time, the bytes that rounding adds, and memory in no block, with known
+answers
 
-What would break: slack of a size or a stack, or a finding where there is none; a class of sizes, or a moment of it; the
-part of a gap that is named.
+Breaks if the slack of a size or a stack is wrong, or there is a finding without a reason; if a class of sizes, or
+its figure at a moment, is wrong; or if the wrong part of a gap is named.
 """
 
 import re
@@ -10,7 +11,7 @@ import pytest
 
 from waiting import HOLD, is_looked_at
 
-# docs/questions.md shows these programs, which sleep there: what changes here changes there.
+# docs/questions.md shows these programs, which sleep there: change both together.
 
 SLACK = """
 #include <stdlib.h>
@@ -91,7 +92,7 @@ int main(void)
 }
 """
 
-# As a virtual machine does that has a heap of its own.
+# Like a virtual machine that has its own heap.
 MAPPED = """
 #include <stdlib.h>
 #include <string.h>
@@ -117,7 +118,7 @@ def test_slack(record, compile_c, hw):
     sizes = {size["size"]: size for size in report["sizes"]}
     assert sizes[9]["peak_usable_bytes"] == 100000 * 24
     assert sizes[1048577]["peak_usable_bytes"] == 1052672 - 16
-    assert sizes[1048552]["peak_usable_bytes"] == 1048576 - 16  # with what glibc needs it fills its pages
+    assert sizes[1048552]["peak_usable_bytes"] == 1048576 - 16  # with glibc's overhead it fills its pages
     stacks = {stack["stack"][0]["function"]: stack for stack in report["top"]}
     assert stacks["tiny"]["peak_usable_bytes"] == 100000 * 24
     assert sum(stack["peak_usable_bytes"] for stack in report["top"]) == report["peak_usable_bytes"]
@@ -129,7 +130,7 @@ def test_slack(record, compile_c, hw):
     text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
     assert "most by 100,000 blocks of 9 bytes, which take 24" in text, text
     assert re.search(r"9 B \(100,000\); rounding \+166.7 %", text), text
-    assert text.count("; rounding +") == 1  # the line of RSS has it, too
+    assert text.count("; rounding +") == 1  # the line of RSS shows it, too
     table = hw("report", "--by", "size", recording.trace).stdout
     assert next(line for line in table.splitlines() if " 9 B  " in line).split()[-2:] == ["1.5", "MB"]
 
@@ -147,7 +148,7 @@ def test_no_slack_where_usable_sizes_are_unknown(record, compile_c, hw):
 
 
 def has_doubled(report):
-    """Has the time since the last mark been as long as all before it?"""
+    """Returns whether the time since the last mark is as long as all the time before it."""
     return report["duration_ns"] > 2 * report["images"][0]["marks"][-1]["time_ns"]
 
 
@@ -167,7 +168,7 @@ def test_sizes_along_time(phases, hw):
     assert (thousands["from_size"], thousands["calls"], thousands["live_bytes"]) == (513, 100, 50000)
     along = thousands["live_bytes_along_time"]
     assert len(along) == len(series["times_ns"])
-    assert along.count(100000) > 10 and along.count(50000) > 10  # a quarter of the time at the least, and a half
+    assert along.count(100000) > 10 and along.count(50000) > 10  # at least a quarter of the time, and a half
     assert along.index(50000) > max(i for i, value in enumerate(along) if value == 100000)
     assert along[-1] == 50000
     assert classes[64]["live_bytes_along_time"][-1] == 40
@@ -197,7 +198,7 @@ def test_rss_gap(record_with_marks, compile_c, hw, tmp_path):
 
 
 def test_rss_gap_behind_the_peak(record_with_marks, compile_c, hw, tmp_path):
-    """A cache that was full and is empty: at the peak all was in blocks."""
+    """A cache that was full and is now empty: at the peak everything was in blocks."""
     recording = record_with_marks(compile_c(EMPTIED.replace("HOLD", HOLD)), tmp_path / "later.hwt", "full", "holes", until=is_looked_at)
     gap = next(finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap")
     marks = {mark["text"]: mark["time_ns"] for mark in recording.report["images"][0]["marks"]}
@@ -209,7 +210,7 @@ def test_rss_gap_behind_the_peak(record_with_marks, compile_c, hw, tmp_path):
 
 
 def test_rss_gap_of_what_is_mapped(record_with_marks, compile_c, hw, tmp_path):
-    """glibc's malloc has no large mappings but blocks and arenas."""
+    """glibc's malloc has no large mappings except blocks and arenas."""
     recording = record_with_marks(compile_c(MAPPED.replace("HOLD", HOLD)), tmp_path / "mapped.hwt", "held", until=is_looked_at)
     gap = next(finding for finding in recording.report["findings"] if finding["kind"] == "rss_gap")
     assert gap["part_bytes"] == pytest.approx(100000000, rel=0.1)
@@ -220,7 +221,7 @@ def test_rss_gap_of_what_is_mapped(record_with_marks, compile_c, hw, tmp_path):
 
 
 def test_rss_gap_of_what_is_mapped_on_another_allocator(record_until, compile_c, hw):
-    """Others than glibc's malloc may have mappings of any size."""
+    """Allocators other than glibc's may have mappings of any size."""
     def is_found(report):
         return any(finding["kind"] == "rss_gap" for finding in report["findings"])
 

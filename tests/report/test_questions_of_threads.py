@@ -1,7 +1,8 @@
-"""test_questions_of_threads.py - who frees whose blocks, and which process took what, in programs whose answers are known
+"""test_questions_of_threads.py - which threads free blocks of other threads, and which process allocated how much, with
+known answers
 
-What would break: a block counted to the wrong owner or freer, a thread's own peak, the threads behind the tenth; who
-began which process; shares; what a thread allocates after its warm-up.
+Breaks if a block is counted for the wrong owner or freeing thread; or if a thread's own peak, its allocations after
+the warm-up, the threads after the tenth, the starter of a process, or shares are wrong.
 """
 
 import json
@@ -11,7 +12,7 @@ import pytest
 
 from waiting import HOLD
 
-# docs/questions.md shows this program: what changes here changes there.
+# docs/questions.md shows this program: change both together.
 
 HANDED_ON = """
 #include <pthread.h>
@@ -169,7 +170,7 @@ def test_who_frees_whose(record, compile_c, hw):
     tids = {pair["owner_tid"] for pair in report["handovers"]}
     assert tids == {threads["main"]["tid"], threads["first"]["tid"]}
     assert threads["first"]["own_peak_bytes"] == 500
-    assert threads["first"]["peak_bytes"] == 0  # the run's peak is before it
+    assert threads["first"]["peak_bytes"] == 0  # the run's peak is earlier
     text = hw("report", "--by", "thread", recording.trace).stdout
     assert [line.split()[-2] for line in text.splitlines() if line.startswith(("  1 ", "  2 ", "  3 "))] == ["main", "first", "second"]
     rows = [line.split() for line in text[text.index("Blocks that another thread freed"):].splitlines()]
@@ -217,7 +218,7 @@ def test_processes(record, compile_c):
         assert process["parent"] == 0
         assert process["ppid"] == processes[0]["pid"]
         assert processes[0]["from_ns"] == 0 < process["from_ns"] < process["to_ns"]
-    assert report["peak_bytes"] == 60000  # of the sum along time: the first child ends before the second begins
+    assert report["peak_bytes"] == 60000  # of the sum over time: the first child ends before the second begins
 
 
 # 100 kB each, one program after another in the same process; the last one spawns `true`.
@@ -251,7 +252,7 @@ def test_a_program_ends_where_exec_replaces_it(record, compile_c):
     for before, after in zip(chain, chain[1:]):
         assert before["to_ns"] <= after["from_ns"]
         assert report["processes"][after["parent"]] == before
-    assert report["peak_bytes"] < 200000  # one image's at a time
+    assert report["peak_bytes"] < 200000  # only one image's at a time
     assert [report["processes"][process["parent"]] for process in report["processes"] if process["command"] == "true"] == chain[-1:]
     images = [image for image in report["images"] if image["allocated_bytes"] >= 100000]
     assert all(sample["time_ns"] <= image["duration_ns"] for image in images for sample in image["rss"])

@@ -1,4 +1,4 @@
-"""test_recursion.py - totals by function: functions that call each other in turn must count once, not once a turn"""
+"""test_recursion.py - totals by function: functions that call each other in turn must count once, not once per turn"""
 
 import json
 

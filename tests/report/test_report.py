@@ -1,4 +1,4 @@
-"""test_report.py - `report` on recordings of real programs: what is asked for is what comes, and trouble is worded"""
+"""test_report.py - `report` on recordings of real programs: it shows what the options request, and explains errors"""
 
 import json
 import os
@@ -107,7 +107,8 @@ int main(void) { void *volatile kept = grab(20); return kept == NULL; }
 
 @pytest.mark.parametrize("flags", [(), ("-s",)], ids=["named", "stripped"])
 def test_a_link_is_called_by_its_name(hw, record, compile_c, tmp_path, flags):
-    """Debian's redis-server is a link to redis-check-rdb: who ran it knows the link. Where files are listed, the file is."""
+    """Debian's redis-server is a link to redis-check-rdb: the user who ran it knows the link. In lists of files, the
+    file is shown."""
     program = compile_c(LINKED, *flags, name="file_of_it")
     (tmp_path / "link_to_it").symlink_to(program)
     run = record([tmp_path / "link_to_it"])
@@ -159,7 +160,7 @@ def test_leaks_are_what_was_not_freed(hw, trace):
 
 
 def test_leaks_do_not_speak_of_a_runtime_that_left_nothing(hw, record, compile_c, tmp_path):
-    """It said "nothing but the runtime's own: 0 in 0 blocks"."""
+    """The report said "nothing but the runtime's own: 0 in 0 blocks"."""
     trace = record([compile_c("#include <stdlib.h>\nvoid *kept;\nint main(void) { kept = malloc(700); return 0; }")]).trace
     assert "\n  700 B in 1 block\n" in hw("report", "--leaks", trace).stdout
     known = tmp_path / "known.supp"
@@ -209,7 +210,7 @@ def test_sizes_of_one_thread(hw, trace):
     of_all = {s["size"]: s["calls"] for s in document(hw, trace)["sizes"]}
     sizes = {s["size"]: s["calls"] for s in found["sizes"]}
     assert sum(sizes.values()) == found["by_thread"][0]["allocation_calls"]
-    assert sizes[100] >= 5000 and 1152 not in sizes  # the worker churns, main has the tracks
+    assert sizes[100] >= 5000 and 1152 not in sizes  # the worker allocates and frees, main holds the tracks
     assert all(calls <= of_all[size] for size, calls in sizes.items())
     text = report(hw, trace, "--thread", "work*", "--by", "size", "--cost", "calls")
     assert "only thread=work*: " in text and "most at once" not in text
@@ -232,7 +233,7 @@ def test_the_main_of_a_language_s_runtime_is_a_start(hw, record, compile_c):
 
 
 def test_the_start_of_a_stripped_program_is_folded(hw, record, compile_c):
-    """_start has no name there; it stood below main, and libc's frames between them."""
+    """_start has no name there; the report showed it below main, with libc's frames between them."""
     program = compile_c("""
         #include <stdlib.h>
         void *volatile kept;
@@ -291,7 +292,7 @@ def test_colour_on_a_terminal_only(build, trace):
     assert b"\033" not in on_terminal(TERM="dumb")
 
 
-# --- what is no recording ---
+# --- files that are not recordings ---
 
 
 def trouble(hw, *words, **more):
@@ -318,13 +319,13 @@ def test_not_a_recording(hw, tmp_path):
         assert said == f"heapwright: {name} is not a heapwright trace; make one with: heapwright record COMMAND\n"
     (tmp_path / "empty.hwt").touch()
     said = trouble(hw, "empty.hwt", cwd=tmp_path)
-    assert said == "heapwright: empty.hwt is empty, so it is not a heapwright trace; record the program again\n"
+    assert said == "heapwright: empty.hwt is empty, so no heapwright trace; record the program again\n"
 
 
 def test_no_regular_file(hw, tmp_path):
     os.mkfifo(tmp_path / "pipe.hwt")
-    said = trouble(hw, "pipe.hwt", cwd=tmp_path, timeout=60)  # a pipe that nobody writes to must not make us wait
-    assert said == "heapwright: pipe.hwt is not a regular file, so it is not a heapwright trace\n"
+    said = trouble(hw, "pipe.hwt", cwd=tmp_path, timeout=60)  # a pipe without a writer must not make the report wait
+    assert said == "heapwright: pipe.hwt is not a regular file, so no heapwright trace\n"
     (tmp_path / "folder").mkdir()
     assert "no heapwright trace of yours in folder" in trouble(hw, "folder", cwd=tmp_path)
 
@@ -383,7 +384,7 @@ def test_a_recording_cut_anywhere_is_reported_or_refused(hw, trace, tmp_path):
 
 @pytest.fixture
 def split(program, record, tmp_path):
-    """A recording of the program stripped, and a folder that holds its debug file as /usr/lib/debug would."""
+    """A stripped recording of the program, and a folder that holds its debug file like /usr/lib/debug."""
     bare, folder = tmp_path / "bare", tmp_path / "debug"
     subprocess.run(["objcopy", "--strip-all", program, bare], check=True)
     notes = subprocess.run(["readelf", "-n", program], capture_output=True, text=True, check=True).stdout
@@ -413,7 +414,7 @@ def test_debug_files_are_found_in_folders_that_are_named(hw, split, tmp_path):
 @pytest.mark.parametrize("name", ["bare", "bare.debug"])
 @pytest.mark.parametrize("rebuilt", [False, True], ids=["stripped", "rebuilt"])
 def test_debug_files_are_found_by_name(hw, split, program, tmp_path, name, rebuilt):
-    """The program before it was stripped, or its debug file, in a folder that is not laid out by build-ids."""
+    """The program before it was stripped, or its debug file, in a folder that is not laid out by build IDs."""
     trace, _ = split
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -422,7 +423,7 @@ def test_debug_files_are_found_by_name(hw, split, program, tmp_path, name, rebui
         shutil.copy("/bin/true", tmp_path / "bare")
     assert not names_line(document(hw, trace))
     assert names_line(document(hw, trace, "--debug-dir", folder))
-    shutil.copy("/bin/true", folder / name)  # of another build-id
+    shutil.copy("/bin/true", folder / name)  # with another build ID
     assert not names_line(document(hw, trace, "--debug-dir", folder))
 
 

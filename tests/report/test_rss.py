@@ -1,6 +1,6 @@
-"""test_rss.py - report --rss: the parts of resident memory along time, of one process and of a run's together
+"""test_rss.py - report --rss: the parts of resident memory over time, of one process and of all processes of a run
 
-If this fails, the parts do not add up, a process of the run is missed, or parts are told that nobody knows.
+If this fails, the parts do not add up, a process of the run is missing, or parts are shown that cannot be known.
 """
 
 import json
@@ -12,7 +12,7 @@ import pytest
 
 from waiting import HOLD, is_looked_at
 
-# Holds 20 MB; a child of its own program, by exec, holds 30 MB; each for as long as it takes until the mappings are looked at.
+# Holds 20 MB; a child that executes another program holds 30 MB; each waits until its mappings have been read.
 PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ def test_all_processes_together(hw, family):
     assert both
     for row in rows:
         if row["unknown_processes"]:
-            assert "asked_bytes" not in row  # what is live is known of all together alone
+            assert "asked_bytes" not in row  # the live bytes are known only for all processes together
             continue
         assert row["mapped_bytes"] == (sum(row[f"{part}_bytes"] for part in (
             "asked", "rounding", "free", "own_mapped", "code", "stack", "recorder", "other")) - row["untouched_bytes"])
@@ -84,7 +84,7 @@ def test_table(hw, family, columns):
     assert max(map(len, table)) <= max(columns, 75)
     assert re.split(r"\s{2,}", table[1].strip())[:3] == ["at", "RSS", "asked for"]
     assert any(re.search(r"\b5\d\.\d MB +5\d\.\d MB .* 2$", row) for row in table), table
-    if columns != 80:  # there it depends on what else there is to show
+    if columns != 80:  # there it depends on the other parts that are shown
         assert ("code" in table[1]) == (columns > 80)  # else it is in "other"
 
 
@@ -95,7 +95,7 @@ def test_with_what_it_is_not_about(hw, family, options):
 
 
 def test_parts_are_of_one_moment(hw, family):
-    """What is resident at one time is not told as the sum of what was live at another."""
+    """The resident memory at one time is not shown as the sum of the live bytes at another time."""
     run = report(hw, family)
     image = next(image for image in run["images"] if image["counted"])
     looks = [point["time_ns"] for point in image["rss"] if "mapped_bytes" in point]
@@ -116,7 +116,7 @@ def test_without_samples(hw, build, tmp_path, recorder):
     assert report(hw, trace)["rss_along_time"] == []
 
 
-# 50 MB for less than a moment, between looks at the mappings; all of the rest is touched as soon as it is there.
+# 50 MB for a very short time, between looks at the mappings; all the rest is touched as soon as it is allocated.
 SPIKE = r"""
 #include <stdlib.h>
 #include <string.h>
@@ -139,14 +139,14 @@ int main(void)
 
 
 def test_a_peak_that_was_over_at_once(hw, record_with_marks, tmp_path):
-    """The look after a spike is not called one at the peak, nor are small blocks taken for untouched because large ones were there
-    at another time."""
+    """A look after a spike is not reported as a look at the peak. Small blocks are not taken for untouched because
+    there were large ones at another time."""
     trace = tmp_path / "spike.hwt"
     record_with_marks(build_program(tmp_path, SPIKE), trace, "before", "after", until=is_looked_at)
     image = next(image for image in report(hw, trace)["images"] if image["counted"])
     looks = [point for point in image["rss"] if "mapped_bytes" in point]
     apart = [point for point in looks if max(point["asked_bytes"], point["rss_bytes"]) < 10000000]
     assert len(apart) >= 2 and all(point["untouched_bytes"] == 0 for point in apart), looks
-    if len(apart) == len(looks):  # else the spike itself was seen, or its end
+    if len(apart) == len(looks):  # otherwise a look found the spike itself, or its end
         head = " ".join(hw("report", trace).stdout.split())
         assert "RSS near the peak, at" in head and "RSS at the peak" not in head

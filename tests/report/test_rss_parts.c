@@ -1,5 +1,5 @@
-/* test_rss_parts.c - the parts of resident memory: rounding is what usable sizes add, where nothing was asked for, too; and which
- * sample is told as the peak's */
+/* test_rss_parts.c - the parts of resident memory: rounding is the difference between usable and requested sizes, also
+ * for requests of 0 bytes; and which sample is reported as that of the peak */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void rounding_is_what_usable_sizes_add(void **state)
   assert_int_equal(parts_at_peak(10000, 0).rounding, 0);
 }
 
-/* A quotient of zeros became exabytes: at a moment of which nothing but blocks of malloc(0) lives. */
+/* A quotient of zeros became exabytes, at a moment at which only blocks of malloc(0) are live. */
 static void blocks_of_no_bytes_are_all_rounding(void **state)
 {
   (void)state;
@@ -39,8 +39,8 @@ static void blocks_of_no_bytes_are_all_rounding(void **state)
   assert_int_equal(parts.free, 40000 - 2400);
 }
 
-/* A third of what a Python program has resident was called free inside the allocator, where it was in the arenas that Python
- * maps itself. Another allocator's memory looks the same. */
+/* A third of a Python program's resident memory was reported as free inside the allocator, though it was in the arenas
+ * that Python maps itself. Another allocator's memory looks the same. */
 static void what_the_program_maps_itself_is_not_free(void **state)
 {
   (void)state;
@@ -66,7 +66,7 @@ static void what_the_program_maps_itself_is_not_free(void **state)
   assert_int_equal(parts.free, 3 * LARGE - 1000);
 }
 
-/* A start at which next to nothing was live was told as "near the peak", since the mappings had been looked at only then. */
+/* A start with hardly any live memory was reported as "near the peak", since the mappings had been read only then. */
 static void a_sample_of_the_start_is_not_near_the_peak(void **state)
 {
   (void)state;
@@ -84,7 +84,7 @@ static void a_sample_of_the_start_is_not_near_the_peak(void **state)
   struct hwi_trace_info info = {.rss = points, .rss_count = 3};
   assert_ptr_equal(hwi_rss_point_of_peak(&profile, &info), &points[2]);
   points[1].sample.mapped = 130000;
-  assert_ptr_equal(hwi_rss_point_of_peak(&profile, &info), &points[1]); /* it tells more */
+  assert_ptr_equal(hwi_rss_point_of_peak(&profile, &info), &points[1]); /* it contains more */
   info.rss_count = 1;
   assert_ptr_equal(hwi_rss_point_of_peak(&profile, &info), &points[0]); /* there is no other */
 }

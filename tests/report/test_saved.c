@@ -1,7 +1,7 @@
-/* test_saved.c - a report saved as JSON is read back as it was, or not at all where memory ends
+/* test_saved.c - a report saved as JSON is read back unchanged, or not at all when memory runs out
  *
- * What would break: inlined frames that become callers, frames left out that get a name, a pause that is taken for the end; a
- * result of malloc that is not checked, what is not freed on the way out.
+ * Breaks if inlined frames become callers, if omitted frames get a name, or if a pause is taken for the end; if a
+ * result of malloc is not checked; or if memory is not freed after an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,7 @@ static void test_sample(void **state)
   hwi_saved_destroy(saved);
 }
 
-/* False: no call failed. */
+/* Returns false if no call failed. */
 static bool check_failing(uint64_t calls, uint64_t failures)
 {
   struct hwi_error error = {.text = ""};

@@ -1,7 +1,7 @@
-/* test_shell_word.c - a word that is proposed for a shell is read by one as just these bytes
+/* test_shell_word.c - a shell reads a proposed word as exactly these bytes
  *
- * What would break: blanks and wildcards that fall apart, a quote that ends early, a control character that reaches the
- * terminal, a digit that is taken for a part of the escape before it.
+ * Breaks if blanks or wildcards split or expand a word, if a quote ends early, if a control character reaches the
+ * terminal, or if a digit is taken for a part of the escape before it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void words_look_as_people_write_them(void **state)
   hwi_line_release(&line);
 }
 
-/* bash reads them all: printf gives the bytes back, and one word is one argument. */
+/* bash reads them all: printf prints the same bytes, and one word is one argument. */
 static void a_shell_reads_the_same_bytes(void **state)
 {
   static const char *const words[] = {

@@ -1,12 +1,13 @@
 """test_span.py - report --from, --to and --at, on a program whose phases are known
 
-What would break: which calls lie within an interval; the blocks of before it; a moment by a time, a share, the peak or the
-end. The moments asked for are those that the report of the whole run gives, so that nothing depends on how long things take.
+Breaks if the calls within an interval, or the blocks from before it, are wrong; or if a moment given as a time, a
+share, the peak or the end is. The moments come from the report of the whole run, so that nothing depends on how long
+things take.
 """
 
 import pytest
 
-# docs/questions.md shows this program: what changes here changes there.
+# docs/questions.md shows this program: change both together.
 PHASES = """
 #include <pthread.h>
 #include <stdlib.h>
@@ -76,7 +77,8 @@ def test_an_interval(recording):
 
 
 def test_who_allocates_within_comes_first(recording, hw):
-    """Ranked by the peak, blocks from before came first, and what was freed before it was left out."""
+    """In the order by the peak, blocks from before the interval came first, and blocks that were freed before the
+    peak were left out."""
     whole = by_function(recording.report)
     start, end = whole["parse"]["first_ns"], whole["store"]["last_ns"] + 1
     span = ("--from", f"{start}ns", "--to", f"{end}ns")
@@ -102,7 +104,7 @@ def test_intervals_add_up(recording, cut):
         assert max(first["peak_bytes"], second["peak_bytes"]) == whole["peak_bytes"]
     for name in SUMS:
         both = first[name] + second[name]
-        assert both == whole[name] or (name == "temporary_calls" and both == whole[name] - 1)  # one may lie across the cut
+        assert both == whole[name] or (name == "temporary_calls" and both == whole[name] - 1)  # one may cross the cut
 
 
 def test_moments(recording):
@@ -116,7 +118,7 @@ def test_moments(recording):
     moment = by_function(whole)["load"]["last_ns"]
     assert by_function(recording.report_with("--at", f"{moment}ns"))["load"]["live_blocks"] == 50
     before = by_function(recording.report_with("--at", f"{moment - 1}ns"))
-    assert 40 <= before["load"]["live_blocks"] < 50 and "store" not in before  # a few may share the last one's tick
+    assert 40 <= before["load"]["live_blocks"] < 50 and "store" not in before  # a few may have the last one's tick
 
 
 def test_text_says_which_part(recording, hw):

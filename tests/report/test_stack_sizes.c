@@ -1,7 +1,7 @@
 /* test_stack_sizes.c - the block sizes that a stack's row shows
  *
- * What would break: cells of one size (by several threads, or with several usable sizes) that are not one size; cells of the stack
- * before or behind; a size without a block that is counted; an order that changes from report to report.
+ * Breaks if cells of one size (of several threads, or with several usable sizes) are not merged; if cells of the stack
+ * before or after are included; if a size without a block is counted; or if the order changes from report to report.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static const struct hwi_profile_cell cells[] = {
 static const struct hwi_profile profile = {
     .sizes = sizes, .size_count = 4, .cells = cells, .cell_count = sizeof cells / sizeof *cells, .stack_count = 7};
 
-/* Ended by a size of 0. */
+/* The last size is 0. */
 static void check(uint32_t stack, enum hwi_cost cost, const struct hwi_stack_size *expected)
 {
   struct hwi_stack_sizes found;

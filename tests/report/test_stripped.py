@@ -1,6 +1,6 @@
-"""test_stripped.py - functions of a stripped program are told from one another by its unwind tables
+"""test_stripped.py - functions of a stripped program are distinguished by its unwind tables
 
-Without it all of them are one row, "?? program (stripped)", and a tree of the program is one line.
+Without them all functions are one row, "?? program (stripped)", and a tree of the program is one line.
 """
 import json
 import shutil
@@ -32,7 +32,7 @@ def starts_of(program):
 
 @pytest.fixture(scope="module", params=["-pie", "-no-pie"])
 def stripped(request, build, tmp_path_factory):
-    """(trace, where each function begins in the file)"""
+    """Returns (trace, the offset in the file at which each function begins)."""
     folder = tmp_path_factory.mktemp("stripped")
     (folder / "bare.c").write_text(PROGRAM)
     subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE=", "-O1", request.param, "-fpie" if request.param == "-pie" else "-fno-pie",
@@ -73,7 +73,7 @@ def test_tree(hw, stripped):
 
 
 def test_frames_of_a_stack_keep_their_calls(hw, stripped):
-    """Two calls out of one function are two places, with one beginning."""
+    """Two calls from one function are two places with the same start."""
     trace, starts = stripped
     frames = [frame for stack in document(hw, trace)["top"] for frame in stack["stack"]
               if frame.get("function_start") == starts["left"]]
@@ -93,7 +93,8 @@ def test_a_recording_of_the_same_build_does_not_differ(hw, stripped):
 
 
 def test_stacks_in_text(hw, stripped):
-    """A function has the name that rankings by function give it, with the place of the call; its module's build-id stands once."""
+    """A function has the name that rankings by function use, followed by the place of the call; its module's build
+    ID appears once."""
     trace, starts = stripped
     text = hw("report", "--top", "0", trace, env={"COLUMNS": "120", "LC_ALL": "C.UTF-8"}).stdout
     lines = [line for line in text.splitlines() if "?? bare+0x" in line]
@@ -103,7 +104,7 @@ def test_stacks_in_text(hw, stripped):
 
 
 def test_where_names_are_had(hw, stripped, build, tmp_path):
-    """Of a program with names nothing is said."""
+    """A report on a program with names has no such note."""
     trace, _starts = stripped
     assert "names: debug packages (-dbgsym), or --debug-dir DIR" in " ".join(hw("report", trace).stdout.split())
     (tmp_path / "named.c").write_text(PROGRAM)

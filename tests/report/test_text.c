@@ -1,6 +1,7 @@
-/* test_text.c - the text report, word by word: what an engineer reads first must not change by accident
+/* test_text.c - the text report, word by word: the first thing that an engineer reads must not change by accident
  *
- * Each picture is compared with tests/report/golden/NAME.txt; HW_UPDATE_GOLDEN=1 writes them anew, to be looked at.
+ * Each text is compared with tests/report/golden/NAME.txt. HW_UPDATE_GOLDEN=1 writes these files again; check them
+ * then.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,7 +170,7 @@ static void few_calls_are_summed(void **state)
   assert_looks_like("min-calls");
 }
 
-/* All that can be wrong with a recording is said before the figures. */
+/* Everything that can be wrong with a recording is reported before the figures. */
 static void troubles(void **state)
 {
   static const struct hwi_mark marks[] = {{50000000000, HW_TOOL_PAUSED, ""},
@@ -209,7 +210,8 @@ static void assert_says(const char *text, bool said)
   free(all);
 }
 
-/* What was lost because recording stopped is told by the silence; what was lost while it went on needs its own note. */
+/* Events that were lost because recording stopped are covered by the note on the silence; events that were lost while
+ * it went on need their own note. */
 static void losses_are_told_once(void **state)
 {
   (void)state;
@@ -241,7 +243,7 @@ static void pieces_that_are_missing_are_told_with_those_that_are_damaged(void **
       true);
 }
 
-/* The recording began paused, and there is no mark of when. */
+/* The recording began paused, and no mark shows when. */
 static void a_recording_that_began_paused_was_silent_first(void **state)
 {
   static const struct hwi_mark resumed = {80000000000, HW_TOOL_RESUMED, ""};
@@ -282,14 +284,14 @@ static void next_steps_on_a_terminal_only(void **state)
   free(text);
 }
 
-/* A program that starts, works and ends is not accused of anything. */
+/* The report has no finding on a program that starts, works and ends. */
 static void nothing_stands_out_when_nothing_does(void **state)
 {
   (void)state;
   char *text = print();
   assert_non_null(strstr(text, "What stands out"));
   free(text);
-  sample.growing.to_bytes = sample.profile.totals.peak_bytes / 2000; /* too little to be worth a line */
+  sample.growing.to_bytes = sample.profile.totals.peak_bytes / 2000; /* too little for a line */
   sample.threads[1].policy = 0;
   static const struct hwi_profile_cell small[] = {
       {.stack = 2, .size = 4, .calls = 80, .peak_blocks = 80}}; /* of 1.2 MB */
@@ -315,7 +317,7 @@ static void assert_fits(void)
   }
 }
 
-/* Names from a trace cannot drive the terminal, and no line is wider than asked for. */
+/* Names from a trace cannot control the terminal, and no line is wider than requested. */
 static void every_line_fits_and_is_clean(void **state)
 {
   (void)state;
@@ -330,7 +332,7 @@ static void every_line_fits_and_is_clean(void **state)
   }
 }
 
-/* A program that allocated nothing, of which nothing else is known. */
+/* A program that allocated nothing and of which nothing else is known. */
 static void nothing_at_all(void **state)
 {
   static const struct hwi_profile empty = {.stack_count = 1, .frame_count = 1, .module_count = 1};

@@ -1,4 +1,5 @@
-/* test_tree.c - the tree of the stacks: a stack counted twice, or in the wrong branch, makes every figure above it wrong */
+/* test_tree.c - the tree of the stacks: a stack counted twice, or in the wrong branch, makes every figure above it
+ * wrong */
 #include "report/tree.h"
 #include "sample_selection.h"
 
@@ -64,7 +65,7 @@ static const struct hwi_tree_node *child(const struct hwi_tree_node *parent, con
   return NULL;
 }
 
-/* Self, children and what is cut add up to each node's total, and the roots to what is selected. */
+/* Self, children and the cut part add up to each node's total, and the roots to the selected sum. */
 static void assert_adds_up(void)
 {
   struct hwi_amount sums[NODES_MAX] = {{0}}, roots = whole.cut;
@@ -105,7 +106,7 @@ static void callers_come_first(void **state)
 {
   (void)state;
   build(&nothing_cut);
-  const struct hwi_tree_node *main = child(NULL, "main"); /* what lies below it is folded */
+  const struct hwi_tree_node *main = child(NULL, "main"); /* the frames below it are folded */
   assert_int_equal(main->total.peak_bytes, 96000000);
   const struct hwi_tree_node *execute = child(main, "execute_any_executable"),
                              *handle = child(execute, "handle_message");
@@ -127,7 +128,7 @@ static void callees_come_first(void **state)
   for (const char *const *name = (const char *const[]){"handle_message", "execute_any", "main", NULL}; *name != NULL;
        name++)
     caller = child(caller, *name);
-  assert_int_equal(caller->self.peak_bytes, 96000000); /* the way ends */
+  assert_int_equal(caller->self.peak_bytes, 96000000); /* the path ends */
 }
 
 static void a_recursion_is_one_node_unless_all_frames_are_wanted(void **state)
@@ -147,7 +148,7 @@ static void a_recursion_is_one_node_unless_all_frames_are_wanted(void **state)
   assert_non_null(child(visit, "handle_message"));
 }
 
-/* What has no name may be many functions: it is no loop. */
+/* Frames without a name may be many functions: they are no loop. */
 static void nameless_functions_make_no_loop(void **state)
 {
   static const uint64_t addresses[] = {0x500d0, 0x20010, 0x500d0, 0x500d0, 0x20020, 0};
@@ -204,7 +205,7 @@ static void an_empty_tree_is_one(void **state)
   assert_int_equal(whole.branches, 0);
 }
 
-/* Stacks of which nothing is known, and those that the recorder cut short. */
+/* Unknown stacks, and stacks that the recorder cut short. */
 static void unknown_and_cut_stacks_have_nodes(void **state)
 {
   (void)state;

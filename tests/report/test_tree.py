@@ -1,4 +1,4 @@
-"""test_tree.py - `report --tree`: the figures of a program that is known add up along every branch, however it is narrowed"""
+"""test_tree.py - `report --tree`: the figures of a known program add up along every branch, with every filter"""
 
 import json
 import os
@@ -55,7 +55,7 @@ FIGURES = ["calls", "bytes", "temporary_calls", "peak_bytes", "peak_blocks", "li
 
 
 def assert_adds_up(found):
-    """A node's self and children are its total; the roots are all that is selected, as the stacks are."""
+    """A node's total is its self and its children. The roots contain everything that is selected, as the stacks do."""
     tree = found["tree"]
     nodes = tree["nodes"]
     for key in FIGURES:
@@ -71,7 +71,7 @@ def assert_adds_up(found):
 
 
 def node(found, *path):
-    """The node that the functions lead to, from a root on."""
+    """Returns the node at the end of this path of functions, which begins at a root."""
     nodes = found["tree"]["nodes"]
     at = None
     for name in path:
@@ -80,7 +80,7 @@ def node(found, *path):
 
 
 def outer(found):
-    """What leads to main: the C library's own functions, by whatever names."""
+    """The frames that lead to main: the C library's own functions, whatever their names are."""
     nodes = found["tree"]["nodes"]
     at = next(i for i, node in enumerate(nodes) if node["function"] == "main")
     path = []

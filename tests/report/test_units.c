@@ -1,4 +1,5 @@
-/* test_units.c - durations, percentages, ranges: a suffix read wrongly would set a limit a thousand times too large or small */
+/* test_units.c - durations, percentages, ranges: a misread suffix would set a limit a thousand times too large or
+ * small */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
