@@ -1,4 +1,4 @@
-"""conftest.py - allocators and programs, each built once in a session"""
+"""conftest.py - allocators and programs, each built once per session"""
 
 from functools import cache
 

@@ -1,4 +1,5 @@
-/* fuzz_pool.c - bytes as operations on a pool: each step is compared with a plain list, and the pool examined whole */
+/* fuzz_pool.c - bytes as operations on a pool: each step is compared with a plain list, and the whole pool is
+ * checked */
 #include "pool_model.h"
 
 enum { MEMORY_BYTES = 1 << 18, START_BYTES = 1 << 14, REGION_UNIT = 40 };
@@ -12,7 +13,7 @@ static unsigned take(struct input *input)
   return input->at < input->end ? *input->at++ : 0;
 }
 
-/* A size of any magnitude from two bytes: five bits say how large, the rest how much. */
+/* A size of any magnitude from two bytes: five bits are the magnitude, the rest the value. */
 static size_t take_size(struct input *input)
 {
   unsigned magnitude = take(input), rest = take(input);

@@ -1,6 +1,6 @@
 """make_seeds.py - seeds for fuzz_pool.c: make_seeds.py BUILD FOLDER
 
-Allocations of each magnitude, freed in order and in reverse; aligned ones; regions that adjoin; resizes.
+Allocations of each magnitude, freed in order and in reverse; aligned ones; adjacent regions; resizes.
 """
 import pathlib
 import sys

@@ -1,7 +1,7 @@
-/* pool_model.h - a pool beside a plain list of what it gave out: every step is compared, and the pool examined whole
+/* pool_model.h - a pool and a plain list of its allocated blocks: every step is compared, and the whole pool is checked
  *
- * Each block is filled with a pattern of its own, which is looked for before the block is changed or freed: two blocks that
- * overlap, or a block that the pool wrote into, do not keep it. What fails aborts.
+ * Each block is filled with its own pattern, which is checked before the block is changed or freed. If two blocks
+ * overlap, or if the pool writes into a block, the pattern is damaged. A failure aborts.
  */
 #ifndef HWT_ALLOCATORS_POOL_MODEL_H
 #define HWT_ALLOCATORS_POOL_MODEL_H
@@ -41,7 +41,7 @@ static inline size_t model_filled(size_t bytes)
   return bytes < MODEL_LARGEST_FILL ? bytes : MODEL_LARGEST_FILL;
 }
 
-/* The first `bytes` of the block, and the last of all its own, are as they were filled. */
+/* The first `bytes` of the block, and its last usable byte, still hold the pattern. */
 static inline void model_expect_kept(const struct model_block *block, size_t bytes)
 {
   for (size_t i = 0; i < model_filled(bytes); i++)
@@ -60,7 +60,7 @@ static inline void model_fill(struct model *model, struct model_block *block, vo
   memset(block->at + usable - model_filled(usable), block->pattern, model_filled(usable));
 }
 
-/* After each step: the pool is whole, and knows of the blocks that the model has. */
+/* After each step: the pool is valid, and has the blocks that the model has. */
 static inline void model_expect_valid(const struct model *model)
 {
   struct hw_pool_damage damage = {HW_POOL_OK, NULL};
@@ -75,7 +75,7 @@ static inline void model_expect_valid(const struct model *model)
   MODEL_EXPECT(stats.fragmentation_permille <= 1000);
 }
 
-/* A request that the pool says it can meet is met; one that is more than twice what is free in one piece is not. */
+/* A request that the pool reports as possible succeeds; one of more than twice the largest free piece does not. */
 static inline void model_expect_answer(const struct hw_pool_stats *before, const void *block, size_t bytes)
 {
   MODEL_EXPECT(block || (bytes ? bytes : 1) > before->largest_free_bytes);
@@ -128,7 +128,7 @@ static inline void model_free(struct model *model, size_t which)
   *block = model->blocks[--model->count];
 }
 
-/* Frees everything; a pool whose regions adjoin is then one block again. */
+/* Frees everything; a pool whose regions are adjacent is then one block again. */
 static inline void model_finish(struct model *model)
 {
   while (model->count)

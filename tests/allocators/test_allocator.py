@@ -1,4 +1,6 @@
-"""allocator.h: malloc's contract around three functions of the user's, in every language and at every level of optimisation."""
+"""allocator.h: malloc's contract around three functions of the user, in every language and at every level of
+optimisation.
+"""
 
 import re
 import subprocess
@@ -32,7 +34,7 @@ def test_c_contract(example, variant, allocators, programs):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("example", ["bump.c", "guard.c", "counting.cc"])
 def test_cxx_contract(example, variant, allocators, programs):
-    """But for the handler that frees a reserve: two of the three do not give memory back."""
+    """Except for the handler that frees a reserve: two of the three do not return memory."""
     contract = programs(RECORD_PROGRAMS / "contract_cxx.cc", "-faligned-new")
     ours, plain = (out.splitlines() for out in (run([contract], allocators(EXAMPLES / example, *VARIANTS[variant])), run([contract])))
     assert len(ours) == len(plain)
@@ -44,7 +46,8 @@ def test_cxx_contract(example, variant, allocators, programs):
 @pytest.mark.parametrize("source", ["quick.c", "quick.cc"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_quick_ways(variant, source, allocators, programs, tmp_path):
-    """The contract is kept by what they leave to the checks, and they come neither too early nor in vain."""
+    """The contract is kept because unusual calls go to the checks. The quick functions are called neither too early
+    nor without use."""
     output = tmp_path / "seen"
     library = allocators(PROGRAMS / source, *VARIANTS[variant])
     for name, flags in (("contract.c", ()), ("contract_cxx.cc", ("-faligned-new",))):
@@ -58,13 +61,13 @@ def test_quick_ways(variant, source, allocators, programs, tmp_path):
 @pytest.mark.parametrize("source", [EXAMPLES / "bump.c", EXAMPLES / "guard.c", EXAMPLES / "counting.cc", PROGRAMS / "quick.c",
                                     PROGRAMS / "quick.cc"], ids=lambda path: path.name)
 def test_cxx_plugin_of_a_c_program(source, level, allocators, plugin_command):
-    """The runtime is loaded for the plug-in alone: bad_alloc and the handler have to be found from the code that called, which below
-    -O2, where calls are no jumps, is not the code that the failure came to."""
+    """The runtime is loaded only for the plug-in: bad_alloc and the handler have to be found from the calling code.
+    Below -O2, where calls are not jumps, that is not the code that called the failing function."""
     assert run(plugin_command, allocators(source, level)) == run(plugin_command)
 
 
 def test_before_relocation(allocators, programs):
-    """An ifunc resolver of another library allocates while the loader has not been at this one yet."""
+    """An ifunc resolver of another library allocates before the loader has processed this one."""
     library = programs(RECORD_PROGRAMS / "early_library.c", "-shared", "-fPIC", name="libearly.so")
     program = programs(RECORD_PROGRAMS / "early.c", library, f"-Wl,-rpath,{library.parent}")
     for binding in ({}, {"LD_BIND_NOW": "1"}):
@@ -76,7 +79,8 @@ def test_before_relocation(allocators, programs):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_hooks(variant, allocators, programs, tmp_path):
-    """Each at its time, and no call that the contract rules out, on threads that allocate in their destructors, too."""
+    """Each is called at its time, and never against the contract, also on threads that allocate in their
+    destructors."""
     output = tmp_path / "seen"
     user = programs(PROGRAMS / "user.c", "-pthread")
     assert run([user], allocators(PROGRAMS / "hooks.c", *VARIANTS[variant]), HOOKS_OUTPUT=str(output)) == "child 3\nchild 3\n"
@@ -87,7 +91,8 @@ def test_hooks(variant, allocators, programs, tmp_path):
 
 
 def test_hooks_see_no_odd_request(allocators, programs, tmp_path):
-    """The edges of the contract are settled in front of the user's functions, and errno is as before where they change it."""
+    """The edges of the contract are handled before the user's functions are called, and errno is unchanged if they
+    change it."""
     output = tmp_path / "seen"
     for name, flags in (("contract.c", ()), ("contract_cxx.cc", ("-faligned-new",))):
         contract = programs(RECORD_PROGRAMS / name, *flags)
@@ -112,7 +117,7 @@ def test_figures_without_stats(allocators, programs):
     assert run([user, "figures"], allocators(EXAMPLES / "guard.c")).startswith("0 0 0\n0 1 0\n22\n")
 
 
-# --- blocks of others ---
+# --- foreign blocks ---
 
 @pytest.mark.parametrize("source", [PROGRAMS / "hooks.c", EXAMPLES / "bump.c"], ids=lambda path: path.stem)
 def test_foreign_blocks_go_to_the_next_malloc(source, allocators, programs):
@@ -121,7 +126,7 @@ def test_foreign_blocks_go_to_the_next_malloc(source, allocators, programs):
 
 
 def test_foreign_blocks_without_another_malloc(tmp_path):
-    """Linked into a static program, there is nobody else to give them to."""
+    """In a static program there is no other allocator to give them to."""
     source = tmp_path / "static.c"
     source.write_text(SIMPLE + """#include <stdint.h>
 static bool simple_owns(const void *address) { return (uintptr_t)address - (uintptr_t)simple_arena < sizeof simple_arena; }
@@ -148,7 +153,7 @@ def disassembled(library, function):
 @pytest.mark.parametrize("language", ["c", "c++"])
 @pytest.mark.parametrize("function", ["malloc", "free", "calloc", "posix_memalign", "_Znwm", "_ZdlPv"])
 def test_calls_are_direct(function, language, tmp_path):
-    """malloc jumps to the user's function: no call through a pointer, nothing that locks, nothing unknown in between."""
+    """malloc jumps to the user's function: no call through a pointer, no lock, and no unknown code in between."""
     source, library = tmp_path / "direct.c", tmp_path / "direct.so"
     source.write_text("""#include <heapwright/allocator.h>
 #ifdef __cplusplus
@@ -200,7 +205,7 @@ def test_a_missing_member_is_an_error(given, compiler, tmp_path):
 @pytest.mark.parametrize("compiler", [["gcc", "-std=c17"], ["clang", "-std=c17"], ["g++", "-xc++", "-std=c++17"],
                                       ["clang++", "-xc++", "-std=c++17"]], ids=lambda words: words[0])
 def test_is_clean_in_strict_mode(compiler, flags, tmp_path):
-    """No feature macro, every warning: what the header needs of the system it declares or asks for itself."""
+    """No feature macro, every warning: the header declares or enables all system features that it needs."""
     if "-flto" in flags and "clang" in compiler[0]:
         pytest.skip("needs an LLVM linker plugin")
     source = tmp_path / "source.c"
@@ -209,7 +214,7 @@ def test_is_clean_in_strict_mode(compiler, flags, tmp_path):
 
 
 def test_heaphook_align(allocators, programs, tmp_path):
-    """Plain requests come with an align of 1 where it is asked for, and with 16 else."""
+    """Plain requests have an align of 1 if the allocator asks for that, otherwise 16."""
     text = SIMPLE + """#include <unistd.h>
 static void *checked(size_t size, size_t align) {
   if (size == 12345 && write(1, align == 1 ? "1\\n" : align == 16 ? "16\\n" : "?\\n", align == 16 ? 3 : 2) < 0) return NULL;

@@ -1,4 +1,4 @@
-"""The examples serve the programs that they claim to: the same output and exit status as on libc's malloc."""
+"""The examples can run the programs that they claim to support: the same output and exit status as on libc's malloc."""
 
 import os
 import subprocess

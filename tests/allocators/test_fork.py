@@ -1,5 +1,6 @@
-"""Forks of a process on the pool, and on an allocator of the user's own: whatever lock libc holds or takes, nothing hangs, and a
-handler of a signal may fork wherever its thread was."""
+"""Forks of a process on the pool, and on a user's own allocator: whatever lock libc holds or takes, nothing hangs,
+and a signal handler may fork at any point of its thread.
+"""
 
 import os
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 from allocators_library import PROGRAMS, ROOT
 
 LIBRARY = Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve() / "lib/libheapwright-tlsf.so"
-PATIENCE = 300  # seconds, for what takes two, or a minute on a machine with much else to do; a deadlock has no end
+PATIENCE = 300  # seconds, for a test that takes two, or a minute on a busy machine; a deadlock never ends
 PLACES = ["stdio", "loader", "exit", "locale", "threads", "environment", "syslog", "names", "programs", "malloc", "fork"]
 
 
@@ -22,7 +23,7 @@ def run_until_done(program, what, library):
         try:
             said = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)  # its children have hung, too
+            os.killpg(process.pid, 9)  # its children hang, too
             pytest.fail(f"{what}: it hangs")
         assert (process.returncode, said[0]) == (0, "done\n"), said[1]
 
@@ -38,14 +39,15 @@ def test_forks_while_threads_are_in_libc(fork_locks, place):
 
 
 def test_others_get_memory_while_a_fork_is_under_way(fork_locks):
-    """A handler that libc runs behind the pool's waits for a thread that allocates, frees and reallocates, and registers handlers
-    of its own: libc makes room for these under a lock that the fork goes on to take."""
+    """A handler that libc runs after the pool's waits for a thread that allocates, frees and reallocates, and
+    registers its own handlers: libc makes room for these under a lock that the fork takes later."""
     run_until_done(fork_locks, "under-way", LIBRARY)
 
 
 @pytest.mark.parametrize("flags", [["-O2"], ["-O0"]], ids=lambda flags: flags[0])
 def test_locks_of_a_users_allocator(fork_locks, allocators, flags):
-    """What it takes before a fork, its threads wait for in getline, and libc's list of streams is another thread's."""
+    """Its threads wait in getline for the lock that it takes before a fork, and another thread holds libc's list of
+    streams."""
     run_until_done(fork_locks, "stdio", allocators(PROGRAMS / "locked.c", *flags))
 
 
@@ -56,5 +58,5 @@ def test_a_handler_forks(programs, what):
 
 
 def test_a_handler_forks_within_a_fork_of_a_users_allocator(programs, allocators):
-    """Its lock is the thread's already, and is not asked for again."""
+    """The thread holds its lock already, and does not take it again."""
     run_until_done(programs(PROGRAMS / "fork_in_handler.c", "-pthread"), "forks", allocators(PROGRAMS / "locked.c"))

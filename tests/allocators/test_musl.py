@@ -1,4 +1,4 @@
-"""The pool's library in programs on musl: it loads and does nothing, without a word."""
+"""The pool's library in programs on musl: it loads and does nothing, without a message."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 from allocators_library import PROGRAMS, ROOT
 
 pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
-ASKED_FOR = {"HEAPWRIGHT_POOL_SIZE": "1", "HEAPWRIGHT_CHECK": "1", "HEAPWRIGHT_POOL_STATS": "1"}  # what a pool would say something of
+ASKED_FOR = {"HEAPWRIGHT_POOL_SIZE": "1", "HEAPWRIGHT_CHECK": "1", "HEAPWRIGHT_POOL_STATS": "1"}  # a pool would print messages
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +27,13 @@ def musl(tmp_path_factory):
 
 
 def run_twice(command, library, **environment):
-    """Without the library, and with it."""
+    """Returns the results without the library, and with it."""
     return [subprocess.run([str(word) for word in command], env={**os.environ, **more}, capture_output=True, text=True, timeout=60,
                            check=False) for more in ({}, {"LD_PRELOAD": str(library), **environment})]
 
 
 def test_contract_is_musls_own(musl, build):
-    """But for alignments that are no power of two, which musl refuses with errno and glibc does not."""
+    """Except for alignments that are not powers of two: musl refuses them with errno, and glibc does not."""
     program = musl(ROOT / "tests/record/programs/contract.c", "-Dpvalloc=valloc", f"-I{ROOT}/tests/record")
     plain, preloaded = run_twice([program], build / "lib/libheapwright-tlsf.so", **ASKED_FOR)
     assert (preloaded.returncode, preloaded.stderr) == (plain.returncode, plain.stderr) == (0, "")
@@ -52,5 +52,5 @@ def test_child_of_run(musl, hw):
     program = musl(PROGRAMS / "fork_in_handler.c")
     done = hw("run", "--children", "--", "sh", "-c", f"{program} forks", env={**os.environ, **ASKED_FOR, "HEAPWRIGHT_POOL_STATS": "0"})
     assert (done.returncode, done.stdout) == (0, "done\n")
-    said = [line for line in done.stderr.splitlines() if "HEAPWRIGHT_POOL_SIZE" not in line]  # the shell's
+    said = [line for line in done.stderr.splitlines() if "HEAPWRIGHT_POOL_SIZE" not in line]  # of the shell
     assert said == []

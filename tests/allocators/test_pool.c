@@ -1,7 +1,8 @@
-/* test_pool.c - what a pool gives out is whole, aligned and nobody else's, whatever came before; and what memory it lives in
+/* test_pool.c - a pool's blocks are whole, aligned and exclusive, whatever came before; and the memory in which it is
+ * placed
  *
- * Breaks if blocks overlap, if free memory is lost or counted twice, if a request is met from too small a block, if neighbours
- * do not join, or if the pool's picture of itself is wrong after any step.
+ * Breaks if blocks overlap, if free memory is lost or counted twice, if a request is met from a block that is too
+ * small, if neighbours do not merge, or if the pool's own data are wrong after any step.
  */
 #include "heapwright/pool.h"
 
@@ -25,7 +26,7 @@ static uint64_t any(void)
   return seed ^= seed << 17;
 }
 
-/* Sizes as programs have them: each power of two is as likely as any other. */
+/* Sizes as in programs: each power of two is as likely as any other. */
 static size_t any_size(unsigned most_bits)
 {
   return any() & (((uint64_t)1 << any() % most_bits) - 1);
@@ -65,7 +66,8 @@ static void random_steps_keep_everything(void **state)
   }
 }
 
-/* Memory arrives piece by piece, at odd places, some of it adjoining what is there, while blocks come and go. */
+/* Memory is added piece by piece, at odd places, some of it adjacent to existing regions, while blocks are allocated
+ * and freed. */
 static void regions_arrive_in_between(void **state)
 {
   (void)state;
@@ -114,7 +116,7 @@ static void neighbours_become_one(void **state)
   assert_true(hw_pool_add_region(pool, parts + 2 * PART, PART));
   assert_int_equal(region_count(pool), 3);
   assert_null(hw_pool_alloc(pool, PART));
-  assert_true(hw_pool_add_region(pool, parts + PART, PART)); /* joins both */
+  assert_true(hw_pool_add_region(pool, parts + PART, PART)); /* merges both */
   assert_int_equal(region_count(pool), 2);
   assert_in_range(largest_free(pool), 3 * PART - 64, 3 * PART);
   void *block = hw_pool_alloc(pool, 3 * PART - 256);
@@ -127,7 +129,7 @@ static void neighbours_become_one(void **state)
   assert_true(hw_pool_is_valid(pool, NULL));
 }
 
-/* As growth by 100 bytes does: each piece goes on where the last one ended, in the middle of an aligned word. */
+/* As in growth by 100 bytes: each piece begins at the end of the last one, in the middle of an aligned word. */
 static void odd_pieces_become_one(void **state)
 {
   (void)state;
@@ -167,7 +169,7 @@ static void regions_are_refused(void **state)
   assert_true(hw_pool_is_valid(pool, NULL));
 }
 
-/* Joined, they would be larger than the pool was told that a region becomes: they stay two, and both serve. */
+/* Merged, they would be larger than the pool's limit for a region: they stay two, and both are used. */
 static void regions_stay_apart_where_one_would_be_too_large(void **state)
 {
   (void)state;
@@ -185,7 +187,7 @@ static void memory_may_be_small_or_odd(void **state)
   size_t least = 0;
   while (!hw_pool_init(memory, least, 0))
     least++;
-  assert_in_range(least, 600, 2000); /* two rows at least */
+  assert_in_range(least, 600, 2000); /* at least two rows */
   for (size_t odd = 0; odd < 64; odd++) {
     struct model model = {.pool = hw_pool_init(memory + odd, 4096 + odd * 3, 0)};
     memory[odd + 4096 + odd * 3] = 0xee;
@@ -219,7 +221,8 @@ static void large_requests_are_refused(void **state)
   assert_true(hw_pool_is_valid(pool, NULL));
 }
 
-/* At each power of two, and beside it, where the bins change: what is given is enough, and the exact rest stays free. */
+/* At each power of two, and next to it, where the bins change: the block is large enough, and the exact rest stays
+ * free. */
 static void boundary_sizes(void **state)
 {
   (void)state;
@@ -270,7 +273,7 @@ static void alignments(void **state)
   assert_true(hw_pool_is_valid(model.pool, NULL));
 }
 
-/* Aligned blocks leave nothing behind: the pool holds as many as there is room for, beside what alignment needs. */
+/* Aligned blocks leave no gaps: the pool holds as many as there is room for, apart from the space for alignment. */
 static void aligned_blocks_return_head_and_tail(void **state)
 {
   (void)state;

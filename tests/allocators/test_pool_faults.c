@@ -1,7 +1,7 @@
-/* test_pool_faults.c - what a program does wrong with its blocks is found, told, and harms nobody else
+/* test_pool_faults.c - a program's errors with its blocks are found and reported, and damage nothing else
  *
- * Breaks if a double free, a pointer that is no block or a write past a block's end goes unseen, is taken for something else, or
- * changes the pool.
+ * Breaks if a double free, a pointer that is not a block or a write past a block's end is not found, is taken for
+ * another fault, or changes the pool.
  */
 #include "heapwright/pool.h"
 
@@ -50,7 +50,7 @@ static size_t fault_count(void)
   return stats.fault_count;
 }
 
-/* The fault is told once, of this address, and nothing but the count has changed. */
+/* The fault is reported once, with this address, and only the count has changed. */
 static void expect_fault(void *address, enum hw_pool_fault fault)
 {
   int count = told.count;
@@ -114,7 +114,8 @@ static void wild_pointers(void **state)
   assert_int_equal(hw_pool_free(pool, block), HW_POOL_OK);
 }
 
-/* One in 65,536 contents looks like the header of a freed block, and where that is hangs on the address: a few may. */
+/* One in 65,536 contents looks like the header of a freed block. Which one depends on the address: a few may be
+ * found. */
 static void expect_no_blocks_in(unsigned char *block, size_t bytes)
 {
   size_t wrong = 0;
@@ -127,7 +128,7 @@ static void expect_no_blocks_in(unsigned char *block, size_t bytes)
   assert_in_range(wrong, 0, 3);
 }
 
-/* Whatever the program keeps in its block: zeros, sizes, text, copies of headers. */
+/* Whatever the program stores in its block: zeros, sizes, text, copies of headers. */
 static void interior_pointers(void **state)
 {
   (void)state;
@@ -145,7 +146,7 @@ static void interior_pointers(void **state)
   assert_true(hw_pool_is_valid(pool, NULL));
 }
 
-/* From one byte on, whatever is written, in front of a used block, a free one and the fence. */
+/* From one byte on, whatever is written, before a used block, a free one and the fence. */
 static void overruns(void **state)
 {
   (void)state;
@@ -175,7 +176,7 @@ static void overruns(void **state)
   assert_true(hw_pool_is_valid(pool, NULL));
 }
 
-/* The block whose own header was overwritten is no block; the one that did it has an overrun. */
+/* The block whose own header was overwritten is not a block; the one that overwrote it has an overrun. */
 static void header_overwritten_from_in_front(void **state)
 {
   (void)state;
@@ -185,7 +186,7 @@ static void header_overwritten_from_in_front(void **state)
   expect_fault(block, HW_POOL_OVERRUN);
 }
 
-/* A free block whose header was overrun is not given out. */
+/* A free block whose header was overwritten is not allocated. */
 static void alloc_from_a_damaged_block(void **state)
 {
   (void)state;
@@ -202,10 +203,10 @@ static void alloc_from_a_damaged_block(void **state)
   struct hw_pool_damage damage;
   assert_false(hw_pool_is_valid(pool, &damage));
   assert_ptr_equal(damage.address, hole);
-  assert_non_null(hw_pool_alloc(pool, 2000)); /* what is sound still serves */
+  assert_non_null(hw_pool_alloc(pool, 2000)); /* undamaged blocks are still allocated */
 }
 
-/* The block behind a free one would be told that its neighbour is used: not when its header is damaged. */
+/* Allocating a free block changes a flag in the next block's header: not if that header is damaged. */
 static void end_of_a_free_block_is_damaged(void **state)
 {
   (void)state;
@@ -218,7 +219,7 @@ static void end_of_a_free_block_is_damaged(void **state)
   assert_ptr_equal(hw_pool_alloc(pool, 1000), hole);
 }
 
-/* The footer of a free block, when the one behind it is freed. */
+/* The footer of a free block, when the next block is freed. */
 static void footer_written_after_free(void **state)
 {
   (void)state;
@@ -263,7 +264,7 @@ static void every_fault_has_words(void **state)
                               hw_pool_fault_text((enum hw_pool_fault)other));
 }
 
-/* Always at the same address: what damage goes unseen, one in 65,536, hangs on it. */
+/* Always at the same address: which damage is not found, one in 65,536, depends on it. */
 static int map_memory(void **state)
 {
   (void)state;

@@ -1,6 +1,7 @@
-"""The pool as one header compiles without a warning in C17 and C++17, needs nothing from anybody, and runs on bare metal.
+"""The pool as one header compiles without a warning in C17 and C++17, needs no library, and runs on bare metal.
 
-Breaks if the pool calls a function of libc (also one that the compiler puts in by itself), or if the parts do not fit into one file.
+Breaks if the pool calls a function of libc (also one that the compiler inserts), or if the parts do not fit into one
+file.
 """
 import pathlib
 import subprocess
@@ -54,7 +55,7 @@ def test_it_runs_on_32_bits(header, level):
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_declarations_stand_alone(header, name):
-    """Without the implementation, it is pool.h; it may be included twice."""
+    """Without the implementation it is pool.h, and it may be included twice."""
     source = header / "user.c"
     source.write_text('#include "heapwright-pool.h"\n#include "heapwright-pool.h"\n'
                       "void *get(struct hw_pool *pool);\nvoid *get(struct hw_pool *pool) { return hw_pool_alloc(pool, 1); }\n")

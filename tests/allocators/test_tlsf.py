@@ -1,5 +1,6 @@
-"""libheapwright-tlsf.so: malloc's contract, growth as heaphook's users know it, no system call and no fault in steady state, forks,
-faults and bad settings."""
+"""libheapwright-tlsf.so: malloc's contract, growth as in heaphook, no system call and no page fault in steady state,
+forks, faults and invalid settings.
+"""
 
 import os
 import re
@@ -42,7 +43,8 @@ def test_c_contract(programs):
 
 
 def test_cxx_contract(programs):
-    """But for the handler that frees a reserve: what the pool has is not given back to the system, and serves at once."""
+    """Except for the handler that frees a reserve: the pool's memory is not returned to the system, and is reused at
+    once."""
     contract = programs(RECORD_PROGRAMS / "contract_cxx.cc", "-faligned-new")
     ours, plain = (run([contract], *library).splitlines() for library in ((LIBRARY,), ()))
     assert len(ours) == len(plain)
@@ -81,7 +83,7 @@ def test_programs(command):
 # --- growth ---
 
 def growths(process):
-    """Up to the answer: what follows is the program's own, which finds the pool full."""
+    """Up to the answer: the rest is printed by the program itself, which finds the pool full."""
     return [int(number) for number in GROWN.findall(process.stderr.partition("malloc(")[0])]
 
 
@@ -99,13 +101,14 @@ def test_one_growth_is_enough(user):
 
 
 def test_growth_is_joined(user):
-    """Larger than any one piece but the last, which comes behind the others."""
+    """Larger than any one piece except the last, which comes after the others."""
     process = user("exhaust", 10_000_000, HEAPWRIGHT_POOL_SIZE="1M", HEAPWRIGHT_POOL_GROWTH="1MB")
     assert growths(process) == [1_000_000, 2_000_000, 4_000_000, 8_000_000]
 
 
 def test_growth_elsewhere(user):
-    """Where something lies behind the pool: the pieces adjoin one another, and blocks of both regions are freed."""
+    """If there is a mapping right after the pool: the new pieces are adjacent to one another, and blocks of both
+    regions are freed."""
     process = user("exhaust-apart", 1000, HEAPWRIGHT_POOL_SIZE="1M", HEAPWRIGHT_POOL_GROWTH="100")
     assert growths(process) == [100, 200, 400, 800]
     assert process.stdout == "done\n" and "block 0x" not in process.stderr
@@ -118,13 +121,14 @@ def test_growth_while_others_allocate(user, what):
     line = "heapwright: TLSF memory pool exhausted: N bytes additionally mmaped."
     more = line + " All of it is touched; HEAPWRIGHT_POOL_TOUCH=start avoids that"
     first, *others = re.sub(r"\d+", "N", process.stderr).splitlines()
-    assert first == more and set(others) <= {line, more}  # the first of each process
+    assert first == more and set(others) <= {line, more}  # the first line of each process
 
 
 @pytest.mark.parametrize("touch, present", [("all", "much"), ("start", "little")])
 @pytest.mark.parametrize("more", [{}, {"HEAPWRIGHT_POOL_LOCK": "0"}], ids=["locked", "unlocked"])
 def test_growth_without_touching(user, touch, present, more):
-    """What the program never uses is not there, and calloc's memory is zero whoever had it."""
+    """Memory that the program never uses is not present, and calloc's memory is zero, whichever block used it
+    before."""
     process = user("little", HEAPWRIGHT_POOL_TOUCH=touch, HEAPWRIGHT_POOL_SIZE="10M", HEAPWRIGHT_POOL_GROWTH="10M", **more)
     assert process.stdout == f"present of what is not used: {present}\ndone\n"
     assert growths(process) and ("touched" in process.stderr) == (touch == "all")
@@ -150,7 +154,7 @@ def test_growth_refused(user, bytes_asked):
 
 
 def test_no_room_for_the_pool(user):
-    """Said, and the program goes on with what growth can get."""
+    """The library reports it, and the program goes on with the memory that growth can get."""
     process = user("churn", before=["prlimit", "--as=200000000"], HEAPWRIGHT_POOL_SIZE="1G", HEAPWRIGHT_POOL_GROWTH="8M")
     assert "cannot map 1073741824 bytes" in process.stderr
     assert process.stdout == "done\n"
@@ -194,7 +198,7 @@ def test_faults(user, what, text):
 
 @pytest.mark.parametrize("function", ["free", "realloc"])
 def test_a_wild_pointer_is_named(user, function):
-    """libc, to which it goes, ends the process without a word of where it was."""
+    """libc, which gets the block, ends the process without reporting where."""
     checked = user("wrong", f"wild-{function}", HEAPWRIGHT_CHECK="1")
     assert checked.returncode == -signal.SIGABRT
     assert re.match(rf"heapwright: {function} of 0x[0-9a-f]+: not a block of the pool; .*\nheapwright:   #0 0x[0-9a-f]+ .*/tlsf_user\+0x",
@@ -270,7 +274,7 @@ int main(int argc, char **argv)
 
 
 def test_huge_pages(user, tmp_path):
-    """They are had where the system gives them, and it is said where it does not."""
+    """They are used if the system provides them, and a message says if it does not."""
     expect_done(user("churn", HEAPWRIGHT_POOL_HUGE_PAGES="1"))
     source, program = tmp_path / "huge.c", tmp_path / "huge"
     source.write_text(HUGE)

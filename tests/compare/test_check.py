@@ -1,6 +1,6 @@
-"""test_check.py - heapwright check: budgets hold, fail or cannot be told, each with the right figure and exit status
+"""test_check.py - heapwright check: budgets hold, fail or cannot be judged, each with the right figure and exit status
 
-If this fails, a continuous integration is green where a budget was broken, or red where none was.
+If this fails, a continuous integration is green though a budget was broken, or red though none was.
 """
 
 import json
@@ -13,8 +13,9 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from format_reader import HEADER_BYTES
 
-# Known figures: 10 blocks of 1,000 bytes are kept by `load`, 100 of 64 bytes are freed at once by `parse_line`, thread "control"
-# allocates 7 blocks of 200 bytes in `steer` before the mark and 3 behind it, and frees them all at the end of each loop.
+# Known figures: 10 blocks of 1,000 bytes are kept by `load`, and 100 of 64 bytes are freed at once by `parse_line`.
+# Thread "control" allocates 7 blocks of 200 bytes in `steer` before the mark and 3 after it, and frees them all at the
+# end of each loop.
 PROGRAM = """
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -147,7 +148,7 @@ def test_figures_of_the_whole_run_are_the_report_s(check, hw, trace):
 
 
 def test_a_run_that_ended_before_the_rule_s_part(check):
-    """It does not show that the budget is kept there; one that is exceeded at once is."""
+    """It does not show that the budget is kept there; a budget that is exceeded fails at once."""
     found = check("calls(from=1h)=0", "live(from=1h)=1e9", "calls(from=100%)=0", "calls(to=1h)=1e9")
     assert [each["verdict"] for each in found.values()] == ["unknown", "unknown", "ok", "ok"]
     assert found["calls(from=1h)=0"]["why"].startswith("the run ended before")
@@ -185,7 +186,8 @@ def test_rules_file(hw, trace, tmp_path):
 
 
 def test_a_name_that_is_not_there_is_said(hw, check, trace):
-    """A rule about a misspelt function must not pass in silence; a function that is rightly gone keeps its budget of 0."""
+    """A rule about a misspelt function must not pass without a message; a function that was removed on purpose keeps
+    its budget of 0."""
     done = hw("check", trace, "--max", "calls(func=parse_lime)=0", "--max", "calls(thread=contrl)=0", "--max", "calls(module=ap)=0")
     assert done.returncode == 0
     assert "no function here matches 'parse_lime'; did you mean 'parse_line'?" in done.stdout
@@ -212,10 +214,10 @@ def test_baseline(record, compile_c, check, rule, verdict, limit):
     assert (found["verdict"], found["limit"]) == (verdict, limit)
 
 
-# --- what cannot be told ---
+# --- rules that cannot be judged ---
 
 
-# Four tables that are as large in both, and with an argument a small leak by a function that calls itself.
+# Four tables that are equally large in both; and with an argument, a small leak by a function that calls itself.
 GREW = """
 #include <stdlib.h>
 static void *volatile kept[100];
@@ -240,7 +242,7 @@ int main(int count, char **arguments)
 
 
 def test_blames_what_grew(record, compile_c, hw):
-    """Not what is large, and was so before."""
+    """Not the stacks that are large and were so before."""
     program = compile_c(GREW)
     old, new = record([program]).trace, record([program, "x"]).trace
     told = hw("check", new, "--baseline", old, "--max", "unfreed=+0", "--max", "peak=1kB", "--top", "2")
@@ -260,7 +262,8 @@ def test_blames_what_is_large_where_nothing_grew(record, compile_c, hw):
 
 
 def test_a_recording_that_fell_silent(record, compile_c, check):
-    """Behind the limit anything may have happened: what holds so far is not known to hold, what failed has failed."""
+    """After the limit, anything may have happened: a rule that holds so far is not known to hold, a rule that failed
+    has failed."""
     source = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 3000000; i++) { void *volatile p = malloc(i % 5000 + 1); free(p); } return 0; }\n"
     run = record([compile_c(source)], "--max-size", "16MiB")
     assert any("size limit" in silence["why"] for silence in run.report["images"][0]["silences"])
@@ -270,12 +273,12 @@ def test_a_recording_that_fell_silent(record, compile_c, check):
         assert found[rule]["verdict"] == "unknown"
         assert "size limit of the trace reached" in found[rule]["why"]
     early = "calls(to=1us)=1e9"
-    assert check(early, of=run.trace)[early]["verdict"] == "ok"  # all of it is known
+    assert check(early, of=run.trace)[early]["verdict"] == "ok"  # all of this part is recorded
 
 
 @pytest.mark.parametrize("share", [0.1, 0.7])
 def test_a_damaged_recording(hw, check, trace, tmp_path, share):
-    """A cut that lost events leaves no limit kept for certain, and lost=0 least of all: it was "ok"."""
+    """A cut that lost events leaves no limit certain, least of all lost=0: it was "ok"."""
     whole = trace.read_bytes()
     cut = tmp_path / "cut.hwt"
     cut.write_bytes(whole[:HEADER_BYTES + int((len(whole) - HEADER_BYTES) * share)])
@@ -288,7 +291,7 @@ def test_a_damaged_recording(hw, check, trace, tmp_path, share):
 
 
 def test_a_damaged_recording_that_exceeds_a_limit(hw, check, trace, tmp_path):
-    """Only its last byte is missing, and with it no event."""
+    """Only its last byte is missing, and no event is lost."""
     cut = tmp_path / "cut.hwt"
     cut.write_bytes(trace.read_bytes()[:-1])
     found = check("calls=10", "calls=1e9", of=cut)
@@ -340,7 +343,7 @@ def test_junit(hw, trace, tmp_path):
 
 
 def test_junit_of_odd_names(hw, record, compile_c, tmp_path):
-    """A rule and a command with what XML must not hold."""
+    """A rule and a command with characters that XML does not allow."""
     program = compile_c(LOADS, "-DCOUNT=1", name='a"<b>&\x01c')
     run = record([program])
     path = tmp_path / "odd.xml"
@@ -357,7 +360,8 @@ def test_json_file(hw, trace, tmp_path):
 
 
 def test_formats(hw, trace, tmp_path):
-    """What --format prints is what -o of that suffix holds, and a file changes nothing about what is printed."""
+    """The output of --format equals the file that -o writes with that suffix, and a file does not change the printed
+    output."""
     rules = ("check", trace, "--max", "unfreed=0", "--max", "lost=0")
     for name, suffix in (("text", "txt"), ("json", "json"), ("junit", "xml")):
         path = tmp_path / f"verdicts.{suffix}"
@@ -424,7 +428,7 @@ dealloc, 0x0000000019ffff00, 9
 
 @pytest.fixture
 def timed(hw, tmp_path):
-    """A recording whose calls took what TIMED_LOG says."""
+    """A recording whose calls took the times in TIMED_LOG."""
     (tmp_path / "timed.log").write_text(TIMED_LOG)
     assert hw("import", tmp_path / "timed.log", "-o", tmp_path / "timed.hwt").returncode == 0
     return tmp_path / "timed.hwt"
@@ -435,7 +439,7 @@ def timed(hw, tmp_path):
     ("duration_mean(entry=malloc)", 944), ("duration_p50", 100), ("duration_max(size=..512)", 200), ("duration_max(from=2us)", 300),
     ("duration_max(thread=nobody)", 0)])
 def test_how_long_calls_took(hw, timed, rule, figure):
-    """A limit of just the figure holds, and a nanosecond less does not."""
+    """A limit equal to the figure holds, and one that is a nanosecond less does not."""
     found = json.loads(hw("check", "--json", timed, "--max", f"{rule}={figure}ns").stdout)["rules"][0]
     assert (found["verdict"], found["figure"], found["limit"]) == ("ok", figure, figure)
     if figure:

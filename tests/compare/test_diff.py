@@ -1,4 +1,4 @@
-"""test_diff.py - heapwright diff: what is the same in two runs is found again, and what differs is said exactly
+"""test_diff.py - heapwright diff: equal parts of two runs are matched, and differences are reported exactly
 
 If this fails, a rebuild looks like a change, or a change is lost.
 """
@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-# Its figures are known: `tracks` blocks of 1,000 bytes are kept, 100 blocks of 64 bytes are freed at once, one block of 4,096
-# bytes lies below a recursion of `depth`, and `text` is kept by a function whose name is a parameter.
+# Its figures are known: `tracks` blocks of 1,000 bytes are kept, 100 blocks of 64 bytes are freed at once, one block of
+# 4,096 bytes is allocated below a recursion of `depth`, and `text` is kept by a function whose name is a parameter.
 LEDGER = """
 #include <stdlib.h>
 static void *volatile kept[100000];
@@ -52,7 +52,7 @@ NORMAL = {"TRACKS": 10, "DEPTH": 5, "TEXT": 500, "PARSE": "parse", "SIGNATURE": 
 
 @pytest.fixture
 def ledger(record, tmp_path):
-    """ledger("name", TRACKS=15, ...): builds the program in a folder of its own, records it, and returns the Recording."""
+    """ledger("name", TRACKS=15, ...): builds the program in its own folder, records it, and returns the Recording."""
 
     def run(name, source=LEDGER, flags=(), program="ledger", **changes):
         folder = tmp_path / name
@@ -84,7 +84,7 @@ def functions(row):
 
 
 def assert_same(diff, old, new, groups=("stack", "function", "file", "line", "module", "thread", "size")):
-    """Nothing differs, whatever is asked."""
+    """Nothing differs, with any option."""
     for by in groups:
         for cost in ("live", "calls"):
             rows = diff(old, new, "--by", by, "--cost", cost)["rows"]
@@ -137,7 +137,7 @@ def test_moved_lines_in_another_folder_with_another_name(ledger, diff):
 
 
 def test_a_line_more_in_a_function(ledger, diff):
-    """By line: the other lines of the function are still known, by the shift that most of them have in common."""
+    """By line: the other lines of the function are still matched, by the shift that most of them have in common."""
     more = LEDGER.replace("  add_tracks(TRACKS);", "  keep(malloc(7));\n  add_tracks(TRACKS);")
     rows = diff(ledger("a"), ledger("b", source=more), "--by", "line", "--cost", "calls")["rows"]
     changed = [row for row in rows if row["change"]["calls"] != 0]
@@ -164,7 +164,7 @@ def test_renamed_function(ledger, diff):
 
 
 def test_helper_split_off_is_similar(ledger, diff):
-    """main -> add_tracks became main -> fill -> add_tracks: still the same memory, and said to be similar."""
+    """main -> add_tracks became main -> fill -> add_tracks: still the same memory, reported as similar."""
     split = LEDGER.replace("int main(void)", "__attribute__((noinline)) static void fill(int n) { add_tracks(n); }\nint main(void)")
     split = split.replace("  add_tracks(TRACKS);", "  fill(TRACKS);")
     old, new = ledger("a"), ledger("b", source=split, TRACKS=12)
@@ -219,7 +219,7 @@ def test_stripped_of_the_same_build(ledger, record, diff, hw, tmp_path):
 
 
 def test_stripped_of_another_build(ledger, diff):
-    """Without names and with another build, the module is all that is known: sums still hold, nothing is made up."""
+    """Without names and with another build, only the module is known: sums still match, nothing is invented."""
     old, new = ledger("a", flags=["-s"]), ledger("b", flags=["-s"], TRACKS=15)
     found = diff(old, new)
     assert sum(row["change"]["peak_bytes"] for row in found["rows"]) == 5000
@@ -269,7 +269,7 @@ int main(void)
 
 
 def test_the_first_threads_of_linked_programs_are_one_row(record, diff, compile_c, tmp_path):
-    """The kernel calls such a thread as the link, and the program's file is called otherwise."""
+    """The kernel gives such a thread the link's name, and the program's file has another name."""
     program = compile_c("#include <stdlib.h>\nvoid *kept;\nint main(int count, char **words) { kept = malloc(20 * count); return !words; }")
     for name in ("before", "after"):
         (tmp_path / name).symlink_to(program)
@@ -279,12 +279,12 @@ def test_the_first_threads_of_linked_programs_are_one_row(record, diff, compile_
 
 @pytest.mark.parametrize("threshold,status", [(None, 1), ("4999", 1), ("5000", 0), ("5kB", 0), ("30%", 1), ("90%", 0)])
 def test_exit_code(ledger, hw, threshold, status):
-    """OLD holds 14,596 bytes at its peak and the runtime's; NEW has 5,000 more."""
+    """OLD holds 14,596 bytes and the runtime's at its peak; NEW has 5,000 more."""
     old, new = ledger("a"), ledger("b", TRACKS=15)
     options = [] if threshold is None else ["--threshold", threshold]
     assert hw("diff", "--exit-code", *options, old.trace, new.trace).returncode == status
     assert hw("diff", *options, old.trace, new.trace).returncode == 0
-    assert hw("diff", "--exit-code", *options, new.trace, old.trace).returncode == 0  # less is no growth
+    assert hw("diff", "--exit-code", *options, new.trace, old.trace).returncode == 0  # a decrease is no growth
 
 
 def test_exit_code_sees_what_the_total_hides(ledger, hw):
@@ -302,7 +302,7 @@ def test_what_is_left_out_is_said(ledger, hw):
 
 
 def test_a_filter_narrows_the_whole(ledger, hw, diff):
-    """What grew elsewhere says nothing, and a percentage is of what is left: 500 bytes of parse, 1,000 then."""
+    """Growth elsewhere does not matter, and a percentage refers to the rest: 500 bytes of parse, then 1,000."""
     old, new = ledger("a"), ledger("b", TRACKS=15, TEXT=1000)
     found = diff(old, new, "--only", "func=parse")
     assert (found["selected"]["old"]["peak_bytes"], found["selected"]["new"]["peak_bytes"]) == (500, 1000)

@@ -1,7 +1,7 @@
-"""test_diff_durations.py - heapwright diff --durations: how long calls took in both runs, and the change
+"""test_diff_durations.py - heapwright diff --durations: the durations of calls in both runs, and the change
 
-What would break: a figure other than the report's of its run, a change with the wrong sign, a function that only one run calls.
-The times are those of logs, so that they are exact: percentiles below 128 ns are, too.
+Breaks if a figure differs from the report's of its run, if a change has the wrong sign, or if a function that only
+one run calls is wrong. The times are those of logs, so that they are exact: percentiles below 128 ns are, too.
 """
 
 import json
@@ -56,7 +56,7 @@ def test_text(runs, hw):
     table = done.stdout.split("How long calls took\n")[1]
     assert re.search(r"^malloc\n  old +100 +51 ns +50 ns +99 ns .*100 ns\n  new +201 .*5\.00 us\n  change +\+101 % ", table, re.M)
     assert re.search(r"^free\n  old +100 +20 ns.*\n  new +200 +10 ns.*\n  change +\+100 % +-50\.0 % +-50\.0 %", table, re.M)
-    assert re.search(r"^calloc\n  old +1 +7 ns.*\n  new +0\n\S", table, re.M)  # no change of what is not there
+    assert re.search(r"^calloc\n  old +1 +7 ns.*\n  new +0\n\S", table, re.M)  # no change for a missing row
     assert re.search(r"^all calls\n  old +201 ", table, re.M) and "Times are as the recordings have them" in table
     assert max(map(len, done.stdout.splitlines())) <= 100
 
@@ -71,7 +71,7 @@ def test_what_the_recorder_adds_is_told(record, hw):
     recording = record(["/bin/ls"], "--durations")
     text = hw("diff", "--durations", recording.trace, recording.trace).stdout
     assert re.search(r"Times are of the allocator alone, each with \d+ ns \(old\) and \d+ ns \(new\) for reading\s+the\s+clock", text)
-    assert not re.search(r"  change +\S", text)  # of a run to itself
+    assert not re.search(r"  change +\S", text)  # compared with itself
 
 
 def test_what_does_not_go_with_it(runs, record, hw, tmp_path):

@@ -1,6 +1,6 @@
-"""test_docs.py - the worked example of docs/ci.md prints what the page says
+"""test_docs.py - the worked example of docs/ci.md prints what the page shows
 
-If this fails, the page promises what the tool does not do.
+If this fails, the page promises more than the tool does.
 """
 
 import re

@@ -1,6 +1,7 @@
-"""test_saved.py - a report saved as JSON stands for its recording in diff, and as the baseline of check
+"""test_saved.py - a report saved as JSON can replace its recording in diff, and the baseline of check
 
-If this fails, a comparison with a saved report says other than one with the recording, or takes a part of a run for all of it.
+If this fails, a comparison with a saved report differs from one with the recording, or takes a part of a run for all
+of it.
 """
 
 import json
@@ -80,7 +81,7 @@ def test_check_says_the_same(hw, runs):
 
 
 def test_a_report_with_its_first_stacks_alone(hw, runs):
-    """Is enough for what is about the whole run; of single functions it may not know all."""
+    """It is enough for rules about the whole run; it may lack stacks of single functions."""
     assert hw("report", "--json", "--top", "1", "-o", "top.json", "old.hwt", cwd=runs).returncode == 0
     done = hw("check", "new.hwt", "--baseline", "top.json", "--json", "--max", "peak=+10%", "--max", "failed=+0",
               "--max", "calls(func=churn)=+0", "--max", "calls(func=tables)=+9", "--max", "unfreed=+0", cwd=runs)
@@ -94,7 +95,7 @@ def test_a_report_with_its_first_stacks_alone(hw, runs):
 
 
 def test_names_outlive_the_program(hw, runs, tmp_path):
-    """A rebuild takes the names of a recording away, not those of a report."""
+    """After a rebuild, a recording loses its names, and a report does not."""
     program = runs / "old"
     content = program.read_bytes()
     try:

@@ -37,7 +37,7 @@ def listed(tmp_path):
     ("^cache_fill$", 3, 1),
     ("^ache_fill", 0, 4),
     ("cache*ll", 3, 1),
-    ("main", 4, 0),             # any frame, not the innermost alone
+    ("main", 4, 0),             # any frame, not only the innermost
     ("leaks.c", 4, 0),          # the source file
     ("/leaks$", 4, 0),          # the module
     ("lose", 1, 3),

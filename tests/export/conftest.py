@@ -1,4 +1,4 @@
-"""conftest.py - recordings that the tests of all formats read, and the call that exports one"""
+"""conftest.py - recordings that the tests of all formats read, and the function that exports one"""
 
 import json
 import os
@@ -60,7 +60,7 @@ __attribute__((noinline)) void *STRANGE(void) { void *volatile block = QUOTED();
 int main(void) { void *volatile block = STRANGE(); return block == 0; }
 """
 
-# Names of functions as no compiler makes them.
+# Names of functions that no compiler makes.
 EVIL_NAMES = {
     "QUOTED": b"evil\"quo'ted\";<script>alert(1)</script>",
     "STRANGE": b"evil\\back,comma &amp; \xc3( not utf-8 \xff\nand a line",
@@ -68,7 +68,7 @@ EVIL_NAMES = {
 
 
 def rename_symbols(program):
-    """Puts the evil names into the symbol table, in place of placeholders of the same length."""
+    """Writes the hostile names into the symbol table. They replace placeholders of the same length."""
     data = program.read_bytes()
     for placeholder, name in EVIL_NAMES.items():
         old = placeholder.ljust(len(name), "_").encode()
@@ -92,7 +92,7 @@ def compile_program(folder, text, *flags):
 
 @pytest.fixture(scope="session")
 def tracks(build, tmp_path_factory):
-    """A recording of two threads whose figures are exactly known, save for the runtime's own blocks."""
+    """A recording of two threads whose figures are known exactly, except for the runtime's own blocks."""
     folder = tmp_path_factory.mktemp("tracks")
     return record(build, folder, compile_program(folder, TRACKS, "-g"))
 
@@ -110,7 +110,7 @@ def evil(build, tmp_path_factory):
 
 @pytest.fixture
 def export(hw, tmp_path):
-    """export(trace, "name.folded", "--cost", "live"): the path of what was exported."""
+    """export(trace, "name.folded", "--cost", "live"): returns the path of the exported file."""
 
     def run(trace, name, *options):
         path = tmp_path / name

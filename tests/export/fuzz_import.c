@@ -1,4 +1,5 @@
-/* fuzz_import.c - any bytes as another tool's recording: no crash, no hang, and a trace that reads without a complaint
+/* fuzz_import.c - arbitrary bytes as another tool's recording: no crash, no hang, and a trace that can be read without
+ * an error
  *
  * An input is the file itself, compressed or not.
  */
@@ -14,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-/* Whatever was made of the lines, it is a trace in which each event has its place. */
+/* Whatever the lines became, the result is a trace in which each event has its place. */
 static void read_trace(const char *path, const struct hwi_foreign *made)
 {
   struct hwi_profile *profile;
@@ -42,7 +43,7 @@ static void import(const struct hwi_foreign_format *format, const char *path)
   if (status == HW_OK)
     read_trace(to.path, &made);
   else if (status != HW_ERR_IO)
-    abort(); /* only what is cut short has no trace */
+    abort(); /* only a file that is cut short has no trace */
   close(to.fd);
 }
 

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with small recordings of heaptrack and heaphook, in the form that fuzz_import takes."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with small recordings of heaptrack and heaphook, in the form that
+fuzz_import reads.
+"""
 
 import gzip
 import subprocess

@@ -1,4 +1,4 @@
-"""test_chrome.py - Chrome's trace events: counters, the leak marker, names of threads, chosen allocations"""
+"""test_chrome.py - Chrome's trace events: counters, the leak marker, names of threads, selected allocations"""
 
 import json
 

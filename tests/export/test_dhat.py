@@ -1,4 +1,4 @@
-"""test_dhat.py - DHAT's viewer builds its tree of what is exported, and the figures are the report's"""
+"""test_dhat.py - DHAT's viewer builds its tree from the exported file, and the figures are the report's"""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ import pytest
 
 VIEWER = Path("/usr/libexec/valgrind/dh_view.js")
 
-# The viewer's own reading, without a page: what it builds the page from.
+# The viewer's own reading, without a page: the data from which it builds the page.
 DRIVER = r"""
 const fs = require("fs"), vm = require("vm");
 globalThis.document = {};
@@ -31,7 +31,7 @@ def document(path):
     assert set(found) >= {"mode", "verb", "tu", "Mtu", "tuth", "cmd", "pid", "te", "tg", "ftbl", "pps"}
     assert found["ftbl"][0] == "[root]"
     stacks = [tuple(point["fs"]) for point in found["pps"]]
-    assert len(set(stacks)) == len(stacks)  # the viewer takes no stack twice
+    assert len(set(stacks)) == len(stacks)  # the viewer accepts each stack only once
     for point in found["pps"]:
         assert all(0 < number < len(found["ftbl"]) for number in point["fs"])
     return found

@@ -1,4 +1,4 @@
-"""test_export.py - what all formats share: how one is chosen, where it goes, and what is said when something is wrong"""
+"""test_export.py - common to all formats: how one is selected, where the output goes, and the messages for errors"""
 
 import os
 import subprocess
@@ -45,7 +45,7 @@ def test_what_is_wrong_is_worded(hw, tracks, tmp_path, arguments, words):
 
 
 def test_that_a_recording_is_not_complete_is_told(hw, tracks, tmp_path):
-    """The formats have no place for it, and so a part would pass for the whole."""
+    """The formats cannot represent it, so a part would look like the whole."""
     cut = tmp_path / "cut.hwt"
     cut.write_bytes(tracks.read_bytes()[:-1])
     done = hw("export", cut, "-o", tmp_path / "x.folded")
@@ -68,7 +68,8 @@ def test_stdout(hw, export, tracks):
 
 @pytest.mark.parametrize("large", [False, True])
 def test_a_full_disk_leaves_nothing(hw, record, tracks, tmp_path, tmp_path_factory, large):
-    """Neither half a file nor a temporary one; what was there before stays. It fills up while the format is written, or at the end."""
+    """Neither half a file nor a temporary one; the old file stays. The disk fills up while the format is written, or
+    at the end."""
     trace = record(["/usr/bin/python3", "-c", "1"], trace=tmp_path_factory.mktemp("large") / "python.hwt").trace if large else tracks
     limit = lambda: __import__("resource").setrlimit(__import__("resource").RLIMIT_FSIZE, (100, 100))
     for name, suffix in formats(hw).items():

@@ -1,4 +1,4 @@
-"""test_heaplog.py - heaphook's heap log: its lines as they are there, and what they add up to"""
+"""test_heaplog.py - heaphook's heap log: its lines have the same form, and their sums are correct"""
 
 import re
 from collections import Counter
@@ -41,7 +41,8 @@ def test_a_choice(export, tracks):
 
 
 def test_reallocs_whose_halves_lie_apart(export, report, record, compile_c):
-    """An address that one thread's realloc leaves can be another's new block before the first one's is known."""
+    """An address that one thread's realloc frees can be another thread's new block before the first one's new block
+    is known."""
     program = compile_c("""
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""test_heaptrack.py - heaptrack_print reads what is exported, and finds the report's totals, stack by stack"""
+"""test_heaptrack.py - heaptrack_print reads the exported file, and finds the report's totals, stack by stack"""
 
 import re
 import shutil
@@ -16,7 +16,7 @@ def heaptrack_print(path, *options):
 
 
 def costs(path, kind):
-    """[(stack, outermost first, figure)] as heaptrack_print sums them up."""
+    """Returns [(stack, outermost first, figure)], as heaptrack_print sums them up."""
     target = path.with_suffix(".stacks")
     heaptrack_print(path, "-F", target, "--flamegraph-cost-type", kind)
     return [(line.rsplit(" ", 1)[0], int(line.rsplit(" ", 1)[1])) for line in target.read_text().splitlines()]
@@ -49,7 +49,7 @@ int main(void)
 
 @needs_heaptrack
 def test_the_first_stack_has_no_temporary_blocks_that_are_none(export, report, record, compile_c):
-    """What heaptrack keeps in place of "no allocation before" is the number of the first stack and size."""
+    """heaptrack stores the number of the first stack and size where there is "no allocation before"."""
     trace = record([compile_c(TEMPORARY, "-O1", "-fno-builtin")]).trace
     path = export(trace, "x.heaptrack")
     assert sum(cost for _, cost in costs(path, "temporary")) == report(trace)["temporary_calls"] == 1000
@@ -67,7 +67,7 @@ def test_what_heaptrack_suppresses_is_all_that_it_leaves_out(export, report, rec
 
 
 def temporary_there(path):
-    """heaptrack's rule, as docs/formats.md tells it."""
+    """heaptrack's rule, as described in docs/formats.md."""
     last, count = None, 0
     for kind, _, pair in (line.partition(" ") for line in path.read_text().splitlines() if line[:2] in ("+ ", "- ")):
         count += kind == "-" and pair == last
@@ -101,13 +101,13 @@ def test_choices(export, report, tracks):
 def test_strange_names(export, evil):
     path = export(evil, "x.heaptrack")
     text = heaptrack_print(path)
-    assert "evil\"quo'ted\";<>alert(1)<>" in text  # heaptrack_print shortens what looks like a template
+    assert "evil\"quo'ted\";<>alert(1)<>" in text  # heaptrack_print shortens names that look like templates
     assert "\\nand a line" in text
     assert sum(cost for _, cost in costs(path, "peak")) >= 1000
 
 
 def test_every_event_is_there_in_order(export, report, tracks):
-    """Without heaptrack: what the lines add up to."""
+    """Without heaptrack: the sums of the lines."""
     shown = report(tracks)
     sizes, level, peak, calls, frees, last_ms = [], 0, 0, 0, 0, -1
     for line in export(tracks, "x.heaptrack").read_text().splitlines():

@@ -33,7 +33,7 @@ free 0 0 0
 
 @pytest.fixture
 def imported(hw, report, tmp_path):
-    """imported(path): the report on what `import` made of it, and what it said."""
+    """imported(path): the report on the result of `import`, and its messages."""
 
     def run(path):
         trace = tmp_path / "imported.hwt"
@@ -59,7 +59,7 @@ def test_heaphook(imported, tmp_path):
     assert (shown["allocation_calls"], shown["free_calls"], shown["unmatched_frees"]) == (4, 3, 1)
     assert (shown["allocated_bytes"], shown["peak_bytes"]) == (800 + 100 + 512 + 4000, 800 + 512 + 4000)
     assert (shown["live_bytes_at_end"], shown["live_blocks_at_end"]) == (1312, 2)
-    assert shown["duration_ns"] == 1788 + 200 + 12 + 4 + 300 + 7 + 7  # spent in the calls: the only time there is
+    assert shown["duration_ns"] == 1788 + 200 + 12 + 4 + 300 + 7 + 7  # time spent in the calls: no other time is known
     assert note(shown) == [("imported", "stacks, threads, and times other than those spent in calls")]
     assert "info: heaphook does not keep stacks" in said
 
@@ -74,7 +74,7 @@ def test_sizes_stand_in_for_stacks_that_are_not_known(imported, hw, tmp_path, op
 
 
 def test_how_long_heaphooks_calls_took(imported, hw, tmp_path):
-    """By what was called. 0 is what heapwright's own export writes where it does not know."""
+    """By entry point. heapwright's own export writes 0 if it is unknown."""
     log = NEW_LOG + "alloc, 5, 1, 0x50, 1000\nalloc, 5, 1, 0x60, 0\n"
     shown, _ = imported(write(tmp_path / "heaplog_1.log", log))
     trace = tmp_path / "imported.hwt"
@@ -108,7 +108,7 @@ def test_there_and_back(export, imported, report, tracks):
 
 
 def test_many_events(imported, tmp_path):
-    """More than fit into one chunk or section."""
+    """More than fits into one chunk or section."""
     with gzip.open(tmp_path / "x.log.gz", "wt") as file:
         for i in range(300000):
             file.write(f"alloc, {i % 1000}, 1, 0x{0x10000000 + i * 4096 + i % 3:016x}, 20\n")
@@ -129,7 +129,7 @@ def test_lines_that_make_no_sense_are_counted(imported, tmp_path):
 
 
 def test_a_time_that_no_call_takes_makes_no_sense(imported, tmp_path):
-    """One such line used to lose those behind it."""
+    """After one such line, the later lines used to be lost."""
     log = f"alloc, 5, 1, 0x10, 1\nalloc, 6, 1, 0x20, {6 * 10**18}\nalloc, 7, 1, 0x30, {2**64 - 1}\nalloc, 8, 1, 0x40, 2\n"
     shown, said = imported(write(tmp_path / "x.log", log))
     assert [shown[name] for name in ["allocated_bytes", "duration_ns", "damaged_chunks"]] == [13, 3, 0]
@@ -171,7 +171,7 @@ def test_heaptrack(imported, tracks, tmp_path):
 def test_heaptrack_by_hand(imported, tmp_path):
     text = "v 10400 3\nx 8 /no/such\nX /no/such a b\nI 1000 100\nm 1 -\nm 1 x 400000 0 1000\nt 400100 0\nt 400200 1\n"
     text += "+ 10 1 1000\n+ 20 2 2000\nc a\nR 5\n- 1000\nt 7000 0\n+ 8 3 3000\n"
-    text += "t 1 9\n+ 1 77 5\nm 99 x 1 2 3\nm 1 y zz\nq\n- -5\n"  # a parent and a node that are not there, and worse
+    text += "t 1 9\n+ 1 77 5\nm 99 x 1 2 3\nm 1 y zz\nq\n- -5\n"  # a parent and a node that do not exist, and worse
     shown, said = imported(write(tmp_path / "x", text))
     assert (shown["allocation_calls"], shown["live_bytes_at_end"], shown["peak_bytes"], shown["duration_ns"]) == (3, 40, 48, 10000000)
     stacks = {stack["bytes"]: [frame["address"] for frame in stack["stack"]] for stack in shown["top"]}
@@ -183,7 +183,7 @@ SAME = ["allocation_calls", "allocated_bytes", "peak_bytes", "peak_blocks", "liv
 
 
 def named(shown):
-    """Figures by stack, as far as both sides know of them."""
+    """Figures by stack, as far as both sides have them."""
     stacks = {}
     for stack in shown["top"]:
         key = tuple((frame["function"], frame["file"], frame["line"], frame["module"]) for frame in stack["stack"])
@@ -194,7 +194,8 @@ def named(shown):
 
 
 def test_interpreted_there_and_back(export, imported, report, tracks):
-    """Ours in heaptrack's format: the same figures, and of every stack with names the same names, files and lines."""
+    """A recording of heapwright in heaptrack's format: the same figures, and for every stack with names the same
+    names, files and lines."""
     shown = report(tracks)
     found, said = imported(export(tracks, "x.heaptrack.zst"))
     assert [found[name] for name in SAME] == [shown[name] for name in SAME]
@@ -217,8 +218,8 @@ def test_interpreted_by_heaptrack_itself(hw, imported, tracks, tmp_path):
     top = max(shown["top"], key=lambda stack: stack["calls"])
     assert [(frame["function"].split("::")[-1], frame["line"]) for frame in top["stack"]][:2] == [("inlined", 8), ("churn", 14)]
     done = hw("diff", tmp_path / "imported.hwt", tracks, "--by", "function", "--cost", "calls", "--json", "--only", "func=churn")
-    found = json.loads(done.stdout)  # names meet those of a recording of ours
-    is_nested = "::" in top["stack"][0]["function"]  # heaptrack 1.5: what is inlined is named with what it is in, which diff sees
+    found = json.loads(done.stdout)  # names are matched with those of a recording of heapwright
+    is_nested = "::" in top["stack"][0]["function"]  # heaptrack 1.5 puts the enclosing function before an inlined one; diff shows it
     assert (found["changed"] == 0 or is_nested) and found["selected"]["old"]["calls"] == found["selected"]["new"]["calls"] == 1000
 
 
@@ -285,7 +286,7 @@ def test_what_is_cut_short_leaves_nothing(hw, tmp_path):
 def test_a_cut_zstd_file_is_told_like_a_cut_gzip_file(hw, export, tracks, tmp_path):
     cut = tmp_path / "cut.zst"
     frame = export(tracks, "x.heaptrack.zst").read_bytes()
-    cut.write_bytes(frame + frame[:-10])  # a block that is cut gives nothing, and there is but one in a frame
+    cut.write_bytes(frame + frame[:-10])  # a block that is cut gives nothing, and a frame has only one
     done = hw("import", cut, "-o", tmp_path / "y.hwt")
     assert done.returncode == 2 and "cut.zst is damaged or cut short" in done.stderr and not (tmp_path / "y.hwt").exists()
 
@@ -322,7 +323,7 @@ def test_what_cannot_be_imported(hw, export, tracks, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_part_of_a_trace(build, hw, tmp_path, number):
-    """The part that was written, and the trace that was there before as NAME.earlier, used to stay behind."""
+    """The part that was written, and the earlier trace as NAME.earlier, used to be left."""
     folder = tmp_path / "folder"
     folder.mkdir()
     trace = folder / "imported.hwt"
@@ -340,7 +341,7 @@ def test_a_signal_leaves_no_part_of_a_trace(build, hw, tmp_path, number):
 
 
 def test_libraries_that_come_and_go(imported, tmp_path):
-    """An address belongs to the library that was there last; what lies between two belongs to none."""
+    """An address belongs to the library that was last loaded there; addresses between two libraries belong to none."""
     lines = ["v 10500 3", "x 6 /bin/x", "I 1000 8"]
     lines += [f"m {len(f'/lib/{i}.so'):x} /lib/{i}.so {(i + 1) << 20:x} 0 1000" for i in (3, 1, 4, 0, 2)]
     lines += [f"t {((i + 1) << 20) + 16:x} 0" for i in range(5)] + ["t 101000 0"]

@@ -18,7 +18,7 @@ def snapshots(path):
 
 
 def check_tree(tree):
-    """Every node has as many children as it says, which hold no more than it does."""
+    """Every node has as many children as it says, and they hold no more than it does."""
 
     def walk(at, depth):
         indent, children, size, _ = tree[at]
@@ -69,7 +69,7 @@ def test_strange_names(export, evil):
 
 
 def test_deep_and_wide_trees(export, record, report, compile_c):
-    """Trees end at 30 frames, and what is small is summed up; the sums still hold."""
+    """Trees end at 30 frames, and small nodes are summed up; the sums still match."""
     program = compile_c("""
 #include <stdlib.h>
 static void *volatile block;

@@ -1,4 +1,6 @@
-"""test_spans.py - a part of a run, or of what ran, has the same figures in every format as in the report"""
+"""test_spans.py - a part of a run, or of its processes and threads, has the same figures in every format as in the
+report
+"""
 
 import json
 import re

@@ -14,7 +14,7 @@ COSTS = {"peak": "peak_bytes", "live": "live_bytes_at_end", "calls": "allocation
 
 
 def folded(path):
-    """[(frames, outermost first), cost] of each line."""
+    """Returns [(frames, outermost first), cost] of each line."""
     lines = path.read_text(encoding="utf-8").splitlines()
     found = [re.fullmatch(r"(\S.*) (\d+)", line) for line in lines]
     assert all(found), lines
@@ -57,7 +57,7 @@ def test_strange_names_do_not_break_folded(export, evil):
 
 
 def check_speedscope(document):
-    """What the published schema asks for."""
+    """The requirements of the published schema."""
     assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
     frames = document["shared"]["frames"]
     for frame in frames:

@@ -1,4 +1,6 @@
-"""test_tables.py - SQLite and CSV: every figure of the report is there, and the queries of docs/formats.md answer"""
+"""test_tables.py - SQLite and CSV: every figure of the report is there, and the queries of docs/formats.md give
+correct results
+"""
 
 import csv
 import re
@@ -76,10 +78,10 @@ def test_there_are_ten_queries():
 
 @pytest.mark.parametrize("number", range(len(QUERIES)))
 def test_the_queries_of_the_docs_answer(export, tracks, number):
-    """In the shell, too: what is pasted there must work."""
+    """In the shell, too: commands that are pasted there must work."""
     path = export(tracks, "x.db")
     answer = [dict(zip((column[0] for column in cursor.description), row)) for cursor in [sqlite3.connect(path).execute(QUERIES[number])] for row in cursor.fetchall()]
-    is_of_the_last_moments = "last_ns >" in QUERIES[number]  # in which this program may do nothing: a question of the machine's load
+    is_of_the_last_moments = "last_ns >" in QUERIES[number]  # in which a program on a busy machine may be idle
     assert answer or is_of_the_last_moments
     shell = subprocess.run(["sqlite3", "-csv", path], input=QUERIES[number], capture_output=True, text=True)
     assert shell.returncode == 0 and shell.stderr == "" and len(list(csv.reader(shell.stdout.splitlines()))) == len(answer)

@@ -1,7 +1,8 @@
-/* fuzz_name_cache.c - any bytes as the names that a report has kept: no crash, no hang, no memory beyond what they are worth
+/* fuzz_kept_names.c - arbitrary bytes as a report's cached names: no crash, no hang, no more memory than their size
+ * justifies
  *
- * An input is the counts of the header, two bytes each, and then what it packs, so that zstd's checksum, which would refuse nearly
- * all of them, is right.
+ * An input is the counts of the header, two bytes each, and then the data that it packs. So zstd's checksum, which
+ * would reject nearly all inputs, is correct.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -48,7 +49,7 @@ int LLVMFuzzerInitialize(int *count, char ***words)
     abort();
   atexit(remove_file);
   answers.list[0] = (struct hwi_names_answer){{1, 2}, 3, frames, 2};
-  hwi_name_cache_write(path, &answers); /* in the place of the empty file */
+  hwi_name_cache_write(path, &answers); /* replaces the empty file */
   free(answers.list);
   close(fd);
   fd = open(path, O_RDONLY);

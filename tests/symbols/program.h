@@ -1,4 +1,4 @@
-/* program.h - small programs for the tests of symbols: written, compiled, run and asked about */
+/* program.h - small programs for the tests of symbols: written, compiled, run and looked up */
 #ifndef TESTS_SYMBOLS_PROGRAM_H
 #define TESTS_SYMBOLS_PROGRAM_H
 
@@ -22,14 +22,14 @@ enum {
   PROGRAM_BUILD_ID_BYTES = 20
 };
 
-/* A folder of its own for each test program; gone at the end. */
+/* Each test program has its own folder, which is removed at the end. */
 static char program_dir[PROGRAM_PATH_BYTES];
 
 /* Where the program calls here(), in the order of its calls: return addresses. */
 static uint64_t program_addresses[PROGRAM_ADDRESSES];
 static size_t program_address_count;
 
-/* Runs a shell command in the folder. Its exit status. */
+/* Runs a shell command in the folder. Returns its exit status. */
 __attribute__((format(printf, 1, 2))) static inline int try_shell(const char *format, ...)
 {
   char command[PROGRAM_COMMAND_BYTES];
@@ -43,7 +43,7 @@ __attribute__((format(printf, 1, 2))) static inline int try_shell(const char *fo
 
 #define shell(...) assert_int_equal(try_shell(__VA_ARGS__), 0)
 
-/* The path of a file in the folder; valid until the end. */
+/* Returns the path of a file in the folder; it is valid until the end. */
 static inline const char *in_dir(const char *name)
 {
   static char paths[PROGRAM_PATHS][PROGRAM_PATH_BYTES * 2];
@@ -64,7 +64,7 @@ static inline void write_source(const char *name, const char *text)
   assert_int_equal(fclose(file), 0);
 }
 
-/* Runs the program, which prints an address a line. */
+/* Runs the program, which prints one address per line. */
 static inline void run_program(const char *name)
 {
   FILE *pipe = popen(in_dir(name), "r");
@@ -76,7 +76,7 @@ static inline void run_program(const char *name)
   assert_int_equal(pclose(pipe), 0);
 }
 
-/* The build-id that the linker gave to a file. */
+/* Returns the build ID that the linker gave to a file. */
 static inline void read_build_id(const char *name, uint8_t build_id[PROGRAM_BUILD_ID_BYTES])
 {
   char command[PROGRAM_COMMAND_BYTES], digits[3] = "";

@@ -1,7 +1,8 @@
-/* test_addr2line.c - without it: chains of inlined functions and lines that differ from what binutils finds
+/* test_addr2line.c - chains of inlined functions and lines are the same as those of binutils
  *
- * Hundreds of calls all over a program full of templates. Names are compared where binutils has the one of the debug
- * information: it shows the symbol table's name for the innermost frame, and gives up on some functions in shared sections.
+ * Hundreds of calls all over a program full of templates. Names are compared if binutils has the name of the debug
+ * information: it shows the symbol table's name for the innermost frame, and gives up on some functions in shared
+ * sections.
  */
 #include "program.h"
 
@@ -63,12 +64,12 @@ static void compare_name(const struct hwi_symbol *frame, const char *raw)
 {
   char *name = hwi_demangle(raw);
   if (raw[0] != '_' || raw[1] != 'Z') {
-    assert_non_null(strstr(frame->function, name)); /* with its scopes before it */
+    assert_non_null(strstr(frame->function, name)); /* with its enclosing scopes first */
     names_compared++;
   } else if (!strchr(frame->function, '(')) { /* a static function: no mangled name in DWARF */
     assert_memory_equal(frame->function, name, strlen(frame->function));
     names_compared++;
-  } else if (!strstr(frame->function, "lambda")) { /* what a lambda is an argument of has no mangled name in DWARF */
+  } else if (!strstr(frame->function, "lambda")) { /* names with a lambda argument differ in DWARF */
     assert_string_equal(frame->function, name);
     names_compared++;
   }

@@ -1,4 +1,5 @@
-/* test_demangle.c - without it: names that users cannot read, clones listed apart, and forged names that eat all memory */
+/* test_demangle.c - breaks if users cannot read names, if clones are listed separately, or if forged names use up all
+ * memory */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +101,7 @@ static void long_names_are_shown_whole(void **state)
   free(mangled);
 }
 
-/* Each parameter is a pair of the one before it: the result doubles with every few letters. */
+/* Each parameter is a pair of the previous one: the result doubles with every few letters. */
 static char *demangle_doubled(unsigned doublings, char mangled[512])
 {
   static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -1,9 +1,9 @@
-/* test_elf_names.c - without it: assembler functions without names, and wrong names for code that has none */
+/* test_elf_names.c - breaks if assembler functions have no names, or if code without a name gets a wrong one */
 #include "program.h"
 
 #include "symbols/elf_names.h"
 
-/* Offsets are those of the table in the test below. */
+/* The offsets are those in the table of the test below. */
 static const char source[] = "  .text\n"
                              "  .globl bare, _start, __inner, public, outer\n"
                              "_start: .skip 16\n" /* 0: no size, no type */
@@ -11,7 +11,7 @@ static const char source[] = "  .text\n"
                              "  .type __inner, @function\n  .type public, @function\n"
                              "__inner: public: .skip 16\n" /* 32: two names */
                              "  .size __inner, 16\n  .size public, 16\n"
-                             "  .skip 16\n" /* 48: nobody's */
+                             "  .skip 16\n" /* 48: in no function */
                              "  .type outer, @function\n"
                              "outer: .skip 8\n" /* 64 */
                              "label: .skip 8\n" /* 72: inside outer, without a size */

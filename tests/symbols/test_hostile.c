@@ -1,7 +1,7 @@
-/* test_hostile.c - without it: a damaged or forged file crashes or hangs the report
+/* test_hostile.c - breaks if a damaged or forged file crashes or hangs the report
  *
- * A program with debug information is cut short at many places and has bytes overwritten, above all in the sections that are
- * parsed. Any answer will do; there must be one.
+ * A program with debug information is cut short at many places and has bytes overwritten, mostly in the sections that
+ * are parsed. Any answer is accepted, but there must be one.
  */
 #include "program.h"
 
@@ -67,7 +67,7 @@ static void ask(void)
   hwi_symbols_destroy(symbols);
 }
 
-/* In a child: a crash is a failed test with its signal, not the end of all. */
+/* In a child: a crash is a failed test with its signal, and the other tests go on. */
 static void ask_aside(const char *what, unsigned long number)
 {
   pid_t child = fork();
@@ -102,7 +102,7 @@ static void a_file_cut_short_is_survived(void **state)
   }
 }
 
-/* The range of a section in the file; 0: it has none. */
+/* Returns the range of a section in the file; 0: there is no such section. */
 static size_t section_off(const char *name, size_t *bytes)
 {
   char command[PROGRAM_COMMAND_BYTES], line[256] = "0 0";
@@ -158,7 +158,7 @@ static void bytes_overwritten_are_survived(void **state)
   }
 }
 
-/* What a stripped file still has. */
+/* The sections that a stripped file still has. */
 static void damaged_unwind_tables_are_survived(void **state)
 {
   (void)state;
@@ -170,7 +170,7 @@ static void damaged_unwind_tables_are_survived(void **state)
   flip_in(".eh_frame", FLIPPED_FILES / 8);
 }
 
-/* The header and the section table, where a byte moves everything. */
+/* The header and the section table, where one byte changes the place of everything. */
 static void a_damaged_header_is_survived(void **state)
 {
   (void)state;

@@ -1,7 +1,9 @@
-/* test_name_cache.c - names that a report keeps beside its recording: the same to the letter, and of files that did not change
+/* test_kept_names.c - names that a report caches next to its recording are exactly the same, and of files that have not
+ * changed
  *
- * What would break: names of a program that was built anew, or that a debug file tells better by now; names out of a file that is
- * damaged, forged, cut short or somebody else's; a module that was not asked for, and forgotten.
+ * Breaks if names come from a program that was rebuilt since, or for which a debug file now has better ones; if names
+ * come from a file that is damaged, forged, cut short or another user's; or if a module that was not requested is
+ * forgotten.
  */
 #include "program.h"
 
@@ -29,7 +31,7 @@ enum { AT_FIRST, AT_ADD, ADDRESS_COUNT };
 
 static const char recording[] = "a.hwt", names_file[] = "a.hwt.names";
 
-/* What the processor has taken. */
+/* CPU time of this process. */
 static clock_t clock_now;
 
 clock_t clock(void)
@@ -92,7 +94,7 @@ static void assert_same_text(const char *text, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* As one that keeps nothing has it. */
+/* The same answers as those of one without a cache. */
 static void assert_right(struct hwi_symbols *symbols, const char *program, const char *debug_dir)
 {
   struct hwi_symbols *fresh = new_symbols(debug_dir);
@@ -119,7 +121,7 @@ static void assert_right_now(const char *program, const char *debug_dir)
   hwi_symbols_destroy(symbols);
 }
 
-/* Every name that is kept becomes another one, so that it shows whether it is used. */
+/* Replaces every cached name by another one, so that it shows whether it is used. */
 static void forge_names(void)
 {
   struct hwi_name_cache names;
@@ -180,7 +182,7 @@ static void a_changed_program_is_looked_up_anew(void **state)
   forge_names();
   shell("touch -d 2001-01-01 prog");
   assert_false(uses_kept("prog", NULL));
-  keep_names_of("prog", NULL); /* in the place of what was */
+  keep_names_of("prog", NULL); /* replaces the old one */
   assert_right_now("prog", NULL);
   forge_names();
   assert_true(uses_kept("prog", NULL));
@@ -238,7 +240,7 @@ static void nothing_is_kept_where_it_is_not_worth_it(void **state)
   (void)state;
   build("-g");
   struct hwi_symbols *symbols = begin(NULL);
-  hwi_symbols_keep_names(symbols, true); /* none was asked for */
+  hwi_symbols_keep_names(symbols, true); /* none was requested */
   assert_false(are_kept());
   name_of(symbols, "prog", AT_ADD);
   clock_now += 3 * CLOCKS_PER_SEC / 10;
@@ -269,7 +271,8 @@ static void write_names(const uint8_t *bytes, size_t count)
   close(fd);
 }
 
-/* A file with one module, one answer of `frame_count` frames, each of which names the function at `function` in the texts. */
+/* A file with one module and one answer of `frame_count` frames. Each names the function at offset `function` of the
+ * texts. */
 static void write_forged(uint32_t frame_count, uint32_t function, const char *text, uint64_t text_bytes)
 {
   enum { ENDS = 2, PLAIN_BYTES = 1 << 16, FUNCTION_OFF = 8 };
@@ -298,7 +301,7 @@ static void write_forged(uint32_t frame_count, uint32_t function, const char *te
   write_names(file, HWI_NAMES_HEADER_BYTES + count);
 }
 
-/* The function of the one answer that is kept, or "". */
+/* Returns the function of the only cached answer, or "". */
 static void read_kept(char *function, size_t bytes)
 {
   struct hwi_store store = {0};
@@ -319,7 +322,7 @@ static void read_kept(char *function, size_t bytes)
   hwi_store_release(&store);
 }
 
-/* A small file might cost minutes, if each of millions of frames could have a long text, or a part of one, of its own. */
+/* A small file might cost minutes if each of millions of frames could have its own long text, or a part of one. */
 static void a_forged_file_costs_little(void **state)
 {
   (void)state;
@@ -359,7 +362,7 @@ static void a_long_name_is_kept(void **state)
   assert_string_equal(function, name);
 }
 
-/* What is not added would be gone from the file. */
+/* Names that are not added would be lost from the file. */
 static void without_memory_nothing_is_left_out(void **state)
 {
   (void)state, (void)failing_malloc_leaks;
@@ -398,7 +401,8 @@ static void assert_same_names(const struct hwi_name_cache *expected)
   hwi_store_release(&store);
 }
 
-/* The names are forged, so that those of a damaged file would show. What unpacks to the same names may be believed. */
+/* The names are forged, so that those of a damaged file would show. A file that unpacks to the same names may be
+ * accepted. */
 static void damage_is_never_believed(void **state)
 {
   (void)state;
@@ -443,7 +447,7 @@ static void other_files_of_that_name_stay(void **state)
   shell("mkdir %s", names_file);
   keep_names_of("prog", NULL);
   shell("rmdir %s", names_file);
-  write_source(names_file, ""); /* what a full disk leaves */
+  write_source(names_file, ""); /* the file that a full disk leaves */
   keep_names_of("prog", NULL);
   assert_right_now("prog", NULL);
   hwi_name_cache_remove(in_dir(recording));

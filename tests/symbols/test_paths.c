@@ -1,4 +1,4 @@
-/* test_paths.c - without it: one source file under several names, so that its lines are not counted together */
+/* test_paths.c - breaks if one source file has several names, so that its lines are not counted together */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-"""test_static_allocator.py - without it: a program whose own allocator serves it looks as if it hardly used the heap"""
+"""test_static_allocator.py - breaks if a program that is served by its own allocator looks as if it hardly used the
+heap
+"""
 
 import os
 import shutil
@@ -49,7 +51,7 @@ def whole(name, storage=""):
 
 
 def said(recording):
-    """What record says before the program begins, of allocators."""
+    """Returns the messages about allocators that record prints before the program begins."""
     return [line for line in recording.process.stderr.splitlines() if "linked in" in line]
 
 
@@ -102,7 +104,7 @@ def test_malloc_that_is_not_exported(record, hw, compile_c):
 
 
 def test_exported_malloc_is_the_recorder_s_to_note(record, hw, compile_c):
-    """The je_malloc beneath it says nothing more."""
+    """The je_malloc below it adds no message."""
     source = ALLOCATOR.format(name="je_malloc", storage="")
     source += "void *malloc(size_t bytes);\nvoid *malloc(size_t bytes) { return je_malloc(bytes); }\n"
     source += "void free(void *block);\nvoid free(void *block) { (void)block; }\n"
@@ -141,7 +143,7 @@ def test_found_through_path_and_as_an_interpreter(record, hw, compile_c, tmp_pat
 
 
 def test_no_frame_in_the_executable(record, hw, compile_cxx):
-    """Then no build-id was recorded: libstdc++'s pool is all that is seen of the program."""
+    """Then no build ID was recorded: only libstdc++'s pool is recorded of the program."""
     program = compile_cxx(
         "#include <cstddef>\n#include <string>\n"
         'extern "C" { __attribute__((noinline)) void *je_malloc(std::size_t n) { static char a[64]; return n < 64 ? a : nullptr; } }\n'
@@ -154,7 +156,7 @@ def test_no_frame_in_the_executable(record, hw, compile_cxx):
 
 @pytest.mark.parametrize("flags", [[], ["-Wl,--build-id=none"]], ids=["build-id", "no build-id"])
 def test_another_file_by_now_is_not_looked_into(record, compile_c, flags):
-    """In both directions: a rebuilt program is not what was recorded."""
+    """In both directions: a rebuilt program is not the one that was recorded."""
     program = compile_c(whole("je_malloc"), *flags)
     recording = record([program])
     assert noted(recording) == [NAMES["je_malloc"]]
@@ -190,7 +192,7 @@ def test_each_program_of_a_run_is_named_once(record, hw, compile_c):
 
 @pytest.fixture
 def jemalloc():
-    """Debian's static one."""
+    """Debian's static library."""
     path = subprocess.run(["gcc", "-print-file-name=libjemalloc.a"], capture_output=True, text=True, check=True).stdout.strip()
     if not Path(path).is_absolute():
         pytest.skip("libjemalloc.a is not installed (libjemalloc-dev)")
@@ -214,7 +216,7 @@ int main(void)
 
 
 def test_jemalloc_with_a_prefix(record, hw, compile_c, jemalloc, tmp_path):
-    """As programs link it that do not want it to serve everybody (--with-jemalloc-prefix=je_)."""
+    """As in programs whose jemalloc must not replace malloc (--with-jemalloc-prefix=je_)."""
     prefixed = tmp_path / "libprefixed.a"
     names = "malloc calloc realloc free posix_memalign aligned_alloc memalign valloc pvalloc malloc_usable_size".split()
     renamed = [option for name in names for option in ("--redefine-sym", f"{name}=je_{name}")]
@@ -240,7 +242,7 @@ def test_jemalloc_that_is_exported(record, hw, compile_c, jemalloc):
 
 
 def test_stripped_program_is_beyond_it(record, hw, compile_c):
-    """Nothing in the file tells; nothing is claimed."""
+    """The file does not show it, so the report does not claim it."""
     program = compile_c(whole("je_malloc"))
     subprocess.run([shutil.which("strip"), program], check=True)
     check_unnamed(hw, record([program]))

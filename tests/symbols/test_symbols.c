@@ -1,4 +1,5 @@
-/* test_symbols.c - without it: functions without names, wrong lines, names out of a file that is another one by now */
+/* test_symbols.c - breaks if functions have no names, lines are wrong, or names come from a file that has changed
+ * since */
 #include "program.h"
 
 #include <arpa/inet.h>
@@ -7,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One function a line: the lines are asserted. At a fixed address, so that a run's addresses are those in the file. */
+/* One function per line: the tests assert the lines. At a fixed address, so that a run's addresses are those in the
+ * file. */
 static const char source[] =
     "#include <cstdio>\n"
     "extern \"C\" __attribute__((noinline)) void here() { printf(\"%p\\n\", __builtin_return_address(0)); }\n"
@@ -62,7 +64,7 @@ static void check_frame(const struct hwi_symbol *frame, const char *function, ui
   assert_int_equal(frame->reason, HWI_SYMBOL_OK);
 }
 
-/* Functions that other files cannot see: g++ keeps no mangled names of them, clang++ does. */
+/* Functions that other files cannot see: g++ stores no mangled names for them, clang++ does. */
 struct hidden_names {
   const char *third, *second, *first, *hidden, *lambda;
 };
@@ -148,7 +150,7 @@ static void a_relative_compilation_directory_is_made_plain(void **state)
   check_whole(NULL);
 }
 
-/* Distributions cut their build folders off: what is left is relative, and joined to itself it would be wrong. */
+/* Distributions remove their build folders from paths: the rest is relative, and joined to itself it would be wrong. */
 static void a_compilation_directory_that_was_cut_off_is_not_repeated(void **state)
 {
   (void)state;
@@ -167,7 +169,7 @@ static void a_compilation_directory_that_was_cut_off_is_not_repeated(void **stat
   hwi_symbols_destroy(symbols);
 }
 
-/* As malloc in the C library, which is __libc_malloc in its debug information. */
+/* Like malloc in the C library, which is __libc_malloc in its debug information. */
 static void a_public_alias_is_preferred(void **state)
 {
   (void)state;
@@ -243,7 +245,7 @@ static void a_debug_file_is_found_by_build_id(void **state)
   check_whole(in_dir("root"));
 }
 
-/* After an upgrade: the program is gone, the debug file is still there. */
+/* After an upgrade: the program no longer exists, the debug file does. */
 static void a_debug_file_is_enough(void **state)
 {
   (void)state;
@@ -290,7 +292,7 @@ static void packed_symbols_are_read(void **state)
   hwi_symbols_destroy(symbols);
 }
 
-/* As in Debian's -dbgsym packages: what two debug files share lies in a third. */
+/* As in Debian's -dbgsym packages: the common part of two debug files is in a third one. */
 static void an_alternate_file_is_read(void **state)
 {
   (void)state;
@@ -299,7 +301,7 @@ static void an_alternate_file_is_read(void **state)
   build("-gdwarf-4");
   shell("cp prog twin && mkdir -p alt && dwz -m alt/shared.debug -M ../elsewhere/shared.debug prog twin");
   shell("readelf -S prog | grep -q gnu_debugaltlink && rm -rf elsewhere");
-  /* the link names a place where nothing is: found by the build-id alone */
+  /* the link names a missing file: found only by the build ID */
   shell(
       "id=$(readelf -n alt/shared.debug | sed -n 's/.*Build ID: //p'); rm -rf root && mkdir -p root/.build-id/${id%%${id#??}} "
       "&& cp alt/shared.debug root/.build-id/${id%%${id#??}}/${id#??}.debug");
@@ -322,7 +324,7 @@ static void another_build_is_not_used(void **state)
   struct hwi_symbols *symbols = new_symbols(NULL);
   const struct hwi_symbol *frames;
   assert_int_equal(hwi_symbols_find(symbols, &module, program_addresses[AT_TOP], true, &frames), 4);
-  build_id[3] ^= 1; /* the same symbolizer: the build-id belongs to the module's identity */
+  build_id[3] ^= 1; /* the same symbolizer: the build ID belongs to the module's identity */
   assert_int_equal(hwi_symbols_find(symbols, &module, program_addresses[AT_TOP], true, &frames), 1);
   assert_null(frames[0].function);
   assert_int_equal(frames[0].reason, HWI_SYMBOL_CHANGED);
@@ -364,7 +366,7 @@ static void what_cannot_be_opened_has_a_reason(void **state)
   check_only_reason(in_dir("empty"), NULL, HWI_SYMBOL_NOT_ELF);
 }
 
-/* libdw opens .dwo files by itself, and would wait at a FIFO for ever. */
+/* libdw opens .dwo files itself, and would wait at a FIFO for ever. */
 static void a_fifo_in_place_of_a_split_file_does_not_block(void **state)
 {
   (void)state;

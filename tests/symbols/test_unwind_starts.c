@@ -1,4 +1,5 @@
-/* test_unwind_starts.c - without it: a function of a stripped file has a wrong beginning, or a forged table crashes the tool */
+/* test_unwind_starts.c - breaks if a function of a stripped file has a wrong start, or if a forged table crashes the
+ * tool */
 #include "program.h"
 
 #include "symbols/elf_file.h"
@@ -65,7 +66,7 @@ static void code_without_an_entry_has_no_beginning(void **state)
   assert_int_equal(find_in("prog", UINT64_MAX), 0);
 }
 
-/* Where the header of the table lies in the file. */
+/* Offset of the table's header in the file. */
 static long header_off(void)
 {
   char command[PROGRAM_COMMAND_BYTES], line[64] = "";

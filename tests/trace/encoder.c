@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-/* LONG_OVER: a process that starts so early after the machine's own start is none of now. */
+/* LONG_OVER: a process that started so early after the machine's own start no longer exists. */
 enum { PAGE = 4096, RECORD_PAYLOAD_MAX = 4096, LONG_OVER = 1 };
 
 static void *need(void *memory)
@@ -124,14 +124,14 @@ static void sizes(struct enc_chunk *c, uint64_t size, uint64_t usable)
     varint(c, zigzag((int64_t)(usable - usual_usable(size))));
 }
 
-/* The end of an event: how long its call took. */
+/* The end of an event: the duration of its call. */
 static void end(struct enc_chunk *c)
 {
   if (c->header.fields & HW_FIELD_DURATION)
     varint(c, c->took);
 }
 
-/* An ALLOC, or what is shorter where the chunk has named the node, or the node with the same sizes. */
+/* An ALLOC, or a shorter op if the chunk has named the node recently, or the node with the same sizes. */
 static void put_alloc(struct enc *enc, int chunk, uint64_t tick, const struct enc_slot *block)
 {
   struct enc_slot *slot = &enc->chunks[chunk].slots[block->node * UINT32_C(2654435761) / (1 << 24)];
@@ -243,7 +243,7 @@ void enc_record(struct enc *enc, int chunk, uint8_t type, const void *payload, s
     byte(c, ((const uint8_t *)payload)[i]);
 }
 
-/* A payload is built like a chunk. */
+/* A payload has the layout of a chunk. */
 static void finish_record(struct enc *enc, int chunk, uint8_t type, struct enc_chunk *payload)
 {
   enc_record(enc, chunk, type, payload->bytes, payload->count);
@@ -302,7 +302,7 @@ struct buffer {
   size_t count, capacity;
 };
 
-/* Room for `bytes` more zeros; the offset where they begin. */
+/* Makes room for `bytes` more zeros. Returns the offset at which they begin. */
 static size_t extend(struct buffer *b, size_t bytes)
 {
   while (b->count + bytes > b->capacity) {
@@ -354,7 +354,7 @@ static bool is_packed(const struct enc *enc, int chunk, bool all)
   return all || enc->chunks[chunk].in_packed;
 }
 
-/* The chunk that follows in its stream and is to be packed, or -1. */
+/* Returns the next chunk of the stream that is to be packed, or -1. */
 static int following(const struct enc *enc, int chunk, bool all)
 {
   const struct hw_chunk_header *header = &enc->chunks[chunk].header;

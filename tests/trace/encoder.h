@@ -22,27 +22,29 @@ struct enc_chunk {
   struct hw_chunk_header header;
   uint8_t *bytes;
   size_t count, capacity;
-  uint64_t tick, address, node_address; /* as after the last event */
-  uint32_t node;                        /* the last one of a NODE */
-  uint64_t took;                        /* of each event, where the header has HW_FIELD_DURATION; as the file has it */
+  uint64_t tick, address, node_address; /* after the last event */
+  uint32_t node;                        /* of the last NODE */
+  uint64_t took;                        /* of each event, if the header has HW_FIELD_DURATION; as in the file */
   struct enc_slot slots[HW_RECENT_SLOTS];
-  bool in_raw, in_packed; /* where the chunk is to be put; a raw file may hold both */
+  bool in_raw, in_packed; /* where the chunk is written; a raw file may hold both */
 };
 
 struct enc {
   struct hw_trace_header header;
   struct enc_chunk chunks[ENC_MAX_CHUNKS];
   int chunk_count;
-  int chunks_a_section; /* at most so many consecutive chunks of a stream in one section; 0: 1 */
+  int chunks_a_section; /* at most this many consecutive chunks of a stream in one section; 0: 1 */
   uint8_t tool[4096];
   size_t tool_bytes;
 };
 
-/* A raw trace of pid 100, which is over (one of no known start would be looked for among all processes, which takes long), ticks of 1 ns from 1,000,000 on, run id all 7, image id all `image`. */
+/* A raw trace of pid 100, which has ended, with ticks of 1 ns from 1,000,000 on, a run ID of only 7s and an image ID of
+ * only `image`. The start of pid 100 is known: otherwise it would be searched for among all processes, which takes
+ * long. */
 void enc_init(struct enc *enc, uint8_t image);
 void enc_release(struct enc *enc);
 
-/* A new chunk; later calls name it by the number returned. */
+/* Begins a new chunk. Returns its number, for later calls. */
 int enc_chunk(struct enc *enc, uint32_t stream, uint32_t sequence, uint32_t thread, uint64_t base_tick);
 
 void enc_alloc(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint64_t address);
@@ -61,12 +63,13 @@ void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint
 void enc_record(struct enc *enc, int chunk, uint8_t type, const void *payload, size_t bytes);
 void enc_module(struct enc *enc, int chunk, uint32_t number, uint64_t start, uint64_t bytes, uint64_t bias,
                 const char *build_id, const char *path);
-/* Module 1, /bin/main at 0x400000, and nodes in it: 1, and within that 2, which has malloc's entry. */
+/* Writes module 1, /bin/main at 0x400000, and nodes in it: node 1, and its child node 2, which has malloc's entry. */
 void enc_main(struct enc *enc, int chunk);
 void enc_thread(struct enc *enc, int chunk, uint32_t number, uint32_t tid, const char *name);
 void enc_tool(struct enc *enc, uint32_t type, uint64_t monotonic_ns, const void *payload, uint32_t bytes);
 
-/* The whole file; malloc'd. header.kind decides: raw (chunks in the window, those in_packed behind it) or packed. */
+/* Returns the whole file; malloc'd. header.kind selects raw (chunks in the window, those with in_packed after it) or
+ * packed. */
 uint8_t *enc_file(const struct enc *enc, size_t *bytes);
 void enc_write(const struct enc *enc, const char *path);
 

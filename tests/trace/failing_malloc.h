@@ -1,7 +1,7 @@
 /* failing_malloc.h - a malloc that has no memory at the n-th call, for a test that is one C file
  *
- * It stands before the C library's and the sanitizers' own, so that what these take on the caller's behalf fails as well where
- * they ask malloc for it.
+ * It precedes the C library's and the sanitizers' malloc. So calls that these make for the caller fail as well, if they
+ * call malloc.
  */
 #ifndef HWI_TESTS_TRACE_FAILING_MALLOC_H
 #define HWI_TESTS_TRACE_FAILING_MALLOC_H
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 
 static struct {
-  uint64_t left;     /* calls that succeed */
-  uint64_t failures; /* calls that fail then */
-  long live_count;   /* blocks given out and not freed since failing_malloc_arm */
+  uint64_t left;     /* number of calls that succeed */
+  uint64_t failures; /* number of calls that fail after them */
+  long live_count;   /* blocks allocated and not freed since failing_malloc_arm */
   bool armed, failed;
 } failing;
 
-/* Of the calls behind the first `calls`, `failures` fail; until failing_malloc_disarm. */
+/* After the first `calls` calls, the next `failures` ones fail, until failing_malloc_disarm. */
 static void failing_malloc_arm(uint64_t calls, uint64_t failures)
 {
   failing.left = calls;
@@ -28,7 +28,7 @@ static void failing_malloc_arm(uint64_t calls, uint64_t failures)
   failing.armed = true;
 }
 
-/* True: some call has failed. */
+/* Returns true if some call has failed. */
 static bool failing_malloc_disarm(void)
 {
   failing.armed = false;
@@ -58,7 +58,7 @@ static void *count(void *block)
   return block;
 }
 
-/* The sanitizer's, or else the C library's: dlsym may free, and so cannot be asked from within free. */
+/* The sanitizer's function, or else the C library's. dlsym may free, so it cannot be called from within free. */
 #define NEXT(type, name, parameters)                                    \
   extern type __interceptor_##name parameters __attribute__((weak));    \
   extern type __libc_##name parameters;                                 \
@@ -72,7 +72,8 @@ NEXT(void *, realloc, (void *, size_t))
 NEXT(void, free, (void *))
 #undef NEXT
 
-/* Blocks that the code under test did not free. A sanitizer finds them by itself, and its strdup is not counted here. */
+/* Returns the number of blocks that the code under test did not free. A sanitizer finds them itself, and its strdup is
+ * not counted here. */
 static long failing_malloc_leaks(void)
 {
   return __interceptor_malloc ? 0 : failing.live_count;

@@ -1,7 +1,7 @@
-/* fuzz_reader.c - any bytes as a trace: no crash, no hang, no memory beyond what the bytes are worth
+/* fuzz_reader.c - arbitrary bytes as a trace: no crash, no hang, no more memory than their size justifies
  *
- * An input is the file itself, but of a raw trace the mostly empty tool area is left out: page 0 is the header, page 1 begins
- * the tool area, and chunks follow. With HW_FUZZ_STANDALONE this is a program: fuzz_reader SECONDS [SEED].
+ * An input is the file itself, but the mostly empty tool area of a raw trace is left out: page 0 is the header, the
+ * tool area begins in page 1, and chunks follow. With HW_FUZZ_STANDALONE this is a program: fuzz_reader SECONDS [SEED].
  */
 #include <errno.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-/* What a report would look at: any of it may be nonsense, none may lead out of its array. */
+/* Reads everything that a report would read: any value may be invalid, but no index may leave its array. */
 static uint64_t read_everything(const struct hwi_profile *p)
 {
   uint64_t sum = 0;
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     sink += read_everything(profile);
     hwi_profile_destroy(profile);
   } else if (!error.text[0] || error.status == HW_ERR_MEMORY) {
-    abort(); /* an error that says nothing, or memory for what the bytes cannot hold */
+    abort(); /* an error without a text, or memory for more than the bytes can hold */
   }
   close(file.fd);
   return 0;
@@ -101,7 +101,7 @@ static size_t make_seed(int which, uint8_t *to)
   return bytes - skip;
 }
 
-/* Most damage goes where the bytes mean something: the start of a page. */
+/* Most damage is put at the bytes that have a meaning: the start of a page. */
 static size_t mutate(uint8_t *bytes, size_t count)
 {
   static const uint64_t values[] = {0, 1, 0x7f, 0x80, 0xff, UINT32_MAX, UINT64_MAX, INT64_MAX, 1 << 20};

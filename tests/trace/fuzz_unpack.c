@@ -1,6 +1,7 @@
-/* fuzz_unpack.c - any bytes as the columns of a packed section: no crash, no hang, no memory beyond what they are worth
+/* fuzz_unpack.c - arbitrary bytes as the columns of a packed section: no crash, no hang, no more memory than their size
+ * justifies
  *
- * An input is the sizes of the columns, and the columns as they are, without zstd in between.
+ * An input is the sizes of the columns, and the columns uncompressed, without zstd.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with small traces, raw and packed, in the form that fuzz_reader takes."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with small traces, raw and packed, in the form that fuzz_reader reads."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ COMMANDS = {"sort": ["/usr/bin/sort", "/etc/passwd"], "list": ["/bin/ls", "/"], 
 
 
 def without_empty_middle(raw):
-    """A raw trace as fuzz_reader takes it: the header, the first page of the tool area, the chunks."""
+    """A raw trace in the form of fuzz_reader's inputs: the header, the first page of the tool area, the chunks."""
     used = read_header(raw).used_bytes
     with open(raw, "rb") as file:
         head = file.read(2 * PAGE)

@@ -1,4 +1,4 @@
-/* samples.h - small recordings that use everything in the format, as seeds for damage */
+/* samples.h - small recordings that use every part of the format, as seeds for damage */
 #ifndef HWI_TESTS_TRACE_SAMPLES_H
 #define HWI_TESTS_TRACE_SAMPLES_H
 
@@ -6,8 +6,8 @@
 
 enum { SAMPLE_COUNT = 4, SAMPLE_EVENTS = 22 };
 
-/* Sample 0 is raw with one stream, 1 raw with three streams and ties, 2 is sample 1 packed, 3 is raw with packed copies and
- * tells of a fork. Each has SAMPLE_EVENTS events of whole blocks. */
+/* Sample 0 is raw with one stream, 1 is raw with three streams and ties, 2 is sample 1 packed, and 3 is raw with packed
+ * copies and reports a fork. Each has SAMPLE_EVENTS events of whole blocks. */
 static inline void sample_make(struct enc *enc, int which)
 {
   enc_init(enc, (uint8_t)(which + 1));

@@ -1,6 +1,7 @@
-/* test_anchor.c - one moment on two clocks is the one whose reads were interrupted least
+/* test_anchor.c - one moment on two clocks is taken from the reads that were interrupted least
  *
- * Breaks if a pair is taken between whose reads the thread had lost its processor, which would bend all times of a trace.
+ * Breaks if a pair is used between whose reads the thread had lost its processor, which would distort all times of a
+ * trace.
  */
 #include "trace/anchor.h"
 
@@ -12,7 +13,8 @@
 
 enum { INNER_IS_AHEAD = 1000000, READ_TAKES = 10, INTERRUPTION = 50000 };
 
-/* One time that both clocks tell; each read takes some of it, and before the reads in `interrupted` (a bit each) it jumps. */
+/* One time that both clocks show. Each read takes some of it, and before the reads in `interrupted` (one bit each) it
+ * jumps. */
 static uint64_t now, interrupted;
 static int reads;
 
@@ -43,7 +45,8 @@ static void assert_is_close(uint64_t interruptions)
   assert_int_equal(moment.inner - moment.outer, INNER_IS_AHEAD);
 }
 
-/* Each choice of interrupted reads that leaves one try whole: between its first read and its last nothing happens. */
+/* Each choice of interrupted reads that leaves one try undisturbed: nothing happens between its first read and its
+ * last. */
 static void test_one_whole_try_is_enough(void **state)
 {
   (void)state;

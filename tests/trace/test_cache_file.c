@@ -1,7 +1,7 @@
-/* test_cache_file.c - a file beside a trace appears whole or not at all
+/* test_cache_file.c - a file next to a trace appears whole or not at all
  *
- * What would break: half of a file after a kill, or of two that are written at once; what was there, lost because a new one failed;
- * files left behind; somebody else's file, replaced.
+ * Breaks if half of a file appears after a kill, or when two are written at once; if the old file is lost because a new
+ * one failed; if files are left; or if another user's file is replaced.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,11 +24,11 @@
 
 enum { TEXT_BYTES = 16 };
 static const uint8_t magic[HWI_CACHE_MAGIC_BYTES] = {'m', 'a', 'g', 'i', 'c', '1', '2', '3'};
-static bool nameless;                        /* a file system that has files without names */
-static bool linkless, is_empty_while_linked; /* links are refused; nothing was at `path` when one was made */
+static bool nameless;                        /* the file system supports files without names */
+static bool linkless, is_empty_while_linked; /* links are refused; there was no file at `path` when one was made */
 static char dir[] = "/tmp/hw-test-cache-XXXXXX", path[64];
 
-/* In the place of libc's: as where the file system has no files without names. */
+/* Replaces libc's open, to simulate a file system without files that have no name. */
 int open(const char *file, int flags, ...)
 {
   if ((flags & O_TMPFILE) == O_TMPFILE && !nameless) {
@@ -42,7 +42,7 @@ int open(const char *file, int flags, ...)
   return (int)syscall(SYS_openat, AT_FDCWD, file, flags, mode);
 }
 
-/* As where there is no /proc, through which such a file gets its name, or where a sandbox refuses links. */
+/* Simulates a system without /proc, through which such a file gets its name, or a sandbox that refuses links. */
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
   is_empty_while_linked |= access(path, F_OK) != 0;
@@ -166,7 +166,7 @@ static void one_that_is_dropped_leaves_what_was(void **state)
   assert_int_equal(file_count(), 1);
 }
 
-/* Such a file begun, its writer killed, and another one kept: how many files there are. */
+/* Begins such a file, kills its writer, and writes another one. Returns the number of files. */
 static int files_after_a_kill(void)
 {
   int status;
@@ -189,8 +189,7 @@ static int files_after_a_kill(void)
 static void a_kill_leaves_what_was(void **state)
 {
   (void)state;
-  assert_int_equal(files_after_a_kill(),
-                   2); /* what the killed one had begun stays: nobody can know that it has no writer */
+  assert_int_equal(files_after_a_kill(), 2); /* the killed one's file stays: it is unknown whether it has a writer */
 }
 
 static void a_kill_leaves_nothing_without_a_name(void **state)
@@ -203,7 +202,7 @@ static void a_kill_leaves_nothing_without_a_name(void **state)
   assert_int_equal(files_after_a_kill(), 1);
 }
 
-/* Whoever reads in between found none, and a kill left none. */
+/* A reader in between found no file, and a kill left none. */
 static void one_is_replaced_at_one_stroke(void **state)
 {
   (void)state;

@@ -1,7 +1,7 @@
 /* test_damage.c - traces cut at every length and with flipped bits give an error or the part that could be read
  *
- * What would break: a reader that believes a length, an offset or a number. The random part here is short; fuzz_reader goes on
- * for as long as it is let.
+ * Breaks if a reader trusts a length, an offset or a number. The random part here is short; fuzz_reader runs as long as
+ * requested.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static struct enc enc;
 
 enum { FLIP_STEP = 3, PAGES_SHORT = 2 * FUZZ_PAGE };
 
-/* A sample as the fuzz target takes it: without most of the tool area. */
+/* A sample in the form of the fuzz target: without most of the tool area. */
 static uint8_t *compact_sample(int which, size_t *count)
 {
   sample_make(&enc, which);
@@ -61,7 +61,7 @@ static void test_flipped_bits(void **state)
   }
 }
 
-/* Counts what is left of a packed sample whose middle is damaged: everything outside the section that was hit. */
+/* Counts the remaining events of a packed sample whose middle is damaged: all outside the damaged section. */
 static void test_damage_stays_where_it_is(void **state)
 {
   (void)state;
@@ -70,13 +70,13 @@ static void test_damage_stays_where_it_is(void **state)
   assert_true(fd >= 0);
   size_t count;
   uint8_t *file = compact_sample(2, &count);
-  size_t off = HW_TRACE_HEADER_BYTES; /* the TOOL section, then one EVENTS section a stream */
+  size_t off = HW_TRACE_HEADER_BYTES; /* the TOOL section, then one EVENTS section per stream */
   struct hw_section_header section;
   memcpy(&section, file + off, sizeof section);
   off += (sizeof section + section.packed_bytes + 7) / 8 * 8;
   memcpy(&section, file + off, sizeof section);
   assert_int_equal(section.type, HW_SECTION_EVENTS);
-  memset(file + off, 0xee, sizeof section); /* the first stream's, header and all */
+  memset(file + off, 0xee, sizeof section); /* the first stream's, with its header */
   fuzz_write_at(fd, file, count, 0);
   struct hwi_trace *trace;
   struct hwi_error error;

@@ -1,4 +1,6 @@
-"""The page about the trace format: a reader that was written from it reads what the recorder and the packer write"""
+"""The page about the trace format: a reader that was written from it reads the files of the recorder and of the
+packer
+"""
 
 import pytest
 
@@ -56,7 +58,7 @@ FREE_ENTRIES = {"free": 2}
 
 
 def plainly(events):
-    """As both forms tell them: a raw chunk has ops of its own for the most usual entries."""
+    """As in both forms: a raw chunk has separate ops for the most usual entries."""
     return [event._replace(entry=FREE_ENTRIES.get(event.entry, event.entry), alignment=event.alignment or None) for event in events]
 
 

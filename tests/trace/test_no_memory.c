@@ -1,7 +1,7 @@
-/* test_no_memory.c - a reader that finds no memory says so, whichever call of malloc it is that fails
+/* test_no_memory.c - a reader that runs out of memory reports it, whichever call of malloc fails
  *
- * What would break: a result of malloc that is not checked; a part left out without a word, because it is taken for damage or
- * for something that the trace does not have; what is not freed on the way out.
+ * Breaks if a result of malloc is not checked; if a part is left out without a message, because it is taken for damage
+ * or for a part that the trace does not have; or if memory is not freed after an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct enc enc;
 static char folder[] = "/tmp/hw-test-no-memory-XXXXXX";
 static const char trace_path[] = "a.hwt", children[] = "a.hwt.children", child_path[] = "a.hwt.children/b.hwt";
 
-/* --- what a reader told --- */
+/* --- what a reader reported --- */
 
 static void tell(uint64_t *told, const void *bytes, size_t count)
 {
@@ -77,7 +77,7 @@ static void tell_definitions(uint64_t *told, const struct hwi_trace *trace)
     tell_text(told, hwi_trace_thread(trace, i).name);
 }
 
-/* Events, and what is known at their end. */
+/* Events, and the known facts at their end. */
 static int tell_trace(uint64_t *told, struct hwi_trace *trace, struct hwi_error *error)
 {
   struct hwi_event events[HWI_TRACE_MIN_BATCH];
@@ -139,7 +139,7 @@ static int read_run(uint64_t *told, const char *path, struct hwi_error *error)
 
 typedef int read_way(uint64_t *told, const char *path, struct hwi_error *error);
 
-/* What `way` tells is all that `expected` stands for, or it says what it lacks. False: no call failed. */
+/* `way` must report everything that `expected` stands for, or an error. Returns false if no call failed. */
 static bool check_failing(read_way *way, const char *path, uint64_t expected, uint64_t calls, uint64_t failures)
 {
   struct hwi_error error = {.text = ""};
@@ -156,7 +156,7 @@ static bool check_failing(read_way *way, const char *path, uint64_t expected, ui
   return has_failed;
 }
 
-/* Lets each of the first `most` calls fail in its turn: alone, and with all that follow. Returns how many have failed. */
+/* Lets each of the first `most` calls fail in turn: alone, and with all later ones. Returns how many have failed. */
 static uint64_t check_first_calls(read_way *way, const char *path, uint64_t most)
 {
   struct hwi_error error;
@@ -175,7 +175,7 @@ static void check_way(read_way *way, const char *path)
 
 /* --- traces --- */
 
-/* Enough in each column that it is compressed. */
+/* Enough data in each column to be compressed. */
 static void make_long(void)
 {
   enc_init(&enc, 9);
@@ -227,7 +227,8 @@ static void test_packed(void **state)
   enc_release(&enc);
 }
 
-/* The process of no known start is looked for among all that run. How many calls that takes is the machine's. */
+/* The process of unknown start is searched for among all running processes. The number of calls depends on the
+ * machine. */
 static void test_a_process_that_is_looked_for(void **state)
 {
   (void)state;
@@ -239,7 +240,7 @@ static void test_a_process_that_is_looked_for(void **state)
   enc_release(&enc);
 }
 
-/* The parent of the second image is looked for among the run's. */
+/* The parent of the second image is searched for in the run. */
 static void test_forked(void **state)
 {
   (void)state;

@@ -1,7 +1,7 @@
-/* test_pack.c - what is packed unpacks to the same events and definitions, and what is forged does no harm
+/* test_pack.c - a packed section unpacks to the same events and definitions, and a forged one does no harm
  *
- * What would break: any op's re-coding, in any context; damaged chunks that are made whole, or worse; what the packer knows
- * and what the unpacker knows going apart; a bound that a forged section passes.
+ * Breaks if an op is re-coded wrongly in any context; if damaged chunks are made whole, or worse; if the packer's and
+ * the unpacker's state diverge; or if a forged section exceeds a bound.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static uint32_t below(uint32_t limit)
   return (uint32_t)(random_state >> 33) % limit;
 }
 
-/* The chunks of `enc` as a section has them. */
+/* The chunks of `enc` as a section contains them. */
 static size_t join_chunks(void)
 {
   size_t at = 0;
@@ -47,9 +47,9 @@ static size_t join_chunks(void)
   return at;
 }
 
-/* --- what a section says --- */
+/* --- the contents of a section --- */
 
-/* Definitions are told in their order, but apart from each other and from the events. */
+/* Definitions are reported in their order, but separately from each other and from the events. */
 struct told {
   struct hwi_event *events;
   size_t event_count, event_room;
@@ -160,7 +160,7 @@ static void check_unpacks_to(const struct hw_section_header *section, const uint
   hwi_unpacked_release(&unpacked);
 }
 
-/* Packs `plain` and checks that it comes back. */
+/* Packs `plain` and checks that unpacking returns the same. */
 static struct hw_section_header round_trip(size_t bytes)
 {
   struct hw_section_header section;
@@ -173,7 +173,7 @@ static struct hw_section_header round_trip(size_t bytes)
   return section;
 }
 
-/* --- a program of a kind --- */
+/* --- a simulated program --- */
 
 struct live {
   uint64_t address, size;
@@ -187,7 +187,7 @@ struct program {
   uint64_t top, tick;
   uint32_t nodes;
   bool usable, timed;
-  int disorder; /* of 100 events, how many are of the odd kinds */
+  int disorder; /* of 100 events, the number of unusual ones */
 };
 
 static uint64_t take_memory(struct program *p, uint64_t size)
@@ -260,7 +260,7 @@ static void do_odd(struct program *p, int chunk)
   static const char text[] = "a record of some length, which nobody knows";
   switch (below(4)) {
   case 0:
-    enc_record(&enc, chunk, (uint8_t)(HW_RECORD_COMMAND + below(40)), text, below(sizeof text)); /* of no thread */
+    enc_record(&enc, chunk, (uint8_t)(HW_RECORD_COMMAND + below(40)), text, below(sizeof text)); /* without a thread */
     break;
   case 1:
     enc_failed(&enc, chunk, p->tick, 1 + below(p->nodes), UINT64_C(1) << (20 + below(42)), (uint8_t)below(13));
@@ -358,7 +358,7 @@ static void every_effort_gives_the_same(void **state)
   assert_true(packed_bytes[HWI_EFFORT_QUICK] < packed_bytes[HWI_EFFORT_SMALL] * 4 / 3);
 }
 
-/* A loop over a few stacks, which allocates and frees in turn: nothing but times is worth a byte. */
+/* A loop over a few stacks, which allocates and frees in turn: only the times need bytes. */
 static void a_regular_program_packs_well(void **state)
 {
   (void)state;
@@ -376,7 +376,7 @@ static void a_regular_program_packs_well(void **state)
   assert_true(section.packed_bytes < section.event_count / 50);
 }
 
-/* Columns cannot tell of damage, so the bytes are kept as they are. */
+/* Columns cannot represent damage, so the bytes are kept as they are. */
 static void damage_is_kept(void **state)
 {
   static const struct {
@@ -408,7 +408,7 @@ static void damage_is_kept(void **state)
   }
 }
 
-/* The chunks of a stream can change hands, by a THREAD record and from chunk to chunk. */
+/* The thread of a stream's chunks can change, by a THREAD record and from chunk to chunk. */
 static void threads_come_back(void **state)
 {
   (void)state;
@@ -423,7 +423,7 @@ static void threads_come_back(void **state)
   assert_int_equal(round_trip(join_chunks()).codec, HWI_CODEC_COLUMNS);
 }
 
-/* The same block twice, frees of what is gone, sizes and addresses at the ends of their ranges. */
+/* The same block twice, frees of freed blocks, sizes and addresses at the ends of their ranges. */
 static void nonsense_comes_back(void **state)
 {
   (void)state;
@@ -486,9 +486,9 @@ static void tool_records_come_back(void **state)
   assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_VERSION);
 }
 
-/* --- hostile --- */
+/* --- forged data --- */
 
-/* Events out of anything: only that it ends, within memory. */
+/* Events from arbitrary bytes: the test checks only that it ends, within memory. */
 static bool read_through(struct hwi_restorer *restorer)
 {
   struct told told = {0};
@@ -529,7 +529,7 @@ static void damaged_sections_do_no_harm(void **state)
   free(copy);
 }
 
-/* The columns as they are, in memory of their own. */
+/* The uncompressed columns, in separate memory. */
 static struct hwi_columns_in copy_columns(const struct hwi_columns_out *out)
 {
   struct hwi_columns_in in = {0};
@@ -548,7 +548,7 @@ static struct hwi_columns_in copy_columns(const struct hwi_columns_out *out)
   return in;
 }
 
-/* As it is in a raw trace. */
+/* As in a raw trace. */
 static void a_time_beyond_the_latest_is_damage(void **state)
 {
   (void)state;
@@ -634,7 +634,7 @@ static void bombs_are_refused(void **state)
   assert_int_equal(hwi_unpack_section(&section, packed, &unpacked), HW_ERR_VERSION);
 }
 
-/* A section that says its calls were timed, without the column: nothing is made up. */
+/* A section that claims that its calls were timed, without the column: no times are invented. */
 static void durations_that_are_missing_are_damage(void **state)
 {
   (void)state;

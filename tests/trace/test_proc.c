@@ -1,7 +1,7 @@
-/* test_proc.c - which mapping is one of a trace
+/* test_proc.c - which mapping belongs to a trace
  *
- * What would break: where the name of an open trace cannot be read, each mapping without a name is one of it, so that a trace of a
- * process that has left it counts as being written.
+ * Breaks if, where the name of an open trace cannot be read, each mapping without a name counts as one of it. Then a
+ * trace counts as being written though its process has left it.
  */
 #include "trace/read/proc.h"
 

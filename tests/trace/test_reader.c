@@ -1,7 +1,8 @@
 /* test_reader.c - known traces give known events, in known order
  *
- * What would break: an op's decoding; the order at equal ticks; dropping what is there twice; a stream handed to another
- * thread; a chunk that is packed and given back while it is being read.
+ * Breaks if an op is decoded wrongly; if the order at equal ticks is wrong; if events that are there twice are not
+ * dropped; if a stream that changes its thread is wrong; or if a chunk is lost that is packed and given back while it
+ * is being read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ static void open_trace(void)
     fail_msg("%s", error.text);
 }
 
-/* The number of events; they are in `events`. */
+/* Reads all events into `events`. Returns their number. */
 static int read_events(void)
 {
   struct hwi_error error;
@@ -119,7 +120,7 @@ static void test_every_op(void **state)
   assert_int_equal(events[10].usable, 24);
 }
 
-/* Behind the last field of every op; a realloc has one, that of its new block. */
+/* After the last field of every op; a realloc has one, that of its new block. */
 static void test_every_op_is_timed(void **state)
 {
   (void)state;
@@ -130,7 +131,7 @@ static void test_every_op_is_timed(void **state)
   chunk->took = 1;
   enc_node(&enc, c, 9, 0, 0, HW_ENTRY_MALLOC, 0x400100);
   enc_alloc_usable(&enc, c, 1000005, 9, 100, 104, 0x5010);
-  chunk->took = 0; /* not known */
+  chunk->took = 0; /* unknown */
   enc_alloc(&enc, c, 1000006, 9, 100, 0x5110);
   chunk->took = 300;
   enc_alloc(&enc, c, 1000007, 9, 100, 0x5210);
@@ -157,7 +158,7 @@ static void test_every_op_is_timed(void **state)
   assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
 }
 
-/* The clock of the trace is that of the nanoseconds, or three times as fast. */
+/* The clock of the trace runs as fast as the nanoseconds, or three times as fast. */
 static void test_durations_are_in_clock_units(void **state)
 {
   (void)state;
@@ -170,7 +171,7 @@ static void test_durations_are_in_clock_units(void **state)
   assert_int_equal(hwi_trace_units_ns(trace, 4), 1);
   assert_int_equal(hwi_trace_units_ns(trace, 5), 2);
   assert_in_range(hwi_trace_units_ns(trace, 3 * UINT64_C(1000000000)), 1000000000 - 1,
-                  1000000000); /* of 32 bits behind the point */
+                  1000000000); /* 32 bits after the point */
   assert_int_equal(hwi_trace_units_ns(trace, UINT64_MAX), HWI_TRACE_LATEST_NS);
   assert_int_equal(hwi_trace_info(trace)->clock_cost_ns, 20);
 }
@@ -205,7 +206,7 @@ static void test_only_the_live_blocks_can_tell(void **state)
   }
 }
 
-/* Taking the first free that comes to hand leads nowhere: the thread that gets the block again must go first. */
+/* Taking the first free that fits does not work: the thread that gets the block again must go first. */
 static void test_ties_are_searched(void **state)
 {
   (void)state;
@@ -226,7 +227,7 @@ static void test_ties_are_searched(void **state)
   }
 }
 
-/* More events at one tick than are searched: picked one by one, none lost, each stream's order kept. */
+/* More events at one tick than are searched: picked one by one, none lost, in each stream's order. */
 static void test_a_tick_with_many_events(void **state)
 {
   (void)state;
@@ -323,7 +324,7 @@ static void test_what_is_there_twice_counts_once(void **state)
   assert_int_equal(hwi_trace_info(trace)->missing_chunks, 0);
 }
 
-/* A section of which some chunks are known already. */
+/* A section in which some chunks are known already. */
 static void test_a_section_that_overlaps(void **state)
 {
   (void)state;
@@ -352,7 +353,7 @@ static void test_gaps_are_counted(void **state)
   assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
 }
 
-/* Sums of times would wrap round behind it, and what came last would be taken to come first. */
+/* Sums of times would wrap round after it, and the last event would be taken for the first. */
 static void test_a_time_beyond_the_latest_is_damage(void **state)
 {
   (void)state;
@@ -395,7 +396,7 @@ static void test_packed_reads_like_raw(void **state)
   assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
 }
 
-/* As the drainer does it, between our look at the index and our reading. */
+/* As the drainer does it, between the reader's look at the index and its reading. */
 static void test_a_chunk_is_packed_under_way(void **state)
 {
   (void)state;
@@ -436,8 +437,9 @@ static void test_holes_and_garbage_are_stepped_over(void **state)
   assert_int_equal(hwi_trace_info(trace)->missing_chunks, 1);
 }
 
-/* On a file system that tells of no holes, the window's 8 GiB were read to the end, page by page: behind what is used, the first
- * empty page of data ends it, and what is not used yet by the header, but written, is not missed. */
+/* On a file system that does not report holes, the window's 8 GiB were read to the end, page by page. After the used
+ * part, the first empty page of data ends it. Pages that are written, but not yet counted in the header, are not
+ * missed. */
 static void test_nothing_is_looked_for_behind_what_is_used(void **state)
 {
   (void)state;
@@ -464,7 +466,7 @@ static void test_nothing_is_looked_for_behind_what_is_used(void **state)
   }
 }
 
-/* --- what the trace says about numbers, the program and time --- */
+/* --- numbers, the program and time in the trace --- */
 
 static void test_a_node_that_another_stream_defines_later(void **state)
 {
@@ -474,7 +476,7 @@ static void test_a_node_that_another_stream_defines_later(void **state)
   enc_alloc(&enc, a, 1000001, 2, 8, 0x10000);
   enc_alloc(&enc, b, 1000600, 1, 8, 0x20000);
   enc_node(&enc, b, 1, 0, 0, HW_ENTRY_NONE, 0x400100);
-  enc_node(&enc, b, 2, 1, 0, HW_ENTRY_CALLOC, 0x400200); /* written as the child of the one before */
+  enc_node(&enc, b, 2, 1, 0, HW_ENTRY_CALLOC, 0x400200); /* written as the child of the previous one */
   open_trace();
   struct hwi_error error;
   assert_false(hwi_trace_node(trace, 2).known);
@@ -540,7 +542,7 @@ static void test_the_clock(void **state)
   open_trace();
   assert_int_equal(hwi_trace_tick_ns(trace, 1000 + 1000000), 16000000);
   close_trace(NULL);
-  uint64_t clock = 16000 + UINT64_C(3000000000); /* a tool saw both clocks a second later: 3 GHz */
+  uint64_t clock = 16000 + UINT64_C(3000000000); /* a tool read both clocks a second later: 3 GHz */
   enc_tool(&enc, HW_TOOL_ANCHOR, 5000 + 1000000000, &clock, sizeof clock);
   open_trace();
   assert_in_range(hwi_trace_tick_ns(trace, 1000 + 3000000), 16000000 - 1, 16000000);
@@ -560,7 +562,7 @@ static uint64_t own_start(void)
   return start;
 }
 
-/* This process is the one that writes: as long as it has the file mapped. */
+/* This process is the writer, as long as it has the file mapped. */
 static void test_being_written(void **state)
 {
   (void)state;
@@ -578,7 +580,7 @@ static void test_being_written(void **state)
   assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
   assert_true(hwi_trace_info(trace)->being_written);
   hwi_trace_close(trace);
-  ((struct hw_trace_header *)window)->process_start++; /* the number has gone to another process */
+  ((struct hw_trace_header *)window)->process_start++; /* another process has got the number */
   assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
   assert_false(hwi_trace_info(trace)->being_written);
   munmap(window, 4096);

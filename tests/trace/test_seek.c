@@ -1,7 +1,8 @@
-/* test_seek.c - reading from any moment on gives what a whole reading gives from there on
+/* test_seek.c - reading from any moment on gives the same as the rest of a whole reading
  *
- * What would break: a piece that is left out although something in it is not older; one that comes raw and packed; an order at
- * equal ticks that hangs on where the reading began; a thread whose number only an earlier chunk tells.
+ * Breaks if a piece is left out although some of its events are not older; if one is read both raw and packed; if the
+ * order at equal ticks depends on where the reading began; or if a thread's number is lost because only an earlier
+ * chunk contains it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ static const uint64_t START = 1000;
 
 static char path[] = "/tmp/hw-test-seek-XXXXXX";
 
-/* Blocks of a stream live for some events; times of the streams meet now and then. `kind` says where chunks lie. */
+/* Blocks of a stream live for some events; times of the streams are sometimes equal. `kind` says where chunks are. */
 static void make_trace(int kind)
 {
   struct enc enc;

@@ -1,7 +1,7 @@
-/* test_table.c - lists that grow to many megabytes keep what they hold
+/* test_table.c - lists that grow to many megabytes keep their contents
  *
- * What would break: items lost or moved where a list leaves malloc's memory for the kernel's, or is given a larger place there;
- * memory behind the items that is not zero; a size that no memory has.
+ * Breaks if items are lost or moved where a list moves from malloc's memory to the kernel's, or gets a larger mapping
+ * there; if memory after the items is not zero; or if an impossible size is accepted.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* test_writer.c - chunks from many threads fill the window to its end, none lost, none twice, and nothing stays mapped
  *
- * Breaks if two threads get overlapping chunks, if a segment is unmapped while a chunk of it is in use or while the next one
- * is made from its seed, if retired chunks keep their pages, or if a chunk's first page brings those around it into memory.
+ * Breaks if two threads get overlapping chunks, if a segment is unmapped while one of its chunks is in use or while the
+ * next one is made from its seed, if retired chunks keep their pages, or if a chunk's first page brings the pages
+ * around it into memory.
  */
 #include "trace/writer.h"
 
@@ -108,7 +109,7 @@ static void check_file(void)
     assert_int_equal(seen[i], chunk_counts[i]);
 }
 
-/* How many bytes of the file this process maps. */
+/* Returns how many bytes of the file this process maps. */
 static uint64_t mapped_bytes(void)
 {
   char line[512];
@@ -137,7 +138,7 @@ static void test_threads_fill_the_window(void **state)
   check_file();
   uint64_t used = atomic_load(&writer.next_off);
   assert_true(used > WINDOW_BYTES - (2 * MOST_PAGES * PAGE));
-  assert_true(mapped_bytes() <= 2 * writer.segment_bytes); /* the header and what is left of the last segments */
+  assert_true(mapped_bytes() <= 2 * writer.segment_bytes); /* the header and the rest of the last segments */
   hwi_writer_close(&writer);
   assert_int_equal(mapped_bytes(), 0);
 }
@@ -161,7 +162,7 @@ static void test_a_chunk_takes_its_pages_one_by_one(void **state)
   hwi_writer_close(&writer);
 }
 
-/* Pages of the file in memory that the mapping of the first segment could show. */
+/* Returns the number of the file's pages in memory that the mapping of the first segment could show. */
 static size_t pages_in_memory(void)
 {
   static unsigned char is_there[SEEN_PAGES];
@@ -172,8 +173,8 @@ static size_t pages_in_memory(void)
   return pages;
 }
 
-/* A trace of a few events takes a few pages, however far the disk reads ahead: a process that lives for a millisecond would
- * spend more than that on filling memory with zeros. */
+/* A trace of a few events takes a few pages, however far the disk reads ahead: otherwise a process that lives for a
+ * millisecond would spend more time on filling memory with zeros. */
 static void test_holes_around_a_chunk_are_not_read(void **state)
 {
   (void)state;

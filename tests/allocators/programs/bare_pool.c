@@ -1,4 +1,5 @@
-/* bare_pool.c - a program without libc that has nothing but a pool: linked with -nostdlib, it exits with what it found wrong */
+/* bare_pool.c - a program without libc that has only a pool: linked with -nostdlib, its exit status says which check
+ * failed */
 #define HEAPWRIGHT_POOL_IMPLEMENTATION
 #include "heapwright-pool.h"
 

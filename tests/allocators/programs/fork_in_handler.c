@@ -1,7 +1,7 @@
-/* fork_in_handler.c - a signal's handler forks while its thread is in malloc or fork. Says "done"
+/* fork_in_handler.c - a signal's handler forks while its thread is in malloc or fork. Prints "done"
  *
- * alone: the process has one thread, which allocates and forks. forks: it only forks. threads: it only allocates, as others do. Every other child goes on
- * where the handler had interrupted its parent; the others end at once.
+ * alone: the process has one thread, which allocates and forks. forks: it only forks. threads: it only allocates, and
+ * so do other threads. Every other child goes on where the handler had interrupted its parent; the others end at once.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ static void reap(pid_t child)
 {
   int status = 0;
   pid_t found = waitpid(child, &status, 0);
-  bool is_the_parents = is_copy && found < 0 && errno == ECHILD; /* the handler came while it was waited for */
+  bool is_the_parents = is_copy && found < 0 && errno == ECHILD; /* the handler ran during the wait */
   if (child < 0 || (found != child && !is_the_parents) || status)
     fail("a child did not come through");
 }
@@ -82,7 +82,7 @@ static void *use_malloc_until_over(void *argument)
   return argument;
 }
 
-/* Of another process, so that they come at any time. */
+/* From another process, so that they come at any time. */
 static pid_t send_signals(void)
 {
   pid_t target = getpid(), sender = fork();
@@ -93,7 +93,7 @@ static pid_t send_signals(void)
   _exit(0);
 }
 
-/* They are for the first thread alone. */
+/* They are only for the first thread. */
 static pthread_t start_thread(void)
 {
   pthread_t thread;

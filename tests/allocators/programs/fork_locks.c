@@ -1,6 +1,8 @@
-/* fork_locks.c - forks while other threads are within libc, holding its locks: its first argument says where. Says "done"
+/* fork_locks.c - forks while other threads are within libc and hold its locks: its first argument says where. Prints
+ * "done"
  *
- * Where malloc's lock and one of libc's are taken in two orders, this hangs. The children end at once, or use what was forked over.
+ * If malloc's lock and one of libc's are taken in two orders, this hangs. The children end at once, or use what they
+ * inherited.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +34,7 @@ static void fail(const char *what)
   _exit(1);
 }
 
-/* --- one turn of a thread; `number` says which thread it is --- */
+/* --- one turn of a thread, whose number is `number` --- */
 
 typedef void turn_fn(unsigned number);
 
@@ -57,7 +59,7 @@ static void use_loader(unsigned number)
 {
   static const char *const names[] = {"libresolv.so.2", "libm.so.6"};
   void *library = dlopen(names[number % 2], RTLD_NOW);
-  free(dlsym(RTLD_DEFAULT, "there_is_no_such_name")); /* for the text of the error, which is the loader's */
+  free(dlsym(RTLD_DEFAULT, "there_is_no_such_name")); /* for the text of the error, which belongs to the loader */
   if (!library)
     fail("dlopen");
   dlclose(library);
@@ -120,7 +122,7 @@ static void use_environment(unsigned number)
 static void use_syslog(unsigned number)
 {
   openlog("fork_locks", LOG_PID | LOG_NDELAY, LOG_USER);
-  setlogmask(LOG_MASK(LOG_EMERG)); /* nobody is to see them */
+  setlogmask(LOG_MASK(LOG_EMERG)); /* they are not logged */
   syslog(LOG_DEBUG, "%u", number);
   closelog();
 }
@@ -174,7 +176,7 @@ static void fork_too(unsigned number)
     free(malloc(100));
 }
 
-/* --- while a fork is under way: a handler that libc runs behind malloc's own, waiting for a thread that wants memory --- */
+/* --- during a fork: a handler that libc runs after malloc's own waits for a thread that allocates --- */
 
 static sem_t wanted, served;
 static bool is_waiting; /* the handlers are to wait */
@@ -200,7 +202,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(int,
 static void nothing(void)
 {}
 
-/* What has room for the first handlers grows, by malloc and under libc's lock. */
+/* libc's list of the first handlers grows, by malloc and under libc's lock. */
 static void *serve(void *argument)
 {
   enum { BYTES = 100, MORE = 100000, HANDLERS_EACH_TIME = 20 };
@@ -210,7 +212,7 @@ static void *serve(void *argument)
     if (is_over)
       return argument;
     char *before = kept[i],
-         *block = realloc(malloc(BYTES), MORE); /* of this fork, given back in the next, and after it */
+         *block = realloc(malloc(BYTES), MORE); /* of this fork; freed in the next one, and after it */
     memset(block, i, MORE);
     if (before)
       free(before);
@@ -292,5 +294,5 @@ int main(int argc, char **argv)
     pthread_join(threads[i], NULL);
   puts("done");
   fflush(stdout);
-  _exit(0); /* what was registered for the end is too much to run */
+  _exit(0); /* too many handlers are registered to run them at the end */
 }

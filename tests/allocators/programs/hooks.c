@@ -1,4 +1,4 @@
-/* hooks.c - an allocator that keeps account of when its functions are called, and of every call that the contract rules out
+/* hooks.c - an allocator that counts the calls of its functions, and every call that the contract forbids
  *
  * HOOKS_OUTPUT=FILE gets the counts when the process ends by exit. All functions change errno.
  */
@@ -88,7 +88,7 @@ static size_t hooks_usable_size(void *block)
   return size;
 }
 
-/* All this may allocate. */
+/* All these functions may allocate. */
 static void hooks_init(void)
 {
   char *volatile text = malloc(100);

@@ -1,4 +1,5 @@
-/* locked.c - an allocator with one lock, which it takes before a fork: blocks of powers of two, of each a list of free ones */
+/* locked.c - an allocator with one lock, which it takes before a fork. Its blocks are powers of two, with a free list
+ * for each size */
 #include <heapwright/allocator.h>
 
 #include <pthread.h>

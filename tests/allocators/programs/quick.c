@@ -1,5 +1,5 @@
-/* quick.c - an allocator that has quick ways, and leaves to the checks what is not quite usual; QUICK_OUTPUT=FILE has the counts of
- * both */
+/* quick.c - an allocator with quick functions, which leave unusual requests to the checks. The counts of both are
+ * written to QUICK_OUTPUT=FILE */
 #include "simple.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static inline void *quick_alloc(size_t size, void *(*otherwise)(size_t size))
   return block;
 }
 
-/* What is asked for so rarely that the quick way may look at it: nothing of it may come to .alloc as it is. */
+/* Aligned requests are rare, so the quick function may examine them: an invalid one must not reach .alloc. */
 static inline void *quick_alloc_aligned(size_t size, size_t align, void *(*otherwise)(size_t size, size_t align))
 {
   before_init += !has_begun;

@@ -1,4 +1,4 @@
-/* simple.h - the least that an allocator needs: blocks from a static array; for C and C++ */
+/* simple.h - the minimum that an allocator needs: blocks from a static array; for C and C++ */
 #include <heapwright/allocator.h>
 
 #include <string.h>

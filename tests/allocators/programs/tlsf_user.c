@@ -1,4 +1,5 @@
-/* tlsf_user.c - a program for the pool of a process: its first argument says what it does. Says "done" when all went well */
+/* tlsf_user.c - a program for the pool of a process: its first argument selects the test. Prints "done" if everything
+ * succeeded */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -33,7 +34,7 @@ static unsigned any(unsigned *seed)
   return *seed ^= *seed << 5;
 }
 
-/* Blocks of all sizes come and go, each filled with its own pattern. */
+/* Blocks of all sizes are allocated and freed, each filled with its own pattern. */
 static void churn(unsigned seed, int steps)
 {
   static __thread struct {
@@ -77,7 +78,7 @@ static void run_threads(void)
     pthread_join(threads[i], NULL);
 }
 
-/* Puts a page right behind the pool, so that it cannot grow where it stands. */
+/* Maps a page right after the pool, so that it cannot grow in place. */
 static void build_wall(void)
 {
   FILE *maps = fopen("/proc/self/maps", "r");
@@ -92,7 +93,7 @@ static void build_wall(void)
   free(block);
 }
 
-/* The pool is used up, block by block, then one request of `argument` bytes. */
+/* Uses up the pool, block by block, then makes one request of `argument` bytes. */
 static void exhaust(const char *argument)
 {
   struct mallinfo2 info = mallinfo2();
@@ -147,8 +148,8 @@ static long fault_count(void)
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-/* Between two marks for strace, no system call, and no page fault but those of the kernel's own, which moves pages now and then:
- * neither where nothing was allocated before, nor among blocks that come and go. */
+/* Between two marks for strace there must be no system call, and no page fault except those that the kernel causes when
+ * it moves pages: neither if nothing was allocated before, nor while blocks are allocated and freed. */
 static void be_steady(void)
 {
   enum { LARGE = 20 << 20, WINDOWS = 5, FEW = 50 };
@@ -185,8 +186,9 @@ static void expect_zero(const unsigned char *block, size_t bytes)
   expect(block && !block[0] && !memcmp(block, block + 1, bytes - 1), "calloc gave what is not zero");
 }
 
-/* Large blocks that the pool has to grow for, of which little is used: is more of them present? Some reach from the start of the
- * pool into what it grew by. Then calloc of what was written and freed, on both sides and at odd places. */
+/* Large blocks for which the pool has to grow, of which little is used: is more of them present? Some reach from the
+ * start of the pool into its new part. Then calloc of memory that was written and freed, on both sides and at odd
+ * places. */
 static void use_little(void)
 {
   enum { LARGE = 200 << 20, ODD = 12345, LITTLE = 50 << 20, TIMES = 20 };
@@ -227,7 +229,7 @@ static void do_wrong(const char *what)
     memset(block, 0, 40);
     free(block + 16);
   } else if (!strcmp(what, "overrun")) {
-    block[malloc_usable_size(block)] ^= 'x'; /* a byte that is what it was is no damage */
+    block[malloc_usable_size(block)] ^= 'x'; /* a byte that keeps its value is not damaged */
     free(block);
   } else if (!strcmp(what, "realloc")) {
     free(block);
@@ -248,7 +250,7 @@ static void allocate_in_handler(int number)
   free(malloc(10));
 }
 
-/* A handler that breaks malloc's rules, until it hits the moment at which its thread holds the lock. */
+/* A handler that breaks malloc's rules, until it runs at the moment at which its thread holds the lock. */
 static void interrupt_malloc(void)
 {
   pthread_t thread;

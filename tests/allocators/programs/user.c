@@ -1,6 +1,6 @@
-/* user.c - a program with four threads that allocate to their very end, and two forks whose handlers allocate, too
+/* user.c - a program with four threads that allocate until they end, and two forks whose handlers allocate, too
  *
- * Prints the figures of <malloc.h> when its argument is "figures"; gives back blocks of libc's own malloc when it is "foreign".
+ * Prints the figures of <malloc.h> if its argument is "figures"; frees blocks of libc's own malloc if it is "foreign".
  */
 #define _GNU_SOURCE
 #include <malloc.h>
