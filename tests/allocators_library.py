@@ -1,4 +1,6 @@
-"""allocators_library.py - builds allocators from one source file over allocator.h, as their users do, and runs programs on them"""
+"""allocators_library.py - builds allocators from one source file over allocator.h, as users do, and runs programs on
+them
+"""
 
 import os
 import subprocess
@@ -21,7 +23,7 @@ def compile_source(*command):
 
 
 def build_allocator(folder, source, *flags):
-    """A library from a file, or from the text of a C file."""
+    """Builds a library from a file, or from the text of a C file."""
     number = len(list(folder.iterdir()))
     if "\n" in str(source):
         text, source = source, folder / f"text{number}.c"
@@ -32,7 +34,7 @@ def build_allocator(folder, source, *flags):
 
 
 def build_program(folder, source, *flags, name=None):
-    """A program, or with -shared a library."""
+    """Builds a program, or with -shared a library."""
     output = folder / (name or Path(source).stem)
     compile_source(*compiler_of(source), "-g", "-O1", "-fno-builtin", "-w", source, "-o", output, *flags)
     return output

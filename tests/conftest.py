@@ -1,4 +1,4 @@
-"""conftest.py - what every whole-program test shares: the tool, recording a program, compiling one, counting beside it"""
+"""conftest.py - fixtures of all whole-program tests: the tool, recording and compiling a program, independent counts"""
 
 import json
 import os
@@ -12,15 +12,16 @@ from trace_header import is_begun, read_header, traces_of_run
 from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-TIMEOUT = 120  # seconds; a test that knows better passes its own
+TIMEOUT = 120  # seconds; a test that needs another limit passes its own
 
-# Reports are as wide as the terminal is said to be, by who runs the tests or by readline, which pytest loads and os.environ does not see.
+# COLUMNS sets the width of reports. The user may have set it, and so may readline, which pytest loads; os.environ does
+# not show readline's value.
 os.environ.pop("COLUMNS", None)
 os.unsetenv("COLUMNS")
 
 
 def pytest_collection_modifyitems(items):
-    """Of a file that goes in shares: HW_SHARE=2/3 is every third case from the second on."""
+    """The cases of a file that is split into shares: HW_SHARE=2/3 is every third case from the second on."""
     share, shares = map(int, os.environ.get("HW_SHARE", "1/1").split("/"))
     items[:] = items[share - 1::shares]
 
@@ -50,7 +51,7 @@ class Recording:
 
     @property
     def traces(self):
-        """The run's trace and its children's."""
+        """The run's trace and the traces of its children."""
         return traces_of_run(self.trace)
 
 
@@ -68,7 +69,7 @@ def recorder(build):
 
 @pytest.fixture(scope="session")
 def hw(build):
-    """hw("report", "--json", trace): runs the tool, and returns the CompletedProcess with text output."""
+    """hw("report", "--json", trace): runs the tool. Returns the CompletedProcess with text output."""
 
     def run(*arguments, timeout=TIMEOUT, **more):
         more.setdefault("text", True)
@@ -79,10 +80,10 @@ def hw(build):
 
 @pytest.fixture
 def record(hw, tmp_path):
-    """record([command...], "--depth", "5", env={...}): records a command, and returns a Recording.
+    """record([command...], "--depth", "5", env={...}): records a command. Returns a Recording.
 
-    env adds to the environment; whatever else subprocess.run knows (cwd, input, timeout) goes there. Every recording of
-    a test has a trace of its own, tmp_path/NUMBER.hwt, unless `trace` names it.
+    env adds to the environment; other arguments (cwd, input, timeout) are passed to subprocess.run. Every recording
+    of a test has its own trace, tmp_path/NUMBER.hwt, unless `trace` names it.
     """
     number = iter(range(1, 10000))
 
@@ -96,9 +97,9 @@ def record(hw, tmp_path):
 
 @pytest.fixture(scope="session")
 def record_with_marks(build, hw):
-    """record_with_marks(program, trace, "warm", "done"): records a program that writes a byte wherever a mark is to be set, and
-    reads one before it goes on. What lies between two marks does so however busy the machine is. With `until` the program goes
-    on when that is true of the report of the recording so far."""
+    """record_with_marks(program, trace, "warm", "done"): records a program that writes a byte wherever a mark is to
+    be set, and reads one before it goes on. So the events between two marks are always the same, however busy the
+    machine is. With `until` the program goes on when that is true of the report of the recording so far."""
 
     def run(program, trace, *marks, until=None):
         words = [build / "bin/heapwright", "record", "-q", "-o", trace, "--", program]
@@ -117,8 +118,8 @@ def record_with_marks(build, hw):
 
 @pytest.fixture
 def record_until(build, hw, tmp_path):
-    """record_until(is_seen, [command...], *options): records a command that reads its input, which ends when `is_seen` is true
-    of the report of the recording so far. Whatever else Popen knows (cwd) goes there."""
+    """record_until(is_seen, [command...], *options): records a command that reads its input, which ends when
+    `is_seen` is true of the report of the recording so far. Other arguments (cwd) are passed to Popen."""
 
     def run(is_seen, command, *options, **more):
         recording = Recording(None, tmp_path / "until.hwt", hw)
@@ -136,7 +137,7 @@ def record_until(build, hw, tmp_path):
 
 @pytest.fixture
 def preload(recorder, hw, tmp_path):
-    """preload([command...], env={...}): the same with LD_PRELOAD alone, without the launcher."""
+    """preload([command...], env={...}): the same with only LD_PRELOAD, without the launcher."""
     number = iter(range(1, 10000))
 
     def run(command, env=None, trace=None, **more):
@@ -152,7 +153,7 @@ def preload(recorder, hw, tmp_path):
 
 @pytest.fixture
 def on_allocator(preload, recorder, tmp_path):
-    """on_allocator("ring", [command...]): the same with faults/programs/NAME_allocator.c in the place of libc's malloc."""
+    """on_allocator("ring", [command...]): the same with faults/programs/NAME_allocator.c in place of libc's malloc."""
 
     def run(name, command, env=None, **more):
         library = tmp_path / f"{name}.so"
@@ -164,7 +165,8 @@ def on_allocator(preload, recorder, tmp_path):
 
 
 def compile_source(compiler, suffix, folder, source, flags, name):
-    """A source that is a path is compiled where it is; anything else is the text of the program."""
+    """Compiles a program. A source that is a path is compiled where it is; any other source is the text of the
+    program."""
     path = Path(source) if "\n" not in str(source) else folder / f"{name}{suffix}"
     if path.parent == folder and "\n" in str(source):
         path.write_text(source)
@@ -176,8 +178,8 @@ def compile_source(compiler, suffix, folder, source, flags, name):
 
 @pytest.fixture
 def compile_c(tmp_path):
-    """compile_c("int main...", "-pthread", name="x"): the path of the program. `source` may be a path, too. All that glibc has is
-    declared, as it is for C++ and for the project's own sources."""
+    """compile_c("int main...", "-pthread", name="x"): returns the path of the program. `source` may be a path, too.
+    Everything that glibc has is declared, as for C++ and for the project's own sources."""
 
     def run(source, *flags, name="program"):
         return compile_source("gcc", ".c", tmp_path, source, ["-std=gnu17", "-D_GNU_SOURCE=", *flags], name)
@@ -206,9 +208,10 @@ def counter(tmp_path_factory):
 
 @pytest.fixture
 def record_counted(record, counter, tmp_path):
-    """record_counted([command...]): records a command with the counter behind the recorder, so that both see the same run.
+    """record_counted([command...]): records a command with the counter preloaded after the recorder, so that both see
+    the same run.
 
-    Returns the Recording and the counter's numbers, which have the names of the report's.
+    Returns the Recording and the counter's numbers, which have the same names as in the report.
     """
     number = iter(range(1, 10000))
 
@@ -222,7 +225,8 @@ def record_counted(record, counter, tmp_path):
 
 @pytest.fixture
 def check_counts(record_counted):
-    """check_counts([command...]): records a command, and fails unless the report's numbers are the counter's, exactly."""
+    """check_counts([command...]): records a command, and fails unless the report's numbers are exactly the
+    counter's."""
 
     def run(command, *options, **more):
         recording, counts = record_counted(command, *options, **more)
@@ -236,7 +240,7 @@ def check_counts(record_counted):
 
 @pytest.fixture
 def check_counts_preload(preload, counter, recorder, tmp_path):
-    """check_counts_preload([command...]): the same with LD_PRELOAD alone, without the launcher."""
+    """check_counts_preload([command...]): the same with only LD_PRELOAD, without the launcher."""
     number = iter(range(1, 10000))
 
     def run(command, env=None, **more):

@@ -1,4 +1,4 @@
-"""entries_library.py - builds the entry points with entries_double.c behind them in the recorder's place"""
+"""entries_library.py - builds the entry points with entries_double.c instead of the recorder"""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def run(command, **more):
 
 
 def build_double(folder, *flags):
-    """The entry points and the double, as a library to preload; built once in a folder."""
+    """Builds the entry points and the double as a library to preload, once per folder."""
     library = folder / f"libentries{''.join(flags)}.so"
     if library.exists():
         return library
@@ -39,7 +39,7 @@ def build_counter(folder):
 
 
 def build_program(folder, source, *flags, name=None):
-    """A program, or with -shared a library, from tests/record/programs."""
+    """Builds a program, or with -shared a library, from tests/record/programs."""
     output = folder / (name or Path(source).stem)
     compiler = ["g++", "-std=c++17"] if source.endswith(".cc") else ["gcc", "-std=gnu17"]
     run([*compiler, "-g", "-fno-builtin", "-Wall", PROGRAMS / source, "-o", output, *flags])
@@ -47,7 +47,7 @@ def build_program(folder, source, *flags, name=None):
 
 
 class Run:
-    """What a program printed under the double, and what its entry points reported: lists of words."""
+    """The output of a program under the double, and the reports of its entry points: lists of words."""
 
     def __init__(self, program, *arguments, folder, preload, env=None):
         reports = folder / "reports"
@@ -63,5 +63,5 @@ class Run:
 
     @property
     def short(self):
-        """KIND ENTRY SIZE, or without size for frees"""
+        """KIND ENTRY SIZE; frees have no size"""
         return [f"{kind} {entry}" + (f" {size}" if kind != "free" else "") for kind, entry, size, *_ in self.events]

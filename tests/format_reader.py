@@ -1,7 +1,8 @@
-"""format_reader.py - reads a trace as docs/trace-format.md says, and as nothing else does
+"""format_reader.py - reads a trace as described in docs/trace-format.md, independently of all other code
 
-Written from that page alone: a field that the page leaves out, or tells otherwise than it is, makes the events of the raw and
-the packed form of one recording differ, or their sums differ from the report's. It believes what it reads: a whole trace.
+It was written from that page alone. If the page leaves out a field or describes it wrongly, the events of the raw
+and the packed form of one recording differ, or their sums differ from the report's. It does not check its input,
+which must be a whole trace.
 """
 
 import mmap
@@ -16,14 +17,15 @@ ALLOC, ALLOC_ALIGNED, FREE, DELETE, FREE_VIA, REALLOC, FAILED, NODE, RECORD, ALL
 ENTRY_FREE_OF_OP = {FREE: "free", DELETE: "delete"}
 BIRTH_ALLOC, BIRTH_ALIGNED, BIRTH_REALLOC, BIRTH_FAILED = range(4)
 
-# kind: "alloc", "free", "realloc", "failed"; `old` is a realloc's; entry is a free's, where its op does not say it
+# kind: "alloc", "free", "realloc", "failed"; `old` is for realloc only; entry is for a free whose op does not contain
+# it
 Event = namedtuple("Event", "tick kind node size usable address old alignment entry duration ticks", defaults=[None] * 9)
 Node = namedtuple("Node", "number parent module entry address")
 Trace = namedtuple("Trace", "events nodes records")  # events: by thread, in order
 
 
 class Bytes:
-    """A list of bytes, varints and zigzags."""
+    """Reads a list of bytes, varints and zigzags."""
 
     def __init__(self, data):
         self.data, self.at = data, 0

@@ -1,4 +1,4 @@
-/* fuzz_file.h - a file in memory, for readers that are given a path */
+/* fuzz_file.h - a file in memory, for readers that take a path */
 #ifndef HW_TESTS_FUZZ_FILE_H
 #define HW_TESTS_FUZZ_FILE_H
 
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 struct fuzz_file {
-  int fd; /* to be closed */
+  int fd; /* the caller must close it */
   char path[64];
 };
 

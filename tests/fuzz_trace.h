@@ -1,4 +1,4 @@
-/* fuzz_trace.h - the bytes of a fuzz target as a trace file: fuzz_reader.c says how they are laid out */
+/* fuzz_trace.h - the bytes of a fuzz target as a trace file; fuzz_reader.c describes their layout */
 #ifndef HW_TESTS_FUZZ_TRACE_H
 #define HW_TESTS_FUZZ_TRACE_H
 

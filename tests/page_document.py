@@ -1,4 +1,4 @@
-"""page_document.py - reads the document of the HTML page as docs/page-data.md has it, for the tests"""
+"""page_document.py - reads the document of the HTML page as described in docs/page-data.md, for the tests"""
 
 import base64
 import json
@@ -49,7 +49,7 @@ class Table:
 
 
 def unpack_slices(text, rows, read):
-    """By row: what read(slice, numbers) makes of each slice with anything in it; the slice comes first in that."""
+    """By row: the results of read(slice, numbers) for each slice that is not empty; the slice comes first in each."""
     numbers = iter(unpack(text))
     series = []
     for _ in range(rows):
@@ -109,7 +109,8 @@ class Page:
             setattr(self, name, Table(document[name], len(next(iter(document[name].values())))))
 
     def frames_of(self, node):
-        """(function, file, line, address in the module) of a node plus 1, innermost first: as `report --json` lists them."""
+        """(function, file, line, address in the module) of a node plus 1, innermost first: as listed by `report
+        --json`."""
         found = []
         while node > 0:
             site = self.nodes["site"][node - 1]
@@ -125,7 +126,7 @@ class Page:
         return self.strings[index] if index >= 0 else None
 
     def rows_by_frames(self):
-        """The rows that are one stack, by their frames and what was called."""
+        """The rows that belong to one stack, by their frames and entry point."""
         found = {}
         for row in range(self.stacks.count):
             if self.stacks["cut"][row] == 0:
@@ -148,7 +149,8 @@ def live_at(entries, last):
 
 
 def lifetimes_within(entries, first, last):
-    """By the names of docs/json.md: of the blocks that were freed in slices [first, last], or were not until the end of these."""
+    """By the names of docs/json.md: for the blocks that were freed in slices [first, last], or that are live at the
+    end of these."""
     chosen = [entry for entry in entries if first <= entry.slice <= last]
     found = {ending: sum(entry.ended[ending] for entry in chosen) for ending in ENDINGS[:5]}
     left = sum(entry.ended["left"] for entry in entries if entry.slice <= last)

@@ -1,4 +1,4 @@
-"""pprof_file.py - reads a profile.proto as its specification has it, for the tests"""
+"""pprof_file.py - reads a profile.proto as described in its specification, for the tests"""
 
 import gzip
 
@@ -48,7 +48,7 @@ class Pprof:
         self.types = [self.strings[dict(fields(value))[1]] for field, value in whole if field == 1]
         self.functions = {(f := dict(fields(value)))[1]: (self.strings[f[2]], self.strings[f.get(4, 0)]) for field, value in whole if field == 5}
         self.mappings = {(m := dict(fields(value)))[1]: m for field, value in whole if field == 3}
-        self.first_mapping = next((dict(fields(value))[1] for field, value in whole if field == 3), None)  # none where nothing is live yet
+        self.first_mapping = next((dict(fields(value))[1] for field, value in whole if field == 3), None)  # none if nothing is live
         self.locations = {}
         for field, value in whole:
             if field == 4:

@@ -1,4 +1,4 @@
-"""trace_header.py - reads a trace's header by itself, so that a test need not believe the tool that it tests
+"""trace_header.py - reads a trace's header independently, so that a test need not trust the tool that it tests
 
 The layout is `struct hw_trace_header` of src/trace/format.h; docs/trace-format.md describes it.
 """
@@ -39,7 +39,8 @@ def read_header(path):
 
 
 def is_begun(path):
-    """Is there a trace, and has it a header? It is as long as its window from the first, so that no more of it is read."""
+    """Returns whether there is a trace with a header. The file is as long as its window from the start, so only the
+    header is read."""
     if not path.exists():
         return False
     with open(path, "rb") as file:

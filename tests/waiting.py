@@ -1,14 +1,14 @@
-"""waiting.py - waits until something has happened, however busy the machine is: never for as long as it usually takes"""
+"""waiting.py - waits until something has happened, however busy the machine is, and never longer than necessary"""
 
 import time
 from pathlib import Path
 
-PATIENCE = 120  # seconds: what has not happened by then will not happen
-HOLD = 'write(1, "", 1), read(0, &(char){0}, 1)'  # in a program for `record_with_marks`: where a mark is to be set
+PATIENCE = 120  # seconds: an event that has not happened by then will not happen
+HOLD = 'write(1, "", 1), read(0, &(char){0}, 1)'  # in a program for `record_with_marks`: marks the place of a mark
 
 
 def wait_until(condition):
-    """What `condition()` returns, as soon as that is true."""
+    """Returns the result of `condition()` as soon as it is true."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = condition()
@@ -30,12 +30,13 @@ def held_look(report):
 
 
 def is_looked_at(report):
-    """Were the mappings looked at since the last mark was set?"""
+    """Returns whether the mappings have been read since the last mark was set."""
     return held_look(report) is not None
 
 
 def child_of(process, number=0):
-    """The process id of a child of a Popen: of the launcher, 0 is the command and 1 what follows the recording."""
+    """Returns the process ID of a child of a Popen: of the launcher, 0 is the command and 1 the process that follows
+    the recording."""
 
     def look():
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -45,7 +46,7 @@ def child_of(process, number=0):
 
 
 def has_ended(pid):
-    """It is gone, or waits for its parent to ask after it."""
+    """Returns whether the process has ended, even if its parent has not waited for it yet."""
     try:
         return ") Z" in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:

@@ -1,5 +1,5 @@
-/* test_base_name.c - last names of paths, and of commands: libraries, programs and source files would not be recognized by a
- * wrong one */
+/* test_base_name.c - last names of paths, and of commands: with a wrong one, libraries, programs and source files would
+ * not be recognized */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_size_text.c - sizes: a suffix read wrongly would set a limit a thousand times too large or small */
+/* test_size_text.c - sizes: a misread suffix would set a limit a thousand times too large or small */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,6 @@
-"""The arithmetic behind docs/benchmarks.md, and how a command's cost is measured: wrong, it would flatter or slander."""
+"""The arithmetic for docs/benchmarks.md, and the measurement of a command's cost. If it is wrong, the figures
+flatter or understate a tool.
+"""
 import argparse
 import json
 import os
@@ -54,7 +56,7 @@ def test_a_missed_goal_is_marked():
 
 
 def test_cpu_time_of_a_child_left_behind_counts(tmp_path):
-    """heaptrack's interpreter outlives nothing, but a recorder's helper may: its time must not vanish."""
+    """heaptrack's interpreter does not outlive its command, but a recorder's helper may: its time must be counted."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -74,7 +76,7 @@ def test_a_failed_command_is_no_figure(tmp_path):
 
 
 def own_run():
-    """What a part has that is measured on its own."""
+    """The data of a part that is measured separately."""
     return {"command": "make bench BENCH_FLAGS='--large 9'", "date": "2026-11-01", "other_busy_cores": 0.2,
             "machine": {"cpu": "a processor", "cores": 2, "memory_bytes": 1 << 30}}
 

@@ -1,4 +1,6 @@
-"""What single calls of the pool cost, as docs/pool.md promises it: instructions, which are the same on a busy machine."""
+"""The cost of single calls of the pool, as promised by docs/pool.md: in instructions, which are the same on a busy
+machine.
+"""
 import os
 import shutil
 import subprocess
@@ -10,16 +12,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
 
 import pool  # noqa: E402
 
-MOST = 200  # of any malloc, free and realloc in place, the entry point and the lock included
+MOST = 200  # for any malloc, free and realloc in place, including the entry point and the lock
 TYPICAL = 100
-MOST_ALIGNED = 245  # of a block that is aligned to more than malloc's
-MOST_IN_A_HOLE = 280  # the same where both of what is left over change their bins
+MOST_ALIGNED = 245  # for a block with a larger alignment than malloc's
+MOST_IN_A_HOLE = 280  # the same, if both remainders change their bins
 ALIGNED = ("memalign", "posix_memalign", "operator new(align)")
 
 
 @pytest.fixture(scope="module")
 def counted(build, tmp_path_factory):
-    """counted(sequence): the instructions of each call, by function."""
+    """counted(sequence): returns the instructions of each call, by function."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind")
     folder = tmp_path_factory.mktemp("pool")

@@ -1,4 +1,6 @@
-"""The sizes and lifetimes that the pool is measured with, and the table's place in the page: wrong, they would measure something else."""
+"""The sizes and lifetimes with which the pool is measured, and the table's place in the page. If they are wrong, the
+pool is measured with another load.
+"""
 import os
 import sys
 

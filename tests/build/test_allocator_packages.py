@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples/allocators"
 
 @pytest.fixture(scope="module")
 def installed(build, tmp_path_factory):
-    """Moved after its installation: nothing in it may know where it was meant to be."""
+    """It is moved after its installation: no file may contain the intended path."""
     place = tmp_path_factory.mktemp("installed")
     subprocess.run(["cmake", "--install", build, "--prefix", "/opt/heapwright"], check=True, capture_output=True,
                    env={"DESTDIR": str(place), "PATH": "/usr/bin:/bin"})
@@ -32,7 +32,7 @@ def check_serves(library):
 
 
 def test_one_command(installed, tmp_path):
-    """The one of the README and of docs/allocators.md."""
+    """The command of the README and of docs/allocators.md."""
     shutil.copy(EXAMPLES / "bump.c", tmp_path / "mine.c")
     run(["/bin/sh", "-c", "cc -O2 -shared -fPIC mine.c -o libmine.so $(pkg-config --cflags --libs heapwright)"], cwd=tmp_path,
         env={**os.environ, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
@@ -61,7 +61,7 @@ def test_cmake(installed, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("colcon"), reason="colcon is not installed")
 def test_colcon(installed, tmp_path):
-    """A workspace with the example package: its setup.bash lets the loader find the libraries by their bare names."""
+    """A workspace with the example package: with its setup.bash, the loader finds the libraries by their bare names."""
     shutil.copytree(EXAMPLES.parent / "colcon", tmp_path / "src/my_allocator")
     run(["colcon", "--log-base", "log", "build", "--cmake-args", f"-DCMAKE_PREFIX_PATH={installed}"], cwd=tmp_path,
         env={**os.environ, "PATH": "/usr/bin:/bin"})  # ament needs Debian's python3

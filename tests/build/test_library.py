@@ -1,7 +1,7 @@
-"""What the recorder asks of a system and what it shows to a program: the wrong answer breaks programs at load time.
+"""The symbols that the recorder needs from a system and exports to a program: a wrong one breaks programs at load time.
 
-An extra export would take a program's own function away from it; a newer glibc than thought, or a library beside libc,
-would keep programs from starting; a text relocation is refused by hardened systems.
+An extra export would replace a program's own function. A dependency on a newer glibc, or on a library other than
+libc, would keep programs from starting. Hardened systems refuse a text relocation.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""What a failed run of the tests says. A fault that is called passed, or a pass that hides what failed first, breaks here."""
+"""The output of a failed run of the tests. Breaks if a failure is called passed, or if a later pass hides the first
+failure.
+"""
 
 import os
 import subprocess
@@ -14,7 +16,8 @@ FAILS_ONCE = "mkdir came_by && exit 1 || exit 0"
 
 @pytest.fixture
 def run(tmp_path):
-    """run_tests.sh over a build tree with these tests: each a line of shell that also says what pytest's last line would."""
+    """run_tests.sh over a build tree with these tests: each is a line of shell that also prints what pytest's last
+    line would be."""
 
     def run(**tests):
         lines = [f'add_test({name} "/bin/sh" "-c" "echo 1 passed in 0.1s; {line}")' for name, line in tests.items()]

@@ -1,5 +1,6 @@
-"""Set-up must never surprise: silent where nothing is missing, and without privileges one line that can be pasted, with the
-names that this release of Debian has."""
+"""Set-up must never surprise: it is silent if nothing is missing, and without privileges it prints one line to
+paste, with the names that this release of Debian has.
+"""
 
 import os
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 SETUP = Path(__file__).parents[2] / "tools/setup.sh"
 
-# A Debian of the test's own: what is installed, what apt's lists have, and whether there are lists.
+# A simulated Debian: the installed packages, apt's lists, and whether there are lists.
 DPKG_QUERY = """#!/bin/sh
 for name in $INSTALLED; do echo "installed $name"; done
 echo "not-installed removed"
@@ -27,7 +28,7 @@ printf 'virtual:\\n  Installed: (none)\\n  Candidate: (none)\\n'
 
 @pytest.fixture
 def unprivileged(tmp_path):
-    """A command's beginning that runs it as a user who may not install packages."""
+    """The beginning of a command that runs it as a user who may not install packages."""
     return [] if os.getuid() else ["setpriv", "--reuid", "65534", "--clear-groups", "--"]
 
 
@@ -37,9 +38,9 @@ def run(*command):
 
 @pytest.fixture
 def set_up(unprivileged):
-    """set_up("a|b", "c", installed="b", listed="a c"): set-up of these packages where that is installed, and apt's lists have
-    that."""
-    with tempfile.TemporaryDirectory(prefix="heapwright-setup-") as name:  # pytest's own folders are not for other users
+    """set_up("a|b", "c", installed="b", listed="a c"): runs set-up for these packages; the other arguments are the
+    installed packages and the contents of apt's lists."""
+    with tempfile.TemporaryDirectory(prefix="heapwright-setup-") as name:  # pytest's folders are private
         folder = Path(name)
         folder.chmod(0o755)
         for command, text in {"dpkg-query": DPKG_QUERY, "apt-cache": APT_CACHE}.items():

@@ -57,7 +57,7 @@ def files_in(folder):
     return sorted(os.listdir(folder))
 
 
-# Holds the tool where the file is whole, and has not its name yet.
+# Stops the tool when the file is complete, but does not have its name yet.
 NO_RENAME = """
 #include <unistd.h>
 int rename(const char *from, const char *to)
@@ -149,7 +149,7 @@ def test_dash_is_stdout(hw, trace):
 
 
 def test_the_mode_of_a_file_is_the_usual_one_or_stays(hw, trace, tmp_path):
-    """`umask` is for new files: the mode of one that is replaced was somebody's choice."""
+    """`umask` is for new files: the mode of a replaced file was set by a user."""
     for path, before, after in [("new.json", None, 0o640), ("old.json", 0o666, 0o666)]:
         if before:
             (tmp_path / path).write_text("old")
@@ -159,7 +159,7 @@ def test_the_mode_of_a_file_is_the_usual_one_or_stays(hw, trace, tmp_path):
 
 
 def test_why_a_write_failed_is_known_at_the_end(hw, trace):
-    """The reason for an early write that failed was lost when something else failed harmlessly in between."""
+    """The reason for a failed early write was lost when another call failed harmlessly in between."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*hw("help").args[:1], "report", trace, "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2

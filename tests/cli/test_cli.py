@@ -1,4 +1,4 @@
-"""test_cli.py - how the tool answers: what scripts and people at a terminal hang on"""
+"""test_cli.py - the tool's answers on which scripts and users at a terminal depend"""
 
 import os
 import re

@@ -1,6 +1,8 @@
-"""test_completion.py - what bash offers behind `heapwright` is what its help lists: an option that is missing there is not found
+"""test_completion.py - bash offers after `heapwright` what its help lists: users do not find an option that is missing
+there
 
-Breaks if help is laid out in a way that the completion cannot read, or if an option's choices are offered behind another.
+Breaks if help is laid out in a way that the completion cannot read, or if an option's choices are offered after
+another one.
 """
 
 import os
@@ -17,7 +19,8 @@ COMMANDS = ["record", "report", "diff", "check", "export", "import", "tune", "co
 
 @pytest.fixture
 def offers(build, tmp_path):
-    """offers("report", "--by", ""): what bash offers for the last word; files by themselves are bash's own matter."""
+    """offers("report", "--by", ""): returns what bash offers for the last word. Plain file names come from bash
+    itself."""
 
     def run(*words, setup=""):
         line = ["heapwright", *words]

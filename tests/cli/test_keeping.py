@@ -1,4 +1,6 @@
-"""test_keeping.py - `record --keep-files`: a recording has its names when the program was rebuilt, or is on another machine"""
+"""test_keeping.py - `record --keep-files`: a recording has its names after the program was rebuilt, or on another
+machine
+"""
 
 import json
 import os
@@ -17,7 +19,7 @@ int main(void) { NAME(); return 7; }
 
 @pytest.fixture
 def build_program(tmp_path):
-    """build_program(NAME="load", SIZE=1000): app, in place of an earlier one."""
+    """build_program(NAME="load", SIZE=1000): builds app, replacing an earlier one."""
 
     def run(**macros):
         (tmp_path / "app.c").write_text(PROGRAM)
@@ -106,7 +108,7 @@ def test_files_without_a_build_id_are_told(record, tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of its own with room for 1 MB."""
+    """A separate file system with room for 1 MB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], capture_output=True).returncode != 0:
@@ -116,7 +118,7 @@ def small_disk(tmp_path):
 
 
 def test_a_full_disk_leaves_no_half_file(hw, record, build_program, tmp_path, small_disk):
-    """libc has more than a megabyte; neither what is kept, nor an export, nor a report is there in part."""
+    """libc has more than a megabyte; no stored file, export or report is there in part."""
     (small_disk / "one.hwt.files").mkdir()
     (tmp_path / "one.hwt.files").symlink_to(small_disk / "one.hwt.files")
     run = record([build_program(NAME="load", SIZE=1000)], "--keep-files", trace=tmp_path / "one.hwt")

@@ -1,4 +1,6 @@
-"""test_links.py - what the documents link to, and the files that they name, are there: a page that moved leaves readers nowhere"""
+"""test_links.py - the targets of the documents' links, and the files that they name, exist: a page that moved leaves
+readers without it
+"""
 
 import re
 from fnmatch import fnmatch
@@ -30,13 +32,13 @@ def test_links_lead_somewhere(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_named_files_are_there(page):
     for name in re.findall(rf"`((?:{FOLDERS})/[\w./*-]+)`", page.read_text()):
-        if re.search(r"[A-Z]{4}", name):  # NAME, AREA, FLOOR: the reader's
+        if re.search(r"[A-Z]{4}", name):  # NAME, AREA, FLOOR: placeholders for the reader
             continue
         assert list(ROOT.glob(name.rstrip("/"))) or name.startswith("web/node_modules"), name
 
 
 def test_sources_in_the_architecture_are_there():
-    """By their names alone, or from a floor on."""
+    """By their names alone, or by paths that begin with a floor."""
     sources = [str(path.relative_to(ROOT)) for folder in ("src", "include", "web/src", "docs", "tests") for path in (ROOT / folder).rglob("*")]
     names = re.findall(r"`([\w./*-]+\.(?:c|h|ts|tsx))`", (ROOT / "docs/architecture.md").read_text())
     assert len(names) > 50

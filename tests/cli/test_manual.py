@@ -1,4 +1,6 @@
-"""test_manual.py - every option has its line in the man page and in the help: what is in one alone is lost to half the users"""
+"""test_manual.py - every option has its line in the man page and in the help: half of the users miss an option that
+only one of them has
+"""
 
 import pathlib
 import re
@@ -19,7 +21,7 @@ def options_of_help(hw, command):
 
 
 def options_of_page(command):
-    """Those that a paragraph of OPTIONS begins with."""
+    """Returns the options with which a paragraph of OPTIONS begins."""
     text = (MANUAL / f"heapwright-{command}.1").read_text().replace("\\-", "-")
     section = re.search(r"^\.SH OPTIONS\n(.*?)(?=^\.SH )", text, re.M | re.S)
     heads = re.findall(r"^\.TP\n(.*)$", section.group(1), re.M) if section else []

@@ -1,7 +1,8 @@
-"""test_memcheck.py - every subcommand under valgrind: no invalid access, no decision from memory never written, no leak
+"""test_memcheck.py - every subcommand under valgrind: no invalid access, no decision that depends on uninitialised
+memory, no leak
 
-Sanitizers see the unit tests; this sees whole commands, system calls included, as users have them. Only the tool runs under
-valgrind, not the program that it records.
+Sanitizers check the unit tests; this checks whole commands, including system calls, as users run them. Only the tool
+runs under valgrind, not the program that it records.
 """
 
 import shutil
@@ -13,7 +14,7 @@ import pytest
 from trace_header import is_begun
 from waiting import wait_until
 
-FOUND = 99  # valgrind's exit status when it has something to say; ours are 0, 1, 2 and those of commands
+FOUND = 99  # valgrind's exit status when it reports an error; ours are 0, 1, 2 and those of commands
 VALGRIND = ["valgrind", "-q", f"--error-exitcode={FOUND}", "--leak-check=full",
             "--show-leak-kinds=definite,indirect,possible", "--errors-for-leak-kinds=definite,indirect,possible",
             "--num-callers=25"]

@@ -1,4 +1,4 @@
-/* test_options.c - option tables: an option read wrongly does something else than the user asked for */
+/* test_options.c - option tables: with a misread option the tool does something that the user did not ask for */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static struct hwi_command command = {.name = "try",
                                      .values_bytes = sizeof defaults,
                                      .usage_status = USAGE_STATUS};
 
-/* Parses the words up to NULL; what is parsed stays until the next call. */
+/* Parses the words up to NULL. The result is valid until the next call. */
 static struct hwi_parsed parsed;
 static char *argv[WORDS_MAX];
 
@@ -106,7 +106,7 @@ static void a_value_may_be_left_out(void **state)
   assert_int_equal(parse(false, WORDS("--order", "live"))->order, 1);
   assert_int_equal(parsed.word_count, 0);
   assert_int_equal(parse(false, WORDS("--order", "lively"))->order, 5);
-  assert_int_equal(parsed.word_count, 1); /* a trace may be called so */
+  assert_int_equal(parsed.word_count, 1); /* a trace may have this name */
   assert_int_equal(parse(false, WORDS("--order", "--", "live"))->order, 5);
   assert_int_equal(parsed.word_count, 1);
 }
@@ -158,7 +158,7 @@ static void help_is_understood_everywhere(void **state)
   assert_true(parsed.help);
 }
 
-/* What hwi_options_parse says on stderr about `words`. */
+/* Returns the message of hwi_options_parse on stderr about `words`. */
 static const char *complaint(const char *const *words)
 {
   static char text[512];
@@ -212,12 +212,12 @@ static const char *suggest(const char *word)
 static void the_nearest_known_word_is_suggested(void **state)
 {
   (void)state;
-  assert_string_equal(suggest("reprot"), "report"); /* two neighbours swapped */
+  assert_string_equal(suggest("reprot"), "report"); /* two adjacent letters swapped */
   assert_string_equal(suggest("recrod"), "record");
   assert_string_equal(suggest("repor"), "report");
   assert_string_equal(suggest("reportt"), "report");
   assert_string_equal(suggest("maxsize"), "max-size");
-  assert_string_equal(suggest("child"), "children"); /* a beginning */
+  assert_string_equal(suggest("child"), "children"); /* a prefix */
   assert_string_equal(suggest("tpo"), "top");
 }
 

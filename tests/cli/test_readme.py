@@ -1,8 +1,8 @@
-"""test_readme.py - what README.md shows is what the tool prints, and what it says can be typed
+"""test_readme.py - the examples in README.md are the tool's output, and its commands can be typed
 
-If this fails, the first page that anybody reads promises what the tool does not do. Of the small program below the
-figures are known, and must be those of the page. What indexes the headers of a machine has other figures and stacks on
-each: there the parts of the report must be those of the page, in their order.
+If this fails, the first page that readers see promises more than the tool does. The figures of the small program
+below are known, and must be those of the page. A program that indexes a machine's headers has other figures and
+stacks on each machine: there the parts of the report must be those of the page, in their order.
 """
 
 import re
@@ -34,13 +34,13 @@ int main(void)
 
 
 def steps_of(block):
-    """[(command, its output)] of a session."""
+    """Returns [(command, its output)] of a session."""
     return [(step.partition("\n")[0], step.partition("\n")[2]) for step in re.split(r"^\$ ", block, flags=re.M)[1:]]
 
 
 @pytest.fixture(scope="module")
 def folder(build, tmp_path_factory):
-    """Has old.hwt, new.hwt and codeindex.hwt."""
+    """A folder with old.hwt, new.hwt and codeindex.hwt."""
     folder = tmp_path_factory.mktemp("readme")
     tool = build / "bin/heapwright"
     for name, tracks, line in (("old", 1999, 79), ("new", 3999, 95)):
@@ -73,13 +73,14 @@ def known_sessions():
 def test_known_figures(build, folder, command, shown):
     printed = run(build, folder, command, 100).splitlines()
     lines = shown.splitlines()
-    if command.startswith("heapwright diff"):  # the page leaves the head out
+    if command.startswith("heapwright diff"):  # the page does not show the head
         printed = printed[printed.index(lines[0]):]
     assert printed == lines
 
 
 def part_of(line):
-    """What stays of a line on another machine: its words up to the first figure. None: a chart, a stack, what stands out there."""
+    """The part of a line that is the same on another machine: its words up to the first figure. None: a chart, a
+    stack, a finding."""
     if re.match(r" {6}\S|  .{8}│| {10}", line) or re.match(r"  (churn|handed on|advice|grows|slack|RSS gap|giant|failed)\b", line):
         return None
     return re.split(r"\s*[\d:]", line.strip(), maxsplit=1)[0].replace("RSS at most", "RSS").replace("RSS near the peak, at", "RSS").replace("RSS at the peak", "RSS")
@@ -109,7 +110,7 @@ def test_demo_shows_what_the_page_shows():
 
 
 def test_options_exist(hw):
-    """Each command line of the page has a subcommand that is there, and options that its help names."""
+    """Each command line of the page has an existing subcommand, and options that its help lists."""
     lines = [line.removeprefix("$ ") for block in BLOCKS for line in block.splitlines()]
     commands = [line for line in lines if re.match(r"heapwright [a-z]+\b", line)]
     assert len(commands) > 15

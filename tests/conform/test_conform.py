@@ -1,4 +1,4 @@
-"""`heapwright test` finds each of a set of faults by the rule that it breaks, and none in mallocs that have none."""
+"""`heapwright test` finds each of a set of faults by the rule that it breaks, and no fault in correct mallocs."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from allocators_library import EXAMPLES, build_allocator, compile_source
 
 BROKEN = Path(__file__).parent / "programs/broken.c"
 
-FAULTS = {  # the fault, and the rule that has to find it
+FAULTS = {  # the fault, and the rule that must find it
     "MISALIGNED": "malloc-align", "MALLOC_ZERO": "malloc-zero", "OVERLAPPING": "overlap", "HUGE": "huge-sizes",
     "ERRNO_SUCCESS": "errno-kept", "FREE_ERRNO": "errno-kept", "RACING_FREE": "thread-race", "FORK_DEADLOCK": "fork-threads",
     "THREAD_EXIT": "thread-exit", "SMALL_STACK": "small-stack", "WRONG_ERRNO": "huge-sizes", "FREE_NULL": "free-null",
@@ -44,7 +44,7 @@ def results(done):
 
 @pytest.mark.parametrize("fault, rule", FAULTS.items(), ids=FAULTS)
 def test_finds_the_fault(fault, rule, broken, hw):
-    timeout = "4s" if fault in HANGS else "60s"  # where a child hangs, for the half of it
+    timeout = "4s" if fault in HANGS else "60s"  # if a child hangs, it waits for half of this time
     done = hw("test", "--json", "--rule", rule, "--timeout", timeout, broken(fault))
     found = results(done)[rule]
     assert found["result"] == ("differs" if rule in PRACTICE else "broken"), done.stdout
@@ -59,7 +59,7 @@ def test_the_same_without_a_fault(broken, hw):
 
 
 def test_libc(hw):
-    """Debian 12's takes any alignment in aligned_alloc; later ones refuse."""
+    """Debian 12's libc accepts any alignment in aligned_alloc; later ones refuse some."""
     done = hw("test", "--timeout", "60s", timeout=400)
     assert done.returncode == 0, done.stdout
     assert "FAILED" not in done.stdout and "untried" not in done.stdout
@@ -76,7 +76,7 @@ def test_a_crash_and_a_hang_have_a_name(broken, hw):
 
 
 def test_what_goes_on_is_no_hang(broken, hw):
-    """A machine may be so busy that a rule is not done in time; one that computes for ever is told all the same."""
+    """On a busy machine, a rule may not be finished in time. A rule that computes for ever is reported all the same."""
     done = hw("test", "--json", "--rule", "malloc-zero", "--timeout", "2s", broken("SLOW"))
     assert results(done)["malloc-zero"]["result"] == "kept", done.stdout
     done = hw("test", "--json", "--rule", "malloc-zero", "--timeout", "1s", broken("SPIN"))
@@ -84,7 +84,7 @@ def test_what_goes_on_is_no_hang(broken, hw):
 
 
 def test_a_hang_before_main_gets_no_further_rounds(tmp_path, hw):
-    """Nor do others that use no processor, and cannot tell the time themselves."""
+    """Neither do other rules that use no CPU time and cannot read the time themselves."""
     library, source = tmp_path / "waits.so", tmp_path / "waits.c"
     source.write_text("""#include <stdlib.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ __attribute__((constructor)) static void wait_for_ever(int count) { while (count
     compile_source("gcc", "-shared", "-fPIC", "-w", source, "-o", library)
     done = hw("test", "--json", "--rule", "free-null", "--timeout", "4s", library)
     found = re.match(r"no end within (\d+) s: before it began", results(done)["free-null"]["text"])
-    assert found and int(found[1]) < 4 * 6, done.stdout  # whose rounds are six
+    assert found and int(found[1]) < 4 * 6, done.stdout  # six rounds would be its maximum
 
 
 def test_what_libc_printed_is_told(tmp_path, hw):
@@ -114,7 +114,7 @@ void *malloc(size_t size) { return __libc_realloc(0, size); }
 
 QUICK = ["*a*l*oc*", "free*", "huge*", "*align*", "small-stack", "cross*", "thread-[de]*", "fork", "new-*", "foreign", "dlopen", "usable*"]
 CLAIMS = {"bump.c": (["*"], {"reuse", "out-of-memory"}), "counting.cc": (["*"], set()),
-          "guard.c": (QUICK, {"foreign"})}  # it is slow by its nature
+          "guard.c": (QUICK, {"foreign"})}  # it is slow by design
 
 
 @pytest.mark.parametrize("example", CLAIMS)
@@ -131,10 +131,10 @@ def test_pool(hw):
     assert done.returncode == 0 and {rule["result"] for rule in results(done).values()} <= {"kept", "differs"}, done.stdout
 
 
-PEERS = {  # what Debian's do otherwise, which is so; whatever more a rule finds is to be looked at
+PEERS = {  # known differences of Debian's allocators; any other finding must be examined
     "jemalloc": {"family", "fork-stdio"}, "tcmalloc": {"calloc-overflow", "fork-stdio"},
     "mimalloc": {"calloc-overflow", "huge-sizes", "new-bad-alloc", "new-handler"},
-    "tbb": {"new-handler", "fork-threads", "fork-handlers"},  # it has no fork handlers: a lock may be held in the child, or not
+    "tbb": {"new-handler", "fork-threads", "fork-handlers"},  # without fork handlers a child may find a lock held
 }
 
 

@@ -1,6 +1,7 @@
-/* test_limit.c - how much of the processor a rule has to use to go on
+/* test_limit.c - how much CPU time a rule has to use to go on
  *
- * What would break: a product in 32 bits, so that a rule that hangs goes on for rounds, or one that computes is said to hang.
+ * Breaks if a product in 32 bits overflows, so that a rule that hangs goes on for rounds, or one that computes is
+ * reported to hang.
  */
 #include <setjmp.h>
 #include <stdarg.h>

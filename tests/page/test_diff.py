@@ -1,6 +1,6 @@
-"""test_diff.py - two runs on one page: each as on its own, with frames that both know by the same numbers
+"""test_diff.py - two runs on one page: each as on its own page, with the same IDs for frames that are in both
 
-What would break: frames that `diff` takes for the same one and the page does not, or the other way.
+Breaks if `diff` matches two frames and the page does not, or the other way round.
 """
 
 import json
@@ -21,7 +21,7 @@ FLAGS = ("-fno-builtin", "-fno-optimize-sibling-calls")
 
 
 def programs(compile_c, tmp_path):
-    """Two versions of a program: lines moved, a function of another name, another size."""
+    """Two versions of a program: lines moved, a renamed function, another size."""
     for folder, more, size, other in (("old", "", 1000, "former"), ("new", "\n\n\nvoid *unused;\n", 3000, "latter")):
         (tmp_path / folder).mkdir()
         source = tmp_path / folder / "program.c"
@@ -30,7 +30,7 @@ def programs(compile_c, tmp_path):
 
 
 def identities(page, size):
-    """Of the stack that asked for one block of that size."""
+    """Figures of the stack that requested one block of that size."""
     (row,) = [row for row in range(page.stacks.count) if page.stacks["largest"][row] == size and page.stacks["calls"][row] == 1]
     node, found = page.stacks["node"][row], []
     while node > 0:

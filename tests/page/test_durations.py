@@ -1,7 +1,7 @@
-"""test_durations.py - the page of a recording with durations says how long calls took as `report --durations --json` does
+"""test_durations.py - the page of a recording with durations shows the same durations as `report --durations --json`
 
-What would break: calls that the second reading of the recording times twice, or not at all; a slow call at another stack's door; a
-page that claims durations which nobody recorded.
+Breaks if the second reading of the recording times calls twice, or not at all; if a slow call is shown for another
+stack; or if a page shows durations that were not recorded.
 """
 
 from collections import Counter
@@ -59,7 +59,7 @@ def band_from(band):
 
 
 def test_durations_of_intervals(record, compile_c, hw, tmp_path):
-    """Of the whole run, and of parts of it, one of them without calls."""
+    """Of the whole run, and of parts of it; one of these has no calls."""
     recording = record([compile_c(PROGRAM, "-fno-builtin")], "--durations")
     page = page_of(recording, hw, tmp_path)
     entries = [row["entry"] for row in page.document["durations"]]

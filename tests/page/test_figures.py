@@ -1,7 +1,8 @@
-"""test_figures.py - the page's document says what `report --json` says: in all, stack by stack, and in any slice of time
+"""test_figures.py - the page's document has the figures of `report --json`: in total, stack by stack, and in any slice
+of time
 
-What would break: a figure that is lost or counted twice where stacks, sizes or threads are summed; a slice that holds its
-neighbour's events; a moment or an interval of the page that is another one than the report's.
+Breaks if a figure is lost or counted twice where stacks, sizes or threads are summed; if a slice contains events of
+the next one; or if a moment or an interval of the page differs from the report's.
 """
 
 import pytest
@@ -9,7 +10,7 @@ from page_document import Table, lifetimes_within, live_at, read_page, within
 
 ADD_UP = ("calls", "bytes", "temporary_calls", "peak_bytes", "peak_blocks", "peak_usable_bytes", "live_bytes", "live_blocks")
 OF_A_STACK = ADD_UP + ("free_calls", "failed_calls", "own_peak_bytes", "smallest", "largest", "first_ns", "last_ns")
-# by the name of a figure of rows: that of the run
+# key: the name of a figure of rows; value: that of the run
 OF_THE_RUN = {"calls": "allocation_calls", "bytes": "allocated_bytes", "temporary_calls": "temporary_calls",
               "peak_bytes": "peak_bytes", "peak_blocks": "peak_blocks", "peak_usable_bytes": "peak_usable_bytes",
               "live_bytes": "live_bytes_at_end", "live_blocks": "live_blocks_at_end"}
@@ -98,7 +99,7 @@ def page(recording, hw, tmp_path):
 
 
 def by_frames(report):
-    """The report's stacks, as Page.rows_by_frames has them."""
+    """The report's stacks, in the form of Page.rows_by_frames."""
     bias = {module["path"]: module["bias"] for module in report["modules"]}
     found = {}
     for stack in report["top"]:
@@ -168,7 +169,7 @@ def test_slices(page):
 
 
 def test_moments(recording, page):
-    """Chosen slices' ends are the report's moments; so is the peak's."""
+    """The ends of selected slices are moments of the report, and so is the peak."""
     rows, begins = page.rows_by_frames(), page.slices["from_ns"]
     peak = page.document["slices"]["peak_slice"]
     chosen = {peak, 10, page.slices.count // 2, page.slices.count - 2} - {page.slices.count - 1}
@@ -192,7 +193,8 @@ def test_intervals(recording, page):
 
 
 def test_lifetimes_of_intervals(recording, page):
-    """Those of blocks that were freed within, or are live at the end; `temporary` may differ by one block a thread."""
+    """Those of blocks that were freed within, or are live at the end; `temporary` may differ by one block per
+    thread."""
     begins = page.slices["from_ns"]
     for first, last in ((0, page.slices.count // 2), (7, 90), (page.slices.count // 3, page.slices.count - 2)):
         report = recording.report_with("--from", f"{begins[first]}ns", "--to", f"{begins[last + 1]}ns")
@@ -234,7 +236,7 @@ def test_handovers(recording, page):
 
 
 def series_of_pairs(pairs, rows):
-    """By row: its pairs as (thread, entries), with the row's own series where it is their only one."""
+    """By row: its pairs as (thread, entries). A row's only pair has the row's own series."""
     found, at = {}, 0
     for i in range(pairs.count):
         at += pairs["row"][i]
@@ -245,7 +247,8 @@ def series_of_pairs(pairs, rows):
 
 
 def test_each_thread(recording, page):
-    """What a thread did of each stack and size, in all and in each slice; narrowed to it, the report says the same."""
+    """The events of a thread for each stack and size, in total and in each slice; a report narrowed to the thread
+    has the same figures."""
     if page.threads.count == 1:
         assert "stack_threads" not in page.document and "size_threads" not in page.document
         return
@@ -274,7 +277,8 @@ def test_each_thread(recording, page):
 
 
 def test_lifetimes_of_each_thread(hw, record, compile_c, tmp_path):
-    """One stack, two threads: what the one leaves and the other frees at once, soon, or through another thread."""
+    """One stack, two threads: the blocks that one of them keeps, the other frees at once, soon, or through another
+    thread."""
     run = record([compile_c(TWO_WAYS, "-pthread")], "--durations")
     assert hw("report", "-o", tmp_path / "run.page.json", run.trace).returncode == 0
     page = read_page(tmp_path / "run.page.json")

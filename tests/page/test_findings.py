@@ -1,6 +1,6 @@
-"""test_findings.py - what stands out is said on the page in the words of the text report, and leads to its stack
+"""test_findings.py - the page shows findings in the words of the text report, with links to their stacks
 
-What would break: two wordings of one fact; a finding that leads to another stack's row.
+Breaks if one fact has two wordings, or if a finding leads to another stack's row.
 """
 
 import pytest

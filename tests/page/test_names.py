@@ -1,7 +1,7 @@
-"""test_names.py - names that are no harmless text, in the page's document and in the page
+"""test_names.py - names that are not harmless text, in the page's document and in the page
 
-What would break: a name that ends the element in which the document stands, is cut, or is no JSON; a document that grows with
-its names beyond what is promised.
+Breaks if a name ends the element that contains the document, is cut, or makes the JSON invalid; or if the document
+grows with its names beyond the promised limit.
 """
 
 import re
@@ -27,7 +27,8 @@ NAMES = ["</script><script>alert(1)</script>", "<!-- never closed", "a&b;\\\"c' 
 
 
 def compile_names(compile_c, names):
-    """A program whose function number i, called so, allocates 1000 + i bytes: no compiler takes such names, but a table does."""
+    """A program whose function number i, with this name, allocates 1000 + i bytes: no compiler accepts such names,
+    but a table does."""
     names = [name if isinstance(name, bytes) else name.encode() for name in names]
     stand_ins = [f"f{i}_".ljust(len(name), "x") for i, name in enumerate(names)]
     assert all(len(name) == len(other) for name, other in zip(names, stand_ins))
@@ -43,7 +44,7 @@ def compile_names(compile_c, names):
 
 
 def allocator_of(page, size):
-    """The name of what asked for blocks of that size alone."""
+    """The name of the function that requested the only block of that size."""
     (row,) = [row for row in range(page.stacks.count) if page.stacks["smallest"][row] == size == page.stacks["largest"][row]]
     return page.frames_of(page.stacks["node"][row])[0][0]
 
@@ -64,7 +65,7 @@ def test_names_in_the_document(recording, hw, tmp_path):
 
 
 def test_names_in_the_page(recording, hw, tmp_path):
-    """The page has as many tags as without any names, and its document is the other one."""
+    """The page has as many tags as without any names, and its document equals the other one."""
     for suffix in ("html", "page.json"):
         assert hw("report", "-o", tmp_path / f"run.{suffix}", recording.trace).returncode == 0
     page = read_html(tmp_path / "run.html")

@@ -1,7 +1,7 @@
-/* test_no_memory.c - a page for which there is no memory is not written, whichever call of malloc it is that fails
+/* test_no_memory.c - when memory runs out, no page is written, whichever call of malloc fails
  *
- * What would break: a result of malloc that is not checked; a document that lacks what there was no memory for; what is not freed
- * on the way out.
+ * Breaks if a result of malloc is not checked; if the document lacks a part for which there was no memory; or if memory
+ * is not freed after an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ enum { CALLS_MOST = 5000, DOCUMENT_MOST = 1 << 17 };
 static char expected[DOCUMENT_MOST];
 static struct small_run run;
 
-/* Writes the document to `to`. False: no call failed. */
+/* Writes the document to `to`. Returns false if no call failed. */
 static bool check_failing(int run_count, uint64_t calls, uint64_t failures, char *to)
 {
   static char buffer[BUFSIZ];

@@ -1,6 +1,6 @@
-/* test_row_series.c - packed columns to the byte, and rows that become fewer
+/* test_ledger.c - packed columns to the byte, and rows that are merged
  *
- * What would break: a reader elsewhere that cannot read what is packed; entries lost, or out of order, when rows are merged.
+ * Breaks if another reader cannot read the packed data, or if entries are lost or out of order after rows are merged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 enum { ROWS = 40, FEWER = 7, SLICES = 30 };
 
-/* What `write` writes, malloc'd. */
+/* Returns the output of `write`, malloc'd. */
 static char *written(void (*write)(struct hwi_json *json, void *what), void *what)
 {
   char *text = NULL;
@@ -82,7 +82,7 @@ static void act(struct hwi_page_series *ledger, uint32_t row, int number)
   entry->live_bytes -= number;
 }
 
-/* A ledger that was merged at any time holds what one with the rows of the end would. */
+/* A ledger that was merged at any time equals one that had the final rows from the start. */
 static void merged_rows_hold_what_their_parts_did(void **state)
 {
   (void)state;
@@ -120,7 +120,7 @@ static void merged_rows_hold_what_their_parts_did(void **state)
   }
 }
 
-/* One whose slices were joined holds what one with the slices of the end would. */
+/* A ledger whose slices were merged equals one that had the final slices from the start. */
 static void joined_slices_hold_what_their_parts_did(void **state)
 {
   (void)state;

@@ -1,7 +1,8 @@
-"""test_runs.py - pages of runs that are no single thread from beginning to end: many threads, several processes, marks, half a run
+"""test_runs.py - pages of runs other than a single thread from start to end: many threads, several processes, marks,
+half a run
 
-What would break: blocks that are lost with the threads that have no row of their own, or counted on after their process ended; a
-mark that lies within a slice; a page of a recording that grows while it is read twice.
+Breaks if blocks of threads without their own row are lost, or counted on after their process ended; if a mark within
+a slice is wrong; or if a page of a recording that grows while it is read twice is.
 """
 
 import json
@@ -54,7 +55,7 @@ int main(void)
   return malloc(77) == NULL;
 }
 """
-# Blocks that leave with their processes, and inherited ones, some of which are freed.
+# Blocks that are live when their processes end, and inherited ones, some of which are freed.
 LEAVING = """
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -124,7 +125,7 @@ int main(void)
 
 @pytest.fixture
 def page_of(hw, tmp_path):
-    """page_of(trace, "--children"): its page's document."""
+    """page_of(trace, "--children"): returns its page's document."""
 
     def run(trace, *options):
         done = hw("report", *options, "-o", tmp_path / "run.page.json", trace)
@@ -163,7 +164,7 @@ def test_more_threads_than_rows(record, compile_c, page_of):
 
 
 def resident(report, ns):
-    """What the processes that run then showed last, together."""
+    """Returns the sum of the latest samples of the processes that run at that time."""
     found = 0
     for process, image in zip(report["processes"], report["images"]):
         samples = [point["rss_bytes"] for point in image["rss"] if process["from_ns"] + point["time_ns"] <= ns]
@@ -188,7 +189,7 @@ def test_processes(record, compile_c, page_of):
 
 
 def test_lifetimes_of_processes(record, compile_c, page_of):
-    """What left with its process was not freed: so in the report, of any interval."""
+    """Blocks that were live when their process ended were not freed, as in the report of any interval."""
     recording = record([compile_c(LEAVING, *FLAGS)])
     page = page_of(recording.trace, "--children")
     begins, count = page.slices["from_ns"], page.slices.count
@@ -203,7 +204,8 @@ def test_lifetimes_of_processes(record, compile_c, page_of):
 
 
 def test_other_processes_are_in_the_page(record, compile_c, page_of):
-    """Each as `--pid` shows it, the largest first, but for those of a page of `--pid`; with `--children` all of them are."""
+    """Each as `--pid` shows it, the largest first. A page of `--pid` has no others; with `--children` all of them
+    are included."""
     run = record([compile_c(PROCESSES, *FLAGS)])
     page = page_of(run.trace)
     assert len(page.document["others"]) == 5
@@ -218,7 +220,7 @@ def test_other_processes_are_in_the_page(record, compile_c, page_of):
 
 
 def test_more_processes_than_rows(record, compile_c, page_of):
-    """The largest are listed, in the order in which they began; a parent that is not is left out."""
+    """The largest are listed, in the order in which they began; a parent that is not listed is left out."""
     recording = record([compile_c(MANY_PROCESSES, *FLAGS)])
     page, report = page_of(recording.trace, "--children"), recording.report_with("--children")
     sizes = sorted(process["allocated_bytes"] for process in report["processes"])
@@ -230,7 +232,7 @@ def test_more_processes_than_rows(record, compile_c, page_of):
 
 
 def test_processes_with_long_commands(record, page_of):
-    """They take their room once, and little of it: the largest others are there all the same."""
+    """Commands take their room once, and little of it: the largest others are there all the same."""
     script = "for i in $(seq 60); do /bin/true $i $(printf %015000d 0); done"
     recording = record(["/bin/bash", "-c", script])
     for options in ((), ("--children",)):

@@ -1,7 +1,7 @@
 """test_size.py - a page is below 3 MB whatever the recording holds, and still adds up
 
-What would break: what is cut is lost instead of summed; the largest stacks are not the ones that are kept; a recording with
-many stacks makes a page that no browser opens.
+Breaks if the part that is cut is lost instead of summed; if the largest stacks are not the ones that are kept; or if
+a recording with many stacks makes a page that no browser opens.
 """
 
 import json
@@ -10,7 +10,7 @@ import pytest
 from page_document import PLACE, Page, live_at, read_html, read_page, unpack_durations, within
 
 BYTES_MAX = 3_000_000
-# A tree of calls, two ways at each step: 2^LEVELS stacks, and one that matters more than all of them.
+# A tree of calls, two calls at each step: 2^LEVELS stacks, and one that matters more than all of them.
 PROGRAM = """
 #include <stdlib.h>
 
@@ -77,7 +77,7 @@ int main(void)
 }
 """
 
-# Each thread frees blocks of each other one: more pairs than are followed along time. PROCESSES do so, ROUNDS times.
+# Each thread frees blocks of each other one: more pairs than are followed over time. PROCESSES do so, ROUNDS times.
 CROWD = """
 #include <pthread.h>
 #include <stdlib.h>
@@ -168,7 +168,7 @@ def test_two_runs_of_many_stacks(recording, hw, tmp_path):
 
 
 def test_stacks_that_are_always_active(record, compile_c, hw, tmp_path):
-    """Slices of time become fewer before most stacks are cut, and are as exact as ever."""
+    """Slices of time are merged before most stacks are cut, and are as exact as ever."""
     recording = record([compile_c(BUSY, "-fno-builtin", "-fno-optimize-sibling-calls")], "--durations")
     done = hw("report", "-o", tmp_path / "run.page.json", recording.trace)
     assert (done.returncode, done.stderr) == (0, "")
@@ -176,8 +176,8 @@ def test_stacks_that_are_always_active(record, compile_c, hw, tmp_path):
     recorded, kept = (page.document["stacks"][key] for key in ("recorded", "kept"))
     slices, end = page.slices, page.slices.count - 1
     assert recorded >= 1 << 12 and kept > 1 << 10
-    assert (tmp_path / "run.page.json").stat().st_size > BYTES_MAX * 0.6  # what is cut makes room for something
-    assert slices.count > 30  # how many it is hangs on how often they were active, and that on the machine
+    assert (tmp_path / "run.page.json").stat().st_size > BYTES_MAX * 0.6  # the cut part makes room for other data
+    assert slices.count > 30  # their number depends on how often the stacks were active, and so on the machine
     for first, last in ((0, end), (1, 1), (end // 3, end // 2)):
         sums = [within(entries, first, last) for entries in page.stacks.series]
         assert (sum(calls for calls, _ in sums), sum(size for _, size in sums)) == (
@@ -196,7 +196,7 @@ def test_stacks_that_are_always_active(record, compile_c, hw, tmp_path):
 
 
 def test_many_pairs_of_threads(record, compile_c, hw, tmp_path):
-    """Of those with most, what they did along time is there; of the others, what they did in all."""
+    """For the largest pairs, the figures over time are there; for the others, only the totals."""
     recording = record([compile_c(CROWD, "-pthread", "-fno-builtin", "-DPROCESSES=1", "-DROUNDS=1")])
     assert hw("report", "-o", tmp_path / "run.page.json", recording.trace).returncode == 0
     page = read_page(tmp_path / "run.page.json")
@@ -211,7 +211,7 @@ def test_many_pairs_of_threads(record, compile_c, hw, tmp_path):
 
 @pytest.mark.parametrize("options", [[], ["--children"]])
 def test_many_threads_of_several_processes(record, compile_c, hw, tmp_path, options):
-    """Where what is told of each thread is too much, it goes; what adds up still does."""
+    """Where the data of each thread is too much, it is left out; the totals still add up."""
     program = compile_c(CROWD, "-pthread", "-fno-builtin", "-DPROCESSES=8", "-DROUNDS=60")
     recording = record([program], "--durations")
     for suffix in ("html", "page.json"):

@@ -1,7 +1,7 @@
-/* test_slices.c - slices of time that become fewer
+/* test_slices.c - slices of time that are merged
  *
- * What would break: events that are lost or counted twice where two slices become one; the moment of the peak, or of a mark, that
- * can no longer be chosen.
+ * Breaks if events are lost or counted twice when two slices are merged, or if the moment of the peak, or of a mark,
+ * can no longer be selected.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 """An executable with holes between its segments is one module.
 
-The kernel maps an executable segment by segment; where their page sizes leave holes, glibc's _dl_find_object answers with a
-single segment, in which there is no call frame information, and every stack would end at its first frame (/usr/bin/make
-is such an executable on Debian 12).
+The kernel maps an executable segment by segment. If their page sizes leave holes, glibc's _dl_find_object answers
+with a single segment, in which there is no call frame information, and every stack would end at its first frame
+(/usr/bin/make is such an executable on Debian 12).
 """
 
 PROGRAM = """#include <stdlib.h>

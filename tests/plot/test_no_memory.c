@@ -1,7 +1,7 @@
-/* test_no_memory.c - charts for which there is no memory are not written, whichever call of malloc it is that fails
+/* test_no_memory.c - when memory runs out, no chart is written, whichever call of malloc fails
  *
- * What would break: a result of malloc that is not checked; a script that lacks what there was no memory for, a name above
- * all; what is not freed on the way out.
+ * Breaks if a result of malloc is not checked; if a script lacks a part for which there was no memory, especially a
+ * name; or if memory is not freed after an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { CALLS_MOST = 5000, SCRIPT_MOST = 1 << 18 };
 
 static char expected[SCRIPT_MOST];
 static struct small_run run;
-static struct hwi_profile *before; /* what was live of it in its first nanosecond */
+static struct hwi_profile *before; /* its state in its first nanosecond */
 
 typedef int writer(FILE *out, struct hwi_error *error);
 
@@ -39,7 +39,7 @@ static int write_pages(FILE *out, struct hwi_error *error)
   return hwi_plot_write(&request, out, error);
 }
 
-/* The old run is the same one, with its first block alone. */
+/* The old run is the same one, with only its first block. */
 static int write_diff(FILE *out, struct hwi_error *error)
 {
   const struct hwi_profile *const profiles[HWI_SIDES] = {before, run.profile};
@@ -53,7 +53,7 @@ static int write_diff(FILE *out, struct hwi_error *error)
   return status;
 }
 
-/* Writes the script to `to`. False: no call failed. */
+/* Writes the script to `to`. Returns false if no call failed. */
 static bool check_failing(writer *write_script, uint64_t calls, uint64_t failures, char *to)
 {
   static char buffer[BUFSIZ];

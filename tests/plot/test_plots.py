@@ -1,5 +1,6 @@
-"""test_plots.py - charts for paper: their figures are the JSON report's, the pictures are what they say they are, and no name in a
-recording can make gnuplot or a shell do anything"""
+"""test_plots.py - charts for paper: their figures are the JSON report's, the pictures have the promised format, and
+no name in a recording can make gnuplot or a shell execute anything
+"""
 
 import json
 import os
@@ -103,7 +104,7 @@ def test_usable_sizes_are_the_most_within_each_slice(hw, run, tmp_path):
         script = write(hw, run.trace, tmp_path / "x.gp", "--chart", "live", *options)
         live, usable = block(script, "live"), block(script, "usable")
         assert [row[0] for row in usable] == [row[0] for row in live]
-        assert all(row[1] >= slice[4] for row, slice in zip(usable, live))  # an allocator gives no less than it is asked for
+        assert all(row[1] >= slice[4] for row, slice in zip(usable, live))  # never less than requested
         report = run.report_with(*options)
         peak = next(i for i, slice in enumerate(live) if slice[4] == report["peak_bytes"])
         assert usable[peak][1] == report["peak_usable_bytes"]
@@ -131,7 +132,7 @@ def test_a_resident_set_far_above_the_heap_has_an_axis_of_its_own(hw, record, co
 
     small, large = script("1000"), script("30000000")
     assert '"resident set (RSS), on the right"' in small and "$rss using ($1/t):($2/r) axes x1y2" in small
-    assert float(re.search(r"^set yrange \[0 : ([\d.]+)\]", small, re.MULTILINE)[1]) < 10 * 1024  # bytes, or kB: not the set's
+    assert float(re.search(r"^set yrange \[0 : ([\d.]+)\]", small, re.MULTILINE)[1]) < 10 * 1024  # bytes or kB: not the RSS's
     assert "set y2label 'resident set (MB)'" in small
     assert '"resident set (RSS)"' in large and "$rss using ($1/t):($2/b)" in large and "y2" not in large
 
@@ -177,7 +178,7 @@ def test_each_part_is_its_own(hw, run, tmp_path):
 
 
 def test_neighbours_are_told_apart_without_colours(hw, record, compile_c, tmp_path):
-    """Every other part is hatched, each in its own way, and the legend says so."""
+    """Every other part is hatched, each with its own pattern, also in the legend."""
     calls = " ".join(f"kept[{i}] = malloc({1000 - i});" for i in range(10))
     program = f"#include <stdlib.h>\nstatic void *volatile kept[10];\nint main(void) {{ {calls} return 0; }}\n"
     script = write(hw, record([compile_c(program)]).trace, tmp_path / "x.gp", "--chart", "live-by-stack").read_text()
@@ -215,7 +216,7 @@ int main(void) {
 
 
 def test_an_interval_to_the_end_has_the_last_event(hw, preload, compile_c, tmp_path):
-    """Of a run that was killed: it ends with that event, which was left out as lying behind the interval."""
+    """The run was killed and ends with that event, which was left out because it was taken to be after the interval."""
     trace = preload([compile_c(KILLED)]).trace
     script = write(hw, trace, tmp_path / "x.gp", "--chart", "live-by-size", "--from", "1ms")
     assert sum(block(script, "by_size")[-1][1:]) == 51000
@@ -238,13 +239,14 @@ def test_durations_are_those_of_the_report(hw, record, compile_c, tmp_path):
 
 
 def test_every_call_is_where_it_was_and_as_long_as_it_took(hw, record, compile_c, tmp_path):
-    """heaphook's plots of each function's times: from its log, and from a recording of ours, in a part of it, too."""
+    """heaphook's plots of each function's times: from its log, and from a recording of heapwright, also for a part
+    of it."""
     run = record([compile_c(PROGRAM, "-pthread")], "--durations")
     log, imported = tmp_path / "x.heaplog", tmp_path / "imported.hwt"
     assert hw("export", "-o", log, run.trace).returncode == 0
     assert hw("import", log, "-o", imported).returncode == 0
     times = sorted(call["time_ns"] for call in run.report_with("--durations", "--top", "0")["slowest_calls"])
-    half = ["--from", f"{times[len(times) // 2]}ns"]  # of the calls, whenever they were
+    half = ["--from", f"{times[len(times) // 2]}ns"]  # half of the calls, at whatever time they were made
     for trace, options in ((run.trace, []), (imported, []), (run.trace, half), (run.trace, ["--thread", "first"])):
         script = write(hw, trace, tmp_path / "x.gp", "--chart", "durations-along-time", *options)
         report = json.loads(hw("report", "--json", "--durations", "--top", "0", *options, trace).stdout)
@@ -469,7 +471,7 @@ def test_a_run_and_itself_and_a_saved_report(hw, run, tmp_path):
         assert "nothing" in text and ("Live heap" in text) == (new == run.trace)
 
 
-# --- names from outside ---
+# --- hostile names ---
 
 HOSTILE = r"""
 #include <stdlib.h>
@@ -503,7 +505,7 @@ def test_names_are_text(hw, record, compile_c, tmp_path, name):
         assert f"?? {stripped.name}+0x" in text  # the module of a nameless function
 
 
-# --- what goes wrong ---
+# --- errors ---
 
 
 def test_a_failure_is_told_and_leaves_what_was_there(hw, run, tmp_path, build):

@@ -1,4 +1,4 @@
-"""inputs.py - makes the files that the programs of programs.txt work on: the same ones every time"""
+"""inputs.py - makes the input files for the programs of programs.txt: always the same ones"""
 
 import csv
 import json

@@ -11,14 +11,14 @@ TABLE = Path(__file__).with_name("programs.txt")
 @dataclass(frozen=True)
 class Program:
     name: str
-    packages: tuple  # of Debian, beyond a minimal system
+    packages: tuple  # Debian packages, beyond a minimal system
     script: str
     quick: bool  # installs in seconds and runs in a few
     exit_status: int
     timeout: int  # seconds, without the recorder
     unseen: bool  # static: the recorder cannot see it, and says so on standard error
-    others_unseen: bool  # a process that it starts is static or another user's: where that lives long enough, the recorder says so
-    any_malloc: bool  # it can run on a malloc that is preloaded
+    others_unseen: bool  # it starts processes that are static or another user's; `record` reports long-lived ones
+    any_malloc: bool  # it can run on a preloaded malloc
 
 
 def parse_head(head, script):
@@ -35,7 +35,7 @@ def parse_head(head, script):
 
 
 def load():
-    """All programs of the table, in its order."""
+    """Returns all programs of the table, in its order."""
     programs = []
     for section in TABLE.read_text().split("\n=== ")[1:]:
         head, script = section.split("\n", 1)

@@ -1,9 +1,10 @@
-"""Real programs say, write and return the same with the recorder as without it, and the recorder's evidence is clean; so they do on
-the real-time pool, and with HW_PROGRAMS=all on an example allocator.
+"""Real programs print, write and return the same with the recorder as without it, and the recorder's own checks find no
+error; the same holds on the real-time pool, and with HW_PROGRAMS=all on an example allocator.
 
-Each program runs twice by itself, once with the recorder and once on the pool, in the same folder. What differs between the first two runs
-(times, ports, ids) is the program's own doing: numbers are masked then, and files that differ are left out. Every stack is
-audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all runs the slow ones too; HW_ONLY=NAME runs those whose name contains NAME.
+Each program runs twice by itself, once with the recorder and once on the pool, in the same folder. Differences
+between the first two runs (times, ports, IDs) come from the program itself: then numbers are masked, and files that
+differ are left out. Every stack is audited (HEAPWRIGHT_CHECK=1). HW_PROGRAMS=all also runs the slow ones;
+HW_ONLY=NAME runs those whose name contains NAME.
 """
 
 import hashlib
@@ -58,7 +59,7 @@ INSTALLED = installed_packages()
 
 @pytest.fixture
 def folder():
-    """A folder that every user can reach, as pytest's own are not: a database gives up its privileges."""
+    """A folder that every user can read, unlike pytest's own: a database gives up its privileges."""
     with tempfile.TemporaryDirectory(prefix="heapwright-programs-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -100,7 +101,7 @@ class Bench:
     def run(self, before=(), more=None, timeout=None):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
-        # A static program is the command itself: `record` cannot know what a shell will start.
+        # A static program is the command itself: `record` cannot know which programs a shell will start.
         shell = ["/bin/busybox", "sh"] if self.program.unseen else ["/bin/sh"]
         done = subprocess.run([*before, *shell, "-eu", str(self.script)], cwd=self.folder, capture_output=True,
                               stdin=subprocess.DEVNULL, env={**self.environment, **(more or {})},
@@ -130,7 +131,7 @@ def assert_same(plain, again, recorded):
 
 
 def without_notes(recorded, program):
-    """Of a program that it cannot see `record` says so in lines of its own; the rest is the program's."""
+    """`record` prints its own lines about a program that it cannot record; the rest is the program's output."""
     said = rb"heapwright: " if program.unseen else rb"heapwright: \d+ process(es)? ran without being recorded"
     notes = [line for line in recorded.errors.splitlines(True) if re.match(said, line)]
     assert notes or not program.unseen, "record should say that it cannot see a static program"
@@ -139,12 +140,12 @@ def without_notes(recorded, program):
 
 
 def without_growth(pooled):
-    """The pool begins small here, so that each helper does not touch 100 MB, and says when it grows."""
+    """The pool begins small here, so that each helper does not touch 100 MB, and reports its growth."""
     return Result(pooled.status, GROWTH.sub(b"", pooled.output), GROWTH.sub(b"", pooled.errors), pooled.files)
 
 
 def evidence_against(path):
-    """What a trace's own evidence says against it, in words."""
+    """The errors that a trace itself reports, in words."""
     header = read_header(path)
     wrong = []
     if header.audit_differences:
@@ -187,7 +188,8 @@ def test_program(program, hw, build, mallocs, inputs_folder, folder):
 
 @pytest.fixture(scope="module")
 def mallocs(build):
-    """What is preloaded in libc's malloc's place: the pool, and for all the programs the example that claims to serve any."""
+    """The libraries that replace libc's malloc: the pool, and for all programs the example that claims to run any of
+    them."""
     with tempfile.TemporaryDirectory(prefix="heapwright-mallocs-") as name:
         Path(name).chmod(0o755)
         examples = [build_allocator(Path(name), EXAMPLES / "counting.cc")] if TIER == "all" else []
@@ -197,6 +199,6 @@ def mallocs(build):
 def check_on(malloc, bench, plain, again):
     served = without_growth(bench.run(more={"LD_PRELOAD": str(malloc), **POOL}, timeout=bench.program.timeout * SLOWER_ON_POOL))
     if any(served.files.get(name) != plain.files[name] for name in stable_files(plain, again)):
-        filled = bench.run(more={"MALLOC_PERTURB_": "85"})  # which files hold what memory happened to hold is seen by filling it
+        filled = bench.run(more={"MALLOC_PERTURB_": "85"})  # shows uninitialised memory in files
         again = Result(again.status, again.output, again.errors, filled.files)
     assert_same(plain, again, served)

@@ -1,4 +1,5 @@
-/* fuzz_tune.c - any bytes as a recording that a pool is sized by: what is named was tried, and its parts add up
+/* fuzz_tune.c - arbitrary bytes as a recording for which a pool is sized: the named size was tried, and its parts add
+ * up
  *
  * An input is a trace as in tests/trace/fuzz_reader.c.
  */
@@ -37,7 +38,7 @@ static void size_pool(char *path, const struct hwi_profile *profile)
   struct hwi_tune tune;
   int status = hwi_tune_init(&tune, &question, &error);
   if (status < 0 && !error.text[0])
-    abort(); /* an error that says nothing */
+    abort(); /* an error without a text */
   if (status < 0)
     return;
   for (size_t i = 0; i < tune.count; i++)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with small traces for fuzz_tune, which takes them as fuzz_reader does."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with small traces for fuzz_tune, in the form that fuzz_reader reads."""
 
 import subprocess
 import sys

@@ -1,6 +1,7 @@
-/* test_no_memory.c - a pool's size that cannot be found for want of memory is an error, whichever call of malloc it is that fails
+/* test_no_memory.c - if a pool's size cannot be found because memory runs out, that is an error, whichever call of
+ * malloc fails
  *
- * What would break: a size that is too small, because blocks were left out of the replay.
+ * Breaks if a size is too small, because blocks were left out of the replay.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,7 @@ static int replay(void *unused, const struct hwi_block_sink *sink, struct hwi_er
   return hwi_profile_events(path, &options, sink, error);
 }
 
-/* 0: it was not found. */
+/* Returns 0 if the size was not found. */
 static uint64_t size_pool(const struct hwi_profile *profile, uint64_t calls, uint64_t failures, bool *has_failed)
 {
   const struct hwi_tune_question question = {.profile = profile, .replayer = {replay, NULL}};
@@ -80,7 +81,7 @@ static void every_call_may_fail(void **state)
     assert_true(!found || found == bytes);
     if (has_failed) {
       const uint64_t with_none = size_pool(profile, calls, UINT64_MAX, &has_failed);
-      assert_true(!with_none || with_none == bytes); /* what qsort asks for last it can do without */
+      assert_true(!with_none || with_none == bytes); /* qsort does not need the memory that it requests last */
     }
   }
   assert_false(has_failed);
@@ -104,7 +105,7 @@ static void nothing_is_inherited_by_halves(void **state)
     failing_malloc_arm(calls, 1);
     is_done = hwi_pool_replay_inherit(&child, &parent);
     has_failed = failing_malloc_disarm();
-    assert_true(is_done || has_failed); /* qsort does without the memory that it asks for */
+    assert_true(is_done || has_failed); /* qsort does without the memory that it requests */
     assert_true(!is_done || child.used_bytes == parent.used_bytes);
     hwi_pool_replay_release(&child);
   }

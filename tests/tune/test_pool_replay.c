@@ -1,6 +1,6 @@
-/* test_pool_replay.c - the replay of one process bears what a damaged or forged recording may hold
+/* test_pool_replay.c - the replay of one process tolerates a damaged or forged recording
  *
- * Without it, a size or alignment out of a file would reach the pool unchecked, or a block would be counted twice.
+ * Breaks if a size or alignment from a file reaches the pool unchecked, or if a block is counted twice.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void test_the_same_address_twice(void **state)
   assert_int_equal(replay.asked_bytes + replay.used_bytes, 0);
 }
 
-/* A pool that has just the extent has room for all, and one that is a block smaller has not. */
+/* A pool of exactly this extent has room for all blocks; one that is a block smaller has not. */
 static void test_the_extent_suffices(void **state)
 {
   (void)state;

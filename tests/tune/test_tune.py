@@ -1,4 +1,6 @@
-"""`heapwright tune` names a pool size whose parts are known exactly, and on which real programs do not grow."""
+"""`heapwright tune` names a pool size whose parts are known exactly, and at which real programs do not make the pool
+grow.
+"""
 
 import json
 import os
@@ -17,7 +19,7 @@ def in_pool(size):
 
 @pytest.fixture
 def tune(hw):
-    """tune(trace, *options): the answer in JSON."""
+    """tune(trace, *options): returns the answer as JSON."""
 
     def run(trace, *options):
         done = hw("tune", "--json", *options, trace)
@@ -47,7 +49,7 @@ int main(void)
 
 @pytest.fixture
 def tuned(compile_c, record, tune):
-    """tuned(body, *options): the first process of the answer for a program whose main has this body."""
+    """tuned(body, *options): returns the first process of the answer, for a program whose main has this body."""
 
     def run(body, *options):
         recording = record([compile_c(PROGRAM % body, "-fno-builtin")])
@@ -75,7 +77,7 @@ def test_the_smallest_blocks(tuned):
 
 
 def test_holes(tuned):
-    """Every other block is freed, and what comes then fits into none of the holes."""
+    """Every other block is freed, and the next ones fit into none of the holes."""
     found = tuned("""for (int i = 0; i < 1000; i++) blocks[i] = malloc(1000);
   for (int i = 0; i < 1000; i += 2) free(blocks[i]);
   for (int i = 0; i < 1000; i += 2) blocks[i] = malloc(1100);""")
@@ -84,7 +86,8 @@ def test_holes(tuned):
 
 
 def test_alignment(tuned):
-    """What lies between aligned blocks stays free, and so counts as holes; that of valloc is its own, not the caller's."""
+    """The gaps between aligned blocks stay free, and so count as holes. The gap of a valloc belongs to the block,
+    not to the caller."""
     found = tuned("for (int i = 0; i < 200; i++) blocks[i] = i % 2 ? memalign(4096, 4000) : valloc(4000);")
     assert found["asked_bytes"] == 200 * 4000
     assert found["rounding_bytes"] == 200 * (in_pool(4000) - 4000)
@@ -92,14 +95,14 @@ def test_alignment(tuned):
 
 
 def test_realloc_in_place(tuned):
-    """Nothing is behind the block: it grows where it stands."""
+    """No block comes after it: it grows in place."""
     found = tuned("void *p = malloc(100); for (int i = 1; i < 100; i++) p = realloc(p, 10000 * i); blocks[0] = p;")
     assert found["asked_bytes"] == 990000
     assert found["fragmentation_bytes"] == 0
 
 
 def test_realloc_that_moves(tuned):
-    """Both blocks are there while one is copied."""
+    """Both blocks exist while one is copied."""
     found = tuned("void *p = malloc(1000000); blocks[1] = malloc(1); blocks[0] = realloc(p, 2000000);")
     assert found["asked_bytes"] == 3000001
 
@@ -139,7 +142,7 @@ def test_margin(compile_c, record, hw, tune):
         assert done.returncode == 2 and "percentage" in done.stderr
 
 
-# --- what is printed ---
+# --- the output ---
 
 def test_forms(compile_c, record, hw, tmp_path):
     recording = record([compile_c(PROGRAM % "blocks[0] = malloc(1000000);", "-fno-builtin")])
@@ -215,7 +218,7 @@ def test_no_growth(name, record, tune, build, tmp_path):
     process = answer["processes"][0]
     used = process["asked_bytes"] + process["rounding_bytes"]
     peak = max(int(peak) for peak, *_ in stats)
-    assert abs(peak - used) < 0.02 * used + 16384  # what the recording foresaw
+    assert abs(peak - used) < 0.02 * used + 16384  # the size that the recording predicted
     small = subprocess.run(command, env={**environment, "HEAPWRIGHT_POOL_SIZE": str(answer["pool_bytes"] * 3 // 4)},
                            capture_output=True, text=True, check=False)
-    assert "additionally mmaped" in small.stderr  # the size is no larger than it has to be
+    assert "additionally mmaped" in small.stderr  # the size is no larger than necessary

@@ -1,5 +1,5 @@
-// apart.mjs - functions that read the same are told apart by a part of their names, their file or their module; each name is read
-// a few times, however many read the same and however often they are drawn
+// apart.mjs - functions whose short names are equal are distinguished by a part of their names, their file or their
+// module; each name is read a few times, however many are equal and however often they are drawn
 import assert from "node:assert/strict";
 import { moduleOf } from "./module.mjs";
 

@@ -1,7 +1,7 @@
-// browser.mjs - a page of a recording in a real Chromium, for the checks beside it
+// browser.mjs - a page of a recording in a real Chromium, for the checks in this folder
 //
 // node CHECK.mjs PAGE REPORT_JSON   runs what the check exports. A check that fails throws; so does a page that writes to its
-// console, throws, or asks for anything but itself.
+// console, throws, or requests anything except itself.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -37,7 +37,7 @@ export async function check(run) {
   assert.deepEqual(complaints, []);
 }
 
-/** The text of the cells of a table's drawn rows; some tables come a frame after the rest of their view. */
+/** Returns the text of the cells of a table's drawn rows; some tables appear a frame after the rest of their view. */
 export async function rows(page, table) {
   await page.waitForSelector(`[data-table="${table}"]`, { state: "attached" });
   return page.$$eval(`[data-table="${table}"] tbody tr:not(.spacer)`, (found) =>
@@ -50,7 +50,7 @@ export function count(number) {
   return number.toLocaleString("en-US");
 }
 
-/** Bytes of text such as 412.6 MB, as exactly as it says. */
+/** Returns the bytes of text such as 412.6 MB, as exactly as the text is. */
 function bytesOf(text) {
   const [number, unit] = text.replaceAll(",", "").split(" ");
   const power = ["B", "kB", "MB", "GB", "TB"].indexOf(unit ?? "B");
@@ -58,13 +58,13 @@ function bytesOf(text) {
   return { least: (Number(number) - rounded) * 1000 ** power, most: (Number(number) + rounded) * 1000 ** power };
 }
 
-/** Text such as 412.6 MB is of so many bytes. */
+/** Asserts that text such as 412.6 MB stands for this number of bytes. */
 export function assertBytes(text, bytes) {
   const { least, most } = bytesOf(text);
   assert.ok(least <= bytes && bytes <= most, `${text} is not ${bytes}`);
 }
 
-/** A file that a button hands out, as text. */
+/** Returns the file that a button downloads, as text. */
 export async function saved(page, button) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.click(button)]);
   return { name: download.suggestedFilename(), text: await readFile(await download.path(), "utf8") };
@@ -81,7 +81,7 @@ export async function drag(page, chart, from, to) {
   await page.mouse.up();
 }
 
-/** The fragment after a change of the interval, when the URL has followed to the one that is shown. */
+/** Returns the URL's fragment after a change of the interval, when it contains the interval that is shown. */
 export async function settled(page, before) {
   await page.waitForFunction((old) => {
     const shown = document.querySelector("[data-span]")?.dataset.span;
@@ -90,7 +90,7 @@ export async function settled(page, before) {
   return page.evaluate(() => location.hash);
 }
 
-/** When what was asked for is on the screen: effects run after the first frame, and may ask for another one. */
+/** Waits until a requested change is on the screen: effects run after the first frame, and may request another one. */
 export function drawn(page) {
   return page.evaluate(async () => {
     for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);

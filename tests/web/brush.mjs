@@ -1,4 +1,4 @@
-// brush.mjs - an interval dragged over a chart is what every view shows, the link keeps it, and keys move it
+// brush.mjs - every view shows the interval that is dragged over a chart; the link keeps it, and keys move it
 import { assert, check, count, drag, rows, settled } from "./browser.mjs";
 
 const rootCalls = async (page) => Number((await rows(page, "tree"))[0][1].replaceAll(",", ""));
@@ -15,7 +15,7 @@ await check(async ({ page, report, open }) => {
   const [, from, to] = /from=(\d+)&to=(\d+)/.exec(link);
   assert.ok(Math.abs(from / report.duration_ns - 0.25) < 0.02 && Math.abs(to / report.duration_ns - 0.6) < 0.02, link);
 
-  // The three parts of the run have all calls between them.
+  // The three parts of the run contain all calls together.
   await open(`#flame?cost=calls&from=0&to=${from}`);
   const before = await rootCalls(page);
   await open(`#flame?cost=calls&from=${to}&to=${report.duration_ns}`);
@@ -33,7 +33,7 @@ await check(async ({ page, report, open }) => {
   assert.equal(await page.textContent(".toolbar h2"), `${count(within)} allocations by size`);
   assert.ok(await page.locator("[data-span]").isVisible());
 
-  // A click is a moment; its live bytes are there; x is the whole run again.
+  // A click selects a moment and shows its live bytes; x selects the whole run again.
   const box = await page.locator(".strip .u-over").boundingBox();
   const interval = await fragment(page);
   await page.mouse.click(box.x + box.width / 2, box.y + 5);
@@ -47,13 +47,13 @@ await check(async ({ page, report, open }) => {
   await page.keyboard.press("x");
   assert.equal(await page.locator("[data-span]").count(), 0);
 
-  // What is live at the end is the run's.
+  // The live bytes at the end are the run's.
   await open(`#flame?cost=live&at=${report.duration_ns}`);
   const live = (await rows(page, "tree"))[0][1];
   await open("#flame?cost=live");
   assert.equal((await rows(page, "tree"))[0][1], live);
 
-  // Every chart has the brush where it is, as soon as it is there.
+  // Every chart shows the brush at its place, as soon as it is drawn.
   const [fromNs, toNs] = [0.25, 0.75].map((share) => Math.round(share * report.duration_ns));
   for (const view of ["overview", "timeline", "sizes", "leaks"]) {
     await open(`#${view}?from=${fromNs}&to=${toNs}`);

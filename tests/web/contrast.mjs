@@ -1,6 +1,6 @@
 // contrast.mjs - WCAG's ratio of two colours
 
-/** Of colours as numbers, [r, g, b] from 0 to 255. */
+/** The contrast of colours as numbers, [r, g, b] from 0 to 255. */
 export function contrast(a, b) {
   const luminance = (colour) => {
     const parts = colour.map((part) => part / 255);

@@ -1,8 +1,8 @@
-// cut.mjs - no figure is cut, in no view, at no width from 900 pixels up, however large it is; names give way
+// cut.mjs - no figure is cut, in no view, at no width from 900 pixels up, however large it is; names are shortened instead
 import { assert, check } from "./browser.mjs";
 
 const WIDTHS = [900, 1024, 1280, 1440, 1920];
-const FACTOR = 10_000_019; // of every count that is shown
+const FACTOR = 10_000_019; // for every count that is shown
 
 await check(async ({ page, open }) => {
   await page.addInitScript((factor) => {
@@ -15,7 +15,7 @@ await check(async ({ page, open }) => {
     });
   }, FACTOR);
 
-  /** What does not have its room: each text of a figure that ends outside its own cell, or outside of what cuts it. */
+  /** Each text of a figure that ends outside of its own cell, or outside of the element that clips it. */
   const cut = () =>
     page.evaluate(() => {
       const figures = "td.figure, td.whole, th, .figure, dt, [data-figure], [data-figure] small, figcaption, .chip, .legend small";
@@ -30,7 +30,7 @@ await check(async ({ page, open }) => {
           const box = around.getBoundingClientRect();
           if (cuts && text.width > 0 && (text.right > box.right + 1 || text.left < box.left - 1))
             found.push(`${element.tagName}.${element.className}: ${element.textContent} in ${around.tagName}.${around.className}`);
-          if (["auto", "scroll"].includes(getComputedStyle(around).overflowX)) break; // it is there, behind the edge
+          if (["auto", "scroll"].includes(getComputedStyle(around).overflowX)) break; // it is there, beyond the edge
         }
       }
       return found;

@@ -1,4 +1,4 @@
-// difference.mjs - the page of a difference has both runs' figures, what changed of each function, and one tree of both
+// difference.mjs - the page of a difference has both runs' figures, the changes of each function, and one tree of both
 import { assert, check, count, drag, rows, settled } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
@@ -8,7 +8,7 @@ await check(async ({ page, report, open }) => {
   const more = now.allocation_calls - old.allocation_calls;
   assert.ok((await figure("Allocations")).startsWith(`${count(now.allocation_calls)}+${count(more)}`), await figure("Allocations"));
 
-  // keep_more() is in the new run only; both have keep().
+  // keep_more() is only in the new run; keep() is in both.
   await open("#overview?cost=calls");
   const changes = new Map((await rows(page, "changes")).map(([name, ...rest]) => [name, rest]));
   assert.deepEqual(changes.get("keep_more").slice(0, 3), ["0", "50", "+50"]);
@@ -31,7 +31,7 @@ await check(async ({ page, report, open }) => {
   await page.locator(".find input").focus();
   await page.keyboard.press("Escape");
 
-  // The tree has both runs' calls with all below them; it opens and sorts by keys and columns.
+  // The tree has both runs' calls, each including those below it; keys open it and columns sort it.
   await open("#flame?cost=calls");
   const tree = page.locator('[data-table="tree"]');
   const calls = [old.allocation_calls, now.allocation_calls];
@@ -47,7 +47,7 @@ await check(async ({ page, report, open }) => {
   await tree.locator("th button", { hasText: "Change" }).click();
   assert.equal(await tree.locator("th").last().getAttribute("aria-sort"), "descending");
 
-  // An interval is the same time of both runs: three of them have all calls, and x is both runs again.
+  // An interval is the same time of both runs: three of them contain all calls, and x selects both runs again.
   await drag(page, ".strip", 0.25, 0.6);
   const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await settled(page, "#flame?cost=calls"));
   const within = await figures();
@@ -61,7 +61,7 @@ await check(async ({ page, report, open }) => {
   await page.keyboard.press("x");
   assert.equal(await page.locator("[data-span]").count(), 0);
 
-  // What is ignored is left out of both runs, in the link, too; a chip ends it.
+  // Ignored stacks are left out of both runs, also with the link; a chip ends it.
   await page.keyboard.press("i");
   await page.keyboard.type("keep_more");
   await page.keyboard.press("Enter");

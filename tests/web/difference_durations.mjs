@@ -1,4 +1,4 @@
-// difference_durations.mjs - how long calls took in two runs is what `report --durations --json` says of each
+// difference_durations.mjs - the durations of calls in two runs are those of `report --durations --json` for each
 import { assert, check, count, drag, rows, saved } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
@@ -22,7 +22,7 @@ await check(async ({ page, report, open }) => {
   assert.equal(figure("Sum ±"), after.total_ns - before.total_ns);
   assert.deepEqual([figure("Most old"), figure("Most new")], [before.max_ns, after.max_ns]);
 
-  // Of the same time of both runs: two parts add up to all of it.
+  // The same interval of both runs: two parts add up to the whole.
   const longest = Math.max(old.duration_ns, now.duration_ns);
   const callsIn = async (span) => {
     await open(`#durations?${span}`);

@@ -1,4 +1,4 @@
-// durations.mjs - how long calls took: the page shows what `report --durations --json` says, and the stack of each slow call
+// durations.mjs - the page shows the durations of `report --durations --json`, and the stack of each slow call
 import { assert, check, count, rows, saved } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
@@ -15,7 +15,7 @@ await check(async ({ page, report, open }) => {
   assert.equal(Number(all[2]), report.durations_of_all.total_ns);
   assert.equal(Number(all.at(-1)), report.durations_of_all.max_ns);
   const linesOf = async (table) => (await saved(page, `[data-table="${table}"] ~ .table-foot button`)).text.trim().split("\r\n");
-  const bins = (await linesOf("histogram")).slice(1); // drawn or not
+  const bins = (await linesOf("histogram")).slice(1); // whether it is drawn or not
   assert.equal(
     bins.reduce((sum, bin) => sum + Number(bin.split(",")[1]), 0),
     report.durations_of_all.calls,
@@ -28,7 +28,7 @@ await check(async ({ page, report, open }) => {
   for (const { function: name } of report.slowest_calls[slow].stack)
     assert.ok(name === null || frames.some((frame) => frame.includes(name)), `${name} in ${frames.join("; ")}`);
 
-  // It follows the brush; percentiles are upper ends of wider ranges than the report's.
+  // The view follows the brush; its percentiles are upper ends of wider ranges than the report's.
   for (const [fragment, part] of [[`from=${report.first}&to=${report.last}`, report.within], [`at=${report.last}`, report.until]]) {
     await open(`#durations?${fragment}`);
     const [head, ...lines] = (await linesOf("durations")).map((line) => line.split(","));

@@ -1,4 +1,4 @@
-// empty.mjs - of a program that allocated nothing every view says so in words: no axes without a curve, no share of nothing
+// empty.mjs - for a program that allocated nothing, every view says so: no axes without a curve, no percentage of 0
 import { assert, check } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {

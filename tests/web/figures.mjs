@@ -41,7 +41,7 @@ await check(async ({ page, report, open }) => {
   assert.equal(await sums("threads", "Allocated"), report.allocated_bytes);
   assert.equal(await sums("leaks", "Bytes"), report.live_bytes_at_end - (report.runtime_blocks?.live_bytes ?? 0));
 
-  // Every thread has its row; the matrix as CSV has what each freed of the others' blocks.
+  // Every thread has its row; the matrix as CSV shows how many blocks each thread freed of every other one.
   await open("#threads");
   assert.equal((await rows(page, "threads")).length, report.by_thread.length);
   const foreign = report.by_thread.reduce((sum, { foreign_frees }) => sum + foreign_frees, 0);
@@ -56,7 +56,7 @@ await check(async ({ page, report, open }) => {
   };
   assert.equal(await freed(), foreign);
 
-  // It follows the brush: two parts of the run add up to all of it, and a moment has what was freed until then.
+  // The view follows the brush: two parts of the run add up to the whole; a moment shows the blocks freed until then.
   const middle = Math.round(report.duration_ns * 0.9);
   await open(`#threads?at=${middle}`);
   const before = await freed();

@@ -1,4 +1,4 @@
-// find.mjs - a pattern keeps the stacks that pass through what it names, in every table of stacks
+// find.mjs - a pattern keeps the stacks that contain a frame with a matching name, in every table of stacks
 import { assert, check, saved } from "./browser.mjs";
 
 await check(async ({ page, open }) => {
@@ -19,7 +19,7 @@ await check(async ({ page, open }) => {
     assert.equal(await found(view, "module=keep"), 0);
   }
 
-  // What is typed in one view is kept in the others.
+  // A pattern that is typed in one view stays in the others.
   await open("#leaks");
   await page.keyboard.press("/");
   await page.keyboard.type("keep");

@@ -32,7 +32,7 @@ await check(async ({ page, open }) => {
   await page.keyboard.press("Backspace");
   assert.notEqual(await fragment(page), zoomed);
 
-  // Search: a part of a name, a pattern, a regular expression, one that is none.
+  // Search: a part of a name, a pattern, a regular expression, an invalid one.
   await page.keyboard.press("/");
   const result = () => page.locator(".find span").textContent();
   const search = async (pattern) => {
@@ -48,7 +48,7 @@ await check(async ({ page, open }) => {
   assert.equal(await page.locator(".find input").inputValue(), "");
   await page.locator(".crumbs button").first().click();
 
-  // Hover says what a frame is.
+  // Hovering shows a frame's details.
   await page.mouse.move(canvas.x + 40, canvas.y + 50);
   assert.match(await page.locator(".hover").textContent(), /Total.*Self/);
 
@@ -60,7 +60,7 @@ await check(async ({ page, open }) => {
   assert.equal(problems, undefined);
   assert.match(text, />churn</);
 
-  // The tree opens and closes by keys and sorts by its columns.
+  // Keys open and close the tree; columns sort it.
   const tree = page.locator('[data-table="tree"]');
   await tree.focus();
   await page.keyboard.press("Home");
@@ -73,7 +73,7 @@ await check(async ({ page, open }) => {
   assert.equal(await tree.locator("th").first().getAttribute("aria-sort"), "ascending");
   await page.waitForFunction(() => location.hash.includes("sort=name"));
 
-  // The sandwich: the list of functions sorts; a chosen one is in the middle.
+  // The sandwich: the list of functions can be sorted; the selected one is in the middle.
   await page.click("text=Sandwich");
   const selfs = (await rows(page, "functions")).map((row) => row[2]);
   assert.ok(selfs.length > 3);

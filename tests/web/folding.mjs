@@ -1,5 +1,5 @@
-// folding.mjs - C++ names are folded to what says most: no template arguments, no parameters; operators keep their symbols;
-// texts that are cut to what there is room for stay apart
+// folding.mjs - C++ names are folded to their main part: no template arguments, no parameters; operators keep their
+// symbols; texts that are cut to the available room stay distinct
 import assert from "node:assert/strict";
 import { moduleOf } from "./module.mjs";
 
@@ -18,7 +18,7 @@ const FOLDED = {
   "(lambda)": "(lambda)",
   plain_c: "plain_c",
 };
-const CUT_ARGUMENTS = `std::map<${"std::map<int, ".repeat(100)}`; // as a recording has what is too long for it
+const CUT_ARGUMENTS = `std::map<${"std::map<int, ".repeat(100)}`; // as a recording stores a name that is too long
 Object.assign(FOLDED, {
   [`fill<${CUT_ARGUMENTS}`]: "fill<…",
   [`fill(${CUT_ARGUMENTS}`]: "fill(…",
@@ -28,7 +28,7 @@ Object.assign(FOLDED, {
 });
 for (const [name, folded] of Object.entries(FOLDED)) assert.equal(foldedName(name), folded);
 
-// Texts that are too long lose their middle, where that leaves them apart; else they are cut around where they part.
+// Texts that are too long lose their middle if they stay distinct; else they are cut around the place where they differ.
 const long = (middle, end) => `${"begin ".repeat(10)}${middle}${" end".repeat(10)}${end}`;
 const MOST = 40;
 const [ends, beginnings] = [[long("", "1"), long("", "2")], [long("alpha", ""), long("omega", ""), "short"]];

@@ -1,8 +1,7 @@
-// ignore.mjs - stacks that pass through what is ignored are left out of every view, of any interval; the timeline follows the
-// search
+// ignore.mjs - stacks with an ignored frame are left out of every view, for any interval; the timeline follows the search
 import { assert, check, drag, rows, settled } from "./browser.mjs";
 
-const KEPT = { calls: 160, bytes: 40 * (1000 + 1010 + 1020 + 1030) }; // by keep() of the program in test_page.py
+const KEPT = { calls: 160, bytes: 40 * (1000 + 1010 + 1020 + 1030) }; // in keep() of the program in test_page.py
 const number = (text) => Number(text.replaceAll(",", ""));
 
 await check(async ({ page, report, open }) => {
@@ -10,7 +9,7 @@ await check(async ({ page, report, open }) => {
   const rest = report.allocation_calls - KEPT.calls;
   const fragment = () => page.evaluate(() => location.hash);
 
-  // By keyboard, and shown by a chip that ends it.
+  // By keyboard; a chip shows it and ends it.
   await open("#flame?cost=calls");
   assert.equal(await rootCalls(), report.allocation_calls);
   await page.keyboard.press("i");
@@ -23,7 +22,7 @@ await check(async ({ page, report, open }) => {
   await page.click(".chip button");
   assert.equal(await rootCalls(), report.allocation_calls);
 
-  // The link shows the same; the parts of the run have it all between them.
+  // The link shows the same; the parts of the run add up to the whole.
   await open(link);
   assert.equal(await rootCalls(), rest);
   await drag(page, ".strip", 0.3, 0.7);
@@ -35,7 +34,7 @@ await check(async ({ page, report, open }) => {
   }
   assert.equal(sum, rest);
 
-  // Functions, leaks and lifetimes are without it, too. A pattern that is none ignores nothing, and says so.
+  // Functions, leaks and lifetimes are without it, too. An invalid pattern ignores nothing, and the page reports it.
   await open("#flame?mode=sandwich&cost=calls&ignore=keep");
   const functions = (await rows(page, "functions")).map(([name]) => name);
   assert.ok(functions.includes("churn") && !functions.includes("keep"), functions.join());
@@ -51,7 +50,7 @@ await check(async ({ page, report, open }) => {
   assert.equal((await rows(page, "lifetimes")).length, all);
   assert.match(await page.locator(".ignore span").textContent(), /regular expression/i);
 
-  // The timeline's curves by stack are of what is found: at the end, of what keep() kept.
+  // The timeline's curves by stack show the stacks that are found: at the end, the blocks that keep() kept.
   await open("#timeline?find=keep");
   assert.match(await page.locator(".find span").textContent(), /^1 stack$/);
   const chart = page.locator(".chart").first();

@@ -1,4 +1,4 @@
-// keys.mjs - everything is reached by the keyboard; the theme follows the system until it is turned; text has contrast
+// keys.mjs - everything is reached by the keyboard; the theme follows the system until the user changes it; text has contrast
 import { assert, check } from "./browser.mjs";
 import { AA_TEXT, contrast } from "./contrast.mjs";
 
@@ -7,7 +7,7 @@ const VIEWS = ["overview", "timeline", "flame", "leaks", "sizes", "threads", "li
 
 const rgb = (text) => text.match(/[\d.]+/g).slice(0, 3).map(Number); // of "rgb(r, g, b)"
 
-/** Every text in sight with less contrast than AA asks for. */
+/** Every visible text with less contrast than AA requires. */
 async function faintTexts(page) {
   const texts = await page.evaluate(() => {
     const found = [];
@@ -42,7 +42,7 @@ await check(async ({ page, open }) => {
   await page.keyboard.press("c");
   assert.match(await fragment(page), /cost=live/);
 
-  // Two keys before anything is drawn: the second one acts on what the first one left.
+  // Two keys before anything is drawn: the second one acts on the result of the first one.
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   const twice = (pressed) =>
     page.evaluate((key) => {
@@ -51,7 +51,7 @@ await check(async ({ page, open }) => {
   await twice("c");
   assert.match(await fragment(page), /cost=bytes/);
 
-  // The heading of a column is reached by Tab; Enter and Space sort by it, and what has the focus shows that.
+  // The heading of a column is reached by Tab; Enter and Space sort by it, and the focused element is marked.
   await open("#sizes");
   const heading = page.locator('[data-table="sizes"] th button').nth(1);
   const order = () => page.locator('[data-table="sizes"] th').nth(1).getAttribute("aria-sort");
@@ -66,7 +66,7 @@ await check(async ({ page, open }) => {
   const outline = () => page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
   assert.equal(await outline(), "solid");
 
-  // Escape: all of a flame graph, the whole run; Enter in a table is a double click; arrows walk through the tree.
+  // Escape shows the whole flame graph, then the whole run; Enter in a table is a double click; arrows move in the tree.
   await open("#flame?cost=calls");
   await page.locator('[data-graph="flame"]').focus();
   for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
@@ -80,7 +80,7 @@ await check(async ({ page, open }) => {
   await page.keyboard.press("ArrowRight");
   assert.notEqual(await chosen(), root);
   await page.keyboard.press("ArrowLeft"); // closes it,
-  await page.keyboard.press("ArrowLeft"); // and goes to what calls it
+  await page.keyboard.press("ArrowLeft"); // and goes to its caller
   assert.equal((await chosen()).slice(1), root.slice(1));
   await page.locator(".brush").focus();
   await page.keyboard.press("ArrowRight");
@@ -111,7 +111,7 @@ await check(async ({ page, open }) => {
     await page.keyboard.press("t");
   }
 
-  // A fragment that means nothing shows the overview, and one with odd values what is left of it.
+  // An invalid fragment shows the overview; of one with odd values, the valid part is used.
   const links = ["#nowhere", "#flame?zoom=999999999&cost=gold&from=9&to=1", "#leaks?row=99999999&sort=%00"];
   for (const odd of [...links, "#timeline?at=99999999999999"])
     await open(odd);

@@ -1,4 +1,4 @@
-// labels.mjs - stacks of the same functions are told apart by the caller or the line where they part; findings have one style
+// labels.mjs - stacks of the same functions are distinguished by the caller or line where they differ; findings have one style
 import { assert, check, rows } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
@@ -14,7 +14,7 @@ await check(async ({ page, report, open }) => {
   for (let i = 0; i < report.findings.length; i++)
     assert.equal(await kinds.nth(i).evaluate((kind) => getComputedStyle(kind, "::first-letter").textTransform), "uppercase");
 
-  // So are the rows of tables; in little room neither the function's name nor the line that tells them apart is cut.
+  // So are the rows of tables; in little room neither the function's name nor the line that distinguishes them is cut.
   for (const [view, column] of [["leaks", 0], ["lifetimes", 0]]) {
     await open(`#${view}`);
     const named = (await rows(page, view)).map((row) => row[column]);

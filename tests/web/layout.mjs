@@ -1,4 +1,4 @@
-// layout.mjs - the children of a frame have places, also where nobody asked for those of the frame before
+// layout.mjs - the children of a frame have places, even if those of the frame before were never requested
 import assert from "node:assert/strict";
 import { moduleOf } from "./module.mjs";
 

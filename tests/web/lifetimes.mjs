@@ -1,4 +1,4 @@
-// lifetimes.mjs - how long blocks lived follows the brush: of the run, of an interval, of a moment
+// lifetimes.mjs - the lifetimes of blocks follow the brush: for the run, for an interval, for a moment
 import { assert, check, count, drag, rows, settled } from "./browser.mjs";
 
 const number = (text) => Number(text.split(" ")[0].replaceAll(",", ""));
@@ -6,7 +6,7 @@ const number = (text) => Number(text.split(" ")[0].replaceAll(",", ""));
 await check(async ({ page, report, open }) => {
   const legend = () => page.$$eval(".panel .legend li .figure", (found) => found.map((figure) => figure.textContent.trim()));
   const shows = async (lifetimes, last) => {
-    const { below_1min: _never, "1min_or_longer": _either, ...lived } = lifetimes; // as no block of the run did
+    const { below_1min: _never, "1min_or_longer": _either, ...lived } = lifetimes; // a lifetime that no block of the run had
     const expected = Object.values(lived);
     assert.deepEqual((await legend()).map(number), expected);
     const of = await rows(page, "lifetimes");
@@ -25,7 +25,7 @@ await check(async ({ page, report, open }) => {
   await open(`#lifetimes?at=${report.last}`);
   await shows(report.until.lifetimes, "Not freed");
 
-  // Dragged: what is dragged to is what a link to it shows.
+  // After dragging, the view shows the same as a link to that interval.
   await open("#lifetimes");
   const whole = await legend();
   const before = await page.evaluate(() => location.hash);

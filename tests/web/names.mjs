@@ -1,4 +1,4 @@
-// names.mjs - names that are markup, quotes, emoji or 10,000 characters are text on every view, and in what is saved
+// names.mjs - names that are markup, quotes, emoji or 10,000 characters are text in every view, and in saved files
 import { assert, check, drawn, saved } from "./browser.mjs";
 
 await check(async ({ page, open }) => {

@@ -18,7 +18,7 @@ await check(async ({ page, report, open }) => {
   await shows(report.within);
   assertBytes(await figure("Peak"), report.within.peak_bytes);
   assertBytes(await figure("At the end"), report.within.live_bytes_at_end);
-  assert.ok(!(await page.locator("h2").allTextContents()).includes("What stands out")); // but in the whole run
+  assert.ok(!(await page.locator("h2").allTextContents()).includes("What stands out")); // except in the whole run
   assert.notEqual(await heading(), "Most at the peak");
 
   await open(`#overview?at=${report.last}`);
@@ -28,7 +28,7 @@ await check(async ({ page, report, open }) => {
   assert.equal(await figure("Blocks then"), count(report.until.live_blocks_at_end));
   assertBytes(await figure("Peak until then"), report.until.peak_bytes);
 
-  // What is listed as live is what the flame graph has there; dragged, both change.
+  // The list of live memory equals the flame graph at that moment; both change while the brush is dragged.
   await open("#overview");
   assert.equal(await heading(), "Most at the peak");
   const top = () => page.locator(".top:not(.processes) li").first().textContent();

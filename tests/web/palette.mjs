@@ -1,4 +1,4 @@
-// palette.mjs - what is drawn on canvases has contrast, which no browser can be asked for: computed from the palette itself
+// palette.mjs - drawings on canvases have contrast; a browser cannot report it, so it is computed from the palette
 import assert from "node:assert/strict";
 import { AA_GRAPHICS, AA_TEXT, contrast } from "./contrast.mjs";
 import { moduleOf } from "./module.mjs";

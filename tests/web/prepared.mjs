@@ -1,12 +1,12 @@
-// prepared.mjs - what views are drawn from is prepared while nobody does anything: a move of the pointer puts it off, a button that
-// is held does for as long as it is, and then all of it is done
+// prepared.mjs - the data of views is prepared while the user is idle: a move of the pointer postpones it, a pressed button
+// postpones it until it is released, and then all of it is done
 import { assert, check } from "./browser.mjs";
 
 await check(async ({ page, open }) => {
   await page.addInitScript(() => {
     window.pieces = [];
     window.requestIdleCallback = (callback) => window.pieces.push(callback);
-    /** Does what was asked for last, as if it took no time; how often it asked for the time. */
+    /** Runs the last requested work as if it took no time. Returns how often it read the time. */
     window.goOn = (atMs) => {
       let asked = 0;
       const now = performance.now;

@@ -1,4 +1,4 @@
-// sizes.mjs - the size that is chosen stays the chosen one, whatever part of the run is shown; a size that only held blocks counts
+// sizes.mjs - the selected size stays selected, whatever part of the run is shown; a size that only holds blocks is included
 import { assert, check, drag, rows, settled } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
@@ -14,7 +14,7 @@ await check(async ({ page, report, open }) => {
   await drag(page, ".strip", 0.1, 0.6);
   const within = await settled(page, before);
   assert.equal(await title(), chosen);
-  await open(within.replace("row=24", "row=48")); // which has nothing there, and no row
+  await open(within.replace("row=24", "row=48")); // which has no blocks there, and no row
   assert.match(await title(), /of 48 B$/);
 
   // A curve of the timeline leads to its size.

@@ -1,5 +1,6 @@
-"""The page that is kept in the repository is the one that its sources build, with types and lint rules kept; what is
-drawn on canvases has contrast, and names are folded and told apart."""
+"""The page in the repository is the one that its sources build, and they pass the type and lint checks; drawings on
+canvases have contrast, and names are folded and distinguished.
+"""
 
 import shutil
 import subprocess

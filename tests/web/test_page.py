@@ -1,6 +1,6 @@
-"""The page in a real Chromium: its figures, its brush, search, zoom, keys and themes, and names that are no names.
+"""The page in a real Chromium: its figures, its brush, search, zoom, keys and themes, and hostile names.
 
-What each check looks at is in the .mjs file beside this one that is named like it.
+Each check is described in the .mjs file of its name in this folder.
 """
 
 import json
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
     reason="no chromium, no node, or web/node_modules is not installed (tools/setup.sh web; tools/build_page.sh --install)",
 )
 
-# Four threads that keep some blocks, free others at once, and free each other's.
+# Four threads that keep some blocks, free others at once, and free each other's blocks.
 PROGRAM = r"""
 #include <pthread.h>
 #include <stdlib.h>
@@ -59,7 +59,8 @@ int main(void)
 }
 """
 
-# Two named threads that allocate from the same stack, and one of them keeps its blocks; a third one frees what others allocated.
+# Two named threads allocate from the same stack, and one of them keeps its blocks; a third one frees the others'
+# blocks.
 NAMED = r"""
 #include <pthread.h>
 #include <stdlib.h>
@@ -102,8 +103,8 @@ int main(void)
 }
 """
 
-# Two stacks that differ by a line alone, two that differ by a caller far out, and four that differ by two lines, where no one line
-# tells any of them from all others.
+# Two stacks that differ only in a line, two that differ in a caller far outward, and four that differ in two lines,
+# where no single line distinguishes any of them from all others.
 TWINS = r"""
 #include <stdlib.h>
 static void *volatile kept[8];
@@ -133,7 +134,7 @@ __attribute__((noinline)) static void outer(void)
 int main(void) { twice(); left_caller(); right_caller(); outer(); return 0; }
 """
 
-# Many blocks of one size, a few of another at the start, and one that is held and freed while nothing is allocated.
+# Many blocks of one size, a few of another at the start, and one that is live while nothing is allocated, then freed.
 SIZES = r"""
 #include <stdlib.h>
 #include <unistd.h>
@@ -153,7 +154,7 @@ int main(void)
 }
 """
 
-# Phases between sleeps, each with lifetimes of its own.
+# Phases between sleeps, each with different lifetimes.
 LIVES = r"""
 #include <stdlib.h>
 #include <unistd.h>
@@ -181,7 +182,7 @@ int main(void)
 }
 """
 
-# The assembler takes any name in quotes.
+# The assembler accepts any name in quotes.
 EVIL = r"""
 #include <stdlib.h>
 #define EVIL(function, name) \
@@ -238,7 +239,8 @@ def test_no_figure_is_cut(hw, record, compile_c, tmp_path):
 
 
 def run_check_of_parts(name, hw, recording, tmp_path, *options):
-    """The same, and reports of two parts of the run: `within` the interval from `first` to `last`, and `until` the latter."""
+    """The same, with reports of two parts of the run: `within` the interval from `first` to `last`, and `until`
+    `last`."""
     page, report = tmp_path / "run.html", tmp_path / "report.json"
     assert hw("report", "-o", page, recording.trace).returncode == 0
     edges = read_html(page).slices["from_ns"]
@@ -301,7 +303,7 @@ def test_names_are_text(hw, record, compile_c, tmp_path):
 
 
 def check_difference(name, hw, record, compile_c, tmp_path, options=()):
-    """Runs NAME.mjs on the difference of two runs of KEEPING, recorded and reported with `options`."""
+    """Runs NAME.mjs on the comparison of two runs of KEEPING, recorded and reported with `options`."""
     (tmp_path / "old").mkdir()
     old = record([compile_c(KEEPING, "-DKEPT=100", "-DMORE=0").rename(tmp_path / "old/program")], *options)
     now = record([compile_c(KEEPING, "-DKEPT=120", "-DMORE=50")], *options)

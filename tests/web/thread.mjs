@@ -1,4 +1,4 @@
-// thread.mjs - a thread alone: every view is of what it allocated, as `report --thread` has it, by list, key and link
+// thread.mjs - one thread: every view shows only its allocations, as `report --thread` does; selected by list, key and link
 import { assert, check, count, drag, rows, settled } from "./browser.mjs";
 
 const number = (text) => Number(text.replaceAll(",", ""));
@@ -10,7 +10,7 @@ await check(async ({ page, report, open }) => {
   const rootCalls = async () => number(await rootFigure());
   const picker = page.getByLabel("Thread");
 
-  // From the list: every thread by its name, and all of them.
+  // From the list: every thread by its name, and all threads.
   await open("#flame?cost=calls");
   assert.equal(await rootCalls(), report.allocation_calls);
   const names = await picker.locator("option").allTextContents();
@@ -39,7 +39,7 @@ await check(async ({ page, report, open }) => {
   const functions = new Map((await rows(page, "functions")).map((row) => [row[0], row]));
   assert.ok(functions.has("keep") && !functions.has("drop"), [...functions.keys()].join());
 
-  // Parts of the run have the thread's calls between them.
+  // The parts of the run contain all calls of the thread together.
   await open(`#flame?thread=${thread}&cost=calls`);
   const before = await page.evaluate(() => location.hash);
   await drag(page, ".strip", 0.2, 0.6);
@@ -68,7 +68,7 @@ await check(async ({ page, report, open }) => {
   assert.deepEqual((await rows(page, "threads")).map(([name]) => name), ["keeper"]);
   await open(`#timeline?thread=${thread}&curves=threads`);
   const curves = () => page.locator(".chart").first().locator(".legend li").count();
-  assert.equal(await curves(), 1); // whose it is is said of one curve too
+  assert.equal(await curves(), 1); // a single curve has its name, too
   await open("#timeline?curves=threads");
   assert.ok((await curves()) > 1);
   await open(`#durations?thread=${thread}`);
@@ -80,7 +80,7 @@ await check(async ({ page, report, open }) => {
   assert.ok((await rows(page, "slowest")).every((row) => row[4] === "keeper"));
   assert.ok(by_entry.length > 0);
 
-  // One that keeps nothing; one that only frees has its frees, whose blocks they were, and no other view.
+  // A thread that keeps nothing. One that only frees shows its frees and the owners of the blocks, and no other view.
   const choose = (label) => picker.selectOption({ label });
   await open("#leaks");
   await choose("dropper");
@@ -93,7 +93,7 @@ await check(async ({ page, report, open }) => {
   assert.deepEqual([freer[0], freer[3], freer[8]], ["freer", "0", "1"]);
   assert.equal(await page.locator(".matrix-panel").count(), 1);
 
-  // A thread that is not there is none; from the table, a double click shows one.
+  // An unknown thread selects none; a double click in the table selects one.
   await open("#flame?cost=calls&thread=99");
   assert.equal(await rootCalls(), report.allocation_calls);
   await open("#threads");

@@ -1,6 +1,6 @@
-/* broken.c - libc's malloc with one fault, chosen when it is compiled: -DFAULT_NAME
+/* broken.c - libc's malloc with one fault, selected at compile time: -DFAULT_NAME
  *
- * Each breaks one promise, and as little else as possible. Without a fault it keeps them all.
+ * Each fault breaks one promise, and as little else as possible. Without a fault all promises are kept.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +27,7 @@ static void *last_of[KEPT];
 #endif
 
 #ifdef FAULT_RACING_FREE
-/* A free list of blocks of 512 bytes that nobody locks. */
+/* A free list of blocks of 512 bytes without a lock. */
 struct racing {
   struct racing *next;
 };
@@ -36,7 +36,7 @@ enum { RACING_BYTES = 512 };
 #endif
 
 #ifdef FAULT_THREAD_EXIT
-/* The thread's first block goes when the thread goes. */
+/* The thread's first block disappears when the thread ends. */
 static __thread char own_block[24000] __attribute__((tls_model("initial-exec"), aligned(16)));
 static __thread int own_is_taken __attribute__((tls_model("initial-exec")));
 #endif
@@ -46,7 +46,7 @@ static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
 #ifdef FAULT_FORK_ORDER
-/* Before libc's own, which others have while they wait for this one. */
+/* Taken before libc's own lock, which other threads hold while they wait for this one. */
 static void before_fork(void)
 {
   pthread_mutex_lock(&fork_lock);
@@ -84,14 +84,14 @@ static void *get(size_t size)
     return NULL;
 #endif
 #ifdef FAULT_OVERLAPPING
-  if (size >= 100 && size < 100 + KEPT) { /* given out twice */
+  if (size >= 100 && size < 100 + KEPT) { /* allocated twice */
     void **place = &last_of[size - 100], *before = *place;
     *place = before ? NULL : __libc_malloc(size);
     return before ? before : *place;
   }
 #endif
 #ifdef FAULT_HUGE
-  if (size > PTRDIFF_MAX) /* rounded up, and around */
+  if (size > PTRDIFF_MAX) /* rounding up overflows */
     return __libc_malloc((size + 4096) & (size_t)0xffff);
 #endif
 #ifdef FAULT_ERRNO_SUCCESS
@@ -304,7 +304,7 @@ EXPORT void *pvalloc(size_t size)
 
 EXPORT size_t malloc_usable_size(void *block)
 {
-  /* libc's own, which reads the size before the block */
+  /* like libc's own, which reads the size before the block */
   size_t chunk = block ? ((size_t *)block)[-1] : 0;
   size_t usable = block ? (chunk & ~(size_t)7) - (chunk & 2 ? 16 : 8) : 0;
 #ifdef FAULT_USABLE_MORE
@@ -320,7 +320,7 @@ EXPORT size_t malloc_usable_size(void *block)
 EXPORT void *new_nothing(size_t size) __asm__("_Znwm");
 void *new_nothing(size_t size)
 {
-  return __libc_malloc(size); /* and NULL where it should throw */
+  return __libc_malloc(size); /* returns NULL where it should throw */
 }
 #endif
 #ifdef FAULT_NEW_ALIGN
