@@ -143,7 +143,7 @@ int main(void) { static char foreign[100]; char *volatile block = foreign + 16; 
                         r"heapwright: realloc\(0x[0-9a-f]+\): the block does not belong to this allocator, and there is no other\n", done.stderr)
 
 
-# --- what the compiler makes of it ---
+# --- the compiled code ---
 
 def disassembled(library, function):
     text = subprocess.run(["objdump", "-d", "--no-show-raw-insn", library], capture_output=True, text=True, check=True).stdout

@@ -348,7 +348,7 @@ static void walk_shows_blocks_in_order(void **state)
   hw_pool_alloc(pool, 5000);
   hw_pool_alloc(pool, 5000);
   seen = (struct seen){0};
-  hw_pool_walk(pool, see, &seen); /* ends when it was told to */
+  hw_pool_walk(pool, see, &seen); /* ends when the callback says so */
   assert_int_equal(seen.used, 3);
 }
 

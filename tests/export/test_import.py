@@ -142,7 +142,7 @@ def test_a_time_that_no_call_takes_makes_no_sense(imported, tmp_path):
     "v 10400 3\n+ 5 0 10\n- 0\n+ 9 0 0\n+ 7 0 30\n- 10\n",
 ], ids=["heaphook", "heaphook-old", "heaptrack"])
 def test_null_is_no_block(imported, tmp_path, lines):
-    """A free of NULL, or a realloc of it, used to be taken for damage, and what came after it was lost."""
+    """A free of NULL, or a realloc of it, used to be taken for damage, and the lines after it were lost."""
     shown, said = imported(write(tmp_path / "x", lines))
     names = ["allocation_calls", "free_calls", "allocated_bytes", "live_bytes_at_end", "unmatched_frees", "damaged_chunks"]
     assert [shown[name] for name in names] == [2, 1, 12, 7, 0, 0]

@@ -25,7 +25,7 @@ def in_own_mounts(command, tmp_path, source):
     script = f'mount --bind "{tmp_path}/source" {CLOCK_SOURCE} || exit {FORBIDDEN}; exec "$@"'
     wrapped = ["unshare", "--mount", "sh", "-c", script, "sh"]
     if subprocess.run([*wrapped, "true"], capture_output=True).returncode:
-        pytest.skip("mounts of one's own are not allowed here")
+        pytest.skip("private mounts are not allowed here")
     return [*wrapped, *command]
 
 

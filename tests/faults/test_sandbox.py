@@ -49,7 +49,7 @@ NAMED = """
 #include <unistd.h>
 static void *work(void *name)
 {
-  free(malloc(100)); /* the recorder meets the thread before it has its name */
+  free(malloc(100)); /* the recorder sees the thread before it has its name */
   prctl(PR_SET_NAME, name);
   if (!strcmp(name, "batch"))
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});

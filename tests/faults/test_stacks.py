@@ -225,7 +225,7 @@ int main(int argc, char **argv)
 }
 """, name="turns")
     recording = preload([program, tmp_path / "libalpha.so", tmp_path / "libbeta.so"], env=CHECK)
-    assert int(recording.process.stdout) > 50, "the libraries do not come to lie at the same addresses here"
+    assert int(recording.process.stdout) > 50, "the libraries are not loaded at the same addresses here"
     report = recording.report
     for stack in stacks(report, 7001):
         assert stack[:3] == ("alpha_inner", "work", "main")

@@ -126,7 +126,7 @@ static __attribute__((constructor)) void take(void)
     program = compile_c(PROGRAMS / "thread_churn.c", "-pthread", "-Wl,--no-as-needed", library, name="thread_churn")
     report = check_counts_preload([program, "200", "50", "131072", "4"]).report
     assert report["threads"] == 201
-    second_level = 32 * 16  # what libc would calloc in each thread
+    second_level = 32 * 16  # libc would calloc this in each thread
     assert not any(size["size"] == second_level for size in report["sizes"])
     assert report["missed_frees"] == report["unmatched_frees"] == 0
 
@@ -150,9 +150,9 @@ static void *work(void *kind)
 {
   take(10);
   pthread_barrier_wait(&ready);
-  pthread_barrier_wait(&seen); /* from outside under the name that it began with */
+  pthread_barrier_wait(&seen); /* seen from outside, with its first name */
   if (kind)
-    prctl(PR_SET_NAME, "from outside"); /* not seen by the recorder, but by who looks from outside */
+    prctl(PR_SET_NAME, "from outside"); /* seen only from outside, not by the recorder */
   else
     pthread_setname_np(pthread_self(), "at the end"); /* the other way round */
   take(20);
@@ -206,7 +206,7 @@ static int is_locked;
 static char arena[1 << 20] __attribute__((aligned(16)));
 static size_t used;
 
-/* As browsers' allocators do, it names its mappings, or its thread, while it holds its lock. */
+/* Like browsers' allocators, it names its mappings, or its thread, while it holds its lock. */
 void *malloc(size_t size)
 {
   static int is_named;

@@ -225,9 +225,9 @@ int main(int argc, char **argv)
     recording = preload([program, tmp_path / "libdeep.so"])
     assert (recording.process.returncode, recording.process.stdout, recording.process.stderr) == (3, "done\n", "")
     report = recording.report
-    assert report["unmatched_frees"] == 1000, "blocks that nobody saw allocated"
+    assert report["unmatched_frees"] == 1000, "blocks whose allocation was not recorded"
     assert blocks(report, 3302)[0] == 1000 and 3301 not in [entry["size"] for entry in report["sizes"]]
-    assert report["missed_frees"] + blocks(report, 3302)[1] == 1000, "blocks that nobody saw freed"
+    assert report["missed_frees"] + blocks(report, 3302)[1] == 1000, "blocks whose free was not recorded"
 
 
 @pytest.mark.parametrize("what", ["stack", "static", "inside"])
@@ -295,7 +295,7 @@ int main(void)
   for (volatile int i = 0; i < 3000; i++) {
     if (!sigsetjmp(back, 1)) {
       interrupts = 1;
-      block = malloc(777); // is given and kept by nobody
+      block = malloc(777); // abandoned, so nothing is recorded or freed
     }
     free(block = malloc(800));
   }
@@ -308,4 +308,4 @@ int main(void)
     assert blocks(report, 700) == (400000, 0) and blocks(report, 800) == (3000, 0)
     assert all(entry["size"] != 777 for entry in report["sizes"])
     assert report["damaged_chunks"] == report["missing_chunks"] == report["audit_differences"] == 0
-    assert recording.header.state == 1, "it is recorded to its end"
+    assert recording.header.state == 1, "it must be recorded to its end"

@@ -123,7 +123,7 @@ def test_off_and_on(stepped, hw, tmp_path):
     ((silence,),) = silences(report)
     assert silence["why"] == "paused" and 0 < silence["from_ns"] < silence["to_ns"] < report["duration_ns"]
     assert 200 <= report["allocation_calls"] < 300
-    assert report["live_blocks_at_end"] <= 10, "a block freed in the silence is no leak"
+    assert report["live_blocks_at_end"] <= 10, "a block that is freed in the silence is not a leak"
 
 
 def test_what_is_asked_for_already_changes_nothing(running, hw):
@@ -267,7 +267,7 @@ def test_import_in_place(preload, hw):
     assert hw("import", raw.trace, "-o", raw.trace).returncode == 0
     assert {read_header(t).kind for t in raw.traces} == {2}
     assert report_of(hw, raw.trace, "--children")["allocation_calls"] == before
-    assert hw("import", raw.trace, "-o", raw.trace).returncode == 0, "what is packed already is no error"
+    assert hw("import", raw.trace, "-o", raw.trace).returncode == 0, "a file that is already packed is not an error"
 
 
 def files_below(folder):

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     return fputs(dlerror(), stderr), 2;
   if (!allocate())
     return 3;
-  return read(0, argv[0], 1); /* nothing, when somebody has looked */
+  return read(0, argv[0], 1); /* input ends after a look at the process */
 }
 """
 

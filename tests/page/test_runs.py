@@ -181,7 +181,7 @@ def test_processes(record, compile_c, page_of):
         assert page.slices.sum(name) == report[name]
     assert max(page.slices["max_bytes"]) == report["peak_bytes"] == page.stacks.sum("peak_bytes")
     assert page.stacks.sum("live_bytes") == report["live_bytes_at_end"] >= 1500000
-    assert 77 <= page.slices["live_bytes"][-1] < 100000, "what a process left is not live when it has ended"
+    assert 77 <= page.slices["live_bytes"][-1] < 100000, "the blocks of a process are not live after its end"
     assert_live_adds_up(page)
     rss = page.document["rss"]
     assert len(rss["time_ns"]) > 100 and rss["rss_bytes"] == [resident(report, ns) for ns in rss["time_ns"]]

@@ -222,7 +222,7 @@ def test_many_threads_of_several_processes(record, compile_c, hw, tmp_path, opti
     assert len(others) >= 3 and not all("durations_series" in other for other in others)
     for each in (page, *map(Page, others)):
         has = [each.handovers.series is not None, *(key in each.document for key in ("durations_series", "stack_threads", "size_threads"))]
-        assert has == sorted(has), "extras go in one order"
+        assert has == sorted(has), "optional parts are left out in a fixed order"
         assert ("durations_by_thread" in each.document) == ("stack_threads" in each.document)
         assert each.stacks.sum("calls") == each.threads.sum("allocation_calls") == each.run["allocation_calls"]
         assert each.handovers.sum("blocks") == each.threads.sum("foreign_frees")

@@ -121,7 +121,7 @@ def stable_files(first, second):
 def assert_same(plain, again, recorded):
     if (plain.output, plain.errors) != (again.output, again.errors):
         plain, again, recorded = masked(plain), masked(again), masked(recorded)
-        assert (plain.output, plain.errors) == (again.output, again.errors), "differs by itself: make the script say less"
+        assert (plain.output, plain.errors) == (again.output, again.errors), "differs without the recorder, too: make the script print less"
     assert recorded.errors.decode(errors="replace") == plain.errors.decode(errors="replace")
     assert recorded.output.decode(errors="replace") == plain.output.decode(errors="replace")
     assert recorded.status == plain.status
@@ -134,7 +134,7 @@ def without_notes(recorded, program):
     """`record` prints its own lines about a program that it cannot record; the rest is the program's output."""
     said = rb"heapwright: " if program.unseen else rb"heapwright: \d+ process(es)? ran without being recorded"
     notes = [line for line in recorded.errors.splitlines(True) if re.match(said, line)]
-    assert notes or not program.unseen, "record should say that it cannot see a static program"
+    assert notes or not program.unseen, "record should report that it cannot record a static program"
     others = b"".join(line for line in recorded.errors.splitlines(True) if line not in notes)
     return Result(recorded.status, recorded.output, others, recorded.files)
 

@@ -69,7 +69,7 @@ static uintptr_t word_at(uintptr_t address)
   return word;
 }
 
-/* --- what the handler found; checked outside of it --- */
+/* --- the handler's results; checked outside of it --- */
 
 static struct {
   struct hwi_registers interrupted; /* as the full walk found them */

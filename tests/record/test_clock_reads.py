@@ -24,7 +24,7 @@ def readings(compile_c, preload):
         program = compile_c(PROGRAM, "-mno-red-zone", "-fno-builtin", "-pthread", name="clock_reads")
         recording = preload([program, *arguments], env=environment)
         if recording.process.returncode == NO_TRAP_FLAG:
-            pytest.skip("the machine does not let itself be stepped")
+            pytest.skip("single steps are not possible on this machine")
         assert recording.process.returncode == 0, recording.process
         if recording.header.clock != TSC:
             pytest.skip("the time stamp counter is not this machine's clock")

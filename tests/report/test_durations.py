@@ -306,7 +306,7 @@ def test_every_entry_point_is_timed(record, preload, compile_c, durations, alloc
     chosen = ["--allocator", allocator] if allocator else []
     if way == "preload":
         if allocator:
-            pytest.skip("as without")
+            pytest.skip("the same as without a chosen allocator")
         recording = preload([program], env={"HEAPWRIGHT_DURATIONS": "1"})
     else:
         more = {"raw": ["--no-pack"], "children off": ["--no-children", "--no-usable"]}.get(way, [])

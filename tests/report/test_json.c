@@ -34,7 +34,7 @@ static json_int_t number(const json_t *object, const char *key)
 {
   const json_t *value = json_object_get(object, key);
   if (!json_is_integer(value))
-    fail_msg("%s is no integer", key);
+    fail_msg("%s is not an integer", key);
   return json_integer_value(value);
 }
 
@@ -42,7 +42,7 @@ static const char *text(const json_t *object, const char *key)
 {
   const json_t *value = json_object_get(object, key);
   if (!json_is_string(value))
-    fail_msg("%s is no string", key);
+    fail_msg("%s is not a string", key);
   return json_string_value(value);
 }
 
@@ -62,7 +62,7 @@ static void the_promised_fields_are_there(void **state)
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     if (!json_is_array(json_object_get(document, lists[i])) ||
         json_array_size(json_object_get(document, lists[i])) == 0)
-      fail_msg("%s is no list with something in it", lists[i]);
+      fail_msg("%s is not a list, or it is empty", lists[i]);
   }
   assert_int_equal(number(document, "allocation_calls"), 12481903);
   assert_int_equal(number(document, "peak_time_ns"), 431200000000);

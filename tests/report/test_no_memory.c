@@ -51,7 +51,7 @@ static bool check_failing(const struct hwi_report *report, uint64_t calls, uint6
   bool has_failed = failing_malloc_disarm();
   fclose(out);
   if (status == 0 && calls != UINT64_MAX && strcmp(to, expected) != 0)
-    fail_msg("call %llu: another text, and no error", (unsigned long long)calls);
+    fail_msg("call %llu: another text, but no error", (unsigned long long)calls);
   if (failing_malloc_leaks())
     fail_msg("call %llu: %ld blocks are left", (unsigned long long)calls, failing_malloc_leaks());
   if (status < 0 && (!has_failed || strstr(error.text, "memory") == NULL))

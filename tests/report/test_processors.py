@@ -49,7 +49,7 @@ def kept_beside(trace):
     return {path.suffix: path for path in trace.parent.glob(f"{trace.name}.*")}
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor alone may be used")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="only one processor may be used")
 def test_same_on_one_and_on_all(record, hw, compile_c):
     """Long enough for a summary with epochs. The summary is also the same, and intervals are answered from it."""
     trace = record([compile_c(PROGRAM, "-DROUNDS=1500000", "-O1", "-g", "-pthread")]).trace
@@ -67,7 +67,7 @@ def test_same_on_one_and_on_all(record, hw, compile_c):
     assert answers[:half] == answers[half:]
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor alone may be used")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="only one processor may be used")
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed")
 def test_second_thread(record, build, compile_c, tmp_path):
     """A long recording is counted by a separate thread. A short one is not, and neither are the events that a page

@@ -336,7 +336,7 @@ def test_cut_inside_its_header(hw, trace, tmp_path):
     assert said == "heapwright: cut.hwt ends after 40 bytes, inside its header; record the program again\n"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_no_permission(hw, trace, tmp_path):
     (tmp_path / "secret.hwt").write_bytes(trace.open("rb").read(4096))
     os.chmod(tmp_path / "secret.hwt", 0)

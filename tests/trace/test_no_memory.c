@@ -26,7 +26,7 @@ static struct enc enc;
 static char folder[] = "/tmp/hw-test-no-memory-XXXXXX";
 static const char trace_path[] = "a.hwt", children[] = "a.hwt.children", child_path[] = "a.hwt.children/b.hwt";
 
-/* --- what a reader reported --- */
+/* --- the output of a reader --- */
 
 static void tell(uint64_t *told, const void *bytes, size_t count)
 {
@@ -150,7 +150,7 @@ static bool check_failing(read_way *way, const char *path, uint64_t expected, ui
   if (failing_malloc_leaks())
     fail_msg("%s, call %llu: %ld blocks are left", path, (unsigned long long)calls, failing_malloc_leaks());
   if (status == 0 && told != expected)
-    fail_msg("%s, call %llu: something is missing, and no word of it", path, (unsigned long long)calls);
+    fail_msg("%s, call %llu: a part is missing, and no error was reported", path, (unsigned long long)calls);
   if (status < 0 && (!has_failed || !error.text[0] || (status != HW_ERR_MEMORY && error.os_error != ENOMEM)))
     fail_msg("%s, call %llu: status %d, %s", path, (unsigned long long)calls, status, error.text);
   return has_failed;

@@ -1,4 +1,4 @@
-// cut.mjs - no figure is cut, in no view, at no width from 900 pixels up, however large it is; names are shortened instead
+// cut.mjs - no view cuts a figure at a width of 900 pixels or more, however large it is; names are shortened instead
 import { assert, check } from "./browser.mjs";
 
 const WIDTHS = [900, 1024, 1280, 1440, 1920];

@@ -28,7 +28,7 @@ Object.assign(FOLDED, {
 });
 for (const [name, folded] of Object.entries(FOLDED)) assert.equal(foldedName(name), folded);
 
-// Texts that are too long lose their middle if they stay distinct; else they are cut around the place where they differ.
+// Texts that are too long lose their middle if they stay distinct; else they are cut around the first difference.
 const long = (middle, end) => `${"begin ".repeat(10)}${middle}${" end".repeat(10)}${end}`;
 const MOST = 40;
 const [ends, beginnings] = [[long("", "1"), long("", "2")], [long("alpha", ""), long("omega", ""), "short"]];

@@ -1,4 +1,4 @@
-// ignore.mjs - stacks with an ignored frame are left out of every view, for any interval; the timeline follows the search
+// ignore.mjs - stacks with an ignored frame are left out of every view and interval; the timeline follows the search
 import { assert, check, drag, rows, settled } from "./browser.mjs";
 
 const KEPT = { calls: 160, bytes: 40 * (1000 + 1010 + 1020 + 1030) }; // in keep() of the program in test_page.py

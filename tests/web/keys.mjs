@@ -1,4 +1,4 @@
-// keys.mjs - everything is reached by the keyboard; the theme follows the system until the user changes it; text has contrast
+// keys.mjs - everything is reached by keyboard; the theme follows the system until the user sets it; text has contrast
 import { assert, check } from "./browser.mjs";
 import { AA_TEXT, contrast } from "./contrast.mjs";
 
@@ -66,7 +66,7 @@ await check(async ({ page, open }) => {
   const outline = () => page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
   assert.equal(await outline(), "solid");
 
-  // Escape shows the whole flame graph, then the whole run; Enter in a table is a double click; arrows move in the tree.
+  // Escape: the whole flame graph, the whole run; Enter in a table is a double click; arrows move in the tree.
   await open("#flame?cost=calls");
   await page.locator('[data-graph="flame"]').focus();
   for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);

@@ -1,4 +1,4 @@
-// labels.mjs - stacks of the same functions are distinguished by the caller or line where they differ; findings have one style
+// labels.mjs - stacks of the same functions are distinguished by a caller or a line; findings have one style
 import { assert, check, rows } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {

@@ -6,7 +6,7 @@ const number = (text) => Number(text.split(" ")[0].replaceAll(",", ""));
 await check(async ({ page, report, open }) => {
   const legend = () => page.$$eval(".panel .legend li .figure", (found) => found.map((figure) => figure.textContent.trim()));
   const shows = async (lifetimes, last) => {
-    const { below_1min: _never, "1min_or_longer": _either, ...lived } = lifetimes; // a lifetime that no block of the run had
+    const { below_1min: _never, "1min_or_longer": _either, ...lived } = lifetimes; // no block of the run had these
     const expected = Object.values(lived);
     assert.deepEqual((await legend()).map(number), expected);
     const of = await rows(page, "lifetimes");

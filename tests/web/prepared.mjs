@@ -1,5 +1,5 @@
-// prepared.mjs - the data of views is prepared while the user is idle: a move of the pointer postpones it, a pressed button
-// postpones it until it is released, and then all of it is done
+// prepared.mjs - the data of views is prepared while the user is idle: a move of the pointer postpones it, a pressed
+// button postpones it until it is released, and then all of it is done
 import { assert, check } from "./browser.mjs";
 
 await check(async ({ page, open }) => {

@@ -50,7 +50,7 @@ await check(async ({ page, report, open }) => {
     assert.equal(await page.locator(".head .command").textContent(), first.command); // the run, not its largest process
     assert.notEqual(first.command, largest[0].command);
     assert.equal(heading, `${largest.length} processes, all together`);
-    for (const name of ["Ended", "Silent", "Program", "Directory"]) // a page of only one process
+    for (const name of ["Ended", "Silent", "Program", "Directory"]) // these are only on the page of one process
       assert.ok(!evidence.includes(name), evidence.join());
     assert.ok(facts.startsWith(`${together} processes`), facts);
     return;

@@ -1,4 +1,4 @@
-// sizes.mjs - the selected size stays selected, whatever part of the run is shown; a size that only holds blocks is included
+// sizes.mjs - the selected size stays selected, whatever part of the run is shown; sizes that only hold blocks count
 import { assert, check, drag, rows, settled } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {

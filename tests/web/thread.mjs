@@ -1,4 +1,4 @@
-// thread.mjs - one thread: every view shows only its allocations, as `report --thread` does; selected by list, key and link
+// thread.mjs - one thread: every view shows only its allocations, like `report --thread`; chosen by list, key or link
 import { assert, check, count, drag, rows, settled } from "./browser.mjs";
 
 const number = (text) => Number(text.replaceAll(",", ""));
@@ -68,7 +68,7 @@ await check(async ({ page, report, open }) => {
   assert.deepEqual((await rows(page, "threads")).map(([name]) => name), ["keeper"]);
   await open(`#timeline?thread=${thread}&curves=threads`);
   const curves = () => page.locator(".chart").first().locator(".legend li").count();
-  assert.equal(await curves(), 1); // a single curve has its name, too
+  assert.equal(await curves(), 1); // a single curve has a legend, too
   await open("#timeline?curves=threads");
   assert.ok((await curves()) > 1);
   await open(`#durations?thread=${thread}`);
