@@ -10,9 +10,9 @@ import subprocess
 import pytest
 
 LOWEST_GLIBC = (2, 34)  # dlsym is part of libc.so.6 from here on
-# Some are no entry points: dlclose is interposed to notice that a library went away, pthread_setname_np and prctl to know threads
-# that are gone before anybody could look at them, exec and posix_spawn to know programs that leave no trace; prctl and syscall also to
-# know who forbids itself the clock.
+# Some are not entry points. dlclose is interposed to notice that a library was unloaded; pthread_setname_np and prctl
+# to know the names of threads that end before they can be looked at; exec and posix_spawn to know programs that leave
+# no trace; prctl and syscall also to know which thread forbids itself the clock.
 C_NAMES = {"malloc", "free", "calloc", "realloc", "reallocarray", "posix_memalign", "aligned_alloc", "memalign", "valloc", "pvalloc",
            "malloc_usable_size", "free_sized", "free_aligned_sized", "dlclose", "pthread_setname_np", "prctl", "syscall",
            "execve", "execv", "execvp", "execvpe", "fexecve", "execl", "execlp", "execle", "posix_spawn", "posix_spawnp"}

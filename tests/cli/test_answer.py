@@ -74,7 +74,7 @@ int rename(const char *from, const char *to)
 @pytest.mark.parametrize("command", ["report", "export"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_no_part_of_a_file(build, compile_c, trace, tmp_path, command, number):
-    """Ctrl-C used to leave NAME.XXXXXX behind."""
+    """After Ctrl-C, NAME.XXXXXX used to stay."""
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "out.json").write_text("what was there")

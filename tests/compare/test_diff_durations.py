@@ -11,7 +11,7 @@ import pytest
 
 # OLD: 100 mallocs of 10 bytes, of 1 to 100 ns, and their frees, of 20 ns each; a calloc of 7 ns.
 OLD = [line for i in range(100) for line in (f"alloc, 10, 1, 0x{i + 1:x}0, {i + 1}", f"dealloc, 0x{i + 1:x}0, 20")] + ["alloc_zeroed, 70, 0xff00, 7"]
-# NEW: 200 mallocs, each as long as before, save for two of 5 us; frees of 10 ns; a realloc of 40 ns, and no calloc.
+# NEW: 200 mallocs, each as long as before, except for two of 5 us; frees of 10 ns; a realloc of 40 ns, and no calloc.
 NEW = [line for i in range(200) for line in (f"alloc, 10, 1, 0x{i + 1:x}0, {5000 if i >= 198 else i % 100 + 1}", f"dealloc, 0x{i + 1:x}0, 10")]
 NEW += ["alloc, 300, 1, 0xff00, 50", "realloc, 0xff00, 600, 0xff10, 40"]
 

@@ -75,7 +75,7 @@ def test_other_threads_go_on(recorded, how, rounds):
 
 @pytest.mark.parametrize("how", STRICT + NO_TSC)
 def test_durations(recorded, record, how):
-    """How long a call took is not known in a thread without a clock."""
+    """The duration of a call is not known in a thread without a clock."""
     report = recorded(how, FEW, by=lambda command: record(command, "--durations"))
     assert calls_of(report) == {100: FEW, 200: FEW} and report["lost_events"] == 0
 

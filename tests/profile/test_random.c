@@ -487,7 +487,7 @@ static void check_part(const struct hwi_span *span, int first, int end)
   hwi_profile_destroy(profile);
 }
 
-/* Of the whole run, whose duration and peak are known. */
+/* For the whole run, whose duration and peak are known. */
 static void check_parts(uint64_t duration_ns, uint64_t peak_ns, uint64_t peak_bytes)
 {
   uint64_t a = below((uint32_t)duration_ns + 20), b = below((uint32_t)duration_ns + 20);

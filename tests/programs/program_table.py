@@ -16,7 +16,7 @@ class Program:
     quick: bool  # installs in seconds and runs in a few
     exit_status: int
     timeout: int  # seconds, without the recorder
-    unseen: bool  # static: the recorder cannot see it, and says so on standard error
+    unseen: bool  # static: the recorder cannot see it, and `record` reports that on standard error
     others_unseen: bool  # it starts processes that are static or another user's; `record` reports long-lived ones
     any_malloc: bool  # it can run on a preloaded malloc
 

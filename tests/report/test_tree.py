@@ -173,7 +173,7 @@ def test_the_example_of_the_docs(record, compile_c, hw):
 
 
 def test_a_deep_recursion_needs_no_stack_of_ours(record, compile_c, hw):
-    """Hundreds of frames, each of which allocates."""
+    """Hundreds of frames; each of them allocates."""
     program = compile_c("""
         #include <stdlib.h>
         static void *volatile keep;

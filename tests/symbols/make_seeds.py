@@ -7,8 +7,8 @@ from pathlib import Path
 
 
 def names(modules, answers, frames, texts):
-    """`modules`: (name, mark, first answer); `answers`: (address, first frame); `frames`: (start, function, file, line, inlined,
-    reason). The lists have their ends; the counts do not count these."""
+    """`modules`: (name, mark, first answer); `answers`: (address, first frame); `frames`: (start, function, file,
+    line, inlined, reason). Each list has a final entry that its count does not include."""
     head = struct.pack("<4H", len(modules) - 1, len(answers) - 1, len(frames), len(texts))
     return (head + b"".join(struct.pack("<QQQ", *module) for module in modules)
             + b"".join(struct.pack("<QQ", *answer) for answer in answers)

@@ -187,7 +187,7 @@ static void a_damaged_header_is_survived(void **state)
   free(damaged);
 }
 
-/* A few kilobytes of .gnu_debugdata that unpack to gigabytes. */
+/* A few kilobytes of .gnu_debugdata that decompress to gigabytes. */
 static void a_bomb_of_packed_symbols_is_left_alone(void **state)
 {
   (void)state;

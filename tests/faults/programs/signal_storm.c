@@ -1,4 +1,5 @@
-/* signal_storm.c - timer signals whose handlers allocate, and now and then leave by siglongjmp, while the program allocates
+/* signal_storm.c - timer signals whose handlers allocate, and sometimes leave by siglongjmp, while the program
+ * allocates
  * Usage: signal_storm ROUNDS JUMP(0|1) ALTSTACK(0|1) */
 #define _GNU_SOURCE
 #include <setjmp.h>
