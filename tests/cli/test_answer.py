@@ -159,7 +159,7 @@ def test_the_mode_of_a_file_is_the_usual_one_or_stays(hw, trace, tmp_path):
 
 
 def test_why_a_write_failed_is_known_at_the_end(hw, trace):
-    """The reason for a failed early write was lost when another call failed harmlessly in between."""
+    """The reason for a failed early write used to be lost when another call failed harmlessly in between."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*hw("help").args[:1], "report", trace, "--json"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2

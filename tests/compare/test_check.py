@@ -278,7 +278,7 @@ def test_a_recording_that_fell_silent(record, compile_c, check):
 
 @pytest.mark.parametrize("share", [0.1, 0.7])
 def test_a_damaged_recording(hw, check, trace, tmp_path, share):
-    """A cut that lost events leaves no limit certain, least of all lost=0: it was "ok"."""
+    """A cut that lost events leaves no limit certain, least of all lost=0: it used to be "ok"."""
     whole = trace.read_bytes()
     cut = tmp_path / "cut.hwt"
     cut.write_bytes(whole[:HEADER_BYTES + int((len(whole) - HEADER_BYTES) * share)])

@@ -92,7 +92,7 @@ int main()
 @needs_annotate
 @pytest.mark.parametrize("options", [[], ["--auto=yes", "--inclusive=yes"], ["--auto=yes", "--tree=both"]], ids=str)
 def test_nothing_is_warned_of(export, record, record_with_marks, compile_cxx, tmp_path, options):
-    """Lines for which callgrind_annotate had no costs made it read variables that it had not set."""
+    """Lines for which callgrind_annotate had no costs used to make it read variables that it had not set."""
     program = compile_cxx(CONTAINERS, "-g", "-O1")
     traces = [record_with_marks(program, tmp_path / "marked.hwt", "filled").trace,
               record(["/usr/bin/python3", "-c", "import json; x = [json.loads('[1, 2]') for i in range(100)]"]).trace]

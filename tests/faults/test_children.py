@@ -49,7 +49,7 @@ def test_vfork(children, preload):
 
 @pytest.mark.parametrize("place", ["stdio", "loader", "locale", "names", "programs", "malloc", "fork"])
 def test_forks_while_threads_are_in_libc(compile_c, record, place):
-    """A child called the loader, whose lock another thread of its parent had held, and waited for ever."""
+    """A child used to call the loader, whose lock another thread of its parent had held, and to wait for ever."""
     program = compile_c(FORK_LOCKS, "-pthread", name="fork_locks")
     recording = record([program, place], timeout=60)
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
@@ -67,7 +67,7 @@ def test_no_children(children, preload):
 @pytest.mark.parametrize("how", ["descriptors", "chroot"])
 @pytest.mark.parametrize("with_launcher", [True, False])
 def test_children_without_a_place_are_counted(compile_c, preload, record, how, with_launcher):
-    """They were left out without a message."""
+    """They used to be left out without a message."""
     if how == "chroot" and os.geteuid() != 0:
         pytest.skip("only root may chroot")
     program = compile_c(PROGRAMS / "no_place.c", name="no_place")
@@ -104,7 +104,7 @@ int main(void)
 
 @pytest.mark.parametrize("with_launcher", [True, False])
 def test_no_child_is_written_through_a_link(compile_c, preload, record, tmp_path, with_launcher):
-    """A children's folder that was a symbolic link was followed, whichever user had made it."""
+    """A children's folder that was a symbolic link used to be followed, whichever user had made it."""
     elsewhere, trace = tmp_path / "elsewhere", tmp_path / "s.hwt"
     elsewhere.mkdir()
     Path(f"{trace}.children").symlink_to(elsewhere)

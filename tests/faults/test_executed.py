@@ -1,7 +1,7 @@
 """test_executed.py - a program that is executed and leaves no trace is counted and named, however short it lives
 
-Breaks if a gap in a recording is not reported: `bash -c 'ulimit -f 1000; exec ./f'` had "0 children unseen; never
-silent". Breaks, too, if a function of the exec family behaves differently for a program under the recorder.
+Breaks if a gap in a recording is not reported: `bash -c 'ulimit -f 1000; exec ./f'` used to give "0 children unseen;
+never silent". Breaks, too, if a function of the exec family behaves differently for a program under the recorder.
 """
 
 import subprocess

@@ -57,7 +57,7 @@ def test_size_limit(busy, preload):
 
 
 def test_size_limit_under_the_launcher(busy, record):
-    """A user who saw only how the recording ended took its figures for those of the whole run."""
+    """A user who saw only how the recording ended used to take its figures for those of the whole run."""
     program, plain = busy
     recording = record([program], "--max-size", "4M")
     assert (recording.process.returncode, recording.process.stdout) == plain[:2]
@@ -191,8 +191,8 @@ def limit_file_size(limit_bytes):
 
 @pytest.mark.parametrize("limit_bytes", [0, 1 << 20])
 def test_file_size_limit_that_forbids_the_trace(busy, preload, record, tmp_path, limit_bytes):
-    """There was no trace and no message. A link is made even if no byte may be written, and is removed when a trace
-    comes."""
+    """There used to be no trace and no message. A link is made even if no byte may be written, and is removed when a
+    trace comes."""
     program, plain = busy
     recording = preload([program], trace=tmp_path / "x.hwt", preexec_fn=limit_file_size(limit_bytes))
     assert outcome(recording.process) == plain

@@ -144,7 +144,7 @@ def test_little_address_space_from_the_start(compile_c, preload):
 
 @pytest.mark.parametrize("parent_has_begun", [0, 1])
 def test_each_number_of_pages(compile_c, preload, parent_has_begun):
-    """Each mapping at the beginning of a recording is once the first that is refused."""
+    """For each mapping at the beginning of a recording, there is a child in which it is the first one refused."""
     program = compile_c(PROGRAMS / "page_by_page.c", "-fno-optimize-sibling-calls", name="page_by_page")
     recording = preload([program, 700, parent_has_begun], env={"HEAPWRIGHT_MAX_SIZE": "4M"})
     assert (recording.process.returncode, recording.process.stdout, recording.process.stderr) == (0, "", "")

@@ -70,7 +70,7 @@ def writer_told(message):
 
 @pytest.mark.parametrize("covered, pid", [("", 1), ("/proc", 2)], ids=["proc", "no_proc"])
 def test_what_runs_on_keeps_its_trace(record, hw, compile_c, unshare, covered, pid):
-    """The launcher packed the trace while it was written, and everything after that was lost."""
+    """The launcher used to pack the trace while it was written, and everything after that was lost."""
     if covered and subprocess.run([*unshare, "--mount", "mount", "-t", "tmpfs", "none", covered], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
     child, (until, end) = compile_c(RUNS_ON, name="runs_on"), os.pipe()
@@ -93,7 +93,7 @@ def test_what_runs_on_keeps_its_trace(record, hw, compile_c, unshare, covered, p
 
 
 def test_what_is_written_outside_is_not_replaced(recorder, build, hw, compile_c, unshare, tmp_path):
-    """The launcher and the import took a process that they could not see for one that has ended."""
+    """The launcher and the import used to take a process that they could not see for one that has ended."""
     trace, heapwright = tmp_path / "outside.hwt", build / "bin/heapwright"
     environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
     child = subprocess.Popen([compile_c(RUNS_ON)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -110,7 +110,7 @@ def test_what_is_written_outside_is_not_replaced(recorder, build, hw, compile_c,
 
 
 def test_a_trace_of_outside_stays(preload, unshare):
-    """Its process cannot be seen in there, so the trace was taken for one of an earlier run."""
+    """Its process cannot be seen in there, so the trace used to be taken for one of an earlier run."""
     recording = preload(["sh", "-c", f"{' '.join(unshare)} true; exit 3"])
     assert recording.process.returncode == 3
     first = read_header(recording.trace)
@@ -120,7 +120,7 @@ def test_a_trace_of_outside_stays(preload, unshare):
 
 
 def test_processes_of_one_number_are_apart(record, hw):
-    """The first process of a sandbox was taken for a later program of another sandbox's first process, and its
+    """The first process of a sandbox used to be taken for a later program of another sandbox's first process, and its
     children for those of the other one."""
     recording = record(["sh", "-c", "/bin/true; /bin/true; /bin/true; exit 3"])
     traces = sorted((t for t in recording.traces if t.name.startswith("true")), key=lambda t: read_header(t).start.monotonic_ns)

@@ -346,7 +346,7 @@ int main(void)
 
 @pytest.mark.parametrize("check", ["0", "1"])
 def test_a_stack_that_goes_while_its_neighbour_is_in_use(compile_c, preload, check):
-    """Both counted as one, so the cached data of the one that had gone was read: the program died of it."""
+    """Both used to count as one, so the cached data of the one that had gone was read: the program died of it."""
     program = compile_c(PROGRAMS / "beside.c", "-fno-builtin", "-fno-omit-frame-pointer", name="beside")
     recording = preload([program], env={"HEAPWRIGHT_CHECK": check})
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")

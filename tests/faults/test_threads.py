@@ -185,7 +185,7 @@ int main(void)
 
 
 def test_the_last_name_counts(record_with_marks, compile_c, tmp_path):
-    """A thread that named itself and ended before the next look was reported with its earlier name."""
+    """A thread that named itself and ended before the next look used to be reported with its earlier name."""
 
     def is_seen(report):
         if len(report["images"][0]["marks"]) == 1:
@@ -233,8 +233,8 @@ int main(void) { return write(1, "done\n", 5) != 5; }
 
 
 def test_prctl_under_a_lock_of_the_programs_own_malloc(compile_c, preload):
-    """Chromium hung: the first prctl, from within its malloc, looked up a function that libc does not have, and the
-    look-up allocated."""
+    """Chromium used to hang: the first prctl, from within its malloc, looked up a function that libc does not have,
+    and the look-up allocated."""
     done = preload([compile_c(OWN_MALLOC, "-fno-builtin")])
     assert (done.process.stdout, done.process.stderr, done.process.returncode) == ("done\n", "", 0)
 

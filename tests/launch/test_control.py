@@ -285,7 +285,7 @@ def earlier(record, hw, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_import_that_is_ended_changes_nothing(preload, build, compile_c, tmp_path, number, earlier):
-    """The file that was to be replaced stayed under another name for good."""
+    """The file that was to be replaced used to stay under another name for good."""
     program = compile_c("""
         #include <stdlib.h>
         int main(void)
@@ -397,7 +397,7 @@ int main(void)
 
 
 def test_a_program_goes_on_without_its_main_thread(compile_c, recorder, hw, tmp_path):
-    """The report took it for ended, while control reported it as running."""
+    """The report used to take it for ended, while control reported it as running."""
     program, trace = compile_c(WITHOUT_MAIN, "-pthread", "-fno-builtin"), tmp_path / "s.hwt"
     environment = {**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}
     process = subprocess.Popen([program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -138,7 +138,7 @@ static uint32_t control_of(const char *path)
   return control;
 }
 
-/* `heapwright control CHILD off --only-this` was undone if the launcher had not found the child yet. */
+/* `heapwright control CHILD off --only-this` used to be undone if the launcher had not found the child yet. */
 static void test_a_child_follows_the_run_unless_it_was_switched(void **state)
 {
   (void)state;

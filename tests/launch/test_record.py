@@ -284,7 +284,7 @@ def test_one_is_said_as_one(record, compile_c):
 
 
 def test_names_cannot_drive_the_terminal(hw, tmp_path):
-    """A line break or an escape sequence in a name made extra lines in the output, or worse."""
+    """A line break or an escape sequence in a name used to make extra lines in the output, or worse."""
     done = hw("record", "-o", "a\nb \x1b[31m\u00e9 %c.hwt", "ls", "/", cwd=tmp_path)
     assert done.returncode == 0
     assert "trace: a\\nb \\x1b[31m\u00e9 ls.hwt (" in done.stderr
@@ -295,7 +295,7 @@ def test_names_cannot_drive_the_terminal(hw, tmp_path):
 
 
 def test_no_room_for_a_trace_is_named_as_a_reason(record):
-    """The report said that the program had allocated nothing."""
+    """The report used to say that the program had allocated nothing."""
     limited = record(["ls", "/"], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))).process
     assert limited.returncode == 0 and not limited.stderr.startswith("ls:")
     assert "a trace could not be begun" in limited.stderr and "ulimit -f" in limited.stderr
@@ -394,8 +394,8 @@ def test_a_command_that_becomes_another_unseen_is_counted(record_until):
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 @pytest.mark.parametrize("options, count", [([], 1), (["--no-children"], 0), (["--only-process", "*sh"], 0)])
 def test_a_program_of_another_user_is_counted(record_until, options, count):
-    """It has the recorder if it may read the library, even if it may not write to the trace's folder; a report did
-    not mention it."""
+    """It has the recorder if it may read the library, even if it may not write to the trace's folder; reports used to
+    omit it."""
     as_nobody = "setpriv --reuid 65534 --clear-groups cat; true"
     looked = has_unseen if count else has_looked_thrice
     assert record_until(looked, ["sh", "-c", as_nobody], *options).report["children_unseen"] == count
@@ -743,8 +743,8 @@ int main(int count, char **words)
 
 
 def test_memory_of_what_took_its_place_is_not_its_own(compile_c, start):
-    """The next image, not recorded here, was sampled into the trace for up to a second, and its peak was reported as
-    the first image's."""
+    """The next image, not recorded here, used to be sampled into the trace for up to a second, and its peak was
+    reported as the first image's."""
     process, trace = start([compile_c(BECOMES_LARGE)], stdin=subprocess.PIPE)
     for _ in range(2):
         assert process.stdout.read(1) == "x"

@@ -38,7 +38,7 @@ def test_children_have_their_usual_malloc(shell, bump, hw):
 
 
 def test_what_env_executes_is_the_command(bump, hw, tmp_path):
-    """Scripts that begin with the command; they ran on their usual malloc without a message."""
+    """Scripts whose first line names env, too: they used to run on their usual malloc without a message."""
     script = tmp_path / "script"
     script.write_text(f"#!/usr/bin/env dash\n{mapped(bump)}\n")
     script.chmod(0o755)

@@ -1,6 +1,7 @@
 /* test_spawn.c - if a command is killed before it could execute its program, the exit status shows the signal
  *
- * Breaks if that is taken for a program that cannot be executed: `record` exited with 126 and reported a broken pipe.
+ * Breaks if that is taken for a program that cannot be executed: `record` used to exit with 126 and report a broken
+ * pipe.
  */
 #include "launch/start/spawn.h"
 

@@ -216,7 +216,8 @@ int main(void) {
 
 
 def test_an_interval_to_the_end_has_the_last_event(hw, preload, compile_c, tmp_path):
-    """The run was killed and ends with that event, which was left out because it was taken to be after the interval."""
+    """The run was killed and ends with that event, which used to be left out because it was taken to be after the
+    interval."""
     trace = preload([compile_c(KILLED)]).trace
     script = write(hw, trace, tmp_path / "x.gp", "--chart", "live-by-size", "--from", "1ms")
     assert sum(block(script, "by_size")[-1][1:]) == 51000

@@ -115,8 +115,8 @@ failed NEW {HUGE}|failed NEW_ARRAY {HUGE}|failed NEW_NOTHROW {HUGE}|failed NEW_A
 failed NEW_ARRAY_ALIGNED_NOTHROW {HUGE}|failed NEW_ALIGNED 100|failed NEW_ALIGNED_NOTHROW 100
 """
 
-# A handler that throws out of a nothrow operator: the runtime catches the exception in the operator around the one that
-# throws; that one reports the call.
+# A handler that throws out of a nothrow operator: that operator calls the throwing one and catches the exception; the
+# throwing one reports the call.
 CXX_HANDLERS = f"failed NEW {HUGE}|failed NEW {HUGE}|failed NEW {HUGE}|failed NEW_ARRAY_ALIGNED {HUGE}|failed NEW {HUGE}"
 
 

@@ -77,8 +77,8 @@ def test_only_its_user_can_read_it(preload, record, mask):
 
 
 def test_it_is_called_as_what_was_run(recorder, tmp_path):
-    """A program that is started through a symbolic link is listed as the link's target, and a script as its
-    interpreter."""
+    """A program that was started through a symbolic link used to get the name of the link's target, and a script
+    that of its interpreter."""
     (tmp_path / "friendly").symlink_to(shutil.which("sort"))
     script = tmp_path / "task"
     script.write_text("#!/bin/sh\n./friendly /dev/null; exit 0\n")

@@ -93,7 +93,7 @@ LONG_NAME = "a_function_that_room_would_cut"
 @pytest.mark.parametrize("columns", [80, 100, 120])
 @pytest.mark.parametrize("option", ["--lifetimes", "--resizes"])
 def test_a_name_goes_below_its_figures_before_it_is_cut(hw, record, compile_c, columns, option):
-    """Names were cut to 20 characters although the line below had room for the whole name."""
+    """Names used to be cut to 20 characters although the line below had room for the whole name."""
     source = """#include <stdlib.h>
 void *kept;
 __attribute__((noinline)) void NAME(void) { for (int i = 1; i < 9; i++) kept = realloc(kept, 1000u * i); }

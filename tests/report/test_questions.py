@@ -345,8 +345,8 @@ int main(void)
 
 
 def test_rss_of_touched_blocks(record_held):
-    """The recorder's own tables, a megabyte mapped ahead, were taken for blocks that were never touched, and for as
-    much free memory."""
+    """The recorder's own tables, a megabyte mapped ahead, used to be taken for blocks that were never touched, and
+    for as much free memory."""
     _, sample = record_held(TOUCHED)
     assert sample["asked_bytes"] == pytest.approx(100 * 200000, rel=0.02)
     assert sample["untouched_bytes"] < 300000 and sample["free_bytes"] < 600000

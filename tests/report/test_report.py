@@ -160,7 +160,7 @@ def test_leaks_are_what_was_not_freed(hw, trace):
 
 
 def test_leaks_do_not_speak_of_a_runtime_that_left_nothing(hw, record, compile_c, tmp_path):
-    """The report said "nothing but the runtime's own: 0 in 0 blocks"."""
+    """The report used to say "nothing but the runtime's own: 0 in 0 blocks"."""
     trace = record([compile_c("#include <stdlib.h>\nvoid *kept;\nint main(void) { kept = malloc(700); return 0; }")]).trace
     assert "\n  700 B in 1 block\n" in hw("report", "--leaks", trace).stdout
     known = tmp_path / "known.supp"
@@ -233,7 +233,7 @@ def test_the_main_of_a_language_s_runtime_is_a_start(hw, record, compile_c):
 
 
 def test_the_start_of_a_stripped_program_is_folded(hw, record, compile_c):
-    """_start has no name there; the report showed it below main, with libc's frames between them."""
+    """_start has no name there; the report used to show it below main, with libc's frames between them."""
     program = compile_c("""
         #include <stdlib.h>
         void *volatile kept;

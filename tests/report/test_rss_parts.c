@@ -29,7 +29,7 @@ static void rounding_is_what_usable_sizes_add(void **state)
   assert_int_equal(parts_at_peak(10000, 0).rounding, 0);
 }
 
-/* A quotient of zeros became exabytes, at a moment at which only blocks of malloc(0) are live. */
+/* A quotient of zeros used to become exabytes, at a moment at which only blocks of malloc(0) are live. */
 static void blocks_of_no_bytes_are_all_rounding(void **state)
 {
   (void)state;
@@ -39,8 +39,8 @@ static void blocks_of_no_bytes_are_all_rounding(void **state)
   assert_int_equal(parts.free, 40000 - 2400);
 }
 
-/* A third of a Python program's resident memory was reported as free inside the allocator, though it was in the arenas
- * that Python maps itself. Another allocator's memory looks the same. */
+/* A third of a Python program's resident memory used to be reported as free inside the allocator, though it was in the
+ * arenas that Python maps itself. Another allocator's memory looks the same. */
 static void what_the_program_maps_itself_is_not_free(void **state)
 {
   (void)state;
@@ -66,7 +66,8 @@ static void what_the_program_maps_itself_is_not_free(void **state)
   assert_int_equal(parts.free, 3 * LARGE - 1000);
 }
 
-/* A start with hardly any live memory was reported as "near the peak", since the mappings had been read only then. */
+/* A start with hardly any live memory used to be reported as "near the peak", since the mappings had been read only
+ * then. */
 static void a_sample_of_the_start_is_not_near_the_peak(void **state)
 {
   (void)state;

@@ -77,8 +77,8 @@ def test_an_interval(recording):
 
 
 def test_who_allocates_within_comes_first(recording, hw):
-    """In the order by the peak, blocks from before the interval came first, and blocks that were freed before the
-    peak were left out."""
+    """In the order by the peak, blocks from before the interval used to come first, and blocks that were freed
+    before the peak to be left out."""
     whole = by_function(recording.report)
     start, end = whole["parse"]["first_ns"], whole["store"]["last_ns"] + 1
     span = ("--from", f"{start}ns", "--to", f"{end}ns")

@@ -437,8 +437,8 @@ static void test_holes_and_garbage_are_stepped_over(void **state)
   assert_int_equal(hwi_trace_info(trace)->missing_chunks, 1);
 }
 
-/* On a file system that does not report holes, the window's 8 GiB were read to the end, page by page. After the used
- * part, the first empty page of data ends it. Pages that are written, but not yet counted in the header, are not
+/* On a file system that does not report holes, the window's 8 GiB used to be read to the end, page by page. After the
+ * used part, the first empty page of data ends it. Pages that are written, but not yet counted in the header, are not
  * missed. */
 static void test_nothing_is_looked_for_behind_what_is_used(void **state)
 {

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <new>
 
-/* If glibc took it for a chunk's size, it would leave the heap by far: glibc must not be asked about such a block. */
+/* To glibc this is a chunk's size that reaches far outside of any heap: glibc must not be asked about such a block. */
 static const size_t MAGIC = 0x7f0000000ff0;
 
 int foreign_given, foreign_taken;
