@@ -1,6 +1,6 @@
-"""test_layers.py - no folder under src/ includes one that is below it in the table of CONTRIBUTING.md
+"""test_layers.py - includes go one way: between the folders under src/, and between the rooms of a folder
 
-If this fails, code of the target may come to depend on code of the tools, or two folders on each other.
+If this fails, what runs in the target may come to need what runs in the tools, or two folders or rooms each other.
 """
 
 import re
@@ -9,16 +9,52 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src"
 FOLDERS = re.findall(r"^\| `(\w+)/` \| ", (ROOT / "CONTRIBUTING.md").read_text(), re.M)
+# {folder: [room, ...]}, in the order of docs/architecture.md
+ROOMS = {}
+for folder, room in re.findall(r"^\| `(\w+)/(\w+)/` \| ", (ROOT / "docs/architecture.md").read_text(), re.M):
+    ROOMS.setdefault(folder, []).append(room)
+# Folders whose subfolders still include each other.
+UNORDERED = {"allocators", "report"}
+
+
+def included(path):
+    return re.findall(r'^#\s*include "([\w/]+\.h)"', path.read_text(), re.M)
 
 
 def test_the_table_has_every_folder():
-    assert sorted(FOLDERS) == sorted(folder.name for folder in (ROOT / "src").iterdir() if folder.is_dir())
+    assert sorted(FOLDERS) == sorted(folder.name for folder in SOURCES.iterdir() if folder.is_dir())
+
+
+def test_the_table_has_every_room():
+    rooms = {}
+    for room in SOURCES.glob("*/*/"):
+        if room.is_dir() and room.parent.name not in UNORDERED:
+            rooms.setdefault(room.parent.name, set()).add(room.name)
+    assert rooms == {folder: set(names) for folder, names in ROOMS.items()}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_folders_include_earlier_ones(folder):
     allowed, found = set(FOLDERS[:FOLDERS.index(folder) + 1]), set()
-    for path in (ROOT / "src" / folder).rglob("*.[ch]"):
-        found |= set(re.findall(r'^#\s*include "(\w+)/', path.read_text(), re.M))
+    for path in (SOURCES / folder).rglob("*.[ch]"):
+        found |= {name.split("/")[0] for name in included(path)}
     assert found & set(FOLDERS) <= allowed
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_rooms_include_earlier_ones(folder):
+    """A room includes itself, earlier rooms, and the headers that belong to the whole folder. Those include no room."""
+    rooms = ROOMS[folder]
+    wrong = []
+    for path in sorted((SOURCES / folder).rglob("*.[ch]")):
+        own = path.parent.name if path.parent.name in rooms else None
+        if own is None and path.suffix == ".c":
+            continue  # sources of the whole folder join its rooms
+        allowed = rooms[:rooms.index(own) + 1] if own else []
+        for name in included(path):
+            parts = name.split("/")
+            if parts[0] == folder and len(parts) == 3 and parts[1] not in allowed:
+                wrong.append(f"{path.relative_to(SOURCES)} includes {name}")
+    assert not wrong

@@ -1,4 +1,4 @@
-/* test_watch.c - which traces are followed, and since when
+/* test_monitor.c - which traces are followed, and since when
  *
  * Breaks if a file stays open at each round in which memory is short, or if a child is followed only at the end of the
  * run.

@@ -1,4 +1,4 @@
-/* test_ledger.c - packed columns to the byte, and rows that are merged
+/* test_row_series.c - packed columns to the byte, and rows that are merged
  *
  * Breaks if another reader cannot read the packed data, or if entries are lost or out of order after rows are merged.
  */

@@ -1,4 +1,4 @@
-/* test_diary.c - the length of the epochs of a replay
+/* test_epoch_writer.c - the length of the epochs of a replay
  *
  * Breaks if epochs never end although their data take much of the file, so that a span that begins or ends in one
  * replays half of the run; or if the epochs ignore the file's size.
@@ -36,17 +36,17 @@ static struct hwi_rows rows_of(uint64_t bytes, uint64_t most_bytes)
   const struct hwi_epoch_sink sink = {take, bytes_of, &bytes};
   struct hwi_replay replay;
   assert_true(hwi_replay_init(&replay, &span, EVENTS));
-  struct hwi_epoch_writer *diary = hwi_epoch_writer_create(&replay, &image, &plan, &sink);
-  assert_non_null(diary);
+  struct hwi_epoch_writer *writer = hwi_epoch_writer_create(&replay, &image, &plan, &sink);
+  assert_non_null(writer);
   for (uint64_t tick = 1; tick <= EVENTS; tick++) {
     const struct hwi_resolved event = {.tick = tick};
-    assert_int_equal(hwi_epoch_writer_take(diary, &event, 1), 1);
+    assert_int_equal(hwi_epoch_writer_take(writer, &event, 1), 1);
     replay.now_ns = tick;
   }
-  assert_true(hwi_epoch_writer_end(diary));
-  struct hwi_rows rows = diary->rows;
-  diary->rows = (struct hwi_rows){0};
-  hwi_epoch_writer_destroy(diary);
+  assert_true(hwi_epoch_writer_end(writer));
+  struct hwi_rows rows = writer->rows;
+  writer->rows = (struct hwi_rows){0};
+  hwi_epoch_writer_destroy(writer);
   hwi_replay_release(&replay);
   return rows;
 }

@@ -319,13 +319,13 @@ def test_not_a_recording(hw, tmp_path):
         assert said == f"heapwright: {name} is not a heapwright trace; make one with: heapwright record COMMAND\n"
     (tmp_path / "empty.hwt").touch()
     said = trouble(hw, "empty.hwt", cwd=tmp_path)
-    assert said == "heapwright: empty.hwt is empty, so no heapwright trace; record the program again\n"
+    assert said == "heapwright: empty.hwt is empty, so it is not a heapwright trace; record the program again\n"
 
 
 def test_no_regular_file(hw, tmp_path):
     os.mkfifo(tmp_path / "pipe.hwt")
     said = trouble(hw, "pipe.hwt", cwd=tmp_path, timeout=60)  # a pipe without a writer must not make the report wait
-    assert said == "heapwright: pipe.hwt is not a regular file, so no heapwright trace\n"
+    assert said == "heapwright: pipe.hwt is not a regular file, so it is not a heapwright trace\n"
     (tmp_path / "folder").mkdir()
     assert "no heapwright trace of yours in folder" in trouble(hw, "folder", cwd=tmp_path)
 

@@ -1,4 +1,4 @@
-/* fuzz_kept_names.c - arbitrary bytes as a report's cached names: no crash, no hang, no more memory than their size
+/* fuzz_name_cache.c - arbitrary bytes as a report's cached names: no crash, no hang, no more memory than their size
  * justifies
  *
  * An input is the counts of the header, two bytes each, and then the data that it packs. So zstd's checksum, which

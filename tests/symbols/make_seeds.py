@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with cached names, in the form that fuzz_kept_names reads."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with cached names, in the form that fuzz_name_cache reads."""
 
 import struct
 import sys

@@ -1,4 +1,4 @@
-/* test_kept_names.c - names that a report caches next to its recording are exactly the same, and of files that have not
+/* test_name_cache.c - names that a report caches next to its recording are exactly the same, and of files that have not
  * changed
  *
  * Breaks if names come from a program that was rebuilt since, or for which a debug file now has better ones; if names
