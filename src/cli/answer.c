@@ -1,4 +1,4 @@
-/* answer.c - where a command's answer goes */
+/* answer.c - where a command writes its answer */
 #include "cli/answer.h"
 
 #include <errno.h>
@@ -73,21 +73,22 @@ static int cannot_write(const char *path)
   return hwi_fail(HWI_EXIT_TROUBLE, "cannot write %s: %m", path);
 }
 
-/* A pipe or device is written to; all else is replaced. */
+/* A pipe or device is written to directly; other files are replaced. */
 static bool is_special(const char *path)
 {
   struct stat status;
   return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/* What a rename has to replace: behind a symbolic link, what the link leads to. To be freed. */
+/* Returns the path that the rename must replace: `path`, or the target if it is a symbolic link. The caller frees
+ * it. */
 static char *resolve(const char *path)
 {
   char *target = realpath(path, NULL);
   return target != NULL || errno != ENOENT ? target : strdup(path);
 }
 
-/* As open(2) has it for a new file, and as it was for one that is replaced. */
+/* Returns the mode of an existing file, or the mode that open(2) gives a new file. */
 static mode_t mode_of(const char *path)
 {
   enum { MODE_NEW = 0666, MODE_BITS = 0777 };
@@ -99,7 +100,7 @@ static mode_t mode_of(const char *path)
   return MODE_NEW & ~mask;
 }
 
-/* The answer must not take the place of what it is an answer about. */
+/* The answer must not overwrite a recording. */
 static bool is_recording(const char *path)
 {
   char magic[HW_TRACE_MAGIC_BYTES] = "";
@@ -153,7 +154,7 @@ int hwi_answer_open(struct hwi_answer_file *to, const char *path)
   *to = (struct hwi_answer_file){.out = stdout, .path = is_stdout(path) ? NULL : path};
   if (is_stdout(path))
     return 0;
-  signal(SIGXFSZ, SIG_IGN); /* the limit of file sizes becomes an error that can be said */
+  signal(SIGXFSZ, SIG_IGN); /* exceeding the limit of file sizes becomes an error that can be reported */
   int status;
   if (is_special(path)) {
     to->out = fopen(path, "we");
@@ -166,7 +167,7 @@ int hwi_answer_open(struct hwi_answer_file *to, const char *path)
   return status;
 }
 
-/* Why an earlier write failed is not known any more: another one will tell. */
+/* The errno of an earlier failed write is lost. Another write sets it again. */
 static void fail_again(FILE *out)
 {
   errno = EIO;
@@ -183,7 +184,7 @@ bool hwi_is_written(FILE *out)
   return false;
 }
 
-/* Closes it; false where not all was written, with the reason in errno. */
+/* Closes `out`. Returns false, with the reason in errno, if not everything was written. */
 static bool close_written(FILE *out)
 {
   bool written = hwi_is_written(out);
@@ -197,7 +198,7 @@ static bool close_written(FILE *out)
 int hwi_answer_close(struct hwi_answer_file *to, int status)
 {
   if (to->path == NULL)
-    return status; /* whether stdout took it all is asked once, at the very end */
+    return status; /* stdout is checked once, when the program ends */
   if (!close_written(to->out) && status == 0)
     status = cannot_write(to->path);
   if (to->part != NULL && status == 0 && rename(to->part, to->target) != 0)

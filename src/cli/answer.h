@@ -1,8 +1,8 @@
-/* answer.h - where a command's answer goes: stdout, or a file that appears whole or not at all
+/* answer.h - where a command writes its answer: to stdout, or to a file that is either complete or not there
  *
- * A file is written beside its place under a name of its own (NAME.XXXXXX) and renamed at the end; when anything goes wrong,
- * or Ctrl-C or SIGTERM ends the program, it is removed, and what stood there before stays. Devices and pipes are written to
- * directly; "-" is stdout. A recording is not replaced.
+ * A file is written under a temporary name in the same folder (NAME.XXXXXX) and renamed at the end. If anything fails,
+ * or Ctrl-C or SIGTERM ends the program, the temporary file is removed and an earlier file stays as it was. Devices and
+ * pipes are written to directly; "-" is stdout. A recording is never overwritten.
  */
 #ifndef HWI_CLI_ANSWER_H
 #define HWI_CLI_ANSWER_H
@@ -12,7 +12,7 @@
 
 #include "cli/command.h"
 
-/* The forms of report and diff. Text and JSON are the first ones of every command. */
+/* The formats of report and diff. Text and JSON come first for every command. */
 enum hwi_format {
   HWI_FORMAT_TEXT = 0,
   HWI_FORMAT_JSON,
@@ -25,7 +25,7 @@ enum hwi_format {
   HWI_FORMAT_UNKNOWN = -1,
 };
 
-/* What a command writes: what --format calls each format, ended by NULL, and how files of it end. */
+/* The formats that a command writes: their names for --format, ended by NULL, and the suffix of files in each. */
 struct hwi_formats {
   const char *const *names;
   const char *const *suffixes;
@@ -35,16 +35,17 @@ extern const char *const hwi_format_names[], *const hwi_page_format_names[];
 extern const struct hwi_formats hwi_plain_formats; /* text and JSON */
 extern const struct hwi_formats hwi_page_formats;  /* all of enum hwi_format */
 
-/* The one whose suffix `path` has, the longest of several; HWI_FORMAT_UNKNOWN: none. */
+/* Returns the format whose suffix `path` has (the longest suffix that matches), or HWI_FORMAT_UNKNOWN. */
 int hwi_format_of(const struct hwi_formats *formats, const char *path);
 
-/* There is none: the exit status, worded on stderr. `advice`: what else to do, behind the formats that there are; may be "". */
+/* Reports on stderr that no format has the suffix of `path`, and returns the exit status. `advice` follows the list of
+ * known formats and says what else the user can do; it may be "". */
 int hwi_format_refuse(const struct hwi_formats *formats, const char *path, const char *advice);
 
 /* Part of a command's values. */
 struct hwi_answer {
   const char *path; /* NULL or "-": stdout */
-  int format;       /* of `formats`; UNKNOWN: as the suffix of `path` says, on stdout text */
+  int format;       /* one of `formats`; UNKNOWN: from the suffix of `path`; text on stdout */
   const struct hwi_formats *formats;
 };
 
@@ -77,27 +78,28 @@ struct hwi_answer {
                         "charts (by gnuplot), .gp for the script that draws them")
 /* clang-format on */
 
-/* Whether hwi_answer_check finds one. */
+/* Returns whether hwi_answer_check will find a format. */
 bool hwi_answer_has_format(const struct hwi_answer *answer);
 
-/* Whether what was settled is a plot, or the script of one. */
+/* Returns whether the format is a plot or a plot's script. Call it after hwi_answer_check. */
 bool hwi_answer_is_plot(const struct hwi_answer *answer);
 
-/* Settles `format`. 0, or the exit status of hwi_format_refuse. */
+/* Determines `format` if it is UNKNOWN. Returns 0, or the exit status of hwi_format_refuse. */
 int hwi_answer_check(struct hwi_answer *answer);
 
 struct hwi_answer_file {
   FILE *out;
   const char *path;    /* as the user named it; NULL: stdout */
-  char *target, *part; /* what `part` becomes; NULL: `out` is written directly */
+  char *target, *part; /* `part` is renamed to `target`; NULL: `out` is written directly */
 };
 
-/* Both return 0 or an exit status, worded on stderr. What was opened is closed, with the status of the work so far; a file
- * appears only if that is 0 and all could be written. Returns the status, or that of a failure to write. */
+/* Both return 0, or an exit status after they have reported the error on stderr. hwi_answer_close must be called after
+ * a successful open, with the status of the work so far. The file appears only if that status is 0 and everything could
+ * be written. hwi_answer_close returns `status`, or the exit status of a failed write. */
 int hwi_answer_open(struct hwi_answer_file *to, const char *path);
 int hwi_answer_close(struct hwi_answer_file *to, int status);
 
-/* Flushes; false where not all that was ever written to `out` arrived, with the reason in errno. */
+/* Flushes `out`. Returns false, with the reason in errno, if any write to `out` has failed. */
 bool hwi_is_written(FILE *out);
 
 #endif

@@ -33,18 +33,18 @@ static const struct hwi_option options[] = {
     {.name = "rules",
      HWI_VALUE(TEXT, rules),
      .value = "FILE",
-     .help = "more of them, one a line; lines that begin with # are comments"},
+     .help = "a file of rules, one per line; lines that begin with # are comments"},
     {.name = "baseline",
      HWI_VALUE(TEXT, baseline),
      .value = "OLD",
-     .help = "the recording that limits such as +5% or +1MB are changes against, or a report of it\n"
+     .help = "the recording that limits such as +5% or +1MB are relative to, or a report of it\n"
              "that was saved as JSON"},
     HWI_SUPPRESSING_OPTION(suppressions),
     {.name = "output",
      .letter = 'o',
      HWI_VALUE(TEXT, output),
      .value = "FILE",
-     .help = "write the verdicts to FILE, beside what is printed for the log; its suffix names\n"
+     .help = "also write the results to FILE, in addition to printing them; its suffix names\n"
              "the format: .txt, .json, or .xml for JUnit's"},
     {.name = "format", HWI_VALUE(CHOICE, format), .choices = format_names, .help = "how to print them (default: text)"},
     {.name = "json", HWI_VALUE(SET, format), .preset = HWI_FORMAT_JSON, .help = "short for --format json"},
@@ -81,7 +81,7 @@ static int print_verdicts(struct hwi_check *check, int format, FILE *out)
 
 static bool has_file(const struct values *values)
 {
-  return values->output != NULL && strcmp(values->output, "-") != 0; /* it is printed in any case */
+  return values->output != NULL && strcmp(values->output, "-") != 0; /* the result is printed in any case */
 }
 
 static int write_file(struct hwi_check *check, const char *path)
@@ -107,14 +107,14 @@ static int report_verdicts(const struct values *values, struct hwi_check *check)
   int status = print_verdicts(check, values->format, stdout);
   if (status == 0 && has_file(values))
     status = write_file(check, values->output);
-  if (values->format != HWI_FORMAT_TEXT) /* the text says it beside the rule */
+  if (values->format != HWI_FORMAT_TEXT) /* the text has the note next to the rule */
     warn_of_names(check);
   return status != 0 ? status : statuses[hwi_check_state(check)];
 }
 
 /* --- runs --- */
 
-/* A report has no events, and what it leaves out is not known of its stacks. */
+/* A saved report has no events. What it leaves out belongs to no stack. */
 static struct hwi_check_run run_of(struct hwi_compared *run)
 {
   if (run->saved != NULL)
@@ -122,7 +122,7 @@ static struct hwi_check_run run_of(struct hwi_compared *run)
   return (struct hwi_check_run){.profile = run->profile, .replayer = hwi_reading_replayer(&run->source)};
 }
 
-/* runs: the run and, where it has a profile, the baseline. */
+/* `runs` are the run and, if it has a profile, the baseline. */
 static int check(const struct values *values, const struct hwi_budgets *budgets, struct hwi_compared runs[2],
                  struct hwi_suppressions *suppressions)
 {
@@ -156,8 +156,8 @@ static int read_runs(const struct values *values, const char *path, struct hwi_c
 {
   int status = hwi_compared_open(&runs[0], &values->reading, path);
   if (status == 0 && runs[0].saved != NULL)
-    status = hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report, which can be the --baseline; check takes a recording",
-                      runs[0].path);
+    status = hwi_fail(HWI_EXIT_TROUBLE,
+                      "%s is a saved report, which can only be the --baseline; check takes a recording", runs[0].path);
   if (status == 0 && values->baseline != NULL)
     status = hwi_compared_open(&runs[1], &values->reading, values->baseline);
   return status;
@@ -223,7 +223,7 @@ const struct hwi_command hwi_command_check = {
         "unfreed_blocks, calls, bytes, temporary, failed, lost, and of recordings with --durations duration_mean, _p50,\n"
         "_p99, _p99_9, _p99_99, _max. Filters: func=, file=, module=, thread= (with * and ?), size= (N, N..M), entry=,\n"
         "from= and to= (5s, 90%, peak, end, a mark). Limits: 200MB, 1e6, 2us, and with --baseline +5%, +1MB.\n"
-        "Exit status: 0 where all hold, 1 where one failed, 2 where it could not be told.\n"
+        "Exit status: 0 if all hold, 1 if one failed, 2 if one could not be decided.\n"
         "\n"
         "examples:\n"
         "  heapwright check app.hwt --max peak=200MB --max unfreed=0\n"

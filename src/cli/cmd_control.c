@@ -28,7 +28,7 @@ static int run(const void *given, int word_count, char **words)
   while (action < ACTIONS && strcmp(words[1], actions[action]) != 0)
     action++;
   if (action == ACTIONS)
-    return hwi_fail(HWI_EXIT_TROUBLE, "'%s' is none of on, off and mark", words[1]);
+    return hwi_fail(HWI_EXIT_TROUBLE, "'%s' is not one of on, off and mark", words[1]);
   request.target = words[0];
   request.action = (enum hwi_control_action)action;
   int words_taken = 2;
@@ -56,7 +56,7 @@ const struct hwi_command hwi_command_control = {
         "were recorded still are, so that no false leak results.\n"
         "\n"
         "examples:\n"
-        "  heapwright control 4711 off                be silent from here on\n"
+        "  heapwright control 4711 off                stop recording from here on\n"
         "  heapwright control app.hwt mark 'loaded'   name this moment\n",
     .options = options,
     .defaults = &defaults,

@@ -36,17 +36,17 @@ static const struct hwi_option options[] = {
      .help = "leave out changes up to SIZE (or so many calls), or up to PERCENT% of OLD's whole"},
     {.name = "exit-code",
      HWI_VALUE(ON, exit_code),
-     .help = "exit 1 where anything, or the whole, grew beyond the threshold"},
+     .help = "exit with 1 if a row, or the total, grew by more than the threshold"},
     {.name = "durations",
      HWI_VALUE(ON, ranking.report.durations),
-     .help = "how long calls took in both runs, by function (of what 'heapwright record\n"
+     .help = "how long calls took in both runs, by function (from 'heapwright record\n"
              "--durations' recorded)"},
     HWI_READING_OPTIONS(reading),
     HWI_PAGE_ANSWER_OPTIONS(answer),
     {0},
 };
 
-/* "1MB", "500" or "2.5%". */
+/* Parses "1MB", "500" or "2.5%". */
 static bool parse_threshold(const char *text, struct hwi_compare_options *compare)
 {
   compare->has_threshold = true;
@@ -180,7 +180,7 @@ static int check_durations(const struct values *values)
 
 /* --- the runs --- */
 
-/* What a saved report cannot tell. */
+/* Refuses what a saved report does not contain. */
 static int check_saved(const struct hwi_compare_options *wanted, const struct hwi_compared *run)
 {
   if (run->saved == NULL)
@@ -274,7 +274,7 @@ const struct hwi_command hwi_command_diff = {
         "  heapwright diff --durations before.hwt after.hwt\n"
         "                                             whether calls take longer\n"
         "  heapwright diff -o change.pdf before.hwt after.hwt\n"
-        "                                             both runs over each other, to print\n",
+        "                                             both runs in the same charts, to print\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),

@@ -30,17 +30,17 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXT, output),
      .value = "FILE",
      .help =
-         "the file to write; how it ends names the format, and .gz or .zst behind\nthat compresses it. '-' is stdout"},
-    {.name = "format", HWI_VALUE(TEXT, format), .value = "NAME", .help = "the format, whatever FILE is called"},
+         "the file to write; its suffix names the format, and .gz or .zst after\nthat compresses it. '-' is stdout"},
+    {.name = "format", HWI_VALUE(TEXT, format), .value = "NAME", .help = "the format, regardless of FILE's suffix"},
     {.name = "cost",
      HWI_VALUE(CHOICE, report.cost),
      .choices = hwi_cost_names,
-     .help = "what formats with one figure show, and what others show first (default: peak)"},
+     .help = "the figure for formats with one figure, and the first of others (default: peak)"},
     {.name = "table", HWI_VALUE(TEXT, table), .value = "NAME", .help = "csv: which table (default: stacks)"},
     {.name = "events",
      HWI_VALUE(COUNT, event_stacks),
      .value = "N",
-     .help = "chrome: every allocation of the N costliest stacks, too (default: 0)"},
+     .help = "chrome: also every allocation of the N costliest stacks (default: 0)"},
     HWI_CHOOSING_OPTIONS(report),
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
@@ -63,8 +63,8 @@ static int unknown_format(const char *name)
 static int find_format(const struct values *values, const struct hwi_export_format **format)
 {
   if (values->output == NULL || values->output[0] == '\0')
-    return hwi_fail(HWI_EXIT_TROUBLE, "export needs -o FILE, or -o - for stdout; 'heapwright help export' lists how "
-                                      "FILE may end");
+    return hwi_fail(HWI_EXIT_TROUBLE, "export needs -o FILE, or -o - for stdout; 'heapwright help export' lists the "
+                                      "suffixes of FILE");
   if (values->format != NULL) {
     *format = hwi_export_format_named(values->format);
     return *format != NULL ? 0 : unknown_format(values->format);
@@ -75,20 +75,20 @@ static int find_format(const struct values *values, const struct hwi_export_form
   if (*format != NULL)
     return 0;
   return hwi_fail(HWI_EXIT_TROUBLE,
-                  "'%s' does not end like any format; 'heapwright help export' lists them, and "
+                  "'%s' has no suffix of a format; 'heapwright help export' lists them, and "
                   "--format NAME chooses one",
                   values->output);
 }
 
-/* Options that only some formats have. */
+/* Refuses options that the format does not have. */
 static int check_options(const struct values *values, const struct hwi_export_format *format)
 {
   if (values->event_stacks != 0 && format != &hwi_export_chrome)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--events is for chrome; %s has no use for it", format->name);
+    return hwi_fail(HWI_EXIT_TROUBLE, "--events is for chrome; %s does not use it", format->name);
   if (values->table == NULL)
     return 0;
   if (format != &hwi_export_csv)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--table is for csv; %s holds all there is", format->name);
+    return hwi_fail(HWI_EXIT_TROUBLE, "--table is for csv; %s has no separate tables", format->name);
   if (hwi_table_named(values->table) != NULL)
     return 0;
   struct hwi_line names = {0};
@@ -111,7 +111,8 @@ static int refuse_span(const struct hwi_export_format *format, enum hwi_export_s
   return status;
 }
 
-/* Formats that hold what happened cannot begin with blocks that are there already, or hold a moment in which nothing does. */
+/* Formats of events cannot begin with blocks that are live already, and cannot hold a single moment, which has no
+ * events. */
 static int check_span(const struct hwi_span_words *span, const struct hwi_export_format *format)
 {
   if (span->at != NULL && format->spans != HWI_EXPORT_ANY_SPAN)
@@ -122,7 +123,7 @@ static int check_span(const struct hwi_span_words *span, const struct hwi_export
   return 0;
 }
 
-/* What the format cannot do. */
+/* Refuses what the format cannot do. */
 static int check_format(const struct values *values, const struct hwi_export_format *format)
 {
   bool to_stdout = strcmp(values->output, "-") == 0;
@@ -166,14 +167,14 @@ static int write_file(const struct values *values, const struct hwi_export_forma
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* Other tools' formats have no place for it. */
+/* Other tools' formats have no field for these warnings. */
 static void warn_of_what_is_missing(const struct hwi_profile *profile)
 {
   const char *why;
   bool frees;
   uint64_t ns = hwi_moment_of_doubt(profile, &why, &frees);
   if (ns < (profile->span.kind == HWI_SPAN_RUN ? UINT64_MAX : profile->span.to_ns))
-    hwi_warn("the recording is not complete: %s; 'heapwright report' says more", why);
+    hwi_warn("the recording is not complete: %s; 'heapwright report' explains it", why);
 }
 
 static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path,
@@ -236,7 +237,7 @@ static int run(const void *given, int word_count, char **words)
 static void print_formats(void)
 {
   enum { NAME_CELLS = 11, SUFFIX_CELLS = 19 };
-  puts("\nformats, and how FILE may end:");
+  puts("\nformats, and the suffixes of FILE:");
   for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++)
     printf("  %-*s %-*s %s\n", NAME_CELLS, (*format)->name, SUFFIX_CELLS, (*format)->suffixes[0], (*format)->summary);
 }

@@ -33,12 +33,12 @@ static int import_foreign(const struct hwi_foreign_format *format, const char *f
            hwi_bytes_text(result.packed_bytes).text);
   hwi_warn("info: %s does not keep %s", result.tool, result.missing);
   if (result.bad_lines > 0)
-    hwi_warn("what makes no sense was left out: %s line%s, the first one is line %" PRIu64,
+    hwi_warn("invalid lines were left out: %s line%s, the first one is line %" PRIu64,
              hwi_count_text(result.bad_lines).text, result.bad_lines > 1 ? "s" : "", result.first_bad_line);
   return HWI_EXIT_OK;
 }
 
-/* What is empty or no regular file is told as that. */
+/* Returns whether `path` is a regular file that is not empty. Other files get an error of the trace reader. */
 static bool has_contents(const char *path)
 {
   struct stat about;
@@ -65,7 +65,7 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   hwi_warn("%s events in %s", hwi_count_text(imported.event_count).text, hwi_bytes_text(imported.packed_bytes).text);
   if (imported.unreadable > 0)
-    hwi_warn("%u files beside them are no traces of this run, and were left alone", imported.unreadable);
+    hwi_warn("%u other files there are not traces of this run and were not changed", imported.unreadable);
   return HWI_EXIT_OK;
 }
 

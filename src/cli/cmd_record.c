@@ -18,7 +18,7 @@ struct values {
   struct hwi_texts variables;
 };
 
-#define NOT_GIVEN UINT64_MAX /* 0 can be said, and is wrong */
+#define NOT_GIVEN UINT64_MAX /* not 0, which a user can give, and which is an error */
 static const struct values defaults = {
     .output = "heapwright.%c.%p.hwt",
     .children = true,
@@ -51,13 +51,15 @@ static const struct hwi_option options[] = {
     {.name = "usable",
      HWI_VALUE(SET, usable),
      .preset = 1,
-     .help = "keep what the allocator really gave for each block (the default)"},
-    {.name = "no-usable", HWI_VALUE(SET, usable), .preset = 0, .help = "do not keep it"},
+     .help = "record the usable size of each block (the default)"},
+    {.name = "no-usable", HWI_VALUE(SET, usable), .preset = 0, .help = "do not record it"},
     {.name = "durations",
      HWI_VALUE(ON, durations),
-     .help = "keep how long each call took, for 'heapwright report --durations'"},
-    {.name = "paused", HWI_VALUE(ON, paused), .help = "begin silent; 'heapwright control' switches recording on"},
-    {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for so long, then pause"},
+     .help = "record how long each call took, for 'heapwright report --durations'"},
+    {.name = "paused",
+     HWI_VALUE(ON, paused),
+     .help = "begin without recording; 'heapwright control' switches recording on"},
+    {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for this time, then pause"},
     HWI_STARTING_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
      HWI_VALUE(OFF, pack),
@@ -66,11 +68,11 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, keep_files),
      .help = "copy the programs and libraries that ran into FILE.files, so that reports have\n"
              "names when they were rebuilt, and on other machines"},
-    {.name = "quiet", .letter = 'q', HWI_VALUE(ON, quiet), .help = "say nothing but what went wrong"},
+    {.name = "quiet", .letter = 'q', HWI_VALUE(ON, quiet), .help = "print errors only"},
     {.name = NULL},
 };
 
-/* --- what it says at the end --- */
+/* --- messages at the end --- */
 
 static void say_totals(const struct hwi_launched *launched)
 {
@@ -87,7 +89,7 @@ static void say_totals(const struct hwi_launched *launched)
   hwi_line_release(&line);
 }
 
-/* The path as the user would type it here: without the current folder. */
+/* Returns the path as the user would type it here, without the current folder. */
 static const char *shorten(const char *path)
 {
   char *here = realpath(".", NULL);
@@ -97,12 +99,12 @@ static const char *shorten(const char *path)
   return is_below ? path + bytes + 1 : path;
 }
 
-/* Why recording stopped in mid-run, as the state of a trace says. */
+/* Returns why recording stopped early, from the state of a trace. */
 static const char *reason_of(uint32_t state)
 {
   switch (state) {
   case HW_STATE_STOPPED_LIMIT:
-    return "the trace was as large as it may be (--max-size, else half of what the disk has left; ulimit -f)";
+    return "the trace reached its size limit (--max-size, else half of what the disk has left; ulimit -f)";
   case HW_STATE_STOPPED_DISK:
     return "the disk was full (a --max-size below what it has left stops earlier, -o names another place)";
   default:
@@ -132,7 +134,7 @@ static void say_troubles(const struct hwi_monitor_outcome *outcome)
 {
   if (outcome->was_interrupted)
     hwi_warn(
-        "the process that follows the recording was killed before the command ended, maybe for want of memory: the heap "
+        "the process that follows the recording was killed before the command ended, perhaps since memory ran out: the heap "
         "is recorded whole, but not the resident set and thread names since then");
   if (outcome->not_packed > 0)
     hwi_warn("%s; nothing is lost: the trace is left unpacked, and 'heapwright import' packs it", outcome->error.text);
@@ -143,7 +145,7 @@ static void say_troubles(const struct hwi_monitor_outcome *outcome)
              outcome->still_written > 1 ? "they have" : "it has");
   if (outcome->silent_count > 0) {
     const char *processes = outcome->silent_count > 1 ? " of several processes" : "";
-    hwi_warn("recording%s stopped before the end: %s; a report says from when on it is silent", processes,
+    hwi_warn("recording%s stopped before the end: %s; a report says from when on events are missing", processes,
              reason_of(outcome->silent_state));
   }
   if (outcome->children_unseen > 0)
@@ -175,13 +177,13 @@ static void say_end(const struct hwi_launched *launched)
 
 /* --- the command --- */
 
-/* For the launcher 0 means its default. */
+/* The launcher uses its default for 0. */
 static uint64_t or_default(uint64_t value)
 {
   return value == NOT_GIVEN ? 0 : value;
 }
 
-/* NULL: the values can be meant together. */
+/* Returns what is wrong with the values, or NULL if they are valid. */
 static const char *wrong_value(const struct values *values)
 {
   enum { DEPTH_MIN = 64, DEPTH_MAX = 65536, SIZE_MIN = 4 << 20 };
@@ -190,7 +192,7 @@ static const char *wrong_value(const struct values *values)
   if (values->max_size < SIZE_MIN)
     return "--max-size takes at least 4M";
   if (values->duration_ns == 0)
-    return "--duration takes more than nothing; --paused begins silent";
+    return "--duration must be more than 0; --paused begins without recording";
   if (values->only_process != NULL && values->only_process[0] == '\0')
     return "--only-process takes the name of a program, with * and ?";
   if (values->output[0] == '\0')

@@ -104,7 +104,7 @@ static int print_report(const struct values *values, const struct hwi_report *re
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* `path`: as the user named the recording; NULL: not at all. */
+/* `path` is the recording as the user named it, or NULL. */
 static int report_on(const struct values *values, const char *path, struct hwi_suppressions *suppressions, FILE *out)
 {
   struct hwi_profile *profile;
@@ -141,7 +141,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   return status;
 }
 
-/* Settles how the report is printed. A file for another tool is another command's work, which is named. */
+/* Determines the format of the report. If the suffix is a format of export, the error names that command. */
 static int check_answer(struct hwi_answer *answer, const char *trace)
 {
   if (hwi_answer_has_format(answer))
@@ -163,7 +163,7 @@ static int check_answer(struct hwi_answer *answer, const char *trace)
   return status;
 }
 
-/* It is of the process, and not of its stacks; along time, and not of a part of it. */
+/* --rss is about the whole process and the whole run, not about stacks or an interval. */
 static int check_rss(const struct values *values)
 {
   const struct hwi_report_options *report = &values->ranking.report;

@@ -19,7 +19,7 @@ static const struct hwi_option options[] = {
      .value = "SIZE",
      .help = "of the pool of tlsf at the start (default: 100 MB)"},
     {.name = "stats", HWI_VALUE(ON, stats), .help = "tlsf prints its figures on stderr when the command ends"},
-    {.name = "children", HWI_VALUE(ON, children), .help = "programs that the command starts have it, too"},
+    {.name = "children", HWI_VALUE(ON, children), .help = "use it also for programs that the command starts"},
     {.name = NULL},
 };
 

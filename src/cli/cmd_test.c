@@ -28,7 +28,7 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXTS, rules),
      .value = "PATTERN",
      .help = "only rules with such a name (with * and ?); may be given again"},
-    {.name = "list", HWI_VALUE(ON, list), .help = "list the rules, and try none"},
+    {.name = "list", HWI_VALUE(ON, list), .help = "list the rules without testing"},
     {.name = "timeout",
      HWI_VALUE(DURATION, timeout_ns),
      .value = "T",
@@ -37,7 +37,7 @@ static const struct hwi_option options[] = {
     {.name = NULL},
 };
 
-/* What is being printed, and how many rules had each result. */
+/* The list being printed, and how many rules had each result. */
 struct listing {
   FILE *out;
   struct hwi_json json;
@@ -203,7 +203,7 @@ const struct hwi_command hwi_command_test = {
     .details =
         "LIBRARY is a file, a name that the dynamic loader finds, or tlsf, jemalloc, tcmalloc, mimalloc or tbb; without one\n"
         "the malloc of libc is tried. Each rule runs in a process of its own, so that a crash or a hang has a name.\n"
-        "A rule that is no more than glibc's practice does not fail; what the library does instead is said.\n"
+        "Where a rule is only glibc's practice, another behaviour is reported, but is no failure.\n"
         "Exits with 1 when a rule is broken.\n"
         "\n"
         "examples:\n"

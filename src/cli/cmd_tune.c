@@ -12,7 +12,7 @@ struct values {
   const char *margin;
 };
 
-/* The launch forms follow text and json, in their order. */
+/* The forms of launch files follow text and json, in their order. */
 enum { FIRST_LAUNCH_FORM = HWI_FORMAT_JSON + 1 };
 
 static const char *const format_names[] = {"text", "json", "env", "sh", "xml", "py", NULL};
@@ -25,7 +25,7 @@ static const struct hwi_option options[] = {
     {.name = "margin",
      HWI_VALUE(TEXT, margin),
      .value = "PERCENT",
-     .help = "how much larger than what just suffices (default: 10%)"},
+     .help = "how much larger than the smallest sufficient pool (default: 10%)"},
     HWI_ANSWER_OPTIONS_OF(answer, format_names,
                           ".env (NAME=VALUE), .sh (export),\n"
                           ".xml and .py (of a ROS 2 launch file), .txt or .json"),
@@ -115,8 +115,8 @@ const struct hwi_command hwi_command_tune = {
     .usage = "[options] TRACE",
     .details =
         "Makes the recording's calls again, in their order, on the pool of libheapwright-tlsf.so itself, and names the\n"
-        "HEAPWRIGHT_POOL_SIZE on which it does not grow. Another run may need more: record what it does at its most,\n"
-        "and choose the margin for what differs.\n"
+        "HEAPWRIGHT_POOL_SIZE on which it does not grow. Another run may need more: record it under its highest load,\n"
+        "and choose a margin for the difference.\n"
         "\n"
         "examples:\n"
         "  heapwright tune app.hwt                       the size, and what it is made of\n"

@@ -1,4 +1,4 @@
-/* compared.c - the runs that a command compares: recordings, or reports of them that were saved as JSON */
+/* compared.c - the runs that a command compares: recordings, or reports saved as JSON */
 #include "cli/compared.h"
 
 int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *reading, const char *path)

@@ -1,4 +1,4 @@
-/* environment.c - heapwright's own variables: a misspelt one would be ignored in silence, so it is named */
+/* environment.c - warns about misspelt HEAPWRIGHT_* variables, which would otherwise be ignored silently */
 #include "cli/environment.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 static const char prefix[] = "HEAPWRIGHT_";
 
-/* What the recorder and the pool read, and what `run` tells its library. */
+/* The variables that the recorder and the pool read, and those that `run` passes to its library. */
 static const char *const known[] = {
     "HEAPWRIGHT_OUTPUT",       "HEAPWRIGHT_RUN",         "HEAPWRIGHT_DEPTH",     "HEAPWRIGHT_MAX_SIZE",
     "HEAPWRIGHT_USABLE",       "HEAPWRIGHT_DURATIONS",   "HEAPWRIGHT_PAUSED",    "HEAPWRIGHT_CHILDREN",

@@ -4,8 +4,8 @@
 
 #include "cli/command.h"
 
-/* Warns on stderr about each HEAPWRIGHT_* variable in `environment` (as environ) that no part of heapwright reads. The
- * number of warnings. */
+/* Warns on stderr about each HEAPWRIGHT_* variable in `environment` (as environ) that no part of heapwright reads.
+ * Returns the number of warnings. */
 int hwi_environment_check(char **environment);
 
 #endif

@@ -1,4 +1,4 @@
-/* help.c - help, worded from the tables of the commands */
+/* help.c - prints help from the tables of the commands */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,11 +6,11 @@
 #include "cli/command.h"
 #include "report/text/line.h"
 
-enum { HELP_COLUMN = 30 }; /* where what an option does begins */
+enum { HELP_COLUMN = 30 }; /* column at which the explanation of an option begins */
 
 void hwi_help_all(FILE *out)
 {
-  fputs("heapwright - where a program's heap goes\n"
+  fputs("heapwright - shows where a program's heap memory goes\n"
         "\n"
         "usage: heapwright COMMAND [options] ...\n\n",
         out);

@@ -1,4 +1,4 @@
-/* keeping.c - the files that ran, kept beside a recording */
+/* keeping.c - copies the executed files next to a recording */
 #include "cli/keeping.h"
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "report/text/number.h"
 #include "symbols/keep.h"
 
-/* [vdso] and their like are no files. */
+/* [vdso] and similar modules are not files. */
 static bool is_file(const struct hwi_profile_module *module)
 {
   return module->path != NULL && module->path[0] == '/';
@@ -37,8 +37,9 @@ static void say(const struct hwi_kept_files *files, const char *folder)
 {
   hwi_warn("files: %s (%u, %s more than before)", folder, files->kept, hwi_bytes_text(files->copied_bytes).text);
   if (files->nameless > 0)
-    hwi_warn("%u file%s not kept: without a build-id (ld --build-id) no copy could be told to be the one that ran",
-             files->nameless, files->nameless > 1 ? "s were" : " was");
+    hwi_warn(
+        "%u file%s not kept: without a build-id (ld --build-id) a copy could not be verified to be the file that ran",
+        files->nameless, files->nameless > 1 ? "s were" : " was");
   if (files->not_found > 0)
     hwi_warn("%u file%s not kept: gone, or replaced since the program ran", files->not_found,
              files->not_found > 1 ? "s were" : " was");

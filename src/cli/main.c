@@ -34,7 +34,7 @@ static int unknown_command(const char *name)
   return hwi_fail(HWI_EXIT_TROUBLE, "there is no command '%s'; 'heapwright help' lists them", name);
 }
 
-/* Results that did not reach the disk or the pipe are no success. */
+/* If writing to stdout failed, the command has failed. */
 static int close_stdout(int status)
 {
   if (hwi_is_written(stdout))
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
   setlocale(LC_CTYPE, "");
   hwi_environment_check(environ);
   if (argc < 2) {
-    hwi_help_all(stderr); /* no result: nothing was asked for */
+    hwi_help_all(stderr); /* on stderr, since the user did not ask for help */
     return HWI_EXIT_TROUBLE;
   }
   const char *name = argv[1];

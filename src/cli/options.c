@@ -25,7 +25,7 @@ static bool needs_value(const struct hwi_option *option)
 
 enum { SPELLED_BYTES = 64 };
 
-/* The option as the user spells it, for messages. */
+/* Returns the option as the user spells it, for messages. */
 static const char *spelled(const struct hwi_option *option, bool is_short, char buffer[SPELLED_BYTES])
 {
   if (is_short)
@@ -143,7 +143,7 @@ static bool is_choice(const struct hwi_option *option, const char *word)
   return false;
 }
 
-/* `value` is what stands behind the '=' or the letter, or NULL. */
+/* `value` is the text after the '=' or the letter, or NULL. */
 static int apply(struct parser *parser, const struct hwi_option *option, bool is_short, const char *value)
 {
   char buffer[SPELLED_BYTES];

@@ -1,8 +1,9 @@
-/* options.h - options as tables: what they are called, what they take, and where the value goes
+/* options.h - options as tables: names, types of values, and the field that gets the value
  *
- * Spelled `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; flags take no value and short ones may be joined (-qv).
- * A value that may be left out stands behind '='; behind a blank it is one only if it is among the choices.
- * `--` ends the options. The last of several wins, save for HWI_OPTION_TEXTS, which keeps all.
+ * Spelled `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; flags take no value and short ones may be joined
+ * (-qv). An optional value follows '='. After a blank, a word is taken as the optional value only if it is one of the
+ * choices. `--` ends the options. If an option is repeated, the last one wins, except for HWI_OPTION_TEXTS, which keeps
+ * all.
  */
 #ifndef HWI_CLI_OPTIONS_H
 #define HWI_CLI_OPTIONS_H
@@ -13,7 +14,7 @@
 
 #include "base/texts.h"
 
-enum hwi_option_kind {                          /* the field in the values: */
+enum hwi_option_kind {                          /* type of the field in the values: */
                        HWI_OPTION_ON = 1,       /* bool, becomes true */
                        HWI_OPTION_OFF = 2,      /* bool, becomes false */
                        HWI_OPTION_SET = 3,      /* int, becomes `preset` */
@@ -23,11 +24,11 @@ enum hwi_option_kind {                          /* the field in the values: */
                        HWI_OPTION_SIZE = 7,     /* uint64_t, bytes; see base/size_text.h */
                        HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see report/input/units.h */
                        HWI_OPTION_CHOICE = 9,   /* int, the index in `choices` */
-                       HWI_OPTION_MAYBE = 10,   /* the same, or `preset` for the name alone */
+                       HWI_OPTION_MAYBE = 10,   /* the same, or `preset` if no value is given */
 };
 
-/* What stands in a row for the kind, and for the field of `struct values` that the option sets: one of another type than the
- * kind's does not compile. */
+/* Sets the kind of a row, and the field of `struct values` that the option sets. A field whose type does not match the
+ * kind does not compile. */
 #define HWI_VALUE(its_kind, field) .kind = HWI_OPTION_##its_kind, .off = HWI_OFF_OF(field, HWI_TYPE_OF_##its_kind)
 
 #define HWI_OFF_OF(field, type)    \
@@ -47,11 +48,11 @@ enum hwi_option_kind {                          /* the field in the values: */
 
 struct hwi_option {
   const char *name; /* without the dashes */
-  char letter;      /* 0: has none */
+  char letter;      /* 0: none */
   uint8_t kind;     /* enum hwi_option_kind */
   int preset;
   size_t off;                 /* of the field; kind and off come from HWI_VALUE */
-  const char *value;          /* how help calls the value, e.g. "FILE"; NULL for flags and choices */
+  const char *value;          /* name of the value in help, e.g. "FILE"; NULL for flags and choices */
   const char *const *choices; /* ended by NULL */
   const char *help;           /* a phrase without a full stop; a newline breaks the line */
 };
@@ -62,11 +63,11 @@ struct hwi_parsed {
   void *values; /* the command's, freed by hwi_options_release */
   char **words; /* points into argv, ended by NULL */
   int word_count;
-  bool help; /* --help or -h was met; the rest was not looked at */
+  bool help; /* --help or -h was given; the rest was not parsed */
 };
 
-/* Parses `argv` (ended by NULL, beginning behind the command's name) for `command`. Returns 0, or the exit status of wrong
- * usage, which it has worded on stderr. Words are moved to the front of argv. */
+/* Parses `argv` (ended by NULL, starting after the command's name) for `command`. Returns 0, or the exit status for
+ * wrong usage, after reporting the error on stderr. Words are moved to the front of argv. */
 int hwi_options_parse(const struct hwi_command *command, char **argv, struct hwi_parsed *parsed);
 void hwi_options_release(struct hwi_parsed *parsed);
 

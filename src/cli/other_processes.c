@@ -1,4 +1,4 @@
-/* other_processes.c - the processes of a run that a page can be turned to */
+/* other_processes.c - the other processes of a run that the user can select in a page */
 #include "cli/other_processes.h"
 
 #include "report/evidence.h"
@@ -18,7 +18,7 @@ static bool has(const struct hwi_other_processes *others, uint32_t pid)
   return false;
 }
 
-/* The one whose image allocated most, of those that are neither taken nor `shown`. 0: there is none. */
+/* Returns the PID whose image allocated most among those that are neither taken nor `shown`, or 0 if there is none. */
 static uint32_t find_next(const struct hwi_other_processes *others, uint32_t shown)
 {
   const struct hwi_profile *profile = others->report->profile;

@@ -44,6 +44,6 @@ const char *hwi_ranking_beside_picture(const struct hwi_ranking *ranking, bool i
 
 int hwi_page_refuse(const char *option)
 {
-  return hwi_fail(HWI_EXIT_TROUBLE, "the page holds all of it, and what is shown is chosen there: leave %s out",
+  return hwi_fail(HWI_EXIT_TROUBLE, "the page has all of it, and the user chooses there what to show: leave %s out",
                   option);
 }

@@ -42,7 +42,7 @@ int hwi_plotting_check(struct hwi_plotting *plotting, const struct hwi_answer *a
   if (plotting->words == NULL)
     return 0;
   if (!hwi_answer_is_plot(answer))
-    return hwi_fail(HWI_EXIT_TROUBLE, "--chart draws: say where to, with -o FILE.pdf, .svg, .png or .gp");
+    return hwi_fail(HWI_EXIT_TROUBLE, "--chart needs a file to draw to: -o FILE.pdf, .svg, .png or .gp");
   int status = 0;
   for (const char *word = plotting->words; status == 0;) {
     size_t bytes = strcspn(word, ",");

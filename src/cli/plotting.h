@@ -23,12 +23,13 @@ struct hwi_plotting {
            "the top stacks; else live)"}
 /* clang-format on */
 
-/* Reads the words. 0, or the exit status where they cannot be, or where nothing is drawn, which is worded on stderr. */
+/* Parses `words`. Returns 0, or an exit status if they are invalid or the answer is not a plot; the error is reported
+ * on stderr. */
 int hwi_plotting_check(struct hwi_plotting *plotting, const struct hwi_answer *answer);
 
-enum hwi_plot_form hwi_plotting_form(const struct hwi_answer *answer); /* of an answer that is a plot */
+enum hwi_plot_form hwi_plotting_form(const struct hwi_answer *answer); /* the answer must be a plot */
 
-/* What was chosen; the report and its replay are still to be filled in. */
+/* Returns a request for the chosen charts. The caller fills in the report and its replay. */
 struct hwi_plot_request hwi_plotting_request(const struct hwi_plotting *plotting, const struct hwi_answer *answer);
 
 #endif

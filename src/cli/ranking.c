@@ -43,7 +43,7 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   return status;
 }
 
-/* "3%", and "3" as people type it. */
+/* Parses "3%", and "3" without the sign. */
 static bool parse_share(const char *share, double *percent)
 {
   enum { WORD_BYTES = 64 };
@@ -61,11 +61,11 @@ int hwi_ranking_share(struct hwi_ranking *ranking, const char *share)
   if (!parse_share(share, percent) || *percent > PERCENT_MAX)
     return hwi_fail(HWI_EXIT_TROUBLE, "--min-share takes a percentage such as 5%% or 0.1, not '%s'", share);
   if (ranking->report.tree == HWI_TREE_NONE)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--min-share is about a tree: say --tree, too");
+    return hwi_fail(HWI_EXIT_TROUBLE, "--min-share is about a tree: add --tree");
   return 0;
 }
 
-/* They are of calls, not of blocks. */
+/* Durations are about calls, not about blocks. */
 const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking)
 {
   const struct hwi_report_options *report = &ranking->report;

@@ -19,9 +19,9 @@ struct hwi_ranking {
   }
 
 extern const char *const hwi_frames_names[]; /* the words of --frames */
-bool hwi_frames_are_all(int frames);         /* what was chosen of them */
+bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
 
-/* Rows of a command's table of options for what is chosen of a recording, for `struct hwi_report_options field` in its
+/* Rows of a command's table of options that select a part of a recording, for `struct hwi_report_options field` in its
  * `struct values`. */
 /* clang-format off */
 #define HWI_CHOOSING_OPTIONS(field)                                                                                    \
@@ -54,8 +54,8 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
   {.name = "cost",                                                                                                     \
    HWI_VALUE(CHOICE, field.report.cost),                                                                               \
    .choices = hwi_cost_names,                                                                                          \
-   .help = "what is ranked: bytes held at the peak (the default), bytes live at the end,\n"                            \
-           "calls, bytes allocated in all, or blocks freed at once"},                                                  \
+   .help = "figure to rank by: bytes held at the peak (the default), bytes live at the end,\n"                         \
+           "calls, total bytes allocated, or blocks freed at once"},                                                   \
   {.name = "by",                                                                                                       \
    HWI_VALUE(CHOICE, field.report.by),                                                                                 \
    .choices = hwi_by_names,                                                                                            \
@@ -72,14 +72,16 @@ bool hwi_frames_are_all(int frames);         /* what was chosen of them */
    .help = "every frame of a stack, or without those that say little (default: folded)"}
 /* clang-format on */
 
-/* 0, or the exit status where the options cannot mean anything, alone or together, which is worded on stderr. */
+/* Both return 0, or an exit status if the options are invalid or contradict each other; the error is reported on
+ * stderr. */
 int hwi_choosing_check(const struct hwi_report_options *options);
 int hwi_ranking_check(const struct hwi_ranking *ranking);
 
-/* What was asked for that a table of how long calls took cannot be combined with; NULL: nothing. */
+/* Returns an option that was given but cannot be combined with a table of call durations, or NULL if there is none. */
 const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking);
 
-/* 0 where the recording at `path` says how long calls took; else an exit status, worded on stderr. */
+/* Returns 0 if the recording at `path` has durations of calls, or an exit status after reporting the error on
+ * stderr. */
 int hwi_ranking_require_durations(const struct hwi_profile *profile, const char *path);
 
 /* Rows of the command's table of options for a tree; `share` is a `const char *` of its values, for hwi_ranking_share. */
@@ -98,10 +100,10 @@ int hwi_ranking_require_durations(const struct hwi_profile *profile, const char 
            "--top 0: none)"}
 /* clang-format on */
 
-/* Reads the value of --min-share (NULL: not given). 0, or the exit status where it cannot be. */
+/* Parses the value of --min-share (NULL: not given). Returns 0, or an exit status if it is invalid. */
 int hwi_ranking_share(struct hwi_ranking *ranking, const char *share);
 
-/* What a report is given: the options, with --frames in all_frames. */
+/* Returns the options for a report, with --frames in all_frames. */
 struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking);
 
 #endif

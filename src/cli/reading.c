@@ -25,7 +25,7 @@ int hwi_reading_check(const struct hwi_reading *reading)
   if (reading->pid > UINT32_MAX)
     return hwi_fail(HWI_EXIT_TROUBLE, "--pid: no process has such a number");
   for (size_t i = 0; i < reading->debug_dirs.count; i++) {
-    const char *dir = reading->debug_dirs.items[i]; /* one that is misspelled would only leave names out */
+    const char *dir = reading->debug_dirs.items[i]; /* a misspelled folder would silently leave names out */
     if (!is_folder(dir))
       return hwi_fail(HWI_EXIT_TROUBLE, "--debug-dir: there is no folder '%s'", dir);
   }
@@ -38,7 +38,7 @@ enum { NO_PERCENT = -1, SUMMARY_LEAST_NS = 300000000 };
 
 struct progress {
   struct timespec began;
-  int percent; /* what stands on the terminal */
+  int percent; /* the value shown on the terminal */
 };
 
 static void show_progress(void *context, uint64_t done, uint64_t all)
@@ -103,7 +103,7 @@ static struct hwi_profile_options begin_reading(const struct hwi_reading *readin
   };
 }
 
-/* Another tool's recording needs a step before. */
+/* Another tool's recording must be imported first. */
 static int fail_to_read(const char *path, const struct hwi_error *error)
 {
   const struct hwi_foreign_format *foreign = error->status == HW_ERR_NOT_A_TRACE ? hwi_foreign_format_of(path) : NULL;
@@ -153,7 +153,7 @@ struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source)
 
 /* --- names --- */
 
-/* What `record --keep-files` left beside the recording. */
+/* Adds the files that `record --keep-files` copied next to the recording. */
 static int add_kept_files(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
 {
   char found[HWI_READING_PATH_BYTES];
@@ -175,7 +175,7 @@ int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *pa
     if (status < 0)
       hwi_symbols_destroy(*symbols);
   }
-  for (size_t i = reading->debug_dirs.count; i > 0 && status == HW_OK; i--) { /* the last added is looked at first */
+  for (size_t i = reading->debug_dirs.count; i > 0 && status == HW_OK; i--) { /* the last one added is searched first */
     status = hwi_symbols_add_debug_dir(*symbols, reading->debug_dirs.items[i - 1], &error);
     if (status < 0)
       hwi_symbols_destroy(*symbols);

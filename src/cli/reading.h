@@ -1,7 +1,7 @@
 /* reading.h - the options by which a command finds and reads a recording, and the reading itself
  *
- * Shared by the commands that explain recordings (report, diff, check, ...). What goes wrong is worded on stderr here: the
- * functions return 0 or an exit status.
+ * Shared by the commands that explain recordings (report, diff, check, ...). The functions report errors on stderr and
+ * return 0 or an exit status.
  */
 #ifndef HWI_CLI_READING_H
 #define HWI_CLI_READING_H
@@ -17,11 +17,11 @@ struct hwi_reading {
   bool children;
   uint64_t pid; /* 0: the largest */
   struct hwi_texts debug_dirs;
-  struct hwi_span span; /* what hwi_reading_profile is to tell of; see cli/span.h */
+  struct hwi_span span; /* the part of the run that hwi_reading_profile covers; see cli/span.h */
 };
 
-/* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`: which processes, and for
- * commands that name functions, where debug files are. */
+/* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`: which processes to
+ * read and, for commands that name functions, where debug files are. */
 /* clang-format off */
 #define HWI_READING_PROCESSES(field)                                                                                   \
   {.name = "children",                                                                                                 \
@@ -40,34 +40,35 @@ struct hwi_reading {
    .help = "look for debug files below DIR, too; may be given again"}
 /* clang-format on */
 
-/* What the options cannot mean, together or alone. */
+/* Returns an exit status if the options are invalid or contradict each other. */
 int hwi_reading_check(const struct hwi_reading *reading);
 
-/* Reads the recording at `path`: a trace, its folder NAME.children, or a folder in which the newest is taken. Progress is
- * shown on a terminal. *profile is the caller's, to be given to hwi_profile_destroy. */
+/* Reads the recording at `path`: a trace, its folder NAME.children, or a folder, of which the newest recording is read.
+ * Progress is shown on a terminal. The caller owns *profile and frees it with hwi_profile_destroy. */
 int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
 
-/* The same where a failure is no concern of the user's: nothing is said. Below 0: it cannot be read. */
+/* The same, but nothing is reported on stderr. Returns a negative value if the recording cannot be read. */
 int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
 
-/* The newest recording where `path` is a folder of recordings, else `path` itself. */
+/* Finds the newest recording if `path` is a folder of recordings, else `path` itself. */
 int hwi_reading_find(const char *path, char *found, size_t found_bytes);
 
-/* A recording that can be read again for its events; `path` is what hwi_reading_find has found. */
+/* A recording that can be read again for its events; `path` comes from hwi_reading_find. */
 struct hwi_reading_source {
   const struct hwi_reading *reading;
   const char *path;
 };
 
-/* The source must outlive it. */
+/* The source must outlive the replayer. */
 struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source);
 
-/* The names of the files that ran, those kept beside the recordings at `paths` (ended by NULL) included. Several profiles may
- * share them. */
+/* Loads the names of the executed files, including files that were copied next to the recordings at `paths` (ended by
+ * NULL). Several profiles may share them. */
 struct hwi_symbols;
 int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols);
 
-/* The same of one recording, which is what hwi_reading_find has found, with the names that earlier reports kept beside it. */
+/* The same for one recording, whose path comes from hwi_reading_find, with the names that earlier reports stored next
+ * to it. */
 int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, struct hwi_symbols **symbols);
 struct hwi_names hwi_reading_names(struct hwi_symbols *symbols);
 

@@ -1,4 +1,4 @@
-/* say.c - what the tool says on stderr: one line, "heapwright: " first */
+/* say.c - messages on stderr: one line each, beginning with "heapwright: " */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "report/text/line.h"
 
-/* One write for the line, so that lines of several processes do not mix. Names of files come from outside: they must neither drive
- * the terminal nor look like lines of their own. */
+/* Writes the line in one call, so that lines of several processes do not mix. File names in it are untrusted: control
+ * characters and line breaks in them are made harmless. */
 static void say(const char *format, va_list arguments)
 {
   char line[2048];

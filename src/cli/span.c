@@ -1,7 +1,7 @@
 /* span.c - the options that choose a part of a run: --from, --to, --at
  *
- * A time since the start can be read by itself. What else a moment is called by (the peak, a mark, a percentage) is known when
- * the run was read: such a run is read twice.
+ * A time since the start can be parsed at once. Other names of moments (the peak, a mark, a percentage) are known only
+ * after the run has been read: such a run is read twice.
  */
 #include "cli/span.h"
 
@@ -19,7 +19,7 @@ static bool is_given(const struct hwi_span_words *words)
 int hwi_span_check(const struct hwi_span_words *words, int cost)
 {
   bool is_live = cost == HWI_COST_DEFAULT || cost == HWI_COST_PEAK || cost == HWI_COST_LIVE;
-  if (words->at != NULL && !is_live) /* a moment has nothing but what is live */
+  if (words->at != NULL && !is_live) /* only live blocks are known for a moment */
     return hwi_fail(HWI_EXIT_TROUBLE, "--at shows what was live: leave --cost out, or ask for an interval with --from "
                                       "and --to");
   if (words->at != NULL && (words->from != NULL || words->to != NULL))
@@ -33,7 +33,7 @@ static bool is_time(const char *word)
   return word == NULL || hwi_duration_parse(word, &ns);
 }
 
-/* NULL leaves *ns as it is. `profile` is that of the whole run; it is not needed for a time. */
+/* Sets *ns, unless `word` is NULL. `profile` is of the whole run; a plain time does not need it. */
 static int find(const struct hwi_profile *profile, const char *option, const char *word, uint64_t *ns)
 {
   struct hwi_error error = {0};

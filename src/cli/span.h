@@ -1,6 +1,6 @@
 /* span.h - the options that choose a part of a run: --from, --to, --at
  *
- * What goes wrong is worded on stderr here: the functions return 0 or an exit status.
+ * The functions report errors on stderr and return 0 or an exit status.
  */
 #ifndef HWI_CLI_SPAN_H
 #define HWI_CLI_SPAN_H
@@ -29,10 +29,10 @@ struct hwi_span_words {
    .help = "what was live at T, instead of at the peak"}
 /* clang-format on */
 
-/* What the options cannot mean together, or with what is ranked (enum hwi_cost). */
+/* Returns an exit status if the options contradict each other or the ranked cost (enum hwi_cost). */
 int hwi_span_check(const struct hwi_span_words *words, int cost);
 
-/* hwi_reading_profile for the part of the run that the words choose. */
+/* Calls hwi_reading_profile for the part of the run that `words` selects. */
 int hwi_span_profile(const struct hwi_span_words *words, const struct hwi_reading *reading, const char *path,
                      struct hwi_profile **profile);
 

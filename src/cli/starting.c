@@ -1,4 +1,4 @@
-/* starting.c - the options of commands that start one */
+/* starting.c - the options of commands that start a program */
 #include "cli/starting.h"
 
 #include <string.h>

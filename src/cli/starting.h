@@ -1,12 +1,12 @@
-/* starting.h - the options of commands that start one: on which allocator, and with which variables */
+/* starting.h - the options of commands that start a program: its allocator and its environment variables */
 #ifndef HWI_CLI_STARTING_H
 #define HWI_CLI_STARTING_H
 
 #include "cli/command.h"
 #include "launch/start/allocator.h"
 
-/* Rows of the command's table of options, for `const char *allocator; struct hwi_texts variables` in its `struct values`.
- * `what`: what the allocator is for, or which one it is by itself. */
+/* Rows of the command's table of options, for `const char *allocator; struct hwi_texts variables` in its `struct
+ * values`. `what` is the help text: what the allocator is used for, and the default. */
 /* clang-format off */
 #define HWI_STARTING_OPTIONS(allocator, variables, what)                                                               \
   {.name = "allocator",                                                                                                \
@@ -20,7 +20,7 @@
    .help = "set a variable for the command; may be given again"}
 /* clang-format on */
 
-/* Whether each has a name and a value; else HWI_VARIABLES_WRONG says what is wanted. */
+/* Returns whether each variable has a name and a value. HWI_VARIABLES_WRONG is the error message otherwise. */
 bool hwi_variables_are_right(const struct hwi_texts *variables);
 #define HWI_VARIABLES_WRONG "--env takes NAME=VALUE"
 

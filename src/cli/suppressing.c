@@ -1,11 +1,11 @@
-/* suppressing.c - the option --suppressions of commands that look at what is left at the end */
+/* suppressing.c - the option --suppressions of commands that examine unfreed blocks at the end */
 #include "cli/suppressing.h"
 
 int hwi_suppressing_check(const char *path, bool leaks)
 {
   if (path == NULL || leaks)
     return 0;
-  return hwi_fail(HWI_EXIT_TROUBLE, "--suppressions is about what is left at the end: say --leaks, too");
+  return hwi_fail(HWI_EXIT_TROUBLE, "--suppressions is about unfreed blocks: add --leaks");
 }
 
 int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *path)
@@ -22,8 +22,8 @@ void hwi_suppressing_end(struct hwi_suppressions *suppressions, bool used)
   for (size_t i = 0; used && i < suppressions->count; i++) {
     const struct hwi_suppression *item = &suppressions->items[i];
     if (item->stacks == 0)
-      hwi_warn("%s, line %u: leak:%s matches nothing that is left%s", suppressions->path, item->line, item->pattern,
-               item->is_late ? " but what a line before it does" : "");
+      hwi_warn("%s, line %u: leak:%s matches no leak%s", suppressions->path, item->line, item->pattern,
+               item->is_late ? " that an earlier line does not match" : "");
   }
   hwi_suppressions_release(suppressions);
 }

@@ -1,4 +1,4 @@
-/* suppressing.h - the option --suppressions of commands that look at what is left at the end */
+/* suppressing.h - the option --suppressions of commands that examine unfreed blocks at the end */
 #ifndef HWI_CLI_SUPPRESSING_H
 #define HWI_CLI_SUPPRESSING_H
 
@@ -14,14 +14,14 @@
    .help = "known leaks, which do not count: lines leak:PATTERN, as for LeakSanitizer"}
 /* clang-format on */
 
-/* Of commands that look at what is left only with --leaks: 0, or an exit status where it is not given. */
+/* For commands that examine unfreed blocks only with --leaks. Returns 0, or an exit status if --leaks is missing. */
 int hwi_suppressing_check(const char *path, bool leaks);
 
-/* Reads the file named; nothing where it is NULL. 0, or an exit status, worded on stderr. To be ended with
+/* Reads the file at `path`, if it is not NULL. Returns 0, or an exit status after reporting the error on stderr. Call
  * hwi_suppressing_end in either case. */
 int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *path);
 
-/* `used`: the stacks were looked at; lines that matched none are warned about. */
+/* `used`: the stacks were matched, so warn about each line that matched none. */
 void hwi_suppressing_end(struct hwi_suppressions *suppressions, bool used);
 
 #endif

@@ -7,7 +7,7 @@ import pytest
 
 
 def formats(hw):
-    lines = hw("export", "--help").stdout.split("formats, and how FILE may end:\n")[1].splitlines()
+    lines = hw("export", "--help").stdout.split("formats, and the suffixes of FILE:\n")[1].splitlines()
     return {line.split()[0]: line.split()[1] for line in lines}
 
 
@@ -50,7 +50,7 @@ def test_that_a_recording_is_not_complete_is_told(hw, tracks, tmp_path):
     cut.write_bytes(tracks.read_bytes()[:-1])
     done = hw("export", cut, "-o", tmp_path / "x.folded")
     assert (done.returncode, done.stderr) == (
-        0, "heapwright: the recording is not complete: the trace is damaged; 'heapwright report' says more\n")
+        0, "heapwright: the recording is not complete: the trace is damaged; 'heapwright report' explains it\n")
     assert hw("export", tracks, "-o", tmp_path / "x.folded").stderr == ""
 
 

@@ -125,7 +125,7 @@ def test_lines_that_make_no_sense_are_counted(imported, tmp_path):
     bad = ["alloc, x, 1, 0x10, 5", "alloc, 1", "dealloc, 0x10", "a" * 40000, "alloc, -5, 1, 0x10, 5", ", , ,", "realloc, 1, 2, 3, 4, 5, 6, 7"]
     shown, said = imported(write(tmp_path / "x.log", NEW_LOG + "\n".join(bad) + "\nalloc, 1, 1, 0x50, 1"))
     assert shown["allocation_calls"] == 5
-    assert f"what makes no sense was left out: {len(bad)} lines, the first one is line 8" in said
+    assert f"invalid lines were left out: {len(bad)} lines, the first one is line 8" in said
 
 
 def test_a_time_that_no_call_takes_makes_no_sense(imported, tmp_path):

@@ -61,7 +61,7 @@ def test_size_limit_under_the_launcher(busy, record):
     program, plain = busy
     recording = record([program], "--max-size", "4M")
     assert (recording.process.returncode, recording.process.stdout) == plain[:2]
-    assert "recording stopped before the end: the trace was as large as it may be (--max-size" in recording.process.stderr
+    assert "recording stopped before the end: the trace reached its size limit (--max-size" in recording.process.stderr
     assert "limit" in why_silent_at_the_end(recording.report)
 
 
