@@ -7,9 +7,9 @@
 #include "report/duplicate_stacks.h"
 #include "report/keyed.h"
 
-enum { CRUMB_SHARE = 200 }; /* what is less than this part of the whole is nobody's fault */
+enum { CRUMB_SHARE = 200 }; /* stacks below 1/200 of the whole are not blamed */
 
-/* What the rule is about, by stack. */
+/* Returns the figure or the growth by stack, depending on the rule. */
 static const uint64_t *parts_of(const struct hwi_verdict *verdict)
 {
   return verdict->growth != NULL ? verdict->growth : verdict->measure->by_stack;
@@ -20,7 +20,8 @@ static bool is_of_time(const struct hwi_verdict *verdict)
   return hwi_metric_unit(verdict->budget->metric) == HWI_UNIT_NS;
 }
 
-/* The stacks that have a part, by it; of times only those that are too long. To be freed; NULL: no memory. */
+/* Returns the stacks with a part of the figure, the largest first; for durations only those over the limit. The caller
+ * frees it. Returns NULL if there is no memory. */
 static uint32_t *rank(const struct hwi_check *check, const struct hwi_verdict *verdict, uint32_t *count)
 {
   const uint32_t all = check->report.profile->stack_count;

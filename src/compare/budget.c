@@ -103,7 +103,7 @@ static int parse_metric(struct hwi_budget *budget, const char *name, struct hwi_
                  error);
 }
 
-/* Whether a filter begins at `text`: letters, then '='. Patterns hold commas, too: "func=f(int, int)". */
+/* Returns whether a filter begins at `text`: letters, then '='. Patterns may contain commas: "func=f(int, int)". */
 static bool begins_filter(const char *text)
 {
   size_t letters = strspn(text, "abcdefghijklmnopqrstuvwxyz");
@@ -163,7 +163,7 @@ static int parse_filters(struct hwi_budget *budget, char *text, struct hwi_error
   return status;
 }
 
-/* A whole number with a unit of sizes, or any number without: 200MB, 0, 1e6, 1.5e3. */
+/* Parses a whole number with a unit of sizes, or any number without a unit: 200MB, 0, 1e6, 1.5e3. */
 static bool parse_figure(const char *text, uint64_t *figure)
 {
   if (hwi_size_parse(text, figure))
@@ -200,7 +200,7 @@ static int parse_limit(struct hwi_budget *budget, const char *text, struct hwi_e
 
 /* --- a rule --- */
 
-/* The '=' that ends what is limited: behind the last ")" that is followed by one, else the first. */
+/* Returns the '=' before the limit: the one after the last ")" that is followed by '=', else the first '='. */
 static char *find_limit(char *text)
 {
   char *found = NULL;

@@ -1,9 +1,9 @@
 /* budget.h - a rule that a run must keep: METRIC[(FILTER,...)]=LIMIT
  *
- * metric     the figure that is limited, as a report has it.
- * filter     KIND=PATTERN narrows the figure: what has a frame in a function, file or module; what threads allocated; block
- *            sizes; a part of the run; of durations what was called. Several of one kind: any of them. Several kinds: all of them.
- * limit      a figure, or a change against a baseline: +5%, +1MB, -100.
+ * metric     the figure that is limited, as in a report. filter     KIND=PATTERN narrows the figure to stacks with a
+ * frame in a function, file or module; to threads; to block sizes; to a part of the run; or, for durations, to called
+ * functions. Of several filters of one kind, one must match; of several kinds, each must match. limit      a figure, or
+ * a change against a baseline: +5%, +1MB, -100.
  */
 #ifndef HWI_COMPARE_BUDGET_H
 #define HWI_COMPARE_BUDGET_H
@@ -15,17 +15,17 @@
 #include "base/error.h"
 
 enum hwi_metric {
-  HWI_METRIC_PEAK,           /* bytes at the run's peak (of what is filtered: its part of them) */
-  HWI_METRIC_OWN_PEAK,       /* most bytes live at once of what is filtered */
+  HWI_METRIC_PEAK,           /* bytes at the run's peak (with filters: their part of these) */
+  HWI_METRIC_OWN_PEAK,       /* the filtered blocks' own peak in bytes */
   HWI_METRIC_LIVE,           /* bytes at the end */
   HWI_METRIC_LIVE_BLOCKS,    /* blocks at the end */
   HWI_METRIC_UNFREED,        /* bytes at the end, without the runtime's own blocks and suppressed ones */
   HWI_METRIC_UNFREED_BLOCKS, /* blocks, the same */
   HWI_METRIC_CALLS,          /* allocations */
-  HWI_METRIC_BYTES,          /* allocated in all */
+  HWI_METRIC_BYTES,          /* total bytes allocated */
   HWI_METRIC_TEMPORARY,      /* blocks freed before the same thread's next allocation */
   HWI_METRIC_FAILED,         /* calls that returned NULL */
-  HWI_METRIC_LOST,           /* events that could not be kept */
+  HWI_METRIC_LOST,           /* events that could not be recorded */
   /* How long calls took: nanoseconds. */
   HWI_METRIC_DURATION_MEAN,
   HWI_METRIC_DURATION_P50,
@@ -70,14 +70,14 @@ enum { HWI_FILTERS_MAX = 16 };
 
 struct hwi_budget {
   const char *text; /* the rule as it was given */
-  char *copy;       /* cut up for the patterns */
+  char *copy;       /* split into the patterns */
   enum hwi_metric metric;
   struct hwi_filter filters[HWI_FILTERS_MAX];
   size_t filter_count;
   struct hwi_limit limit;
 };
 
-/* Rules in a row; `texts` of a file are kept here. */
+/* A list of rules; `texts` owns the text of a file. */
 struct hwi_budgets {
   struct hwi_budget *items;
   size_t count, room;
@@ -87,7 +87,7 @@ struct hwi_budgets {
 /* `text` is borrowed. */
 int hwi_budgets_add(struct hwi_budgets *budgets, const char *text, struct hwi_error *error);
 
-/* Adds the rules of a file, one a line; blank lines and those that begin with '#' are comments. Once. */
+/* Adds the rules of a file, one per line; blank lines and lines that begin with '#' are ignored. May be called once. */
 int hwi_budgets_read(struct hwi_budgets *budgets, const char *path, struct hwi_error *error);
 void hwi_budgets_release(struct hwi_budgets *budgets);
 

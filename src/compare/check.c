@@ -131,7 +131,7 @@ static int measure_run(struct hwi_measure *measures, struct hwi_named_frames *fr
   return status;
 }
 
-/* What the suppressions leave out of the run's end; each rule would count it again. */
+/* Counts what the suppressions leave out at the run's end, once; else each rule would count it again. */
 static int count_suppressed(struct hwi_check *check, struct hwi_suppressions *suppressions, struct hwi_error *error)
 {
   struct hwi_runtime_blocks runtime = {.frames = &check->frames, .suppressions = suppressions};
@@ -142,7 +142,7 @@ static int count_suppressed(struct hwi_check *check, struct hwi_suppressions *su
   return status;
 }
 
-/* Of each rule that failed on a change; times do not add up. */
+/* Finds the growth for each failed rule about a change, except durations, which do not add up. */
 static int find_growth(struct hwi_check *check, struct hwi_stack_paths *paths)
 {
   int status = HW_OK;
@@ -241,7 +241,7 @@ void hwi_check_release(struct hwi_check *check)
   *check = (struct hwi_check){0};
 }
 
-/* --- what others ask of a verdict --- */
+/* --- output of a verdict --- */
 
 enum hwi_verdict_state hwi_check_state(const struct hwi_check *check)
 {
@@ -265,7 +265,7 @@ void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *ve
 {
   const struct hwi_limit *limit = &verdict->budget->limit;
   uint64_t figure = verdict->measure->figure;
-  const char *unit = ""; /* where the number does not have it */
+  const char *unit = ""; /* if the number does not include it */
   struct hwi_number shown = figure_text(verdict, figure), most = figure_text(verdict, verdict->limit);
   if (figure != verdict->limit && strcmp(shown.text, most.text) == 0) { /* rounded they would look equal */
     shown = hwi_count_text(figure);

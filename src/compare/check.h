@@ -1,7 +1,7 @@
 /* check.h - whether a run keeps its budgets
  *
- * verdict    of one rule: it holds, it failed, or that could not be told: not all of the run is known, and what is missing
- *            might decide.
+ * verdict    of one rule: it holds, it failed, or it is unknown: not all of the run is known, and the missing part
+ * might decide.
  */
 #ifndef HWI_COMPARE_CHECK_H
 #define HWI_COMPARE_CHECK_H
@@ -20,10 +20,10 @@ struct hwi_verdict {
   const struct hwi_measure *measure;
   enum hwi_verdict_state state;
   uint64_t limit;
-  uint64_t baseline; /* where the limit is a change */
-  uint64_t *growth;  /* by stack: what it has more than in the baseline, where FAILED is about a change; else NULL */
-  char *why;         /* of UNKNOWN; else NULL */
-  char *notes[HWI_NOTES_MAX]; /* what nothing in the trace matches, with the nearest name */
+  uint64_t baseline;          /* if the limit is a change */
+  uint64_t *growth;           /* by stack: increase over the baseline, if a rule about a change FAILED; else NULL */
+  char *why;                  /* of UNKNOWN; else NULL */
+  char *notes[HWI_NOTES_MAX]; /* patterns that match nothing in the trace, with the nearest name */
   size_t note_count;
 };
 
@@ -33,30 +33,31 @@ struct hwi_check {
   const struct hwi_budgets *budgets;
   struct hwi_measure *measures, *base_measures;
   struct hwi_verdict *verdicts; /* as many as there are rules, in their order */
-  uint64_t top;                 /* stacks to blame that are shown */
+  uint64_t top;                 /* number of blamed stacks to show */
 };
 
 /* A profile, and its run's events. */
 struct hwi_check_run {
   const struct hwi_profile *profile;
   struct hwi_replayer replayer; /* its `run` is NULL: it cannot be replayed */
-  uint32_t rest;                /* the stack of what is known of no stack; 0: none */
+  uint32_t rest;                /* the stack that has all amounts without a known stack; 0: none */
 };
 
 struct hwi_check_question {
-  struct hwi_check_run run, baseline; /* baseline.profile is NULL: there is none */
+  struct hwi_check_run run, baseline; /* baseline.profile may be NULL: no baseline */
   struct hwi_names names, baseline_names;
   const struct hwi_budgets *budgets;
-  struct hwi_suppressions *suppressions; /* NULL: none; gets the counts of what its lines match */
+  struct hwi_suppressions *suppressions; /* NULL: none; each line's matches are counted in it */
   uint64_t top;
   bool all_frames;
 };
 
-/* What is given is borrowed. HW_ERR_USAGE where a rule cannot be asked of the run. To be released, even after a failure. */
+/* The arguments are borrowed. Returns 0, or a negative hw_error; HW_ERR_USAGE if a rule cannot be applied to the run.
+ * Release `check` even after a failure. */
 int hwi_check_init(struct hwi_check *check, const struct hwi_check_question *question, struct hwi_error *error);
 void hwi_check_release(struct hwi_check *check);
 
-/* FAILED where any rule did, else UNKNOWN where any is, else OK. */
+/* Returns FAILED if any rule failed, else UNKNOWN if any is unknown, else OK. */
 enum hwi_verdict_state hwi_check_state(const struct hwi_check *check);
 
 const char *hwi_verdict_word(enum hwi_verdict_state state); /* "ok", "FAILED", "unknown" */
@@ -67,7 +68,7 @@ struct hwi_number;
 /* Adds "148.9 MB of 105.0 MB (+5% of 100.0 MB)". */
 void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *verdict);
 
-/* All return 0 or a negative status (no memory). The lines of stacks in JUnit are those of the text. */
+/* All return 0, or a negative status if there is no memory. JUnit shows stacks as the text does. */
 int hwi_check_text(struct hwi_check *check, const struct hwi_style *style, struct hwi_error *error);
 int hwi_check_json(struct hwi_check *check, FILE *out, struct hwi_error *error);
 int hwi_check_junit(struct hwi_check *check, FILE *out, struct hwi_error *error);

@@ -1,4 +1,4 @@
-/* check_json.c - verdicts for programs */
+/* check_json.c - verdicts as JSON */
 #include <stdlib.h>
 
 #include "compare/blame.h"

@@ -1,8 +1,8 @@
-/* check_junit.c - verdicts as JUnit XML, which Jenkins, GitLab and others show beside the tests
+/* check_junit.c - verdicts as JUnit XML, which Jenkins, GitLab and others show with the tests
  *
- * There is no standard, only what readers take: a suite with its counts, cases with classname and name (by which GitLab tells
- * them apart), <failure> with a message and a body, <error> for what could not be told. Some show the message alone, some
- * the body alone, so that the figures are in both.
+ * The format has no standard. Readers expect a suite with its counts, cases with classname and name (which GitLab uses
+ * as their ID), <failure> with a message and a body, and <error> for an unknown verdict. Some show only the message,
+ * some only the body, so both have the figures.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "report/evidence.h"
 #include "report/text/line.h"
 
-/* Text for an attribute or an element. What XML cannot hold at all (most control characters, bytes that are no UTF-8) is
- * replaced. */
+/* Writes text for an attribute or an element. Bytes that XML cannot contain (most control characters, invalid UTF-8)
+ * are replaced. */
 static void put_text(FILE *out, const char *text)
 {
   struct hwi_line valid = {0};
@@ -43,7 +43,7 @@ static void put_text(FILE *out, const char *text)
   hwi_line_release(&valid);
 }
 
-/* The lines of the text about one rule. To be freed; NULL: no memory. */
+/* Returns the text output for one rule, which the caller frees, or NULL if there is no memory. */
 static char *text_about(struct hwi_check *check, size_t number, struct hwi_error *error)
 {
   char *text = NULL;
@@ -56,7 +56,7 @@ static char *text_about(struct hwi_check *check, size_t number, struct hwi_error
   narrowed.budgets = &one;
   narrowed.verdicts = check->verdicts + number;
   int status = hwi_check_text(&narrowed, &style, error);
-  check->frames = narrowed.frames; /* its room may have grown */
+  check->frames = narrowed.frames; /* its buffers may have grown */
   if (fclose(style.out) == 0 && status == HW_OK)
     return text;
   free(text);

@@ -1,4 +1,4 @@
-/* check_text.c - verdicts as text: a line a rule, and below those that failed the stacks to blame */
+/* check_text.c - verdicts as text: a line per rule, and the blamed stacks below those that failed */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void print_note(struct printer *printer, const char *note)
   hwi_text_end_wrapped(&printer->text, STATE_CELLS, HWI_PLAIN);
 }
 
-/* One stack: its part of the figure, then its frames. */
+/* Prints one stack: its part of the figure, then its frames. */
 static int print_stack(struct printer *printer, const struct hwi_verdict *verdict, const struct hwi_blames *blames,
                        size_t number, struct hwi_error *error)
 {

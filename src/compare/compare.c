@@ -1,4 +1,4 @@
-/* compare.c - two runs side by side: reads both, makes rows of them, and keeps what changed */
+/* compare.c - compares two runs: makes rows of both and keeps those that changed */
 #include "compare/compare.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void hwi_row_table_release(struct hwi_row_table *table)
   free(table->rows);
 }
 
-/* The items of a side come with the largest first, so that the first one stands for the row. */
+/* The largest item of a side comes first and represents the row. */
 void hwi_row_add(struct hwi_row *row, int side, uint32_t item, const struct hwi_amount *amount)
 {
   if (row->items[side] == HWI_NO_ITEM)
@@ -54,7 +54,7 @@ static uint64_t larger_cost(const struct hwi_amount amounts[HWI_SIDES], enum hwi
   return old > new ? old : new;
 }
 
-/* By the change; then by what the row costs, then by number, so that it comes out the same each time. */
+/* Orders by the change, then by the row's cost, then by number, so that the order is the same each time. */
 static int compare_rows(const void *left, const void *right, void *context)
 {
   enum hwi_cost cost = *(const enum hwi_cost *)context;
@@ -103,7 +103,7 @@ static bool has_changed(const struct hwi_row *row, enum hwi_cost cost)
   return hwi_change(row->amounts, cost) != 0 || hwi_change(row->totals, cost) != 0;
 }
 
-/* The rows that changed and are not left out come to the front. */
+/* Moves the changed rows that are not left out to the front. */
 static void keep_changed(struct hwi_comparison *comparison)
 {
   size_t kept = 0;
@@ -147,7 +147,7 @@ static int init_side(struct hwi_compare_side *side, const struct hwi_profile *pr
                      const struct hwi_compare_options *options, struct hwi_error *error)
 {
   side->report = (struct hwi_report){.profile = profile, .names = *names, .options = options->report};
-  side->report.options.min_calls = 0; /* of a row, not of what happens to be of it here */
+  side->report.options.min_calls = 0; /* min_calls applies to a row, not to an item of one side */
   int status = hwi_named_frames_init(&side->frames, &side->report, error);
   if (status < 0)
     return status;

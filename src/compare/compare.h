@@ -1,10 +1,9 @@
 /* compare.h - what changed between two runs
  *
- * side       one of the two runs: OLD or NEW.
- * item       what a side is made of: its stacks, or groups of them, threads or sizes.
- * row        what is the same in both runs (see identity.h), with what it is accountable for in each. Items of one side that
- *            cannot be told apart across runs (a recursion of another depth, two threads of one name) are one row.
- * similar    a row whose stacks are not quite the same: see stack_rows.c.
+ * side       one of the two runs: OLD or NEW. item       a stack of a side, or a group of stacks, a thread or a size.
+ * row        an item that is the same in both runs (see identity.h), with its amounts in each. Items of one side that
+ * cannot be distinguished across runs (a recursion of another depth, two threads of one name) are one row. similar    a
+ * row whose stacks are not exactly the same: see stack_rows.c.
  */
 #ifndef HWI_COMPARE_COMPARE_H
 #define HWI_COMPARE_COMPARE_H
@@ -16,12 +15,12 @@
 enum { HWI_OLD = 0, HWI_NEW = 1, HWI_SIDES = 2 };
 
 struct hwi_compare_options {
-  struct hwi_suppressions *suppressions; /* with `leaks`: known ones, left out of both sides; NULL: none */
+  struct hwi_suppressions *suppressions; /* with `leaks`: known leaks, left out of both sides; NULL: none */
   struct hwi_report_options
-      report; /* `top` and `min_calls` are about rows, a row's calls being those of the larger side */
+      report; /* `top` and `min_calls` apply to rows; a row's calls are those of the larger side */
   const struct hwi_replayer *replayers; /* [HWI_SIDES], for `report.durations`; else NULL */
   bool has_threshold, percent;          /* changes of the cost up to the threshold are left out ... */
-  double threshold;                     /* ... in bytes or calls, or in percent of what OLD had in all */
+  double threshold;                     /* ... in bytes or calls, or in percent of OLD's total */
 };
 
 struct hwi_compare_side {
@@ -36,10 +35,10 @@ enum { HWI_NO_ITEM = UINT32_MAX };
 
 struct hwi_row {
   uint32_t items
-      [HWI_SIDES]; /* the largest of the row's: a stack's number, or an index into groups, threads, sizes or entries;
-                                HWI_NO_ITEM: the side has none */
+      [HWI_SIDES]; /* the row's largest item: the number of a stack, or an index into groups, threads, sizes or entries;
+                    * HWI_NO_ITEM: the side has none */
   uint32_t item_counts[HWI_SIDES];
-  struct hwi_amount amounts[HWI_SIDES]; /* of groups: their own (self) */
+  struct hwi_amount amounts[HWI_SIDES]; /* for groups: their own (self) */
   struct hwi_amount totals[HWI_SIDES];  /* groups only */
   bool similar;
 };
@@ -49,14 +48,15 @@ struct hwi_comparison {
   enum hwi_cost cost;
   struct hwi_compare_side sides[HWI_SIDES];
   struct hwi_identities identities;
-  struct hwi_row *rows; /* what changed, the largest change first; then what did not */
+  struct hwi_row *rows; /* changed rows, the largest change first; then unchanged ones */
   size_t row_count, row_room;
   size_t changed_count;                /* of rows */
   size_t few_calls_count, below_count; /* changed, but left out: by min_calls, and by the threshold */
-  struct hwi_amount all[HWI_SIDES];    /* the runs', as far as the report's filter keeps them */
+  struct hwi_amount all[HWI_SIDES];    /* of the whole runs, as far as the report's filter keeps them */
 };
 
-/* Compares two runs; how long calls took has no rows here (see duration_rows.h). What is given is borrowed. To be released, even after a failure. */
+/* Compares two runs. Durations of calls have no rows here (see duration_rows.h). The arguments are borrowed. Release
+ * `comparison` even after a failure. */
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
                 const struct hwi_names names[HWI_SIDES], const struct hwi_compare_options *options,
                 struct hwi_error *error);
@@ -64,13 +64,13 @@ void hwi_comparison_release(struct hwi_comparison *comparison);
 
 bool hwi_comparison_is_narrowed(const struct hwi_comparison *comparison);
 
-/* NEW's figure less OLD's. */
+/* Returns NEW's figure minus OLD's. */
 int64_t hwi_change(const struct hwi_amount amounts[HWI_SIDES], enum hwi_cost cost);
 
-/* Whether the cost of the whole run, or of any row, grew by more than the threshold. */
+/* Returns whether the cost of the whole run, or of any row, grew by more than the threshold. */
 bool hwi_comparison_grew(const struct hwi_comparison *comparison);
 
-/* Both return 0 or a negative status (no memory). */
+/* Both return 0, or a negative status if there is no memory. */
 int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *style, struct hwi_error *error);
 int hwi_compare_json(struct hwi_comparison *comparison, FILE *out, struct hwi_error *error);
 

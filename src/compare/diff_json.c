@@ -1,4 +1,4 @@
-/* diff_json.c - a comparison for programs: both runs' figures, and every row that changed with both sides and the change */
+/* diff_json.c - a comparison as JSON: both runs' figures, and every changed row with both sides and the change */
 
 #include "compare/compare.h"
 #include "compare/duration_rows.h"
@@ -43,7 +43,7 @@ static void write_change(struct hwi_json *json, const char *key, const struct hw
   hwi_json_end_object(json);
 }
 
-/* What a side has of a row: `old`, `new` and `change`, within an object of its own where it has a key. */
+/* Writes `old`, `new` and `change` of a row; in an object of its own if `key` is given. */
 static void write_amounts(struct hwi_json *json, const char *key, const struct hwi_amount amounts[HWI_SIDES])
 {
   if (key != NULL)
@@ -78,7 +78,7 @@ static void write_group(struct writer *writer, const struct hwi_row *row, int si
   hwi_json_text(json, "module", group->module != 0 ? hwi_module_path(of->report.profile, group->module) : NULL);
 }
 
-/* What the row is, as the side that is there knows it; NEW where both are. */
+/* Writes what the row is, with the names of NEW, or of OLD if only OLD has it. */
 static void write_item(struct writer *writer, const struct hwi_row *row)
 {
   struct hwi_json *json = &writer->json;

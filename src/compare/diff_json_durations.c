@@ -1,11 +1,12 @@
-/* diff_json_durations.c - how long calls took in both runs, for programs: both runs' figures as in a report, and the change */
+/* diff_json_durations.c - durations of calls in both runs, as JSON: both runs' figures as in a report, and the
+ * change */
 #include <stdio.h>
 
 #include "compare/duration_rows.h"
 #include "report/entries.h"
 #include "report/json/durations.h"
 
-/* Nothing of times where a run has none to compare. */
+/* Writes no times if a run has none to compare. */
 static void write_change(struct hwi_json *json, const struct hwi_duration_tally *old,
                          const struct hwi_duration_tally *new)
 {

@@ -23,7 +23,7 @@ enum {
 struct printer {
   struct hwi_comparison *comparison;
   const struct hwi_style *style;
-  struct hwi_text texts[HWI_SIDES]; /* what is not about one side goes through NEW's */
+  struct hwi_text texts[HWI_SIDES]; /* output that is not about one side uses NEW's */
   struct hwi_text_frames frames[HWI_SIDES];
   struct hwi_line *line; /* NEW's */
 };
@@ -73,7 +73,7 @@ static void print_figure_line(struct printer *printer, const char *label, const 
   end(printer, HWI_PLAIN);
 }
 
-/* What the comparison is narrowed to, and which of its patterns match nothing in either run. */
+/* Prints the filters of the comparison, and which patterns match nothing in either run. */
 static void print_filter(struct printer *printer)
 {
   const struct hwi_narrowing *old = &printer->comparison->sides[HWI_OLD].selection.narrowing;
@@ -99,7 +99,7 @@ static void print_figure(struct printer *printer, const char *label, uint64_t ol
   print_figure_line(printer, label, texts, hwi_change_share_text(old, new));
 }
 
-/* The runs' figures, as far as the filter keeps them; frees and failures are not known of a part. */
+/* Prints the runs' figures for the filter. Frees and failures are known only for whole runs. */
 static void print_figures(struct printer *printer)
 {
   const struct hwi_profile *old = printer->texts[HWI_OLD].profile, *new = printer->texts[HWI_NEW].profile;
@@ -127,9 +127,9 @@ static void print_figures(struct printer *printer)
   hwi_text_blank(&printer->texts[HWI_NEW]);
 }
 
-/* --- what must be known before the figures are believed --- */
+/* --- warnings about the figures --- */
 
-/* The report's notes on one run, with its name in front; nothing where there are none. */
+/* Prints the report's notes on one run after its name, or nothing if there are none. */
 static void print_notes(struct printer *printer, int side)
 {
   char *notes = NULL;
@@ -182,13 +182,13 @@ static const char *state_of(const struct hwi_row *row)
   return row->similar ? "similar" : "";
 }
 
-/* What stands behind old and new: how the calls changed; of a ranking of calls, the bytes. */
+/* Returns the cost of the column after old and new: calls, or bytes if the ranking is by calls. */
 static enum hwi_cost second_cost(const struct printer *printer)
 {
   return printer->comparison->cost == HWI_COST_CALLS ? HWI_COST_BYTES : HWI_COST_CALLS;
 }
 
-/* A name behind the figures needs the room that the percentage takes. */
+/* A name after the figures needs the space of the percentage. */
 static bool shows_percent(const struct printer *printer)
 {
   return printer->comparison->options->report.by == HWI_BY_STACK || printer->style->columns >= HWI_NARROW_COLUMNS;
@@ -253,7 +253,7 @@ static void print_item_row(struct printer *printer, uint64_t rank, const struct 
   end(printer, HWI_PLAIN);
 }
 
-/* Columns that both sides' frames share. */
+/* Measures the columns, which the frames of both sides share. */
 static int measure(struct printer *printer, size_t rows, struct hwi_error *error)
 {
   enum { MEASURED_ROWS = 100 };

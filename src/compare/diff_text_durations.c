@@ -1,4 +1,4 @@
-/* diff_text_durations.c - how long calls took in both runs, as text: for each function a line of either run, and the change */
+/* diff_text_durations.c - durations of calls in both runs, as text: for each function a line per run, and the change */
 #include "compare/change.h"
 #include "compare/duration_rows.h"
 #include "report/entries.h"
@@ -43,7 +43,7 @@ static void print_change(struct hwi_text *text, const struct hwi_duration_tally 
 static void print_row(struct hwi_text *text, const char *name,
                       const struct hwi_duration_tally *const tallies[HWI_SIDES])
 {
-  if (tallies[HWI_OLD]->calls + tallies[HWI_NEW]->calls == 0) /* of none is known how long it took */
+  if (tallies[HWI_OLD]->calls + tallies[HWI_NEW]->calls == 0) /* no call has a duration */
     return;
   hwi_line_puts(&text->line, name);
   hwi_text_end(text, HWI_BOLD);
@@ -52,7 +52,7 @@ static void print_row(struct hwi_text *text, const char *name,
   print_change(text, tallies);
 }
 
-/* What of each time is not the allocator's, where the recorder knows. */
+/* Prints which part of each time is not the allocator's, if the recorder measured it. */
 static void print_remarks(struct hwi_text *text, const struct hwi_duration_rows *rows)
 {
   uint64_t old = rows->sides[HWI_OLD].clock_cost_ns, new = rows->sides[HWI_NEW].clock_cost_ns;

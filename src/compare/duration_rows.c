@@ -1,4 +1,4 @@
-/* duration_rows.c - how long the calls of two runs took, function by function */
+/* duration_rows.c - durations of the calls of two runs, by function */
 #include "compare/duration_rows.h"
 
 /* They are few. */
@@ -22,7 +22,8 @@ static void add_entries(struct hwi_duration_rows *rows, const struct hwi_report_
 int hwi_duration_rows_init(struct hwi_duration_rows *rows, const struct hwi_comparison *comparison,
                            struct hwi_error *error)
 {
-  const struct hwi_durations_wanted wanted = {.slow_calls = 1}; /* they are of one run each; 0 would be all */
+  const struct hwi_durations_wanted wanted = {.slow_calls = 1}; /* slow calls belong to one run and are not compared; 0
+                                                                 * would mean all */
   int status = HW_OK;
   *rows = (struct hwi_duration_rows){0};
   for (int side = 0; side < HWI_SIDES && status == HW_OK; side++) {

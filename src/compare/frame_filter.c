@@ -12,7 +12,7 @@ static bool is_about_frames(const struct hwi_filter *filter)
   return (int)filter->kind < HWI_NAME_FRAME_KINDS;
 }
 
-/* Holds the filters that are about names against the run. False: no memory. */
+/* Matches the filters of names against the run. Returns false if there is no memory. */
 static bool match_names(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
                         const struct hwi_named_frames *frames, struct hwi_name_matches *matches)
 {
@@ -30,7 +30,8 @@ static bool match_names(struct hwi_frame_filter *filter, const struct hwi_budget
   return hwi_name_patterns_match(patterns, count, frames, matches);
 }
 
-/* By frame: it, or one outward of it, lies in a module whose names are missing. NULL: no memory. */
+/* Returns, by frame, whether it or a frame outward of it is in a module whose names are missing; NULL if there is no
+ * memory. */
 static bool *find_doubtful(struct hwi_frame_filter *filter, const struct hwi_profile *profile,
                            const struct hwi_missing_names *missing)
 {
@@ -57,7 +58,7 @@ static bool is_left_out(struct hwi_named_frames *frames, uint32_t stack, const s
 }
 
 static void choose(struct hwi_frame_filter *filter, const struct hwi_budget *budget, const struct hwi_filtered_run *run,
-                   const uint8_t *bits /* by frame; NULL: none is asked for */, const bool *doubtful)
+                   const uint8_t *bits /* by frame; NULL: no filter of names */, const bool *doubtful)
 {
   const struct hwi_profile *profile = run->frames->profile;
   bool unfreed = hwi_metric_is_unfreed(budget->metric);

@@ -9,19 +9,19 @@
 
 struct hwi_frame_filter {
   bool *chosen;   /* by stack */
-  bool *doubtful; /* ... not chosen, but has frames whose names are missing: it might be */
-  struct hwi_name_pattern patterns[HWI_FILTERS_MAX]; /* by filter of the rule: what it matches; of those about names */
-  uint32_t missing_module;                           /* one of those without names */
+  bool *doubtful; /* ... not chosen, but might be, since it has frames whose names are missing */
+  struct hwi_name_pattern patterns[HWI_FILTERS_MAX]; /* by filter of the rule; set for filters of names */
+  uint32_t missing_module;                           /* one of the modules without names */
 };
 
-/* The run that is filtered. */
+/* The run to filter. */
 struct hwi_filtered_run {
   struct hwi_named_frames *frames;
   struct hwi_missing_names missing;
   const struct hwi_suppressions *suppressions; /* NULL: none */
 };
 
-/* To be released, even after a failure. */
+/* Release `filter` even after a failure. */
 int hwi_frame_filter_init(struct hwi_frame_filter *filter, const struct hwi_budget *budget,
                           const struct hwi_filtered_run *run, struct hwi_error *error);
 void hwi_frame_filter_release(struct hwi_frame_filter *filter);

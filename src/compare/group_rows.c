@@ -1,8 +1,8 @@
 /* group_rows.c - which functions, source files, source lines and modules of two runs are the same
  *
- * Lines shift when somebody edits the file above them. Of a function, the lines that allocate keep their order: where both
- * runs have equally many, the first is the first, and so on. Else the shift is taken that makes the most of them meet, with
- * the same figures if that is to be had.
+ * Line numbers shift when code above them is edited. The allocating lines of a function keep their order: if both runs
+ * have the same number of them, the first line of OLD matches the first of NEW, and so on. Otherwise the shift is used
+ * that makes the most lines match, and of such shifts the one with most equal figures.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 
 #include "compare/rows.h"
 
-/* --- groups that are known by one frame's identity --- */
+/* --- groups that are identified by one frame --- */
 
-/* The last `components` of a path. */
+/* Returns the last `components` of a path. */
 static const char *tail_of(const char *path, int components)
 {
   const char *tail = path + strlen(path);
@@ -31,7 +31,8 @@ static size_t count_tails(const struct hwi_groups *groups, const char *tail, int
   return count;
 }
 
-/* As much of a path as tells the file from all others of its run: builds lie in different folders. */
+/* Returns the shortest end of a path that is unique among the files of its run, since builds are in different
+ * folders. */
 static const char *file_key(const struct hwi_comparison *comparison, const char *path)
 {
   enum { COMPONENTS_MAX = 8 };
@@ -44,7 +45,7 @@ static const char *file_key(const struct hwi_comparison *comparison, const char 
   return path;
 }
 
-/* The number of a group; 0: no memory. */
+/* Returns the ID of a group, or 0 if there is no memory. */
 static uint32_t number_of(struct hwi_comparison *comparison, int side, const struct hwi_group *group)
 {
   struct hwi_identities *identities = &comparison->identities;
@@ -125,7 +126,7 @@ static bool add_functions(struct hwi_comparison *comparison)
 /* --- source lines --- */
 
 struct source_line {
-  uint32_t place; /* the number of its file and function */
+  uint32_t place; /* the ID of its file and function */
   uint32_t line, item;
 };
 
@@ -134,7 +135,7 @@ struct source_lines {
   size_t count;
 };
 
-/* Known by the file and the loose name of the function: templates have a line in common, whatever their arguments. */
+/* Returns the ID of the file and the loose name of the function: instances of a template share a line. */
 static uint32_t place_of(struct hwi_comparison *comparison, int side, const struct hwi_group *group)
 {
   const struct hwi_symbol *symbol = group->symbol;
@@ -173,9 +174,9 @@ static bool find_source_lines(struct hwi_comparison *comparison, int side, struc
   return lines->items != NULL;
 }
 
-/* How well two runs' lines fit. */
+/* How well the lines of two runs match. */
 struct fit {
-  size_t met;   /* lines of OLD that meet one of NEW */
+  size_t met;   /* lines of OLD that match a line of NEW */
   size_t alike; /* ... with the same figures */
 };
 
@@ -184,7 +185,7 @@ static bool is_better(struct fit a, struct fit b)
   return a.met != b.met ? a.met > b.met : a.alike > b.alike;
 }
 
-/* With `shift` added to the lines of OLD. Both ascend. */
+/* Returns the fit with `shift` added to the lines of OLD. Both lists ascend. */
 static struct fit fit_of(const struct hwi_comparison *comparison, const struct source_lines *old,
                          const struct source_lines *new, int64_t shift)
 {
@@ -203,7 +204,7 @@ static struct fit fit_of(const struct hwi_comparison *comparison, const struct s
   return fit;
 }
 
-/* The shift that makes most lines meet, the smallest of several. */
+/* Returns the shift that makes most lines match, the smallest of several. */
 static int64_t best_shift(const struct hwi_comparison *comparison, const struct source_lines *old,
                           const struct source_lines *new)
 {
@@ -231,7 +232,7 @@ static bool add_source_line(struct hwi_comparison *comparison, struct hwi_row_ta
   return row != NULL;
 }
 
-/* The lines of one place. Numbers below `*next` are taken. */
+/* Adds the lines of one place. Numbers below `*next` are in use. */
 static bool add_place(struct hwi_comparison *comparison, struct hwi_row_table *table, const struct source_lines *old,
                       const struct source_lines *new, uint32_t *next)
 {
@@ -253,7 +254,7 @@ static bool add_place(struct hwi_comparison *comparison, struct hwi_row_table *t
   return added;
 }
 
-/* Cuts the lines of `place` off the front of `lines`. */
+/* Removes the lines of `place` from the front of `lines` and returns them. */
 static struct source_lines take_place(struct source_lines *lines, uint32_t place)
 {
   struct source_lines taken = {.items = lines->items};

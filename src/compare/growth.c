@@ -1,23 +1,23 @@
-/* growth.c - which stacks have more of a rule's figure than they had in the baseline */
+/* growth.c - which stacks increased a rule's figure compared with the baseline */
 #include "compare/growth.h"
 
 #include <stdlib.h>
 
 #include "trace/grow.h"
 
-/* What is the same stack in both runs. */
+/* The stacks of both runs that count as the same. */
 struct row {
   uint64_t parts[2];
   uint32_t largest; /* of the second run's stacks; 0: it has none */
 };
 
 struct rows {
-  struct row *items; /* by number of the path */
+  struct row *items; /* by ID of the path */
   size_t count, room;
   struct hwi_intern paths;
 };
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct row *row_of(struct rows *rows, struct hwi_stack_paths *paths, int side, uint32_t stack)
 {
   if (!hwi_stack_path_make(paths, side, stack, false))

@@ -18,7 +18,8 @@ struct hwi_identity_slot {
 
 /* --- modules --- */
 
-/* "libfoo" of "/opt/lib/libfoo.so.1.2.3", "libc" of "libc-2.31.so"; a program's name as it is. To be freed. */
+/* Returns "libfoo" for "/opt/lib/libfoo.so.1.2.3", "libc" for "libc-2.31.so", and a program's name unchanged. The
+ * caller frees it. */
 static char *versionless(const char *path)
 {
   const char *name = hwi_base_name(path);
@@ -37,7 +38,7 @@ static bool is_same_build(const struct hwi_profile_module *a, const struct hwi_p
          memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
 }
 
-/* Whether the module is a program that was run: two versions of it may well be called app and app.old. */
+/* Returns whether the module is a program that was run: two versions of it may be called app and app.old. */
 static bool is_program(const struct hwi_profile *profile, uint32_t module)
 {
   for (uint32_t i = 0; i < profile->image_count; i++) {
@@ -94,8 +95,8 @@ void hwi_identities_release(struct hwi_identities *identities)
 
 /* --- names --- */
 
-/* `name` up to its parameter list, and without template arguments and return type: "ns::Tree::add" of
- * "bool ns::Tree<int (*)(int)>::add<char>(int const&) const". Names of operators keep their punctuation. */
+/* Adds `name` up to its parameter list, without template arguments and return type: "ns::Tree::add" for "bool
+ * ns::Tree<int (*)(int)>::add<char>(int const&) const". Names of operators keep their punctuation. */
 static void add_loose(struct hwi_line *line, const char *name)
 {
   static const char word[] = "operator";
@@ -117,7 +118,7 @@ static void add_loose(struct hwi_line *line, const char *name)
     if (depth == 0 && *at == '(')
       break;
     if (depth == 0 && *at == ' ' && line->bytes > 0 && strncmp(hwi_line_text(line), word, sizeof word - 1) != 0) {
-      hwi_line_clear(line); /* what stood in front was the return type */
+      hwi_line_clear(line); /* the text before was the return type */
       continue;
     }
     depth += *at == '<';
@@ -134,7 +135,7 @@ static bool end_number(struct hwi_identities *identities, struct hwi_line *line,
   return *number != 0;
 }
 
-/* Adds a part of a name with the NUL that ends it, so that parts do not run into one another. */
+/* Adds a part of a name with its final NUL, so that parts stay separate. */
 static void add_part(struct hwi_line *line, const char *text)
 {
   hwi_line_add(line, text, strlen(text) + 1);
@@ -166,7 +167,7 @@ static bool name_frame(struct hwi_identities *identities, int number, const stru
   return named;
 }
 
-/* --- what was asked before --- */
+/* --- cached results --- */
 
 static struct hwi_identity_slot *slot_of(const struct hwi_identity_side *side, const struct hwi_symbol *symbol,
                                          uint32_t module)
@@ -200,8 +201,8 @@ bool hwi_identities_find(struct hwi_identities *identities, int number, const st
                          struct hwi_identity *identity)
 {
   struct hwi_identity_side *side = &identities->sides[number];
-  bool kept =
-      frame->symbol != NULL && frame->symbol->function != NULL; /* one without a name stands for many addresses */
+  bool kept = frame->symbol != NULL && frame->symbol->function != NULL; /* a symbol without a name is shared by many
+                                                                 * addresses */
   if (!kept)
     return name_frame(identities, number, frame, identity);
   if (!grow_slots(side))

@@ -1,14 +1,13 @@
 /* identity.h - what makes frames of two runs the same frame
  *
- * Addresses differ from run to run, lines from commit to commit, folders from build to build, and a library's file name from
- * version to version. What stays is the function's name, the last component of its source file, and the name of its module
- * up to ".so". A frame is known by two numbers that both runs share:
+ * Addresses differ from run to run, lines from commit to commit, folders from build to build, and a library's file name
+ * from version to version. The same in both runs are the function's name, the last component of its source file, and
+ * the name of its module up to ".so". A frame has two IDs that both runs share:
  *
- * strict     function, file and module.
- * loose      the function alone, without parameters, template arguments and return type: it survives a changed signature, and
- *            a move to another file or library.
- * vague      the frame has no name. It is known by its module and offset where both runs had the same build of it (by
- *            build-id), else by its module alone: then many frames share the number.
+ * strict     function, file and module. loose      the function alone, without parameters, template arguments and
+ * return type: it stays the same if the signature changes or the function moves to another file or library. vague the
+ * frame has no name. It is identified by its module and offset if both runs had the same build of the module (by
+ * build-id), else by the module alone: then many frames share the ID.
  */
 #ifndef HWI_COMPARE_IDENTITY_H
 #define HWI_COMPARE_IDENTITY_H
@@ -17,7 +16,7 @@
 #include "report/names/named_frames.h"
 
 #define HWI_PROGRAM_NAME \
-  "the program" /* of the module that is the program itself, and of the thread that has its name */
+  "the program" /* name of the program's own module, and of the thread that has the program's name */
 
 struct hwi_identity {
   uint32_t strict, loose;
@@ -30,8 +29,8 @@ struct hwi_identity_slot; /* private */
 struct hwi_identity_side {
   const struct hwi_named_frames *frames;
   char **module_names;             /* by module of the profile: without folder and version, or HWI_PROGRAM_NAME */
-  bool *same_build;                /* ... the other run has it in the same build */
-  struct hwi_identity_slot *slots; /* by symbol and module: what was asked before */
+  bool *same_build;                /* ... whether the other run has the same build */
+  struct hwi_identity_slot *slots; /* cached results, by symbol and module */
   size_t slot_count, used;
 };
 
@@ -40,16 +39,16 @@ struct hwi_identities {
   struct hwi_identity_side sides[2];
 };
 
-/* `frames`: of both runs; borrowed, as their profiles are. To be released, even after a failure. */
+/* `frames` are of both runs; they and their profiles are borrowed. Release `identities` even after a failure. */
 int hwi_identities_init(struct hwi_identities *identities, const struct hwi_named_frames *const frames[2],
                         struct hwi_error *error);
 void hwi_identities_release(struct hwi_identities *identities);
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 bool hwi_identities_find(struct hwi_identities *identities, int side, const struct hwi_shown_frame *frame,
                          struct hwi_identity *identity);
 
-/* The number of any text, from the same space. 0: no memory. */
+/* Returns the ID of a text, from the same number space, or 0 if there is no memory. */
 uint32_t hwi_identities_text(struct hwi_identities *identities, const char *kind, const char *text);
 
 #endif

@@ -10,7 +10,7 @@ struct hwi_interned {
   size_t off, bytes; /* in `text` */
 };
 
-/* All zero is an empty one. */
+/* An empty table is all zero. */
 struct hwi_intern {
   char *text;
   size_t text_bytes, text_room;

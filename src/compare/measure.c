@@ -38,12 +38,12 @@ static uint64_t part_of(const struct hwi_stack *stack, enum hwi_metric metric)
     return stack->temporary_calls;
   case HWI_METRIC_FAILED:
     return stack->failed_calls;
-  default: /* no stack of a profile has it */
+  default: /* a profile does not have it by stack */
     return 0;
   }
 }
 
-/* `rest`, where it is not 0, is of all frames and of none: only a rule about all stacks has it. */
+/* `rest`, if not 0, may contain any frames: only a rule about all stacks includes it. */
 static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget *budget,
                            const struct hwi_profile *profile, uint32_t rest)
 {
@@ -64,10 +64,10 @@ static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget 
 /* --- from a replay --- */
 
 struct gauged {
-  struct hwi_rule_counter *gauges, *doubts; /* by rule; those of rules that the profile answers are unused */
+  struct hwi_rule_counter *gauges, *doubts; /* by rule; unused for rules that the profile answers */
   const struct hwi_budgets *budgets;
   bool any;
-  uint64_t *last_address, *last_ns; /* of each thread: its latest block */
+  uint64_t *last_address, *last_ns; /* by thread, of its latest block */
   uint32_t thread_count;
 };
 
@@ -123,7 +123,7 @@ static int end_gauges(struct gauged *gauged, struct hwi_measure *measures, const
       done = hwi_rule_counter_end(&gauged->gauges[i], measure->by_stack, &measure->figure);
     if (done && gauged->doubts[i].shares != NULL)
       done = hwi_rule_counter_end(&gauged->doubts[i], unused, &measure->doubtful);
-    if (hwi_metric_unit(gauged->budgets->items[i].metric) == HWI_UNIT_NS) /* times do not add up: what is more of it */
+    if (hwi_metric_unit(gauged->budgets->items[i].metric) == HWI_UNIT_NS) /* durations do not add up */
       measure->doubtful = measure->doubtful > measure->figure ? measure->doubtful - measure->figure : 0;
   }
   free(unused);
@@ -179,7 +179,7 @@ static int find_interval(struct hwi_measure *measure, const struct hwi_budget *b
   return status;
 }
 
-/* Events that were lost are counted by the recorder; those that a damaged trace has no more are not among them. */
+/* The recorder counts lost events. Events missing from a damaged trace are not included. */
 static void doubt_lost(struct hwi_measure *measure, const struct hwi_profile *profile)
 {
   struct hwi_evidence sum = hwi_evidence_of(profile);
@@ -189,7 +189,7 @@ static void doubt_lost(struct hwi_measure *measure, const struct hwi_profile *pr
   measure->at_least = true;
 }
 
-/* What is not known of the run bears on a rule where it lies before the end of the rule's interval. */
+/* A part of the run that is unknown affects a rule if it is before the end of the rule's interval. */
 static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *budget, const struct hwi_profile *profile)
 {
   const char *why;
@@ -202,8 +202,8 @@ static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *bud
     measure->doubt = "the recording has no durations (record --durations)";
     return;
   }
-  bool is_over = measure->from_ns > profile->duration_ns && measure->from_ns != UINT64_MAX; /* that is "end" */
-  if (is_over) { /* a run that broke off in its first second does not show that its tenth keeps the budget */
+  bool is_over = measure->from_ns > profile->duration_ns && measure->from_ns != UINT64_MAX; /* UINT64_MAX is "end" */
+  if (is_over) { /* a run that ended in its first second does not show that its tenth second keeps the budget */
     measure->doubt = "the run ended before the rule's part of it";
     measure->at_least = true;
     return;

@@ -1,4 +1,4 @@
-/* missing_names.c - modules of a run whose names can no longer be had */
+/* missing_names.c - modules of a run without names */
 #include "compare/missing_names.h"
 
 #include <stdlib.h>

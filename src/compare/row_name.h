@@ -6,13 +6,13 @@
 #include "report/text/line.h"
 #include "report/text/style.h"
 
-/* The side that a row is shown by: NEW, where it has it. */
+/* Returns the side whose names are shown for a row: NEW, if the row has an item there. */
 int hwi_row_side(const struct hwi_row *row);
 
-/* By function, source file, source line or module. */
+/* Returns whether rows are functions, source files, source lines or modules. */
 bool hwi_comparison_is_grouped(const struct hwi_comparison *comparison);
 
-/* Adds the name of a group, thread, size or entry point; of a stack, the function that wanted the memory. */
+/* Adds the name of a group, thread, size or entry point; for a stack, the function that requested the memory. */
 void hwi_row_name(struct hwi_line *line, struct hwi_comparison *comparison, const struct hwi_row *row, size_t cells,
                   const struct hwi_style *style);
 

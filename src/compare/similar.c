@@ -1,9 +1,9 @@
 /* similar.c - joins rows that only one side has, but that are most likely the same code
  *
- * A compiler inlines differently, a function's parameters change, it moves to another file, or a helper is split off from it.
- * Where both runs know the code by its loose numbers and ask for memory in the same function, two rows are joined as
- * `similar`: if their paths are equal, or else if one is the other with frames left out. This is done only where each is the
- * other's sole candidate, so that nothing is guessed.
+ * Between two runs, a compiler may inline differently, or a function may get other parameters, move to another file or
+ * be split. Two rows whose loose IDs are known and which allocate in the same function are joined as `similar` if their
+ * paths are equal, or if one path is the other with frames left out. This is done only if each is the other's only
+ * candidate, so that nothing is guessed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "compare/rows.h"
 #include "trace/grow.h"
 
-enum { GROUP_MAX = 256 }; /* rows with the same innermost function; in more, the sole candidate would be chance */
+enum { GROUP_MAX = 256 }; /* rows with the same innermost function; among more, an only candidate would be chance */
 
 struct candidate {
   uint32_t *numbers; /* outermost first */
@@ -19,7 +19,7 @@ struct candidate {
   size_t row;
   int side;
   uint32_t innermost;
-  uint32_t matches, match; /* how many of the other side, and one of them */
+  uint32_t matches, match; /* number of matches on the other side, and one of them */
 };
 
 struct candidates {
@@ -64,7 +64,7 @@ static bool are_equal(const struct candidate *a, const struct candidate *b)
   return a->count == b->count && memcmp(a->numbers, b->numbers, a->count * sizeof *a->numbers) == 0;
 }
 
-/* Whether one of them is the other with numbers left out. */
+/* Returns whether one path is the other with numbers left out. */
 static bool is_part(const struct candidate *a, const struct candidate *b)
 {
   const struct candidate *longer = a->count > b->count ? a : b, *shorter = longer == a ? b : a;
@@ -82,11 +82,11 @@ static void join(struct hwi_comparison *comparison, struct candidate *old, struc
   row->amounts[HWI_OLD] = other->amounts[HWI_OLD];
   row->totals[HWI_OLD] = other->totals[HWI_OLD];
   row->similar = true;
-  *other = (struct hwi_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}}; /* nothing has changed there */
+  *other = (struct hwi_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}}; /* now empty, so unchanged */
   old->count = new->count = 0;
 }
 
-/* Joins those of a group that are each other's sole match. */
+/* Joins the rows of a group that are each other's only match. */
 static void match_group(struct hwi_comparison *comparison, struct candidate *group, size_t count,
                         bool (*matches)(const struct candidate *a, const struct candidate *b))
 {

@@ -5,7 +5,7 @@
 
 #include "trace/grow.h"
 
-/* A number that stands for many frames says nothing about a loop, unless it repeats at once. */
+/* An ID shared by many frames does not show a loop, unless it repeats at once. */
 static void append(struct hwi_stack_paths *path, uint32_t number, bool vague)
 {
   size_t at = path->count;

@@ -45,7 +45,7 @@ static bool make_loose_path(void *context, int side, const struct hwi_row *row, 
   if (!hwi_stack_path_make(&matcher->paths, side, row->items[side], true))
     return false;
   const struct hwi_stack_paths *path = &matcher->paths;
-  bool known = path->count > 0 && !path->vague[path->count - 1]; /* else nothing is known about who asked */
+  bool known = path->count > 0 && !path->vague[path->count - 1]; /* else the allocating function is unknown */
   *numbers = path->numbers;
   *count = known ? path->count : 0;
   return true;

@@ -26,19 +26,20 @@ static bool add_item(struct hwi_row_table *table, const char *key, int side, uin
   return row != NULL;
 }
 
-/* Whether the thread is called as its program is, as a process's first one is unless it chose another name. */
+/* Returns whether the thread has its program's name, as the first thread of a process has unless it was renamed. */
 static bool has_program_name(const struct hwi_profile *profile, const struct hwi_profile_thread *thread)
 {
-  enum { KERNEL_NAME_BYTES = 15 }; /* what the kernel keeps of a name */
+  enum { KERNEL_NAME_BYTES = 15 }; /* the kernel cuts names to this length */
   if (thread->image >= profile->image_count || profile->images[thread->image].info == NULL)
     return false;
   const struct hwi_trace_info *info = profile->images[thread->image].info;
-  struct hwi_command_name run_as = hwi_command_name(info->command); /* a link's name; the file's is its target's */
+  struct hwi_command_name run_as = hwi_command_name(info->command); /* the name of a symbolic link; the module has the
+                                                                     * name of its target */
   return strncmp(thread->name, run_as.text, KERNEL_NAME_BYTES) == 0 ||
          strncmp(thread->name, hwi_base_name(info->exe), KERNEL_NAME_BYTES) == 0;
 }
 
-/* Numbers differ from run to run, names seldom: the threads of one name are one row. */
+/* Thread IDs differ from run to run, names rarely: threads with the same name are one row. */
 int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 {
   struct hwi_row_table table = {.comparison = comparison};
