@@ -1,9 +1,10 @@
 /* budget.h - a rule that a run must keep: METRIC[(FILTER,...)]=LIMIT
  *
- * metric     the figure that is limited, as in a report. filter     KIND=PATTERN narrows the figure to stacks with a
- * frame in a function, file or module; to threads; to block sizes; to a part of the run; or, for durations, to called
- * functions. Of several filters of one kind, one must match; of several kinds, each must match. limit      a figure, or
- * a change against a baseline: +5%, +1MB, -100.
+ * metric     the figure that is limited, as in a report.
+ * filter     KIND=PATTERN narrows the figure to stacks with a frame in a function, file or module; to threads; to block
+ *            sizes; to a part of the run; or, for durations, to called functions. Of several filters of one kind, one
+ *            must match; of several kinds, each must match.
+ * limit      a figure, or a change against a baseline: +5%, +1MB, -100.
  */
 #ifndef HWI_COMPARE_BUDGET_H
 #define HWI_COMPARE_BUDGET_H

@@ -1,7 +1,7 @@
 /* check.h - whether a run keeps its budgets
  *
  * verdict    of one rule: it holds, it failed, or it is unknown: not all of the run is known, and the missing part
- * might decide.
+ *            might decide.
  */
 #ifndef HWI_COMPARE_CHECK_H
 #define HWI_COMPARE_CHECK_H

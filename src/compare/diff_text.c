@@ -292,7 +292,7 @@ static void print_rest(struct printer *printer, size_t rows)
       continue;
     if (i == 0)
       add_change(printer, 0, rest);
-    hwi_line_puts(printer->line, i == 0 ? "   in " : "      beside them ");
+    hwi_line_puts(printer->line, i == 0 ? "   in " : "      also ");
     hwi_line_counted(printer->line, left_out[i].count, nouns[comparison->options->report.by][i > 0]);
     hwi_line_printf(printer->line, " %s", left_out[i].what);
     end(printer, HWI_PLAIN);

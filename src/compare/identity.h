@@ -4,10 +4,11 @@
  * from version to version. The same in both runs are the function's name, the last component of its source file, and
  * the name of its module up to ".so". A frame has two IDs that both runs share:
  *
- * strict     function, file and module. loose      the function alone, without parameters, template arguments and
- * return type: it stays the same if the signature changes or the function moves to another file or library. vague the
- * frame has no name. It is identified by its module and offset if both runs had the same build of the module (by
- * build-id), else by the module alone: then many frames share the ID.
+ * strict     function, file and module.
+ * loose      the function alone, without parameters, template arguments and return type: it stays the same if the
+ *            signature changes or the function moves to another file or library.
+ * vague      the frame has no name. It is identified by its module and offset if both runs had the same build of the
+ *            module (by build-id), else by the module alone: then many frames share the ID.
  */
 #ifndef HWI_COMPARE_IDENTITY_H
 #define HWI_COMPARE_IDENTITY_H
