@@ -18,9 +18,9 @@ await check(async ({ page, report, open }) => {
   const figure = (title) => Number(all[titles.indexOf(title)]);
   const [before, after] = [old.durations_of_all, now.durations_of_all];
   assert.deepEqual([figure("Mean old"), figure("Mean new")], [before.mean_ns, after.mean_ns]);
-  assert.deepEqual([figure("Sum old"), figure("Sum new")], [before.total_ns, after.total_ns]);
-  assert.equal(figure("Sum ±"), after.total_ns - before.total_ns);
-  assert.deepEqual([figure("Most old"), figure("Most new")], [before.max_ns, after.max_ns]);
+  assert.deepEqual([figure("Total old"), figure("Total new")], [before.total_ns, after.total_ns]);
+  assert.equal(figure("Total ±"), after.total_ns - before.total_ns);
+  assert.deepEqual([figure("Longest old"), figure("Longest new")], [before.max_ns, after.max_ns]);
 
   // The same interval of both runs: two parts add up to the whole.
   const longest = Math.max(old.duration_ns, now.duration_ns);

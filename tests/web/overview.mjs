@@ -4,7 +4,7 @@ import { assert, assertBytes, check, count, drag, settled } from "./browser.mjs"
 await check(async ({ page, report, open }) => {
   const figure = async (name) => (await page.locator(`[data-figure="${name}"]`).evaluate((dd) => dd.firstChild.textContent)).trim();
   const names = () => page.$$eval("[data-figure]", (found) => found.map((dd) => dd.dataset.figure));
-  const heading = () => page.locator("h2", { hasText: "Most at" }).textContent();
+  const heading = () => page.locator("h2", { hasText: "Largest stacks at" }).textContent();
   const shows = async ({ allocation_calls, free_calls, allocated_bytes, temporary_calls }) => {
     assert.equal(await figure("Allocations"), count(allocation_calls));
     assert.equal(await figure("Frees"), count(free_calls));
@@ -18,19 +18,19 @@ await check(async ({ page, report, open }) => {
   await shows(report.within);
   assertBytes(await figure("Peak"), report.within.peak_bytes);
   assertBytes(await figure("At the end"), report.within.live_bytes_at_end);
-  assert.ok(!(await page.locator("h2").allTextContents()).includes("What stands out")); // except in the whole run
-  assert.notEqual(await heading(), "Most at the peak");
+  assert.ok(!(await page.locator("h2").allTextContents()).includes("What stands out")); // but in the whole run
+  assert.notEqual(await heading(), "Largest stacks at the peak");
 
   await open(`#overview?at=${report.last}`);
   assert.equal((await names()).length, 8);
   await shows(report.until);
-  assertBytes(await figure("Live then"), report.until.live_bytes_at_end);
-  assert.equal(await figure("Blocks then"), count(report.until.live_blocks_at_end));
-  assertBytes(await figure("Peak until then"), report.until.peak_bytes);
+  assertBytes(await figure("Live bytes"), report.until.live_bytes_at_end);
+  assert.equal(await figure("Live blocks"), count(report.until.live_blocks_at_end));
+  assertBytes(await figure("Peak so far"), report.until.peak_bytes);
 
-  // The list of live memory equals the flame graph at that moment; both change while the brush is dragged.
+  // What is listed as live is what the flame graph has there; dragged, both change.
   await open("#overview");
-  assert.equal(await heading(), "Most at the peak");
+  assert.equal(await heading(), "Largest stacks at the peak");
   const top = () => page.locator(".top:not(.processes) li").first().textContent();
   const whole = await top();
   const before = await page.evaluate(() => location.hash);

@@ -1,9 +1,9 @@
-// processes.mjs - the page of a run of several processes names the one that it shows, and how to see the others
+// processes.mjs - a page of a run of several processes says which of them it is of, and how to see the others
 import { assert, check, count } from "./browser.mjs";
 
 const PICKED_MOST = 7;
 
-/** The page can show the other processes that allocated most: by list, by key and by link; the figures are theirs. */
+/** The page can be turned to the other processes that allocated most: by list, by key and by link; the figures are theirs. */
 async function turnsToOthers(page, open, report) {
   const picker = page.getByLabel("Process", { exact: true });
   const shown = () => page.locator('[data-figure="Allocations"]').textContent();
@@ -49,8 +49,8 @@ await check(async ({ page, report, open }) => {
     const [first] = [...report.processes].sort((a, b) => a.from_ns - b.from_ns);
     assert.equal(await page.locator(".head .command").textContent(), first.command); // the run, not its largest process
     assert.notEqual(first.command, largest[0].command);
-    assert.equal(heading, `${largest.length} processes, all together`);
-    for (const name of ["Ended", "Silent", "Program", "Directory"]) // these are only on the page of one process
+    assert.equal(heading, `${largest.length} processes together`);
+    for (const name of ["Ended", "Gap", "Program", "Directory"]) // of one alone
       assert.ok(!evidence.includes(name), evidence.join());
     assert.ok(facts.startsWith(`${together} processes`), facts);
     return;
@@ -59,7 +59,7 @@ await check(async ({ page, report, open }) => {
   assert.ok(facts.startsWith(`pid ${report.pid}`), facts);
   assert.match(listed[0], /shown/);
   assert.ok(evidence.includes("Program"), evidence.join());
-  const held = 1 + PICKED_MOST; // for other processes it names the command that shows them
+  const held = 1 + PICKED_MOST; // of others it names the command that shows them
   const commands = await page.locator(".commands").textContent();
   assert.match(commands, /^heapwright report --children -o all\.html \S+$/m);
   assert.equal(/^heapwright report --pid \d+/m.test(commands), listed.length > held);

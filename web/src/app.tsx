@@ -125,7 +125,7 @@ function Head({ recording, processes, threads, views, state, change, dark, onThe
         {processes.length > 0 && (
           <Picker
             label="Process"
-            title="The process that the page is of (p)"
+            title="The process that is shown (p)"
             choices={processes}
             chosen={processes.some(([pid]) => pid === state.process) ? state.process : 0}
             onChoose={(process) => change({ process })}
@@ -134,7 +134,7 @@ function Head({ recording, processes, threads, views, state, change, dark, onThe
         {threads.length > 0 && (
           <Picker
             label="Thread"
-            title="The thread whose blocks everything is about (h)"
+            title="The thread whose allocations are shown (h)"
             choices={threads}
             chosen={recording.document.thread ?? -1}
             onChoose={(thread) => change({ thread })}

@@ -23,7 +23,7 @@ export class EmbeddedDocument implements DataSource {
       throw new Error("This page has no recording in it. Write one with: heapwright report -o run.html TRACE");
     const read = JSON.parse(element.textContent) as { schema?: unknown };
     if (!SCHEMAS.includes(read.schema))
-      throw new Error(`The data in this page are of the form ${String(read.schema)}; the page reads ${SCHEMAS.join(" and ")}.`);
+      throw new Error(`The data in this page have the schema ${String(read.schema)}; the page reads ${SCHEMAS.join(" and ")}.`);
     this.#document = read as Content;
   }
 

@@ -59,10 +59,10 @@ export function Changes(props: Props): JSX.Element {
   );
   const columns: Column<Row>[] = [
     { key: "name", title: "Function", kind: "text", value: (row) => row.name, show: (row) => shown(row) },
-    { key: "old", title: "Old", kind, value: (row) => row.old, width: "92px", hint: "its own, in the old run" },
-    { key: "now", title: "New", kind, value: (row) => row.now, width: "92px", hint: "its own, in the new run" },
-    signed("change", "Change", (row) => row.now - row.old, "of its own"),
-    signed("total", "With callees", (row) => row.total, "change of its own and of all that it calls"),
+    { key: "old", title: "Old", kind, value: (row) => row.old, width: "92px", hint: "of the function itself, in the old run" },
+    { key: "now", title: "New", kind, value: (row) => row.now, width: "92px", hint: "of the function itself, in the new run" },
+    signed("change", "Change", (row) => row.now - row.old, "of the function itself"),
+    signed("total", "With callees", (row) => row.total, "change of the function and of all its callees"),
   ];
   return (
     <Table

@@ -67,9 +67,9 @@ const COLUMNS: readonly Column<Row>[] = [
   { key: "calls_old", title: "Calls old", kind: "count", value: ({ old }) => old.calls },
   { key: "calls_new", title: "Calls new", kind: "count", value: ({ now }) => now.calls },
   ...timeColumns("mean_ns", "Mean", "the time of one call, on average", true),
-  ...timeColumns("p99_ns", "99 %", "of the calls took no longer", false),
-  ...timeColumns("max_ns", "Most", "the longest call", false),
-  ...timeColumns("total_ns", "Sum", "the time of all its calls together", true),
+  ...timeColumns("p99_ns", "99 %", "99 % of the calls took at most this long", false),
+  ...timeColumns("max_ns", "Longest", "the longest call", false),
+  ...timeColumns("total_ns", "Total", "the time of all its calls together", true),
 ];
 
 export function DiffDurations({ difference, state, change }: DiffProps): JSX.Element {
@@ -83,7 +83,7 @@ export function DiffDurations({ difference, state, change }: DiffProps): JSX.Ele
         <h2>How long calls took</h2>
         <span class="faint">
           {callsText(old.calls)} of the old run, {countText(now.calls)} of the new one
-          {span !== null && found.old.isPart ? `, ${sumText(difference.longer, span)}` : "; of the whole runs"}
+          {span !== null && found.old.isPart ? `, ${sumText(difference.longer, span)}` : "; in the whole runs"}
         </span>
       </div>
       <Table

@@ -24,7 +24,7 @@ function Scale({ palette }: { palette: Palette }): JSX.Element {
       {([-1, -0.3, 0, 0.3, 1] as const).map((share) => (
         <li key={share}>
           <i class="swatch" style={{ color: changeColour(share, palette) }} />
-          <span class="label">{{ "-1": "gone", "-0.3": "less", "0": "as before", "0.3": "more", "1": "new" }[share]}</span>
+          <span class="label">{{ "-1": "gone", "-0.3": "less", "0": "unchanged", "0.3": "more", "1": "new" }[share]}</span>
         </li>
       ))}
     </ul>

@@ -15,7 +15,7 @@ import { changeText, functionsText, useAmounts, type DiffProps } from "./view";
 
 const FIGURES: readonly (readonly [string, keyof RunFields, (amount: number) => string])[] = [
   ["Peak", "peak_bytes", bytesText],
-  ["Blocks then", "peak_blocks", countText],
+  ["Blocks at peak", "peak_blocks", countText],
   ["At the end", "live_bytes_at_end", bytesText],
   ["Allocations", "allocation_calls", countText],
   ["Allocated", "allocated_bytes", bytesText],
@@ -30,7 +30,7 @@ function Figures({ difference }: { difference: Difference }): JSX.Element {
     const [before, after] = [Number(old[key]), Number(now[key])];
     const change = changeText(after - before, words);
     const share = changeText(after - before, (amount) => shareText(amount, before));
-    const note = change === "" ? "as before" : `${change}${share === "" ? "" : `, ${share}`}`;
+    const note = change === "" ? "unchanged" : `${change}${share === "" ? "" : `, ${share}`}`;
     return { name, value: words(after), note };
   });
   return <FigureList figures={figures} />;
@@ -46,7 +46,7 @@ export function DiffOverview(props: DiffProps): JSX.Element {
   return (
     <div class="stack-v">
       <Figures difference={difference} />
-      {state.span !== null && <p class="faint">These figures are of the whole runs.</p>}
+      {state.span !== null && <p class="faint">These figures are for the whole runs.</p>}
       {isEmpty ? (
         <section class="panel nothing">
           <h2>Neither run allocated anything</h2>

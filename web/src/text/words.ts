@@ -49,7 +49,7 @@ export function costText(recording: Recording, cost: Cost, span: Span | null): s
   }
   const edges = recording.edgesOf(span);
   if (cost === "live") return `live at ${timeIn(recording, span.toNs)}`;
-  if (cost === "peak") return `live at ${timeIn(recording, recording.edgesNs[recording.highest(edges)]!)}, the most there`;
+  if (cost === "peak") return `live at ${timeIn(recording, recording.edgesNs[recording.highest(edges)]!)}, the highest in the interval`;
   const what = { calls: "allocations", bytes: "allocated", temporary: "temporary allocations" }[cost];
-  return edges.from === edges.to ? `${what} until ${timeIn(recording, span.toNs)}` : `${what} within`;
+  return edges.from === edges.to ? `${what} until ${timeIn(recording, span.toNs)}` : `${what} in the interval`;
 }

@@ -319,7 +319,7 @@ export function Chart(props: Props): JSX.Element {
       </figcaption>
       <div class="plot" ref={box} style={{ height: `${props.height}px` }}>
         <div ref={target} />
-        {isNothing(curves) && <p class="all-zero">0 all the time</p>}
+        {isNothing(curves) && <p class="all-zero">always 0</p>}
         {plot !== null && props.onSpan && <Brush plot={plot} timesNs={props.edgesNs} span={props.span} onSpan={props.onSpan} />}
       </div>
       {hasLegend(props) && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width)} />}

@@ -40,7 +40,7 @@ export function useSearch(pattern: string): Search {
 
 const FIELDS = {
   find: { label: "Find names", placeholder: "Find na*me or file=*.c", what: "" },
-  ignore: { label: "Ignore names", placeholder: "Ignore", what: "Leaves out what passes through: " },
+  ignore: { label: "Ignore names", placeholder: "Ignore", what: "Leaves out stacks that pass through: " },
 };
 
 const PATTERNS = "a function's name or a part of it, with * and ?, or /a regular expression/; module= or file= before it for these";

@@ -19,20 +19,20 @@ export interface Commands {
 type Choices = readonly (readonly [number, string])[];
 
 const LIST: readonly (readonly [string, string])[] = [
-  ["1, 2, …", "the views, from left to right"],
+  ["1, 2, …", "show a view, numbered from left to right"],
   ["c", "the next cost: peak, at end, calls, bytes, temporary"],
-  ["/", "find names; Enter keeps the pattern, Escape drops it"],
+  ["/", "find names; Enter keeps the pattern, Escape clears it"],
   ["i", "ignore names: stacks that pass through them are left out"],
-  ["x", "the whole run again"],
-  ["h, p", "the next thread alone, the next process; with Shift, the one before"],
+  ["x", "show the whole run"],
+  ["h, p", "show only the next thread; show the next process; with Shift, the previous one"],
   ["← →", "over a chart: move the interval; with Shift, make it longer or shorter; Escape: the whole run"],
   ["↑ ↓ ← →", "in a flame graph, tree or table: go to the neighbour"],
-  ["← →", "in the tree: close and open; from what is closed to its caller, from what is open to what it calls"],
-  ["Enter", "in a flame graph: zoom in; Backspace: zoom out, Escape: all of it; in a table: as a double click"],
+  ["← →", "in the tree: close and open; from a closed row to its caller, from an open row to its first callee"],
+  ["Enter", "in a flame graph: zoom in; Backspace: zoom out, Escape: show all; in a table: the same as a double click"],
   ["Tab", "to the next chart, list or table; on the heading of a column, Enter or Space sorts by it"],
-  ["s", "in the tree: the function with its callers and callees (or a double click)"],
-  ["Alt ← →", "back and forth through what was shown"],
-  ["t", "light or dark"],
+  ["s", "in the tree: show the function with its callers and callees (or a double click)"],
+  ["Alt ← →", "back and forward through earlier views"],
+  ["t", "switch between light and dark"],
   ["?", "this list; Escape closes it"],
 ];
 

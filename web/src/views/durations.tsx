@@ -62,15 +62,15 @@ function functionColumns(all: DurationFields): Column<FunctionRow>[] {
     { key: "entry", title: "Function", kind: "text", value: (row) => row.entry, width: "18%" },
     { key: "calls", title: "Calls", kind: "count", value: (row) => row.calls },
     {
-      ...time("total_ns", "In all", "the time of all its calls together"),
+      ...time("total_ns", "Total", "the time of all its calls together"),
       share: (row) => (row.entry === ALL ? 0 : (row.total_ns ?? 0) / Math.max(1, all.total_ns ?? 0)),
     },
     time("mean_ns", "Mean"),
-    time("p50_ns", "50 %", "half of the calls took no longer"),
-    time("p90_ns", "90 %", "of the calls took no longer"),
-    time("p99_ns", "99 %", "of the calls took no longer"),
-    time("p99_9_ns", "99.9 %", "of the calls took no longer"),
-    time("p99_99_ns", "99.99 %", "of the calls took no longer"),
+    time("p50_ns", "50 %", "half of the calls took at most this long"),
+    time("p90_ns", "90 %", "90 % of the calls took at most this long"),
+    time("p99_ns", "99 %", "99 % of the calls took at most this long"),
+    time("p99_9_ns", "99.9 %", "99.9 % of the calls took at most this long"),
+    time("p99_99_ns", "99.99 %", "99.99 % of the calls took at most this long"),
     time("max_ns", "Longest"),
   ];
 }
@@ -156,7 +156,7 @@ function slowColumns(recording: ViewProps["recording"], most: number): Column<Sl
       kind: "text",
       value: (call) => (call.row === undefined ? "" : blockOf(call) + stackWordsOf(recording).text(call.row)),
       show: (call) => (call.row === undefined ? "" : <StackCell recording={recording} row={call.row} before={blockOf(call)} />),
-      hint: "of a free, whose stack is not recorded: what allocated its block",
+      hint: "for a free, whose stack is not recorded: the stack that allocated its block",
     },
   ];
 }
@@ -193,7 +193,7 @@ function Slowest(props: ViewProps): JSX.Element {
         onSort={() => undefined}
         chosen={chosen?.id ?? -1}
         onChoose={(call) => change({ row: call.id })}
-        empty="None of the slowest calls is among these."
+        empty="None of the slowest calls matches."
       />
       {chosen?.row !== undefined && <StackDetail {...props} row={chosen.row} />}
     </div>
@@ -214,7 +214,7 @@ export function DurationsView(props: ViewProps): JSX.Element {
   if (document.durations === undefined)
     return (
       <section class="panel">
-        <h2>How long calls took was not recorded</h2>
+        <h2>Durations of calls were not recorded</h2>
         <p>
           Record it with <code>heapwright record --durations COMMAND</code>.
         </p>

@@ -9,20 +9,20 @@ import { FigureList, type Figure } from "../ui/figure_list";
 import { togetherCount } from "./processes";
 
 function heapOfRss(peakBytes: number, rssBytes: number): string {
-  return peakBytes === 0 ? "no block was live" : `heap: ${shareText(peakBytes, rssBytes)} of it`;
+  return peakBytes === 0 ? "no block was live" : `the heap is ${shareText(peakBytes, rssBytes)} of it`;
 }
 
-function blocksFigure(blocks: number, bytes: number): Figure {
+function blocksFigure(name: string, blocks: number, bytes: number): Figure {
   return {
-    name: "Blocks then",
+    name,
     value: countText(blocks),
     note: blocks === 0 ? "none" : `${bytesText(bytes / blocks)} on average`,
   };
 }
 
 function rssFigure({ thread }: PageDocument, rssBytes: number, note: string): Figure {
-  const name = "RSS at most";
-  if (thread !== undefined) return { name, value: "–", note: "of a process only" };
+  const name = "Peak RSS";
+  if (thread !== undefined) return { name, value: "–", note: "known only for a process" };
   return { name, value: rssBytes > 0 ? bytesText(rssBytes) : "–", note: rssBytes > 0 ? note : "not sampled" };
 }
 
@@ -75,12 +75,12 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
   const ofPeak = `${shareText(end, document.run.peak_bytes) || "none"} of the peak`; // a thread may have more than it had then
   const states: Figure[] = isMoment(span)
     ? [
-        { name: "Live then", value: bytesText(end), note: thread === undefined ? ofPeak : "" },
-        blocksFigure(blocksAt(to), end),
-        { name: "Peak until then", value: bytesText(peak), note: "the most so far" },
+        { name: "Live bytes", value: bytesText(end), note: thread === undefined ? ofPeak : "" },
+        blocksFigure("Live blocks", blocksAt(to), end),
+        { name: "Peak so far", value: bytesText(peak), note: "the highest so far" },
       ]
     : [
-        { name: "Peak", value: bytesText(peak), note: "the most within" },
+        { name: "Peak", value: bytesText(peak), note: "the highest in the interval" },
         { name: "At the start", value: bytesText(start), note: blocksText(blocksAt(first)) },
         { name: "At the end", value: bytesText(end), note: blocksText(blocksAt(to)) },
       ];
@@ -93,7 +93,7 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
     lengthNs: edgesNs[to]! - edgesNs[first]!,
   };
   const rss = sampledRss(document, edgesNs[first]!, edgesNs[to]!);
-  return [...states, ...callFigures(calls), rssFigure(document, rss, "by its samples")];
+  return [...states, ...callFigures(calls), rssFigure(document, rss, "from samples")];
 }
 
 function figuresOf(recording: Recording, span: Span | null): Figure[] {
@@ -107,7 +107,7 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
       value: bytesText(run.peak_bytes),
       note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`,
     },
-    blocksFigure(run.peak_blocks, run.peak_bytes),
+    blocksFigure("Blocks at peak", run.peak_blocks, run.peak_bytes),
     { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${blocksText(run.live_blocks_at_end)} left` },
     ...callFigures({
       allocations: run.allocation_calls,

@@ -5,7 +5,7 @@ import { Chip } from "../ui/chip";
 import type { Change } from "../ui/location";
 
 const WHAT =
-  "Left out of stacks, flame graphs, leaks, lifetimes and slow calls. The figures of the run, its sizes and threads are of all.";
+  "Left out of stacks, flame graphs, leaks, lifetimes and slow calls. The figures of the run, its sizes and threads include everything.";
 
 export function IgnoreChip({ state, change }: { state: State; change: Change }): JSX.Element | null {
   if (state.ignore === "") return null;

@@ -43,7 +43,7 @@ function sum(column: Float64Array): number {
 /** Of the whole run, where no leak is left. */
 function nothingLeftText(recording: Recording, ignore: string): string {
   if (ignore !== "") return "Nothing else is left";
-  return sum(recording.column("runtime_live_blocks")) > 0 ? "Nothing is left but what the runtime keeps" : "Every block was freed";
+  return sum(recording.column("runtime_live_blocks")) > 0 ? "Only blocks of the runtime are left" : "Every block was freed";
 }
 
 function heading(recording: Recording, { span, ignore }: State, leaks: readonly Leak[]): string {
@@ -71,7 +71,7 @@ function runtimeText(recording: Recording): string {
   const bytes = sum(recording.column("runtime_live_bytes"));
   if (bytes === 0) return "";
   const blocks = sum(recording.column("runtime_live_blocks"));
-  return `Beside these, the runtime's own ${bytesText(bytes)} in ${blocksText(blocks)}, which are no leaks.`;
+  return `Not listed: the runtime's own ${bytesText(bytes)} in ${blocksText(blocks)}, which are not leaks.`;
 }
 
 export function Leaks(props: ViewProps): JSX.Element {
@@ -100,7 +100,7 @@ export function Leaks(props: ViewProps): JSX.Element {
       },
       { key: "share", title: "%", kind: "share", value: (leak) => leak.bytes / all, width: "76px" },
       { key: "blocks", title: "Blocks", kind: "count", value: (leak) => leak.blocks, width: "92px" },
-      { key: "calls", title: "Of calls", kind: "count", value: (leak) => callsOf(leak.row), width: "104px" },
+      { key: "calls", title: "Calls", kind: "count", value: (leak) => callsOf(leak.row), width: "104px" },
     ],
     [recording, all, span],
   );

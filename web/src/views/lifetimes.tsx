@@ -36,7 +36,7 @@ function nameOf(lifetime: Lifetime, span: Span | null): string {
 
 function whichBlocks(span: Span | null): string {
   if (span === null) return "of the whole run";
-  return isMoment(span) ? "allocated until then" : "freed within, or not freed by its end";
+  return isMoment(span) ? "allocated until then" : "freed in the interval, or live at its end";
 }
 
 function nothingText({ ignore }: State): string {

@@ -5,12 +5,12 @@ import type { ViewProps } from "./view";
 
 export function Nothing({ recording }: Pick<ViewProps, "recording">): JSX.Element {
   const { run, thread } = recording.document;
-  const failed = run.failed_calls === 0 ? "" : ` ${callsText(run.failed_calls)} asked for memory and got none.`;
+  const failed = run.failed_calls === 0 ? "" : ` ${callsText(run.failed_calls)} requested memory and failed.`;
   return (
     <section class="panel nothing">
       <h2>{thread === undefined ? "This program allocated nothing" : "This thread allocated nothing"}</h2>
       <p>
-        No block was given out while it was recorded, so that there is no curve, no stack and no size to show.
+        No block was allocated during the recording, so there is no curve, no stack and no size to show.
         {failed}
       </p>
     </section>

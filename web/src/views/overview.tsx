@@ -88,7 +88,7 @@ function TopStacks({ recording, state, change }: ViewProps): JSX.Element {
   const words = useMemo(() => wordsAmong(recording, top), [recording, top]);
   return (
     <section class="panel">
-      <h2>Most {whenMost(recording, span)}</h2>
+      <h2>Largest stacks {whenMost(recording, span)}</h2>
       <ul class="top">
         {top.map((row) => {
           const bytes = live[row]!;
@@ -116,13 +116,13 @@ function TopStacks({ recording, state, change }: ViewProps): JSX.Element {
 
 function evidenceOf(run: RunFields): [string, string][] {
   const lost = run.lost_events > 0 ? `${countText(run.lost_events)} lost` : "none lost";
-  const differ = run.audit_differences > 0 ? `${countText(run.audit_differences)} differ` : "none differs";
+  const differ = run.audit_differences > 0 ? `${countText(run.audit_differences)} differ` : "no differences";
   const lines: [string, string][] = [
     ["Events", `${countText(run.events)}, ${lost}`],
     ["Stacks", `${countText(run.audited_stacks)} compared with a full walk, ${differ}`],
   ];
   if (run.truncated_stacks > 0) lines.push(["Cut stacks", `${countText(run.truncated_stacks)} at the depth limit`]);
-  if (run.children_unseen > 0) lines.push(["Not seen", `${countText(run.children_unseen)} child processes without the recorder`]);
+  if (run.children_unseen > 0) lines.push(["Not recorded", `${countText(run.children_unseen)} child processes`]);
   if (run.damaged_chunks + run.missing_chunks > 0)
     lines.push(["Damage", `${countText(run.damaged_chunks + run.missing_chunks)} parts of the trace could not be read`]);
   return lines;
@@ -140,7 +140,7 @@ function ofProcess(recording: Recording): [string, string][] {
   const begin = process.from_ns ?? 0;
   const lines: [string, string][] = [];
   for (const { from_ns, to_ns, why } of process.silences ?? [])
-    lines.push(["Silent", `${timeIn(recording, begin + from_ns)} – ${timeIn(recording, begin + to_ns)}: ${why}`]);
+    lines.push(["Gap", `${timeIn(recording, begin + from_ns)} – ${timeIn(recording, begin + to_ns)}: ${why}`]);
   if (exitText(process) !== "") lines.push(["Ended", exitText(process)]);
   if (process.executable) lines.push(["Program", process.executable]);
   if (process.directory) lines.push(["Directory", process.directory]);
@@ -156,12 +156,12 @@ function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
   const began = process.start_realtime_ns ?? 0;
   const together = togetherCount(recording.document) > 1; // what is known of the largest one alone is not said of all
   const lines = evidenceOf(run);
-  if (began > 0) lines.push(["Begun", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
+  if (began > 0) lines.push(["Started", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
   if (!together) lines.push(...ofProcess(recording));
   lines.push(["Trace", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
   return (
     <section class="panel">
-      <h2>The recording</h2>
+      <h2>About this recording</h2>
       <dl class="evidence">
         {lines.map(([name, text]) => (
           <>

@@ -37,7 +37,7 @@ export function folderOfRun({ trace }: RunFields): string {
 function headingOf(document: PageDocument, { processes, processes_left_out: leftOut = 0 }: PageDocument): string {
   const here = document.processes.filter(isHere);
   const all = countText(processes.length + leftOut);
-  if (here.length !== 1) return `${all} processes, all together`;
+  if (here.length !== 1) return `${all} processes together`;
   return `Process ${here[0]!.pid} of ${all}: ${shareText(here[0]!.share_ppm, WHOLE_PPM) || "0 %"} of what they allocated`;
 }
 
@@ -103,7 +103,7 @@ export function Processes({ document, opened, change }: Props): JSX.Element | nu
         })}
       </ul>
       {left > 0 && <p class="faint">{countText(left)} more, which allocated less each.</p>}
-      <p class="faint">{other === undefined ? "All together:" : "Another process, or all together:"}</p>
+      <p class="faint">{other === undefined ? "All processes together:" : "Another process, or all processes together:"}</p>
       <pre class="commands">{commands.join("\n")}</pre>
     </>
   );

@@ -120,7 +120,7 @@ export function Sizes(props: ViewProps): JSX.Element {
   const isOfAll = span === null && recording.document.thread === undefined;
   const columns = useMemo(() => columnsOf(rows, isOfAll), [rows]);
   const notes = span === null ? [] : [sumText(recording, span)];
-  if (!isOfAll) notes.push("sizes with little are in one row a class");
+  if (!isOfAll) notes.push("small sums are shown as one row per size class");
   const calls = rows.reduce((sum, row) => sum + row.calls, 0);
   const chosen = rowOf(all, state.row) ?? largestAtPeak(rows);
   return (

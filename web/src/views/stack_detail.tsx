@@ -19,7 +19,7 @@ function figuresWithin(recording: Recording, row: number, span: Span): [string, 
   const { series } = recording;
   const liveAt = (edge: number): string => inBlocks(series.until(row, "live_bytes", edge), series.until(row, "live_blocks", edge));
   const states: [string, string][] = isMoment(span)
-    ? [["Live then", liveAt(edges.to)]]
+    ? [["Live bytes", liveAt(edges.to)]]
     : [
         ["At the start", liveAt(edges.from)],
         ["At the end", liveAt(edges.to)],
@@ -61,7 +61,7 @@ export function StackDetail(props: ViewProps & { row: number }): JSX.Element {
   return (
     <aside class="detail" aria-label="The chosen stack">
       <div class="detail-head">
-        <h2>{cut > 0 ? `${countText(cut)} stacks, below here` : recording.entryOf(row)}</h2>
+        <h2>{cut > 0 ? `${countText(cut)} stacks below this frame` : recording.entryOf(row)}</h2>
         <a
           class="plain-button"
           href="#flame"

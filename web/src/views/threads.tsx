@@ -85,7 +85,7 @@ function columnsOf(recording: Recording, rows: readonly ThreadRow[], span: Span 
       ? [
           whole("peak_bytes", "At the peak", "bytes"),
           whole("free_calls", "Frees", "count"),
-          whole("foreign_frees", "Of others", "count", "frees of blocks that another thread allocated"),
+          whole("foreign_frees", "Foreign", "count", "frees of blocks that another thread allocated"),
           whole("late_allocation_calls", "Late", "count", "allocations after the thread's first second"),
         ]
       : []),
@@ -158,7 +158,7 @@ function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
           blocks that one thread allocated (row) and another freed (column)
           {whenText(recording, span)}
           {all.length > shown.length && `; the ${shown.length} of ${countText(all.length)} threads with most`}
-          {[...blocks.values()].some(([count]) => count < 0) && "; ?: known of the whole run alone"}
+          {[...blocks.values()].some(([count]) => count < 0) && "; ?: known only for the whole run"}
         </span>
         <button
           type="button"
@@ -205,7 +205,7 @@ export function Threads(props: ViewProps): JSX.Element {
   const columns = useMemo(() => columnsOf(recording, rows, span), [recording, rows]);
   const count = threads === 1 ? "1 thread" : `${countText(threads)} threads`;
   const canChoose = recording.document.stack_threads !== undefined;
-  const hint = canChoose && thread === undefined ? "A double click shows one thread alone, in every view." : "";
+  const hint = canChoose && thread === undefined ? "A double click shows only this thread in every view." : "";
   return (
     <>
       <div class="toolbar">

@@ -113,7 +113,7 @@ function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
   return (
     <Chart
       name="rates"
-      title="Calls in a second"
+      title="Calls per second"
       timesNs={recording.edgesNs}
       edgesNs={recording.edgesNs}
       curves={curves}
@@ -168,7 +168,7 @@ export function Timeline(props: ViewProps): JSX.Element {
       </div>
       <Chart
         name={`live-by-${state.curves}`}
-        title={`Live bytes by ${CURVE_NAMES[state.curves].toLowerCase()}${kept === null ? "" : ": what was found"}`}
+        title={`Live bytes by ${CURVE_NAMES[state.curves].toLowerCase()}${kept === null ? "" : ": matching stacks only"}`}
         timesNs={recording.edgesNs}
         edgesNs={recording.edgesNs}
         curves={curves}
