@@ -1,4 +1,4 @@
-// app.tsx - the frame around the views: what was recorded, which view, which cost, which interval
+// app.tsx - the frame around the views: the recorded command, and the choice of view, cost and interval
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { PageDocument } from "./data/document";
@@ -41,7 +41,7 @@ const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
   durations: DurationsView,
 };
 const WITH_OWN_CHART: readonly View[] = ["overview", "timeline"];
-const OF_NOTHING: readonly View[] = ["overview", "durations"]; // these have something to say of a run without allocations
+const OF_NOTHING: readonly View[] = ["overview", "durations"]; // these views also show a run without allocations
 const WITH_COST: readonly View[] = ["flame"];
 
 export function Failure({ what }: { what: string }): JSX.Element {
@@ -170,7 +170,7 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   const { view } = state;
   const { run } = recording.document;
   const isEmpty = run.allocation_calls === 0;
-  const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // of others' blocks
+  const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // frees of other threads' blocks
   const Shown = isShown ? COMPONENTS[view] : Nothing;
   const props: ViewProps = { recording, opened: content, state, change, palette };
   return (

@@ -1,4 +1,4 @@
-// state.ts - what the page shows, kept in the URL's fragment so that a view can be sent as a link
+// state.ts - the state of the page, stored in the URL's fragment so that a view can be sent as a link
 
 export const VIEWS = ["overview", "timeline", "flame", "leaks", "sizes", "threads", "lifetimes", "durations"] as const;
 export type View = (typeof VIEWS)[number];
@@ -25,9 +25,9 @@ export function isMoment({ fromNs, toNs }: Span): boolean {
 export interface State {
   readonly view: View;
   readonly cost: Cost;
-  /** the id of the process that the page is of; 0: the one that it opens with */
+  /** the ID of the shown process; 0: the one that the page opens with */
   readonly process: number;
-  /** the row of the thread that everything is about; -1: all of them */
+  /** the row of the chosen thread; -1: all threads */
   readonly thread: number;
   /** null: the whole run */
   readonly span: Span | null;
@@ -35,15 +35,15 @@ export interface State {
   readonly curves: Curves;
   /** a pattern for names; "": none */
   readonly find: string;
-  /** a pattern too: stacks that pass through what it names are left out everywhere; "": none */
+  /** a pattern: stacks that pass through its matches are left out everywhere; "": none */
   readonly ignore: string;
-  /** the node of the call tree that fills the flame graph; 0: all of it */
+  /** the node of the call tree that fills the flame graph; 0: the root */
   readonly zoom: number;
   /** the function in the middle of the sandwich; -1: none chosen */
   readonly of: number;
-  /** the row that a table has chosen, of sizes the smallest in it; -1: none */
+  /** the chosen row of a table (for sizes the smallest size in it); -1: none */
   readonly row: number;
-  /** "column+" or "column-"; "": as the view has it */
+  /** "column+" or "column-"; "": the view's default */
   readonly sort: string;
 }
 
@@ -79,7 +79,7 @@ function spanOf(values: URLSearchParams): Span | null {
   return fromNs >= 0 && toNs > fromNs ? { fromNs, toNs } : null;
 }
 
-/** What a fragment asks for; whatever in it is not understood is as if it were not there. */
+/** The state of a fragment; invalid parts are ignored. */
 export function parseFragment(fragment: string): State {
   const [view, rest] = fragment.replace(/^#/, "").split("?", 2);
   const values = new URLSearchParams(rest ?? "");
@@ -100,7 +100,7 @@ export function parseFragment(fragment: string): State {
   };
 }
 
-/** A span as the fragment has it. */
+/** A span as values of the fragment. */
 export function spanValues(span: Span): [string, string][] {
   if (isMoment(span)) return [["at", String(span.toNs)]];
   return [
@@ -109,7 +109,7 @@ export function spanValues(span: Span): [string, string][] {
   ];
 }
 
-/** The fragment of a state: only what differs from a fresh page, so that links stay short. */
+/** The fragment of a state: only differences from a fresh page, so that links stay short. */
 export function formatFragment(state: State): string {
   const values = new URLSearchParams(state.span === null ? [] : spanValues(state.span));
   for (const key of ["process", "thread", "cost", "mode", "curves", "find", "ignore", "zoom", "of", "row", "sort"] as const)

@@ -1,7 +1,7 @@
-// branching.ts - trees as columns, and a tree of functions that grows: a function below a node is there once
+// branching.ts - trees as columns, and a growing tree of functions in which each function occurs once below a node
 import { keptFor } from "./kept";
 
-// A document has far fewer. Numbers, and not texts, are keys: they are asked for by every frame of every stack.
+// A document has far fewer. Keys are numbers, not texts, since every frame of every stack is looked up.
 const FUNCTIONS_MAX = 2 ** 22;
 
 /** A tree as columns: nodes are numbered, parents before their children; node 0 is the root. */
@@ -25,7 +25,7 @@ export class Branching {
     this.func = [func];
   }
 
-  /** The node of a function below a node; functions that are none (-1 and less) are as many more. */
+  /** The node of a function below a node; negative numbers that are not functions have nodes, too. */
   child(parent: number, func: number): number {
     const key = (parent + 1) * FUNCTIONS_MAX + func;
     let node = this.#children.get(key);

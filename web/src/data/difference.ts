@@ -1,4 +1,4 @@
-// difference.ts - two recordings as one tree of calls: what is the same function in both is one frame
+// difference.ts - two recordings as one call tree: a function that is the same in both is one frame
 import type { Cost, Span } from "../state";
 import { Branching } from "./branching";
 import { Labels } from "./labels";
@@ -7,16 +7,16 @@ import { rowsMatching, type Searched } from "./matching";
 import type { Recording } from "./recording";
 import { baseName, CUT, totalsOf, type CodeFunction } from "./tree";
 
-/** The amounts of both runs, of the same nodes or functions. */
+/** The amounts of both runs, for the same nodes or functions. */
 export interface Pair {
   readonly old: Float64Array;
   readonly now: Float64Array;
 }
 
-/** A function of either run or of both, with its module's path. */
+/** A function of one run or of both, with its module's path. */
 export type SharedFunction = Omit<CodeFunction, "module"> & Searched;
 
-/** Functions that `heapwright diff` takes for the same share a number here; so do those of one run that it does. */
+/** Functions that `heapwright diff` considers the same share a number here, also within one run. */
 class FunctionNumbers {
   readonly functions: SharedFunction[] = [];
   readonly #ofIdentity = new Map<number, number>();
@@ -33,7 +33,7 @@ class FunctionNumbers {
   }
 }
 
-/** As the recording has them; after its end nothing is live, and nothing happens. */
+/** The costs of the recording; after its end nothing is live, and nothing happens. */
 function costsWithin(recording: Recording, cost: Cost, span: Span | null): Float64Array {
   if (span === null) return recording.costs(cost, null);
   const isState = cost === "peak" || cost === "live";
@@ -51,7 +51,7 @@ export class Difference {
   readonly #ofOld: Int32Array;
   readonly #ofNow: Int32Array;
 
-  /** `like`: a difference of the same two recordings with more or less of them, of which it has the tree. */
+  /** `like`: a difference of the same two recordings with other ignored stacks, whose tree is used again. */
   constructor(old: Recording, now: Recording, like: Difference | null = null) {
     this.old = old;
     this.now = now;
@@ -80,14 +80,14 @@ export class Difference {
     this.func = Int32Array.from(both.func);
   }
 
-  /** The same without the stacks that pass through what is searched for. */
+  /** The same without the stacks that pass through a match of `search`. */
   without(search: Search): Difference {
     const { old, now } = this;
     if (search.matches === null) return this;
     return new Difference(old.without(rowsMatching(old, search)), now.without(rowsMatching(now, search)), this);
   }
 
-  /** What each node has itself, in both runs, over the same times since their starts. */
+  /** The own amount of each node in both runs, over the same time since their starts. */
   self(cost: Cost, span: Span | null): Pair {
     const of = (recording: Recording, merged: Int32Array): Float64Array => {
       const sums = new Float64Array(this.parent.length);
@@ -97,17 +97,17 @@ export class Difference {
     return { old: of(this.old, this.#ofOld), now: of(this.now, this.#ofNow) };
   }
 
-  /** The run that took longer, whose times the page shows. */
+  /** The longer run, whose times the page shows. */
   get longer(): Recording {
     return this.old.document.run.duration_ns > this.now.document.run.duration_ns ? this.old : this.now;
   }
 
-  /** Of this tree, or of another one that its amounts were merged into. */
+  /** The totals of this tree, or of another one into which its amounts were merged. */
   totals({ old, now }: Pair, parent = this.parent): Pair {
     return { old: totalsOf(parent, old), now: totalsOf(parent, now) };
   }
 
-  /** The name as a box has room for it. */
+  /** The name, shortened for a box. */
   functionLabel(func: number): string {
     return func in this.functions ? this.labels.label(func) : this.functionName(func);
   }

@@ -45,7 +45,7 @@ export interface ImageFields {
   readonly rss_peak_bytes?: number | null;
   readonly being_written?: boolean;
   readonly from_ns?: number;
-  /** of what began first, where several processes are shown together */
+  /** of the process that started first, if several are shown together */
   readonly run_command?: string;
   readonly silences?: readonly { readonly from_ns: number; readonly to_ns: number; readonly why: string }[];
 }
@@ -72,7 +72,7 @@ export interface FindingFields {
   readonly thread?: string | null;
 }
 
-/** How long calls took; without the times where none is known. */
+/** Durations of calls; without times if none is known. */
 export interface DurationFields {
   readonly calls: number;
   readonly untimed_calls: number;
@@ -174,7 +174,7 @@ export const THREAD_FIGURES = [
 ] as const;
 export type ThreadFigure = (typeof THREAD_FIGURES)[number];
 
-/** Who allocated what: of each a row, less the one before, and a row of `threads`. */
+/** Which thread allocated in which row: for each pair a row, minus the previous one, and a row of `threads`. */
 export type PairFields = Readonly<
   Record<"row" | "thread" | "calls" | "bytes" | "temporary_calls", string> &
     Record<"live_bytes" | "live_blocks" | "peak_bytes" | "peak_blocks" | "runtime_live_bytes" | "runtime_live_blocks", string>
@@ -188,13 +188,13 @@ export interface PageDocument {
   readonly schema: "heapwright-page/1";
   readonly version: string;
   readonly run: RunFields;
-  /** made by the page itself: the row of the thread that everything is about, where it is about one */
+  /** set by the page itself: the row of the chosen thread, if one is chosen */
   readonly thread?: number;
   readonly marks?: readonly { readonly text: string; readonly time_ns: number }[];
   readonly process: ImageFields;
   readonly processes: readonly ProcessFields[];
   readonly processes_left_out?: number;
-  /** other processes of the run, each as this one is */
+  /** other processes of the run, each as a document like this one */
   readonly others?: readonly PageDocument[];
   readonly strings: readonly string[];
   readonly modules: { readonly path: readonly number[]; readonly name: readonly number[]; readonly build_id: readonly number[] };
@@ -203,7 +203,7 @@ export interface PageDocument {
     readonly file: readonly number[];
     readonly line: readonly number[];
     readonly reason: readonly number[];
-    /** of a difference: the same number in both documents is the same function */
+    /** for a difference: the same number in both documents is the same function */
     readonly identity?: readonly number[];
   };
   readonly sites: {

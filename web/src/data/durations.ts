@@ -1,4 +1,4 @@
-// durations.ts - how long calls took within an interval, from what the document has of each slice of time
+// durations.ts - durations of calls within an interval, from the document's figures for each slice of time
 import type { DurationFields, PageDocument } from "./document";
 import { unpack } from "./packed";
 import { keptFor } from "./kept";
@@ -14,7 +14,7 @@ const QUANTILES = [
   ["p99_99_ns", 0.9999],
 ] as const;
 
-/** What the calls of one function in one slice took. */
+/** The durations of one function's calls in one slice. */
 interface Part {
   readonly slice: number;
   readonly untimed: number;
@@ -27,10 +27,10 @@ interface Part {
 export type EntryDurations = DurationFields & { readonly entry: string };
 
 export interface Durations {
-  /** of each function that was called */
+  /** one for each function that was called */
   readonly entries: readonly EntryDurations[];
   readonly all: DurationFields;
-  /** of an interval, or until a moment */
+  /** whether it is for an interval or until a moment, not for the whole run */
   readonly isPart: boolean;
 }
 
@@ -39,9 +39,9 @@ function bandFrom(band: number): number {
   return shift < 1 ? band : (band - (shift << BAND_BITS)) * 2 ** shift;
 }
 
-/** What `share` of the calls do not exceed: the upper end of its band, or the longest call. */
+/** The duration that `share` of the calls do not exceed: the upper end of its band, or the longest call. */
 function quantile(calls: number, maxNs: number, bands: readonly (readonly [number, number])[], share: number): number {
-  let left = Math.ceil(calls * share - 1e-6); // 0.9 of 10 are 9, whatever the product is rounded to
+  let left = Math.ceil(calls * share - 1e-6); // 0.9 of 10 is 9, even if the product is rounded up
   for (const [band, count] of bands) {
     left -= count;
     if (left <= 0) return Math.min(maxNs, bandFrom(band + 1) - 1);
@@ -110,7 +110,10 @@ const NOTHING: DurationFields = { calls: 0, untimed_calls: 0 };
 
 const seriesOf = keptFor((document: PageDocument) => new DurationSeries(document));
 
-/** Of the whole run, or of a part of it where that is known: it is not of one thread, nor where a document has no room for it. */
+/**
+ * The durations of the whole run, or of a part of it if known. They are unknown for a part of one thread, and if the
+ * document was too large to contain them.
+ */
 export function durationsOf(recording: Recording, span: Span | null): Durations {
   const { document } = recording;
   const { durations = [], durations_of_all = NOTHING, durations_series } = document;

@@ -1,4 +1,4 @@
-// kept.ts - what is made of an object once, and kept as long as the object is: views come and go, what they look at stays
+// kept.ts - caches values computed from an object, as long as the object lives, so that views can be opened again quickly
 
 export function keptFor<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>();
@@ -9,7 +9,7 @@ export function keptFor<K extends object, V>(make: (key: K) => V): (key: K) => V
   };
 }
 
-/** Does at once what is left of what is done a piece at a time. */
+/** Completes work that is done in pieces. */
 export function finish(pieces: Generator<void>): void {
   while (pieces.next().done !== true);
 }

@@ -1,4 +1,4 @@
-// labels.ts - functions as tables and graphs call them: names folded once, and the words that tell apart those that read the same
+// labels.ts - short names of functions for tables and graphs, and texts that distinguish functions with the same short name
 import { commonLength, foldedName, middleCut } from "../text/names";
 import { finish } from "./kept";
 import { baseName } from "./tree";
@@ -20,13 +20,13 @@ function reversed(text: string): string {
   return text.split("").reverse().join("");
 }
 
-/** The first and the last in order: with one of these two any text's common beginning with another one is shortest. */
+/** The first and the last in order: any text has its shortest common beginning with one of these two. */
 function outermost(texts: readonly string[]): string[] {
   const sorted = [...texts].sort();
   return [sorted[0]!, sorted.at(-1)!];
 }
 
-/** What each of some names has that the others have not, in whole words. */
+/** The part of each name that the other names do not have, in whole words. */
 function ownParts(names: readonly string[]): Map<string, string> {
   const [starts, ends] = [outermost(names), outermost(names.map(reversed))];
   const least = (text: string, others: readonly string[]): number =>
@@ -52,8 +52,8 @@ export class Labels {
   readonly #labels: (string | undefined)[];
   readonly #numbers = new Map<string, number>(); // by label
   readonly #bearers: number[][] = []; // by label's number: functions
-  readonly #numberOf: Int32Array; // by function; -1: not asked for yet
-  #numbered = 0; // functions, of all
+  readonly #numberOf: Int32Array; // by function; -1: not computed yet
+  #numbered = 0; // number of functions so far
   readonly #apart = new Map<number, string>(); // by function
 
   constructor(functions: readonly Named[], moduleOf: (func: number) => string) {
@@ -68,7 +68,7 @@ export class Labels {
     return (this.#labels[func] ??= foldedName(this.#functions[func]!.name));
   }
 
-  /** The same for functions whose labels are. */
+  /** The ID of the label: the same for functions with the same label. */
   number(func: number): number {
     if (this.#numberOf[func]! >= 0) return this.#numberOf[func]!;
     const label = this.label(func);
@@ -78,7 +78,7 @@ export class Labels {
     return (this.#numberOf[func] = number);
   }
 
-  /** Numbers all functions, a piece with each step; what was done before is not done again. */
+  /** Numbers all functions, some with each step; finished steps are not repeated. */
   *numbered(): Generator<void> {
     while (this.#numbered < this.#functions.length) {
       this.number(this.#numbered++);
@@ -87,8 +87,8 @@ export class Labels {
   }
 
   /**
-   * What tells a function from others with its label: a part of its whole name, its file, its module. "": there are none, or
-   * nothing does.
+   * The text that distinguishes a function from others with its label: a part of its full name, its file or its module.
+   * "": there are no others, or there is no difference.
    */
   apart(func: number): string {
     if (this.#functions[func] === undefined) return "";
@@ -98,7 +98,7 @@ export class Labels {
     return this.#apart.get(func) ?? "";
   }
 
-  /** Gives each of some functions with the same label its words. */
+  /** Computes the distinguishing text of each of some functions with the same label. */
   #tellApart(funcs: readonly number[]): void {
     const named = funcs.map((func) => this.#functions[func]!);
     const [ofName, ofPlace] = [countsOf(named.map(({ name }) => name)), countsOf(named.map(placeOf))];

@@ -1,16 +1,16 @@
-// matching.ts - what of a recording a search names: functions, and stacks that pass through them
+// matching.ts - the functions that a search matches, and the stacks that pass through them
 import type { Search } from "../ui/find";
 import type { Recording } from "./recording";
 
-/** What a search can be about of a function. */
+/** The properties of a function that a search can match. */
 export interface Searched {
   readonly name: string;
   readonly file: string;
-  /** its path, which ends with what it is called */
+  /** its path, whose last component is the shown name */
   readonly module: string;
 }
 
-/** By function: 1 where the search is about its name, or about its module's or its file's. null: nothing is searched for. */
+/** By function: 1 if the search matches its name, its module or its file. null: there is no search. */
 export function matchingOf(functions: readonly Searched[], { matches, of }: Search): Uint8Array | null {
   if (matches === null) return null;
   return Uint8Array.from(functions, (func) => Number(matches(of === "func" ? func.name : func[of])));
@@ -21,7 +21,7 @@ export function functionsMatching(recording: Recording, search: Search): Uint8Ar
   return matchingOf(functions.map(({ name, file, module }) => ({ name, file, module: recording.moduleAsRun(module) })), search);
 }
 
-/** By row of `stacks`: 1 where a frame of the stack matches. null: nothing is searched for, and every row is meant. */
+/** By row of `stacks`: 1 if a frame of the stack matches. null: there is no search, and all rows are included. */
 export function rowsMatching(recording: Recording, search: Search): Uint8Array | null {
   const hits = functionsMatching(recording, search);
   if (hits === null) return null;

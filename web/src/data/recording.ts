@@ -1,8 +1,8 @@
 // recording.ts - one recording as the views see it: figures for any cost and any interval of the run
 //
-// edge       a moment where slices of time meet; edge 0 is the start, the last one the end.
-// row        of the document's `stacks`: one call stack, or the sum of those that were cut.
-// ignored    rows that the user does not want to see: a recording without them has nothing in them, wherever it is asked.
+// edge       a moment between two slices of time; edge 0 is the start, the last edge the end.
+// row        a row of the document's `stacks`: one call stack, or the sum of cut stacks.
+// ignored    rows that the user does not want to see: in a recording without them, all their amounts are 0.
 import { isMoment, type Cost, type Span } from "../state";
 import { LIFETIMES, type Lifetime, type PageDocument, type RowFigure } from "./document";
 import { unpack } from "./packed";
@@ -25,11 +25,11 @@ const AMOUNT: Readonly<Record<Cost, Amount>> = {
   temporary: "temporary",
 };
 
-/** A span as the edges that it begins and ends at; the same of a moment. */
+/** A span as its first and last edge, which are equal for a moment. */
 export interface Edges {
   readonly from: number;
   readonly to: number;
-  /** where what is summed up begins: of a moment, the start */
+  /** the start of sums: for a moment, the start of the run */
   readonly since: number;
 }
 
@@ -56,7 +56,7 @@ export class Recording {
   readonly tree: Tree;
   readonly rows: number;
   readonly #places: Places;
-  readonly #whole: Recording | null; // what this one is without some rows
+  readonly #whole: Recording | null; // the recording with all rows, if this one leaves some out
   readonly #ignored: Uint8Array | null;
   readonly #columns = new Map<RowFigure, Float64Array>();
   #series: Series | null = null;
@@ -80,7 +80,7 @@ export class Recording {
     this.#ignored = ignored;
   }
 
-  /** The same without some rows, by row: 1 where it is ignored. */
+  /** The same recording without some rows; `ignored` is 1 for each row to leave out. */
   without(ignored: Uint8Array | null): Recording {
     return ignored === null ? this : new Recording(this.document, this.tree, this, ignored);
   }
@@ -100,30 +100,33 @@ export class Recording {
     return column;
   }
 
-  /** Unpacked when first asked for: the first screen shows the whole run, which needs none. */
+  /** Unpacked on first use: the first screen shows the whole run, which does not need it. */
   get series(): Series {
     return (this.#series ??= this.#whole?.series.without(this.#ignored!) ?? Series.of(this.document.stacks.series, this.rows));
   }
 
-  /** How many stacks, cut from the document, a row is the sum of; 0: it is one stack. */
+  /** The number of cut stacks summed up in a row; 0: the row is one stack. */
   cutStacks(row: number): number {
     return (this.#cut ??= unpack(this.document.stacks.cut))[row]!;
   }
 
-  /** What a row's stack called: malloc, operator new, ... */
+  /** The function that a row's stack called: malloc, operator new, ... */
   entryOf(row: number): string {
     this.#entry ??= unpack(this.document.stacks.entry);
     return this.document.entries[this.#entry[row]!] ?? "";
   }
 
-  /** How many blocks of each row lived how long: of those that were freed within an interval (until a moment), or not until its end. */
+  /**
+   * The number of blocks by row and lifetime: blocks freed within an interval (or until a moment), or live at its
+   * end.
+   */
   lifetimes(span: Span | null): Record<Lifetime, Float64Array> {
     if (span === null)
       return (this.#lifetimes ??= byLifetime((lifetime) => this.#kept(unpack(this.document.stacks.lifetimes[lifetime]))));
     const { series } = this;
     const { since, to } = this.edgesOf(span);
     const [start, firsts, lasts] = [0, since, to].map((edge) => series.lastsBefore(edge)) as [Int32Array, Int32Array, Int32Array];
-    const left = series.between("left", start, lasts); // until its end, too, they were not freed
+    const left = series.between("left", start, lasts); // blocks left with their process were not freed either
     return byLifetime((lifetime) =>
       lifetime === "until_end"
         ? series.between("live_blocks", start, lasts).map((live, row) => live + left[row]!)
@@ -137,7 +140,7 @@ export class Recording {
     return { from, to, since: isMoment(span) ? 0 : from };
   }
 
-  /** What a row's amount adds up to within an interval, or until a moment. */
+  /** The sum of a row's amount within an interval, or until a moment. */
   amountIn(row: number, amount: Amount, { since, to }: Edges): number {
     return this.series.until(row, amount, to) - this.series.until(row, amount, since);
   }
@@ -147,20 +150,20 @@ export class Recording {
     return edge === 0 ? 0 : this.document.slices.live_bytes[edge - 1]!;
   }
 
-  /** The edge at which most was live, of those of an interval. */
+  /** The edge of an interval with the most live bytes. */
   highest({ from, to }: Edges): number {
     let highest = from;
     for (let edge = from; edge <= to; edge++) if (this.liveAt(edge) > this.liveAt(highest)) highest = edge;
     return highest;
   }
 
-  /** What each row costs: over the whole run, within an interval, or (of a moment) until then. */
+  /** The cost of each row: over the whole run, within an interval, or until a moment. */
   costs(cost: Cost, span: Span | null): Float64Array {
     if (span === null) return this.column(COLUMN[cost]);
     return this.costsOf(this.series, cost, this.edgesOf(span));
   }
 
-  /** The same of the rows of another series (sizes, threads). */
+  /** The same for the rows of another series (sizes, threads). */
   costsOf(series: Series, cost: Cost, edges: Edges): Float64Array {
     const amount = AMOUNT[cost];
     const costs = new Float64Array(series.rows);
@@ -171,7 +174,7 @@ export class Recording {
     return costs;
   }
 
-  /** What each node of the tree has itself, from the rows' amounts. */
+  /** The own amount of each node of the tree, from the rows' amounts. */
   self(costs: Float64Array): Float64Array {
     const self = new Float64Array(this.tree.parent.length);
     costs.forEach((amount, row) => (self[this.tree.nodeOfRow[row]!]! += amount));
@@ -189,7 +192,7 @@ export class Recording {
     return curve;
   }
 
-  /** The places in the code that a row's stack is of, innermost first: numbers of the document's `sites`. */
+  /** The places in the code of a row's stack, innermost first, as indices into the document's `sites`. */
   sites(row: number): number[] {
     if (this.#whole !== null) return this.#whole.sites(row);
     this.#nodes ??= {
@@ -203,7 +206,7 @@ export class Recording {
     return sites;
   }
 
-  /** The frames at a place in the code, innermost first: what was inlined there, and what it was inlined in. */
+  /** The frames at a place in the code, innermost first: inlined functions, then the function that contains them. */
   places(site: number): Place[] {
     const places: Place[] = [];
     for (let frame = this.document.sites.frame[site]!; frame <= this.#places.lastFrame(site); frame++)
@@ -216,7 +219,7 @@ export class Recording {
     return this.sites(row).flatMap((site) => this.places(site));
   }
 
-  /** Its path, with what it is called for the file's name. */
+  /** The path of a module, with its shown name as the file name. */
   moduleAsRun(module: number): string {
     const path = this.#places.modulePath(module);
     return path.slice(0, path.length - baseName(path).length) + this.moduleName(module);

@@ -1,15 +1,15 @@
-// sandwich.ts - one function with all that call it above and all that it calls below, wherever in the tree it is
+// sandwich.ts - one function with all its callers above and all its callees below, from all its occurrences in the tree
 //
 // An occurrence of the function inside another one (recursion) is a part of the outer one, so that nothing counts twice.
 import { Branching, childrenOf } from "./branching";
 import { keptFor } from "./kept";
 import { CUT, type Tree } from "./tree";
 
-/** Ways to or from the function, merged by function. Node 0 is the function itself. */
+/** Paths to or from the function, merged by function. Node 0 is the function itself. */
 export interface Merged {
   readonly parent: Int32Array;
   readonly func: Int32Array;
-  /** where each node of the tree went; -1: nowhere */
+  /** the merged node of each node of the tree; -1: none */
   readonly of: Int32Array;
 }
 
@@ -26,7 +26,7 @@ class Merger extends Branching {
   }
 }
 
-/** Whether no frame of the same function is further out, for each node. */
+/** For each node, whether no frame of the same function is further out. */
 export const outermost = keptFor((tree: Pick<Tree, "parent" | "func">): Uint8Array => {
   const [children, outer] = [childrenOf(tree), new Uint8Array(tree.func.length)];
   const around = new Int32Array(tree.func.reduce((most, func) => Math.max(most, func), 0) - CUT + 1); // by function, from CUT on
@@ -34,7 +34,7 @@ export const outermost = keptFor((tree: Pick<Tree, "parent" | "func">): Uint8Arr
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
     const place = tree.func[node < 0 ? ~node : node]! - CUT;
     if (node < 0) {
-      around[place]!--; // what it calls was all seen
+      around[place]!--; // all its callees were visited
       continue;
     }
     outer[node] = Number(around[place]!++ === 0);
@@ -79,7 +79,7 @@ export interface FunctionAmounts {
   readonly total: Float64Array;
 }
 
-/** What each function has itself, and with all that it calls; recursion counts once. */
+/** The own amount and the total of each function; recursion counts once. */
 export function functionAmounts(
   tree: Pick<Tree, "func"> & { readonly functions: ArrayLike<unknown> },
   outer: Uint8Array,

@@ -1,15 +1,15 @@
-// series.ts - what rows did along time: sparse changes, summed up so that any interval is two look-ups
+// series.ts - rows over time: sparse changes, summed up so that any interval takes two look-ups
 import type { PackedSeries, PageDocument } from "./document";
 import { keptFor } from "./kept";
 import { unpack, unzigzag } from "./packed";
 
-/** Blocks that were freed, after so long. */
+/** Blocks that were freed, by their lifetime. */
 export const ENDED = ["temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer"] as const;
-const ENDINGS = [...ENDED, "left"] as const; // `left`: with their process, while others of the run went on
+const ENDINGS = [...ENDED, "left"] as const; // `left`: live when their process ended, while others of the run continued
 const AMOUNTS = ["calls", "bytes", "live_blocks", "live_bytes", ...ENDINGS] as const;
 export type Amount = (typeof AMOUNTS)[number];
 
-const LEAST_NUMBERS = 5; // an entry has at least so many
+const LEAST_NUMBERS = 5; // an entry has at least this many
 
 function columns(entries: number): Record<Amount, Float64Array> {
   const made: Partial<Record<Amount, Float64Array>> = {};
@@ -21,7 +21,7 @@ function columns(entries: number): Record<Amount, Float64Array> {
 export class Series {
   readonly rows: number;
   #first: Int32Array; // of a row's entries
-  #end: Int32Array; // behind the last of them
+  #end: Int32Array; // after the last of them
   #slice: Int32Array;
   #sums: Record<Amount, Float64Array>;
 
@@ -36,12 +36,12 @@ export class Series {
     this.#read(numbers);
   }
 
-  /** As a document has it. */
+  /** Makes a series from a document. */
   static of(packed: PackedSeries, rows: number): Series {
     return typeof packed === "string" ? new Series(packed, rows) : packed();
   }
 
-  /** Rows of other series: what each row is told to be; null: it did nothing. */
+  /** Makes a series from rows of other series, given by `from`; null: an empty row. */
   static joined(rows: number, from: (row: number) => readonly [Series, number] | null): Series {
     const sources = Array.from({ length: rows }, (_, row) => from(row));
     const entriesOf = ([series, row]: readonly [Series, number]): number => series.#end[row]! - series.#first[row]!;
@@ -65,7 +65,7 @@ export class Series {
     return to + end - first;
   }
 
-  /** The same rows, of which those marked did nothing. */
+  /** The same series, in which ignored rows are empty. */
   without(ignored: Uint8Array): Series {
     const made = new Series("", this.rows);
     [made.#first, made.#slice, made.#sums] = [this.#first, this.#slice, this.#sums];
@@ -73,11 +73,11 @@ export class Series {
     return made;
   }
 
-  /** By columns in arrays, which are quicker to find than by their names: there may be a million numbers. */
+  /** Uses columns in arrays, which are faster than by name: there may be a million numbers. */
   #read(numbers: Float64Array): void {
     const { calls, bytes, live_blocks, live_bytes } = this.#sums;
     const ended = ENDINGS.map((ending) => this.#sums[ending]);
-    const counts = new Float64Array(ENDINGS.length + 1); // until the entry, of its row; the last: those whose end went unseen
+    const counts = new Float64Array(ENDINGS.length + 1); // of its row until the entry; the last one: blocks whose end was not seen
     for (let row = 0, at = 0, entry = 0; row < this.rows; row++) {
       let [slice, allCalls, allBytes, liveBlocks, liveBytes] = [0, 0, 0, 0, 0];
       counts.fill(0);
@@ -107,7 +107,7 @@ export class Series {
     return lasts;
   }
 
-  /** What an amount of each row adds up to behind one entry until another. */
+  /** The sum of an amount of each row from after one entry until another. */
   between(amount: Amount, firsts: Int32Array, lasts: Int32Array): Float64Array {
     const [sums, found] = [this.#sums[amount], new Float64Array(this.rows)];
     for (let row = 0; row < found.length; row++)
@@ -116,7 +116,7 @@ export class Series {
   }
 
   #lastBefore(row: number, edge: number): number {
-    let [low, high] = [this.#first[row]!, this.#end[row]!]; // the first entry at or behind the edge
+    let [low, high] = [this.#first[row]!, this.#end[row]!]; // the first entry at or after the edge
     const first = low;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -132,7 +132,7 @@ export class Series {
     return last < 0 ? 0 : this.#sums[amount][last]!;
   }
 
-  /** What a row's amount adds up to over `edges` edges: what its curve has below it. */
+  /** The sum of a row's amount over `edges` edges: the area below its curve. */
   weight(row: number, amount: Amount, edges: number): number {
     const end = this.#end[row]!;
     let sum = 0;
@@ -143,7 +143,7 @@ export class Series {
     return sum;
   }
 
-  /** Adds what a row's amount changes by, from each edge to the next, to the steps of a curve. */
+  /** Adds the changes of a row's amount, from each edge to the next, to the steps of a curve. */
   addStepsTo(steps: Float64Array, row: number, amount: Amount): void {
     let before = 0;
     for (let entry = this.#first[row]!; entry < this.#end[row]!; entry++) {
@@ -165,7 +165,7 @@ export class Series {
   }
 }
 
-/** Those of a document, unpacked once. */
+/** The series of a document, unpacked once. */
 export const sizeSeries = keptFor(({ size_series: rows }: PageDocument) => Series.of(rows.series, rows.from.length));
 export const threadSeries = keptFor(({ threads }: PageDocument) => Series.of(threads.series, threads.tid.length));
 export const handoverSeries = keptFor(({ handovers }: PageDocument) => Series.of(handovers!.series ?? "", handovers!.owner.length));

@@ -1,19 +1,19 @@
-// source.ts - where documents come from: the page embeds one; what streams them later is another DataSource
+// source.ts - where documents come from: the page embeds one; a stream of documents would be another DataSource
 import type { DiffDocument, PageDocument } from "./document";
 
 export type Content = PageDocument | DiffDocument;
 
-/** Hands out the newest document; calls back for each newer one. */
+/** Provides the newest document, and calls back for each newer one. */
 export interface DataSource {
   document(): Content;
-  /** Returns what ends the calls. */
+  /** Returns a function that ends the calls. */
   onChange(changed: () => void): () => void;
 }
 
 const ELEMENT = "heapwright-data";
 const SCHEMAS: readonly unknown[] = ["heapwright-page/1", "heapwright-page-diff/1"];
 
-/** The document inside the page: there is one, and it stays as it is. */
+/** The document inside the page: there is one, which never changes. */
 export class EmbeddedDocument implements DataSource {
   readonly #document: Content;
 

@@ -1,14 +1,16 @@
-// stack_words.ts - stacks as lines of a table: who asked, through whom, and, of those that read the same, what tells them apart
+// stack_words.ts - stacks as lines of a table: the allocating function, its callers and, for
+// equal lines, a text that distinguishes them
 //
-// Stacks that read the same are compared from the inner end outwards, by what their functions are called. Sorted so, each one's
-// nearest relatives are its neighbours, and where it leaves them is a fork; the caller behind its last fork tells it from the
-// nearest ones, those behind the forks before it from the others. Where no caller differs, a place in the code does.
+// Stacks with the same line are compared from the inner end outwards, by the names of their functions. In this order,
+// the most similar stacks are neighbours. A fork is a frame where a stack differs from a neighbour. The caller after
+// its last fork distinguishes it from the most similar stacks, the callers after earlier forks from the others. If no
+// caller differs, a place in the code does.
 import { finish } from "./kept";
 import { countsOf, Labels } from "./labels";
 import type { Recording } from "./recording";
 import { baseName, CUT, type Place, type Tree } from "./tree";
 
-/** Functions that only pass a request on say nothing about who made it; at the inner end they are left out. */
+/** Functions that only pass a request on do not show where it came from; at the inner end they are left out. */
 const PASSES_ON = new RegExp(
   [
     /^operator (new|delete)/,
@@ -22,11 +24,11 @@ const PASSES_ON = new RegExp(
     .join("|"),
 );
 const SHORT_FRAMES = 3;
-const FORKS_MOST = 3; // named of a stack
-const NEIGHBOURS_MOST = 200; // looked at for forks
+const FORKS_MOST = 3; // shown for a stack
+const NEIGHBOURS_MOST = 200; // compared to find forks
 const ROWS_A_PIECE = 200;
 
-/** Where in the code a frame is: by its line, or by its address where there is none. */
+/** The place of a frame in the code: its line, or its address if the line is unknown. */
 function codeOf({ file, line, module, address }: Code): string {
   return line > 0 ? `${baseName(file)}:${line}` : addressOf({ module, address });
 }
@@ -46,9 +48,9 @@ export interface StackLine {
   readonly asks: string;
   /** " ← middle ← outer" */
   readonly chain: string;
-  /** " ← … ← main"; "": no caller tells it from others that read the same */
+  /** " ← … ← main"; "": no caller distinguishes it from stacks with the same line */
   readonly apart: string;
-  /** " (main.c:12)"; "": it need not */
+  /** " (main.c:12)"; "": not needed */
   readonly place: string;
 }
 
@@ -60,15 +62,15 @@ export class StackWords {
   readonly #recording: Recording;
   readonly #tree: Tree;
   readonly #labels: Labels;
-  readonly #passes: Int8Array; // by function: 1 where it passes on; -1: not asked for yet
-  readonly #starts: Int32Array; // by row: the node of who asked, likewise
+  readonly #passes: Int8Array; // by function: 1 if it passes requests on; -1: not computed yet
+  readonly #starts: Int32Array; // by row: the node of the allocating function; -1: not computed yet
   readonly #rows: readonly number[];
-  readonly #alike = new Map<string, number[]>(); // rows by what they read like
+  readonly #alike = new Map<string, number[]>(); // rows by their line
   #grouped = 0; // rows, of all
   readonly #apart = new Map<number, Apart>(); // by row
   readonly #codes: string[] = []; // by site: where its innermost frame is, and its address
 
-  /** `rows` are those that are to be told apart. */
+  /** `rows` are the stacks to distinguish. */
   constructor(recording: Recording, labels: Labels, rows: readonly number[]) {
     this.#recording = recording;
     this.#rows = rows;
@@ -94,7 +96,7 @@ export class StackWords {
     return asks + chain + apart + place;
   }
 
-  /** Finds what reads the same, a piece with each step; what was done before is not done again. */
+  /** Groups rows with the same line, some with each step; finished steps are not repeated. */
   *grouped(): Generator<void> {
     while (this.#grouped < this.#rows.length) {
       const end = Math.min(this.#rows.length, this.#grouped + ROWS_A_PIECE);
@@ -103,7 +105,7 @@ export class StackWords {
     }
   }
 
-  /** Finds what tells apart those that read the same, a group with each step, likewise. */
+  /** Computes the distinguishing texts, one group with each step; finished steps are not repeated. */
   *toldApart(): Generator<void> {
     yield* this.grouped();
     for (const rows of this.#alike.values()) {
@@ -129,7 +131,7 @@ export class StackWords {
     return this.#passes[func] === 1;
   }
 
-  /** The node of who asked; 0: there are no frames. */
+  /** The node of the allocating function; 0: there are no frames. */
   #start(row: number): number {
     if (this.#starts[row] === -1) this.#starts[row] = this.#startOf(row);
     return this.#starts[row]!;
@@ -151,14 +153,17 @@ export class StackWords {
     return funcs;
   }
 
-  /** How many frames two stacks have in common from who asked outwards, and how they are ordered by the first that differs. */
+  /**
+   * The number of common frames of two stacks from the allocating function outwards, and their order by the first frame
+   * that differs.
+   */
   #compare(a: number, b: number): { readonly common: number; readonly order: number } {
     const { parent, func } = this.#tree;
     let [x, y, common] = [this.#start(a), this.#start(b), 0];
     for (; x > 0 && y > 0; x = parent[x]!, y = parent[y]!, common++) {
       const order = this.#labels.number(func[x]!) - this.#labels.number(func[y]!);
       if (order !== 0) return { common, order };
-      if (x === y) return { common: Infinity, order: 0 }; // and so further out
+      if (x === y) return { common: Infinity, order: 0 }; // then all outer frames are the same, too
     }
     return x === y ? { common: Infinity, order: 0 } : { common, order: Math.sign(x - y) };
   }
@@ -177,7 +182,7 @@ export class StackWords {
     return this.#apart.get(row) ?? ALONE;
   }
 
-  /** Gives each of some rows that read the same its words. */
+  /** Computes the distinguishing texts of rows with the same line. */
   #tellApart(rows: readonly number[]): void {
     const sorted = [...rows].sort((a, b) => this.#compare(a, b).order);
     const common = sorted.slice(1).map((row, i) => this.#compare(sorted[i]!, row).common); // of each with the next one
@@ -220,7 +225,10 @@ export class StackWords {
     return own < other ? -1 : Number(own > other);
   }
 
-  /** Of stacks whose functions are called the same: the place where each leaves those that it shares most with, or all such places. */
+  /**
+   * For stacks with the same function names: the place where each differs from the most similar ones, or all such
+   * places.
+   */
   #tellPlaces(apart: string, rows: readonly number[]): void {
     const stacks = rows.map((row) => ({ row, sites: this.#recording.sites(row) }));
     stacks.sort((a, b) => this.#siteOrder(a.sites, b.sites));
@@ -238,8 +246,8 @@ export class StackWords {
   }
 
   /**
-   * Of places where some stacks part, depths and sites: what tells each from the others of its depth, by both. That is the
-   * innermost of its lines that none of these has, or else its address.
+   * For places where stacks differ, given as depths and sites: the text that distinguishes each from the others of its
+   * depth. It is the innermost of its lines that no other has, or else its address.
    */
   #codesApart(forks: readonly (readonly [number, number])[]): ReadonlyMap<string, Code> {
     const places = new Map(forks.map(([depth, site]) => [keyOf(depth, site), { depth, at: this.#recording.places(site) }]));
@@ -260,12 +268,15 @@ function keyOf(depth: number, site: number): string {
   return `${depth} ${site}`;
 }
 
-/** main.c:12, 27, main+0x1c: a file is named once. */
+/** main.c:12, 27, main+0x1c: a file name is not repeated. */
 function joined(codes: readonly Code[]): string {
   return codes.map((code, i) => (code.line > 0 && code.file === codes[i - 1]?.file ? String(code.line) : codeOf(code))).join(", ");
 }
 
-/** Where a row of a sorted group leaves others, the nearest to who asked first; `common`: how much each row has with the next. */
+/**
+ * The depths at which a row of a sorted group differs from others, the innermost first; `common`: the number of common
+ * frames of each row and the next.
+ */
 function forksOf(common: readonly number[], row: number): number[] {
   const forks = new Set<number>();
   for (const step of [-1, 1]) {
@@ -280,7 +291,7 @@ function forksOf(common: readonly number[], row: number): number[] {
 const labelsKept = new WeakMap<Tree, Labels>();
 const wordsKept = new WeakMap<Tree, StackWords>();
 
-/** What the functions of a recording are called; the same for what is narrowed from it. */
+/** The labels of a recording's functions, shared with recordings that are narrowed from it. */
 export function labelsOf(recording: Recording): Labels {
   const { tree } = recording;
   let labels = labelsKept.get(tree);
@@ -291,12 +302,12 @@ export function labelsOf(recording: Recording): Labels {
   return labels;
 }
 
-/** The words of some of its stacks, each told apart from the others of these. */
+/** The lines of some of its stacks, each distinguished from the others. */
 export function wordsAmong(recording: Recording, rows: readonly number[]): StackWords {
   return new StackWords(recording, labelsOf(recording), rows);
 }
 
-/** All of its stacks as lines; the same for what is narrowed from it. */
+/** The lines of all its stacks, shared with recordings that are narrowed from it. */
 export function stackWordsOf(recording: Recording): StackWords {
   let words = wordsKept.get(recording.tree);
   if (words === undefined) wordsKept.set(recording.tree, (words = wordsAmong(recording, [...Array(recording.rows).keys()])));

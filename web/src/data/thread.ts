@@ -1,7 +1,7 @@
-// thread.ts - a recording as if it held nothing but what one thread allocated, so that every view can be of a thread
+// thread.ts - reduces a recording to the allocations of one thread, so that every view can show a thread
 //
-// pair       a row of `stacks`, or of the sizes' series, and a thread that allocated some of it. What a row's only thread did along
-//            time is the row's own series; of others the document has a series for each pair.
+// pair       a row of `stacks`, or of the sizes' series, and a thread that allocated some of it. If a row has only one
+//            thread, the row's series is the thread's; otherwise the document has a series for each pair.
 import { LIFETIMES, ROW_FIGURES } from "./document";
 import type { Lifetime, PageDocument, PairFields, RowFigure, SizeFigure } from "./document";
 import { keptFor } from "./kept";
@@ -9,7 +9,7 @@ import { unpack } from "./packed";
 import { Recording } from "./recording";
 import { ENDED, handoverSeries, Series, sizeSeries, threadSeries, type Amount } from "./series";
 
-/** By row: the index of the thread's pair and whether the row is the thread's alone; -1: it has none. */
+/** By row: the index of the thread's pair, or -1 if there is none, and whether the row has no other thread. */
 interface Pairs {
   readonly of: Int32Array;
   readonly alone: Uint8Array;
@@ -35,7 +35,10 @@ function seriesOf({ of, alone }: Pairs, whole: Series, shared: Series): Series {
 const sharedStacks = keptFor((document: PageDocument) => new Series(document.stack_threads!.series, document.stack_threads!.count));
 const sharedSizes = keptFor((document: PageDocument) => new Series(document.size_threads!.series, document.size_threads!.count));
 
-/** The columns of `stacks`: what is not known of a part of a stack (when it began, its own maximum) is the stack's. */
+/**
+ * The columns of `stacks`. Values that are not known for a part of a stack (its start, its own maximum) are the
+ * stack's.
+ */
 function columnsOf(whole: Recording, pairs: PairFields, { of, alone }: Pairs): Record<RowFigure, Float64Array> {
   const made: Partial<Record<RowFigure, Float64Array>> = {};
   for (const figure of ROW_FIGURES) {
@@ -56,7 +59,7 @@ function lifetimesOf(pairs: PairFields, { of }: Pairs): Record<Lifetime, Float64
   return made as Record<Lifetime, Float64Array>;
 }
 
-/** Sizes are told as the document has them along time; the peak is an edge of it. */
+/** Sizes are those that the document follows over time; the peak is at an edge. */
 function sizesOf({ document }: Recording, series: Series): Record<SizeFigure, Float64Array> {
   const { from, to } = document.size_series;
   const end = document.slices.from_ns.length;
@@ -81,7 +84,7 @@ function sizesOf({ document }: Recording, series: Series): Record<SizeFigure, Fl
   };
 }
 
-/** The run along time: between edges, the larger and the smaller of both count as the most and the least. */
+/** The run over time: the maximum and minimum of a slice are taken from its two edges. */
 function slicesOf({ document }: Recording, series: Series, thread: number): Pick<PageDocument, "slices" | "timeline" | "rss"> {
   const { slices, run } = document;
   const each = <T>(of: (slice: number) => T): T[] => slices.from_ns.map((_ns, slice) => of(slice));
@@ -160,7 +163,7 @@ function handoversOf(document: PageDocument, thread: number): Partial<PageDocume
   return { handovers: { owner: of(owner), freer: of(freer), blocks: of(blocks), bytes: of(bytes), series } };
 }
 
-/** Of a thread that is there, in a recording of several. */
+/** `thread` must exist, in a recording with several threads. */
 export function ofThread(whole: Recording, thread: number): Recording {
   const { document } = whole;
   const { stack_threads: stackPairs, size_threads: sizePairs, stacks, size_series, threads } = document;

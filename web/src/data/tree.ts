@@ -1,9 +1,10 @@
-// tree.ts - the tree of calls as a flame graph shows it, from the document's nodes and sites
+// tree.ts - the call tree for the flame graph, made from the document's nodes and sites
 //
-// function   what has one name in one module. Without a name, what begins at one address of its module.
-// node       a function below its caller. The document's nodes are places in code: a place where others are inlined is as many
-//            nodes here, and places in the same function below one caller are one. Node 0 is the whole run.
-// cut        a node that stands for the stacks whose deeper frames the document leaves out.
+// function   code with one name in one module or, without a name, at one start address in its module.
+// node       a function below its caller. The document's nodes are places in code: a place with inlined functions
+//            becomes several nodes here, and places in the same function below one caller become one. Node 0 is the
+//            whole run.
+// cut        a node for all stacks whose deeper frames the document leaves out.
 import type { PageDocument } from "./document";
 import { unpack } from "./packed";
 
@@ -13,11 +14,11 @@ export interface CodeFunction {
   readonly file: string;
   /** why there is no name, or no line; "" */
   readonly reason: string;
-  /** of a difference: the same in both runs; else 0 */
+  /** for a difference: the ID shared by both runs; else 0 */
   readonly identity: number;
 }
 
-/** A frame of a stack, as a list shows it. */
+/** A frame of a stack, for a list. */
 export interface Place {
   readonly name: string;
   readonly file: string;
@@ -25,7 +26,7 @@ export interface Place {
   readonly module: string;
   readonly inlined: boolean;
   readonly reason: string;
-  /** in its module's file */
+  /** address in its module's file */
   readonly address: number;
 }
 
@@ -45,7 +46,7 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** What a document says by numbers about a place in the code. */
+/** Resolves the document's numbers for places in the code. */
 export class Places {
   readonly #document: PageDocument;
 
@@ -61,7 +62,7 @@ export class Places {
     return this.text(this.#document.modules.path[module] ?? -1);
   }
 
-  /** What it is called: a program by what it was run as, all others by their files. */
+  /** The name of a module: for a program the name it was run as, for others the file name. */
   moduleName(module: number): string {
     return this.text(this.#document.modules.name[module] ?? -1);
   }
@@ -89,7 +90,7 @@ export class Places {
     return `?? ${this.moduleName(sites.module[site]!)}+0x${this.#start(site).toString(16)}`;
   }
 
-  /** The same for frames of the same function. */
+  /** The key of a frame's function: equal for frames of the same function. */
   key(site: number, frame: number): string {
     const { sites, frames } = this.#document;
     const name = frames.function[frame]!;
@@ -131,7 +132,7 @@ class TreeBuilder {
   readonly #places: Places;
   readonly #document: PageDocument;
   readonly #numbers = new Map<string, number>(); // of functions, by key
-  readonly #ofFrame: Int32Array; // the same by frame of the document; -1: not asked for yet
+  readonly #ofFrame: Int32Array; // by frame of the document; -1: not computed yet
   readonly #children = new Map<number, number>(); // by parent and function
 
   constructor(document: PageDocument) {
@@ -204,7 +205,7 @@ export function treeOf(document: PageDocument): Tree {
   };
 }
 
-/** Own amounts to totals: each node's own and those of all nodes below. */
+/** Totals from own amounts: each node's own and those of all nodes below. */
 export function totalsOf(parent: Int32Array, self: Float64Array): Float64Array {
   const totals = self.slice();
   for (let node = parent.length - 1; node > 0; node--) totals[parent[node]!]! += totals[node]!;

@@ -18,7 +18,7 @@ interface Row {
 
 interface Props extends DiffProps {
   readonly amounts: DiffAmounts;
-  /** by function; null: nothing is searched for */
+  /** by function; null: there is no search */
   readonly matched: Uint8Array | null;
   readonly chosen: number;
   readonly onChoose: (func: number) => void;

@@ -9,7 +9,7 @@ import type { DiffProps } from "./view";
 
 const POINTS = 1000;
 
-/** The most live bytes of a run since the time before, at equally spaced times; null when it had ended. */
+/** The maximum of live bytes since the previous time, at equally spaced times; null after the end of the run. */
 function sampled(recording: Recording, timesNs: Float64Array): (number | null)[] {
   const { timeline, run } = recording.document;
   const [steps, bytes] = [unpack(timeline.time_ns), unpack(timeline.max_bytes)];

@@ -1,4 +1,4 @@
-// durations.tsx - how long calls took in both runs, function by function
+// durations.tsx - durations of calls in both runs, by function
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Difference } from "../data/difference";
@@ -23,7 +23,7 @@ export function hasDurations({ old, now }: Difference): boolean {
   return old.document.durations !== undefined && now.document.durations !== undefined;
 }
 
-/** Of the same part of both runs, or of all of both. */
+/** The durations of the same part of both runs, or of both whole runs. */
 function durationsOfBoth({ old, now }: Difference, span: Span | null): { readonly old: Durations; readonly now: Durations } {
   const of = (part: Span | null): { old: Durations; now: Durations } => ({
     old: durationsOf(old, part),
@@ -44,7 +44,7 @@ function rowsOf(old: Durations, now: Durations): Row[] {
 
 type Time = "total_ns" | "mean_ns" | "p99_ns" | "max_ns";
 
-/** Old and new; the change of what says more than one call does. */
+/** Columns for old and new; and for the change, if the figure is not from a single call. */
 function timeColumns(key: Time, title: string, hint: string, changes: boolean): Column<Row>[] {
   const column = (part: string, value: (row: Row) => number, words: (ns: number) => string): Column<Row> => ({
     key: `${key}_${part}`,

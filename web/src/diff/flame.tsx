@@ -1,4 +1,4 @@
-// flame.tsx - the flame graph of a difference: as wide as the larger of both runs, coloured by what changed
+// flame.tsx - the flame graph of a difference: frames have the width of the larger run and are coloured by the change
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Difference } from "../data/difference";

@@ -25,9 +25,9 @@ const TABS: readonly (readonly [View, string])[] = [
   ["durations", "Durations"],
 ];
 
-const COMMAND_MOST = 56; // characters, of which two stand beside each other
+const COMMAND_MOST = 56; // characters; two commands are next to each other
 
-/** Both commands; where they read the same, with their traces. */
+/** Both commands; with their traces if the commands are equal. */
 function Commands({ difference: { old, now } }: { difference: Difference }): JSX.Element {
   const runs = [old.document.run, now.document.run];
   const commands = cutApart(runs.map(({ command }) => command), COMMAND_MOST);

@@ -1,4 +1,4 @@
-// pair_card.tsx - what a frame of a difference cost in both runs
+// pair_card.tsx - the cost of a frame of a difference in both runs
 import type { JSX } from "preact";
 import type { Pair } from "../data/difference";
 import type { Cost } from "../state";

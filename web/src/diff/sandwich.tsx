@@ -1,4 +1,4 @@
-// sandwich.tsx - one function of both runs with its callers above and its callees below, beside the functions that changed
+// sandwich.tsx - one function of both runs with its callers above and its callees below, next to the list of changed functions
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Pair } from "../data/difference";
@@ -15,7 +15,7 @@ interface Props extends DiffProps {
   readonly matched: Uint8Array | null;
 }
 
-/** The function that changed most by itself. */
+/** The function whose own amount changed most. */
 function mostChanged({ difference, amounts: { self } }: Props): number {
   const changes = new Float64Array(difference.functions.length);
   difference.func.forEach((func, node) => {

@@ -1,4 +1,4 @@
-// view.ts - what every view of a difference gets, and what both runs cost, for whatever is shown
+// view.ts - the properties that every view of a difference gets, and texts and shares of changes
 import { useMemo } from "preact/hooks";
 import type { Difference, Pair } from "../data/difference";
 import type { State } from "../state";
@@ -16,7 +16,7 @@ export interface DiffProps {
 export interface DiffAmounts {
   readonly self: Pair;
   readonly totals: Pair;
-  /** of each node the larger of both runs, which is how wide it is; and with all below it */
+  /** by node, the larger amount of both runs, which is the node's width; and the total with all nodes below */
   readonly wide: Float64Array;
   readonly wideTotals: Float64Array;
 }
@@ -30,18 +30,18 @@ export function useAmounts({ difference, state: { cost, span } }: DiffProps): Di
   }, [difference, cost, span]);
 }
 
-/** How many functions a search found. */
+/** The number of functions that a search found. */
 export function functionsText(matched: Uint8Array): string {
   const count = matched.reduce((sum, hit) => sum + hit, 0);
   return count === 0 ? "no match" : count === 1 ? "1 function" : `${countText(count)} functions`;
 }
 
-/** "+10.0 kB", "−3"; "" where nothing changed */
+/** "+10.0 kB", "−3"; "" if nothing changed */
 export function changeText(change: number, words: (amount: number) => string): string {
   return change === 0 ? "" : change > 0 ? `+${words(change)}` : `−${words(-change)}`;
 }
 
-/** What changed, as a share of the larger: -1 is gone, 1 new. */
+/** The change as a share of the larger amount: -1 is gone, 1 new. */
 export function changeShare({ old, now }: Pair, at: number): number {
   return (now[at]! - old[at]!) / Math.max(old[at]!, now[at]!, 1);
 }

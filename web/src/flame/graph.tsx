@@ -1,4 +1,4 @@
-// graph.tsx - a flame graph on a canvas as large as what is in sight of it, with zoom, hover, keys and a copy as SVG
+// graph.tsx - a flame graph on a canvas of the size of its visible part, with zoom, hover, keys and a copy as SVG
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Branches } from "../data/branching";
@@ -9,13 +9,13 @@ import { canvasPainter, FONT, svgPainter } from "./painter";
 
 export interface GraphSource {
   readonly tree: Branches;
-  /** what each node has now, with all below it */
+  /** the current total of each node */
   readonly totals: Float64Array;
   /** totals that place the children: those of the whole run */
   readonly order: Float64Array;
   readonly label: (node: number) => string;
   readonly fill: (node: number) => string;
-  /** null: nothing is searched for */
+  /** null: there is no search */
   readonly found: ((node: number) => boolean) | null;
 }
 
@@ -28,7 +28,7 @@ interface Props {
   readonly upwards?: boolean;
   readonly onZoom: (node: number) => void;
   readonly onChoose: (node: number) => void;
-  /** a frame was clicked twice */
+  /** called when a frame is double-clicked */
   readonly onOpen?: (node: number) => void;
   readonly describe: (node: number) => JSX.Element;
 }
@@ -69,14 +69,14 @@ function lookOf({ source, palette, chosen, upwards }: Props, width: number): Loo
   };
 }
 
-/** Gives a canvas its size. One that has it keeps its memory: to set it again would have a new one made with each drawing. */
+/** Sets the size of a canvas, unless it has it already: each setting would allocate new memory. */
 function fitCanvas(canvas: HTMLCanvasElement, widthPx: number, heightPx: number): void {
   const [width, height] = [Math.round(widthPx * devicePixelRatio), Math.round(heightPx * devicePixelRatio)];
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
 }
 
-/** The neighbour of a frame that an arrow key means. */
+/** The neighbour of a frame in the direction of an arrow key. */
 function neighbour(layout: Layout, box: Box, key: string, upwards: boolean): Box | null | undefined {
   const inwards = upwards ? "ArrowUp" : "ArrowDown";
   const outwards = upwards ? "ArrowDown" : "ArrowUp";

@@ -1,10 +1,11 @@
-// layout.ts - where each frame of a flame graph lies: d3-hierarchy has the structure and divides a frame's width, this file draws
+// layout.ts - the positions of the frames of a flame graph: d3-hierarchy holds the structure and divides widths,
+// this file draws
 //
-// The structure grows with what is looked at; a new cost or interval only gives it new totals. Widths are shares of the whole
-// (0 to 1) and depths are rows, so that a zoom is nothing but another scale. A frame's children are made and placed when somebody
-// asks for them: of tens of thousands of frames a few hundred are wide enough to be seen, and these alone are worth placing anew
-// with every step of a drag. Children keep the order that they have for the whole run: frames that jump to other places while
-// an interval is dragged cannot be followed by the eye.
+// The structure is created as far as it is visited; a new cost or interval only gives it new totals. Widths are shares
+// of the whole (0 to 1) and depths are rows, so that a zoom only changes the scale. A frame's children are created and
+// placed on first use: of tens of thousands of frames only a few hundred are wide enough to be visible, and only these
+// are placed again at each step of a drag. Children keep the order that they have for the whole run, since the user
+// cannot follow frames that change places while an interval is dragged.
 import { hierarchy, treemapDice, type HierarchyRectangularNode } from "d3-hierarchy";
 import { childrenOf, type Branches } from "../data/branching";
 import { keptFor } from "../data/kept";
@@ -23,11 +24,11 @@ export class Layout {
   readonly root: Box = hierarchy(0) as Box;
   readonly rows: number;
   readonly #tree: Branches;
-  readonly #boxes: (Box | undefined)[]; // by node: those that were asked for
+  readonly #boxes: (Box | undefined)[]; // by node: the boxes created so far
   #order: Float64Array = new Float64Array();
   #totals: Float64Array = new Float64Array();
   #sorted = new Uint8Array(); // by node: whether its children are in order
-  #placed = new Uint8Array(); // by node: whether its children have their places
+  #placed = new Uint8Array(); // by node: whether its children are placed
 
   constructor(tree: Branches) {
     this.#tree = tree;
@@ -38,7 +39,7 @@ export class Layout {
     this.rows = depth.reduce((most, own) => Math.max(most, own)) + 1;
   }
 
-  /** The box of a node, made with all that it lies in; undefined: there is no such node. */
+  /** The box of a node, created together with its ancestors; undefined: there is no such node. */
   box(node: number): Box | undefined {
     const way: number[] = [];
     const { parent } = this.#tree;
@@ -53,7 +54,7 @@ export class Layout {
     ));
   }
 
-  /** `totals` are how wide the nodes are now; `order`, other totals, places the children: the larger first. */
+  /** `totals` are the current widths of the nodes. `order` are the totals that order the children, the largest first. */
   resize(totals: Float64Array, order: Float64Array): void {
     if (order !== this.#order) this.#sorted = new Uint8Array(this.#boxes.length);
     this.#order = order;
@@ -66,22 +67,22 @@ export class Layout {
     return this.#totals[box.data]!;
   }
 
-  /** From left to right, in their places. */
+  /** The children of a box, placed, from left to right. */
   children(box: Box): readonly Box[] {
     const children = this.#childrenOf(box);
     if (children.length === 0 || this.#placed[box.data] === 1) return children;
-    if (box.parent && this.#placed[box.parent.data] === 0) this.place(box); // what is divided has its own place first
+    if (box.parent && this.#placed[box.parent.data] === 0) this.place(box); // the parent is placed before its width is divided
     this.#placed[box.data] = 1;
     if (this.#sorted[box.data] === 0) {
       children.sort((a, b) => this.#order[b.data]! - this.#order[a.data]! || a.data - b.data);
       this.#sorted[box.data] = 1;
     }
-    for (const sized of [box, ...children]) (sized as { value?: number }).value = this.total(sized); // what is divided by
+    for (const sized of [box, ...children]) (sized as { value?: number }).value = this.total(sized); // the widths to divide by
     treemapDice(box, box.x0, box.depth, box.x1, box.depth + 1);
     return children;
   }
 
-  /** Places a box and all that it lies in. */
+  /** Places a box and its ancestors. */
   place(box: Box): void {
     for (const outer of box.ancestors().reverse()) if (outer !== box) this.children(outer);
   }
@@ -100,7 +101,7 @@ export interface Look {
   readonly outline: string;
   readonly band: string;
   readonly charPx: number;
-  /** a frame with a frame around it; -1: none */
+  /** the node that is drawn with a border; -1: none */
   readonly marked: number;
   /** rows grow upwards */
   readonly upwards: boolean;
@@ -110,7 +111,7 @@ export interface Viewport {
   readonly width: number;
   readonly height: number;
   readonly top: number; // px scrolled
-  readonly rows: number; // all, for what grows upwards
+  readonly rows: number; // all rows, for a graph that grows upwards
   readonly zoom: Box;
 }
 
@@ -118,7 +119,7 @@ function rowTop(row: number, view: Viewport, look: Look): number {
   return (look.upwards ? view.rows - 1 - row : row) * ROW_PX - view.top;
 }
 
-/** Where a frame is, in pixels: left and width. What the zoomed frame lies in takes the whole width. */
+/** The position of a frame in pixels: left and width. Ancestors of the zoomed frame take the whole width. */
 export function extent(box: Box, view: Viewport): [number, number] {
   const { zoom, width } = view;
   const scale = width / Math.max(zoom.x1 - zoom.x0, Number.MIN_VALUE);
@@ -143,7 +144,10 @@ function drawBox(painter: Painter, box: Box, view: Viewport, look: Look): void {
   painter.text(left + TEXT_LEFT_PX, top + ROW_PX / 2, text, look.faded(node) ? look.fadedInk : look.ink);
 }
 
-/** The children of a frame that are wide enough for themselves; those between them are drawn here, as bands. */
+/**
+ * Returns the children of a frame that are wide enough to be drawn; the narrow ones between them are drawn here, as
+ * bands.
+ */
 function wideChildren(painter: Painter, layout: Layout, box: Box, view: Viewport, look: Look): Box[] {
   const wide: Box[] = [];
   const top = rowTop(box.depth + 1, view, look);
@@ -166,7 +170,7 @@ function wideChildren(painter: Painter, layout: Layout, box: Box, view: Viewport
   return wide;
 }
 
-/** Draws what is in sight. What is in frames too narrow to be told apart is left out. */
+/** Draws the visible part. Children of frames that are too narrow to be distinguished are left out. */
 export function draw(painter: Painter, layout: Layout, view: Viewport, look: Look): void {
   layout.place(view.zoom);
   painter.rect(0, 0, view.width, view.height, look.ground);
@@ -178,7 +182,7 @@ export function draw(painter: Painter, layout: Layout, view: Viewport, look: Loo
   }
 }
 
-/** The frame at a place, in pixels of the viewport. */
+/** The frame at a position, in pixels of the viewport. */
 export function boxAt(x: number, y: number, layout: Layout, view: Viewport, look: Pick<Look, "upwards">): Box | null {
   const fromTop = Math.floor((y + view.top) / ROW_PX);
   const row = look.upwards ? view.rows - 1 - fromTop : fromTop;

@@ -25,7 +25,7 @@ export function canvasPainter(context: CanvasRenderingContext2D): Painter {
 
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;" };
 
-/** Text as XML takes it: control characters, which no XML may hold, become U+FFFD. */
+/** Text for XML: control characters, which XML cannot contain, become U+FFFD. */
 function xmlText(text: string): string {
   return text
      

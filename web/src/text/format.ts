@@ -2,9 +2,9 @@
 
 const BYTE_UNITS = ["kB", "MB", "GB", "TB", "PB", "EB"];
 const COUNT_UNITS = ["k", "M", "G", "T", "P", "E"];
-const EXACT_BELOW = 10_000; // bytes; what is larger is rounded to a tenth of a unit
+const EXACT_BELOW = 10_000; // bytes; larger amounts are rounded to a tenth of a unit
 
-// Kept: making one costs a thousand times what using it does.
+// Cached: creating one costs a thousand times as much as using it.
 const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en-US", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const atMostTenths = new Intl.NumberFormat("en-US", { maximumFractionDigits: 1 });
@@ -18,7 +18,7 @@ function tenthsText(value: number, unit: string): string {
   return `${tenths.format(value)} ${unit}`;
 }
 
-/** 0, 9,999 B, 10.0 kB, 412.6 MB; a loss has a minus sign */
+/** 0, 9,999 B, 10.0 kB, 412.6 MB; a decrease has a minus sign */
 export function bytesText(bytes: number): string {
   if (bytes < 0) return `−${bytesText(-bytes)}`;
   if (bytes === 0) return "0";
@@ -50,14 +50,14 @@ export function timeText(ns: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** A moment, with the decimals that tell it from its neighbour `stepNs` away: 2.4899 s */
+/** A moment, with enough decimals to distinguish it from its neighbour `stepNs` away: 2.4899 s */
 export function momentText(ns: number, stepNs: number): string {
   const [unit, unitNs] = stepNs >= 1e5 || ns >= 1e10 ? ["s", 1e9] : ["ms", 1e6];
   const decimals = Math.min(6, Math.max(0, Math.ceil(Math.log10(unitNs / Math.max(stepNs, 1)))));
   return `${(ns / unitNs).toFixed(decimals)} ${unit}`;
 }
 
-/** Moments on an axis, in one unit and with as many decimals as they need; "" for 0, which the other axis has. */
+/** Moments on an axis, in one unit and with as many decimals as needed; "" for 0, which the other axis shows. */
 export function ticksText(ticks: readonly number[]): string[] {
   const step = (ticks[1] ?? 0) - (ticks[0] ?? 0);
   const last = ticks[ticks.length - 1] ?? 0;

@@ -1,11 +1,11 @@
-// names.ts - C++ names without their template arguments and parameters: what a box or a line has room for
+// names.ts - shortens C++ names: without template arguments and parameters, to fit a box or a line
 
-/** Symbols of operators are no brackets. */
+/** The symbols of operators are not brackets. */
 const OPERATOR = /operator\s*(?:<=>|<<=|>>=|<<|>>|<=|>=|->\*?|<|>|\(\)|\[\]|[-+*/%^&|~!=,]+)/g;
-const CUT_FROM = 1000; // characters; shorter names are whole
+const CUT_FROM = 1000; // characters; shorter names are not cut
 const STRING = /std::(?:__cxx11::)?basic_string<char(?:, std::char_traits<char>, std::allocator<char> ?)?>/g;
 
-/** Where the bracket that opens at a place is closed; -1: nowhere. */
+/** The index of the bracket that closes the one at `at`, or -1. */
 function closing(text: string, at: number): number {
   let depth = 0;
   for (let i = at; i < text.length; i++) {
@@ -16,7 +16,7 @@ function closing(text: string, at: number): number {
   return -1;
 }
 
-/** std::vector<…>::emplace_back<…>; a name that is not C++'s stays as it is */
+/** std::vector<…>::emplace_back<…>; a name that is not from C++ is unchanged */
 export function foldedName(name: string): string {
   if (!/[<(]/.test(name) || name.length > 100_000) return name;
   const operators: string[] = [];
@@ -39,14 +39,14 @@ export function foldedName(name: string): string {
   return folded.replace(/operator\u0001(\d+)\u0001/g, (_all, index: string) => operators[Number(index)] ?? "").trim();
 }
 
-/** The beginning and the end, where there is no room for the whole. */
+/** The beginning and the end, if the whole text is too long. */
 export function middleCut(text: string, most: number): string {
   if (text.length <= most) return text;
   const tail = Math.floor((most - 1) * 0.45);
   return `${text.slice(0, most - 1 - tail)}…${text.slice(text.length - tail)}`;
 }
 
-/** The beginning, and from a little before `at` as much as there is room for. */
+/** The beginning, and as much as fits from a little before `at`. */
 function cutAround(text: string, at: number, most: number): string {
   const [head, before] = [Math.floor(most / 4), 4];
   const from = Math.max(head, at - before);
@@ -61,7 +61,10 @@ export function commonLength(a: string, b: string): number {
   return length;
 }
 
-/** Texts as `most` characters have room for them: without their middle, or, where that leaves two the same, where they part. */
+/**
+ * Texts cut to `most` characters: without their middle or, if two would then be equal, with the part where they
+ * differ.
+ */
 export function cutApart(texts: readonly string[], most: number): string[] {
   const cut = texts.map((text) => middleCut(text, most));
   return texts.map((text, i) => {
@@ -70,7 +73,7 @@ export function cutApart(texts: readonly string[], most: number): string[] {
   });
 }
 
-/** A function of a number whose answers are kept: names are folded once, however often they are drawn. */
+/** A function of a number with cached results: each name is folded only once, however often it is drawn. */
 export function kept(make: (key: number) => string): (key: number) => string {
   const made = new Map<number, string>();
   return (key) => {

@@ -1,4 +1,4 @@
-// words.ts - what things are called on the page, once
+// words.ts - names and phrases that several views use
 import type { Recording } from "../data/recording";
 import { isMoment, type Cost, type Span, type View } from "../state";
 import { momentText } from "./format";
@@ -26,7 +26,7 @@ export function isBytes(cost: Cost): boolean {
   return cost === "peak" || cost === "live" || cost === "bytes";
 }
 
-/** A moment of a recording, as exact as its slices are. */
+/** A moment of a recording, with the precision of its slices. */
 export function timeIn(recording: Recording, ns: number): string {
   return momentText(ns, recording.document.run.duration_ns / 1000);
 }
@@ -36,7 +36,7 @@ export function spanText(recording: Recording, span: Span): string {
   return isMoment(span) ? `at ${until}` : `${timeIn(recording, span.fromNs)} – ${until}`;
 }
 
-/** What is summed up over it: "until 2.48 s". */
+/** The time over which figures are summed up: "until 2.48 s". */
 export function sumText(recording: Recording, span: Span): string {
   return isMoment(span) ? `until ${timeIn(recording, span.toNs)}` : spanText(recording, span);
 }

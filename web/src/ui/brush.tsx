@@ -1,4 +1,4 @@
-// brush.tsx - an interval or a moment of the run, dragged, clicked or moved with the arrow keys over a chart
+// brush.tsx - selects an interval or a moment of the run on a chart, by dragging, clicking or arrow keys
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
@@ -6,11 +6,11 @@ import { nearest } from "../data/recording";
 import type { Span } from "../state";
 import { momentText } from "../text/format";
 
-const CLICK_PX = 4; // a pointer that moved less has clicked: a moment, no interval
+const CLICK_PX = 4; // if the pointer moved less, it is a click: a moment, not an interval
 
 interface Props {
   readonly plot: uPlot;
-  /** the edges that an interval begins and ends at, ascending */
+  /** the edges at which an interval may begin and end, ascending */
   readonly timesNs: Float64Array;
   readonly span: Span | null;
   readonly onSpan: (span: Span | null) => void;

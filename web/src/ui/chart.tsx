@@ -1,4 +1,4 @@
-// chart.tsx - curves over the time of the run, by uPlot, with a brush whose interval every view follows
+// chart.tsx - curves over the run's time, drawn by uPlot, with a brush whose interval applies to all views
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
@@ -11,15 +11,15 @@ import { savePng } from "./save";
 
 export interface Curve {
   readonly label: string;
-  /** one value at each of the chart's times; null: not known */
+  /** one value for each of the chart's times; null: unknown */
   readonly values: readonly (number | null)[] | Float64Array;
   /** the n-th colour; -1: grey */
   readonly colour: number;
   readonly filled?: boolean;
   readonly dashed?: boolean;
-  /** sampled now and then: joined over the times between, or held until the next one */
+  /** the values are samples: joined by lines, or held until the next sample */
   readonly sampled?: "joined" | "held";
-  /** measured by an axis of its own, on the right: beside the others it would flatten them */
+  /** has its own axis on the right, since on a common axis it would flatten the others */
   readonly isApart?: boolean;
 }
 
@@ -32,24 +32,24 @@ interface Props {
   readonly name: string;
   readonly title: string;
   readonly timesNs: Float64Array;
-  /** where an interval may begin and end */
+  /** the times at which an interval may begin and end */
   readonly edgesNs: Float64Array;
   readonly curves: readonly Curve[];
   readonly stacked?: boolean;
   readonly format: (value: number) => string;
-  /** shorter, where the labels of the axis must be */
+  /** a shorter format for the axis */
   readonly axisFormat?: (value: number) => string;
   readonly marks: readonly Mark[];
   readonly palette: Palette;
   readonly height: number;
   readonly span: Span | null;
-  /** none: the chart has no brush */
+  /** absent: the chart has no brush */
   readonly onSpan?: (span: Span | null) => void;
-  /** a label's curve was chosen in the legend */
+  /** called when a curve is chosen in the legend */
   readonly onCurve?: (index: number) => void;
 }
 
-/** uPlot draws lines: a stacked area is the line of the sum so far, filled down to the one below it. */
+/** uPlot draws lines: a stacked area is the line of the sum so far, filled down to the line below. */
 function stackedSums(curves: readonly Curve[], count: number): Float64Array[] {
   const sum = new Float64Array(count);
   return curves.map(({ values }) => {
@@ -67,7 +67,7 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], palette: Palette): void 
   ctx.strokeStyle = ctx.fillStyle = palette.mark;
   ctx.lineWidth = uPlot.pxRatio;
   ctx.setLineDash([3 * uPlot.pxRatio, 3 * uPlot.pxRatio]);
-  let freeFrom = -Infinity; // labels that would overlap are left out, their lines are not
+  let freeFrom = -Infinity; // labels that would overlap are left out, but not their lines
   for (const { timeNs, label } of marks) {
     const x = Math.round(plot.valToPos(timeNs, "x", true));
     ctx.beginPath();
@@ -83,13 +83,13 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], palette: Palette): void 
   ctx.restore();
 }
 
-const SMALL_PX = 100; // a chart that is lower has room for two figures beside it: 0 and the most
-const FIGURES_PX = 64; // the room of an axis of figures, where none needs more
+const SMALL_PX = 100; // a lower chart has only two labels on its axis: 0 and the maximum
+const FIGURES_PX = 64; // the minimum width of an axis of figures
 const FIGURES_GAP_PX = 6;
-const [TIMES_PX, TIMES_GAP_PX] = [50, 12]; // from one label of the times to the next
+const [TIMES_PX, TIMES_GAP_PX] = [50, 12]; // width of a time label, and the gap to the next
 const AXIS_FONT = "11px system-ui, sans-serif";
-const HALF_TIME_PX = 28; // on the right of the last label of the times, half of which may stand over
-const SCALE_OVER = 1.05; // of the most that is drawn
+const HALF_TIME_PX = 28; // space on the right, since half of the last time label may extend beyond the chart
+const SCALE_OVER = 1.05; // of the largest value
 
 function widthPx({ ctx }: uPlot, text: string): number {
   ctx.save();
@@ -99,12 +99,12 @@ function widthPx({ ctx }: uPlot, text: string): number {
   return Math.ceil(width);
 }
 
-/** The longest label of the times: of what is shorter than seconds, none is long. */
+/** The width of the longest time label; times below a second have short labels. */
 function timePx(plot: uPlot, untilNs: number): number {
   return widthPx(plot, `${Math.floor(untilNs / 1e9)} s`);
 }
 
-/** An axis of figures, on the left or (of the curves that are apart) on the right. */
+/** An axis of figures: on the left, or on the right for curves with their own axis. */
 function figuresAxis(look: uPlot.Axis, height: number, isApart: boolean, format: (value: number) => string): uPlot.Axis {
   return {
     ...look,
@@ -140,13 +140,13 @@ function axesOf({ palette, height, curves }: Props, format: (value: number) => s
   ];
 }
 
-/** What the curves look like, without their values. */
+/** How the curves look, without their values. */
 function looksOf({ curves, stacked }: Props): string {
   const looks = curves.map(({ colour, filled, dashed, sampled, isApart }) => [colour, filled, dashed, sampled, isApart]);
   return JSON.stringify([stacked, ...looks]);
 }
 
-const APART = "apart"; // the scale of curves that have an axis of their own
+const APART = "apart"; // the scale of curves with their own axis
 
 function fromZero(_plot: uPlot, _min: number | null, max: number | null): [number, number] {
   return [0, max !== null && max > 0 ? max * SCALE_OVER : 0.5];
@@ -156,7 +156,7 @@ function knownCount({ values }: Curve): number {
   return (values as readonly (number | null)[]).reduce<number>((count, value) => count + Number(value !== null), 0);
 }
 
-/** A plot outlives the values that it was made for: what depends on them is asked for when it draws. */
+/** A plot outlives the values that it was made for, so it asks for the current ones when it draws. */
 function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options {
   const { curves, palette, stacked } = props;
   const series: uPlot.Series[] = curves.map((curve, i) => {
@@ -165,7 +165,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
       label: curve.label,
       stroke: colour,
       width: stacked ? 1 : 1.5,
-      points: { show: () => curve.sampled !== undefined && knownCount(now().curves[i]!) === 1 }, // which no line joins to another
+      points: { show: () => curve.sampled !== undefined && knownCount(now().curves[i]!) === 1 }, // a single sample has no line
       spanGaps: curve.sampled !== undefined,
       ...(curve.sampled === "held" && { paths: uPlot.paths.stepped!({ align: 1 }) }),
       ...(curve.isApart && { scale: APART }),
@@ -199,7 +199,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
   };
 }
 
-/** The width of an element, as it changes with the window. */
+/** The width of an element, which changes with the window. */
 export function useWidth(): [{ current: HTMLDivElement | null }, number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -215,9 +215,9 @@ export function useWidth(): [{ current: HTMLDivElement | null }, number] {
 }
 
 const [NAME_LEAST, NAME_MOST] = [16, 64]; // characters of a name in a legend
-const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX] = [7, 90]; // and what stands beside it
+const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX] = [7, 90]; // and the width of the rest of an entry
 
-/** For characters of a name, in a legend as wide as its chart; 0: the width is not known yet. */
+/** How many characters of a name fit, in a legend as wide as its chart; 0: the width is not known yet. */
 function nameRoom(width: number): number {
   const room = Math.floor((width - LEGEND_BESIDE_PX) / LEGEND_CHAR_PX);
   return width === 0 ? NAME_MOST : Math.min(NAME_MOST, Math.max(NAME_LEAST, room));
@@ -228,7 +228,7 @@ interface LegendProps {
   readonly at: number | null;
   readonly format: (value: number) => string;
   readonly palette: Palette;
-  /** for characters of a name */
+  /** number of characters for a name */
   readonly room: number;
   readonly onCurve: ((index: number) => void) | undefined;
 }
@@ -258,12 +258,12 @@ function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JS
   );
 }
 
-/** A curve alone is what the title says, except where it is one of a stack. */
+/** A single curve needs no legend, since the title names it, unless it is part of a stack. */
 function hasLegend({ curves, stacked }: Props): boolean {
   return curves.length > 1 || (stacked === true && curves.length === 1);
 }
 
-/** The moment under the pointer; with the value, where no legend has it. */
+/** The moment under the pointer, with the value if no legend shows it. */
 function atText(props: Props, at: number): string {
   const { timesNs, curves, format } = props;
   const time = momentText(timesNs[at] ?? 0, timesNs.length > 1 ? timesNs[1]! - timesNs[0]! : 1);
@@ -281,7 +281,7 @@ export function Chart(props: Props): JSX.Element {
   latest.current = props;
   const [box, width] = useWidth();
   const [plot, setPlot] = useState<uPlot | null>(null);
-  const drawn = useRef<uPlot | null>(null); // the same at once: between effects, `plot` may be destroyed already
+  const drawn = useRef<uPlot | null>(null); // the current plot: between effects, `plot` may already be destroyed
   const [at, setAt] = useState<number | null>(null);
   const target = useRef<HTMLDivElement>(null);
   const data = useMemo(
@@ -297,7 +297,7 @@ export function Chart(props: Props): JSX.Element {
     options.hooks = {
       ...options.hooks,
       setCursor: [(self) => setAt(self.cursor.idx ?? null)],
-      ready: [(self) => drawn.current === self && setPlot(self)], // before that it knows no places
+      ready: [(self) => drawn.current === self && setPlot(self)], // before that it has no positions
     };
     const made = new uPlot(options, data as uPlot.AlignedData, target.current);
     drawn.current = made;

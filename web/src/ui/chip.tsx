@@ -1,4 +1,4 @@
-// chip.tsx - what narrows everything that is shown, with a button that ends it
+// chip.tsx - a label for an active filter, with a button that removes it
 import type { ComponentChildren, JSX } from "preact";
 
 interface Props {

@@ -1,8 +1,8 @@
-// choices.tsx - one of a few, side by side
+// choices.tsx - a choice of one of a few, side by side
 import type { JSX } from "preact";
 
 interface Props<T extends string> {
-  readonly label: string; // "": what the choices are says itself
+  readonly label: string; // "": the choices explain themselves
   readonly choices: readonly (readonly [T, string])[];
   readonly chosen: T;
   readonly onChoose: (choice: T) => void;

@@ -7,11 +7,11 @@ export interface Figure {
   readonly note: string;
 }
 
-// As .figures in style.css has them.
+// The same as .figures in style.css.
 const [LIST_FONT_PX, VALUE_FONT_PX, NOTE_FONT_PX] = [13, 20, 12];
 const PADDING_PX = 32;
 
-/** The room that the longest of the texts needs, by their characters: those of a figure are no wider than a digit on average. */
+/** The width of the longest text, from its number of characters, which are on average not wider than a digit. */
 function leastWidth(figures: readonly Figure[]): string {
   const charPx = ({ name, value, note }: Figure): number =>
     Math.max(value.length * VALUE_FONT_PX, Math.max(name.length, note.length) * NOTE_FONT_PX);

@@ -1,20 +1,20 @@
-// find.tsx - fields for patterns of names, and what they match
+// find.tsx - fields for name patterns, and matching by them
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
-/** What a pattern can be about; "module=lib*" says which, as --only does. */
+/** What a pattern is matched against; "module=lib*" selects it, as in --only. */
 const KINDS = ["func", "module", "file"] as const;
 type Kind = (typeof KINDS)[number];
 export interface Search {
   readonly of: Kind;
-  /** null: no pattern, or one that is not understood */
+  /** null: no pattern, or an invalid one */
   readonly matches: ((name: string) => boolean) | null;
   readonly wrong: string;
 }
 
 /**
- * What a pattern asks for, with a kind before it or without. A name with `*` and `?` where they stand for anything, or
- * /a regular expression/. Letters match in both cases.
+ * Parses a pattern, with or without a kind before it: a name with the wildcards `*` and `?`, or /a regular expression/.
+ * Upper and lower case are equal.
  */
 export function searchOf(asked: string): Search {
   const of = KINDS.find((kind) => asked.startsWith(`${kind}=`));

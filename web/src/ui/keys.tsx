@@ -11,7 +11,7 @@ export interface Commands {
   readonly showKeys: (shown: boolean) => void;
   /** from left to right */
   readonly views: readonly View[];
-  /** what the page can be of, as pickers have them */
+  /** the choices of the pickers */
   readonly processes?: Choices;
   readonly threads?: Choices;
 }
@@ -36,12 +36,12 @@ const LIST: readonly (readonly [string, string])[] = [
   ["?", "this list; Escape closes it"],
 ];
 
-/** Writing in a field is no command. */
+/** Keys typed into a field are not commands. */
 function isWriting(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
 }
 
-/** Listens from the first drawing on; no command looks at what was drawn, which may be older than the last key. */
+/** Listens from the first drawing on. No command depends on what was drawn, which may be older than the last key. */
 export function useKeys({ change, turnTheme, showKeys, views, processes = [], threads = [] }: Commands): void {
   useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {

@@ -1,11 +1,11 @@
-// later.tsx - what is drawn a frame after the rest of its view, so that a view that was asked for is there at once
+// later.tsx - draws its content one frame after the rest of the view, so that the view appears at once
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-let hasDrawn = false; // the first view of all is drawn whole: nothing has been waiting for it to appear
+let hasDrawn = false; // the very first view is drawn completely, without delay
 
 interface Props {
-  /** what keeps the room until then */
+  /** a placeholder until then */
   readonly room: JSX.Element;
   readonly children: ComponentChildren;
 }

@@ -1,15 +1,18 @@
-// location.ts - keeps the page's state and the URL's fragment the same
+// location.ts - keeps the page's state and the URL's fragment in step
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatFragment, parseFragment, type State } from "../state";
 
-/** A step back leads to what was shown before one of these changed; the rest only corrects the current entry. */
+/** A change of one of these is a new entry of the browser's history; any other change replaces the current entry. */
 const STEPS: readonly (keyof State)[] = ["view", "process", "thread", "cost", "mode", "zoom", "of", "curves"];
-const QUIET_MS = 200; // without a change before the URL is written: browsers refuse to do so with every pixel of a drag
+const QUIET_MS = 200; // without a change, before the URL is written: browsers refuse to do so for every pixel of a drag
 
-/** A part that depends on the state is a function of the newest one: two keys may come before anything is drawn. */
+/**
+ * A part that depends on the state is a function of the newest state: two keys may be pressed before the next
+ * drawing.
+ */
 export type Change = (part: Partial<State> | ((state: State) => Partial<State>)) => void;
 
-/** What a view had chosen means nothing in another one; nor does what was chosen of one process in another. */
+/** A choice made in one view or process is not valid in another one. */
 function merged(state: State, part: Partial<State>): State {
   const isNew = (key: keyof State): boolean => part[key] !== undefined && part[key] !== state[key];
   const ofView = isNew("view") ? { row: -1, sort: "" } : {};

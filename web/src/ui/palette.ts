@@ -1,8 +1,8 @@
-// palette.ts - the colours of pictures: told apart by colour-blind eyes, with text readable on each
+// palette.ts - the colours of charts: colour-blind users can distinguish them, and text is readable on each
 
-/** After Paul Tol's "muted" scheme; the hues stay apart under protanopia, deuteranopia and tritanopia. */
+/** After Paul Tol's "muted" scheme; the hues differ also under protanopia, deuteranopia and tritanopia. */
 const HUES = ["#4477aa", "#cc6677", "#44aa99", "#ddaa44", "#aa4499", "#88bbdd", "#999933", "#aa6688"];
-const REST = "#a4abb3"; // what has no colour of its own
+const REST = "#a4abb3"; // for items without a colour of their own
 
 export interface Palette {
   readonly dark: boolean;
@@ -48,40 +48,40 @@ function rgbOf(hex: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** `share` of `hex`, the rest of `ground` */
+/** Mixes `share` of `hex` with the rest of `ground`. */
 export function mix(hex: string, ground: string, share: number): string {
   const [a, b] = [rgbOf(hex), rgbOf(ground)];
   const parts = a.map((value, i) => Math.round(value * share + b[i]! * (1 - share)));
   return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The colour of the n-th curve or area; -1: of all others together. */
+/** The colour of the n-th curve or area; -1: of the sum of all others. */
 export function curveColour(index: number, palette: Palette): string {
   const hue = HUES[index] ?? REST;
   return palette.dark ? mix(hue, "#ffffff", 0.88) : mix(hue, "#000000", 0.82);
 }
 
-/** A step of an ordered scale, 0 to 1: the further on, the stronger. */
+/** A step of an ordered scale from 0 to 1; larger steps are stronger. */
 export function ramp(step: number, palette: Palette): string {
   return mix(palette.accent, palette.panel, 0.18 + 0.82 * step);
 }
 
-/** A ground that text can be read on, in the hue of the n-th of a list; neighbours of one hue differ by their shade, 0 to 2. */
+/** A background for text, in the hue of the n-th item of a list; neighbours of one hue differ by their shade, 0 to 2. */
 export function tint(index: number, palette: Palette, shade = 1): string {
   const hue = HUES[index] ?? REST;
   return mix(hue, palette.panel, 0.36 + 0.06 * shade);
 }
 
-/** A ground as it is where it stands back, behind what was found. */
+/** A paler background, for items that the search did not find. */
 export function faded(ground: string, palette: Palette): string {
   return mix(ground, palette.panel, 0.3);
 }
 
 export const SHADES = 3;
 
-const [LESS, MORE] = ["#3a78b5", "#d9722a"]; // a pair that stays apart for colour-blind eyes
+const [LESS, MORE] = ["#3a78b5", "#d9722a"]; // a pair that colour-blind users can distinguish
 
-/** What changed by a share of itself: -1 is gone, 0 as before, 1 new. */
+/** The colour of a relative change: -1 is gone, 0 unchanged, 1 new. */
 export function changeColour(share: number, palette: Palette): string {
   if (share === 0) return mix(REST, palette.panel, 0.25);
   return mix(share < 0 ? LESS : MORE, palette.panel, 0.12 + 0.4 * Math.abs(share));

@@ -1,10 +1,10 @@
-// picker.tsx - one of many, from a list that opens
+// picker.tsx - a choice of one of many, from a drop-down list
 import type { JSX } from "preact";
 
 interface Props {
   readonly label: string;
   readonly title: string;
-  /** numbers and what they are called; the first one stands for all, or for what there is without a choice */
+  /** IDs and names; the first one is "all", or the default */
   readonly choices: readonly (readonly [number, string])[];
   readonly chosen: number;
   readonly onChoose: (choice: number) => void;
@@ -25,7 +25,7 @@ export function Picker({ label, title, choices, chosen, onChoose }: Props): JSX.
   );
 }
 
-/** The choice so many behind the chosen one, around the end. */
+/** The choice `step` places after the chosen one, cyclically. */
 export function nextChoice(choices: readonly (readonly [number, string])[], chosen: number, step: number): number {
   const at = choices.findIndex(([choice]) => choice === chosen);
   return choices[(Math.max(0, at) + step + choices.length) % Math.max(1, choices.length)]?.[0] ?? chosen;

@@ -1,4 +1,4 @@
-// save.ts - hands a table or a picture to the browser as a file
+// save.ts - saves a table or a picture as a file, by a download in the browser
 
 function save(name: string, content: Blob): void {
   const link = document.createElement("a");
@@ -8,7 +8,7 @@ function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000); // the download reads it after the click
 }
 
-/** One field as RFC 4180 has it. A text that a spreadsheet would take for a formula is led by an apostrophe. */
+/** One field, as RFC 4180 defines it. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
 function csvField(value: string | number): string {
   if (typeof value === "number") return String(value);
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
@@ -24,7 +24,7 @@ export function saveSvg(name: string, svg: string): void {
   save(name, new Blob([svg], { type: "image/svg+xml" }));
 }
 
-/** The canvas on an opaque ground: a picture that is pasted elsewhere must not depend on what lies behind it. */
+/** The canvas on an opaque background, so that a pasted picture does not depend on what is below it. */
 export function savePng(name: string, picture: HTMLCanvasElement, ground: string): void {
   const copy = document.createElement("canvas");
   copy.width = picture.width;

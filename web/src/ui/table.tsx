@@ -1,4 +1,4 @@
-// table.tsx - a table with sortable columns that draws only the rows in sight, so that half a million are no slower
+// table.tsx - a table with sortable columns that draws only the visible rows, so that half a million rows are as fast
 import type { ComponentChild, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { bytesText, countText, shareText } from "../text/format";
@@ -6,24 +6,24 @@ import type { State } from "../state";
 import type { Change } from "./location";
 import { saveCsv } from "./save";
 
-const LEAST_PX = { text: 220, figure: 80 }; // of a column that says nothing else: in less room the table is scrolled
-const ROW_PX = 26; // as .table tr in style.css
-const ROWS_BEYOND = 4; // drawn above and below what is in sight, so that scrolling shows no gap
+const LEAST_PX = { text: 220, figure: 80 }; // of a column without a width; in less space the table is scrolled
+const ROW_PX = 26; // the same as .table tr in style.css
+const ROWS_BEYOND = 4; // drawn above and below the visible rows, so that scrolling shows no gap
 
-/** share: a part of the whole, 0 to 1. word: short text, such as an id. In little room text gives way; all others are never cut. */
+/** share: a part of the whole, 0 to 1. word: short text, such as an ID. In a narrow table only text is cut. */
 export type Kind = "bytes" | "count" | "share" | "word" | "text";
 
 export interface Column<Row> {
   readonly key: string;
   readonly title: string;
   readonly kind: Kind;
-  /** sorted by, and in the CSV file */
+  /** used for sorting and in the CSV file */
   readonly value: (row: Row) => number | string;
-  /** as shown, where the kind does not say it */
+  /** how the value is shown, if not as its kind */
   readonly show?: (row: Row) => ComponentChild;
-  /** the part of the whole that a bar behind the figure shows, 0 to 1 */
+  /** the part of the whole, 0 to 1, shown by a bar in the background of the figure */
   readonly share?: (row: Row) => number;
-  /** CSS width, which figures and words may exceed; of the columns without one, those of text share what is left */
+  /** CSS width, which figures and words may exceed; text columns without one share the remaining width */
   readonly width?: string;
   readonly hint?: string;
 }
@@ -35,9 +35,9 @@ interface Props<Row> {
   readonly idOf: (row: Row) => number;
   readonly chosen?: number;
   readonly onChoose?: (row: Row) => void;
-  /** a row was clicked twice */
+  /** called when a row is double-clicked */
   readonly onOpen?: (row: Row) => void;
-  /** "" : the rows keep their order */
+  /** "": the rows keep their order */
   readonly sort: string;
   readonly onSort: (sort: string) => void;
   /** false: the rows are in their final order already (a tree) */
@@ -51,12 +51,12 @@ function compare(a: number | string, b: number | string): number {
   return String(a).localeCompare(String(b), "en");
 }
 
-/** What "key+" or "key-" asks for; descending where it names nothing, since the largest matters most. */
+/** The column and direction of "key+" or "key-"; descending without a sign, since the largest matters most. */
 export function sortOf<Row>(sort: string, columns: readonly Column<Row>[]): [Column<Row> | undefined, number] {
   return [columns.find((column) => column.key === sort.slice(0, -1)), sort.endsWith("+") ? 1 : -1];
 }
 
-/** How a table is sorted, as the page's state has it; `first`: until somebody chooses. */
+/** How a table is sorted, from the page's state; `first`: until the user chooses. */
 export function sorting(
   { state, change }: { readonly state: State; readonly change: Change },
   first = "",
@@ -68,7 +68,7 @@ function isFigure<Row>({ kind }: Column<Row>): boolean {
   return kind !== "text" && kind !== "word";
 }
 
-/** What style.css goes by: figures are on the right, and names alone may be cut. */
+/** The class for style.css: figures are right-aligned, and only names may be cut. */
 function classOf<Row>(column: Column<Row>): string {
   return isFigure(column) ? "figure" : column.kind === "text" ? "name" : "name whole";
 }
@@ -102,7 +102,7 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Elem
   );
 }
 
-/** Of text, which would give way to nothing, and of figures, which would look crowded. */
+/** The minimum width: text would otherwise shrink to nothing, and figures would look crowded. */
 function leastWidth<Row>({ width, kind }: Column<Row>): string {
   return width?.endsWith("px") ? width : `${kind === "text" ? LEAST_PX.text : LEAST_PX.figure}px`;
 }
@@ -111,8 +111,9 @@ function leastWidth<Row>({ width, kind }: Column<Row>): string {
 type Widest = Map<string, string>;
 
 /**
- * A row without height that holds each column as wide as its largest figure needs, also where that is not in sight: or columns
- * would move while the table is scrolled. What was the widest once stays it, so that none moves while an interval is dragged.
+ * A row without height that gives each column the width of its longest figure, visible or not. Otherwise columns would
+ * move while the table is scrolled. The longest text so far is kept, so that no column moves while an interval is
+ * dragged.
  */
 function WidestRow<Row>({ columns, rows, widest }: Pick<Props<Row>, "columns" | "rows"> & { widest: Widest }): JSX.Element {
   for (const column of columns.filter(isFigure)) {
@@ -153,7 +154,7 @@ function Head<Row>({ columns, sort, onSort }: Pick<Props<Row>, "columns" | "sort
   );
 }
 
-/** The rows in sight of a scrolled element: the first one, and how many. */
+/** The visible rows of a scrolled element: the first one, and their number. */
 function useWindow(count: number): [{ current: HTMLDivElement | null }, number, number, () => void] {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
@@ -209,7 +210,7 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   const sorted = useMemo(() => {
     const [by, sign] = sortOf(sort, columns);
     if (by === undefined || props.sorts === false) return rows;
-    const keyed = rows.map((row) => ({ row, value: by.value(row), id: idOf(row) })); // asked for once, not with each comparison
+    const keyed = rows.map((row) => ({ row, value: by.value(row), id: idOf(row) })); // computed once, not with each comparison
     return keyed.sort((a, b) => sign * compare(a.value, b.value) || a.id - b.id).map(({ row }) => row);
   }, [rows, sort, columns]);
   const [box, first, shown, onScroll] = useWindow(sorted.length);
@@ -218,7 +219,7 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   const widest = useRef<Widest>(new Map());
   const widestRow = useMemo(() => <WidestRow {...{ columns, rows }} widest={widest.current} />, [columns, rows]);
 
-  // Kept, so that what is shown already is not made again: a drag changes other things with every step.
+  // Cached, so that rows on screen are not made again: a drag changes other things with every step.
   const body = useMemo(
     () => (
       <Body
@@ -243,7 +244,7 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
   }, [chosen]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.target !== box.current && (event.key === "Enter" || event.key === " ")) return; // a heading's: it sorts
+    if (event.target !== box.current && (event.key === "Enter" || event.key === " ")) return; // on a heading: it sorts
     const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 0) / ROW_PX) - 2);
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     const ends: Record<string, number> = { Home: 0, End: sorted.length - 1 };

@@ -1,10 +1,10 @@
-// theme.ts - light or dark: as the system has it, until the user says otherwise
+// theme.ts - light or dark: the system's setting, until the user changes it
 import { useLayoutEffect, useState } from "preact/hooks";
 import { paletteOf, type Palette } from "./palette";
 
 const KEY = "heapwright-theme";
 
-/** Storage may be forbidden to a page opened from disk: then the choice holds until it is closed. */
+/** A page opened from disk may have no storage: then the choice lasts until the page is closed. */
 function stored(): string | null {
   try {
     return localStorage.getItem(KEY);
@@ -17,7 +17,7 @@ function store(theme: string): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // nothing to keep it in
+    // no storage available
   }
 }
 

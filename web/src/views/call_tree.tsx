@@ -1,4 +1,4 @@
-// call_tree.tsx - a tree of calls as a table, open along what matters; what stands in its columns is the caller's
+// call_tree.tsx - a call tree as a table, opened along the largest nodes; the user of this component defines its columns
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { childrenOf, type Branches } from "../data/branching";
@@ -7,11 +7,11 @@ import { FunctionLabel } from "./function_label";
 
 export type NodeColumn = Column<{ readonly node: number }>;
 
-/** What a node is called: whole, as there is room for it, and where it is. */
+/** The texts of a node: its full name, its shortened name, and its place. */
 export interface NodeWords {
   readonly name: (node: number) => string;
   readonly label: (node: number) => string;
-  /** what tells it from functions that are labelled the same; "": nothing has to */
+  /** distinguishes it from functions with the same label; "": not needed */
   readonly apart: (node: number) => string;
   readonly where: (node: number) => string;
 }
@@ -20,7 +20,7 @@ interface Props {
   readonly tree: Branches;
   readonly words: NodeWords;
   readonly colour: (node: number) => string;
-  /** what the tree opens along, and is ordered by where `sort` names no column; nodes with nothing are left out */
+  /** the tree opens along these, and is ordered by them if `sort` names no column; nodes with 0 are left out */
   readonly totals: Float64Array;
   readonly columns: readonly NodeColumn[];
   readonly chosen: number;
@@ -30,9 +30,9 @@ interface Props {
   readonly onSandwich: (node: number) => void;
 }
 
-const [FORK_PX, CHAIN_PX] = [12, 3]; // an only child is hardly indented: chains of calls are long
-const OPENED_ROWS = 24; // the tree opens, the largest nodes first, until it has about so many
-const CRUMB_SHARE = 0.02; // less of the whole is not worth to be opened
+const [FORK_PX, CHAIN_PX] = [12, 3]; // an only child is indented less, since chains of calls are long
+const OPENED_ROWS = 24; // the tree is opened, the largest nodes first, until it has about this many rows
+const CRUMB_SHARE = 0.02; // nodes with a smaller share stay closed
 
 interface TreeRow {
   readonly node: number;
@@ -65,7 +65,7 @@ function treeRows(
   return tree.parent.length > 1 ? rows : [];
 }
 
-/** Opens what has most, until a table is full of it; and the way to the chosen node. */
+/** Opens the largest nodes until the table is full, and the path to the chosen node. */
 function openedFor({ tree, totals, chosen }: Props, children: readonly number[][]): Set<number> {
   const open = new Set<number>();
   const closed = [0];

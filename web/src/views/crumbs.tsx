@@ -1,8 +1,8 @@
-// crumbs.tsx - the way from the whole run to the frame that fills a flame graph
+// crumbs.tsx - the path from the whole run to the frame that fills a flame graph
 import type { JSX } from "preact";
 import type { Branches } from "../data/branching";
 
-const SHOWN = 5; // of a longer way its ends
+const SHOWN = 5; // of a longer path, both ends are shown
 
 interface Props {
   readonly tree: Branches;

@@ -1,4 +1,4 @@
-// durations.tsx - how long calls took: by function, by powers of two, and the slowest ones with their stacks
+// durations.tsx - durations of calls: by function, by powers of two, and the slowest calls with their stacks
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { DurationFields, SlowCallFields } from "../data/document";
@@ -32,7 +32,7 @@ interface SlowCall extends SlowCallFields {
   readonly id: number;
 }
 
-/** Calls by powers of two: a bin goes on to twice its start. The first one holds 0, too. */
+/** Calls by powers of two: a bin ends at twice its start. The first one also contains 0. */
 function binsOf(durations: DurationFields): Bin[] {
   const calls = new Map<number, number>();
   for (const [from, , count] of durations.histogram ?? []) {

@@ -1,4 +1,4 @@
-// figures.tsx - the figures of the run, or of the part of it that is chosen
+// figures.tsx - the figures of the run, or of the chosen part of it
 import type { JSX } from "preact";
 import type { PageDocument } from "../data/document";
 import type { Recording } from "../data/recording";
@@ -26,23 +26,23 @@ function rssFigure({ thread }: PageDocument, rssBytes: number, note: string): Fi
   return { name, value: rssBytes > 0 ? bytesText(rssBytes) : "–", note: rssBytes > 0 ? note : "not sampled" };
 }
 
-/** Of the samples from one moment to another. */
+/** The largest sample between two moments. */
 function sampledRss({ rss = { time_ns: [], rss_bytes: [] } }: PageDocument, fromNs: number, toNs: number): number {
   return Math.max(0, ...rss.rss_bytes.filter((_bytes, i) => fromNs <= rss.time_ns[i]! && rss.time_ns[i]! <= toNs));
 }
 
-/** Of one process it is known; of several together, only what their samples say. */
+/** The peak RSS is recorded for one process; for several together it comes from their samples. */
 function rssOf({ document }: Recording): number {
   return togetherCount(document) > 1 ? sampledRss(document, 0, Infinity) : (document.process.rss_peak_bytes ?? 0);
 }
 
-/** What was called, within some time. */
+/** Calls within some time. */
 interface Calls {
   readonly allocations: number;
   readonly bytes: number;
   readonly temporary: number;
   readonly frees: number;
-  /** null: it is not known, and the frees are those of blocks of the thread, whoever made them */
+  /** null: unknown; then `frees` are of the thread's blocks, by any thread */
   readonly failed: number | null;
   readonly lengthNs: number;
 }
@@ -72,7 +72,7 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
   const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
   const [start, end] = [recording.liveAt(first), recording.liveAt(to)];
   const peak = Math.max(start, ...slices.max_bytes.slice(first, to));
-  const ofPeak = `${shareText(end, document.run.peak_bytes) || "none"} of the peak`; // a thread may have more than it had then
+  const ofPeak = `${shareText(end, document.run.peak_bytes) || "none"} of the peak`; // for a thread it may exceed 100 %
   const states: Figure[] = isMoment(span)
     ? [
         { name: "Live bytes", value: bytesText(end), note: thread === undefined ? ofPeak : "" },

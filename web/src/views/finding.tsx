@@ -1,4 +1,4 @@
-// finding.tsx - what is looked for among the stacks, and what is left out of them
+// finding.tsx - the fields for searched and for ignored stacks
 import type { JSX } from "preact";
 import type { State } from "../state";
 import type { Change } from "../ui/location";

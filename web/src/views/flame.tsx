@@ -1,4 +1,4 @@
-// flame.tsx - who calls whom, and what it costs: the icicle with a tree beside it, or one function in the middle
+// flame.tsx - the call tree and its costs: a flame graph next to a tree, or one function with callers and callees
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { functionsMatching } from "../data/matching";
@@ -59,7 +59,7 @@ export function ModuleLegend({ names, palette }: { names: NodeNames; palette: Pa
   );
 }
 
-/** What the matching functions hold together; one that lies in another match counts once. */
+/** The sum of the matching functions; a match within another match counts once. */
 function foundText(recording: Recording, { totals }: Amounts, matched: Uint8Array, cost: Cost): string {
   const { parent } = recording.tree;
   const within = new Uint8Array(parent.length);

@@ -1,4 +1,4 @@
-// function_label.tsx - a function in a cell of a table, with what tells it from others that are labelled the same
+// function_label.tsx - a function in a table cell, with a text that distinguishes it from functions with the same label
 import type { JSX } from "preact";
 
 const LABEL_MOST = 500; // characters: no cell is wider

@@ -1,4 +1,4 @@
-// half.tsx - a half of a sandwich: all callers of a function, growing upwards, or all that it calls
+// half.tsx - one half of a sandwich: all callers of a function, upwards, or all its callees
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { mergedAmounts, type Merged } from "../data/sandwich";
@@ -9,7 +9,7 @@ import type { Palette } from "../ui/palette";
 interface Props {
   readonly merged: Merged;
   readonly upwards: boolean;
-  /** what the merged nodes take over from the tree's: totals for callers, own amounts for callees */
+  /** amounts that merged nodes take from the tree's nodes: totals for callers, own amounts for callees */
   readonly taken: Float64Array;
   readonly takenOrder: Float64Array;
   /** of a function */
@@ -21,7 +21,7 @@ interface Props {
 }
 
 export function Half({ merged, upwards, taken, takenOrder, label, fill, describe, onOpen, palette }: Props): JSX.Element {
-  const fresh = { in: merged, chosen: -1, zoom: 0 }; // as another function is looked at
+  const fresh = { in: merged, chosen: -1, zoom: 0 }; // the state for another function
   const [looked, lookAt] = useState(fresh);
   const now = (before: typeof fresh): typeof fresh => (before.in === merged ? before : fresh);
   const { chosen, zoom } = now(looked);

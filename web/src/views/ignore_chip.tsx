@@ -1,4 +1,4 @@
-// ignore_chip.tsx - what is left out of the stacks, with a button that takes it in again
+// ignore_chip.tsx - shows the pattern of ignored stacks, with a button that removes it
 import type { JSX } from "preact";
 import type { State } from "../state";
 import { Chip } from "../ui/chip";

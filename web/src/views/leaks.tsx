@@ -1,4 +1,4 @@
-// leaks.tsx - what was not freed, or what an interval left behind, by stack
+// leaks.tsx - blocks that were not freed, or by which an interval grew, by stack
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { rowsMatching } from "../data/matching";
@@ -21,7 +21,7 @@ interface Leak {
   readonly blocks: number;
 }
 
-/** Of the whole run: what is left without the runtime's own. Of an interval: what live bytes and blocks grew by. */
+/** For the whole run: unfreed blocks without the runtime's own. For an interval: the growth of live bytes and blocks. */
 function leaksOf(recording: Recording, span: Span | null): Leak[] {
   const leaks: Leak[] = [];
   const edges = span && recording.edgesOf(span);
@@ -40,7 +40,7 @@ function sum(column: Float64Array): number {
   return column.reduce((all, part) => all + part, 0);
 }
 
-/** Of the whole run, where no leak is left. */
+/** For the whole run, if there is no leak. */
 function nothingLeftText(recording: Recording, ignore: string): string {
   if (ignore !== "") return "Nothing else is left";
   return sum(recording.column("runtime_live_blocks")) > 0 ? "Only blocks of the runtime are left" : "Every block was freed";
@@ -60,7 +60,7 @@ function foundText(found: readonly Leak[], all: number): string {
   return `${stacksText(found.length)}, ${bytesText(bytes)} ${shareText(bytes, all)}`;
 }
 
-/** In the table, where it has no row. */
+/** Shown in the table if it has no row. */
 function emptyText(recording: Recording, { span, ignore }: State, leaks: readonly Leak[]): string {
   if (leaks.length > 0) return "No stack matches.";
   if (span === null) return `${nothingLeftText(recording, ignore)}.`;

@@ -1,4 +1,4 @@
-// lifetimes.tsx - how long blocks lived: of the run, and stack by stack
+// lifetimes.tsx - how long blocks lived: for the run, and for each stack
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { LIFETIMES, type Lifetime, type RunFields } from "../data/document";
@@ -43,7 +43,7 @@ function nothingText({ ignore }: State): string {
   return `No ${ignore === "" ? "" : "other "}block was freed here, and none is left.`;
 }
 
-/** Up to the longest that any block of the run lived: none comes or goes while an interval is dragged. */
+/** The steps up to the longest lifetime in the run, so that columns are constant while an interval is dragged. */
 function stepsOf({ lifetimes }: RunFields): readonly Lifetime[] {
   const longest = Math.max(...ENDED.map((lifetime, step) => (lifetimes[lifetime] > 0 ? step : 0)));
   return [...ENDED.slice(0, longest + 1), "until_end"];

@@ -1,4 +1,4 @@
-// mode_choice.tsx - the whole tree, or one function in the middle
+// mode_choice.tsx - the choice between the whole tree and one function with callers and callees
 import type { JSX } from "preact";
 import { FLAME_MODES, type State } from "../state";
 import { Choices } from "../ui/choices";

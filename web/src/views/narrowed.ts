@@ -1,4 +1,4 @@
-// narrowed.ts - which processes and threads the page can be of, and the recording that it is of
+// narrowed.ts - the processes and threads that can be chosen, and the recording of the chosen ones
 import { useMemo } from "preact/hooks";
 import type { PageDocument } from "../data/document";
 import { keptFor } from "../data/kept";
@@ -15,7 +15,7 @@ export type Choice = readonly [number, string];
 
 const COMMAND_MOST = 40;
 
-/** What a document is of: a process, or all of them together. */
+/** The name of a document: a process, or all processes together. */
 function nameOf(document: PageDocument): string {
   const { run } = document;
   const together = togetherCount(document);
@@ -24,13 +24,13 @@ function nameOf(document: PageDocument): string {
   return `${run.pid} (${bytesText(run.allocated_bytes)}) ${command}`; // a list cuts the end
 }
 
-/** 0 is the process that the page opens with; the others by their ids. None where there is but one. */
+/** 0 is the process that the page opens with; the others have their IDs. Empty if there is only one. */
 export function processChoices(document: PageDocument): readonly Choice[] {
   const others = document.others ?? [];
   return others.length === 0 ? [] : [[0, nameOf(document)], ...others.map((other): Choice => [other.run.pid, nameOf(other)])];
 }
 
-/** -1 is all threads; the others by their rows, what allocated most first. None where there is but one. */
+/** -1 is all threads; the others have their rows, the one that allocated most first. Empty if there is only one. */
 export function threadChoices(whole: Recording): readonly Choice[] {
   const { threads, stack_threads } = whole.document;
   if (stack_threads === undefined) return [];
@@ -42,9 +42,9 @@ export function threadChoices(whole: Recording): readonly Choice[] {
 const recordingOf = keptFor((document: PageDocument) => new Recording(document));
 
 export interface Narrowed {
-  /** of the process, all of it */
+  /** the whole recording of the process */
   readonly whole: Recording;
-  /** of the thread, without what is ignored */
+  /** of the chosen thread, without ignored stacks */
   readonly recording: Recording;
 }
 

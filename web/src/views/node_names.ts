@@ -1,4 +1,4 @@
-// node_names.ts - what the frames of a flame graph are called and how they are coloured, whatever they cost
+// node_names.ts - names and colours of the frames of a flame graph, independent of their cost
 import { keptFor } from "../data/kept";
 import type { Recording } from "../data/recording";
 import { labelsOf } from "../data/stack_words";
@@ -9,7 +9,7 @@ import { kept } from "../text/names";
 import { isBytes } from "../text/words";
 import { HUE_COUNT, SHADES, tint, type Palette } from "../ui/palette";
 
-/** What each node of a tree costs: itself, and with all that it calls. */
+/** The cost of each node of a tree: its own, and with all its callees. */
 export interface Amounts {
   readonly self: Float64Array;
   readonly totals: Float64Array;
@@ -19,7 +19,7 @@ export function costFigure(cost: Cost, amount: number): string {
   return isBytes(cost) ? bytesText(amount) : countText(amount);
 }
 
-/** Modules by what they allocate themselves or have others allocate for them, the most first. */
+/** Modules by how much they allocate themselves or through others, the largest first. */
 function modulesByWeight(recording: Recording): number[] {
   const { tree } = recording;
   const weight = new Map<number, number>();
@@ -34,7 +34,7 @@ function modulesByWeight(recording: Recording): number[] {
 
 export class NodeNames {
   readonly #recording: Recording;
-  readonly #colours: ReadonlyMap<number, number>; // by module: the largest have one of their own
+  readonly #colours: ReadonlyMap<number, number>; // by module: the largest have their own colour
 
   constructor(recording: Recording) {
     this.#recording = recording;
@@ -46,12 +46,12 @@ export class NodeNames {
     return this.#recording.tree.functions[func]?.name ?? "all";
   }
 
-  /** The name as a box has room for it. */
+  /** The name, shortened for a box. */
   functionLabel(func: number): string {
     return func in this.#recording.tree.functions ? labelsOf(this.#recording).label(func) : this.functionName(func);
   }
 
-  /** What tells it from others that are labelled the same. */
+  /** The text that distinguishes it from functions with the same label. */
   functionApart(func: number): string {
     return labelsOf(this.#recording).apart(func);
   }
@@ -72,7 +72,7 @@ export class NodeNames {
     return module < 0 ? "" : this.#recording.moduleName(module);
   }
 
-  /** The file that a function is in, or why that is not known. */
+  /** The file of a function, or why it is unknown. */
   functionFile(func: number): string {
     const found = this.#recording.tree.functions[func];
     return found === undefined ? "" : found.file === "" ? found.reason : found.file;

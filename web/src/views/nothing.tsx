@@ -1,4 +1,4 @@
-// nothing.tsx - what is said of a run, or of a thread, that allocated nothing: in words rather than by empty axes
+// nothing.tsx - a message for a run or a thread without allocations, instead of empty charts
 import type { JSX } from "preact";
 import { callsText } from "../text/format";
 import type { ViewProps } from "./view";

@@ -1,4 +1,4 @@
-// overview.tsx - the figures of the run, its curve, what stands out, and what the recording is worth
+// overview.tsx - the figures of the run, its curve, findings, and facts about the recording
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ImageFields, RunFields } from "../data/document";
@@ -16,7 +16,7 @@ import type { ViewProps } from "./view";
 
 const TOP_STACKS = 8;
 
-/** Where a finding is seen, and with which cost. */
+/** The view and the cost that show a finding. */
 const SHOWN_IN: Readonly<Record<string, Partial<State> & { view: View }>> = {
   growth: { view: "leaks" },
   real_time: { view: "threads" },
@@ -62,7 +62,7 @@ function Findings({ recording, state, change }: ViewProps): JSX.Element | null {
   );
 }
 
-/** The rows with most, the largest first, of those that are wanted. */
+/** The rows with the largest amounts, the largest first, among the wanted ones. */
 function largest(amounts: Float64Array, count: number, isWanted: (row: number) => boolean): number[] {
   const top: number[] = [];
   amounts.forEach((amount, row) => {
@@ -134,7 +134,7 @@ function exitText(process: ImageFields): string {
   return typeof process.exit_code === "number" ? `exit status ${process.exit_code}` : "";
 }
 
-/** What is known of a process alone. */
+/** Facts that are known only for a single process. */
 function ofProcess(recording: Recording): [string, string][] {
   const { process } = recording.document;
   const begin = process.from_ns ?? 0;
@@ -154,7 +154,7 @@ function dateText(realtimeNs: number): string {
 function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
   const { run, process, version } = recording.document;
   const began = process.start_realtime_ns ?? 0;
-  const together = togetherCount(recording.document) > 1; // what is known of the largest one alone is not said of all
+  const together = togetherCount(recording.document) > 1; // facts about the largest process are not valid for all
   const lines = evidenceOf(run);
   if (began > 0) lines.push(["Started", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
   if (!together) lines.push(...ofProcess(recording));

@@ -1,5 +1,5 @@
-// prepare.ts - makes what views are drawn from while nobody waits for it: a piece after another, for a few
-// milliseconds at a time, and not while somebody drags, types or scrolls
+// prepare.ts - prepares the data of views in idle time: a few milliseconds at a time,
+// and not while the user drags, types or scrolls
 import { useEffect } from "preact/hooks";
 import { childrenOf } from "../data/branching";
 import type { Recording } from "../data/recording";
@@ -17,9 +17,9 @@ const COLUMNS = [
   "peak_bytes",
   "bytes",
 ] as const;
-const SLICE_MS = 10; // after so many whoever types or clicks has to wait no longer
+const SLICE_MS = 10; // the longest time that a key or a click may have to wait
 const INPUTS = ["pointerdown", "pointermove", "pointerup", "pointercancel", "keydown", "wheel", "scroll"] as const;
-const QUIET_MS = 300; // behind one of these: what it asks for has the processor to itself
+const QUIET_MS = 300; // after one of these, to leave the processor to the user's request
 
 function* pieces(recording: Recording): Generator<void> {
   for (const column of COLUMNS) {
@@ -28,7 +28,7 @@ function* pieces(recording: Recording): Generator<void> {
   }
   recording.cutStacks(0);
   yield;
-  void recording.series; // what each step of a brush asks
+  void recording.series; // needed at each step of a brush
   yield;
   namesOf(recording);
   yield;
@@ -47,7 +47,7 @@ export function usePrepared(recording: Recording): void {
   useEffect(() => {
     const left = pieces(recording);
     let [pending, timer, quietFrom] = [0, 0, 0];
-    let isHeld = false; // a drag that stands still is one
+    let isHeld = false; // a drag without movement is still a drag
     const later = (): void => void (pending = requestIdleCallback(goOn));
     const goOn = (): void => {
       const now = performance.now();

@@ -7,33 +7,33 @@ import type { Change } from "../ui/location";
 const SHOWN = 12;
 const WHOLE_PPM = 1_000_000;
 
-/** A word as a shell reads it back. */
+/** A word, quoted for a shell. */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Only what was replayed for this document has a peak. */
+/** Only processes that were replayed for this document have a peak. */
 function isHere(process: ProcessFields): boolean {
   return process.peak_bytes !== undefined;
 }
 
-/** How many processes a document is of: where it is of several, those too that its list leaves out. */
+/** The number of processes in a document. If there are several, those that its list leaves out count, too. */
 export function togetherCount({ processes, processes_left_out: leftOut = 0 }: PageDocument): number {
   const here = processes.filter(isHere).length;
   return here > 1 ? here + leftOut : here;
 }
 
-/** The command that began what a document is of. */
+/** The command that started the run or process of a document. */
 export function commandOf({ run, process }: PageDocument): string {
   return process.run_command ?? run.command;
 }
 
-/** All processes of a run are found by its folder. */
+/** The folder of a run, by which all its processes are found. */
 export function folderOfRun({ trace }: RunFields): string {
   return trace.replace(/(\.children)\/[^/]*$/, "$1");
 }
 
-/** A document of one process may list it alone; what the page opens with lists all. */
+/** A document of one process may list only this one; the document that the page opens with lists all. */
 function headingOf(document: PageDocument, { processes, processes_left_out: leftOut = 0 }: PageDocument): string {
   const here = document.processes.filter(isHere);
   const all = countText(processes.length + leftOut);
@@ -42,14 +42,14 @@ function headingOf(document: PageDocument, { processes, processes_left_out: left
 }
 
 interface Props {
-  /** what is shown */
+  /** the document that is shown */
   readonly document: PageDocument;
-  /** what the page opens with, which has the others */
+  /** the document that the page opens with, which contains the others */
   readonly opened: PageDocument;
   readonly change: Change;
 }
 
-/** By the process's id: what the state calls it where the page holds it. */
+/** By process ID: the value of `process` in the state, for processes that the page contains. */
 function heldBy({ run, processes, others = [] }: PageDocument): ReadonlyMap<number, number> {
   const held = new Map(others.map((other) => [other.run.pid, other.run.pid]));
   if (processes.filter(isHere).length === 1) held.set(run.pid, 0);

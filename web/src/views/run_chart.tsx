@@ -1,4 +1,4 @@
-// run_chart.tsx - live bytes over the run, with what was resident and usable, and the peak marked
+// run_chart.tsx - live bytes over the run, with resident and usable bytes, and a mark at the peak
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { unpack } from "../data/packed";
@@ -7,15 +7,15 @@ import { bytesText } from "../text/format";
 import { Chart, type Curve, type Mark } from "../ui/chart";
 import type { ViewProps } from "./view";
 
-/** Differences to what they lead to. */
+/** Running sums of differences. */
 export function summed(steps: Float64Array): Float64Array {
   let sum = 0;
   return steps.map((step) => (sum += step));
 }
 
-const SLACK_SHOWN = 1.03; // usable bytes that hardly differ from those asked for would only blur their curve
+const SLACK_SHOWN = 1.03; // if usable and requested bytes are nearly equal, two curves would only blur
 
-const RSS_BESIDE = 3; // a resident set so many times the heap's peak would flatten the heap's curve
+const RSS_BESIDE = 3; // a resident set larger than this many times the heap's peak would flatten the heap's curve
 
 interface RunCurves {
   readonly timesNs: Float64Array;

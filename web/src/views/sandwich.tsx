@@ -1,4 +1,4 @@
-// sandwich.tsx - the functions as a list, and the chosen one with its callers above and its callees below
+// sandwich.tsx - the list of functions, and the chosen one with its callers above and its callees below
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { calleesOf, callersOf, functionAmounts, outermost, type FunctionAmounts, type Merged } from "../data/sandwich";

@@ -1,4 +1,4 @@
-// sizes.tsx - every block size: how many, how much at the peak and at the end, and its live bytes over time
+// sizes.tsx - the block sizes: counts, bytes at the peak and at the end, and live bytes over time
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { SIZE_FIGURES, type SizeFigure } from "../data/document";
@@ -12,7 +12,7 @@ import { sorting, Table, type Column } from "../ui/table";
 import { LiveChart } from "./live_chart";
 import type { ViewProps } from "./view";
 
-/** A row is known by its `from`: the smallest size that it is of, and no other row is of. */
+/** The ID of a row is its `from`, the smallest size in it, which no other row has. */
 type SizeRow = Readonly<Record<SizeFigure, number>>;
 
 function sizeText({ from, to }: { from: number; to: number }): string {
@@ -29,7 +29,10 @@ function wholeRun(recording: Recording): SizeRow[] {
   });
 }
 
-/** Within an interval: by the rows that the document has over time, where sizes with little share one. */
+/**
+ * The rows within an interval: those that the document follows over time, where sizes with small amounts share a
+ * row.
+ */
 function within(recording: Recording, series: Series, span: Span): SizeRow[] {
   const { size_series: rows } = recording.document;
   const edges = recording.edgesOf(span);
@@ -84,7 +87,7 @@ function columnsOf(rows: readonly SizeRow[], isWhole: boolean): Column<SizeRow>[
   ];
 }
 
-/** The row that a size has, or else the one that it shares with others. */
+/** The row of a size, or else the row that it shares with others. */
 function rowOf(rows: readonly SizeRow[], size: number): SizeRow | undefined {
   return rows.find(({ from }) => from === size) ?? rows.find(({ from, to }) => from <= size && size <= to);
 }

@@ -1,4 +1,4 @@
-// span_chip.tsx - the interval or moment that everything shows, with a button for the whole run
+// span_chip.tsx - shows the chosen interval or moment, with a button for the whole run
 import type { JSX } from "preact";
 import type { Recording } from "../data/recording";
 import { spanValues, type Span } from "../state";

@@ -6,7 +6,10 @@ import { baseName, type Place } from "../data/tree";
 
 const TITLE_MOST = 2000; // characters
 
-/** A stack in a line. In little room its middle goes first, then what tells it apart, its place, and last who asked. */
+/**
+ * A stack in a line. If it is too long, its middle is cut first, then the callers that distinguish it, its place, and
+ * last the allocating function.
+ */
 export function StackText({ line, before = "" }: { line: StackLine; before?: string }): JSX.Element {
   const { asks, chain, apart, place } = line;
   return (

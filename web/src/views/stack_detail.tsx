@@ -38,7 +38,7 @@ function figuresOf(recording: Recording, row: number, span: Span | null): [strin
   const at = (figure: Parameters<Recording["column"]>[0]): number => recording.column(figure)[row]!;
   const [least, most] = [bytesText(at("smallest")), bytesText(at("largest"))];
   const sizes = at("smallest") === at("largest") ? most : `${least} – ${most}`;
-  const isWhole = recording.document.thread === undefined; // of one thread's part of a stack these are not known
+  const isWhole = recording.document.thread === undefined; // these are not known for one thread's part of a stack
   const ownPeak: [string, string] = ["Own peak", bytesText(at("own_peak_bytes"))];
   const [first, last] = [timeIn(recording, at("first_ns")), timeIn(recording, at("last_ns"))];
   const firstAndLast: [string, string] = ["First, last", `${first}, ${last}`];

@@ -1,4 +1,4 @@
-// threads.tsx - what each thread allocated and freed, and who frees whose blocks
+// threads.tsx - what each thread allocated and freed, and which threads free blocks of which others
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ThreadFigure } from "../data/document";
@@ -12,7 +12,7 @@ import { saveCsv } from "../ui/save";
 import { sorting, Table, type Column } from "../ui/table";
 import type { ViewProps } from "./view";
 
-const POLICIES = ["", "FIFO", "RR", "batch", "", "idle", "deadline"]; // as Linux numbers them
+const POLICIES = ["", "FIFO", "RR", "batch", "", "idle", "deadline"]; // indexed by Linux' numbers
 const MATRIX_THREADS = 16;
 
 export function threadName(recording: Recording, row: number): string {
@@ -22,7 +22,7 @@ export function threadName(recording: Recording, row: number): string {
   return threads.name[row] ?? "";
 }
 
-/** The name, with the id where another thread has the same name. */
+/** The name, with the ID if another thread has the same name. */
 export function distinctName(recording: Recording, row: number): string {
   const { name, tid } = recording.document.threads;
   const own = threadName(recording, row);
@@ -92,7 +92,7 @@ function columnsOf(recording: Recording, rows: readonly ThreadRow[], span: Span 
   ];
 }
 
-/** By owner and freer, their rows with a space between; a count of -1: of the interval it is not known. */
+/** The key is the rows of owner and freer with a space between; a count of -1 is unknown for the interval. */
 type Blocks = ReadonlyMap<string, readonly [count: number, bytes: number]>;
 
 const NOT_KNOWN = [-1, 0] as const;
@@ -126,13 +126,13 @@ function whenText(recording: Recording, span: Span | null): string {
   return isMoment(span) ? ` ${sumText(recording, span)}` : `, ${spanText(recording, span)}`;
 }
 
-/** Who frees whose blocks: a row for each thread that allocated, a column for each that freed. */
+/** Which threads free blocks of which others: a row for each allocating thread, a column for each freeing thread. */
 function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
   const { handovers } = recording.document;
   const { span } = state;
   const blocks = useMemo(() => (handovers === undefined ? new Map() : blocksOf(recording, span)) as Blocks, [recording, span]);
   if (handovers === undefined || handovers.owner.length === 0) return null;
-  const weight = new Map<number, number>(); // of the whole run: no thread comes or goes while an interval is dragged
+  const weight = new Map<number, number>(); // of the whole run, so that the set of threads is constant while an interval is dragged
   handovers.owner.forEach((owner, i) => {
     for (const thread of [owner, handovers.freer[i]!]) weight.set(thread, (weight.get(thread) ?? 0) + handovers.blocks[i]!);
   });

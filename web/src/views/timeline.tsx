@@ -1,4 +1,4 @@
-// timeline.tsx - live bytes over time by who holds them, and what was allocated when
+// timeline.tsx - live bytes over time by stack, size or thread, and calls per second
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { sizeSeries, threadSeries, type Series } from "../data/series";
@@ -29,13 +29,13 @@ interface Part {
 interface Rows {
   readonly series: Series;
   readonly labels: (rows: number[]) => string[];
-  /** those that the curves are of */
+  /** whether the curves include a row */
   readonly counts: (row: number) => boolean;
-  /** of these, those that may have a curve of their own */
+  /** whether an included row may have its own curve */
   readonly separate: (row: number) => boolean;
 }
 
-/** The rows of a series that hold most over the run, and all others together. */
+/** The rows of a series that hold most over the run, and the sum of all others. */
 function parts(recording: Recording, { series, labels, counts, separate }: Rows): Part[] {
   const edges = recording.edgesNs.length;
   const steps = new Float64Array(edges);
@@ -91,7 +91,7 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
   });
 }
 
-/** A figure of each slice as a rate: drawn to the slice's end. */
+/** A figure of each slice as a rate, at the slice's end. */
 function rates(recording: Recording, amounts: readonly number[]): Float64Array {
   const { edgesNs } = recording;
   return edgesNs.map((end, edge) => {

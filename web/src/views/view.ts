@@ -1,4 +1,4 @@
-// view.ts - what every view gets
+// view.ts - the properties that every view gets
 import type { PageDocument } from "../data/document";
 import type { Recording } from "../data/recording";
 import type { State } from "../state";
@@ -7,7 +7,7 @@ import type { Palette } from "../ui/palette";
 
 export interface ViewProps {
   readonly recording: Recording;
-  /** what the page opens with, which holds the other processes that it can be turned to */
+  /** the document that the page opens with, which contains the other processes that can be shown */
   readonly opened: PageDocument;
   readonly state: State;
   readonly change: Change;
