@@ -1,4 +1,4 @@
-/* cut.c - which part of the tree of call stacks a document holds, and what becomes of the rest */
+/* cut.c - which part of the call tree a document contains, and how the rest is summed up */
 #include "page/cut.h"
 
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static uint64_t failed_of(const struct hwi_stack *stack)
   return stack->failed_calls;
 }
 
-/* Raises each frame's share to that of one figure; `sums` is room for a number a frame. A share is a part of UINT32_MAX. */
+/* Raises each frame's share to its share of one figure. `sums` is a buffer with a number per frame. A share is a part
+ * of UINT32_MAX. */
 static void raise_shares(uint32_t *shares, uint64_t *sums, const struct hwi_profile *profile,
                          uint64_t (*figure_of)(const struct hwi_stack *stack))
 {
@@ -63,7 +64,7 @@ static void raise_shares(uint32_t *shares, uint64_t *sums, const struct hwi_prof
   }
 }
 
-/* How many have a share above `least`. */
+/* Returns how many shares are above `least`. */
 static uint32_t count_above(const uint32_t *shares, uint32_t count, uint32_t least)
 {
   uint32_t above = 0;
@@ -72,7 +73,7 @@ static uint32_t count_above(const uint32_t *shares, uint32_t count, uint32_t lea
   return above;
 }
 
-/* The smallest share that at most `most` frames exceed. */
+/* Returns the smallest share that at most `most` frames exceed. */
 static uint32_t find_least(const uint32_t *shares, uint32_t count, uint32_t most)
 {
   uint32_t low = 0, high = UINT32_MAX;
@@ -86,7 +87,7 @@ static uint32_t find_least(const uint32_t *shares, uint32_t count, uint32_t most
   return low;
 }
 
-/* Of frames with the same share, the first ones are taken: callers before what they call. */
+/* Among frames with the same share, the first ones are taken: callers before callees. */
 static bool rank(struct hwi_page_cut *cut, const uint32_t *shares, uint32_t most)
 {
   const uint32_t count = cut->profile->frame_count;
@@ -176,7 +177,7 @@ static void add_stack(struct hwi_page_row *row, const struct hwi_stack *stack, b
     row->lifetimes[i] += stack->lifetimes[i];
 }
 
-/* The innermost kept frame's node, plus 1; 0: none is. */
+/* Returns the node of the innermost kept frame plus 1, or 0 if no frame is kept. */
 static uint32_t innermost(const struct hwi_page_cut *cut, uint32_t frame)
 {
   while (frame != 0 && cut->node_of[frame] == 0)
@@ -184,7 +185,8 @@ static uint32_t innermost(const struct hwi_page_cut *cut, uint32_t frame)
   return frame != 0 ? cut->node_of[frame] : 0;
 }
 
-/* Places for rows: of each node its own stack, and then what goes on below the cut; only those that are used get a number. */
+/* Each node has two places for rows: one for its own stack, one for stacks that continue below the cut. Only used
+ * places get a row number. */
 static void number_rows(struct hwi_page_cut *cut, uint32_t *places)
 {
   const struct hwi_profile *profile = cut->profile;

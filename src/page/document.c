@@ -1,4 +1,4 @@
-/* document.c - writes the document of a run, as it is cut at the moment */
+/* document.c - writes the document of a run, with the current cut */
 #include "page/document.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void write_run(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_end_object(json);
 }
 
-/* What began first of several that are shown together; NULL: one is shown. */
+/* Returns the process that began first, if several are shown together, or NULL if one is shown. */
 static const struct hwi_trace_info *first_of_several(const struct hwi_profile *profile)
 {
   const struct hwi_trace_info *first = NULL;
@@ -164,7 +164,7 @@ static void write_timeline(struct hwi_json *json, const struct hwi_profile *prof
   hwi_json_end_object(json);
 }
 
-/* The slices, and then the resident set by itself. */
+/* Writes the slices, and then the resident set. */
 static void write_slices(struct hwi_json *json, const struct hwi_page *page)
 {
   struct hwi_page_rss rss;
@@ -217,7 +217,7 @@ static void write_others(struct hwi_json *json, const struct hwi_page *page)
 static void tell_row(void *context, struct hwi_json *json, uint32_t stack)
 {
   const struct hwi_page *page = context;
-  if (stack != 0) /* of a free whose block is unknown */
+  if (stack != 0) /* 0 for a free whose block is unknown */
     hwi_json_number(json, "row", page->cut.row_of[stack]);
 }
 

@@ -1,4 +1,4 @@
-/* durations.c - how long calls took in each slice of time */
+/* durations.c - durations of calls in each slice of time */
 #include "page/durations.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void fill_bands(struct hwi_page_duration_part *part, const struct hwi_dur
       part->bands[hwi_log_bucket_of(hwi_duration_bucket_from(bucket), HWI_PAGE_BAND_BITS)] += tally->buckets[bucket];
 }
 
-/* What the tally has goes to a new part. */
+/* Moves the tally's content into a new part. */
 static bool add_part(struct hwi_page_durations *durations, struct hwi_duration_tally *tally, uint8_t entry,
                      uint32_t slice)
 {
@@ -65,7 +65,7 @@ static void join(struct hwi_page_duration_part *sum, const struct hwi_page_durat
     sum->bands[band] += part->bands[band];
 }
 
-/* In place: the parts from `first` to `kept` are of the slice that is made now. */
+/* Works in place: the parts from `first` to `kept` belong to the slice that is currently merged. */
 void hwi_page_durations_merge(struct hwi_page_durations *durations, const uint32_t *to_slice)
 {
   struct hwi_page_duration_part *parts = durations->parts;

@@ -16,7 +16,7 @@ static int compare(const void *left, const void *right)
   return a->freer < b->freer ? -1 : a->freer > b->freer;
 }
 
-/* Sorts them and sums up those of the same rows. Returns how many are left. */
+/* Sorts the items and sums up those with the same rows. Returns how many are left. */
 static uint32_t join(struct hwi_page_handover *items, uint32_t count)
 {
   uint32_t kept = 0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* web/dist/page.html, ended by NUL: the build makes it from that file, see cmake/Page.cmake. */
+/* web/dist/page.html, ended by NUL: the build embeds the file, see cmake/Page.cmake. */
 extern const char hwi_page_template[];
 
 static const char place[] = "<!--heapwright-data-->";
@@ -12,7 +12,7 @@ static const char escaped[] = "\\u003c"; /* a '<' */
 
 static const char *find_place(void)
 {
-  return strstr(hwi_page_template, place); /* the build has made sure of it */
+  return strstr(hwi_page_template, place); /* the build checks that the comment exists */
 }
 
 void hwi_html_begin(FILE *out)

@@ -1,16 +1,17 @@
-/* html.h - the built page (web/dist/page.html), which is a part of this program, with a document in it */
+/* html.h - the built page (web/dist/page.html), which is embedded in this program, with a document inserted */
 #ifndef HWI_PAGE_HTML_H
 #define HWI_PAGE_HTML_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* The page's comment <!--heapwright-data--> becomes an element with a document in it: what is written between these two. */
+/* The page's comment <!--heapwright-data--> is replaced by an element with the document, which the caller writes
+ * between these two calls. */
 void hwi_html_begin(FILE *out);
 void hwi_html_end(FILE *out);
 
-/* Each '<' of a part of the document is written as \u003c, so that no name can end the element. */
+/* Writes a part of the document, each '<' as \u003c, so that no name can end the element. */
 void hwi_html_escape(const char *text, size_t bytes, FILE *out);
-size_t hwi_html_escaped_bytes(const char *text, size_t bytes); /* that this writes */
+size_t hwi_html_escaped_bytes(const char *text, size_t bytes); /* returns how many bytes it writes */
 
 #endif

@@ -1,10 +1,10 @@
-/* page.c - the document behind the HTML page, and the page with it
+/* page.c - writes the HTML page and its document
  *
- * How large a document becomes is known when it is written: it is written into memory, and where it is too large, cut lower and
- * written again. What was followed along time need not be read again, for the rows of a lower cut are sums of those of a
- * higher one. Where thousands of stacks were active all the time, it is what they did along time that takes the room: then
- * the slices of time become fewer before the nodes become too few. Where many threads are what takes it, what is told of each
- * of them goes before the last nodes do.
+ * The size of a document is known only after it is written. It is written into memory and, if it is too large, cut
+ * lower and written again. The events need not be read again, since the rows of a lower cut are sums of rows of a
+ * higher cut. If thousands of stacks were active all the time, their series over time take most space: then the slices
+ * of time become fewer before the nodes become too few. If many threads take most space, the figures by thread are left
+ * out before the last nodes.
  */
 #include "page/page.h"
 
@@ -49,7 +49,7 @@ static void end(struct hwi_page *page)
 
 /* --- the document --- */
 
-/* In place of what is there. */
+/* Replaces the content of `text`. */
 static int write_document(struct hwi_page *page, struct hwi_written *text, struct hwi_error *error)
 {
   FILE *out = hwi_written_begin(text);
@@ -61,8 +61,8 @@ static int write_document(struct hwi_page *page, struct hwi_written *text, struc
   return status;
 }
 
-/* The size is nearly proportional to the nodes, but for what is there without any. Where that would leave too few nodes, there is
- * less of other things first. *done: it became smaller; else it cannot. */
+/* The size is nearly proportional to the nodes, except for a part that does not depend on them. If too few nodes would
+ * be left, other things are reduced first. *done: the document became smaller; otherwise it cannot. */
 static int make_smaller(struct hwi_page *page, double share, bool *done, struct hwi_error *error)
 {
   const uint32_t count = page->cut.node_count, nodes = (uint32_t)(count * share);
@@ -82,7 +82,7 @@ static int make_smaller(struct hwi_page *page, double share, bool *done, struct 
   return HW_OK;
 }
 
-/* What a document holds of others cannot become less. */
+/* Returns the bytes of the contained documents of other processes, which cannot be reduced. */
 static size_t bytes_of_others(const struct hwi_page *page)
 {
   size_t sum = 0;
@@ -91,7 +91,7 @@ static size_t bytes_of_others(const struct hwi_page *page)
   return sum;
 }
 
-/* Less and less, until it fits, or cannot become less. */
+/* Reduces the document until it fits or cannot be reduced further. */
 static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_written *text, bool *fits,
                         struct hwi_error *error)
 {
@@ -121,7 +121,8 @@ struct others {
   uint32_t count;
 };
 
-/* Where one cannot be had, or not in its share of the room, the page does without it; that there is no memory is another matter. */
+/* A process that cannot be read, or does not fit into its share of the space, is left out. Only missing memory is an
+ * error. */
 static int add_other(struct others *others, const struct hwi_page_others *source, uint32_t index,
                      struct hwi_error *error)
 {
@@ -158,12 +159,12 @@ enum { RUNS_MAX = 2 };
 struct pages {
   struct hwi_page items[RUNS_MAX];
   int count;
-  struct hwi_identities identities;   /* of two */
+  struct hwi_identities identities;   /* of two runs */
   struct hwi_written texts[RUNS_MAX]; /* their documents */
-  struct others others;               /* of one */
+  struct others others;               /* of one run */
 };
 
-/* So that both know the same frames by the same numbers. */
+/* Gives equal frames of both runs the same numbers. */
 static int match(struct pages *pages, struct hwi_error *error)
 {
   const struct hwi_named_frames *const both[] = {&pages->items[0].names, &pages->items[1].names};
@@ -182,7 +183,7 @@ static int make_documents(struct pages *pages, const struct hwi_page_request *re
   if (status == HW_OK && pages->count > 1)
     status = match(pages, error);
   for (int i = 0; i < pages->count && status == HW_OK; i++) {
-    bool fits = false; /* what does not is large all the same */
+    bool fits = false; /* ignored: a document that does not fit is written anyway */
     status = fit_document(&pages->items[i], DOCUMENT_BYTES_MAX / (size_t)pages->count, &pages->texts[i], &fits, error);
   }
   return status;
@@ -190,7 +191,7 @@ static int make_documents(struct pages *pages, const struct hwi_page_request *re
 
 static void release(struct pages *pages)
 {
-  if (pages->items[0].matching.identities != NULL) /* before the frames that it is about */
+  if (pages->items[0].matching.identities != NULL) /* released before the frames that it refers to */
     hwi_identities_release(&pages->identities);
   for (int i = 0; i < pages->count; i++) {
     end(&pages->items[i]);

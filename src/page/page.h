@@ -1,9 +1,9 @@
-/* page.h - the document behind the HTML page, and the page with it (docs/page-data.md)
+/* page.h - writes the HTML page and its document (docs/page-data.md)
  *
- * document   all that the page shows, as JSON of at most DOCUMENT_BYTES_MAX, whatever the recordings' length: of one run, or of
- *            an old and a new one to be compared.
- *            Of one run it may hold documents of other processes beside the one that it opens with.
- * The recording is read twice: for the profile, and to follow along time what the profile found to matter.
+ * document   the page's data, as JSON of at most DOCUMENT_BYTES_MAX for a recording of any length: of one run, or of an
+ *            old and a new one to compare. The document of one run may also contain documents of other processes than
+ *            the one that is shown first.
+ * The recording is read twice: once for the profile, and once to follow over time the rows that the profile selects.
  */
 #ifndef HWI_PAGE_PAGE_H
 #define HWI_PAGE_PAGE_H
@@ -15,29 +15,30 @@
 
 enum hwi_page_form {
   HWI_PAGE_DATA, /* the document alone */
-  HWI_PAGE_HTML, /* the built page with the document in it: one file, which needs no other */
+  HWI_PAGE_HTML, /* the built page with the document in it: one self-contained file */
 };
 
-/* Other processes of the run, each of which the page can be turned to. They are read one after another, when they are written. */
+/* Other processes of the run, which the page can show, too. They are read one after another while they are written. */
 enum { HWI_PAGE_OTHERS_MAX = 7 };
 
 struct hwi_page_others {
   uint32_t count; /* more are left out */
-  /* Makes the report of one of them. Below 0: it cannot be had, and the page does without it. */
+  /* Makes the report of one process. A negative result means that it cannot be read; the page leaves it out. */
   int (*open)(void *context, uint32_t index, struct hwi_report *report);
-  void (*close)(void *context, struct hwi_report *report); /* of one that was opened */
+  void (*close)(void *context, struct hwi_report *report); /* closes an opened report */
   void *context;
 };
 
-/* Each run is whole and has a replayer; of its options none counts. */
+/* Each run is a whole run and has a replayer; its report options are ignored. */
 struct hwi_page_request {
   const struct hwi_report *runs;
-  int run_count;                        /* 1, or 2, which are OLD and NEW */
-  const struct hwi_page_others *others; /* of one run; NULL: none */
+  int run_count;                        /* 1, or 2 for OLD and NEW */
+  const struct hwi_page_others *others; /* for one run; NULL: none */
   enum hwi_page_form form;
 };
 
-/* 0 or a negative status (no memory, or what the replay said); whether writing worked is for the caller to ask of the stream. */
+/* Returns 0 or a negative status: no memory, or the status of the replay. The caller checks the stream for write
+ * errors. */
 int hwi_page_write(const struct hwi_page_request *request, FILE *out, struct hwi_error *error);
 
 #endif

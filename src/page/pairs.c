@@ -1,4 +1,4 @@
-/* pairs.c - what each thread did of each row of a table */
+/* pairs.c - the figures of each thread in each row of a table */
 #include "page/pairs.h"
 
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "report/lifetimes.h"
 #include "report/selection.h"
 
-enum { ROW_SHIFT = 32 }; /* of a key: the row above, the thread below */
+enum { ROW_SHIFT = 32 }; /* a key has the row in the upper half, the thread in the lower half */
 
-/* --- which there are --- */
+/* --- the pairs --- */
 
 static uint64_t key_of(const struct hwi_page_places *places, const struct hwi_profile_cell *cell)
 {
@@ -22,7 +22,7 @@ static int compare_keys(const void *left, const void *right)
   return a < b ? -1 : a > b;
 }
 
-/* Ascending, each once. Returns how many. */
+/* Collects the keys in ascending order, each once. Returns how many. */
 static uint32_t collect_keys(uint64_t *keys, const struct hwi_profile *profile, const struct hwi_page_places *places)
 {
   uint32_t kept = 0;
@@ -47,7 +47,7 @@ static void number_pairs(struct hwi_page_pairs *pairs, const uint64_t *keys)
   pairs->start[pairs->row_count] = at;
 }
 
-/* --- what is in them --- */
+/* --- the amounts --- */
 
 static void add_cell(struct hwi_page_pair *pair, const struct hwi_amount *amount, bool is_runtime)
 {
@@ -114,7 +114,7 @@ static void write_lifetimes(struct hwi_json *json, const struct hwi_table_rows *
   hwi_json_end_object(json);
 }
 
-/* The rows as differences, which are short. */
+/* Writes the rows as differences, which are short. */
 static void write_rows(struct hwi_json *json, const struct hwi_page_pairs *pairs)
 {
   struct hwi_packed packed = {0};
@@ -142,7 +142,7 @@ static void write_series(struct hwi_json *json, const struct hwi_page_pairs *pai
   free(wanted);
 }
 
-/* Of blocks that ended: what the slices have of it. */
+/* Sums up the lifetimes of ended blocks from the slices. */
 static void sum_lifetimes(struct hwi_page_pairs *pairs, const struct hwi_page_series *ledger)
 {
   for (uint32_t i = 0; i < pairs->count; i++)

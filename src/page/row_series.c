@@ -1,4 +1,4 @@
-/* row_series.c - what rows of a table did in each slice of time */
+/* ledger.c - the changes of a table's rows in each slice of time */
 #include "page/row_series.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void hwi_page_series_release(struct hwi_page_series *ledger)
   *ledger = (struct hwi_page_series){0};
 }
 
-/* Moves what is open to the entries, from `at` on, where there is room. Returns how many these are then. */
+/* Moves the open rows to the entries, from index `at` on, where there is space. Returns the new number of entries. */
 static size_t close_slice(struct hwi_page_series *ledger, uint32_t slice, size_t at)
 {
   for (uint32_t i = 0; i < ledger->open_count; i++) {
@@ -48,13 +48,13 @@ bool hwi_page_series_end_slice(struct hwi_page_series *ledger, uint32_t slice)
   return true;
 }
 
-/* Where a row or a slice goes. */
+/* Returns the new number of a row or a slice. */
 static uint32_t target(const uint32_t *to, uint32_t number)
 {
   return to != NULL ? to[number] : number;
 }
 
-/* In place: no slice has more entries than those had that it is made of. */
+/* Works in place: a merged slice never has more entries than its parts had together. */
 void hwi_page_series_merge(struct hwi_page_series *ledger, const uint32_t *to_row, const uint32_t *to_slice)
 {
   size_t kept = 0;
@@ -87,7 +87,7 @@ static bool order_by_row(struct by_row *by, const struct hwi_page_series *ledger
   by->start = calloc((size_t)row_count + 2, sizeof *by->start);
   if (by->order == NULL || by->start == NULL)
     return false;
-  uint32_t *next = by->start + 1; /* while filling: where the next entry of row r goes is next[r] */
+  uint32_t *next = by->start + 1; /* while filling: next[r] is the index for the next entry of row r */
   for (size_t i = 0; i < ledger->count; i++)
     next[ledger->entries[i].row]++;
   uint32_t sum = 0;
@@ -101,7 +101,7 @@ static bool order_by_row(struct by_row *by, const struct hwi_page_series *ledger
   return true;
 }
 
-/* Which ways of ending there are, a bit each, and how many blocks ended in each of these. */
+/* Packs a bit for each way of ending that occurs, and then the number of blocks for each of these. */
 static void pack_ended(struct hwi_packed *packed, const struct hwi_page_entry *entry)
 {
   uint64_t which = 0;

@@ -1,4 +1,4 @@
-/* rss.c - the resident set along time, as a picture shows it */
+/* rss.c - the resident set over time, for a chart */
 #include "page/rss.h"
 
 #include <stddef.h>
@@ -33,14 +33,15 @@ static void take_samples(struct hwi_page_rss *rss, const struct hwi_trace_info *
   }
 }
 
-/* --- several of them --- */
+/* --- several processes --- */
 
-/* The last sample that an image had shown at a moment of the run; NULL: none, or it did not run then. */
+/* Returns an image's latest sample at a moment of the run, or NULL if there is none or the image was not running
+ * then. */
 static const struct hw_rss_sample *last_sample(const struct hwi_trace_info *info, uint64_t from_ns, uint64_t moment_ns)
 {
   if (moment_ns < from_ns || moment_ns - from_ns > info->duration_ns)
     return NULL;
-  uint32_t low = 0, high = info->rss_count; /* those before `low` are not later than the moment */
+  uint32_t low = 0, high = info->rss_count; /* samples before `low` are not later than the moment */
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     if (info->rss[middle].ns <= moment_ns - from_ns)

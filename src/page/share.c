@@ -1,4 +1,4 @@
-/* share.c - what matters most */
+/* share.c - ranks items by their largest share */
 #include "page/share.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* share.h - what matters most: items in the order of the largest share that each has of anything */
+/* share.h - ranks items by the largest share that each has of any figure */
 #ifndef HWI_PAGE_SHARE_H
 #define HWI_PAGE_SHARE_H
 
@@ -10,14 +10,14 @@ struct hwi_ranked {
   uint32_t index;
 };
 
-/* The larger one of `share` and part / whole, which is 0 where the whole is. */
+/* Returns the larger of `share` and part / whole, which counts as 0 if `whole` is 0. */
 static inline double hwi_larger_share(double share, uint64_t part, uint64_t whole)
 {
   double other = whole > 0 ? (double)part / (double)whole : 0;
   return other > share ? other : share;
 }
 
-/* The largest share first; of equal ones the smaller index. */
+/* Sorts by share, the largest first; equal shares by index. */
 void hwi_rank(struct hwi_ranked *ranked, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* sites.c - the places in the code that the kept part of the tree is made of, and their names */
+/* sites.c - the places in the code that occur in the kept part of the tree, and their names */
 #include "page/sites.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ enum { STRINGS_BYTES_MAX = 600000, STRING_BYTES_LEAST = 120 };
 
 /* --- strings --- */
 
-/* The text's number; 0: NULL, or there is no memory. */
+/* Returns the text's number, or 0 if it is NULL or there is no memory. */
 static uint32_t find_string(struct hwi_page_sites *sites, const char *text)
 {
   uint32_t number = text != NULL ? hwi_strings_intern(&sites->strings, text) : 0;
@@ -19,7 +19,7 @@ static uint32_t find_string(struct hwi_page_sites *sites, const char *text)
   return number;
 }
 
-/* The same of a text that stays where it is: mostly it was asked for before. */
+/* The same for a text whose address does not change; usually it was looked up before. */
 static uint32_t find_lasting(struct hwi_page_sites *sites, const char *text)
 {
   if (text == NULL)
@@ -37,7 +37,7 @@ static uint32_t find_lasting(struct hwi_page_sites *sites, const char *text)
 
 /* --- sites --- */
 
-/* 0: there is one run alone. */
+/* Returns 0 if there is only one run. */
 static uint32_t find_identity(struct hwi_page_sites *sites, uint32_t at, const struct hwi_symbol *symbol)
 {
   const struct hwi_page_matching *matching = sites->matching;
@@ -49,7 +49,7 @@ static uint32_t find_identity(struct hwi_page_sites *sites, uint32_t at, const s
   return identity.strict;
 }
 
-/* Of the profile's frame `at`; `symbol`: NULL where it stands for frames that were left out. */
+/* Adds a frame for the profile's frame `at`. `symbol` is NULL if it stands for frames that were left out. */
 static bool add_frame(struct hwi_page_sites *sites, uint32_t at, const struct hwi_symbol *symbol)
 {
   if (!hwi_grow((void **)&sites->frames, &sites->frame_capacity, sites->frame_count + 1, sizeof *sites->frames))
@@ -65,7 +65,7 @@ static bool add_frame(struct hwi_page_sites *sites, uint32_t at, const struct hw
   return !sites->failed;
 }
 
-/* A new site, of the profile's frame `at`. */
+/* Adds a site for the profile's frame `at`. */
 static bool add_site(struct hwi_page_sites *sites, uint32_t at)
 {
   const struct hwi_profile *profile = sites->names->profile;
@@ -87,7 +87,7 @@ static bool add_site(struct hwi_page_sites *sites, uint32_t at)
   return done;
 }
 
-/* The site's number from 1; 0: no memory. */
+/* Returns the site's number, from 1, or 0 if there is no memory. */
 static uint32_t find_site(struct hwi_page_sites *sites, uint32_t at)
 {
   const struct hwi_frame *frame = &sites->names->profile->frames[at];
@@ -208,7 +208,7 @@ void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, co
 
 /* --- the strings --- */
 
-/* The longest that strings may be so that all of them fit. */
+/* Returns the largest length limit with which all strings fit. */
 static size_t find_limit(const struct hwi_strings *strings)
 {
   for (size_t limit = STRINGS_BYTES_MAX; limit > STRING_BYTES_LEAST; limit /= 2) {

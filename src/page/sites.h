@@ -1,4 +1,4 @@
-/* sites.h - the places in the code that the kept part of the tree is made of, and their names: each once */
+/* sites.h - the places in the code that occur in the kept part of the tree, and their names, each once */
 #ifndef HWI_PAGE_SITES_H
 #define HWI_PAGE_SITES_H
 
@@ -7,36 +7,36 @@
 #include "page/cut.h"
 #include "page/packed.h"
 
-/* What a site is. */
+/* Kinds of sites. */
 enum { HWI_SITE_CODE = 0, HWI_SITE_LEFT_OUT = 1 };
 
-/* A function at a site; inlined ones first. Strings are numbered from 1; 0: none. uint64_t throughout, here and below, for they
- * are columns of a table. */
+/* A function at a site; inlined functions come first. Strings are numbered from 1; 0: none. All members are uint64_t,
+ * here and below, since they are columns of a table. */
 struct hwi_page_frame {
   uint64_t function, file, line, reason;
-  uint64_t identity; /* that frames of two runs share where they are the same; 0: there is one run */
+  uint64_t identity; /* shared by equal frames of two runs; 0: there is one run */
 };
 
-/* How frames are known in another run, too. `identities` is NULL where there is no other one. */
+/* How frames are matched with another run's. `identities` is NULL if there is no other run. */
 struct hwi_page_matching {
   struct hwi_identities *identities;
   int side;
 };
 
 struct hwi_page_site {
-  uint64_t address;        /* in the module's file; how many frames were left out */
+  uint64_t address;        /* in the module's file; for LEFT_OUT the number of frames left out */
   uint64_t function_start; /* plus 1; 0: unknown */
   uint64_t module;         /* from 1; 0: none */
   uint64_t kind;
-  uint64_t frame; /* the first of its frames */
+  uint64_t frame; /* index of its first frame */
 };
 
 struct hwi_page_sites {
   const struct hwi_named_frames *names;
   const struct hwi_page_matching *matching;
   struct hwi_strings strings;
-  struct hwi_keys pointers; /* of texts that the symbolizer owns: their strings, by number */
-  uint32_t *string_of;      /* by pointer's number */
+  struct hwi_keys pointers; /* numbers of texts that the symbolizer owns, by their pointers */
+  uint32_t *string_of;      /* by the pointer's number: the string */
   size_t string_of_capacity;
   struct hwi_keys keys; /* by module and address */
   struct hwi_page_site *sites;
@@ -47,17 +47,17 @@ struct hwi_page_sites {
   bool failed;       /* there was no memory for a string or an identity */
 };
 
-/* Finds the sites of the cut's nodes, and names them. To be released, even after a failure. */
+/* Finds the sites of the cut's nodes and their names. Release `sites` even after a failure. */
 int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_cut *cut,
                         const struct hwi_named_frames *names, const struct hwi_page_matching *matching,
                         struct hwi_error *error);
 void hwi_page_sites_release(struct hwi_page_sites *sites);
 
-/* "modules", "frames", "sites" and "nodes" into the object begun last. */
+/* Writes "modules", "frames", "sites" and "nodes" into the current object. */
 void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, const struct hwi_page_cut *cut);
 
-/* "strings": after all that refer to them. They take STRINGS_BYTES_MAX at most, if need be by shortening the longest ones in
- * their middles. */
+/* Writes "strings"; call it after all members that refer to strings. They take at most STRINGS_BYTES_MAX; if needed,
+ * the longest ones are shortened in the middle. */
 void hwi_json_page_strings(struct hwi_json *json, const struct hwi_page_sites *sites);
 
 #endif

@@ -1,4 +1,4 @@
-/* sizes.c - the block sizes that a document shows each by itself, and the others by classes */
+/* sizes.c - the block sizes with their own rows in a document, and the classes of all other sizes */
 #include "page/sizes.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static double share_of(const struct hwi_size *size, const struct hwi_totals *tot
   return hwi_larger_share(share, size->own_peak_blocks * size->size, totals->peak_bytes);
 }
 
-/* The sizes' indices, what matters most first. NULL: no memory. */
+/* Returns the indices of the sizes, ranked by share, or NULL if there is no memory. */
 static struct hwi_ranked *rank(const struct hwi_profile *profile)
 {
   struct hwi_ranked *ranked = calloc((size_t)profile->size_count + 1, sizeof *ranked);
@@ -51,7 +51,7 @@ static int compare_rows(const void *left, const void *right)
   return a->cut < b->cut ? -1 : a->cut > b->cut;
 }
 
-/* Rows for the first ones, and for the classes of all others. */
+/* Makes rows for the first sizes, and for the classes of all others. */
 static void fill_rows(struct hwi_page_sizes *sizes, const struct hwi_profile *profile, const struct hwi_ranked *ranked)
 {
   struct hwi_page_size rest[HWI_SIZE_CLASSES] = {0};

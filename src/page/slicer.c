@@ -1,4 +1,4 @@
-/* slicer.c - the events of a run, summed up by slice for the rows of a document */
+/* watch.c - sums up the events of a run by slice, for the rows of a document */
 #include "page/slicer.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "profile/counters/lifetimes.h"
 
-enum { ENTRIES_MAX = 1 << 20 }; /* more would make a document many times too large anyway */
+enum { ENTRIES_MAX = 1 << 20 }; /* with more, a document would be many times too large anyway */
 
 static int no_memory(struct hwi_error *error)
 {
@@ -48,7 +48,7 @@ static bool begin_threads(struct hwi_page_slicer *watch)
           hwi_page_series_init(&watch->of_size_threads, watch->size_threads.count));
 }
 
-/* Rows have become fewer: so do their pairs with threads. What the events told of the old ones is the new ones'. */
+/* Rows were merged, so merge their pairs with threads, too. The new pairs get the sums of the old ones. */
 static bool lower_threads(struct hwi_page_slicer *watch, const uint32_t *to_row)
 {
   struct hwi_page_pairs *old = &watch->stack_threads, made = {0};
@@ -193,7 +193,7 @@ static void take_birth(struct hwi_page_slicer *watch, const struct hwi_block_eve
   enter_birth(&watch->of_size_threads, pair.size, event);
 }
 
-/* A block that is handed over counts as a call of the pair. */
+/* A handed-over block is counted as a call of the pair. */
 static void enter_handover(struct hwi_page_slicer *watch, const struct hwi_block_event *event)
 {
   const uint32_t *row_of = watch->threads->row_of;
@@ -235,7 +235,7 @@ static bool has_pairs(const struct hwi_page_slicer *watch, const struct hwi_bloc
          hwi_page_pairs_have(&watch->size_threads, size_row, thread);
 }
 
-/* Whether the first reading, too, saw what the event is about. */
+/* Returns whether the first pass also had the items that the event refers to. */
 static bool is_known(const struct hwi_page_slicer *watch, const struct hwi_block_event *event)
 {
   const struct hwi_profile *profile = watch->cut->profile;
@@ -248,7 +248,7 @@ static bool is_known(const struct hwi_page_slicer *watch, const struct hwi_block
   return size_row != UINT32_MAX && (!has_threads(watch) || has_pairs(watch, event, size_row));
 }
 
-/* What the first reading does not know has no place among the rows. */
+/* Calls that the first pass did not see have no row. */
 static void time_call(struct hwi_page_slicer *watch, const struct hwi_block_event *event)
 {
   const struct hwi_profile *profile = watch->cut->profile;
@@ -265,7 +265,7 @@ static void time_call(struct hwi_page_slicer *watch, const struct hwi_block_even
 static bool take(void *context, const struct hwi_block_event *event)
 {
   struct hwi_page_slicer *watch = context;
-  if (hwi_block_is_call(event) && watch->calls_left == 0) /* the recording has grown since */
+  if (hwi_block_is_call(event) && watch->calls_left == 0) /* the recording has grown since the first pass */
     return false;
   if (!is_known(watch, event)) {
     watch->changed = true;
@@ -287,7 +287,7 @@ static bool take(void *context, const struct hwi_block_event *event)
 
 /* --- the whole --- */
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 static bool begin_durations(struct hwi_page_slicer *watch)
 {
   const struct hwi_profile *profile = watch->cut->profile;

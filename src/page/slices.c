@@ -74,7 +74,7 @@ static void add_slice(struct hwi_page_slice *sum, const struct hwi_page_slice *n
 void hwi_page_slices_join(struct hwi_page_slices *slices, uint32_t to[HWI_PAGE_SLICES_MAX])
 {
   uint32_t kept = 0;
-  bool is_full = true; /* the one that was kept last takes no more */
+  bool is_full = true; /* whether the last kept slice cannot take another one */
   for (uint32_t i = 0; i < slices->count; i++) {
     const struct hwi_page_slice next = slices->items[i];
     bool is_kept = is_full || next.pinned;

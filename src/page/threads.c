@@ -1,4 +1,4 @@
-/* threads.c - the threads that a document shows each by itself, and all others as one */
+/* threads.c - the threads with their own rows in a document, and all other threads as one row */
 #include "page/threads.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static double share_of(const struct hwi_profile_thread *thread, const struct hwi
   return hwi_larger_share(share, thread->own_peak_bytes, totals->peak_bytes);
 }
 
-/* Marks those that get a row of their own in row_of. False: no memory. */
+/* Marks the threads that get their own row in row_of. Returns false if there is no memory. */
 static bool choose(struct hwi_page_threads *threads)
 {
   const struct hwi_profile *profile = threads->profile;
@@ -53,7 +53,8 @@ static void add_thread(struct hwi_page_thread *row, const struct hwi_profile_thr
 static void fill_rows(struct hwi_page_threads *threads)
 {
   const struct hwi_profile *profile = threads->profile;
-  uint32_t rest = profile->thread_count < ROWS_MAX ? profile->thread_count : ROWS_MAX; /* the row of all others */
+  uint32_t rest = profile->thread_count < ROWS_MAX ? profile->thread_count : ROWS_MAX; /* the row of all other
+                                                                                        * threads */
   for (uint32_t i = 0; i < profile->thread_count; i++) {
     const struct hwi_profile_thread *thread = &profile->threads[i];
     bool is_cut = threads->row_of[i] == UINT32_MAX;

@@ -1,6 +1,6 @@
-/* threads.h - the threads that a document shows each by itself, and all others as one
+/* threads.h - the threads with their own rows in a document, and all other threads as one row
  *
- * row        of one thread, or, the last one, of all that have none.
+ * row        one thread; the last row is the sum of all threads without their own row.
  */
 #ifndef HWI_PAGE_THREADS_H
 #define HWI_PAGE_THREADS_H
@@ -8,13 +8,13 @@
 #include "page/row_series.h"
 #include "profile/profile.h"
 
-/* uint64_t throughout, for they are columns of a table. */
+/* All members are uint64_t, since they are columns of a table. */
 struct hwi_page_thread {
   uint64_t tid, pid, policy, priority;
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes;
   uint64_t live_bytes, live_blocks, peak_bytes, own_peak_bytes;
   uint64_t foreign_frees, late_allocation_calls, late_free_calls;
-  uint64_t cut; /* threads that are summed here; 0: it is one */
+  uint64_t cut; /* number of threads summed up here; 0: one thread */
 };
 
 struct hwi_page_threads {
@@ -22,14 +22,14 @@ struct hwi_page_threads {
   struct hwi_page_thread *rows;
   uint32_t row_count;
   uint32_t *row_of;  /* by thread */
-  uint32_t *threads; /* by row; UINT32_MAX: of several */
+  uint32_t *threads; /* by row; UINT32_MAX: several threads */
 };
 
-/* False: no memory. To be released, even after a failure. */
+/* Returns false if there is no memory. Release `threads` even after a failure. */
 bool hwi_page_threads_init(struct hwi_page_threads *threads, const struct hwi_profile *profile);
 void hwi_page_threads_release(struct hwi_page_threads *threads);
 
-/* "threads" into the object begun last. */
+/* Writes "threads" into the current object. */
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
                            const struct hwi_page_series *ledger);
 

@@ -153,7 +153,7 @@ function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
   return (
     <section class="panel matrix-panel">
       <div class="toolbar">
-        <h2>Who frees whose blocks</h2>
+        <h2>Blocks freed by other threads</h2>
         <span class="faint">
           blocks that one thread allocated (row) and another freed (column)
           {whenText(recording, span)}
