@@ -1,8 +1,8 @@
-/* callgrind.c - callgrind's profile: what each function asked for itself, and through the functions that it calls
+/* callgrind.c - callgrind's profile: the cost of each function itself, and of its calls
  *
- * Costs are bytes at the peak and at the end, calls, bytes and temporary calls. A function's cost at a line is that of the
- * stacks whose innermost frame is there. A call's inclusive cost is that of the stacks that go through it, each counted once
- * however often it recurs.
+ * Costs are bytes at the peak and at the end, calls, bytes and temporary calls. A function's cost at a line is that of
+ * the stacks whose innermost frame is there. A call's inclusive cost is that of the stacks that go through it; each
+ * stack is counted once, even with recursion.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { COSTS = 5, CALLS_COST = 2 };
 
 struct costs {
   uint64_t values[COSTS];
-  uint32_t last_stack; /* that was added */
+  uint32_t last_stack; /* the last one added */
 };
 
 struct cost_list {
@@ -54,7 +54,7 @@ static void add_costs(struct callgrind *to, struct cost_list *list, struct hwi_k
   costs->last_stack = stack;
 }
 
-/* The number of a function at a line. */
+/* Returns the number of a function at a line. */
 static uint32_t place(struct callgrind *to, const struct hwi_site *site, uint32_t symbol, struct hwi_line *name)
 {
   struct hwi_line clean = {0};
@@ -132,7 +132,7 @@ static void put_all(struct callgrind *to)
     const struct hwi_key *at = &to->places.items[to->calls.keys.items[i].a];
     fputc('\n', to->out);
     put_function(to, "fl", "fn", at->a);
-    /* callgrind_annotate knows a file's lines by what they cost themselves. */
+    /* callgrind_annotate shows only lines of a file that have a cost of their own. */
     fprintf(to->out, "%" PRIu64 " 0\n", at->b);
     put_function(to, "cfi", "cfn", to->calls.keys.items[i].b);
     fprintf(to->out, "calls=%" PRIu64 " 0\n", to->calls.items[i].values[CALLS_COST]);

@@ -1,9 +1,10 @@
-/* chrome.c - Chrome's trace events in JSON, which Perfetto and chrome://tracing show along the time
+/* chrome.c - Chrome's trace events in JSON, which Perfetto and chrome://tracing show on a time axis
  *
- * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all other sizes
- * together, and the RSS. They are given at the ends of the slices of the profile's timeline, the live bytes also where a slice
- * had most. Instants: marks, and a leak marker at the end with the count of live blocks by size. Where asked for, each
- * allocation of the costliest stacks is an instant of its thread, with its stack; a slice, where it is known how long it took.
+ * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all other
+ * sizes together, and the RSS. They are written at the ends of the slices of the profile's timeline, the live bytes
+ * also at the maximum of each slice. Instants: marks, and a leak marker at the end with the count of live blocks by
+ * size. If requested, each allocation of the costliest stacks is an instant of its thread, with its stack, or a slice
+ * if its duration is known.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum { SIZES_MAX = 20, NS_PER_US = 1000, NS_DIGITS = 3 };
 
 struct counted_size {
   uint64_t size, most_bytes;
-  uint64_t live, told; /* blocks */
+  uint64_t live, told; /* blocks: live, and last written */
 };
 
 struct chrome {
@@ -27,8 +28,8 @@ struct chrome {
   struct hwi_sites sites;
   struct counted_size sizes[SIZES_MAX + 1]; /* ascending; then all others as one */
   uint32_t size_count, slice;
-  bool begun;                          /* the span has */
-  uint64_t bytes, most_bytes, most_ns; /* live, and the most since the last slice ended */
+  bool begun;                          /* whether the span has begun */
+  uint64_t bytes, most_bytes, most_ns; /* live, and the maximum since the last slice ended */
   uint64_t told_bytes;
   bool *is_shown; /* by stack: its allocations are written */
   struct hwi_line name;
@@ -124,7 +125,7 @@ static void put_marks(struct chrome *to)
   }
 }
 
-/* What is live at the end, by size: as it was counted here, so that a choice of stacks holds for it, too. */
+/* Writes the live blocks at the end by size, as counted here, so that the choice of stacks applies to it, too. */
 static void put_leak_marker(struct chrome *to, const struct hwi_keys *sizes, const uint64_t *blocks)
 {
   char text[32];
@@ -198,7 +199,7 @@ static void put_bytes(struct chrome *to, uint64_t ns, uint64_t bytes)
   to->told_bytes = bytes;
 }
 
-/* What is live when the span begins. */
+/* Writes the live amounts at the span's begin. */
 static void begin_span(struct chrome *to)
 {
   uint64_t from_ns = hwi_export_from_ns(to->export);
@@ -210,7 +211,7 @@ static void begin_span(struct chrome *to)
   to->begun = true;
 }
 
-/* The slices that end before `ns`. */
+/* Writes the slices that end before `ns`. */
 static void pass_time(struct chrome *to, uint64_t ns)
 {
   const struct hwi_profile *profile = to->export->profile;
@@ -300,7 +301,7 @@ static int choose_stacks(struct chrome *to, struct hwi_error *error)
 
 struct counting {
   struct chrome *to;
-  struct hwi_keys sizes; /* every size there is, and its live blocks */
+  struct hwi_keys sizes; /* all sizes, and their live blocks */
   uint64_t *blocks;
   size_t capacity;
   bool failed;
@@ -333,7 +334,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   } else if (hwi_block_is_end(event)) {
     counted(to, event->size)->live--;
     to->bytes -= event->size;
-    if (event->kind != HWI_BLOCK_LEFT) /* what its process did not free is left, whenever that ended */
+    if (event->kind != HWI_BLOCK_LEFT) /* blocks that their process did not free stay live until the end */
       counting->failed |= !count_size(counting, event->size, -1);
   }
   return !counting->failed && !ferror(to->json.out);

@@ -1,4 +1,4 @@
-/* compressed.c - streams that compress what is written to them */
+/* compressed.c - streams that compress the data written to them */
 #include "export/compressed.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum {
   BUFFER_BYTES = 1 << 16,
-  GZIP_WINDOW_BITS = 15 + 16, /* the largest window, and a gzip header around it */
+  GZIP_WINDOW_BITS = 15 + 16, /* the largest window, with a gzip header */
   GZIP_MEMORY_LEVEL = 8,
   ZSTD_LEVEL = 3,
 };
@@ -78,7 +78,7 @@ static ssize_t write_stream(void *cookie, const char *bytes, size_t count)
   struct stream *stream = cookie;
   bool done = stream->zstd != NULL ? write_zstd(stream, bytes, count, ZSTD_e_continue)
                                    : write_gzip(stream, bytes, count, Z_NO_FLUSH);
-  return done ? (ssize_t)count : 0; /* 0 is how such a stream says that it failed */
+  return done ? (ssize_t)count : 0; /* such a stream reports a failure by 0 */
 }
 
 static int close_stream(void *cookie)

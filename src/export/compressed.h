@@ -1,4 +1,4 @@
-/* compressed.h - streams that compress what is written to them */
+/* compressed.h - streams that compress the data written to them */
 #ifndef HWI_EXPORT_COMPRESSED_H
 #define HWI_EXPORT_COMPRESSED_H
 
@@ -9,17 +9,19 @@
 
 enum hwi_compression { HWI_COMPRESSION_NONE = 0, HWI_COMPRESSION_GZIP, HWI_COMPRESSION_ZSTD };
 
-/* By the end of `path`: ".gz", ".zst". */
+/* Returns the compression by the suffix of `path`: ".gz" or ".zst". */
 enum hwi_compression hwi_compression_of(const char *path);
 
-/* How many bytes of `path` are left without that end. */
+/* Returns the length of `path` without that suffix. */
 size_t hwi_compression_stem(const char *path);
 
-/* A stream whose bytes go to `out` compressed. `out` stays open when it is closed; only then is all of it there, and fclose
- * fails where it could not be written (hwi_compressed_close says why). NULL: no memory. */
+/* Returns a stream that writes compressed data to `out`, or NULL if there is no memory. `out` stays open when the
+ * stream is closed, and has all data only then. fclose fails if the data could not be written (hwi_compressed_close
+ * reports why). */
 FILE *hwi_compressed_open(FILE *out, enum hwi_compression compression);
 
-/* Closes it; `out` stays open. 0 or a negative status; where writing to `out` failed, that is for its owner to say, and none. */
+/* Closes the stream; `out` stays open. Returns 0, or a negative status if compressing failed. A failed write to `out`
+ * is not reported: the owner of `out` checks it. */
 int hwi_compressed_close(FILE *compressed, FILE *out, struct hwi_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* decompressed.c - files that may be compressed, as text */
+/* decompressed.c - reads files that may be compressed */
 #include "export/decompressed.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static ssize_t read_gzip(void *cookie, char *to, size_t bytes)
 {
   int got = gzread(cookie, to, (unsigned)bytes), status = Z_OK; /* stdio's buffers are small */
   if (got == 0)
-    gzerror(cookie, &status); /* a file that was cut short ends like a whole one, but for this */
+    gzerror(cookie, &status); /* only this shows that a file was truncated */
   if (got < 0)
     gzerror(cookie, &status);
   if (got >= 0 && status == Z_OK)
@@ -72,7 +72,7 @@ static int close_zstd(void *cookie)
   return status;
 }
 
-/* Takes the file over. */
+/* Takes ownership of the file. */
 static FILE *open_zstd(FILE *file)
 {
   struct zstd_input *input = calloc(1, sizeof *input);

@@ -1,11 +1,11 @@
-/* decompressed.h - files that may be compressed, as text */
+/* decompressed.h - reads files that may be compressed */
 #ifndef HWI_EXPORT_DECOMPRESSED_H
 #define HWI_EXPORT_DECOMPRESSED_H
 
 #include <stdio.h>
 
-/* Opens a file for reading: gzip and zstd by what is in it, anything else as it is. What is damaged or cut short
- * reads as an error, EBADMSG. NULL: errno says why. */
+/* Opens a file for reading. gzip and zstd are recognized by the content; other files are read unchanged. Reading
+ * damaged or truncated data fails with EBADMSG. Returns NULL with the reason in errno. */
 FILE *hwi_decompressed_open(const char *path);
 
 #endif

@@ -1,7 +1,8 @@
 /* dhat.c - DHAT's JSON, version 2, as its viewer (dh_view.html) reads it
  *
- * A program point there is a stack here. Its first frame is the entry point that was called, so that stacks which differ in
- * that alone are not one: the viewer takes no stack twice. Times are in microseconds. There are no counts of accesses.
+ * A program point in DHAT is a stack here. Its first frame is the called entry point, so that stacks that differ only
+ * in that stay separate: the viewer does not accept a stack twice. Times are in microseconds. There are no counts of
+ * accesses.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ enum { NS_PER_US = 1000, SHORT_LIVED_US = 500 };
 
 struct point {
   uint64_t live_bytes, live_blocks;
-  uint64_t most_bytes, most_blocks; /* blocks: when most bytes were live */
+  uint64_t most_bytes, most_blocks; /* blocks: those at the time of the most bytes */
   uint64_t lifetimes_us;            /* the sum */
 };
 
@@ -23,13 +24,13 @@ struct dhat {
   struct hwi_sites sites;
   uint32_t *first_frame; /* by site, in the table of frames */
   struct point *points;  /* by stack */
-  bool begun;            /* the span has */
+  bool begun;            /* whether the span has begun */
   bool failed;           /* no memory */
 };
 
 /* --- events --- */
 
-/* Blocks from before the span count as born when it begins. */
+/* Blocks allocated before the span count as allocated at its begin. */
 static void begin_span(struct dhat *to)
 {
   uint64_t from_us = hwi_export_from_ns(to->export) / NS_PER_US;
@@ -42,8 +43,8 @@ static void begin_span(struct dhat *to)
   to->begun = true;
 }
 
-/* The lifetimes of a stack's blocks are the sum of their ends less the sum of their births, whichever is whose; that it is
- * less than 0 on the way does not matter. */
+/* The sum of the lifetimes of a stack's blocks is the sum of their ends minus the sum of their births, in any order. It
+ * may be negative in between (modulo 2^64). */
 static bool take(void *context, const struct hwi_block_event *event)
 {
   struct dhat *to = context;
@@ -68,7 +69,7 @@ static bool take(void *context, const struct hwi_block_event *event)
 
 /* --- the document --- */
 
-/* "[root]", the entry points, then the functions of the sites. */
+/* Writes "[root]", the entry points, then the functions of the sites. */
 static void write_frames(struct dhat *to)
 {
   struct hwi_json *json = &to->json;
@@ -105,7 +106,7 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   struct hwi_json *json = &to->json;
   const struct hwi_amount *amount = &to->export->selection.amounts[stack];
   const struct point *point = &to->points[stack];
-  uint64_t end_us = hwi_export_end_ns(to->export) / NS_PER_US; /* what is never freed lives until then */
+  uint64_t end_us = hwi_export_end_ns(to->export) / NS_PER_US; /* unfreed blocks live until then */
   int status = hwi_sites_load(&to->sites, stack, error);
   hwi_json_begin_object(json, NULL);
   hwi_json_number(json, "tb", amount->bytes);
@@ -159,7 +160,7 @@ static int write_document(struct dhat *to, struct hwi_error *error)
   return status == HW_OK && (to->failed || json->failed) ? hwi_export_no_memory(error) : status;
 }
 
-/* At a moment, nothing happens: what is live is all there is. */
+/* A moment has no events, only live blocks. */
 static void take_moment(struct dhat *to)
 {
   const struct hwi_selection *selection = &to->export->selection;

@@ -1,4 +1,4 @@
-/* export.c - from a request to what the formats need */
+/* export.c - prepares the data that the formats need for a request */
 #include "export/export.h"
 
 #include <stdlib.h>

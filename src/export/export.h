@@ -1,9 +1,11 @@
 /* export.h - a recording in the formats of other tools
  *
- * format     one of the table in formats.c: a name, how its files end, and the function that writes it. Each is one file.
- * choice     the stacks that are written: a format writes those of `selection`, with the amounts found there.
- * span       the part of the run that is written, as the profile's; a format may know no moments, or no intervals that begin late.
- * The events of a recording are not kept in memory: a format that needs them in order has them replayed.
+ * format     an entry of the table in formats.c: a name, the suffixes of its files, and the function that writes it.
+ *            Each format is one source file.
+ * choice     the stacks to write: a format writes the stacks of `selection`, with their amounts.
+ * span       the part of the run to write, from the profile. Some formats cannot hold moments, or intervals that begin
+ *            after the run's start.
+ * The events of a recording are not in memory: a format that needs them in order replays them.
  */
 #ifndef HWI_EXPORT_EXPORT_H
 #define HWI_EXPORT_EXPORT_H
@@ -14,18 +16,18 @@
 #include "report/report.h"
 #include "report/selection.h"
 
-/* What is asked for. All of it is borrowed. */
+/* The request. Its pointers are borrowed. */
 struct hwi_export_request {
-  struct hwi_report report; /* of its options: cost, min_calls, thread, leaks */
-  const char *table;        /* csv: which; NULL: stacks */
-  uint64_t event_stacks;    /* chrome: of so many stacks, the costliest, allocations are written one by one */
-  const char *name;         /* what the user calls the file */
-  const char *path;         /* of the file behind `out`, which is empty so far */
+  struct hwi_report report; /* options used: cost, min_calls, thread, leaks */
+  const char *table;        /* csv: name of the table; NULL: stacks */
+  uint64_t event_stacks;    /* chrome: number of the costliest stacks whose allocations are written one by one */
+  const char *name;         /* the file as the user named it */
+  const char *path;         /* the file that `out` writes to, which is empty so far */
   FILE *out;
-  struct hwi_line remarks; /* filled: lines that say what of the choice matched nothing. To be released by the caller */
+  struct hwi_line remarks; /* output: lines about parts of the choice that matched nothing. The caller releases it */
 };
 
-/* A request with what most formats need for it. */
+/* A request, with data that most formats need. */
 struct hwi_export {
   struct hwi_export_request *request;
   const struct hwi_profile *profile;
@@ -36,32 +38,32 @@ struct hwi_export {
   FILE *out;
 };
 
-/* Which spans a format can hold. */
+/* The spans that a format can hold. */
 enum hwi_export_span {
-  HWI_EXPORT_ANY_SPAN = 0,   /* it holds what is live, and sums */
-  HWI_EXPORT_INTERVALS = 1,  /* it goes along time */
-  HWI_EXPORT_BEGINNINGS = 2, /* it holds each block from its allocation on */
+  HWI_EXPORT_ANY_SPAN = 0,   /* live amounts and sums */
+  HWI_EXPORT_INTERVALS = 1,  /* data over time: no moments */
+  HWI_EXPORT_BEGINNINGS = 2, /* each block from its allocation on: no later start */
 };
 
 struct hwi_export_format {
   const char *name;
-  const char *const *suffixes; /* with their dots, ended by NULL */
+  const char *const *suffixes; /* with dots, ended by NULL */
   const char *summary;         /* a phrase for the list of formats */
   bool is_binary;              /* not for a terminal */
   bool needs_file;             /* writes to request->path, not to `out` */
   bool one_process;            /* cannot hold the processes of a run together */
-  bool compresses;             /* what it writes is compressed already */
+  bool compresses;             /* its output is already compressed */
   enum hwi_export_span spans;
-  /* 0 or a negative status. Whether writing worked is for the caller to ask of the stream. */
+  /* Returns 0 or a negative status. The caller checks the stream for write errors. */
   int (*write)(struct hwi_export *export, struct hwi_error *error);
 };
 
 extern const struct hwi_export_format *const hwi_export_formats[]; /* ended by NULL */
 
-/* By its name; NULL: there is none of this name. */
+/* Returns the format with this name, or NULL. */
 const struct hwi_export_format *hwi_export_format_named(const char *name);
 
-/* By how `path` ends, a compression's suffix set aside; NULL: none ends so. */
+/* Returns the format by the suffix of `path`, ignoring a suffix of compression, or NULL if there is none. */
 const struct hwi_export_format *hwi_export_format_of(const char *path);
 
 int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_request *request,
@@ -69,12 +71,13 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
 
 /* --- for the formats --- */
 
-/* Hands on the events of the chosen stacks and threads, and, where nothing is left out by the choice, all others too: from
- * the run's beginning to the span's end, of which those before hwi_export_from_ns only tell what is live then. Ends where the
- * profile's own reading did, should the recording have grown since. Not for moments. */
+/* Passes the events of the chosen stacks and threads to the sink, and also all other events if the choice leaves
+ * nothing out. The events are those from the run's beginning to the span's end; those before hwi_export_from_ns are
+ * only needed to know what is live then. If the recording has grown, it ends where the profile ended. Not for
+ * moments. */
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error);
 
-/* Where the span begins and ends, since the run's start. Of a moment both are the moment. */
+/* Return the begin and the end of the span since the run's start. Both are equal for a moment. */
 static inline uint64_t hwi_export_from_ns(const struct hwi_export *export)
 {
   return hwi_profile_from_ns(export->profile);
@@ -85,7 +88,7 @@ static inline uint64_t hwi_export_end_ns(const struct hwi_export *export)
   return hwi_profile_end_ns(export->profile);
 }
 
-/* Of the image that stands for the run. */
+/* Returns the command of the image that represents the run. */
 const char *hwi_export_command(const struct hwi_export *export);
 uint32_t hwi_export_pid(const struct hwi_export *export);
 

@@ -1,9 +1,9 @@
-/* folded.c - folded stacks: "outermost;...;innermost COST" a line, which flame graphs are made from */
+/* folded.c - folded stacks: one line "outermost;...;innermost COST" per stack, for flame graphs */
 #include <inttypes.h>
 
 #include "export/sites.h"
 
-/* In a name, what would end the frame or the line becomes something else. */
+/* Writes a name; characters that would end the frame or the line are replaced. */
 static void put_name(FILE *out, struct hwi_line *clean, const char *name)
 {
   hwi_line_clear(clean);

@@ -1,8 +1,8 @@
-/* heaplog.c - the lines of heaphook's heap log: a call each, with the pointers
+/* heaplog.c - heaphook's heap log: a line per call, with the pointers
  *
- * "alloc, SIZE, ALIGN, PTR, NS", "alloc_zeroed, SIZE, PTR, NS", "dealloc, PTR, NS", "realloc, OLD, SIZE, NEW, NS". NS is how
- * long the call took, 0 where that is not recorded. The two halves of a realloc may lie apart, with calls
- * of other threads between: the line is written with the second half, unless the old address was given out again before.
+ * "alloc, SIZE, ALIGN, PTR, NS", "alloc_zeroed, SIZE, PTR, NS", "dealloc, PTR, NS", "realloc, OLD, SIZE, NEW, NS". NS
+ * is the duration of the call, or 0 if it is not recorded. The two halves of a realloc may be separated by calls of
+ * other threads: the line is written at the second half, unless the old address is allocated again before.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 struct heaplog {
   FILE *out;
-  uint64_t *moving; /* by thread: the old address of a realloc under way; 0: none */
+  uint64_t *moving; /* by thread: the old address of an unfinished realloc; 0: none */
   uint32_t thread_count, moving_count;
 };
 
@@ -20,7 +20,7 @@ static void put_dealloc(FILE *out, uint64_t address, uint64_t took_ns)
   fprintf(out, "dealloc, 0x%016" PRIx64 ", %" PRIu64 "\n", address, took_ns);
 }
 
-/* The address is needed again: what moves away from it has left already. */
+/* The address is allocated again, so the realloc that frees it must be written before. */
 static void settle(struct heaplog *to, uint64_t address)
 {
   for (uint32_t i = 0; i < to->thread_count && to->moving_count > 0; i++) {
@@ -71,7 +71,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   case HWI_BLOCK_FREE_MISSED:
     put_dealloc(to->out, event->address, 0);
     break;
-  case HWI_BLOCK_FAILED: /* the log has no place for what is not there */
+  case HWI_BLOCK_FAILED: /* the log cannot express failed calls */
   case HWI_BLOCK_LEFT:
     break;
   }

@@ -1,12 +1,12 @@
 /* heaptrack.c - heaptrack's interpreted recordings, which heaptrack_print and heaptrack_gui read
  *
- * Version 1 of its text, which all of them from 1.0 on read: a line a string (s), instruction pointer (i), node of the tree
- * of stacks (t), pair of size and stack (a), allocation (+), free (-), moment in milliseconds (c) and RSS in pages (R). Numbers
- * are hexadecimal; strings, pointers and nodes are numbered from 1, pairs from 0. A stack's figures there are a sum over
- * its pairs.
+ * Version 1 of its text, which all versions from 1.0 on read. There is a line for each string (s), instruction pointer
+ * (i), node of the tree of stacks (t), pair of size and stack (a), allocation (+), free (-), moment in milliseconds (c)
+ * and RSS in pages (R). Numbers are hexadecimal; strings, pointers and nodes are numbered from 1, pairs from 0. A
+ * stack's figures in heaptrack are sums over its pairs.
  *
- * A free is temporary there where the event before it allocated the same pair, and 0 stands for "the event before it allocated
- * nothing", too: a free of pair 0 behind another free would be temporary. So pair 0 is nobody's here.
+ * In heaptrack a free is temporary if the previous event allocated the same pair. Pair 0 also means "the previous event
+ * was no allocation": a free of pair 0 after another free would count as temporary. So pair 0 is not used here.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,14 +22,14 @@ struct heaptrack {
   struct hwi_sites sites;
   struct hwi_strings strings;
   struct hwi_keys pairs;  /* stack and size */
-  uint32_t *node_of;      /* by frame: its node; 0: not in a chosen stack */
-  uint32_t strings_given; /* as lines, so far */
+  uint32_t *node_of;      /* by frame: its node; 0: the frame is in no chosen stack */
+  uint32_t strings_given; /* lines written so far */
   uint64_t ms;
   const struct hwi_rss_point *rss, *rss_end; /* still to come */
   bool failed;                               /* no memory */
 };
 
-/* A string's number; its line is written where it is new. "" is 0. */
+/* Returns a string's number, and writes its line if it is new. "" is 0. */
 static uint32_t string(struct heaptrack *to, const char *text)
 {
   if (text[0] == '\0')
@@ -46,7 +46,7 @@ static uint32_t string(struct heaptrack *to, const char *text)
   return number;
 }
 
-/* --- what is known beforehand --- */
+/* --- data before the events --- */
 
 static void put_head(struct heaptrack *to)
 {
@@ -95,7 +95,7 @@ static int put_stacks(struct heaptrack *to, struct hwi_error *error)
 
 /* --- events --- */
 
-/* The number of a pair, from 1; its line is written where it is new. */
+/* Returns the number of a pair, from 1, and writes its line if it is new. */
 static uint32_t pair(struct heaptrack *to, uint32_t stack, uint64_t size)
 {
   uint32_t before = to->pairs.count;
@@ -130,7 +130,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   case HWI_BLOCK_FREE_MISSED:
     fprintf(to->out, "- %x\n", pair(to, event->stack, event->size));
     break;
-  case HWI_BLOCK_FREE_UNKNOWN: /* heaptrack keeps none of these */
+  case HWI_BLOCK_FREE_UNKNOWN: /* heaptrack does not record these */
   case HWI_BLOCK_FAILED:
   case HWI_BLOCK_LEFT:
     break;

@@ -1,4 +1,4 @@
-/* import_foreign.c - recordings of other tools become packed traces */
+/* import_foreign.c - converts recordings of other tools into packed traces */
 #include "export/import_foreign.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ const struct hwi_foreign_format *hwi_foreign_format_of(const char *path)
   char line[HWI_FOREIGN_LINE_BYTES];
   struct stat about;
   if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
-    return NULL; /* a pipe would be waited for, and could not be read again */
+    return NULL; /* opening a pipe would block, and a pipe cannot be read twice */
   FILE *file = hwi_decompressed_open(path);
   if (file == NULL)
     return NULL;
@@ -48,7 +48,7 @@ static int read_lines(const struct hwi_foreign_format *format, FILE *file, struc
     return HW_ERR_MEMORY;
   hwi_synthetic_note(trace, HW_NOTE_IMPORTED, format->missing);
   uint64_t number = 0;
-  bool in_line = false; /* one that is too long */
+  bool in_line = false; /* inside a line that is too long */
   while (trace->status == 0 && fgets(line, sizeof line, file) != NULL) {
     size_t bytes = strcspn(line, "\n");
     bool whole = line[bytes] == '\n' || feof(file), continued = in_line;
@@ -82,7 +82,7 @@ int hwi_foreign_write(const struct hwi_foreign_format *format, FILE *file, int f
   return status;
 }
 
-/* Makes the whole trace in a new file, whose name `part` becomes. Where it fails there is none. */
+/* Makes the whole trace in a new file and stores its name in `part`. If it fails, there is no file. */
 static int write_part(const struct hwi_foreign_format *format, FILE *file, char *part, struct hwi_foreign *result)
 {
   int fd = hwi_unfinished_make(part);
@@ -98,7 +98,7 @@ static int write_part(const struct hwi_foreign_format *format, FILE *file, char 
   return status;
 }
 
-/* Whatever lies at `to` goes only now that the part is whole. */
+/* Replaces the file at `to`, now that the new one is complete. */
 static int put_in_place(const char *part, const char *to, struct hwi_output *output, struct hwi_error *error)
 {
   int status = hwi_output_set_aside(output, error);

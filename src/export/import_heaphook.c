@@ -1,8 +1,9 @@
-/* import_heaphook.c - heaphook's heap logs, of today and as they were before
+/* import_heaphook.c - heaphook's heap logs, in the current and the earlier format
  *
- * Today: "alloc, SIZE, ALIGN, PTR, NS", "alloc_zeroed, SIZE, PTR, NS", "dealloc, PTR, NS", "realloc, OLD, SIZE, NEW, NS",
- * "get_block_size, PTR, SIZE, NS". NS is how long a call took, 0: not known; the trace's time is their sum, the only time there is.
- * Before: "HOOK ADDRESS SIZE NEW_ADDRESS", the addresses in hexadecimal, with no times at all.
+ * Current: "alloc, SIZE, ALIGN, PTR, NS", "alloc_zeroed, SIZE, PTR, NS", "dealloc, PTR, NS", "realloc, OLD, SIZE, NEW,
+ * NS", "get_block_size, PTR, SIZE, NS". NS is the duration of a call, 0: unknown. The trace's time is the sum of these,
+ * since the log has no other time. Earlier: "HOOK ADDRESS SIZE NEW_ADDRESS", the addresses in hexadecimal, with no
+ * times at all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "export/import_foreign.h"
 
 enum { FIELDS_MAX = 6, DECIMAL = 10, HEXADECIMAL = 16 };
-static const uint64_t RUN_NS_MAX = UINT64_C(1) << 60; /* 36 years; no trace holds much more */
+static const uint64_t RUN_NS_MAX = UINT64_C(1) << 60; /* 36 years; a trace cannot hold much more */
 
 struct log {
   uint64_t ns;                          /* in calls, so far */
@@ -30,7 +31,7 @@ static bool number(const char *text, int base, uint64_t *value)
   return text[0] != '\0' && text[0] != '-' && *end == '\0';
 }
 
-/* Splits at any of `separators`; more fields than there is room for are counted, too. */
+/* Splits at any of `separators`. Returns the number of fields, also if there are more than `fields` can hold. */
 static int split(char *line, const char *separators, char **fields)
 {
   int count = 0;
@@ -46,7 +47,7 @@ static uint8_t log2_of(uint64_t value)
   return value > 1 ? (uint8_t)(63 - __builtin_clzll(value)) : 0;
 }
 
-/* The stack of a call: what was called. */
+/* Returns the node for a call, which only has the called function. */
 static uint32_t call_of(struct log *log, struct hwi_synthetic *trace, enum hw_entry entry)
 {
   uint32_t *node = &log->entry_nodes[entry];
@@ -127,7 +128,7 @@ const struct hwi_foreign_format hwi_foreign_heaphook = {
     .take = take_line,
 };
 
-/* --- before --- */
+/* --- the earlier format --- */
 
 static const char *const old_allocations[] = {"malloc",        "calloc", "posix_memalign", "memalign",
                                               "aligned_alloc", "valloc", "pvalloc"};

@@ -1,9 +1,9 @@
 /* import_heaptrack.c - heaptrack's raw recordings (heaptrack --raw)
  *
- * Lines: modules (m LENGTH PATH BIAS and pairs of offset and size; "m 1 -" begins the list anew; the path "x" is the
- * executable), nodes of the tree of stacks (t ADDRESS PARENT, numbered from 1), allocations (+ SIZE NODE POINTER), frees
- * (- POINTER), moments in milliseconds (c), RSS in pages (R), the executable (x LENGTH PATH) and its command (X). Numbers
- * are hexadecimal. An address lies within the call already, ours behind it.
+ * Lines: modules (m LENGTH PATH BIAS and pairs of offset and size; "m 1 -" starts a new list; the path "x" is the
+ * executable), nodes of the tree of stacks (t ADDRESS PARENT, numbered from 1), allocations (+ SIZE NODE POINTER),
+ * frees (- POINTER), moments in milliseconds (c), RSS in pages (R), the executable (x LENGTH PATH) and its command (X).
+ * Numbers are hexadecimal. heaptrack's addresses are within the call instruction, ours are after it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct module {
 struct heaptrack {
   struct module *modules; /* module i has number i + 1 */
   size_t module_count, module_capacity;
-  uint32_t *loaded; /* numbers of the modules in the list given last, by where they start */
+  uint32_t *loaded; /* numbers of the modules in the latest list, ordered by start address */
   size_t loaded_count, loaded_capacity;
   uint32_t node_count;
   uint64_t page_bytes;
@@ -44,7 +44,7 @@ static void destroy(void *reader)
   free(from);
 }
 
-/* The next number of a line; *at moves behind it. */
+/* Reads the next number of a line and moves *at after it. */
 bool hwi_heaptrack_number(char **at, uint64_t *value)
 {
   while (**at == ' ')
@@ -57,7 +57,7 @@ bool hwi_heaptrack_number(char **at, uint64_t *value)
   return true;
 }
 
-/* The next text of a line: its length, then itself; NULL: there is none, or no memory. */
+/* Reads the next text of a line: its length, then the text. Returns NULL if there is none, or no memory. */
 static char *next_text(char **at)
 {
   uint64_t bytes;
@@ -75,7 +75,7 @@ static const struct hwi_synthetic_module *loaded_place(const struct heaptrack *f
   return &from->modules[from->loaded[i] - 1].place;
 }
 
-/* How many of the loaded modules start at or before the address. */
+/* Returns how many loaded modules start at or before the address. */
 static size_t count_before(const struct heaptrack *from, uint64_t address)
 {
   size_t low = 0, high = from->loaded_count;
@@ -89,7 +89,7 @@ static size_t count_before(const struct heaptrack *from, uint64_t address)
   return low;
 }
 
-/* The module is in the list now. False: no memory. */
+/* Adds the module to the list. Returns false if there is no memory. */
 static bool load_module(struct heaptrack *from, uint32_t number)
 {
   if (!hwi_grow((void **)&from->loaded, &from->loaded_capacity, from->loaded_count + 1, sizeof *from->loaded))
@@ -102,7 +102,8 @@ static bool load_module(struct heaptrack *from, uint32_t number)
   return true;
 }
 
-/* Its number, made where there is none; 0: no memory. What `module` owns is *taken then. */
+/* Returns the module's number, which is created if there is none, or 0 if there is no memory. *taken: the members of
+ * `module` are now owned by the list. */
 static uint32_t find_module(struct heaptrack *from, struct hwi_synthetic *trace, struct module *module, bool *taken)
 {
   *taken = false;
@@ -192,9 +193,9 @@ static bool take_exe(struct heaptrack *from, struct hwi_synthetic *trace, char *
   return true;
 }
 
-/* --- what interpreted recordings have, too --- */
+/* --- lines that interpreted recordings have, too --- */
 
-/* The words of a command have lost their quotes. */
+/* The words of a command in the file have no quotes any more. */
 static void take_command(struct hwi_synthetic *trace, char *line)
 {
   size_t bytes = strlen(line) + 1;
@@ -232,7 +233,7 @@ bool hwi_heaptrack_take_common(uint64_t *page_bytes, struct hwi_synthetic *trace
       take_command(trace, at + 1);
     return true;
   default:
-    return strchr("v#ASs", line[0]) != NULL; /* version, comments, attaching, suppressions: nothing to keep */
+    return strchr("v#ASs", line[0]) != NULL; /* version, comments, attaching, suppressions: ignored */
   }
 }
 

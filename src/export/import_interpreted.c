@@ -1,13 +1,14 @@
-/* import_interpreted.c - heaptrack's interpreted recordings, which `heaptrack` leaves unless told otherwise
+/* import_interpreted.c - heaptrack's interpreted recordings, which `heaptrack` writes by default
  *
- * Lines: strings (s, from format 3 on with their length), instruction pointers (i ADDRESS MODULE and for each function there,
- * innermost first, FUNCTION FILE LINE: numbers of strings, 0 for none), nodes of the tree of stacks (t POINTER PARENT), pairs of
- * size and stack (a SIZE NODE), allocations (+ PAIR) and frees (- PAIR). Numbers are hexadecimal; pairs count from 0, all else
- * from 1.
+ * Lines: strings (s, from format 3 on with their length), instruction pointers (i ADDRESS MODULE and for each function
+ * there, innermost first, FUNCTION FILE LINE: numbers of strings, 0 for none), nodes of the tree of stacks (t POINTER
+ * PARENT), pairs of size and stack (a SIZE NODE), allocations (+ PAIR) and frees (- PAIR). Numbers are hexadecimal;
+ * pairs are numbered from 0, all others from 1.
  *
- * Addresses of blocks are gone: each allocation gets a new one, and a free is taken for that of the latest block of its pair,
- * so that calls, bytes, peak and what is left are heaptrack's own. Where modules lay is gone, too: each gets addresses of its
- * own, one for each function at each place, and a file with the names of these (names_file.h), which is kept beside the trace.
+ * The file has no addresses of blocks: each allocation gets a new one, and a free ends the latest block of its pair, so
+ * that calls, bytes, peak and leaks are the same as heaptrack's. It has no load addresses of modules either: each
+ * module gets an artificial address range, with an address for each function at each place, and a file with their names
+ * (names_file.h), which is stored next to the trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #include "trace/grow.h"
 
 enum { SIZED_STRINGS_FROM = 3, BLOCK_STEP = 16, FIRST_BLOCK = 1 << 16, NONE = 0 };
-#define MODULE_BYTES (UINT64_C(1) << 36) /* of addresses that a module may have */
+#define MODULE_BYTES (UINT64_C(1) << 36) /* size of a module's address range */
 
 struct module {
   uint32_t path; /* string */
@@ -38,22 +39,22 @@ struct pointer {
 struct pair {
   uint64_t size;
   uint32_t node;
-  uint64_t *live; /* addresses of its blocks, the latest last */
+  uint64_t *live; /* addresses of its live blocks, the latest last */
   size_t live_count, live_capacity;
 };
 
 struct interpreted {
   uint64_t version, page_bytes;
-  char *program;  /* the first word of the command; NULL: none, or its module was met */
+  char *program;  /* the first word of the command; NULL: none, or its module was found */
   char **strings; /* [1, string_count] */
   size_t string_count, string_capacity;
-  struct module *modules; /* [0, module_count): number i + 1 in the trace */
+  struct module *modules; /* [0, module_count): module i has number i + 1 in the trace */
   size_t module_count, module_capacity;
   struct pointer *pointers; /* [1, pointer_count] */
   size_t pointer_count, pointer_capacity;
-  uint32_t *nodes; /* [1, node_count]: that of the innermost function */
+  uint32_t *nodes; /* [1, node_count]: the trace's node of the innermost function */
   size_t node_count, node_capacity;
-  uint32_t made_nodes; /* in the trace */
+  uint32_t made_nodes; /* number of nodes in the trace */
   struct pair *pairs;
   size_t pair_count, pair_capacity;
   uint64_t next_block;
@@ -85,7 +86,7 @@ static void destroy(void *reader)
   free(from);
 }
 
-/* Room for one item more. False: no memory, which the trace's status says. */
+/* Makes space for one more item. Returns false if there is no memory, and sets the trace's status. */
 #define GROW(from, trace, items, count, capacity)                                                         \
   (hwi_grow((void **)&(from)->items, &(from)->capacity, (size_t)(from)->count + 2, sizeof *(from)->items) \
        ? true                                                                                             \
@@ -110,13 +111,13 @@ static bool take_string(struct interpreted *from, struct hwi_synthetic *trace, c
   return true;
 }
 
-/* "" and unknown ones are NULL. */
+/* Returns a string, or NULL if it is "" or unknown. */
 static const char *string(const struct interpreted *from, uint64_t number)
 {
   return number > 0 && number <= from->string_count && from->strings[number][0] != '\0' ? from->strings[number] : NULL;
 }
 
-/* The module that is called as the command is, is its executable. */
+/* The module with the name of the command is the executable. */
 static void note_executable(struct interpreted *from, struct hwi_synthetic *trace, const char *path)
 {
   if (from->program == NULL || strcmp(hwi_base_name(path), hwi_base_name(from->program)) != 0)
@@ -126,7 +127,7 @@ static void note_executable(struct interpreted *from, struct hwi_synthetic *trac
   from->program = NULL;
 }
 
-/* The number of the module with that path; 0: no memory, or too many. */
+/* Returns the number of the module with that path, or 0 if there is no memory or there are too many. */
 static uint32_t find_module(struct interpreted *from, struct hwi_synthetic *trace, uint32_t path)
 {
   for (size_t i = from->module_count; i-- > 0;) {
@@ -162,7 +163,7 @@ static bool add_place(struct module *module, const struct hwi_named_place *place
   return true;
 }
 
-/* The functions at a pointer, one at least. */
+/* Reads the functions at a pointer, at least one. */
 static bool take_places(struct interpreted *from, struct hwi_synthetic *trace, struct pointer *pointer, char *at)
 {
   struct module *module = &from->modules[pointer->module - 1];
@@ -206,7 +207,7 @@ static bool take_pointer(struct interpreted *from, struct hwi_synthetic *trace, 
 
 /* --- stacks --- */
 
-/* In the trace, a stack has a node for each function, inlined ones too. */
+/* In the trace, a stack has a node for each function, including inlined ones. */
 static bool take_node(struct interpreted *from, struct hwi_synthetic *trace, char *at)
 {
   uint64_t number, parent;
@@ -293,7 +294,7 @@ static bool take(void *reader, struct hwi_synthetic *trace, char *line)
   }
 }
 
-/* The names, each module's in a file of its own. */
+/* Writes the names, one file for each module. */
 static int finish(void *reader, const char *folder)
 {
   const struct interpreted *from = reader;

@@ -1,4 +1,4 @@
-/* keys.c - numbers for what formats list once and refer to */
+/* keys.c - numbers for items that formats list once and refer to */
 #include "export/keys.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-/* Slots are at most half full. `hash_of` gives the hash of an item that is kept. */
+/* Slots are at most half full. `hash_of` returns the hash of an existing item. */
 static bool grow_slots(struct hwi_key_slots *slots, uint32_t count,
                        uint64_t (*hash_of)(const void *table, uint32_t number), const void *table)
 {

@@ -1,6 +1,6 @@
-/* keys.h - numbers for what formats list once and refer to: pairs of numbers, and texts
+/* keys.h - numbers for items that formats list once and refer to: pairs of numbers, and texts
  *
- * Numbers begin at 1, in the order of first use. 0 says that there is no memory. Texts are copied.
+ * Numbers begin at 1, in the order of first use. 0 means that there is no memory. Texts are copied.
  */
 #ifndef HWI_EXPORT_KEYS_H
 #define HWI_EXPORT_KEYS_H

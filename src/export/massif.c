@@ -1,8 +1,9 @@
 /* massif.c - massif's snapshots, as ms_print reads them
  *
- * Snapshots lie at equal distances over the run, with one more at its peak; the peak, the end and every tenth are detailed:
- * they have the tree of who allocated what was live then, from the allocation outwards. As in massif, parts of less than
- * 1 % are summed up, and trees are at most 30 frames deep. `#` begins a comment there, so that names have `@` for it.
+ * Snapshots are equally spaced over the run, with an additional one at its peak. The peak, the end and every tenth
+ * snapshot are detailed: they have the tree of the stacks whose blocks were live then, from the allocation outwards. As
+ * in massif, parts of less than 1 % are summed up, and trees are at most 30 frames deep. `#` begins a comment in the
+ * format, so it is written as `@` in names.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,14 +15,14 @@ enum {
   SNAPSHOTS_MAX = 100,
   DETAILED_EVERY = 10,
   DEPTH_MAX = 30,
-  PERCENT = 100, /* what is less than a hundredth is summed up */
+  PERCENT = 100, /* parts of less than a hundredth are summed up */
   NS_PER_MS = 1000000,
 };
 
-/* A stack that holds something at a snapshot. */
+/* A stack with live bytes at a snapshot. */
 struct row {
-  uint64_t bytes, group_bytes; /* group: of all rows with the same site at this depth */
-  uint32_t at;                 /* the frame at this depth; 0: the stack is not as deep */
+  uint64_t bytes, group_bytes; /* group_bytes: sum of all rows with the same site at this depth */
+  uint32_t at;                 /* the frame at this depth; 0: the stack is less deep */
   uint32_t site;
 };
 
@@ -29,11 +30,11 @@ struct massif {
   struct hwi_export *export;
   FILE *out;
   struct hwi_sites sites;
-  struct row *rows;     /* room for all chosen stacks */
+  struct row *rows;     /* capacity for all chosen stacks */
   uint64_t *live_bytes; /* by stack */
   uint64_t bytes, usable;
-  uint64_t snapshot_count, next; /* at equal distances: in all, and the one that comes next */
-  uint64_t number;               /* of the next snapshot written */
+  uint64_t snapshot_count, next; /* equally spaced ones: the total, and the next one */
+  uint64_t number;               /* of the next snapshot to write */
   bool peak_written;
   struct hwi_line name, clean;
 };
@@ -70,7 +71,8 @@ static uint32_t group_end(const struct row *rows, uint32_t first, uint32_t count
   return end;
 }
 
-/* Puts rows of one site together, the largest group first; those that are not so deep go to the end. How many are left. */
+/* Groups rows by site, the largest group first; rows that are less deep go to the end. Returns the number of rows that
+ * are deep enough. */
 static uint32_t group_rows(const struct massif *to, struct row *rows, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++)
@@ -110,7 +112,7 @@ static void begin_node(struct massif *to, uint32_t depth, uint32_t children, uin
   fprintf(to->out, "%*sn%u: %" PRIu64, (int)depth, "", children, bytes);
 }
 
-/* The groups of `rows` that are large enough to be nodes; *small_groups, *small_bytes: the rest. */
+/* Returns the number of groups that are large enough to be nodes. *small_groups and *small_bytes get the rest. */
 static uint32_t count_groups(const struct row *rows, uint32_t count, uint64_t all_bytes, uint32_t *small_groups,
                              uint64_t *small_bytes)
 {
@@ -126,12 +128,12 @@ static uint32_t count_groups(const struct row *rows, uint32_t count, uint64_t al
   return large;
 }
 
-/* A site as the caller of what the nodes above it stand for, and the stacks that go on from there. */
+/* A site as the caller of the nodes above it, and the stacks that continue from there. */
 struct node {
   struct row *rows;
   uint32_t count;
   uint32_t depth;  /* of the node in the text */
-  uint32_t frames; /* from here outwards that may follow */
+  uint32_t frames; /* number of frames that may follow outwards */
   uint64_t bytes;
   const struct hwi_site *site; /* NULL: the root */
 };
@@ -214,7 +216,7 @@ static void put_peak(struct massif *to)
 {
   const struct hwi_totals *totals = &to->export->profile->totals;
   const struct hwi_amount *selected = &to->export->selection.selected;
-  bool whole = selected->peak_bytes == totals->peak_bytes; /* usable sizes are not kept by stack */
+  bool whole = selected->peak_bytes == totals->peak_bytes; /* usable sizes are not recorded by stack */
   put_snapshot(to, totals->peak_time_ns, selected->peak_bytes, whole ? totals->peak_usable_bytes : 0, "peak");
   put_tree(to, selected->peak_bytes, bytes_at_peak);
   to->peak_written = true;
@@ -227,7 +229,7 @@ static uint64_t snapshot_ns(const struct massif *to, uint64_t number)
   return from_ns + (uint64_t)(share * (double)(hwi_export_end_ns(to->export) - from_ns));
 }
 
-/* Those before `ns`. */
+/* Writes the snapshots before `ns`. */
 static void put_snapshots_before(struct massif *to, uint64_t ns)
 {
   for (; to->next < to->snapshot_count && snapshot_ns(to, to->next) < ns; to->next++) {

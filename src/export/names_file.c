@@ -1,7 +1,8 @@
-/* names_file.c - an ELF file with nothing but names
+/* names_file.c - an ELF file that contains only names
  *
- * Each section is written to memory first, since the section headers want to know their sizes. In the line table each place is
- * a sequence of its own that ends a byte early: what has no line has none, and no two sequences meet at an address.
+ * Each section is written to memory first, since the section headers contain their sizes. In the line table each place
+ * is a separate sequence that ends one byte early, so that no two sequences meet at an address. A place without a line
+ * has no sequence.
  */
 #define _GNU_SOURCE
 #include "export/names_file.h"
@@ -50,7 +51,7 @@ static void put(FILE *to, const void *bytes, size_t count)
   fwrite(bytes, 1, count, to);
 }
 
-/* The numbers of a file are little-endian, as the machine's. */
+/* Numbers in the file are little-endian, as on the machine. */
 static void put_number(FILE *to, uint64_t value, size_t bytes)
 {
   put(to, &value, bytes);
@@ -99,7 +100,7 @@ static void put_note(FILE *to, const uint8_t *build_id)
   put(to, build_id, HWI_NAMES_BUILD_ID_BYTES);
 }
 
-/* Functions that are the same share their text: the names of a recording are interned. */
+/* Equal functions share their text, since the names of a recording are interned. */
 static void put_symbols(struct names_file *file)
 {
   const Elf64_Sym none = {0};
@@ -130,7 +131,7 @@ static void put_symbols(struct names_file *file)
 
 enum { DWARF_4 = 4, ADDRESS_BYTES = 8, LENGTH_BYTES = 4 };
 
-/* One unit, which has nothing but its addresses and its line table. */
+/* Writes one unit, which has only its addresses and its line table. */
 static void put_unit(struct names_file *file)
 {
   static const uint8_t attributes[][2] = {{DW_AT_name, DW_FORM_string},
@@ -148,11 +149,11 @@ static void put_unit(struct names_file *file)
   size_t head_bytes = 2 + LENGTH_BYTES + 1, die_bytes = 1 + sizeof name + LENGTH_BYTES + 2 * ADDRESS_BYTES;
   put_number(info, head_bytes + die_bytes, LENGTH_BYTES);
   put_number(info, DWARF_4, 2);
-  put_number(info, 0, LENGTH_BYTES); /* of its abbreviations */
+  put_number(info, 0, LENGTH_BYTES); /* offset of its abbreviations */
   put_number(info, ADDRESS_BYTES, 1);
   put_uleb(info, 1);
   put_text(info, name);
-  put_number(info, 0, LENGTH_BYTES); /* of its line table */
+  put_number(info, 0, LENGTH_BYTES); /* offset of its line table */
   put_number(info, address_of(0), ADDRESS_BYTES);
   put_number(info, (uint64_t)file->count * HWI_PLACE_BYTES, ADDRESS_BYTES);
 }
@@ -189,7 +190,7 @@ static void put_line_head(FILE *to, const struct hwi_strings *sources)
   fputc(0, to);
 }
 
-/* The table without its lengths: its head in one piece, its lines in another. */
+/* Writes the table without its lengths: first its head, then its lines. */
 static void put_lines(struct names_file *file)
 {
   struct hwi_strings sources = {0};
@@ -226,7 +227,7 @@ static uint64_t aligned(uint64_t value, uint64_t align)
   return align > 1 ? (value + align - 1) / align * align : value;
 }
 
-/* The sections' headers, and where they lie. Returns where the headers do. */
+/* Fills the section headers, with the sections' offsets. Returns the offset of the headers. */
 static uint64_t place_sections(const struct names_file *file, Elf64_Shdr headers[SECTIONS])
 {
   uint64_t at = sizeof(Elf64_Ehdr), name = 0;
@@ -245,7 +246,7 @@ static uint64_t place_sections(const struct names_file *file, Elf64_Shdr headers
   headers[TEXT].sh_addr = address_of(0);
   headers[TEXT].sh_size = (uint64_t)file->count * HWI_PLACE_BYTES;
   headers[SYMBOLS].sh_link = STRINGS;
-  headers[SYMBOLS].sh_info = 1; /* the first that is not local */
+  headers[SYMBOLS].sh_info = 1; /* the first symbol that is not local */
   return aligned(at, sizeof(uint64_t));
 }
 

@@ -1,7 +1,7 @@
 /* pprof.c - pprof's profile.proto, as `go tool pprof` reads it
  *
- * The sample types are those of Go's heap profiles. "In use" is what was live at the run's peak; with --cost live, what is
- * live at the end. https://github.com/google/pprof/blob/main/proto/profile.proto has the numbers of the fields.
+ * The sample types are those of Go's heap profiles. "In use" are the live blocks at the run's peak or, with --cost
+ * live, at the end. https://github.com/google/pprof/blob/main/proto/profile.proto has the numbers of the fields.
  */
 #include <string.h>
 
@@ -47,11 +47,11 @@ struct pprof {
   struct hwi_strings strings; /* a string's index is its number - 1; "" is the first */
   struct hwi_keys functions;  /* name and file */
   struct hwi_message whole, part, inner;
-  uint32_t unknown_location; /* of stacks without frames */
+  uint32_t unknown_location; /* for stacks without frames */
   bool failed;               /* no memory */
 };
 
-/* Strings are UTF-8. */
+/* Returns the index of a string, which is made valid UTF-8. */
 static uint64_t string(struct pprof *to, const char *text)
 {
   struct hwi_line valid = {0};
@@ -85,7 +85,7 @@ static const char *default_type(enum hwi_cost cost)
   return "inuse_space";
 }
 
-/* Which moment the inuse_ types are of. */
+/* Writes the moment of the inuse_ types. */
 static void put_in_use(struct pprof *to)
 {
   const struct hwi_span *span = &to->export->profile->span;
@@ -131,13 +131,13 @@ static void put_mapping(struct pprof *to, uint32_t number)
   hwi_message_number(&to->part, MAPPING_LIMIT, module->end);
   hwi_message_number(&to->part, MAPPING_FILE, string(to, module->path));
   hwi_message_number(&to->part, MAPPING_BUILD_ID, string(to, hwi_build_id_text(module).text));
-  for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++) /* what is known is there already */
+  for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++) /* all names are known */
     hwi_message_number(&to->part, has, 1);
   hwi_message_message(&to->whole, PROFILE_MAPPING, &to->part);
   hwi_message_flush(&to->whole, to->out);
 }
 
-/* pprof takes the first one for the program. */
+/* pprof takes the first mapping for the program. */
 static void put_mappings(struct pprof *to)
 {
   const struct hwi_profile *profile = to->export->profile;

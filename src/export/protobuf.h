@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A message in the making. All zero: an empty one. What runs out of memory is marked as failed and stays short. */
+/* A message that is being built. All zero is an empty message. If memory runs out, it is marked as failed and stays
+ * incomplete. */
 struct hwi_message {
   uint8_t *bytes;
   size_t count, capacity;
@@ -16,7 +17,7 @@ struct hwi_message {
 
 void hwi_message_release(struct hwi_message *message);
 
-/* A field that is 0 is left out, as proto3 has it. */
+/* A field with the value 0 is left out, as in proto3. */
 void hwi_message_number(struct hwi_message *message, uint32_t field, uint64_t value);
 
 /* A number without its field, for packed lists. */
@@ -25,10 +26,10 @@ void hwi_message_packed(struct hwi_message *message, uint64_t value);
 /* An item of a list of strings, which may be empty. */
 void hwi_message_item(struct hwi_message *message, uint32_t field, const char *text);
 
-/* Adds `part` as a field, even where it is empty, and clears it. */
+/* Adds `part` as a field, even if it is empty, and clears it. */
 void hwi_message_message(struct hwi_message *message, uint32_t field, struct hwi_message *part);
 
-/* Writes what is there and clears it. */
+/* Writes the message and clears it. */
 void hwi_message_flush(struct hwi_message *message, FILE *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "trace/grow.h"
 
-/* The site's number; 0: no memory. */
+/* Returns the site's number, or 0 if there is no memory. */
 static uint32_t find_site(struct hwi_sites *sites, uint32_t at)
 {
   const struct hwi_frame *frame = &sites->frames->profile->frames[at];

@@ -1,4 +1,4 @@
-/* speedscope.c - speedscope's JSON: one profile a cost, over one list of frames
+/* speedscope.c - speedscope's JSON: one profile for each cost, with a common list of frames
  *
  * https://www.speedscope.app/file-format-schema.json
  */
@@ -57,7 +57,7 @@ static uint64_t cost_of(const struct speedscope *to, uint32_t row, enum hwi_cost
   return hwi_amount_cost(&to->export->selection.amounts[to->export->selection.stacks[row]], cost);
 }
 
-/* Outermost first. */
+/* Writes a stack, outermost frame first. */
 static int write_sample(struct speedscope *to, uint32_t stack, struct hwi_error *error)
 {
   int status = hwi_sites_load(&to->sites, stack, error);

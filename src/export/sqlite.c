@@ -10,11 +10,11 @@ struct database {
   sqlite3_stmt *insert;
   const struct hwi_table *table;
   struct hwi_line text;
-  int status; /* SQLITE_OK, or the first thing that went wrong */
+  int status; /* SQLITE_OK, or the first error */
   int os_error;
 };
 
-/* Nothing is kept of a database that was not finished, so that it needs no journal. The application's id is "HWT1". */
+/* An unfinished database is deleted, so it needs no journal. The application ID is "HWT1". */
 static const char preparation[] =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
     "PRAGMA application_id = 0x48575431; BEGIN";
@@ -28,7 +28,7 @@ static void check(struct database *to, int status)
   if (status == SQLITE_OK || to->status != SQLITE_OK)
     return;
   to->os_error =
-      errno; /* of the system call that failed just now; sqlite3_system_errno does not keep those of writes */
+      errno; /* of the system call that has just failed; sqlite3_system_errno does not store those of writes */
   to->status = status;
 }
 

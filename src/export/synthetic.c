@@ -1,4 +1,4 @@
-/* synthetic.c - a packed trace made by a tool */
+/* synthetic.c - makes a packed trace from another recorder's data */
 #include "export/synthetic.h"
 
 #include <elf.h>
@@ -22,7 +22,7 @@ enum {
   NOTE_BYTES_MAX = 512,
   ALIGNMENT = 16, /* addresses that differ by a multiple of this have the shorter form */
 };
-static const uint64_t START_NS = 1000000000; /* any moment will do */
+static const uint64_t START_NS = 1000000000; /* an arbitrary moment */
 
 static void fail(struct hwi_synthetic *trace, int status)
 {
@@ -66,7 +66,8 @@ static void end_chunk(struct hwi_synthetic *trace)
     pack(trace);
 }
 
-/* Room for an event of `bytes`, in the open chunk or in a new one. False: nothing is written any more. */
+/* Makes space for an event of `bytes`, in the open chunk or in a new one. Returns false after an error, when nothing is
+ * written any more. */
 static bool make_room(struct hwi_synthetic *trace, size_t bytes)
 {
   if (trace->status != 0)

@@ -1,4 +1,4 @@
-/* synthetic.h - a packed trace made by a tool: what other recorders kept, as one stream of events */
+/* synthetic.h - makes a packed trace from another recorder's data, as one stream of events */
 #ifndef HWI_EXPORT_SYNTHETIC_H
 #define HWI_EXPORT_SYNTHETIC_H
 
@@ -9,27 +9,27 @@
 
 enum { HWI_SYNTHETIC_CHUNK_BYTES = 1 << 16 };
 
-/* After the first thing that went wrong, `status` says what, and the rest does nothing. */
+/* After the first error, `status` has the error, and all later calls do nothing. */
 struct hwi_synthetic {
   struct hwi_section_file file;
   struct hw_trace_header header;
   struct hw_chunk_header chunk; /* the open one */
-  uint8_t *plain;               /* chunks that wait to be packed; the open one is the last */
+  uint8_t *plain;               /* chunks to be packed; the open one is the last */
   size_t plain_bytes;           /* before the open one */
-  uint8_t *at;                  /* where its next event goes */
-  uint64_t tick;                /* that later events have */
+  uint8_t *at;                  /* where the next event is written */
+  uint64_t tick;                /* of later events */
   uint64_t event_tick;          /* of the last event */
   uint64_t address, node_address;
-  uint64_t took; /* by later calls, in nanoseconds and 1 more; 0: not known */
+  uint64_t took; /* duration of later calls in nanoseconds, plus 1; 0: unknown */
   uint32_t node;
   int status;
 };
 
-/* The trace goes to `fd`, an empty file. To be ended by hwi_synthetic_end. Ticks are nanoseconds since the start. `is_timed`:
- * calls have durations. */
+/* Begins a trace in `fd`, an empty file. End it with hwi_synthetic_end. Ticks are nanoseconds since the start.
+ * `is_timed`: calls have durations. */
 void hwi_synthetic_begin(struct hwi_synthetic *trace, int fd, bool is_timed);
 
-/* Payloads as src/trace/format.h has them; copied. */
+/* Adds a record. The payload is as in src/trace/format.h, and is copied. */
 void hwi_synthetic_record(struct hwi_synthetic *trace, enum hw_record_type type, const void *payload, size_t bytes);
 void hwi_synthetic_note(struct hwi_synthetic *trace, enum hw_note note, const char *text);
 struct hwi_synthetic_module {
@@ -38,19 +38,19 @@ struct hwi_synthetic_module {
   const uint8_t *build_id;
   uint8_t build_id_bytes; /* 0: none */
 };
-/* Numbers rise from 1. What is given is copied. */
+/* Adds a module. Numbers increase from 1. The argument is copied. */
 void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const struct hwi_synthetic_module *module);
-/* Numbers rise from 1; `parent` is a smaller one, or 0; `address` as that of struct hwi_node. */
+/* Adds a node. Numbers increase from 1; `parent` is a smaller number or 0; `address` is as in struct hwi_node. */
 void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t parent, uint32_t module,
                         uint64_t address);
-/* A stack of which nothing is known but what was called. */
+/* Adds a stack of which only the called function is known. */
 void hwi_synthetic_entry(struct hwi_synthetic *trace, uint32_t number, enum hw_entry entry);
 
-/* Later events have this time, which never falls. */
+/* Sets the time of later events, which never decreases. */
 void hwi_synthetic_time(struct hwi_synthetic *trace, uint64_t ns);
-/* Later calls took this long; 0: that is not known. */
+/* Sets the duration of later calls; 0: unknown. */
 void hwi_synthetic_took(struct hwi_synthetic *trace, uint64_t ns);
-/* At the address 0 there is no block: what failed, or frees nothing, is left out, and a realloc of it allocates. */
+/* The address 0 is no block: failed allocations and frees of it are left out, and a realloc of it allocates. */
 void hwi_synthetic_alloc(struct hwi_synthetic *trace, uint32_t node, uint64_t size, uint64_t address);
 void hwi_synthetic_aligned(struct hwi_synthetic *trace, uint32_t node, uint8_t alignment_log2, uint64_t size,
                            uint64_t address);
@@ -58,7 +58,7 @@ void hwi_synthetic_free(struct hwi_synthetic *trace, uint64_t address);
 void hwi_synthetic_realloc(struct hwi_synthetic *trace, uint32_t node, uint64_t old_address, uint64_t size,
                            uint64_t address);
 
-/* Writes the rest. 0, or the first thing that went wrong (HW_ERR_IO: errno is set). */
+/* Writes the rest. Returns 0 or the first error (HW_ERR_IO: errno is set). */
 int hwi_synthetic_end(struct hwi_synthetic *trace);
 
 #endif

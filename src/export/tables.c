@@ -1,4 +1,4 @@
-/* tables.c - the list of tables, and what they are filled from */
+/* tables.c - the list of tables, and the data for them */
 #include "export/tables.h"
 
 #include <stdlib.h>

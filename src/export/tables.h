@@ -1,6 +1,6 @@
-/* tables.h - the recording as tables: what the CSV and SQLite formats write
+/* tables.h - the recording as tables, for the CSV and SQLite formats
  *
- * Columns have the names of `report --json`. A table's rows refer to another's by columns that end in _id.
+ * Columns have the names of `report --json`. Rows refer to other tables by columns that end in _id.
  */
 #ifndef HWI_EXPORT_TABLES_H
 #define HWI_EXPORT_TABLES_H
@@ -33,43 +33,43 @@ static inline struct hwi_value hwi_value_text(const char *text) /* NULL and "": 
 
 struct hwi_table_column {
   const char *name;
-  const char *type; /* in SQL, with what else belongs to the column; NULL: it is left out there */
+  const char *type; /* SQL type and constraints; NULL: the column is left out in SQL */
 };
 
-/* Takes a row, which has a value for each column. False: no more rows are wanted. */
+/* Takes a row, which has a value for each column. Returns false if no more rows are wanted. */
 struct hwi_row_sink {
   bool (*take)(void *context, const struct hwi_value *values);
   void *context;
 };
 
-/* What the tables are filled from. */
+/* The data for the tables. */
 struct hwi_tables {
   struct hwi_export *export;
-  bool wants_texts; /* of the columns that SQL leaves out */
+  bool wants_texts; /* for columns that SQL leaves out */
   struct hwi_sites sites;
-  uint32_t *first_frame;                  /* by site: the id of its innermost function's frame; the others follow */
-  struct hwi_report_durations *durations; /* gathered when first asked for; see tables_durations.c */
+  uint32_t *first_frame;                  /* by site: the ID of its innermost function's frame; the others follow */
+  struct hwi_report_durations *durations; /* computed on first use; see tables_durations.c */
 };
 
 struct hwi_table {
   const char *name;
-  const struct hwi_table_column *columns;                                         /* ended by one without a name */
-  const char *ending;                                                             /* in SQL, behind the columns */
+  const struct hwi_table_column *columns;                                         /* the last one has no name */
+  const char *ending;                                                             /* in SQL, after the columns */
   const char *indexes;                                                            /* in SQL: statements; "" for none */
   bool (*fill)(const struct hwi_tables *tables, const struct hwi_row_sink *sink); /* false: no memory */
 };
 
-extern const struct hwi_table *const hwi_tables[]; /* a table comes behind those that it refers to; ended by NULL */
+extern const struct hwi_table *const hwi_tables[]; /* a table comes after those that it refers to; ended by NULL */
 extern const struct hwi_table hwi_table_run, hwi_table_images, hwi_table_modules, hwi_table_sizes, hwi_table_threads,
     hwi_table_timeline, hwi_table_marks, hwi_table_rss;
 extern const struct hwi_table hwi_table_frames, hwi_table_stacks, hwi_table_stack_frames, hwi_table_stack_sizes,
     hwi_table_thread_stacks;
 extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls;
 
-/* To be released, even after a failure. */
+/* Release `tables` even after a failure. */
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error);
 void hwi_tables_release(struct hwi_tables *tables);
 
-const struct hwi_table *hwi_table_named(const char *name); /* NULL: there is none */
+const struct hwi_table *hwi_table_named(const char *name); /* NULL: unknown name */
 
 #endif

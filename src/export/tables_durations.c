@@ -1,6 +1,7 @@
-/* tables_durations.c - the tables of how long calls took: by entry point, and the slowest. Empty where that was not recorded
+/* tables_durations.c - the tables of durations of calls: by entry point, and the slowest calls. Empty if durations were
+ * not recorded
  *
- * Both take the events once more; they are gone through once.
+ * Both need the events, which are replayed once for both.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 
 #define COUNT "INTEGER NOT NULL"
 
-/* Of the chosen calls. NULL: no memory, or the recording cannot be read again. */
+/* Returns the durations of the chosen calls, or NULL if there is no memory or the recording cannot be read again. */
 static const struct hwi_report_durations *durations_of(const struct hwi_tables *tables)
 {
   struct hwi_report_durations *found = tables->durations;
@@ -90,7 +91,7 @@ static bool fill_slow_calls(const struct hwi_tables *tables, const struct hwi_ro
   return found != NULL;
 }
 
-/* A stack may be none of the chosen ones. */
+/* The stack of a slow call may not be a chosen one. */
 const struct hwi_table hwi_table_slow_calls = {
     .name = "slow_calls",
     .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},

@@ -1,10 +1,10 @@
-/* tables_run.c - the tables of the run: itself, its processes, modules, sizes, threads, and what went along its time */
+/* tables_run.c - the tables of the run: the run itself, its processes, modules, sizes, threads, and its timeline */
 #include <stdlib.h>
 
 #include "export/tables.h"
 
 #define COUNT "INTEGER NOT NULL"
-#define PART "INTEGER" /* not known of a part of a size or thread */
+#define PART "INTEGER" /* unknown (NULL) for a part of a size or thread */
 
 #define TOTALS_COLUMNS                                                                                     \
   {"allocation_calls", COUNT}, {"free_calls", COUNT}, {"failed_calls", COUNT}, {"temporary_calls", COUNT}, \
@@ -124,7 +124,7 @@ const struct hwi_table hwi_table_modules = {
     .fill = fill_modules,
 };
 
-/* Of what the choice keeps: what does not add up is not known of a part. */
+/* Rows for the chosen stacks. Figures that do not add up are unknown for a part of a size. */
 static bool fill_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;

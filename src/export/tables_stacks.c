@@ -4,7 +4,7 @@
 #include "export/tables.h"
 
 #define COUNT "INTEGER NOT NULL"
-#define PART "INTEGER" /* not known of a part of a stack */
+#define PART "INTEGER" /* unknown (NULL) for a part of a stack */
 #define STACK "INTEGER NOT NULL REFERENCES stacks(id)"
 
 static bool fill_frames(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
@@ -55,7 +55,7 @@ const struct hwi_table hwi_table_frames = {
     .fill = fill_frames,
 };
 
-/* Innermost first, each below its caller. */
+/* Adds the functions of a stack, innermost first. */
 static void add_stack_text(const struct hwi_tables *tables, struct hwi_line *text, struct hwi_line *name,
                            uint32_t stack)
 {
@@ -174,11 +174,11 @@ const struct hwi_table hwi_table_stack_frames = {
 
 enum part { BY_SIZE, BY_THREAD };
 
-/* Gives a row for each size, or each thread, that a chosen stack has anything of. */
+/* Writes a row for each size, or each thread, in which a chosen stack has an amount. */
 struct parts {
   const struct hwi_tables *tables;
   enum part part;
-  struct hwi_amount *sums; /* by size or thread: of the stack looked at */
+  struct hwi_amount *sums; /* by size or thread: of the current stack */
   const struct hwi_row_sink *sink;
 };
 
@@ -203,7 +203,7 @@ static bool put_part(const struct parts *parts, uint32_t stack, uint32_t index, 
                                                 hwi_value_number(sum->live_bytes), hwi_value_number(sum->live_blocks)});
 }
 
-/* The cells [first, end) are those of one stack. */
+/* Writes the parts of one stack, whose cells are [first, end). */
 static bool put_parts_of(struct parts *parts, uint32_t first, uint32_t end)
 {
   const struct hwi_export *export = parts->tables->export;
@@ -216,7 +216,7 @@ static bool put_parts_of(struct parts *parts, uint32_t first, uint32_t end)
   }
   if (!wanted)
     return true;
-  for (uint32_t i = first; i < end; i++) { /* the first cell of a part gives its row */
+  for (uint32_t i = first; i < end; i++) { /* the first cell of a part writes its row */
     struct hwi_amount *sum = &parts->sums[part_of(parts, &cells[i])];
     wanted = wanted && (hwi_amount_is_nothing(sum) || put_part(parts, cells[i].stack, part_of(parts, &cells[i]), sum));
     *sum = (struct hwi_amount){0};
