@@ -1,4 +1,4 @@
-/* canvas.c - where a script draws, and the drawing */
+/* canvas.c - the output of a script, and running it */
 #include "plot/canvas.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "report/names/named_frames.h"
 #include "report/text/line.h"
 
-/* "NAME.pdf" for NAME.gp, below the folder where gnuplot is run. */
+/* Writes the output "NAME.pdf" for NAME.gp, relative to gnuplot's working directory. */
 static void write_output(FILE *script, const char *path)
 {
   static const char suffix[] = ".gp";
@@ -34,7 +34,7 @@ void hwi_canvas_begin(const struct hwi_canvas *canvas, FILE *script)
         script);
   switch (canvas->form) {
   case HWI_PLOT_SCRIPT:
-  case HWI_PLOT_PDF: /* 0.75: a point is a point */
+  case HWI_PLOT_PDF: /* with 0.75, font sizes are in points */
     fprintf(script, "set terminal pdfcairo noenhanced color font 'DejaVu Sans,9' fontscale 0.75 size %.2fcm, %.2fcm\n",
             canvas->width_cm, canvas->height_cm);
     break;

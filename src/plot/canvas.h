@@ -1,4 +1,4 @@
-/* canvas.h - where a script draws, and the drawing */
+/* canvas.h - the output of a script, and running it */
 #ifndef HWI_PLOT_CANVAS_H
 #define HWI_PLOT_CANVAS_H
 
@@ -8,14 +8,14 @@
 
 struct hwi_canvas {
   enum hwi_plot_form form;
-  const char *script_path; /* of a SCRIPT: as the user named it. NULL: stdout */
+  const char *script_path; /* for SCRIPT: the path as the user named it; NULL: stdout */
   double width_cm, height_cm;
 };
 
-/* The head of a script. */
+/* Writes the head of a script. */
 void hwi_canvas_begin(const struct hwi_canvas *canvas, FILE *script);
 
-/* Writes the script itself, or what gnuplot makes of it; as hwi_plot_write has it. */
+/* Writes the script itself, or gnuplot's output for it. Returns the same as hwi_plot_write. */
 int hwi_canvas_draw(enum hwi_plot_form form, const char *script, size_t bytes, FILE *out, struct hwi_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* chart.c - which charts there are, and what they need */
+/* chart.c - the list of charts, and the data that they need */
 #include "plot/chart.h"
 
 #include <inttypes.h>
@@ -112,7 +112,7 @@ void hwi_chart_draw(struct hwi_plot *plot, enum hwi_chart chart, const struct hw
   }
 }
 
-/* --- words that several charts use --- */
+/* --- texts that several charts use --- */
 
 static bool is_named_alike(const struct hwi_profile *profile, uint32_t thread)
 {

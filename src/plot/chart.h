@@ -1,6 +1,6 @@
-/* chart.h - the charts, each with its data and how it is drawn (private to plot/)
+/* chart.h - the charts: each writes its data and its drawing commands (private to plot/)
  *
- * A chart writes its data as a block of its own, and then the commands that draw it into a box of the page.
+ * A chart writes its data as a separate block, and then the commands that draw it into a box of the page.
  */
 #ifndef HWI_PLOT_CHART_H
 #define HWI_PLOT_CHART_H
@@ -11,25 +11,25 @@
 #include "report/durations.h"
 #include "report/names/named_frames.h"
 
-/* What all charts of a request are drawn from. */
+/* The data for all charts of a request. */
 struct hwi_plot {
   const struct hwi_plot_request *request;
-  struct hwi_report report; /* the request's, with its cost settled */
+  struct hwi_report report; /* the request's report, with its cost determined */
   const struct hwi_profile *profile;
-  const struct hwi_image *image; /* the only one that is counted; NULL: there are several, or none */
+  const struct hwi_image *image; /* the only image that is counted; NULL: there are several, or none */
   FILE *script;
   struct hwi_named_frames frames;
   struct hwi_selection selection;
-  struct hwi_series series; /* where a chart is along time */
+  struct hwi_series series; /* set if a chart is over time */
   struct hwi_page_rss rss;
-  struct hwi_report_durations durations; /* where a chart is of them */
+  struct hwi_report_durations durations; /* set if a chart shows durations */
   struct hwi_error error;
-  int status; /* of the drawing so far; a chart that fails words it in `error` */
+  int status; /* of the drawing so far; a chart that fails describes it in `error` */
 };
 
 bool hwi_chart_is_along_time(enum hwi_chart chart);
 
-/* 0, or why there is no such chart of this report, worded. */
+/* Returns 0, or a negative status with the reason why this report has no such chart. */
 int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hwi_error *error);
 
 double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart);
@@ -48,25 +48,25 @@ double hwi_chart_durations_height_cm(const struct hwi_plot *plot);
 void hwi_chart_durations_along(struct hwi_plot *plot, const struct hwi_box *box);
 double hwi_chart_durations_along_height_cm(const struct hwi_plot *plot);
 
-/* An axis of durations ('x' or 'y') from the least to the most that it has to show, in powers of ten. */
+/* Writes an axis of durations ('x' or 'y') for values from `least_ns` to `most_ns`, in powers of ten. */
 void hwi_chart_duration_axis(FILE *script, char axis, uint64_t least_ns, uint64_t most_ns);
 #define HWI_MEAN_COLOUR "#e69f00"
 
-/* The timeline as the data block $name. */
+/* Writes the timeline as the data block $name. */
 void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const char *name);
 
-/* Of a chart of parts. */
+/* Returns the height of a chart of parts. */
 double hwi_chart_parts_height_cm(const struct hwi_plot *plot, enum hwi_division division);
 
-/* "16", "1 KiB": classes of block sizes end at powers of two. */
+/* Returns "16", "1 KiB", ...: classes of block sizes end at powers of two. */
 struct hwi_number hwi_chart_class_name(unsigned class);
 
-uint32_t hwi_chart_thread_rows(const struct hwi_plot *plot); /* bars, the one of all others included */
+uint32_t hwi_chart_thread_rows(const struct hwi_plot *plot); /* number of bars, including the one of all others */
 
-/* "worker", "worker (4711)" where another one has that name, or "thread 4711". */
+/* Adds "worker", "worker (4711)" if another thread has that name, or "thread 4711". */
 void hwi_chart_thread_name(struct hwi_line *line, const struct hwi_profile *profile, uint32_t thread);
 
-/* "the peak", or the time of the moment that the report is about; "the end", likewise. */
+/* Return "the peak" and "the end", or the time of the moment that the report is about. */
 struct hwi_number hwi_chart_peak_name(const struct hwi_profile *profile);
 struct hwi_number hwi_chart_end_name(const struct hwi_profile *profile);
 

@@ -1,4 +1,4 @@
-/* chart_bars.c - what is no matter of time: sizes, lifetimes, threads, as bars */
+/* chart_bars.c - bar charts without a time axis: sizes, lifetimes, threads */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 /* --- sizes --- */
 
-/* Classes with something in them are [first, last]. */
+/* The range of classes with blocks is [first, last]. */
 struct classes {
   struct hwi_amount items[HWI_SIZE_CLASSES];
   unsigned first, last;
@@ -62,7 +62,7 @@ static void write_sizes(FILE *script, const struct classes *classes)
 
 static void write_size_axis(FILE *script, const struct classes *classes)
 {
-  enum { CLASSES_LEAST = 8 }; /* so that a single bar is no wall */
+  enum { CLASSES_LEAST = 8 }; /* so that a single bar is not too wide */
   unsigned count = classes->first < HWI_SIZE_CLASSES ? classes->last - classes->first + 1 : 0;
   fprintf(script, "set xrange [-0.7 : %u - 0.3]\n", count > CLASSES_LEAST ? count : CLASSES_LEAST);
   fputs("set xlabel 'block size, up to (bytes)'\nset xtics rotate by 90 right font ',8' (", script);
@@ -144,7 +144,7 @@ void hwi_chart_lifetimes(struct hwi_plot *plot, const struct hwi_box *box)
     fprintf(script, "%" PRIu64 "\n", lifetimes[step]);
   }
   fputs("EOD\n", script);
-  const uint64_t room = most + (most + 3) / 4; /* for the figures beside the bars */
+  const uint64_t room = most + (most + 3) / 4; /* for the figures next to the bars */
   struct hwi_scale counts = hwi_scale_of_counts(most);
   hwi_script_begin_panel(script, box, "How long blocks live");
   fprintf(script, "n = %g\n", counts.per);
@@ -167,9 +167,9 @@ void hwi_chart_lifetimes(struct hwi_plot *plot, const struct hwi_box *box)
 
 /* --- threads --- */
 
-enum { THREADS_MAX = 16, THREADS_LEAST = 2 }; /* rows that there is room for */
+enum { THREADS_MAX = 16, THREADS_LEAST = 2 }; /* number of rows that fit */
 
-/* The threads that allocated, the most bytes at the peak first; of many, the rest in one. */
+/* The threads that allocated, those with most bytes at the peak first; if there are too many, the rest is one row. */
 struct threads {
   struct hwi_amount *amounts;
   uint32_t *order, count, shown;

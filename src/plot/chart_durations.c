@@ -1,4 +1,4 @@
-/* chart_durations.c - how long calls took: by entry point, and the slowest ones along time */
+/* chart_durations.c - durations of calls: by entry point, and the slowest calls over time */
 #include <inttypes.h>
 
 #include "plot/chart.h"
@@ -49,7 +49,7 @@ static void write_names(FILE *script, const struct hwi_report_durations *found)
   fputs(found->entry_count > 0 ? ")\n" : "'' 0)\n", script);
 }
 
-/* The least median, and the slowest call. */
+/* Finds the smallest median and the slowest call. */
 static void find_range(const struct hwi_report_durations *found, uint64_t *least_ns, uint64_t *most_ns)
 {
   *least_ns = UINT64_MAX;
@@ -118,7 +118,7 @@ static void write_slowest(FILE *script, const struct hwi_report_durations *found
   fputs("EOD\n", script);
 }
 
-/* A colour for each entry point, as far as colours go. */
+/* Draws each entry point in its own colour, as long as there are colours. */
 static void write_points(FILE *script, const struct hwi_report_durations *found, const struct hwi_box *box)
 {
   enum { NAMED = HWI_COLOURS - 1 };

@@ -1,7 +1,7 @@
-/* chart_durations_along.c - every call by when it was and how long it took, with the mean: a panel for each entry point
+/* chart_durations_along.c - every call by its time and its duration, with the mean: a panel for each entry point
  *
- * What millions of calls would make one black cloud of is drawn by cells: one dot where there was a call, the darker the more of
- * them there were.
+ * Since millions of calls would be one black cloud, the panel is divided into cells: a cell with calls has one dot,
+ * which is darker for more calls.
  */
 #include <inttypes.h>
 
@@ -10,9 +10,9 @@
 
 enum { PANELS_MAX = 6, TITLE_BYTES = 128 };
 #define PANEL_CM 4.2
-#define AXIS_CM 0.9 /* that the last panel has below it */
+#define AXIS_CM 0.9 /* height of the axis below the last panel */
 
-/* Those that took most time in all. */
+/* Returns the number of panels; they show the entry points with the most total time. */
 static uint32_t count_panels(const struct hwi_report_durations *found)
 {
   uint32_t count = 0;
@@ -29,7 +29,7 @@ double hwi_chart_durations_along_height_cm(const struct hwi_plot *plot)
 
 /* --- data --- */
 
-/* What all panels have to show, so that they can be compared. */
+/* The common range of all panels, so that they can be compared. */
 struct range {
   uint64_t least_ns, most_ns;
 };
@@ -55,7 +55,7 @@ static void write_cells(FILE *script, const struct hwi_durations_along *along, u
   }
 }
 
-/* A block for each panel: $along0, $along1, ... */
+/* Writes a data block for each panel: $along0, $along1, ... */
 static struct range write_data(FILE *script, const struct hwi_report_durations *found, uint32_t panels)
 {
   struct range range = {UINT64_MAX, 0};
@@ -83,7 +83,7 @@ static void write_legend(FILE *script, const struct hwi_box *box)
   hwi_script_legend_name(script, box, i, &(struct hwi_legend_name){"╍╍", " mean", HWI_MEAN_COLOUR});
 }
 
-/* Each shade over the one that is less dark. */
+/* Darker shades are drawn over lighter ones. */
 static void write_plot(FILE *script, uint32_t panel, double mean_ns)
 {
   uint64_t above = 0;

@@ -1,4 +1,5 @@
-/* chart_live.c - live bytes along time: the heap, what the allocator gave for it, the resident set, the peak, marks, silences */
+/* chart_live.c - live bytes over time: requested bytes, usable sizes, the resident set, the peak, marks, and gaps in
+ * the recording */
 #include <inttypes.h>
 
 #include "plot/chart.h"
@@ -9,14 +10,14 @@ enum { MARKS_MAX = 12 };
 #define USABLE_COLOUR "#e69f00"
 #define RSS_COLOUR "#444444"
 
-/* What the axes have to hold, and what there is to show. */
+/* The ranges of the axes, and which curves exist. */
 struct range {
   uint64_t from_ns, to_ns, most, most_rss;
   uint32_t rss_count; /* samples */
   bool has_usable, rss_is_apart;
 };
 
-/* A resident set so many times as large as the heap would flatten the heap's curve: it has an axis of its own then. */
+/* A resident set more than this many times the heap would flatten the heap's curve, so it gets its own axis. */
 enum { RSS_TIMES_MOST = 3 };
 
 static bool is_narrowed(const struct hwi_plot *plot)
@@ -54,7 +55,8 @@ static struct range find_range(const struct hwi_plot *plot)
     raise(&range, plot->profile->timeline[i].max_bytes);
     raise(&range, plot->series.slice_usable[i]);
   }
-  for (uint32_t i = 0; i < plot->rss.count && !is_narrowed(plot); i++) { /* it is of whole processes */
+  for (uint32_t i = 0; i < plot->rss.count && !is_narrowed(plot); i++) { /* the resident set is known for whole
+                                                                          * processes only */
     const struct hwi_page_rss_point *point = &plot->rss.points[i];
     if (!is_within(&range, point->time_ns))
       continue;
@@ -69,7 +71,7 @@ static struct range find_range(const struct hwi_plot *plot)
 
 /* --- data --- */
 
-/* Each slice from its begin, and the last one's end, up to which the steps go. */
+/* Writes each slice from its begin, and the end of the last one, up to which the steps go. */
 void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const char *name)
 {
   uint64_t from_ns = profile->span.from_ns;
@@ -87,7 +89,7 @@ void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const c
   fputs("EOD\n", script);
 }
 
-/* Of a narrowed report, which has no timeline. */
+/* For a narrowed report, which has no timeline. */
 static void write_moments(FILE *script, const struct hwi_series *series)
 {
   fputs("$live << EOD\n# time_ns live_bytes usable_bytes\n", script);
@@ -118,7 +120,7 @@ static void write_rss(FILE *script, const struct hwi_page_rss *rss)
   fputs("EOD\n", script);
 }
 
-/* --- what stands beside the curves --- */
+/* --- marks, gaps and labels --- */
 
 struct axes {
   FILE *script;
@@ -167,7 +169,7 @@ static void write_marks(const struct axes *axes, const struct hwi_trace_info *in
 
 static void write_peak(const struct axes *axes, const struct hwi_totals *totals)
 {
-  const double behind = 0.7; /* of the width: there the words stand before the point */
+  const double behind = 0.7; /* part of the width; after it, the text is to the left of the point */
   double from = (double)axes->range.from_ns, span = (double)axes->range.to_ns - from;
   bool right = span > 0 && ((double)totals->peak_time_ns - from) / span > behind;
   char words[sizeof "peak  at " + 2 * sizeof(struct hwi_number)];
@@ -217,7 +219,7 @@ static void write_curves(const struct hwi_plot *plot, const struct range *range)
   fputs("\n", script);
 }
 
-/* Where the resident set has one of its own, on the right. */
+/* Writes the resident set's own axis on the right. */
 static void write_rss_axis(FILE *script, const struct range *range)
 {
   struct hwi_scale bytes = hwi_scale_of_bytes(range->most_rss);

@@ -1,4 +1,4 @@
-/* chart_parts.c - live bytes along time, stacked by what they are parts of: call stacks, classes of sizes, threads */
+/* chart_parts.c - live bytes over time, stacked by call stack, class of sizes or thread */
 #include <inttypes.h>
 
 #include "plot/chart.h"
@@ -13,11 +13,11 @@ static const struct {
     [HWI_DIVISION_THREAD] = {"Live heap by the thread that allocated", "by_thread", "other thread"},
 };
 
-/* --- what the parts are called --- */
+/* --- names of the parts --- */
 
 struct names {
   struct hwi_line lines[HWI_PARTS_MAX + 1];
-  bool has_rest; /* something lives in no part of its own: the last name */
+  bool has_rest; /* there are bytes in the rest, which has the last name */
 };
 
 static void name_stacks(struct hwi_plot *plot, const struct hwi_parts *parts, struct names *names)
@@ -55,7 +55,7 @@ static void name_parts(struct hwi_plot *plot, enum hwi_division division, struct
   hwi_line_printf(&names->lines[parts->count], "%ss", divisions[division].noun);
 }
 
-/* --- its size --- */
+/* --- size of the chart --- */
 
 static double legend_cm(const struct hwi_plot *plot, enum hwi_division division)
 {
@@ -88,7 +88,7 @@ static bool has_rest(const struct hwi_series *series, enum hwi_division division
   return false;
 }
 
-/* One column for each part, the rest as the last one. Returns the most that the whole held. */
+/* Writes a column for each part, the rest last. Returns the maximum of the sum. */
 static uint64_t write_data(const struct hwi_plot *plot, enum hwi_division division)
 {
   const struct hwi_series *series = &plot->series;
@@ -113,14 +113,15 @@ static const char *colour_of(uint32_t part, uint32_t part_count)
   return part < part_count ? hwi_colours[part] : HWI_COLOUR_REST;
 }
 
-/* Every other part is hatched, so that neighbours are told apart where colours are not. */
+/* Every other part is hatched, so that neighbours can be distinguished without colours. */
 static const char *style_of(uint32_t part, uint32_t part_count)
 {
   static const char *const hatched[] = {"pattern 4", "pattern 5", "pattern 1", "pattern 2"};
   return part < part_count && part % 2 == 1 ? hatched[part / 2 % (sizeof hatched / sizeof *hatched)] : "solid";
 }
 
-/* The whole first, then what is below its last part, and so on: each covers all but its part of the one before. */
+/* Draws the whole first, then the sum without the last part, and so on: each area covers the previous one except for
+ * one part. */
 static void write_areas(FILE *script, enum hwi_division division, uint32_t part_count, const struct names *names)
 {
   uint32_t count = part_count + names->has_rest;
@@ -139,7 +140,7 @@ static void write_areas(FILE *script, enum hwi_division division, uint32_t part_
   fputs("  NaN notitle\n", script);
 }
 
-/* Below the panel, in the room that the chart's height has for it. */
+/* Writes the legend below the panel, where the chart's height includes space for it. */
 static void write_legend(const struct hwi_plot *plot, const struct hwi_box *box, enum hwi_division division)
 {
   const double axis_cm = 1.4, indent = 0.02, a_cm = box->height / hwi_chart_parts_height_cm(plot, division);
@@ -162,7 +163,7 @@ void hwi_chart_parts(struct hwi_plot *plot, const struct hwi_box *box, enum hwi_
   hwi_script_time_axis(script, plot->profile);
   fprintf(script, HWI_SCRIPT_BYTES_MARGIN "b = %g # bytes in %s\n", bytes.per, bytes.unit);
   hwi_script_axis(script, "y", "live", &bytes, most);
-  hwi_script_no_legend(script); /* but one below */
+  hwi_script_no_legend(script); /* it is below the panel */
   write_legend(plot, box, division);
   if (most == 0)
     hwi_script_note(script, "nothing was live");

@@ -1,7 +1,7 @@
-/* gnuplot.c - has gnuplot draw a script
+/* gnuplot.c - runs gnuplot on a script
  *
- * The script and what gnuplot has to say lie in unnamed files, so that neither waits for the other and nothing is left behind.
- * The picture comes through a pipe and is written here: gnuplot would not say that it could not write.
+ * The script and gnuplot's messages are in unnamed files, so that neither process waits for the other and no files are
+ * left. The picture comes through a pipe and is written here, since gnuplot does not report write errors.
  */
 #include "plot/gnuplot.h"
 
@@ -17,7 +17,7 @@ extern char **environ;
 
 struct child {
   FILE *script, *said;
-  FILE *picture; /* the pipe's end here */
+  FILE *picture; /* our end of the pipe */
   pid_t pid;
 };
 
@@ -43,7 +43,8 @@ static int spawn(struct child *child, int out)
   return status;
 }
 
-/* The first line that is more than a blank or the place of an error in the script, which it points at with ^. */
+/* Reads the first line that is not blank and not only the position of an error in the script, which gnuplot marks with
+ * ^. */
 static void read_complaint(FILE *said, char *line, int bytes)
 {
   rewind(said);
@@ -74,7 +75,7 @@ static int wait_for(struct child *child, struct hwi_error *error)
   return hwi_error_set(error, HW_ERR_IO, "gnuplot failed: %s", complaint);
 }
 
-/* Starts gnuplot, at the other end of a pipe. Returns 0 or an errno. */
+/* Starts gnuplot with the other end of a pipe as its output. Returns 0 or an errno. */
 static int start(struct child *child)
 {
   int ends[2];
@@ -88,7 +89,7 @@ static int start(struct child *child)
   return status;
 }
 
-/* Whether there was anything. What cannot be written is left to the caller to ask `out` about. */
+/* Copies the picture and returns whether there was one. The caller checks `out` for write errors. */
 static bool copy_picture(struct child *child, FILE *out)
 {
   char bytes[16384];

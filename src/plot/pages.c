@@ -1,7 +1,7 @@
 /* pages.c - a report on paper
  *
- * The words are those of the text report, line by line. Charts and lines fill a page from its top; what does not fit begins the
- * next one. A row of a table and its frames stay together, and so do a title and its first row.
+ * The text is the text report, line by line. Charts and lines fill a page from the top; the next page begins when
+ * something does not fit. A table row and its frames stay together, and so do a title and its first row.
  */
 #include "plot/pages.h"
 
@@ -17,14 +17,14 @@ enum { TEXT_COLUMNS = 104 };
 #define LINE_POINTS 7.6 /* TEXT_COLUMNS characters are TEXT_CM wide */
 #define FOOT_CM 1.6
 #define PAGE_NUMBER_CM 1.0
-#define CHART_OUTDENT_CM 0.2 /* the titles of charts stand above the words */
+#define CHART_OUTDENT_CM 0.2 /* the titles of charts are above the text */
 #define GAP_CM 0.4
-#define TABLES_CM 12.0 /* tables begin a new page where less is left */
+#define TABLES_CM 12.0 /* tables begin a new page if less space is left */
 
 struct pages {
   struct hwi_plot *plot;
   FILE *script;
-  double below_cm; /* what is left of the page, the bottom margin included */
+  double below_cm; /* space left on the page, including the bottom margin */
   unsigned count;
   bool is_open;
 };
@@ -38,7 +38,7 @@ static void end_page(struct pages *pages)
   pages->is_open = false;
 }
 
-/* An empty panel over the whole page, for labels. */
+/* Begins an empty panel over the whole page, for labels. */
 static void begin_words(FILE *script)
 {
   const struct hwi_box page = {0, 0, 1, 1};
@@ -64,16 +64,16 @@ static void begin_page(struct pages *pages)
   end_words(pages->script);
 }
 
-/* Makes room for something so high: on a new page where this one has not enough. */
+/* Makes space for the height: begins a new page if the current one has too little. */
 static void make_room(struct pages *pages, double height_cm)
 {
   if (!pages->is_open || pages->below_cm - height_cm < FOOT_CM)
     begin_page(pages);
 }
 
-/* --- words --- */
+/* --- text --- */
 
-/* The text of a line with its emphasis taken off, which the text report sets around whole lines. */
+/* Removes the emphasis from a line, which the text report sets around whole lines, and returns it. */
 static enum hwi_emphasis take_emphasis(const struct hwi_style *style, char **line)
 {
   enum hwi_emphasis found = HWI_PLAIN;
@@ -108,13 +108,13 @@ static bool is_bold(const struct hwi_style *style, const char *line)
   return strncmp(line, begin, strlen(begin)) == 0;
 }
 
-/* Rows are indented. */
+/* Titles are not indented, rows are. */
 static bool is_title(const struct hwi_style *style, const char *line)
 {
   return is_bold(style, line) && line[strlen(hwi_style_begin(style, HWI_BOLD))] != ' ';
 }
 
-/* So many lines from here on stay on one page, if one has the room. */
+/* Returns how many lines from here on must stay on one page, if they fit on one. */
 static unsigned lines_together(const struct hwi_style *style, const char *line)
 {
   unsigned count = 1;
@@ -130,7 +130,7 @@ static unsigned lines_together(const struct hwi_style *style, const char *line)
   return count;
 }
 
-/* Lines as they are; `text` is cut up. */
+/* Writes the lines of `text`, which is modified. */
 static void write_lines(struct pages *pages, const struct hwi_style *style, char *text)
 {
   const double page_cm = HWI_PAGE_HEIGHT_CM - MARGIN_CM - FOOT_CM;
@@ -158,7 +158,7 @@ static void write_lines(struct pages *pages, const struct hwi_style *style, char
     end_words(pages->script);
 }
 
-/* A part of the text report. */
+/* Writes a part of the text report. */
 static void write_part(struct pages *pages, int (*part)(const struct hwi_report *report, const struct hwi_style *style,
                                                         struct hwi_error *error))
 {

@@ -1,4 +1,4 @@
-/* plot.c - charts of a recording for paper: pages, and what comes out */
+/* plot.c - charts of a recording for paper: pages and output */
 #include "plot/plot.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void begin_script(const struct hwi_plot *plot, double width_cm, double he
 
 /* --- figures --- */
 
-/* Below each other on one page. */
+/* Draws charts below each other on one page. */
 static void draw_page(struct hwi_plot *plot, const enum hwi_chart *charts, uint32_t count, double height_cm)
 {
   double below_cm = height_cm;
@@ -50,14 +50,14 @@ static void draw_figures(struct hwi_plot *plot, const enum hwi_chart *charts, ui
 
 /* --- the whole --- */
 
-enum { SLOW_CALLS = 1000 }; /* points of the chart of durations */
+enum { SLOW_CALLS = 1000 }; /* number of points in the chart of durations */
 
 static bool is_report(const struct hwi_plot_request *request)
 {
   return request->chart_count == 0 && (request->form == HWI_PLOT_PDF || request->form == HWI_PLOT_SCRIPT);
 }
 
-/* Of a moment there is no course of time. */
+/* Returns the default chart; a moment has no chart over time. */
 static enum hwi_chart usual_chart(const struct hwi_profile *profile)
 {
   return profile->span.kind == HWI_SPAN_MOMENT ? HWI_CHART_SIZES : HWI_CHART_LIVE;
@@ -96,7 +96,7 @@ static bool is_asked_for(const struct hwi_plot *plot, enum hwi_chart chart)
   return is_asked;
 }
 
-/* Reads the recording once more, where a chart is of durations. */
+/* Reads the recording again if a chart shows durations. */
 static int gather_durations(struct hwi_plot *plot, struct hwi_error *error)
 {
   const struct hwi_durations_wanted wanted = {SLOW_CALLS, is_asked_for(plot, HWI_CHART_DURATIONS_ALONG_TIME)};
@@ -105,7 +105,7 @@ static int gather_durations(struct hwi_plot *plot, struct hwi_error *error)
   return hwi_report_durations_init(&plot->durations, &plot->report, &plot->selection.narrowing, wanted, error);
 }
 
-/* Collects all that the charts are drawn from. */
+/* Collects the data for the charts. */
 static int begin(struct hwi_plot *plot, const struct hwi_plot_request *request, struct hwi_error *error)
 {
   uint32_t counted;
@@ -117,7 +117,7 @@ static int begin(struct hwi_plot *plot, const struct hwi_plot_request *request, 
   plot->report = request->report;
   hwi_page_rss_init(&plot->rss, plot->profile);
   if (plot->report.options.cost == HWI_COST_DEFAULT)
-    plot->report.options.cost = HWI_COST_PEAK; /* of an interval, too: the charts are of what is live */
+    plot->report.options.cost = HWI_COST_PEAK; /* also for an interval, since the charts show live bytes */
   int status = HW_OK;
   for (uint32_t i = 0; i < request->chart_count && status == HW_OK; i++)
     status = hwi_chart_check(plot, request->charts[i], error);

@@ -1,4 +1,4 @@
-/* plot_diff.c - two runs: what was live, over each other, and what changed */
+/* plot_diff.c - charts of two runs: the live bytes of both, and the changes */
 #include <inttypes.h>
 
 #include "compare/change.h"
@@ -17,7 +17,7 @@ struct drawing {
   FILE *script;
   uint32_t rows;
   struct hwi_line names[ROWS_MAX]; /* of the rows */
-  bool has_timelines;              /* of the whole runs: what is narrowed has none */
+  bool has_timelines;              /* only whole runs have timelines, narrowed ones have none */
 };
 
 static const struct hwi_profile *profile_of(const struct drawing *drawing, int side)
@@ -25,9 +25,9 @@ static const struct hwi_profile *profile_of(const struct drawing *drawing, int s
   return drawing->comparison->sides[side].report.profile;
 }
 
-/* --- over each other --- */
+/* --- both runs in one chart --- */
 
-/* Where both peaks are nearly the same, the words about the lower one stand below it. */
+/* If both peaks are nearly equal, the text of the lower one is placed below it. */
 static bool is_below_other(const struct drawing *drawing, int side, uint64_t span_ns)
 {
   const double near = 0.2; /* of the axis */
@@ -41,7 +41,8 @@ static void write_peak(const struct drawing *drawing, int side, uint64_t span_ns
                        const struct hwi_scale *bytes)
 {
   static const char *const names[HWI_SIDES] = {"old", "new"}, *const colours[HWI_SIDES] = {"#d55e00", "#0072b2"};
-  const double near = 0.12; /* to an end of the axis, in parts of it: there the words go the other way */
+  const double near = 0.12; /* distance to an end of the axis, as a part of its length: closer than that, the text is on
+                             * the other side */
   const struct hwi_totals *totals = &profile_of(drawing, side)->totals;
   double at = (double)totals->peak_time_ns / (double)span_ns;
   fprintf(drawing->script,
@@ -95,7 +96,7 @@ static int64_t change_of(const struct drawing *drawing, uint32_t row)
   return hwi_change(drawing->comparison->rows[row].amounts, drawing->comparison->cost);
 }
 
-/* The largest fall and the largest rise; 0 where nothing fell, or rose. */
+/* Finds the largest decrease and increase; 0 if there is none. */
 static void find_reach(const struct drawing *drawing, int64_t *fall, int64_t *rise)
 {
   *fall = *rise = 0;
@@ -127,7 +128,7 @@ static void name_rows(struct drawing *drawing)
     hwi_row_name(&drawing->names[row], drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
 }
 
-/* The part of the width that the names take. */
+/* Returns the part of the width for the names. */
 static double names_width(const struct drawing *drawing)
 {
   const double margin = 0.04, a_cell = 0.0092, least = 0.15;
@@ -169,7 +170,7 @@ static void draw_nothing(const struct drawing *drawing, const struct hwi_box *bo
 
 static void draw_changes(const struct drawing *drawing, const struct hwi_box *box)
 {
-  const double room = 0.3, edge = 0.03; /* of the range: for the figures beside the bars */
+  const double room = 0.3, edge = 0.03; /* parts of the range, for the figures next to the bars */
   FILE *script = drawing->script;
   int64_t fall, rise;
   find_reach(drawing, &fall, &rise);
@@ -211,7 +212,7 @@ static void draw(const struct drawing *drawing, const struct hwi_canvas *canvas)
   fputs("unset multiplot\nunset output\n", drawing->script);
 }
 
-/* The largest change comes first; a group whose own figure is the same as before is none here. */
+/* Returns the number of rows; the largest change comes first. A group whose own figure did not change is not shown. */
 static uint32_t row_count(const struct hwi_comparison *comparison)
 {
   uint64_t top = comparison->options->report.top;

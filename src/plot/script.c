@@ -1,4 +1,4 @@
-/* script.c - the pieces that a gnuplot script is made of */
+/* script.c - parts of a gnuplot script */
 #include "plot/script.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ const char *const hwi_colours[HWI_COLOURS] = {"#0072b2", "#e69f00", "#009e73", "
 
 /* --- scales --- */
 
-/* The last one that `value` reaches. */
+/* Returns the last scale whose divisor `value` reaches. */
 static struct hwi_scale scale_of(const struct hwi_scale *scales, size_t count, double value)
 {
   size_t i = count - 1;
@@ -34,13 +34,13 @@ struct hwi_scale hwi_scale_of_time(uint64_t span_ns)
 {
   static const struct hwi_scale scales[] = {{1, "ns"},  {1e3, "µs"},   {1e6, "ms"},
                                             {1e9, "s"}, {60e9, "min"}, {3600e9, "h"}};
-  const double least = 2; /* units, so that there is room for tics */
+  const double least = 2; /* units, so that there is space for tics */
   return scale_of(scales, sizeof scales / sizeof *scales, (double)span_ns / least);
 }
 
 /* --- texts --- */
 
-/* There was no memory for a text: a NUL, which nothing else writes, says so to hwi_script_is_whole. */
+/* Marks that there was no memory for a text: hwi_script_is_whole looks for the NUL, which nothing else writes. */
 static void write_lacking(FILE *script)
 {
   fputc('\0', script);
@@ -126,7 +126,7 @@ void hwi_script_legend_above(FILE *script)
 void hwi_script_legend_name(FILE *script, const struct hwi_box *box, uint32_t index, const struct hwi_legend_name *name)
 {
   enum { COLUMNS = 4 };
-  const double indent = 0.02, first_row = 2.5, row = 1.0, sign = 1.6; /* of the width; in lines; in characters */
+  const double indent = 0.02, first_row = 2.5, row = 1.0, sign = 1.6; /* parts of the width; lines; lines; characters */
   double x = box->x + box->width * (indent + (1 - indent) * (index % COLUMNS) / COLUMNS);
   double top = box->y + box->height, below = first_row + row * (index / COLUMNS);
   const struct hwi_legend_name parts[] = {{"", name->sign, name->colour}, {"", name->text, "#000000"}};
@@ -157,7 +157,7 @@ struct hwi_scale hwi_script_time_axis(FILE *script, const struct hwi_profile *pr
   return scale;
 }
 
-/* The least of 1, 2, 5, 10, 20, ... and their tenths of which five reach `most`. */
+/* Returns the smallest of 1, 2, 5, 10, 20, ... and their tenths such that five steps reach `most`. */
 static double step_of(double most)
 {
   static const double factors[] = {2, 2.5, 2}; /* 1 to 2, to 5, to 10 */
@@ -170,8 +170,8 @@ static double step_of(double most)
 
 void hwi_script_axis(FILE *script, const char *axis, const char *what, const struct hwi_scale *scale, uint64_t most)
 {
-  const double headroom = 1.12; /* for what stands above the highest value */
-  const uint64_t few = 5;       /* tics at halves of a call would say nothing */
+  const double headroom = 1.12; /* for labels above the highest value */
+  const uint64_t few = 5;       /* tics at half a call would be useless */
   if (scale->per == 1 && most <= few)
     fprintf(script, "set %stics 1\n", axis);
   else

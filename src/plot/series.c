@@ -1,4 +1,4 @@
-/* series.c - what is live along time, by parts */
+/* series.c - live bytes over time, by parts */
 #include "plot/series.h"
 
 #include <stdlib.h>
@@ -7,14 +7,15 @@
 
 /* --- the parts --- */
 
-enum { CRUMB = 200 }; /* less than half a percent would be named, and not be seen */
+enum { CRUMB = 200 }; /* a part of less than half a percent would be in the legend, but not visible */
 
-/* What the items of a division are chosen by: of each the most that it ever held, so that none is missing that was large at some
- * time; where only parts of them are shown, of which that is not known, what it held at the peak. */
+/* The weights by which the items of a division are chosen: each item's own maximum, so that an item that was large at
+ * any time is included. If only parts of the items are shown, their maximum is unknown, and their bytes at the peak are
+ * used. */
 struct weights {
   uint64_t *items;
   uint32_t count;
-  uint64_t all; /* what crumbs are crumbs of */
+  uint64_t all; /* the sum that an item is compared with */
 };
 
 static uint64_t stack_weight(const struct hwi_selection *selection, const struct hwi_profile *profile, uint32_t stack)
@@ -59,7 +60,7 @@ static bool weigh_threads(struct weights *weights, const struct hwi_selection *s
   return amounts != NULL;
 }
 
-/* Takes the items with the largest weights, but no crumbs. */
+/* Takes the items with the largest weights, without very small ones. */
 static void choose(struct hwi_parts *parts, const struct weights *weights)
 {
   for (parts->count = 0; parts->count < HWI_PARTS_MAX; parts->count++) {
@@ -82,7 +83,7 @@ static int compare_numbers(const void *left, const void *right)
   return a < b ? -1 : a > b;
 }
 
-/* Sizes are shown in their order. */
+/* Sorts size classes by size. */
 static void sort_parts(struct hwi_parts *parts)
 {
   qsort(parts->items, parts->count, sizeof *parts->items, compare_numbers);
@@ -102,7 +103,7 @@ static bool weigh(struct weights *weights, enum hwi_division division, const str
   return true;
 }
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 static bool begin_parts(struct hwi_series *series, enum hwi_division division, const struct hwi_selection *selection)
 {
   const struct hwi_profile *profile = series->profile;
@@ -140,14 +141,14 @@ static uint64_t due_ns(const struct hwi_series *series)
   return series->from_ns + (uint64_t)((unsigned __int128)span_ns * series->due / HWI_MOMENTS);
 }
 
-/* Time has come to `ns`: looks at the moments before it. */
+/* Measures all moments before `ns`. */
 static void pass_time(struct hwi_series *series, uint64_t ns)
 {
   for (; series->due <= HWI_MOMENTS && due_ns(series) < ns; series->due++)
     look(series, due_ns(series));
 }
 
-/* Slices end where the next one begins; the last one has what comes at the very end, too. */
+/* A slice ends where the next one begins; the last one includes events at the very end. */
 static void enter_slice(struct hwi_series *series, uint64_t ns)
 {
   const struct hwi_profile *profile = series->profile;
@@ -166,7 +167,7 @@ static void note_usable(struct hwi_series *series)
     series->slice_usable[series->slice] = series->usable;
 }
 
-/* The event's block begins to live, or ends: its bytes are added, or taken off (modulo 2^64). */
+/* Adds or subtracts the bytes of the event's block (modulo 2^64). */
 static void count(struct hwi_series *series, const struct hwi_block_event *event)
 {
   const uint64_t sign = event->kind == HWI_BLOCK_ALLOC ? 1 : UINT64_MAX;
@@ -179,7 +180,7 @@ static void count(struct hwi_series *series, const struct hwi_block_event *event
   series->usable += sign * event->usable;
 }
 
-/* A moment of its own for the peak, which equal steps would miss. */
+/* Adds a moment at the peak, which equal steps would miss. */
 static void look_at_peak(struct hwi_series *series, uint64_t ns)
 {
   const struct hwi_totals *totals = &series->profile->totals;
@@ -189,7 +190,7 @@ static void look_at_peak(struct hwi_series *series, uint64_t ns)
   look(series, ns);
 }
 
-/* The recording may have grown since it was read first. */
+/* Returns whether the first pass saw the event: the recording may have grown since. */
 static bool is_known(const struct hwi_series *series, const struct hwi_block_event *event)
 {
   return event->stack < series->profile->stack_count && event->owner < series->profile->thread_count;

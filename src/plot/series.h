@@ -1,8 +1,8 @@
-/* series.h - what is live along time, by parts
+/* series.h - live bytes over time, by parts
  *
- * division   a way to part what is live: by stack, by class of block sizes, by thread.
- * part       one stack, class or thread, or, the last one, all the rest. What lives in the parts adds up to what is live.
- * moment     when it is looked at: equally far from each other, and right after the peak.
+ * division   a way to divide live bytes: by stack, by class of block sizes, by thread.
+ * part       one stack, class or thread; the last part is the rest. The parts add up to all live bytes.
+ * moment     a time at which the parts are measured: at equal distances, and right after the peak.
  */
 #ifndef HWI_PLOT_SERIES_H
 #define HWI_PLOT_SERIES_H
@@ -15,32 +15,32 @@ enum hwi_division { HWI_DIVISION_STACK = 0, HWI_DIVISION_SIZE, HWI_DIVISION_THRE
 enum { HWI_PARTS_MAX = 8, HWI_PARTS_REST = HWI_PARTS_MAX, HWI_MOMENTS = 400 };
 
 struct hwi_parts {
-  uint32_t items[HWI_PARTS_MAX]; /* numbers of stacks, size classes or threads: what holds most first */
+  uint32_t items[HWI_PARTS_MAX]; /* numbers of stacks, size classes or threads; those with most bytes first */
   uint32_t count;
-  uint64_t live[HWI_PARTS_MAX + 1]; /* while the recording is read; the last is the rest's */
+  uint64_t live[HWI_PARTS_MAX + 1]; /* current values during the replay; the last is the rest's */
   uint8_t *part_of;                 /* by item */
 };
 
 struct hwi_series_moment {
   uint64_t ns;
-  uint64_t usable; /* sizes of all blocks then, 0 where not recorded */
+  uint64_t usable; /* usable sizes of all live blocks, 0 if not recorded */
   uint64_t live[HWI_DIVISIONS][HWI_PARTS_MAX + 1];
 };
 
 struct hwi_series {
   const struct hwi_profile *profile;
-  const struct hwi_narrowing *filter; /* what it keeps of a block is followed, nothing else */
+  const struct hwi_narrowing *filter; /* only the blocks that it keeps are followed */
   struct hwi_parts parts[HWI_DIVISIONS];
   struct hwi_series_moment moments[HWI_MOMENTS + 2]; /* both ends, and the peak */
-  uint32_t moment_count, due;                        /* `due` of HWI_MOMENTS + 1 is next */
+  uint32_t moment_count, due;                        /* `due`, up to HWI_MOMENTS, is the next moment */
   uint64_t from_ns, to_ns, all_bytes, usable;
   bool peak_seen;
-  uint64_t *slice_usable; /* the most within each slice of the profile's timeline; NULL: it has none */
-  uint32_t slice;         /* that is being read */
+  uint64_t *slice_usable; /* maximum within each slice of the profile's timeline; NULL: it has none */
+  uint32_t slice;         /* the current slice */
   bool is_within;         /* the first slice has begun */
 };
 
-/* Reads the recording once more. To be released, even after a failure. */
+/* Reads the recording again. Release `series` even after a failure. */
 int hwi_series_init(struct hwi_series *series, const struct hwi_plot_request *request,
                     const struct hwi_selection *selection, struct hwi_error *error);
 void hwi_series_release(struct hwi_series *series);
