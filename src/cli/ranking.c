@@ -37,7 +37,7 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   int status = hwi_choosing_check(report);
   if (status == 0 && of_stacks && hwi_report_splits_stacks(report))
     return hwi_fail(HWI_EXIT_TROUBLE,
-                    "%s is known of whole stacks, whichever thread allocated and in whichever size: leave --thread "
+                    "%s is known only for whole stacks, not by thread or size: leave --thread "
                     "out, and --only or --ignore of threads and sizes",
                     of_stacks);
   return status;
@@ -85,7 +85,7 @@ int hwi_ranking_require_durations(const struct hwi_profile *profile, const char 
   if (hwi_profile_is_timed(profile))
     return 0;
   return hwi_fail(HWI_EXIT_TROUBLE,
-                  "%s does not say how long calls took; record them with: heapwright record --durations COMMAND", path);
+                  "%s has no durations of calls; record them with: heapwright record --durations COMMAND", path);
 }
 
 bool hwi_frames_are_all(int frames)

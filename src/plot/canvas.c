@@ -29,7 +29,7 @@ void hwi_canvas_begin(const struct hwi_canvas *canvas, FILE *script)
 {
   const double svg_a_cm = 47, png_a_cm = 94; /* points; the texts and points of a PDF are scaled accordingly */
   fputs("# Charts of a heap by heapwright. To draw them: gnuplot -d FILE\n"
-        "# The data stand before each chart, in bytes and nanoseconds, as `heapwright report --json` has them.\n\n"
+        "# The data are before each chart, in bytes and nanoseconds, as in `heapwright report --json`.\n\n"
         "set encoding utf8\nset micro\n",
         script);
   switch (canvas->form) {

@@ -33,18 +33,17 @@ int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hw
 {
   bool is_moment = plot->profile->span.kind == HWI_SPAN_MOMENT;
   if (is_moment && (hwi_chart_is_along_time(chart) || chart == HWI_CHART_LIFETIMES || is_of_durations(chart)))
-    return hwi_error_set(
-        error, HW_ERR_USAGE,
-        "--chart %s needs time to pass, and --at is about one moment: leave --at out, or say --from and --to",
-        hwi_chart_names[chart]);
+    return hwi_error_set(error, HW_ERR_USAGE,
+                         "--chart %s is over time, but --at is one moment: leave --at out, or use --from and --to",
+                         hwi_chart_names[chart]);
   if (chart == HWI_CHART_LIFETIMES && hwi_report_splits_stacks(&plot->request->report.options))
     return hwi_error_set(
         error, HW_ERR_USAGE,
-        "--chart lifetimes: lifetimes are known of whole stacks, whichever thread allocated and in whichever "
-        "size: leave --thread out, and --only or --ignore of threads and sizes");
+        "--chart lifetimes: lifetimes are known only for whole stacks, not by thread or size: leave --thread "
+        "out, and --only or --ignore of threads and sizes");
   if (is_of_durations(chart) && !hwi_profile_is_timed(plot->profile))
     return hwi_error_set(error, HW_ERR_USAGE,
-                         "--chart %s: the recording does not say how long calls took; record them with: heapwright "
+                         "--chart %s: the recording has no durations of calls; record them with: heapwright "
                          "record --durations COMMAND",
                          hwi_chart_names[chart]);
   return HW_OK;

@@ -86,7 +86,7 @@ static void draw_entries(const struct hwi_plot *plot, const struct hwi_box *box)
   for (uint32_t i = 0; i < sizeof legend / sizeof *legend; i++)
     hwi_script_legend_name(script, box, i, &legend[i]);
   fputs(
-      "s = 1e9 # nanoseconds in a second; what took none is drawn as if it took one\n"
+      "s = 1e9 # nanoseconds per second; a duration of 0 is drawn as 1 ns\n"
       "d(ns) = ns > 0 ? ns/s : 1/s\n"
       "plot $durations using (d($3)):(-$0):(d($3)):(d($6)):(-$0-0.08):(-$0+0.08) with boxxyerror fillcolor '#8fbfdd' "
       "notitle, \\\n"

@@ -121,7 +121,7 @@ static void draw_panel(const struct hwi_plot *plot, const struct hwi_box *box, u
 
 static void draw_nothing(const struct hwi_plot *plot, const struct hwi_box *box)
 {
-  hwi_script_begin_panel(plot->script, box, "How long calls took along time");
+  hwi_script_begin_panel(plot->script, box, "Durations of calls over time");
   hwi_script_time_axis(plot->script, plot->profile);
   hwi_script_note(plot->script, "no call was timed");
   fputs("set yrange [0 : 1]\nplot NaN notitle\n", plot->script);

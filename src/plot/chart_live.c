@@ -189,7 +189,7 @@ static void write_peak(const struct axes *axes, const struct hwi_totals *totals)
 static void write_legend(const struct hwi_plot *plot, const struct range *range, const struct hwi_box *box)
 {
   const struct hwi_legend_name names[] = {
-      {"━", is_narrowed(plot) ? "asked for (narrowed)" : "asked for", HEAP_COLOUR},
+      {"━", is_narrowed(plot) ? "requested (narrowed)" : "requested", HEAP_COLOUR},
       {"╍", "usable sizes", USABLE_COLOUR},
       {"┈", range->rss_is_apart ? "resident set (RSS), on the right" : "resident set (RSS)", RSS_COLOUR}};
   const bool has[] = {true, range->has_usable, range->rss_count > 0};

@@ -123,7 +123,7 @@ int hwi_gnuplot_draw(const char *script, size_t bytes, FILE *out, struct hwi_err
   int status;
   if (child.script == NULL || child.said == NULL || fwrite(script, 1, bytes, child.script) != bytes ||
       fflush(child.script) != 0 || fseek(child.script, 0, SEEK_SET) != 0)
-    status = cannot(error, "hand the charts to gnuplot");
+    status = cannot(error, "pass the charts to gnuplot");
   else
     status = draw(&child, out, error);
   if (child.script != NULL)

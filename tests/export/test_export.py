@@ -27,7 +27,7 @@ def test_the_suffix_chooses_the_format_and_so_does_format(hw, export, tracks):
         ([], ["export needs -o FILE"]),
         (["-o", ""], ["export needs -o FILE"]),
         (["-o", "-"], ["--format NAME"]),
-        (["-o", "x.json"], ["x.json", "does not end like any format", "heapwright help export"]),
+        (["-o", "x.json"], ["x.json", "has no suffix of a format", "heapwright help export"]),
         (["-o", "x", "--format", "folde"], ["no format 'folde'", "did you mean 'folded'"]),
         (["-o", "x", "--format", "yaml"], ["no format 'yaml'", "help export"]),
         (["-o", "/nowhere/x.folded"], ["cannot write /nowhere/x.folded: No such file or directory"]),

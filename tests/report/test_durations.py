@@ -427,7 +427,7 @@ def test_a_recording_without_durations(record, hw):
     for options in (["--durations"], ["--durations", "--json"]):
         done = hw("report", *options, recording.trace)
         assert done.returncode == 2 and done.stdout == ""
-        assert "does not say how long calls took; record them with: heapwright record --durations" in done.stderr
+        assert "has no durations of calls; record them with: heapwright record --durations" in done.stderr
     assert "durations" not in recording.report
     log = recording.trace.with_suffix(".heaplog")
     assert hw("export", recording.trace, "-o", log).returncode == 0

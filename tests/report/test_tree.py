@@ -192,7 +192,7 @@ def test_a_deep_recursion_needs_no_stack_of_ours(record, compile_c, hw):
 @pytest.mark.parametrize("options, complaint", [
     (["--tree", "--by", "thread"], "--tree needs stacks: its nodes are functions, files, lines or modules (--by)"),
     (["--tree", "--lifetimes"], "--lifetimes lists stacks: leave --tree out"),
-    (["--min-share", "5%"], "--min-share is about a tree: say --tree, too"),
+    (["--min-share", "5%"], "--min-share is about a tree: add --tree"),
     (["--tree", "--min-share", "lots"], "--min-share takes a percentage such as 5% or 0.1, not 'lots'"),
     (["--tree", "--min-share", "101"], "--min-share takes a percentage such as 5% or 0.1, not '101'"),
     (["--tree", "--min-share", "5%%"], "--min-share takes a percentage such as 5% or 0.1, not '5%%'"),

@@ -54,7 +54,7 @@ await check(async ({ page, report, open }) => {
   await open("#timeline?find=keep");
   assert.match(await page.locator(".find span").textContent(), /^1 stack$/);
   const chart = page.locator(".chart").first();
-  assert.match(await chart.locator("figcaption").textContent(), /what was found/);
+  assert.match(await chart.locator("figcaption").textContent(), /matching stacks only/);
   const box = await chart.locator(".u-over").boundingBox();
   await page.mouse.move(box.x + box.width - 1, box.y + 10);
   const text = `${(KEPT.bytes / 1000).toFixed(1)} kB`;
