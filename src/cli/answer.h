@@ -62,11 +62,11 @@ struct hwi_answer {
    .letter = 'o',                                                                                                      \
    HWI_VALUE(TEXT, field.path),                                                                                        \
    .value = "FILE",                                                                                                    \
-   .help = "write to FILE; its suffix names the format: " suffixes},                                                   \
+   .help = "write to FILE; its suffix selects the format: " suffixes},                                                 \
   {.name = "format",                                                                                                   \
    HWI_VALUE(CHOICE, field.format),                                                                                    \
    .choices = names,                                                                                                   \
-   .help = "how to print it (default: text, or what the suffix of -o says)"},                                          \
+   .help = "format of the output (default: text, or from the suffix of -o)"},                                          \
   {.name = "json",                                                                                                     \
    HWI_VALUE(SET, field.format), .preset = HWI_FORMAT_JSON,                                                            \
    .help = "short for --format json"}

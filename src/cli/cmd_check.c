@@ -56,7 +56,7 @@ static const struct hwi_option options[] = {
     {.name = "frames",
      HWI_VALUE(CHOICE, frames),
      .choices = hwi_frames_names,
-     .help = "every frame of a stack, or without those that say little (default: folded)"},
+     .help = "all frames of a stack, or without less useful ones (default: folded)"},
     HWI_READING_OPTIONS(reading),
     {0},
 };

@@ -1,9 +1,9 @@
 # completion.bash - completion of heapwright's commands, options, choices and files in bash
 #
-# Sourced by bash-completion as share/bash-completion/completions/heapwright. What can be typed is asked of the tool's own
-# help each time, so that there is no second list that could be another.
+# Sourced by bash-completion as share/bash-completion/completions/heapwright. The words are taken from the tool's help
+# each time, so that there is no second list that could differ.
 
-_heapwright_options() # of command $1: each on a line, with what it takes
+_heapwright_options() # of command $1: one per line, with its value
 {
   "${COMP_WORDS[0]}" help "$1" 2>/dev/null | sed -n 's/^ \{2,6\}\(-[[:alnum:]], \)\?\(--[a-z][a-z-]*[^ ]*\)\( [^ ]\+\)\?.*/\2\3/p'
 }
@@ -29,7 +29,7 @@ _heapwright()
       return
     fi
   done
-  if [[ $word == "=" ]]; then # bash takes --by=stack for three words
+  if [[ $word == "=" ]]; then # bash splits --by=stack into three words
     option=$before word=
   elif [[ $before == "=" ]]; then
     option=${COMP_WORDS[COMP_CWORD - 2]}

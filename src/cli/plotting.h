@@ -18,7 +18,7 @@ struct hwi_plotting {
   {.name = "chart",                                                                                                    \
    HWI_VALUE(TEXT, field.words),                                                                                       \
    .value = "CHART,...",                                                                                               \
-   .help = "with -o FILE.pdf and its like: what is drawn: live, live-by-stack, live-by-size,\n"                        \
+   .help = "charts to draw with -o FILE.pdf, .svg, .png or .gp: live, live-by-stack, live-by-size,\n"                  \
            "live-by-thread, sizes, lifetimes, threads, durations (default: in a PDF all, with\n"                       \
            "the top stacks; else live)"}
 /* clang-format on */

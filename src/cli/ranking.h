@@ -36,16 +36,16 @@ bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
   {.name = "only",                                                                                                     \
    HWI_VALUE(TEXTS, field.only),                                                                                       \
    .value = "KIND=PATTERN",                                                                                            \
-   .help = "only what was allocated below a func, file or module, by a thread, or in a size:\n"                        \
-           "func=parse_*, file=*.cpp, module=libc.so*, thread=worker?, size=1K..4K; several of\n"                      \
-           "one kind: any of them; of different kinds: all"},                                                          \
+   .help = "only allocations below a func, file or module, by a thread, or of a size:\n"                               \
+           "func=parse_*, file=*.cpp, module=libc.so*, thread=worker?, size=1K..4K; of several\n"                      \
+           "of one kind, one must match; of different kinds, all"},                                                    \
   {.name = "ignore",                                                                                                   \
    HWI_VALUE(TEXTS, field.ignore),                                                                                     \
    .value = "KIND=PATTERN",                                                                                            \
-   .help = "all but that; may be given again, as --only may"},                                                         \
+   .help = "leave these out; the opposite of --only; may be given again"},                                             \
   {.name = "leaks",                                                                                                    \
    HWI_VALUE(ON, field.leaks),                                                                                         \
-   .help = "what is still allocated at the end, without the runtime's own blocks"}
+   .help = "blocks that are not freed at the end, without the runtime's own"}
 /* clang-format on */
 
 /* Rows of the command's table of options, for `struct hwi_ranking field` in its `struct values`. */
@@ -59,7 +59,7 @@ bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
   {.name = "by",                                                                                                       \
    HWI_VALUE(CHOICE, field.report.by),                                                                                 \
    .choices = hwi_by_names,                                                                                            \
-   .help = "what it is grouped by (default: stack)"},                                                                  \
+   .help = "what to group by (default: stack)"},                                                                       \
   {.name = "top",                                                                                                      \
    .letter = 'n',                                                                                                      \
    HWI_VALUE(COUNT, field.report.top),                                                                                 \
@@ -69,7 +69,7 @@ bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
   {.name = "frames",                                                                                                   \
    HWI_VALUE(CHOICE, field.frames),                                                                                    \
    .choices = hwi_frames_names,                                                                                        \
-   .help = "every frame of a stack, or without those that say little (default: folded)"}
+   .help = "all frames of a stack, or without less useful ones (default: folded)"}
 /* clang-format on */
 
 /* Both return 0, or an exit status if the options are invalid or contradict each other; the error is reported on
@@ -92,7 +92,7 @@ int hwi_ranking_require_durations(const struct hwi_profile *profile, const char 
    .preset = HWI_TREE_CALLERS,                                                                                         \
    .choices = hwi_tree_names,                                                                                          \
    .help = "as a tree: callers first, from main inwards (the default), or callees first,\n"                            \
-           "from what allocated outwards; --by says what its nodes are (default: function)"},                          \
+           "from the allocation outwards; --by selects its nodes (default: function)"},                                \
   {.name = "min-share",                                                                                                \
    HWI_VALUE(TEXT, share),                                                                                             \
    .value = "PERCENT",                                                                                                 \

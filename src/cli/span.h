@@ -18,15 +18,15 @@ struct hwi_span_words {
   {.name = "from",                                                                                                     \
    HWI_VALUE(TEXT, field.from),                                                                                        \
    .value = "T",                                                                                                       \
-   .help = "what happened from T on: 5s, 250ms, 2min, 90%, peak, or a mark's text"},                                   \
+   .help = "only events from T on: 5s, 250ms, 2min, 90%, peak, or a mark's text"},                                     \
   {.name = "to",                                                                                                       \
    HWI_VALUE(TEXT, field.to),                                                                                          \
    .value = "T",                                                                                                       \
-   .help = "what happened before T (default: to the end)"},                                                            \
+   .help = "only events before T (default: the end)"},                                                                 \
   {.name = "at",                                                                                                       \
    HWI_VALUE(TEXT, field.at),                                                                                          \
    .value = "T",                                                                                                       \
-   .help = "what was live at T, instead of at the peak"}
+   .help = "show what was live at T, instead of at the peak"}
 /* clang-format on */
 
 /* Returns an exit status if the options contradict each other or the ranked cost (enum hwi_cost). */

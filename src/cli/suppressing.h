@@ -11,7 +11,7 @@
   {.name = "suppressions",                                                                                             \
    HWI_VALUE(TEXT, field),                                                                                             \
    .value = "FILE",                                                                                                    \
-   .help = "known leaks, which do not count: lines leak:PATTERN, as for LeakSanitizer"}
+   .help = "known leaks to ignore: lines leak:PATTERN, as for LeakSanitizer"}
 /* clang-format on */
 
 /* For commands that examine unfreed blocks only with --leaks. Returns 0, or an exit status if --leaks is missing. */

@@ -69,12 +69,12 @@ static void judge(struct hwi_verdict *verdict, const struct hwi_measure *base, c
                 exceeds ? "have made it less" : "exceed the limit");
   } else if (!exceeds && measure->figure + measure->doubtful > verdict->limit) {
     const char *module = hwi_module_path(profile, measure->filter.missing_module);
-    set_unknown(verdict, "%s more lie in code of %s, whose names are missing",
+    set_unknown(verdict, "%s more are in code of %s, whose names are missing",
                 figure_text(verdict, measure->doubtful).text, hwi_base_name(module));
   } else if (relative && base->doubt != NULL && exceeds) {
     set_unknown(verdict, "not all of the baseline is known: %s", base->doubt);
   } else if (relative && base->doubtful > 0 && exceeds) {
-    set_unknown(verdict, "%s more of the baseline lie in code whose names are missing",
+    set_unknown(verdict, "%s more of the baseline are in code whose names are missing",
                 figure_text(verdict, base->doubtful).text);
   }
 }
@@ -190,7 +190,7 @@ static int find_relative(const struct hwi_budgets *budgets, struct hwi_error *er
 {
   for (size_t i = 0; i < budgets->count; i++) {
     if (budgets->items[i].limit.kind != HWI_LIMIT_FIGURE)
-      return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s' is about a change: say --baseline OLD",
+      return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s' is about a change: add --baseline OLD",
                            budgets->items[i].text);
   }
   return HW_OK;

@@ -1,7 +1,6 @@
 /* duration_rows.c - durations of the calls of two runs, by function */
 #include "compare/duration_rows.h"
 
-/* They are few. */
 static bool has_entry(const struct hwi_duration_rows *rows, uint8_t entry)
 {
   for (uint32_t i = 0; i < rows->entry_count; i++) {

@@ -17,7 +17,7 @@ struct hwi_key_slots {
   size_t count;      /* a power of two, or 0 */
 };
 
-/* All zero: none. */
+/* All zero is an empty table. */
 struct hwi_keys {
   struct hwi_key *items; /* [1, count] */
   uint32_t count;
@@ -28,7 +28,7 @@ struct hwi_keys {
 uint32_t hwi_keys_intern(struct hwi_keys *keys, uint64_t a, uint64_t b);
 void hwi_keys_release(struct hwi_keys *keys);
 
-/* All zero: none. */
+/* All zero is an empty table. */
 struct hwi_strings {
   char **items; /* [1, count] */
   uint32_t count;

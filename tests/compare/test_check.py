@@ -398,7 +398,7 @@ def test_suppressions(hw, check, trace, tmp_path):
     (["{trace}", "--max", "calls=many"], "a limit is a number"),
     (["{trace}", "--max", "calls="], "a limit is a number"),
     (["{trace}", "--max", "lost(func=x)=1"], "takes no filter"),
-    (["{trace}", "--max", "calls=+5%"], "say --baseline OLD"),
+    (["{trace}", "--max", "calls=+5%"], "add --baseline OLD"),
     (["{trace}", "--max", "calls(from=tomorrow)=1"], "'tomorrow' is no moment"),
     (["{trace}", "--max", "calls(from=2s,to=1s)=1"], "it ends before it begins"),
     (["{trace}", "--max", "calls=1", "-o", "x.pdf"], "the known ones are .txt, .json and .xml"),
