@@ -27,7 +27,7 @@ enum hwi_metric {
   HWI_METRIC_TEMPORARY,      /* blocks freed before the same thread's next allocation */
   HWI_METRIC_FAILED,         /* calls that returned NULL */
   HWI_METRIC_LOST,           /* events that could not be recorded */
-  /* How long calls took: nanoseconds. */
+  /* Durations of calls, in nanoseconds. */
   HWI_METRIC_DURATION_MEAN,
   HWI_METRIC_DURATION_P50,
   HWI_METRIC_DURATION_P99,
@@ -63,7 +63,7 @@ enum hwi_limit_kind { HWI_LIMIT_FIGURE, HWI_LIMIT_CHANGE, HWI_LIMIT_PERCENT };
 struct hwi_limit {
   enum hwi_limit_kind kind;
   uint64_t figure; /* of FIGURE, and of CHANGE without its sign */
-  bool less;       /* a change to less */
+  bool less;       /* whether the change is a decrease */
   double percent;  /* signed */
 };
 

@@ -31,7 +31,7 @@ struct chrome {
   bool begun;                          /* whether the span has begun */
   uint64_t bytes, most_bytes, most_ns; /* live, and the maximum since the last slice ended */
   uint64_t told_bytes;
-  bool *is_shown; /* by stack: its allocations are written */
+  bool *is_shown; /* by stack: whether its allocations are written */
   struct hwi_line name;
 };
 

@@ -37,7 +37,7 @@ struct hwi_series {
   bool peak_seen;
   uint64_t *slice_usable; /* maximum within each slice of the profile's timeline; NULL: it has none */
   uint32_t slice;         /* the current slice */
-  bool is_within;         /* the first slice has begun */
+  bool is_within;         /* whether the first slice has begun */
 };
 
 /* Reads the recording again. Release `series` even after a failure. */

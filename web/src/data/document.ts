@@ -250,7 +250,7 @@ export interface PageDocument {
   readonly clock_cost_ns?: number;
 }
 
-/** Two runs: the same document twice. */
+/** Two runs, with a document for each. */
 export interface DiffDocument {
   readonly schema: "heapwright-page-diff/1";
   readonly old: PageDocument;

@@ -94,7 +94,7 @@ class DurationSeries {
     });
   }
 
-  /** Within an interval, or until a moment. */
+  /** The durations within an interval, or until a moment. */
   within({ since, to }: Edges): Durations {
     const parts = this.#parts.map((all) => all.filter(({ slice }) => since <= slice && slice < to));
     const durations = parts.map((of, i) => ({ entry: this.#entries[i]!, ...fieldsOf(of) }));

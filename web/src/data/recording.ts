@@ -33,7 +33,7 @@ export interface Edges {
   readonly since: number;
 }
 
-/** The index of the time nearest to one. */
+/** The index of the time nearest to `timeNs`. */
 export function nearest(timesNs: Float64Array, timeNs: number): number {
   let [low, high] = [0, timesNs.length - 1];
   while (high - low > 1) {
@@ -134,7 +134,7 @@ export class Recording {
     );
   }
 
-  /** The nearest ones. */
+  /** The edges nearest to a span. */
   edgesOf(span: Span): Edges {
     const [from, to] = [nearest(this.edgesNs, span.fromNs), nearest(this.edgesNs, span.toNs)];
     return { from, to, since: isMoment(span) ? 0 : from };

@@ -20,7 +20,7 @@ function columns(entries: number): Record<Amount, Float64Array> {
 /** Entries of all rows, one row after another; the entries of a row ascend by slice, their amounts are sums so far. */
 export class Series {
   readonly rows: number;
-  #first: Int32Array; // of a row's entries
+  #first: Int32Array; // the first entry of a row
   #end: Int32Array; // after the last of them
   #slice: Int32Array;
   #sums: Record<Amount, Float64Array>;

@@ -66,7 +66,7 @@ export class StackWords {
   readonly #starts: Int32Array; // by row: the node of the allocating function; -1: not computed yet
   readonly #rows: readonly number[];
   readonly #alike = new Map<string, number[]>(); // rows by their line
-  #grouped = 0; // rows, of all
+  #grouped = 0; // number of rows so far
   readonly #apart = new Map<number, Apart>(); // by row
   readonly #codes: string[] = []; // by site: where its innermost frame is, and its address
 

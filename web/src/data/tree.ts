@@ -12,7 +12,7 @@ export interface CodeFunction {
   readonly name: string;
   readonly module: number; // -1: none
   readonly file: string;
-  /** why there is no name, or no line; "" */
+  /** why there is no name or no line; "": both are known */
   readonly reason: string;
   /** for a difference: the ID shared by both runs; else 0 */
   readonly identity: number;

@@ -1,4 +1,4 @@
-// curves.tsx - the live bytes of both runs over each other, with a brush for both
+// curves.tsx - the live bytes of both runs in one chart, with a brush for both
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { unpack } from "../data/packed";

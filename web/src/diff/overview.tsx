@@ -1,4 +1,4 @@
-// overview.tsx - the figures of two runs side by side, their curves over each other, and which functions changed
+// overview.tsx - the figures of two runs side by side, their curves in one chart, and the functions that changed
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { RunFields } from "../data/document";

@@ -11,7 +11,7 @@ export interface GraphSource {
   readonly tree: Branches;
   /** the current total of each node */
   readonly totals: Float64Array;
-  /** totals that place the children: those of the whole run */
+  /** totals that order the children: those of the whole run */
   readonly order: Float64Array;
   readonly label: (node: number) => string;
   readonly fill: (node: number) => string;

@@ -13,7 +13,7 @@ import type { Painter } from "./painter";
 
 export const ROW_PX = 20;
 const TEXT_LEFT_PX = 4;
-const TEXT_MIN_PX = 26; // narrower frames have no room for a word
+const TEXT_MIN_PX = 26; // narrower frames have no space for a word
 const GAP_MIN_PX = 6;
 const NARROW_PX = 2; // narrower frames are drawn as one band with their neighbours
 const DRAWN_MIN_PX = 0.4;

@@ -62,7 +62,7 @@ function callFigures({ allocations, bytes, temporary, frees, failed, lengthNs }:
   ];
 }
 
-/** Within an interval, or until a moment. */
+/** The figures within an interval, or until a moment. */
 function figuresWithin(recording: Recording, span: Span): Figure[] {
   const { document, edgesNs } = recording;
   const { slices } = document;

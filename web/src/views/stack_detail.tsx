@@ -13,7 +13,7 @@ function inBlocks(bytes: number, blocks: number): string {
   return blocks === 0 ? "0" : `${bytesText(bytes)} in ${blocksText(blocks)}`;
 }
 
-/** Within an interval, or until a moment. */
+/** The figures within an interval, or until a moment. */
 function figuresWithin(recording: Recording, row: number, span: Span): [string, string][] {
   const edges = recording.edgesOf(span);
   const { series } = recording;

@@ -35,7 +35,7 @@ function policyText(recording: Recording, row: number): string {
   return name === "" ? "" : `${name} ${priority[row]}`;
 }
 
-/** What a thread did within an interval, or over the whole run. */
+/** The figures of a thread within an interval, or over the whole run. */
 interface ThreadRow {
   readonly row: number;
   readonly calls: number;
@@ -97,7 +97,7 @@ type Blocks = ReadonlyMap<string, readonly [count: number, bytes: number]>;
 
 const NOT_KNOWN = [-1, 0] as const;
 
-/** Over the whole run, or within an interval (until a moment). */
+/** The blocks of each pair over the whole run, within an interval, or until a moment. */
 function blocksOf(recording: Recording, span: Span | null): Blocks {
   const { owner, freer, blocks, bytes } = recording.document.handovers!;
   const key = (pair: number): string => `${owner[pair]} ${freer[pair]}`;
