@@ -1,4 +1,4 @@
-/* gauge.c - counts the figure of a rule while a run is replayed */
+/* rule_counter.c - counts the figure of a rule while a run is replayed */
 #include "compare/rule_counter.h"
 
 #include <stdlib.h>
@@ -26,19 +26,19 @@ static bool entry_is_chosen(const struct hwi_budget *budget, uint8_t entry)
   return !hwi_budget_has(budget, HWI_FILTER_ENTRY);
 }
 
-int hwi_rule_counter_init(struct hwi_rule_counter *gauge, const struct hwi_budget *budget, const struct hwi_profile *profile,
-                   const bool *stacks, struct hwi_error *error)
+int hwi_rule_counter_init(struct hwi_rule_counter *gauge, const struct hwi_budget *budget,
+                          const struct hwi_profile *profile, const bool *stacks, struct hwi_error *error)
 {
   *gauge = (struct hwi_rule_counter){.budget = budget,
-                              .stacks = stacks,
-                              .threads = calloc((size_t)profile->thread_count + 1, sizeof *gauge->threads),
-                              .shares = calloc((size_t)profile->stack_count + 1, sizeof *gauge->shares),
-                              .stack_count = profile->stack_count,
-                              .thread_count = profile->thread_count,
-                              .to_ns = UINT64_MAX,
-                              .all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) &&
-                                            !hwi_budget_has(budget, HWI_FILTER_FILE) &&
-                                            !hwi_budget_has(budget, HWI_FILTER_MODULE)};
+                                     .stacks = stacks,
+                                     .threads = calloc((size_t)profile->thread_count + 1, sizeof *gauge->threads),
+                                     .shares = calloc((size_t)profile->stack_count + 1, sizeof *gauge->shares),
+                                     .stack_count = profile->stack_count,
+                                     .thread_count = profile->thread_count,
+                                     .to_ns = UINT64_MAX,
+                                     .all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) &&
+                                                   !hwi_budget_has(budget, HWI_FILTER_FILE) &&
+                                                   !hwi_budget_has(budget, HWI_FILTER_MODULE)};
   if (gauge->threads == NULL || gauge->shares == NULL)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->thread_count; i++)
@@ -114,7 +114,8 @@ static void change_level(struct hwi_rule_counter *gauge, const struct hwi_block_
 
 /* --- events --- */
 
-static void count(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary, uint64_t born_ns)
+static void count(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary,
+                  uint64_t born_ns)
 {
   struct hwi_rule_counter_share *share = &gauge->shares[event->stack];
   switch (gauge->budget->metric) {
@@ -148,7 +149,8 @@ static void time_call(struct hwi_rule_counter *gauge, const struct hwi_block_eve
     gauge->no_memory = true;
 }
 
-void hwi_rule_counter_take(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary, uint64_t born_ns)
+void hwi_rule_counter_take(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary,
+                           uint64_t born_ns)
 {
   if (hwi_metric_unit(gauge->budget->metric) == HWI_UNIT_NS) {
     time_call(gauge, event);

@@ -1,4 +1,4 @@
-/* gauge.h - counts the figure of a rule while a run is replayed
+/* rule_counter.h - counts the figure of a rule while a run is replayed
  *
  * interval   [from, to): calls within it count for calls, bytes, temporary and failed; blocks allocated before are live
  *            in it.
@@ -7,14 +7,14 @@
  * call       for durations: a call within the interval, by a chosen thread, to a chosen entry point. A free belongs to
  *            the stack of its block. A stack's share is its slowest call.
  */
-#ifndef HWI_COMPARE_GAUGE_H
-#define HWI_COMPARE_GAUGE_H
+#ifndef HWI_COMPARE_RULE_COUNTER_H
+#define HWI_COMPARE_RULE_COUNTER_H
 
 #include "compare/budget.h"
 #include "profile/counters/durations.h"
 
 struct hwi_rule_counter_share { /* a stack's */
-  uint64_t figure;       /* calls, bytes, temporary or failed; for durations the longest */
+  uint64_t figure;              /* calls, bytes, temporary or failed; for durations the longest */
   uint64_t live_bytes, live_blocks;
   uint64_t left_bytes, left_blocks; /* live when their image ended before the run */
   uint64_t peak_bytes, generation;
@@ -39,12 +39,13 @@ struct hwi_rule_counter {
 
 /* The arguments are borrowed. `stacks`: by number, whether the rule is about the stack. Returns 0 or HW_ERR_MEMORY.
  * Release `gauge` even after a failure. */
-int hwi_rule_counter_init(struct hwi_rule_counter *gauge, const struct hwi_budget *budget, const struct hwi_profile *profile,
-                   const bool *stacks, struct hwi_error *error);
+int hwi_rule_counter_init(struct hwi_rule_counter *gauge, const struct hwi_budget *budget,
+                          const struct hwi_profile *profile, const bool *stacks, struct hwi_error *error);
 void hwi_rule_counter_release(struct hwi_rule_counter *gauge);
 
 /* `is_temporary`: the event frees the latest block of its owner, allocated at `born_ns`. */
-void hwi_rule_counter_take(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary, uint64_t born_ns);
+void hwi_rule_counter_take(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary,
+                           uint64_t born_ns);
 
 /* Call it after the last event. *figure gets the figure, by_stack[n] the part of stack n. Returns false if there is no
  * memory. */

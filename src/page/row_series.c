@@ -1,4 +1,4 @@
-/* ledger.c - the changes of a table's rows in each slice of time */
+/* row_series.c - the changes of a table's rows in each slice of time */
 #include "page/row_series.h"
 
 #include <stdlib.h>

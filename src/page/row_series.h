@@ -1,10 +1,10 @@
-/* ledger.h - the changes of a table's rows in each slice of time
+/* row_series.h - the changes of a table's rows in each slice of time
  *
  * entry      the changes of one row in one slice. There is no entry if nothing changed, so that memory is at most rows
  *            times slices, and usually much less.
  */
-#ifndef HWI_PAGE_LEDGER_H
-#define HWI_PAGE_LEDGER_H
+#ifndef HWI_PAGE_ROW_SERIES_H
+#define HWI_PAGE_ROW_SERIES_H
 
 #include "page/packed.h"
 #include "profile/profile.h"

@@ -1,4 +1,4 @@
-/* watch.c - sums up the events of a run by slice, for the rows of a document */
+/* slicer.c - sums up the events of a run by slice, for the rows of a document */
 #include "page/slicer.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* watch.h - sums up the events of a run by slice, for the rows of a document
+/* slicer.h - sums up the events of a run by slice, for the rows of a document
  *
  * This is the second of two passes: the first one, the profile, determined which stacks, sizes and threads are rows.
  */
-#ifndef HWI_PAGE_WATCH_H
-#define HWI_PAGE_WATCH_H
+#ifndef HWI_PAGE_SLICER_H
+#define HWI_PAGE_SLICER_H
 
 #include "page/cut.h"
 #include "page/durations.h"

@@ -21,8 +21,8 @@
 #include "record/unwind/modules.h"
 #include "record/unwind/nodes.h"
 #include "record/unwind/row_cache.h"
-#include "record/unwind/step.h"
 #include "record/unwind/stack_cache.h"
+#include "record/unwind/step.h"
 
 enum { DEPTH_LIMIT = 256, LEVELS = 100, DEEP_LEVELS = 40000, DEEP_NODES = 3 * DEPTH_LIMIT * 40 };
 
