@@ -1,4 +1,4 @@
-/* findings.h - what stands out: what an engineer would point at, from what the model knows; nothing when nothing does
+/* findings.h - what stands out in a profile: what an engineer would point at. There may be no finding
  *
  * finding    a fact with its figures, and the stack or thread that it is about.
  * advice     a finding that names a change, with what it would save in this run.
@@ -11,16 +11,16 @@
 #include "report/text/line.h"
 
 enum hwi_finding_kind {
-  HWI_FINDING_GROWTH = 0, /* bytes an hour, from when (ns), bytes never freed */
+  HWI_FINDING_GROWTH = 0, /* bytes per hour, since when (ns), bytes never freed */
   HWI_FINDING_REAL_TIME,  /* allocations and frees of the thread after its first second */
   HWI_FINDING_FAILED,     /* calls of the run */
-  HWI_FINDING_GIANT,      /* bytes of the one block */
-  HWI_FINDING_RSS_GAP,    /* resident bytes beyond what was asked for, all, and of its largest part */
-  HWI_FINDING_SLACK, /* bytes of rounding at the peak, and of the size with most of it: it, its usable size, blocks */
-  HWI_FINDING_CHURN, /* temporary calls of the run, and of the stack */
-  HWI_FINDING_FOREIGN_FREES, /* frees by the thread of what others allocated, frees of others' blocks in the run */
-  HWI_FINDING_RESERVE,       /* advice: reallocs and copied bytes saved; sizes in the end: median, largest */
-  HWI_FINDING_CONTAINER,     /* the same of containers; an estimate */
+  HWI_FINDING_GIANT,      /* bytes of the block */
+  HWI_FINDING_RSS_GAP,    /* resident bytes beyond the requested bytes, all resident bytes, bytes of the largest part */
+  HWI_FINDING_SLACK,      /* bytes of rounding at the peak; of the size with most rounding: size, usable size, blocks */
+  HWI_FINDING_CHURN,      /* temporary calls of the run, and of the stack */
+  HWI_FINDING_FOREIGN_FREES, /* frees by the thread of other threads' blocks, all such frees in the run */
+  HWI_FINDING_RESERVE,       /* advice: reallocs and copied bytes saved; final sizes: median, largest */
+  HWI_FINDING_CONTAINER,     /* the same for containers; an estimate */
   HWI_FINDING_ARENA,         /* advice: allocations (as many frees) saved, blocks, generations, bytes of the largest */
   HWI_FINDING_INLINE_BUFFER, /* advice: calls saved, the largest block */
   HWI_FINDING_KINDS
@@ -30,10 +30,10 @@ enum { HWI_FINDING_FIGURES = 4, HWI_FINDINGS_MAX = 8 };
 
 struct hwi_finding {
   enum hwi_finding_kind kind;
-  uint32_t stack;  /* of the profile; 0: it is about none */
-  uint32_t thread; /* of the profile, where the kind is about one */
+  uint32_t stack;  /* of the profile; 0: none */
+  uint32_t thread; /* of the profile, if the kind is about one */
   uint64_t figures[HWI_FINDING_FIGURES];
-  const char *part; /* of an RSS gap: what it is called in JSON (free_bytes, ...); else NULL */
+  const char *part; /* of an RSS gap: the name of its largest part in JSON (free_bytes, ...); else NULL */
 };
 
 struct hwi_findings {
@@ -41,27 +41,27 @@ struct hwi_findings {
   uint32_t count;
 };
 
-/* Looks for all kinds; of each kind at most what HWI_FINDINGS_MAX leaves room for. */
+/* Looks for all kinds of findings, HWI_FINDINGS_MAX at most. */
 void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *profile);
 
-/* For the files that find: adds one while there is room; whether `part` is that share at least; the stack of which a figure is
- * largest, 0: it is 0 of all. */
+/* For the files that look for findings. The first adds one if there is room. The second says whether `part` is at
+ * least `percent` of `whole`. The third returns the stack with the largest figure, or 0 if it is 0 for all. */
 void hwi_findings_add(struct hwi_findings *findings, struct hwi_finding finding);
 bool hwi_is_share(uint64_t part, uint64_t whole, unsigned percent);
 uint32_t hwi_findings_most(const struct hwi_profile *profile, uint64_t (*figure_of)(const struct hwi_stack *stack));
 void hwi_findings_look_at_memory(struct hwi_findings *findings, const struct hwi_profile *profile);
 void hwi_findings_advise(struct hwi_findings *findings, const struct hwi_profile *profile);
 
-/* "FIFO", or NULL where the policy is not a real-time one. */
+/* Returns "FIFO" or the like; NULL if the policy is not a real-time one. */
 const char *hwi_real_time_policy(uint8_t policy);
 
-/* What each finding says, as the text report has it: in UTF-8, whatever the terminal. The lines are the caller's to release, even
- * after a failure; the label is a word or two that go before it. */
+/* Words each finding as in the text report, always in UTF-8. The caller releases the lines, also after a failure.
+ * The label is a word or two to print before the line. */
 int hwi_findings_word(const struct hwi_findings *findings, const struct hwi_report *report,
                       struct hwi_line lines[HWI_FINDINGS_MAX], struct hwi_error *error);
 const char *hwi_finding_label(enum hwi_finding_kind kind);
 
-/* "findings": [...] into the object begun last. */
+/* Writes "findings": [...] into the object begun last. */
 void hwi_json_findings(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks);
 
 #endif

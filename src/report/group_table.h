@@ -1,24 +1,25 @@
 /* group_table.h - which functions, source files, source lines or modules are one group
  *
- * group      a number for what is the same: by content, so that a function inlined in many places, or whose debug information
- *            several files hold, is one. Where a name is missing, it is where the function begins, and else the module.
+ * group      a number for symbols that have the same content. A function that is inlined in many places, or
+ *            described in the debug information of several files, is one group. A function without a name is
+ *            identified by its start address, else by its module.
  */
 #ifndef HWI_REPORT_GROUP_TABLE_H
 #define HWI_REPORT_GROUP_TABLE_H
 
 #include "report/report.h"
 
-/* A symbol, and what is known of it. */
+/* A symbol, and what is known about it. */
 struct hwi_group_member {
-  const struct hwi_symbol *symbol; /* NULL: of HWI_GROUP_UNKNOWN and HWI_GROUP_LEFT_OUT */
+  const struct hwi_symbol *symbol; /* NULL for HWI_GROUP_UNKNOWN and HWI_GROUP_LEFT_OUT */
   uint32_t module;                 /* of the profile; 0: none */
   uint32_t group;
   bool wraps;   /* the function only passes an allocation on */
   bool unnamed; /* it has no name, but a module */
-  bool vague;   /* ... and stands for many functions */
+  bool vague;   /* ... and the member represents many functions */
 };
 
-/* Groups that are no symbol's, and the numbers of their members: stacks not known; frames that the recorder left out. */
+/* Groups without a symbol, and the numbers of their members: unknown stacks; frames that the recorder left out. */
 enum { HWI_GROUP_UNKNOWN = 0, HWI_GROUP_LEFT_OUT = 1 };
 
 struct hwi_group_slots {
@@ -36,7 +37,7 @@ struct hwi_group_table {
 bool hwi_group_table_init(struct hwi_group_table *table, enum hwi_by by); /* false: no memory */
 void hwi_group_table_release(struct hwi_group_table *table);
 
-/* The number of the member that `symbol` of `module` is. 0: no memory. */
+/* Returns the number of the member for `symbol` of `module`; 0 if there is no memory. */
 uint32_t hwi_group_table_find(struct hwi_group_table *table, const struct hwi_symbol *symbol, uint32_t module);
 
 #endif

@@ -1,8 +1,9 @@
 /* groups.h - stacks grouped by function, source file, source line or module
  *
- * self       of the stacks whose allocation a group's code asked for: where the innermost frame is that says something
- *            (functions that only pass an allocation on are passed over, unless frames are not folded).
- * total      of the stacks that go through the group anywhere, each counted once however often it recurs.
+ * self       the amount of the stacks whose innermost significant frame is in the group: its code requested the memory.
+ *            Functions that only pass an allocation on are skipped, unless frames are not folded.
+ * total      the amount of the stacks with any frame in the group. Each stack counts once, even if the group recurs
+ *            in it.
  */
 #ifndef HWI_REPORT_GROUPS_H
 #define HWI_REPORT_GROUPS_H
@@ -11,7 +12,7 @@
 #include "report/selection.h"
 
 struct hwi_group {
-  const struct hwi_symbol *symbol; /* one of its frames; NULL: the stacks of which nothing is known */
+  const struct hwi_symbol *symbol; /* one of its frames; NULL: the stacks that are not known */
   uint32_t module;                 /* of that frame */
   struct hwi_amount self, total;
 };
@@ -21,7 +22,7 @@ struct hwi_groups {
   uint32_t count;
 };
 
-/* `by`: HWI_BY_FUNCTION, HWI_BY_FILE, HWI_BY_LINE or HWI_BY_MODULE. */
+/* The report's `by` is HWI_BY_FUNCTION, HWI_BY_FILE, HWI_BY_LINE or HWI_BY_MODULE. */
 int hwi_groups_init(struct hwi_groups *groups, const struct hwi_report *report, const struct hwi_selection *selection,
                     const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_groups_release(struct hwi_groups *groups);

@@ -1,8 +1,8 @@
 /* handover_matrix.h - who frees what others allocated, as a matrix of the threads that do most of it
  *
  * row        an owner: the thread that allocated.
- * column     a freer.
- * rest       the last row and column, where there are more threads than the matrix has places: all others together.
+ * column     a thread that freed.
+ * rest       the last row and column, if there are more threads than the matrix has places: all others together.
  */
 #ifndef HWI_REPORT_HANDOVER_MATRIX_H
 #define HWI_REPORT_HANDOVER_MATRIX_H
@@ -17,11 +17,11 @@ struct hwi_handover_sum {
 };
 
 struct hwi_handover_matrix {
-  uint32_t owners[HWI_MATRIX_MAX], freers[HWI_MATRIX_MAX]; /* threads of the profile, what is most first */
+  uint32_t owners[HWI_MATRIX_MAX], freers[HWI_MATRIX_MAX]; /* threads of the profile, the most blocks first */
   uint32_t owner_count, freer_count;                       /* shown */
   uint32_t all_owners, all_freers;
   struct hwi_handover_sum cells[HWI_MATRIX_MAX + 1]
-                               [HWI_MATRIX_MAX + 1];    /* [owner][freer]; the rest behind those shown */
+                               [HWI_MATRIX_MAX + 1];    /* [owner][freer]; the rest after those shown */
   struct hwi_handover_sum of_owner[HWI_MATRIX_MAX + 1]; /* by all freers */
   struct hwi_handover_sum all;
 };
@@ -30,7 +30,7 @@ struct hwi_handover_matrix {
 bool hwi_handover_matrix_init(struct hwi_handover_matrix *matrix, const struct hwi_profile *profile,
                               uint32_t freers_max);
 
-/* "handovers": [...], each pair of threads, into the object begun last. */
+/* Writes "handovers": [...], one item for each pair of threads, into the object begun last. */
 void hwi_json_handovers(struct hwi_json *json, const struct hwi_profile *profile);
 
 #endif

@@ -1,4 +1,4 @@
-/* keyed.h - items in the order of a number that each has */
+/* keyed.h - sorts items by a key */
 #ifndef HWI_REPORT_KEYED_H
 #define HWI_REPORT_KEYED_H
 
@@ -11,8 +11,7 @@ struct hwi_keyed {
   uint32_t item;
 };
 
-/* Puts the largest keys first; those of one key stay as they stood. In a time that grows with their number and no faster. False: no
- * memory. */
+/* Sorts by key, the largest first. The sort is stable and takes linear time. Returns false if there is no memory. */
 bool hwi_keyed_sort(struct hwi_keyed *items, size_t count);
 
 #endif

@@ -4,12 +4,13 @@
 
 #include "report/report.h"
 
-/* By image: what to call its allocator, as hwi_static_allocator does; NULL: none is known, or the image is not counted. */
+/* By image: the name of its allocator, as hwi_static_allocator returns it; NULL: none is known, or the image is not
+ * counted. */
 struct hwi_linked_in {
   const char **texts;
 };
 
-/* Looks into the executables, as far as they are those that ran. To be released, even after a failure. */
+/* Looks into the executables, if they still are the files that ran. The caller releases it, also after a failure. */
 int hwi_linked_in_init(struct hwi_linked_in *linked_in, const struct hwi_report *report, struct hwi_error *error);
 void hwi_linked_in_release(struct hwi_linked_in *linked_in);
 

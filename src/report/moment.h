@@ -4,15 +4,16 @@
 
 #include "profile/profile.h"
 
-/* *ns gets its time since the run's start. A mark is named by "mark:TEXT", or by TEXT alone where it is nothing else; the first
- * of several. HW_ERR_USAGE where it is none of these, worded with the nearest mark there is. */
+/* *ns gets its time since the run's start. A mark is named by "mark:TEXT", or by TEXT alone if that means nothing
+ * else; the first of several marks counts. Returns 0, or HW_ERR_USAGE if `text` is none of these; the message then
+ * names the most similar mark. */
 int hwi_moment_find(const struct hwi_profile *profile, const char *text, uint64_t *ns, struct hwi_error *error);
 
-/* When a counted image began, since the run's start. */
+/* Returns when a counted image began, since the run's start. */
 uint64_t hwi_image_offset_ns(const struct hwi_profile *profile, const struct hwi_image *image);
 
-/* The first moment of which not all is known: recording was paused, stopped, or goes on behind what is there. UINT64_MAX:
- * there is none. *why gets a few words, *frees whether at least all frees are known. */
+/* Returns the first moment that is not fully known, since recording was paused or stopped, or continues after what
+ * is there; UINT64_MAX if there is none. *why gets a few words, *frees whether at least all frees are known. */
 uint64_t hwi_moment_of_doubt(const struct hwi_profile *profile, const char **why, bool *frees);
 
 #endif

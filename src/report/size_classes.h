@@ -1,6 +1,6 @@
-/* size_classes.h - block sizes by classes, with what they held along time
+/* size_classes.h - block sizes by classes, with their live bytes along time
  *
- * class      block sizes up to a power of two and above the one before it: see hwi_size_class.
+ * class      block sizes up to a power of two and above the previous power: see hwi_size_class.
  */
 #ifndef HWI_REPORT_SIZE_CLASSES_H
 #define HWI_REPORT_SIZE_CLASSES_H
@@ -14,11 +14,12 @@ struct hwi_size_classes {
 
 void hwi_size_classes_of(struct hwi_size_classes *classes, const struct hwi_profile *profile);
 
-/* The sizes of a class: the smallest and the largest that can be in it. */
+/* The smallest and the largest size that a class can have. */
 uint64_t hwi_size_class_least(unsigned class);
 uint64_t hwi_size_class_most(unsigned class);
 
-/* "size_classes": {...} into the object begun last: the moments once, and those classes that held something. */
+/* Writes "size_classes": {...} into the object begun last: the moments once, and the classes that ever held
+ * something. */
 void hwi_json_size_classes(struct hwi_json *json, const struct hwi_profile *profile);
 
 #endif

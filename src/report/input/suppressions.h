@@ -1,7 +1,7 @@
-/* suppressions.h - a user's list of leaks that are known, in LeakSanitizer's syntax, with a count of what each line matched
+/* suppressions.h - a user's list of known leaks, in LeakSanitizer's syntax, with a count of each line's matches
  *
- * A line "leak:PATTERN" (see pattern.h) suppresses a stack where the pattern matches the function, source file or module of
- * any of its frames, as LeakSanitizer compares them. The first line that matches counts.
+ * A line "leak:PATTERN" (see pattern.h) suppresses a stack if the pattern matches the function, source file or
+ * module of any of its frames, as in LeakSanitizer. Only the first matching line counts a stack.
  */
 #ifndef HWI_REPORT_INPUT_SUPPRESSIONS_H
 #define HWI_REPORT_INPUT_SUPPRESSIONS_H
@@ -12,7 +12,7 @@ struct hwi_suppression {
   const char *pattern; /* ended by NUL */
   unsigned line;
   uint64_t stacks, blocks, bytes; /* matched so far */
-  bool is_late;                   /* it would have matched, had a line before it not */
+  bool is_late;                   /* it would have matched, but an earlier line did */
 };
 
 struct hwi_suppressions {
@@ -22,15 +22,15 @@ struct hwi_suppressions {
   size_t count, room;
 };
 
-/* Reads the file. To be released, even after a failure. */
+/* Reads the file. Returns 0 or a negative status. The caller releases it, also after a failure. */
 int hwi_suppressions_read(struct hwi_suppressions *suppressions, const char *path, struct hwi_error *error);
 void hwi_suppressions_release(struct hwi_suppressions *suppressions);
 
-/* The line that suppresses the stack loaded last; NULL: none does. Nothing is counted. */
+/* Returns the line that suppresses the stack loaded last; NULL if none does. Does not change the counts. */
 struct hwi_suppression *hwi_suppressions_find(const struct hwi_suppressions *suppressions,
                                               const struct hwi_named_frames *frames);
 
-/* Whether a line suppresses it; counted. */
+/* Whether a line suppresses that stack. Adds to the line's counts. */
 bool hwi_suppressions_apply(const struct hwi_suppressions *suppressions, const struct hwi_named_frames *frames,
                             uint64_t blocks, uint64_t bytes);
 
