@@ -7,11 +7,11 @@
 #include "report/report.h"
 #include "report/selection.h"
 
-/* Replays the recording for them. */
+/* Replays the recording and writes the members. Returns 0 or a negative status. */
 int hwi_json_durations(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *narrowing,
                        struct hwi_json_frames *frames, struct hwi_error *error);
 
-/* The quantiles that a tally's object has. */
+/* The quantiles in a tally's object. */
 struct hwi_json_quantile {
   const char *key;
   uint32_t part; /* of 10,000 calls */
@@ -19,14 +19,14 @@ struct hwi_json_quantile {
 enum { HWI_JSON_QUANTILES = 5 };
 extern const struct hwi_json_quantile hwi_json_quantiles[HWI_JSON_QUANTILES];
 
-/* The members of a tally's object. */
+/* Writes the members of a tally's object. */
 void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_tally *tally);
 
-/* Those that were found; `stacks` says whose the slowest calls are. */
+/* Writes the durations in `found`; `stacks` writes the stacks of the slowest calls. */
 void hwi_json_durations_found(struct hwi_json *json, const struct hwi_profile *profile,
                               const struct hwi_report_durations *found, const struct hwi_json_stacks *stacks);
 
-/* `durations` and `durations_of_all` alone, their histograms in eight ranges for each power of two. */
+/* Writes only `durations` and `durations_of_all`, their histograms with eight ranges for each power of two. */
 void hwi_json_durations_in_brief(struct hwi_json *json, const struct hwi_report_durations *found);
 
 #endif

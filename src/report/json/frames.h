@@ -1,4 +1,4 @@
-/* frames.h - frames as JSON, each rendered once: a frame occurs in thousands of stacks */
+/* frames.h - frames as JSON, with a cache: each frame is rendered once, since it can occur in thousands of stacks */
 #ifndef HWI_REPORT_JSON_FRAMES_H
 #define HWI_REPORT_JSON_FRAMES_H
 
@@ -14,18 +14,18 @@ struct hwi_json_frames {
   size_t slot_count;
 };
 
-/* `frames` must outlive the cache. HW_ERR_MEMORY; then there is nothing to release. */
+/* `frames` must outlive the cache. Returns 0 or HW_ERR_MEMORY; after a failure there is nothing to release. */
 int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_json_frames_release(struct hwi_json_frames *cache);
 
-/* How lists that are the same in several documents say which stack they are about: `tell` adds members to the object begun
- * last. */
+/* Lists that are the same in several documents name their stacks with this: `tell` adds members for `stack` to the
+ * object begun last. */
 struct hwi_json_stacks {
   void (*tell)(void *context, struct hwi_json *json, uint32_t stack);
   void *context;
 };
 
-/* By its frames: the array "stack". */
+/* Names a stack by its frames: the array "stack". */
 struct hwi_json_stacks hwi_json_stacks_by_frames(struct hwi_json_frames *cache);
 
 /* Writes a stack's frames, innermost first, inlined ones included, as the items of the array begun last. */

@@ -1,8 +1,8 @@
-/* json.h - writes JSON as it goes, so that a document of any size needs no memory
+/* json.h - writes JSON to a stream, so that a document of any size needs no memory
  *
- * Strings go through jansson; bytes that are no UTF-8 become U+FFFD. Misuse (a key outside an object) is the caller's.
- * Nothing returns a status: whether there was memory is in `failed`, whether writing worked in the stream (ferror). Both are to be
- * asked once, at the end.
+ * jansson escapes the strings; bytes that are not UTF-8 become U+FFFD. Misuse (a key outside an object) is not
+ * detected. No function returns a status: if there was no memory, `failed` is set; write errors are in the stream
+ * (ferror). The caller checks both once, at the end.
  */
 #ifndef HWI_REPORT_JSON_JSON_H
 #define HWI_REPORT_JSON_JSON_H
@@ -17,7 +17,7 @@ struct hwi_json {
   bool failed; /* no memory for a string */
 };
 
-/* `key`, here and below: NULL in arrays. It is borrowed, and needs no escape. */
+/* `key`, here and below, is NULL in arrays. It must need no escapes. */
 void hwi_json_begin_object(struct hwi_json *json, const char *key);
 void hwi_json_end_object(struct hwi_json *json);
 void hwi_json_begin_array(struct hwi_json *json, const char *key);
@@ -27,17 +27,18 @@ void hwi_json_number(struct hwi_json *json, const char *key, uint64_t value);
 void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value);
 void hwi_json_bool(struct hwi_json *json, const char *key, bool value);
 void hwi_json_text(struct hwi_json *json, const char *key, const char *value); /* NULL: null */
-/* With its middle left out where it is wider than so many character cells; not NULL. */
+/* `value` is not NULL. If it is wider than `cells` character cells, its middle is left out. */
 void hwi_json_short_text(struct hwi_json *json, const char *key, const char *value, size_t cells);
 
-/* A string that the caller writes to json->out between the two: characters that need no escape. */
+/* Between these two, the caller writes the string to json->out: characters that need no escapes. */
 void hwi_json_begin_text(struct hwi_json *json, const char *key);
 void hwi_json_end_text(struct hwi_json *json);
 
-/* A value that was rendered before, or several with commas between. */
+/* Writes a value that was rendered before, or several with commas between. */
 void hwi_json_raw(struct hwi_json *json, const char *text);
 
-/* `value` as a JSON string, or "null" where it is NULL; to be freed. NULL: no memory. */
+/* Returns `value` as a JSON string, or "null" if it is NULL; the caller frees it. Returns NULL if there is no
+ * memory. */
 char *hwi_json_quoted(const char *value);
 
 #endif

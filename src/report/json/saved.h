@@ -1,8 +1,8 @@
-/* saved.h - a report that was saved as JSON, read back: what a run is compared with where its recording is not kept
+/* saved.h - reads a report that was saved as JSON: a run can be compared with it when the recording is no longer there
  *
- * It has the run's figures and each stack's, with the names that were known when it was written. Of threads there are the
- * names alone; what single sizes, threads or moments had of a stack is not in it, and events are not either.
- * Every byte counts as hostile, as those of a trace do.
+ * It has the figures of the run and of each stack, with the names that were known when it was written. It has only
+ * the names of threads. It has no figures of a stack by size, thread or moment, and no events. The file is not
+ * trusted, as a trace is not.
  */
 #ifndef HWI_REPORT_JSON_SAVED_H
 #define HWI_REPORT_JSON_SAVED_H
@@ -15,16 +15,17 @@ struct hwi_saved_tables; /* private */
 
 struct hwi_saved {
   struct hwi_profile profile; /* no cells, sizes or points in time */
-  struct hwi_names names;     /* of its frames alone */
+  struct hwi_names names;     /* of its frames only */
   uint64_t stacks_left_out;   /* by --top */
-  uint32_t rest;              /* the number of a stack without frames: what the others leave of the run's figures */
+  uint32_t rest; /* the number of a stack without frames: the run's figures minus those of the other stacks */
   struct hwi_saved_tables *tables;
 };
 
-/* Whether the file looks like one, and not like a recording. */
+/* Whether the file looks like a saved report, and not like a recording. */
 bool hwi_saved_is(const char *path);
 
-/* Reads one. HW_ERR_USAGE where it is another document, of a part of its run, or too large. On failure *saved is NULL. */
+/* Reads a saved report. Returns 0 or a negative status: HW_ERR_USAGE if it is another document, of a part of its
+ * run, or too large. On failure *saved is NULL. */
 int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_error *error);
 void hwi_saved_destroy(struct hwi_saved *saved); /* NULL is fine */
 

@@ -11,7 +11,7 @@
 
 /* The functions at one address of a module. */
 struct hwi_saved_place {
-  const char *module; /* as the profile's module has it; NULL: none */
+  const char *module; /* the string of the profile's module; NULL: none */
   uint64_t address;
   const struct hwi_symbol *symbols;
   uint32_t count;
@@ -25,23 +25,23 @@ struct hwi_saved_tables {
   size_t place_count, place_room; /* [1, place_count) */
   struct hwi_stack *stacks;
   size_t stack_count, stack_room; /* [1, stack_count) */
-  uint32_t last_module;           /* the one that was looked for last */
+  uint32_t last_module;           /* the module that was looked up last */
 };
 
-/* An unsigned member of an object; 0 where there is none. */
+/* Returns an unsigned member of an object; 0 if there is none. */
 uint64_t hwi_saved_number(const json_t *object, const char *key);
-/* The members that `fields` names, into the struct whose they are. */
+/* Copies the members that `fields` names into the struct `to`. */
 void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from);
-int hwi_saved_no_memory(struct hwi_error *error); /* the status, worded */
+int hwi_saved_no_memory(struct hwi_error *error); /* sets the message, returns the status */
 
-/* All return 0 or a negative status. */
+/* These return 0 or a negative status. */
 int hwi_saved_modules(struct hwi_saved_tables *tables, const json_t *modules, struct hwi_error *error);
 int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, struct hwi_error *error);
 
-/* Adds the stack without frames: what the others leave of `totals`. */
+/* Adds the stack without frames: `totals` minus the figures of the other stacks. */
 int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *totals, struct hwi_error *error);
 
-/* As struct hwi_names has it; `context` is the tables. */
+/* For `find` of struct hwi_names; `context` is the tables. */
 uint32_t hwi_saved_find(void *context, const struct hwi_symbol_module *module, uint64_t address, bool is_return_address,
                         const struct hwi_symbol **frames);
 

@@ -5,7 +5,8 @@
 #include "report/json/json.h"
 #include "report/tree.h"
 
-/* "tree": {...} into the object begun last: nothing is folded, and nothing cut unless it is asked for. */
+/* Writes "tree": {...} into the object begun last. Nothing is folded; branches are cut only if the options say so.
+ * Returns 0 or a negative status. */
 int hwi_json_tree(struct hwi_json *json, const struct hwi_report *report, const struct hwi_selection *selection,
                   struct hwi_named_frames *frames, struct hwi_error *error);
 

@@ -1,8 +1,8 @@
-/* line.h - text in the making, and how wide it is on a terminal
+/* line.h - builds a line of text, and measures its width on a terminal
  *
- * cell       a character's place on a terminal. Wide characters take two, combining ones none: bytes, code points and cells
- *            are three different numbers.
- * A line that runs out of memory becomes shorter than it should be and says so in `failed`; nothing else goes wrong.
+ * cell       the place of a character on a terminal. Wide characters take two, combining ones none: bytes, code
+ *            points and cells are three different numbers. If there is no memory, the line becomes shorter than it
+ *            should be and `failed` is set; there is no other error.
  */
 #ifndef HWI_REPORT_TEXT_LINE_H
 #define HWI_REPORT_TEXT_LINE_H
@@ -17,16 +17,16 @@ struct hwi_line {
   bool failed;
 };
 
-/* All zero: an empty line, with nothing to release. Clearing keeps the memory, and `failed`. */
+/* A line of zeros is empty and needs no release. Clearing keeps the memory and `failed`. */
 void hwi_line_release(struct hwi_line *line);
 void hwi_line_clear(struct hwi_line *line);
 
-/* Releases a part of which `line` was made: where there was no memory for the part, there was none for the line. */
+/* Releases `part`, from which `line` was made. If `part` failed, `line` fails too. */
 void hwi_line_release_part(struct hwi_line *line, struct hwi_line *part);
 
 const char *hwi_line_text(const struct hwi_line *line); /* "" for an unused one */
 
-/* Add text as it is; what came from outside is for hwi_line_clean. */
+/* These add text as it is. For text from outside use hwi_line_clean. */
 void hwi_line_add(struct hwi_line *line, const char *text, size_t bytes);
 void hwi_line_puts(struct hwi_line *line, const char *text);
 void hwi_line_printf(struct hwi_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -35,14 +35,14 @@ void hwi_line_repeat(struct hwi_line *line, const char *text, size_t times);
 /* Adds "1 block", "12,345 blocks". */
 void hwi_line_counted(struct hwi_line *line, uint64_t count, const char *noun);
 
-/* Adds text from outside (names, command lines): control characters, and bytes that are no UTF-8, become \n, \t or \xNN,
- * so that nothing in a trace can drive the terminal. */
+/* Adds text from outside (names, command lines): control characters and bytes that are not UTF-8 become \n, \t or
+ * \xNN, so that nothing in a trace can control the terminal. */
 void hwi_line_clean(struct hwi_line *line, const char *text);
 
-/* Adds text with each byte that is no UTF-8 replaced by U+FFFD. */
+/* Adds text; each byte that is not UTF-8 is replaced by U+FFFD. */
 void hwi_line_replace_invalid(struct hwi_line *line, const char *text);
 
-/* Blanks up to cell `cells` of the last line; one at least if something stands there already. */
+/* Adds blanks up to cell `cells` of the last line, but at least one if the line is not empty. */
 void hwi_line_pad(struct hwi_line *line, size_t cells);
 
 /* Adds `text` right-aligned or left-aligned in a field of `cells`. */
@@ -51,13 +51,13 @@ void hwi_line_left(struct hwi_line *line, const char *text, size_t cells);
 
 size_t hwi_cells(const char *text); /* of valid UTF-8 */
 size_t hwi_cells_prefix(const char *text,
-                        size_t cells); /* how many bytes fit into `cells`, never splitting a character */
+                        size_t cells); /* how many bytes fit into `cells`, without splitting a character */
 
-/* Adds `text`, with its middle replaced by an ellipsis where it is wider than `cells`. */
+/* Adds `text`. If it is wider than `cells`, an ellipsis replaces its middle. */
 void hwi_line_shorten(struct hwi_line *line, const char *text, size_t cells, const char *ellipsis);
 
-/* Adds the longest end of `path`, in whole components, that fits into `cells` together with ":LINE" (0: no line). The last
- * component is always there, shortened where it must be. */
+/* Adds as many of the last components of `path` as fit into `cells` together with ":LINE" (0: no line). The last
+ * component is always added, shortened if necessary. */
 void hwi_line_path(struct hwi_line *line, const char *path, unsigned source_line, size_t cells, const char *ellipsis);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "report/text/line.h"
 
-/* Adds `word` so that a shell takes it for one word of just these bytes: as it is, in quotes, or, where it holds what a
- * terminal must not get, as $'...' with escapes, which POSIX has since 2024. Nothing in it can drive the terminal. */
+/* Adds `word` so that a shell reads it as one word of exactly these bytes: as it is, in quotes or, if it has bytes
+ * that a terminal must not get, as $'...' with escapes (POSIX since 2024). Nothing in it can control the terminal. */
 void hwi_line_shell_word(struct hwi_line *line, const char *word);
 
 #endif
