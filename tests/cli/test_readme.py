@@ -83,7 +83,7 @@ def part_of(line):
     stack, a finding."""
     if re.match(r" {6}\S|  .{8}│| {10}", line) or re.match(r"  (churn|handed on|advice|grows|slack|RSS gap|giant|failed)\b", line):
         return None
-    return re.split(r"\s*[\d:]", line.strip(), maxsplit=1)[0].replace("RSS at most", "RSS").replace("RSS near the peak, at", "RSS").replace("RSS at the peak", "RSS")
+    return re.split(r"\s*[\d:]", line.strip(), maxsplit=1)[0].replace("Peak RSS", "RSS").replace("RSS near the peak, at", "RSS").replace("RSS at the peak", "RSS")
 
 
 def parts_of(text):

@@ -87,7 +87,7 @@ def test_how_long_heaphooks_calls_took(imported, hw, tmp_path):
     back = (tmp_path / "back.heaplog").read_text().splitlines()
     assert [re.sub("0x0*", "0x", line) for line in back] == [re.sub("0x0*", "0x", line) for line in log.splitlines() if "get_block" not in line]
     text = hw("report", "--durations", trace).stdout
-    assert "Times are as the recording has them" in text and "0x0" not in text
+    assert "Times are those of the recording" in text and "0x0" not in text
     assert "aligned_alloc" in hw("report", "--by", "entry", trace).stdout
 
 

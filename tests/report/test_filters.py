@@ -38,13 +38,13 @@ def test_text_says_that_nothing_is_left(hw, trace, output):
         assert done.returncode == 0
         lines = done.stdout.splitlines()
         assert any(line.endswith(": nothing is left of the run") for line in lines), done.stdout
-        assert "      none" in lines or "what is left of the run" in done.stdout, done.stdout
+        assert "      none" in lines or "the selected part" in done.stdout, done.stdout
         assert words[0] == "--ignore" or "matches nothing in this recording" in done.stdout, done.stdout
 
 
 def test_lifetimes_are_of_what_is_left(hw, trace):
     lines = hw("report", "--lifetimes", "--only", "func=half", trace, env={"COLUMNS": "160", "PATH": "/bin"}).stdout.splitlines()
-    whole = next(line for line in lines if line.endswith("   what is left of the run"))
+    whole = next(line for line in lines if line.endswith("   the selected part"))
     assert whole.split()[0] == "50"
 
 

@@ -194,7 +194,7 @@ def test_what_stands_out(record, compile_c, hw):
     assert findings["inline_buffer"]["largest"] == 24
     assert (findings["arena"]["blocks"], findings["arena"]["generations"]) == (30000, 1)
     text = hw("report", recording.trace, env={"COLUMNS": "200", "PATH": "/bin"}).stdout
-    assert "advice     room for 24 B in place of a block saves 40,000 calls" in text, text
+    assert "advice     an inline buffer of 24 B saves 40,000 calls" in text, text
 
 
 def test_giants_of_one_stack(record, compile_c):

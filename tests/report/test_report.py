@@ -355,7 +355,7 @@ def test_a_damaged_child_is_told(hw, record):
         assert report["unreadable_images"] == 1
         assert "ls" not in [process["command"] for process in report["processes"]]
         text = " ".join(hw("report", *options, run.trace).stdout.split())
-        assert "Not counted: 1 trace beside the others is damaged, or of another run." in text
+        assert "Not counted: 1 trace next to the others is damaged, or of another run." in text
         assert "1 trace of a child unreadable" in text
 
 

@@ -112,7 +112,7 @@ def test_parts_are_of_one_moment(hw, family):
 def test_without_samples(hw, build, tmp_path, recorder):
     trace = tmp_path / "raw.hwt"
     subprocess.run(["/bin/true"], env={**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)}, check=True)
-    assert "not known: the mappings of the process were not looked at" in hw("report", "--rss", trace).stdout
+    assert "not known: the mappings of the process were not sampled" in hw("report", "--rss", trace).stdout
     assert report(hw, trace)["rss_along_time"] == []
 
 

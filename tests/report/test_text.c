@@ -234,12 +234,12 @@ static void pieces_that_are_missing_are_told_with_those_that_are_damaged(void **
 {
   (void)state;
   sample.info.missing_chunks = 1;
-  assert_says("Damaged: 1 piece of the trace is missing; what it held is in no figure.", true);
+  assert_says("Damaged: 1 piece of the trace is missing; no figure includes its events.", true);
   sample.info.damaged_chunks = 1, sample.info.first_damage_off = 4096;
   style.columns = 200;
   assert_says(
-      "Damaged: 1 piece of the trace could not be read (the first at offset 4096), and 1 more is missing; what they held is in "
-      "no figure.",
+      "Damaged: 1 piece of the trace could not be read (the first at offset 4096), and 1 more is missing; no figure "
+      "includes their events.",
       true);
 }
 

@@ -53,7 +53,7 @@ static void print_tally(struct hwi_text *text, const struct hwi_duration_tally *
 static void print_remarks(struct hwi_text *text, const struct hwi_report_durations *found)
 {
   if (found->clock_cost_ns == 0) /* another tool's */
-    hwi_line_puts(&text->line, "      Times are as the recording has them; percentiles are at most 0.8 % too large.");
+    hwi_line_puts(&text->line, "      Times are those of the recording; percentiles are at most 0.8 % too large.");
   else
     hwi_line_printf(
         &text->line,
@@ -65,7 +65,7 @@ static void print_remarks(struct hwi_text *text, const struct hwi_report_duratio
     return;
   hwi_line_puts(&text->line, "      ");
   hwi_line_counted(&text->line, found->all.untimed, "more call");
-  hwi_line_puts(&text->line, " without a duration (the first one, or with others within)");
+  hwi_line_puts(&text->line, " without a duration (the first call, and calls that made other calls)");
   hwi_text_end_wrapped(text, HWI_FRAMES_INDENT, HWI_DIM);
 }
 
@@ -105,7 +105,7 @@ static const char *remark_of(const struct hwi_slow_call *call)
     return ", failed";
   if (!call->is_free)
     return "";
-  return call->stack != 0 ? ", allocated in" : ", of a block that is not known";
+  return call->stack != 0 ? ", allocated in" : ", of an unknown block";
 }
 
 static int print_call(struct hwi_text_frames *printer, const struct hwi_slow_call *call, uint64_t rank,

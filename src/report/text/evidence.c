@@ -74,7 +74,7 @@ static void note_damage(struct hwi_text *text, const struct hwi_evidence *sum)
     hwi_line_counted(&text->line, pieces, "piece");
     hwi_line_printf(&text->line, " of the trace %s missing", pieces == 1 ? "is" : "are");
   }
-  hwi_line_printf(&text->line, "; what %s held is in no figure.", pieces == 1 ? "it" : "they");
+  hwi_line_printf(&text->line, "; no figure includes %s events.", pieces == 1 ? "its" : "their");
   end_note(text, HWI_ALARM);
 }
 
@@ -169,7 +169,7 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
   if (sum->unreadable_images > 0) {
     hwi_line_puts(&text->line, "Not counted: ");
     hwi_line_counted(&text->line, sum->unreadable_images, "trace");
-    hwi_line_printf(&text->line, " beside the others %s damaged, or of another run.",
+    hwi_line_printf(&text->line, " next to the others %s damaged, or of another run.",
                     sum->unreadable_images == 1 ? "is" : "are");
     end_note(text, HWI_ALARM);
   }
@@ -184,10 +184,10 @@ static const char *meaning_of(const struct hwi_note *note)
   case HW_NOTE_OWN_NEW:
     return "brings its own operator new, which is seen only where it calls malloc.";
   case HW_NOTE_STATIC_ALLOCATOR:
-    return "has an allocator of its own linked in, whose calls do not reach the recorder.";
+    return "has its own allocator linked in, whose calls do not reach the recorder.";
   case HW_NOTE_STRICT:
-    return "(a thread) entered strict seccomp, which forbids the clocks: its calls since then have the time of the latest "
-           "call before, and are kept as far as its last piece of the trace had room.";
+    return "(a thread) entered strict seccomp, which forbids the clocks: its later calls have the time of its last "
+           "call before that, and are recorded until its last piece of the trace was full.";
   case HW_NOTE_IMPORTED:
     return "(imported from a tool's recording that does not have them).";
   default:
@@ -343,7 +343,8 @@ void hwi_text_evidence(struct hwi_text *text)
     const char *one, *many;
     bool always;
   } items[] = {
-      {"", sum.events, is_run ? "event" : "event within", is_run ? "events" : "events within", !is_moment},
+      {"", sum.events, is_run ? "event" : "event in the interval", is_run ? "events" : "events in the interval",
+       !is_moment},
       {is_moment ? "" : ", ", sum.lost_events, is_moment ? "event lost" : "lost", is_moment ? "events lost" : "lost",
        true},
       {"; ", sum.audited_stacks, "spliced stack audited", "spliced stacks audited", true},
@@ -358,8 +359,8 @@ void hwi_text_evidence(struct hwi_text *text)
       {"; ", sum.boot_blocks, "block without a stack, given out before libc was ready",
        "blocks without a stack, given out before libc was ready", false},
       {"; ", totals->unmatched_frees, "unmatched free", "unmatched frees", false},
-      {"; ", totals->frees_of_silent_blocks, "free of a block born in silence", "frees of blocks born in silence",
-       false},
+      {"; ", totals->frees_of_silent_blocks, "free of a block allocated while silent",
+       "frees of blocks allocated while silent", false},
       {"; ", totals->inherited_frees, "free of an inherited block", "frees of inherited blocks", false},
       {"; ", totals->missed_frees, "free not seen", "frees not seen", false},
   };

@@ -71,7 +71,7 @@ static void word_churn(struct context *context, const struct hwi_finding *findin
 
 static void word_foreign_frees(struct context *context, const struct hwi_finding *finding)
 {
-  hwi_line_printf(&context->text->line, "%s of frees are of what another thread allocated, most by ",
+  hwi_line_printf(&context->text->line, "%s of frees are of another thread's blocks, most by ",
                   hwi_share_text(finding->figures[1], context->text->profile->totals.free_calls).text);
   add_thread(context, finding);
   hwi_line_printf(&context->text->line, " (%s; --by thread)", hwi_count_text(finding->figures[0]).text);
@@ -145,14 +145,14 @@ static void word_arena(struct context *context, const struct hwi_finding *findin
   hwi_line_printf(&context->text->line, "an arena saves %s allocations and as many frees in ",
                   hwi_count_text(finding->figures[0]).text);
   add_who(context);
-  hwi_line_printf(&context->text->line, ": its blocks die together, %s at a time, at most %s",
+  hwi_line_printf(&context->text->line, ": its blocks are freed together, %s at a time, at most %s",
                   hwi_count_text(finding->figures[1] / finding->figures[2]).text,
                   hwi_bytes_text(finding->figures[3]).text);
 }
 
 static void word_inline_buffer(struct context *context, const struct hwi_finding *finding)
 {
-  hwi_line_printf(&context->text->line, "room for %s in place of a block saves %s calls (%s) in ",
+  hwi_line_printf(&context->text->line, "an inline buffer of %s saves %s calls (%s) in ",
                   hwi_bytes_text(finding->figures[1]).text, hwi_count_text(finding->figures[0]).text,
                   hwi_share_text(finding->figures[0], context->text->profile->totals.allocation_calls).text);
   add_who(context);

@@ -229,7 +229,7 @@ static void print_span(struct hwi_text *text)
     hwi_line_counted(&text->line, totals->live_blocks_at_end, "block");
   } else {
     hwi_line_printf(&text->line,
-                    "From %s to %s alone: calls are those within, live blocks also those of before (%s in ",
+                    "From %s to %s: the calls in this interval, and live blocks also from before it (%s in ",
                     span->from_ns > 0 ? hwi_time_text(span->from_ns).text : "the start",
                     span->to_ns < text->profile->duration_ns ? hwi_time_text(span->to_ns).text : "the end",
                     hwi_bytes_text(totals->live_bytes_at_start).text);

@@ -107,7 +107,7 @@ static void print_all(const struct table *table, bool is_narrowed, const uint64_
 {
   add_figures(table, 0, all);
   go_to_name(table);
-  hwi_line_puts(&table->text->line, is_narrowed ? "what is left of the run" : "the run");
+  hwi_line_puts(&table->text->line, is_narrowed ? "the selected part" : "the run");
   hwi_text_end(table->text, HWI_PLAIN);
 }
 

@@ -74,7 +74,7 @@ static bool add_process(struct hwi_text *text)
   if (point != NULL)
     add_point(text, point, 1);
   else if (info->header.rss_peak_bytes > 0)
-    hwi_line_printf(&text->line, "RSS at most: %s (seen now and then; not sampled at %s)",
+    hwi_line_printf(&text->line, "Peak RSS: %s (of occasional samples, none at %s)",
                     hwi_bytes_text(info->header.rss_peak_bytes).text, hwi_text_peak_name(text).text);
   return point != NULL || info->header.rss_peak_bytes > 0;
 }
@@ -209,8 +209,9 @@ void hwi_text_rss_along(struct hwi_text *text)
   uint32_t count = hwi_rss_moments(text->profile, ns);
   hwi_text_heading(text, "Resident memory along time, and its parts", "");
   if (count == 0) {
-    hwi_line_puts(&text->line, "  not known: the mappings of the process were not looked at. heapwright record does, "
-                               "at least about every second.");
+    hwi_line_puts(&text->line,
+                  "  not known: the mappings of the process were not sampled. heapwright record samples them "
+                  "at least about every second.");
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
     return;
   }

@@ -20,7 +20,7 @@ bool hwi_text_is_stackless(const struct hwi_text *text)
 void hwi_text_stackless(struct hwi_text *text, const struct hwi_selection *selection)
 {
   hwi_line_puts(&text->line, "The recording has no stacks");
-  hwi_line_puts(&text->line, hwi_style_hint(text->style, "; --by entry and --by thread tell more of what it has"));
+  hwi_line_puts(&text->line, hwi_style_hint(text->style, "; --by entry and --by thread show more"));
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
   hwi_text_blank(text);
   hwi_text_sizes(text, selection);

@@ -127,9 +127,8 @@ void hwi_text_few_calls(struct hwi_text *text, const struct hwi_selection *selec
 
 static void print_heading(struct hwi_text *text, const struct hwi_selection *selection)
 {
-  static const char *const headings[] = {"Top stacks at ", "Top stacks of what is live at ",
-                                         "Top stacks by allocations", "Top stacks by bytes allocated",
-                                         "Top stacks by temporary allocations"};
+  static const char *const headings[] = {"Top stacks at ", "Top stacks by live bytes at ", "Top stacks by allocations",
+                                         "Top stacks by bytes allocated", "Top stacks by temporary allocations"};
   char heading[96];
   snprintf(heading, sizeof heading, "%s%s", headings[text->cost], hwi_text_cost_name(text).text);
   hwi_text_heading(text, heading, "[--cost peak|live|calls|bytes|temporary]");

@@ -107,7 +107,7 @@ void hwi_text_heading(struct hwi_text *text, const char *heading, const char *op
 
 void hwi_text_cost_words(struct hwi_line *line, const struct hwi_text *text)
 {
-  static const char *const words[] = {" at ", " by what is live at ", " by allocations", " by bytes allocated",
+  static const char *const words[] = {" at ", " by live bytes at ", " by allocations", " by bytes allocated",
                                       " by temporary allocations"};
   hwi_line_printf(line, "%s%s", words[text->cost], hwi_text_cost_name(text).text);
 }
@@ -127,7 +127,7 @@ void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selec
   }
   if (runtime->live_blocks > 0) {
     hwi_line_printf(&text->line, "%s the runtime's own (libc, libstdc++, loader): %s in ",
-                    selection->stack_count > 0 ? "; beside them" : " but", hwi_bytes_text(runtime->live_bytes).text);
+                    selection->stack_count > 0 ? "; in addition" : " but", hwi_bytes_text(runtime->live_bytes).text);
     hwi_line_counted(&text->line, runtime->live_blocks, "block");
   }
   if (text->runtime->suppressions != NULL) {
