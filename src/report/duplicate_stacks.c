@@ -1,12 +1,13 @@
-/* duplicate_stacks.c - stacks that read the same, as one
+/* alike.c - groups stacks that look the same
  *
- * Frames form a tree, the profile's, whose nodes are call sites. Joining siblings that read the same, from the outermost frames
- * inwards, makes a tree of what is read, whose node is a list of sites. What lies below a node costs no more than the node
- * does, so the largest groups are found by always looking at the node that costs most: its sites' own stacks are a group, and
- * its callees become nodes in turn. When a group is the largest of what waits, no group that is still hidden in a node can be
- * larger. So only what lies beside the way to a large group is named, however many stacks there are.
+ * The profile's frames form a tree whose nodes are call sites. Siblings that look the same are merged, from the
+ * outermost frames inwards. This makes a second tree, in which a node is a list of sites. A group below a node never
+ * costs more than the node, so this is a best-first search: the node with the largest cost is expanded next. The stacks
+ * that end in its sites are a group, and its callees become nodes. When the largest waiting item is a group, no group
+ * within a waiting node can be larger. So only frames next to the way to a large group are symbolized, even if there
+ * are very many stacks.
  *
- * Equal costs are told apart by the best rank below, which does not get better further in, either.
+ * Equal costs are ordered by the best rank below, which does not get better further in either.
  */
 #define _GNU_SOURCE
 #include "report/duplicate_stacks.h"
@@ -17,17 +18,17 @@
 #include "profile/counters/large.h"
 #include "trace/grow.h"
 
-/* A frame of the profile; 0 stands for the one that called the outermost ones. Ranks begin with 1: 0 is none, which is to say that
- * nothing that is asked for lies below. */
+/* A frame of the profile; 0 is the caller of the outermost frames. Ranks begin with 1; 0 means that no stack in the
+ * ranking is below the frame. */
 struct site {
   uint64_t cost;   /* of all stacks through it */
-  uint32_t rank;   /* the best of them */
+  uint32_t rank;   /* the best rank of these stacks */
   uint32_t callee; /* the first of its callees that have a rank; 0: none */
-  uint32_t next;   /* its caller's next one; once that is looked at, the next site of the same node. 0: none */
+  uint32_t next;   /* its caller's next callee; after the caller is expanded, the next site of the same node. 0: none */
   uint32_t own;    /* rank of a stack that ends here */
 };
 
-/* A node, or the group of stacks that end in it, which waits for its turn. */
+/* A node, or the group of stacks that end in it, in the queue. */
 struct waiting {
   uint64_t cost;
   uint32_t rank, site; /* the first of its sites */
@@ -41,11 +42,11 @@ struct search {
   uint32_t *next_own; /* by rank: another stack that ends in the same site */
   struct waiting *heap;
   size_t heap_count, heap_room;
-  uint32_t *callees; /* of the node that is looked at */
+  uint32_t *callees; /* of the node that is expanded */
   size_t callee_room;
 };
 
-/* --- what waits: a heap with the first one on top --- */
+/* --- the queue: a heap with the first item on top --- */
 
 static bool is_before(const struct waiting *a, const struct waiting *b)
 {
@@ -90,13 +91,13 @@ static uint64_t cost_of(const struct hwi_duplicates_ranking *ranking, uint32_t s
   return ranking->cost(ranking->context, stack);
 }
 
-/* `rank`: that of the better of two; of none, the other one's. */
+/* Returns the better of two ranks; if one is 0, the other. */
 static uint32_t better(uint32_t rank, uint32_t other)
 {
   return rank == 0 || (other != 0 && other < rank) ? other : rank;
 }
 
-/* By their numbers, in which they lie beside each other, as their frames do. */
+/* In the order of their numbers: adjacent stacks and their frames are adjacent in memory. */
 static void plant_stacks(struct search *search, const uint32_t *rank_of)
 {
   const struct hwi_duplicates_ranking *ranking = search->ranking;
@@ -148,7 +149,7 @@ static bool plant(struct search *search)
   return done;
 }
 
-/* --- what reads the same --- */
+/* --- which sites look the same --- */
 
 static int compare_texts(const char *a, const char *b)
 {
@@ -190,7 +191,7 @@ static int compare_sites(const void *left, const void *right, void *context)
 
 /* --- the search --- */
 
-/* The list of sites that begins with `callees[0]`, and what lies below it. */
+/* Adds a node: the list of sites that begins with `callees[0]`. */
 static bool push_node(struct search *search, const uint32_t *callees, size_t count)
 {
   struct waiting node = {.site = callees[0]};
@@ -227,7 +228,7 @@ static bool push_callees(struct search *search, uint32_t first)
   return true;
 }
 
-/* The stacks that end in a node's sites. */
+/* Adds a group: the stacks that end in a node's sites. */
 static bool push_own(struct search *search, uint32_t first)
 {
   struct waiting group = {.site = first, .is_group = true};
@@ -280,7 +281,7 @@ static bool find(struct hwi_duplicates *alike, struct search *search, uint64_t m
 }
 
 int hwi_duplicates_init(struct hwi_duplicates *alike, const struct hwi_named_frames *frames,
-                        const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error)
+                   const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error)
 {
   struct search search = {.frames = frames, .ranking = ranking};
   *alike = (struct hwi_duplicates){0};

@@ -1,4 +1,4 @@
-/* durations.c - how long the calls took that a report is about */
+/* durations.c - how long the calls took, for a report or a part of its run */
 #include "report/durations.h"
 
 const char *const hwi_duration_titles[] = {"mean", "p50", "p99", "p99.9", "p99.99", "max"};
@@ -33,7 +33,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   return !gathering->no_memory;
 }
 
-/* Few: so that the first is found each time. */
+/* A selection sort, since there are few. */
 static void order_entries(struct hwi_report_durations *found)
 {
   const struct hwi_duration_tally *tallies = found->durations.entries;

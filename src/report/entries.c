@@ -1,4 +1,4 @@
-/* entries.c - which of malloc's and new's entry points were called */
+/* entries.c - allocations by the entry point of malloc or new that was called */
 #include "report/entries.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* evidence.c - what a recording is worth */
+/* evidence.c - how complete a recording is */
 #include "report/evidence.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
     if (info == NULL)
       continue;
     struct hwi_missing_execs missing = info->missing;
-    missing.own = missing.own && !info->being_written; /* else it is just about to */
+    missing.own = missing.own && !info->being_written; /* else the trace may still appear */
     hwi_unrecorded_each(&info->header, &missing, tell_program, &telling);
   }
 }
@@ -56,9 +56,9 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
   hwi_evidence_unseen_programs(profile, count_program, &sum.children_unseen);
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    if (info == NULL) /* it could not be read */
+    if (info == NULL) /* its trace could not be read */
       continue;
-    sum.children_unseen += info->children_unseen; /* the launcher counts for the run, in its first trace */
+    sum.children_unseen += info->children_unseen; /* the launcher counts for the whole run, in its first trace */
     if (!profile->images[i].counted)
       continue;
     sum.lost_events += info->header.lost_events;
@@ -169,7 +169,7 @@ const struct hwi_image *hwi_head_image(const struct hwi_profile *profile, uint32
   uint32_t count = 0;
   for (uint32_t i = 0; i < profile->image_count; i++) {
     if (profile->images[i].counted && count++ == 0)
-      head = &profile->images[i]; /* they stand by the time when they began */
+      head = &profile->images[i]; /* they are in the order in which they began */
   }
   *counted = count;
   return head;

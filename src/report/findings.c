@@ -1,14 +1,11 @@
-/* findings.c - what stands out: what an engineer would point at, from what the model knows
+/* findings.c - what stands out in a profile: what an engineer would point at
  *
- * growth         a stack whose minimum kept rising through the last seven tenths of the run: see growth.h.
- * real time      a thread under a real-time policy that allocated or freed after its first second.
- * failed         calls for which there was no memory.
- * giant          one block is a fifth of the peak.
- * churn          most allocations are freed at once, and many they are.
- * foreign frees  a thread frees much of what others allocate.
- * What memory is taken beyond what was asked for is looked at in findings_memory.c, what could be changed in
- * findings_advice.c.
- * The limits below keep programs that just start, work and end from being accused.
+ * growth a stack whose minimum kept rising through the last seven tenths of the run: see growth.h. real time a
+ * thread under a real-time policy that allocated or freed after its first second. failed calls for which there was
+ * no memory. giant one block is a fifth of the peak. churn most allocations are freed at once, and they are many.
+ * foreign frees a thread frees many blocks of other threads. findings_memory.c finds memory beyond the requested
+ * bytes, findings_advice.c finds possible changes. The limits below avoid findings about programs that only start,
+ * work and end.
  */
 #include "report/findings.h"
 
@@ -18,7 +15,7 @@
 
 enum {
   GROWTH_CALLS_MIN = 20,
-  GROWTH_PEAK_SHARE = 1000, /* what was gained is at least this part of the peak */
+  GROWTH_PEAK_SHARE = 1000, /* the growth is at least this part of the peak */
   GROWTH_MAX = 2,
   REAL_TIME_MAX = 3,
   GIANT_PEAK_PERCENT = 20,
@@ -49,12 +46,12 @@ static uint64_t bytes_an_hour(const struct hwi_growing *growing)
   return rate < (double)INT64_MAX ? (uint64_t)rate : INT64_MAX;
 }
 
-/* Of one process alone: what a short child keeps until its end is no growth of the run. */
+/* For one process only: the memory that a short child keeps until its end is not growth of the run. */
 static void find_growth(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
   uint32_t counted, added = 0;
   hwi_largest_image(profile, &counted);
-  if (counted != 1 || profile->duration_ns < GROWTH_NS_MIN) /* a shorter run is all start */
+  if (counted != 1 || profile->duration_ns < GROWTH_NS_MIN) /* a shorter run is only start-up */
     return;
   for (uint32_t i = 0; i < profile->growing_count && added < GROWTH_MAX; i++) {
     const struct hwi_growing *growing = &profile->growing[i];
@@ -134,7 +131,7 @@ static void find_failed(struct hwi_findings *findings, const struct hwi_profile 
                                                     .figures = {profile->totals.failed_calls}});
 }
 
-/* The largest block of the peak. Others like it may have been there, too. */
+/* The largest block of the peak. There may be others of its size. */
 static void find_giant(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
   uint64_t bytes = 0;
@@ -198,7 +195,7 @@ void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *
 
 static const struct {
   const char *kind;
-  const char *figures[HWI_FINDING_FIGURES]; /* NULL: has no more */
+  const char *figures[HWI_FINDING_FIGURES]; /* NULL: no more figures */
   bool of_thread;
 } names[HWI_FINDING_KINDS] = {
     [HWI_FINDING_GROWTH] = {"growth", {"bytes_per_hour", "from_ns", "live_bytes"}, false},
@@ -217,7 +214,7 @@ static const struct {
     [HWI_FINDING_INLINE_BUFFER] = {"inline_buffer", {"saved_calls", "largest"}, false},
 };
 
-/* Into the object begun last. */
+/* Writes into the object begun last. */
 static void write_finding(struct hwi_json *json, const struct hwi_profile *profile,
                           const struct hwi_json_stacks *stacks, const struct hwi_finding *finding)
 {

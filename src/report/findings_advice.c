@@ -1,19 +1,19 @@
 /* findings_advice.c - findings that name a change, with what it would have saved in this run
  *
- * reserve        blocks grow by realloc, step by step, to sizes that could have been asked for at once.
- * container      the same of what seems to be the growth of containers: see resizes.h.
- * arena          blocks of one stack die together: see sweeps.h. One chunk a generation would do.
- * inline buffer  a stack's many small blocks hardly live: the object that holds them could have room for them.
+ * reserve blocks grow by realloc, step by step, to sizes that could have been allocated at once. container the same
+ * for what seems to be the growth of containers: see resizes.h. arena blocks of one stack are freed together: see
+ * sweeps.h. One chunk for each generation would be enough. inline buffer a stack's many small blocks have very short
+ * lives: the object that owns them could contain their memory.
  */
 #include "report/findings.h"
 
 enum {
   MANY_CALLS = 10000,
-  CALLS_PERCENT = 10, /* of the run's calls, below which no advice is worth a line */
+  CALLS_PERCENT = 10, /* of the run's calls: below it, no advice is given */
   INLINE_BYTES_MAX = 64,
   INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
   INLINE_LIVE_MAX = 100,     /* blocks of the largest size at once */
-  GROWN_PERCENT = 10,        /* of the blocks took over from a smaller one: it is a buffer that grows */
+  GROWN_PERCENT = 10,        /* of the blocks replaced a smaller one: it is a buffer that grows */
   COPIED_BYTES_MIN = 1000000,
   COPIED_PERCENT = 5, /* of all bytes allocated */
   ARENA_PERCENT = 90, /* of the stack's blocks */
@@ -71,7 +71,8 @@ static void find_arena(struct hwi_findings *findings, const struct hwi_profile *
 
 /* --- inline buffers --- */
 
-/* Calls that an inline buffer would save. What is live by the hundred, no object has room for. */
+/* Returns the calls that an inline buffer would save. If hundreds of blocks are live at once, no object has room for
+ * them. */
 static uint64_t inline_of(const struct hwi_stack *stack)
 {
   uint64_t short_lived = stack->lifetimes[HWI_LIFETIME_TEMPORARY] + stack->lifetimes[HWI_LIFETIME_BELOW_1MS];
@@ -80,7 +81,8 @@ static uint64_t inline_of(const struct hwi_stack *stack)
   return fits ? stack->calls : 0;
 }
 
-/* What grows out of one block into the next wants more than the room for one of them. `resizes`: by stack, from which on to look. */
+/* Whether the stack's blocks grow into larger ones: room for one of them would not be enough. `resizes` are by
+ * stack; *resizes is where to continue the search. */
 static bool grows(const struct hwi_profile *profile, uint32_t stack, uint32_t *resizes)
 {
   while (*resizes < profile->resize_count && profile->resizes[*resizes].stack < stack)

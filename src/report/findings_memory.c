@@ -1,19 +1,19 @@
-/* findings_memory.c - findings about memory that nobody asked for
+/* findings_memory.c - findings about memory that the program did not request
  *
- * RSS gap   much of what is resident, and not the recorder's, is in no block: at the peak, or when it was most if that is clearly
- *           more, as after most was freed; its largest part is named. Pages of files, the code's and those of a data base that is
- *           mapped, are none of it: the kernel takes them back when it wants them.
- * slack     usable sizes are much larger than what was asked for; the block size with most of that is named.
+ * RSS gap much of the resident memory (without the recorder's) is in no block: at the peak, or at the time of the
+ * largest gap if that is clearly larger, such as after most blocks were freed. Its largest part is named. Pages of
+ * files, such as code or a mapped database, do not count: the kernel can take them back at any time. slack usable
+ * sizes are much larger than the requested sizes; the block size with most of the difference is named.
  */
 #include "report/evidence.h"
 #include "report/findings.h"
 #include "report/rss_parts.h"
 
 enum {
-  GAP_PERCENT = 25, /* of what is resident, and no file's */
+  GAP_PERCENT = 25, /* of the resident memory without files */
   GAP_BYTES_MIN = 64000000,
-  MORE_PERCENT = 110, /* of the gap at the peak, for one at another time to be told instead */
-  SLACK_PERCENT = 20, /* of what was asked for */
+  MORE_PERCENT = 110, /* of the gap at the peak: a gap this large at another time is reported instead */
+  SLACK_PERCENT = 20, /* of the requested bytes */
   SLACK_BYTES_MIN = 1000000,
 };
 
@@ -22,7 +22,7 @@ struct gap {
   const char *part;
 };
 
-/* Nothing where it is too small to stand out, or not known. */
+/* Returns an empty gap if it is too small to stand out, or not known. */
 static struct gap gap_at(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
   if (point == NULL || point->sample.mapped == 0 || !hwi_rss_has_live(profile, point))

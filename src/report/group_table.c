@@ -1,7 +1,7 @@
 /* group_table.c - which functions, source files, source lines or modules are one group
  *
- * A symbol is looked up by its address first: it stays where it is, and most frames share theirs with others. Only one that
- * was never asked for is compared by its content.
+ * A symbol is first looked up by the address of its structure, which does not move: most frames share theirs with
+ * others. Only a symbol that is not found there is compared by its content.
  */
 #include "report/group_table.h"
 
@@ -14,7 +14,7 @@
 
 enum { SLOTS_MIN = 1024 };
 
-/* --- what makes two symbols one group --- */
+/* --- when two symbols are one group --- */
 
 static uint64_t mix(uint64_t value)
 {
@@ -99,7 +99,7 @@ static bool grow_slots(struct hwi_group_table *table, struct hwi_group_slots *sl
   return true;
 }
 
-/* The slot of a member like `wanted`, or the free one that it would have. There is room for one. */
+/* Returns the slot of a member equal to `wanted`, or the free slot for it. There must be a free slot. */
 static uint32_t *find_slot(const struct hwi_group_table *table, struct hwi_group_slots *slots,
                            const struct hwi_group_member *wanted)
 {

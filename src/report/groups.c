@@ -1,12 +1,12 @@
 /* groups.c - stacks grouped by function, source file, source line or module
  *
- * The frames of all stacks form one tree in which a caller's index is smaller than its callees'. So the total of every
- * frame is had by one pass from the highest index down that adds each frame's amount to its caller's. A group's total is the
- * sum over its frames that have no frame of the same group above them, and recursion is counted once. What this costs is a
- * look at each frame's callers: frames times depth, with one comparison of integers each.
+ * The frames of all stacks form one tree in which a caller's index is smaller than its callees'. So one pass from the
+ * highest index down, which adds each frame's amount to its caller's, gives the total of every frame. A group's total
+ * is the sum over its frames that have no frame of the same group above them, so recursion is counted once. The cost of
+ * this is a look at each frame's callers: frames times depth, with one comparison of integers each.
  *
- * A frame may be several functions by inlining; `memberships` holds the group numbers of each frame, innermost first, one
- * frame's after the other.
+ * Because of inlining, a frame may be several functions. `memberships` has the group numbers of each frame,
+ * innermost first, frame after frame.
  */
 #include "report/groups.h"
 
@@ -17,7 +17,7 @@
 
 enum { MEMBERSHIPS_MIN = 1024 };
 #define WRAPPER_BIT UINT32_C(0x80000000) /* in a membership: the function only passes allocations on */
-#define HIDDEN_BIT UINT32_C(0x40000000)  /* ... has no name */
+#define HIDDEN_BIT UINT32_C(0x40000000)  /* ... the function has no name */
 #define GROUP_MASK UINT32_C(0x3fffffff)
 
 struct builder {
@@ -53,7 +53,7 @@ static bool append_membership(struct builder *builder, const struct hwi_symbol *
   return true;
 }
 
-/* Names every frame that a selected stack goes through, and none else. */
+/* Names the frames of the selected stacks, and no others. */
 static bool find_memberships(struct builder *builder)
 {
   const struct hwi_profile *profile = builder->report->profile;
@@ -81,7 +81,7 @@ static void sum_frames(struct builder *builder, const struct hwi_selection *sele
   }
   for (uint32_t frame = profile->frame_count; frame-- > 1;) {
     uint32_t caller = profile->frames[frame].caller;
-    if (caller != 0) /* index 0 holds the stacks that are not known */
+    if (caller != 0) /* index 0 is for unknown stacks */
       hwi_amount_add(&builder->amounts[caller], &builder->amounts[frame]);
   }
 }
@@ -108,14 +108,14 @@ static bool occurs_above(const struct builder *builder, uint32_t frame, uint32_t
   return false;
 }
 
-/* The groups that frames were found to belong to. */
+/* Makes the groups of the members found. */
 static bool create_groups(struct hwi_groups *groups, const struct hwi_group_table *table)
 {
   groups->items = calloc(table->group_count, sizeof *groups->items);
   if (groups->items == NULL)
     return false;
   groups->count = table->group_count;
-  for (uint32_t i = table->member_count; i-- > 0;) { /* the first member stands for its group */
+  for (uint32_t i = table->member_count; i-- > 0;) { /* the first member represents its group */
     const struct hwi_group_member *member = &table->members[i];
     groups->items[member->group] = (struct hwi_group){.symbol = member->symbol, .module = member->module};
   }
@@ -134,8 +134,8 @@ static void sum_totals(struct builder *builder)
   hwi_amount_add(&builder->groups->items[HWI_GROUP_UNKNOWN].total, &builder->amounts[0]);
 }
 
-/* The group that asked for a stack's allocations, found as hwi_named_frames_trim finds it: of the innermost frame that is
- * no wrapper and no nameless helper of one, else of the outermost. */
+/* Returns the group that requested a stack's allocations, as hwi_named_frames_trim finds it: the group of the
+ * innermost frame that is neither a wrapper nor a wrapper's helper without a name, else of the outermost frame. */
 static uint32_t self_group(const struct builder *builder, uint32_t stack)
 {
   const struct hwi_profile *profile = builder->report->profile;
@@ -145,7 +145,7 @@ static uint32_t self_group(const struct builder *builder, uint32_t stack)
       uint32_t membership = builder->memberships[i];
       last = membership & GROUP_MASK;
       if (membership & WRAPPER_BIT) {
-        hidden = 0; /* what was nameless before it were its helpers */
+        hidden = 0; /* the frames without a name before it were its helpers */
         continue;
       }
       if (hidden == 0) {
@@ -173,7 +173,7 @@ static int compare_groups(const void *left, const void *right, void *context)
   return a->module < b->module ? -1 : a->module > b->module;
 }
 
-/* Groups that no stack goes through are dropped: that of unknown stacks, mostly. */
+/* Drops groups without stacks: mostly the group of unknown stacks. */
 static void drop_empty(struct hwi_groups *groups)
 {
   uint32_t kept = 0;

@@ -14,7 +14,8 @@ static int compare_blocks(const void *left, const void *right, void *context)
   return a < b ? -1 : a > b;
 }
 
-/* The threads with the most blocks, at most `max` of them. `order` has room for all threads. Returns how many have any. */
+/* Chooses the threads with the most blocks, at most `max`. `order` has room for all threads. Returns how many
+ * threads have any blocks. */
 static uint32_t choose(uint32_t *chosen, uint32_t max, const uint64_t *blocks, uint32_t *order, uint32_t threads)
 {
   uint32_t count = 0;

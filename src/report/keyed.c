@@ -1,8 +1,8 @@
-/* keyed.c - items in the order of a number that each has
+/* keyed.c - sorts items by a key
  *
- * By digits, the lowest one first: each time items are dealt out by one digit of their keys in the order in which they stand, so
- * that those of one digit keep the order that the lower digits gave them. The highest digit is dealt last and so counts most.
- * Most keys are small: digits that all keys have in common are left out.
+ * A radix sort, the lowest digit first. Each pass distributes the items by one digit of their keys and keeps the
+ * order of items with the same digit, which the lower digits gave them. The highest digit comes last and so counts
+ * most. Most keys are small: a digit that all keys have in common is skipped.
  */
 #include "report/keyed.h"
 
@@ -18,7 +18,7 @@ static inline unsigned digit_of(uint64_t key, unsigned digit)
   return (unsigned)(key >> digit * DIGIT_BITS) & (DIGIT_VALUES - 1);
 }
 
-/* Deals `from` out to `to`, unless all have the same digit. */
+/* Distributes `from` to `to`. Returns false, and does nothing, if all items have the same digit. */
 static bool deal(struct hwi_keyed *to, const struct hwi_keyed *from, size_t count, unsigned digit)
 {
   size_t next[DIGIT_VALUES] = {0};

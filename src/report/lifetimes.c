@@ -1,4 +1,4 @@
-/* lifetimes.c - lifetimes of a whole run, and as members of a JSON object */
+/* lifetimes.c - lifetimes of a whole run, and lifetimes as members of a JSON object */
 #include "report/lifetimes.h"
 
 #include <string.h>

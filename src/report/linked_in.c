@@ -1,8 +1,8 @@
 /* linked_in.c - allocators that programs of the run have linked in, whose calls the recorder cannot see
  *
- * The file at an executable's path may be another one by now. It is the one that ran if it has the build-id that was
- * recorded. There may be none recorded (the linker gave none, or no stack has a frame in the executable, which is so if all
- * of its allocations are unseen): then the file must not have changed since the process began.
+ * The file at an executable's path may have been replaced. It is the one that ran if it has the recorded build ID.
+ * The recording may have no build ID (the linker made none, or no stack has a frame in the executable, as when none
+ * of its allocations were seen): then the file must not have changed since the process began.
  */
 #include "report/linked_in.h"
 
@@ -19,7 +19,8 @@ static bool is_unchanged_since(const char *path, uint64_t realtime_ns)
   return (uint64_t)about.st_ctim.tv_sec * NS_PER_S + (uint64_t)about.st_ctim.tv_nsec <= realtime_ns;
 }
 
-/* The module at `path`; NULL: there is none, or it was replaced during the run and there are several. */
+/* Returns the module at `path`; NULL if there is none, or if there are several because the file was replaced during
+ * the run. */
 static const struct hwi_profile_module *module_at(const struct hwi_profile *profile, const char *path)
 {
   const struct hwi_profile_module *found = NULL;
@@ -44,7 +45,7 @@ static const char *look_up(const struct hwi_report *report, const struct hwi_tra
   return report->names.static_allocator(&program);
 }
 
-/* A build runs one program a thousand times: its file is looked into once. */
+/* A build may run one program a thousand times: its file is read once. */
 static const char *known_of(const struct hwi_linked_in *linked_in, const struct hwi_profile *profile, uint32_t image)
 {
   for (uint32_t i = 0; i < image; i++) {

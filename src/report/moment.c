@@ -10,7 +10,7 @@
 
 uint64_t hwi_image_offset_ns(const struct hwi_profile *profile, const struct hwi_image *image)
 {
-  const struct hwi_image *first = profile->images; /* they come by the time they began */
+  const struct hwi_image *first = profile->images; /* they are in the order in which they began */
   while (!first->counted)
     first++;
   return image->info->header.start.monotonic_ns - first->info->header.start.monotonic_ns;
@@ -77,7 +77,7 @@ struct doubt {
   uint64_t offset_ns, first_ns;
   const char *why;
   bool frees;
-  bool stopped; /* recording did, and the events that it lost are those of after */
+  bool stopped; /* recording stopped; the lost events are those after it */
 };
 
 static void note(struct doubt *doubt, uint64_t ns, const char *why, bool frees)

@@ -1,9 +1,9 @@
-/* narrowing.c - what a report is narrowed to
+/* narrowing.c - narrows a report to a part of its run
  *
- * What holds of a stack, a thread or a size is a byte: a bit for each kind of which an --only matched, and one for being
- * ignored. The bytes of a cell's stack, thread and size are or-ed, and the cell is kept where all kinds that are asked for
- * hold and nothing ignores it.
- * A stack has the byte of its innermost frame, which is that of all frames outward of it as well (name_pattern.h).
+ * Each stack, thread and size has a byte: one bit for each kind of which an --only matched, and one bit if an
+ * --ignore matched. The bytes of a cell's stack, thread and size are or-ed. The cell is kept if the bits of all
+ * kinds with an --only are set, and the bit for --ignore is not. A stack has the byte of its innermost frame, which
+ * includes the matches of all frames outward of it (name_pattern.h).
  */
 #include "report/narrowing.h"
 
@@ -55,7 +55,7 @@ static int parse_rule(struct hwi_narrowing_rule *rule, const char *text, bool ig
   return HW_OK;
 }
 
-/* The rules of `options`; *rules is the caller's. Returns how many, or a negative status. */
+/* Parses the rules of `options`; the caller frees *rules. Returns how many there are, or a negative status. */
 static int parse_rules(const struct hwi_report_options *options, struct hwi_narrowing_rule **rules,
                        struct hwi_error *error)
 {

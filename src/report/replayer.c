@@ -1,10 +1,10 @@
-/* replayer.c - the events of a recording, once more */
+/* replayer.c - replays the events of a recording */
 #include "report/replayer.h"
 
 struct events {
   const struct hwi_block_sink *sink;
   uint64_t from_ns, to_ns; /* UINT64_MAX: to the end */
-  uint64_t calls_left;     /* that the profile counted, too */
+  uint64_t calls_left;     /* of the calls that the profile counted */
 };
 
 static bool take(void *context, const struct hwi_block_event *event)

@@ -1,15 +1,17 @@
 /* rss_parts.c - what the resident memory of a process consisted of at a moment
  *
- * The mappings tell how much of the allocator's memory is resident, the model how much of it is in blocks. What is not
- * resident is known only of large blocks, which have mappings of their own; where less is resident than is in blocks, the rest
- * must be untouched, too. What is resident beyond the blocks is free, or mapped by the program itself: glibc's malloc has no
- * large mapping but for its arenas, which are told apart, that is not a block.
+ * The mappings show how much of the allocator's memory is resident, the model how much of it is in blocks. Which
+ * part of the blocks is not resident is known only for large blocks, which have separate mappings; if less is
+ * resident than is in blocks, the rest must be untouched too. Memory that is resident beyond the blocks is free, or
+ * mapped by the program itself: apart from its arenas, which are recognized, every large mapping of glibc's malloc
+ * is a block.
  */
 #include "report/rss_parts.h"
 
 #include "report/moment.h"
 
-/* Live bytes at the end of the slice that holds the moment; of a profile of one moment, what was live then. */
+/* Returns the live bytes at the end of the slice that contains the moment; for a profile of one moment, the live
+ * bytes at it. */
 static uint64_t live_at(const struct hwi_profile *profile, uint64_t ns)
 {
   uint32_t i = 0;
@@ -18,7 +20,8 @@ static uint64_t live_at(const struct hwi_profile *profile, uint64_t ns)
   return profile->timeline_count > 0 ? profile->timeline[i].live_bytes : profile->totals.peak_bytes;
 }
 
-/* What blocks of at least that size held at a point of the classes' timeline, those in the class that it begins included. */
+/* Returns the bytes of large blocks at a point of the classes' timeline, including the whole class in which the
+ * limit is. */
 static uint64_t large_bytes_of(const struct hwi_class_point *point)
 {
   uint64_t bytes = 0;
@@ -27,7 +30,8 @@ static uint64_t large_bytes_of(const struct hwi_class_point *point)
   return bytes;
 }
 
-/* The more of what large blocks held at the points before and behind the moment; UINT64_MAX where there are none. */
+/* Returns the larger of the bytes of large blocks at the points before and after the moment; UINT64_MAX if there are
+ * no points. */
 static uint64_t large_bytes_about(const struct hwi_profile *profile, uint64_t ns)
 {
   uint32_t i = 0;
@@ -40,7 +44,8 @@ static uint64_t large_bytes_about(const struct hwi_profile *profile, uint64_t ns
   return before > behind ? before : behind;
 }
 
-/* The most that blocks with mappings of their own can have held then. Mappings of others than the allocator look the same. */
+/* Returns the most bytes that blocks with separate mappings can have had then. Mappings by the program itself look
+ * the same. */
 static uint64_t large_bytes_at_most(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
   uint64_t ever = 0, at_peak = 0, then = large_bytes_about(profile, point->ns);
@@ -79,7 +84,8 @@ bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_po
   return false;
 }
 
-/* Known at the peak; elsewhere its share of what is asked for is taken to be the same. Blocks of 0 bytes are nothing else. */
+/* Rounding is known at the peak; elsewhere the same ratio to the requested bytes is assumed. Blocks of 0 bytes
+ * consist of rounding only. */
 static uint64_t rounding_of(const struct hwi_totals *totals, uint64_t asked_bytes)
 {
   uint64_t at_peak =
@@ -138,14 +144,14 @@ bool hwi_rss_can_be_free(const struct hwi_profile *profile, uint64_t free_bytes)
   return free_bytes / TIMES <= most + AT_HAND_BYTES;
 }
 
-/* Whether a sample says something of the peak: half as much was live then, at least. */
+/* Whether a sample is comparable with the peak: at least half as much was live. */
 static bool is_like_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
   return hwi_rss_has_live(profile, point) && live_at(profile, point->ns) >= profile->totals.peak_bytes / 2;
 }
 
-/* The sample nearest to the moment, one with a look at the mappings if there is any, or NULL where none is near enough to be
- * compared with it. `like_peak`: of the samples like its peak alone; NULL: of all. */
+/* Returns the sample nearest to the moment, one with mappings if there is any; NULL if none is near enough to be
+ * compared with it. `like_peak`: consider only samples comparable with this profile's peak; NULL: all samples. */
 static const struct hwi_rss_point *nearest(const struct hwi_trace_info *info, uint64_t moment_ns,
                                            const struct hwi_profile *like_peak)
 {
@@ -172,14 +178,14 @@ bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_
   enum { SAME_PERCENT = 2 };
   uint64_t peak = profile->totals.peak_bytes;
   if (point->sample.mapped > 0 && hwi_rss_has_live(profile, point))
-    return live_at(profile, point->ns) >= peak - peak * SAME_PERCENT / 100; /* a peak may be over at once */
+    return live_at(profile, point->ns) >= peak - peak * SAME_PERCENT / 100; /* a peak may be very short */
   return is_of_time(point, profile->totals.peak_time_ns);
 }
 
 const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *profile, const struct hwi_trace_info *info)
 {
   const struct hwi_rss_point *best = NULL;
-  bool is_whole = profile->span.kind == HWI_SPAN_RUN; /* what was live is known all along */
+  bool is_whole = profile->span.kind == HWI_SPAN_RUN; /* the live bytes are known at every time */
   for (uint32_t i = 0; i < info->rss_count && is_whole; i++) {
     const struct hwi_rss_point *point = &info->rss[i];
     if (point->sample.mapped > (best != NULL ? best->sample.mapped : 0) && hwi_rss_is_of_peak(profile, point))

@@ -1,4 +1,4 @@
-/* runtime_blocks.c - sorts the runtime's own blocks and suppressed ones out of what is still allocated at the end */
+/* runtime_blocks.c - separates the runtime's own blocks and suppressed ones from those still allocated at the end */
 #include "report/runtime_blocks.h"
 
 static bool is_suppressed(struct hwi_runtime_blocks *runtime, const struct hwi_amount *amount)

@@ -100,7 +100,7 @@ struct hwi_amount hwi_amount_of_stack(const struct hwi_stack *stack)
   };
 }
 
-/* Where no stack is split, all or nothing of it is kept. */
+/* For filters that do not split stacks: each stack is kept as a whole, or not. */
 static void amounts_of_whole_stacks(struct hwi_selection *selection, const struct hwi_profile *profile)
 {
   for (uint32_t i = 1; i < profile->stack_count; i++) {
@@ -154,9 +154,9 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
   return amounts;
 }
 
-/* The largest cost first; then what was allocated in all, then the number, so that a report comes out the same each time. There
- * can be a million of them: sorted by the last key first, each time in an order that leaves equal ones as they were. False: no
- * memory. */
+/* Sorts by cost, then by the bytes allocated in total, the largest first; then by number, so that each report has
+ * the same order. There can be a million stacks: they are sorted with a stable sort, by the last key first. Returns
+ * false if there is no memory. */
 static bool sort_stacks(struct hwi_selection *selection)
 {
   const uint32_t count = selection->stack_count;
@@ -188,7 +188,8 @@ static void choose(struct hwi_selection *selection, const struct hwi_report *rep
       continue;
     }
     if (report->options.min_calls > 1 &&
-        amount->calls < report->options.min_calls) { /* 1: blocks from before an interval have no call */
+        amount->calls <
+            report->options.min_calls) { /* more than 1, since blocks from before an interval have no call */
       hwi_amount_add(&selection->few_calls, amount);
       selection->few_calls_count++;
       continue;

@@ -1,4 +1,4 @@
-/* size_classes.c - block sizes by classes, with what they held along time */
+/* size_classes.c - block sizes by classes, with their live bytes along time */
 #include "report/size_classes.h"
 
 #include <string.h>

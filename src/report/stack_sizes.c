@@ -1,6 +1,6 @@
-/* stack_sizes.c - the block sizes of a stack, or of several, out of their cells
+/* stack_sizes.c - the block sizes of a stack, or of several, from their cells
  *
- * Few stacks are shown, so that nobody needs the sizes of all of them.
+ * Few stacks are shown, so the sizes are computed only for these.
  */
 #include "report/stack_sizes.h"
 
@@ -31,7 +31,7 @@ static int compare_shown(const void *left, const void *right)
   return compare_sizes(left, right);
 }
 
-/* The index of the first cell of the stack, or of one behind it. Cells stand by stack. */
+/* Returns the index of the stack's first cell, or of the first cell after it. Cells are in the order of stacks. */
 static uint32_t first_cell(const struct hwi_profile *profile, uint32_t stack)
 {
   uint32_t low = 0, high = profile->cell_count;
@@ -45,7 +45,7 @@ static uint32_t first_cell(const struct hwi_profile *profile, uint32_t stack)
   return low;
 }
 
-/* Joins neighbours of one size; returns how many are left. */
+/* Merges adjacent items of one size. Returns how many are left. */
 static uint32_t join(struct hwi_stack_size *list, uint32_t count)
 {
   uint32_t kept = 0;
@@ -61,7 +61,7 @@ static uint32_t join(struct hwi_stack_size *list, uint32_t count)
   return kept;
 }
 
-/* Adds the cells of one stack; without `sizes->items` they are only counted. */
+/* Adds the cells of one stack; if `sizes->items` is NULL, only counts them. */
 static void add_cells(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile, uint32_t stack)
 {
   for (uint32_t i = first_cell(profile, stack); i < profile->cell_count && profile->cells[i].stack == stack; i++) {

@@ -1,9 +1,10 @@
 /* tree.c - the selected stacks as a tree
  *
- * There is no tree in memory. Rows (stacks) are sorted by their ways once. A node is a run of rows whose ways agree so far,
- * and its children are the runs of equal next steps in it, which only need to be put in the order of their costs. So the memory
- * is that of the ways alone, whatever the tree's size, and what is cut is never looked into. The nodes on the way to the
- * current one are kept as levels, not as calls: stacks may be thousands of frames deep.
+ * The tree is not in memory. Rows (stacks) are sorted once by their ways. A node is a run of rows whose ways are the
+ * same so far. Its children are the runs of rows with the same next step; these only have to be sorted by cost. So
+ * the ways are the only memory, for a tree of any size, and branches that are cut are never visited. The nodes from
+ * the root to the current one are stored as levels; there is no recursion, since stacks may be thousands of frames
+ * deep.
  */
 #define _GNU_SOURCE
 #include "report/tree.h"
@@ -13,15 +14,15 @@
 
 #include "trace/grow.h"
 
-enum { ENDED = 0, FIRST_GROUP_KEY = 1 }; /* keys of rows: those that end come first */
+enum { ENDED = 0, FIRST_GROUP_KEY = 1 }; /* keys of rows: rows whose way has ended come first */
 #define LOOP_BIT UINT32_C(0x80000000)    /* of a step: a loop led back to it */
 
 struct hwi_tree_row {
   uint32_t rank;     /* in the selection */
-  uint32_t order;    /* by the ways */
+  uint32_t order;    /* position in the order of the ways */
   uint32_t length;   /* of the way */
   size_t first;      /* step */
-  uint32_t key;      /* of the step looked at */
+  uint32_t key;      /* of the current step */
   uint64_t run_cost; /* of all rows with this key */
 };
 
@@ -49,8 +50,8 @@ static bool add_step(struct hwi_tree *tree, uint32_t step)
   return true;
 }
 
-/* Whether the way from step `first` on goes back to where it met the group of `member` before. Then it does. What
- * stands for many functions is no loop, but one step where they follow one another. */
+/* If the way from step `first` on already has the group of `member`, returns to that step and returns true. A member
+ * that represents many functions closes no loop; consecutive ones are one step. */
 static bool closes_loop(struct hwi_tree *tree, size_t first, uint32_t member)
 {
   const struct hwi_group_member *members = tree->table.members;
@@ -76,7 +77,7 @@ static uint32_t member_of(struct hwi_tree *tree, const struct hwi_shown_frame *f
   return hwi_group_table_find(&tree->table, frame->symbol, frame->module);
 }
 
-/* The way of the stack loaded last. False: no memory. */
+/* Adds the way of the stack loaded last. Returns false if there is no memory. */
 static bool add_way(struct hwi_tree *tree, struct hwi_tree_row *row, const struct hwi_report_options *options,
                     const struct hwi_named_frames *frames)
 {
@@ -100,7 +101,7 @@ static bool add_way(struct hwi_tree *tree, struct hwi_tree_row *row, const struc
   return true;
 }
 
-/* By the groups of their ways; then by their rank, so that it comes out the same each time. */
+/* Compares by the groups of the ways, then by rank, so that the order is always the same. */
 static int compare_ways(const void *left, const void *right, void *context)
 {
   const struct hwi_tree *tree = context;
@@ -182,7 +183,8 @@ static uint32_t step_of(const struct hwi_tree *tree, uint32_t row, uint32_t dept
   return tree->steps[tree->rows[row].first + depth];
 }
 
-/* Puts rows in order by their step at `depth`: first those whose way has ended, then the run that costs most, and so on. */
+/* Sorts rows by their step at `depth`: first those whose way has ended, then the run with the largest cost, and so
+ * on. */
 static void sort_rows(struct hwi_tree *tree, uint32_t first, uint32_t end, uint32_t depth)
 {
   enum hwi_cost cost = tree->selection->cost;
@@ -225,7 +227,8 @@ static bool is_cut(const struct walk *walk, const struct hwi_tree_node *node, ui
   return cost < walk->cut->least || (walk->cut->top > 0 && node->branches >= walk->cut->top);
 }
 
-/* What the rows of a node become: its figures, and the level of its branches, whose steps are at `depth`. False: no memory. */
+/* Makes a node from its rows: its figures, and the level of its branches, whose steps are at `depth`. Returns false
+ * if there is no memory. */
 static bool open_node(struct walk *walk, struct hwi_tree_node *node, uint32_t first, uint32_t end, uint32_t depth)
 {
   struct hwi_tree *tree = walk->tree;

@@ -8,7 +8,7 @@ enum { CHART_ROWS = 3, CHART_COLUMNS_MAX = 160, CHART_COLUMNS_MIN = 16 };
 
 struct chart {
   uint64_t values[CHART_COLUMNS_MAX];
-  bool silent[CHART_COLUMNS_MAX]; /* nothing was recorded in some of it */
+  bool silent[CHART_COLUMNS_MAX]; /* nothing was recorded in a part of it */
   unsigned columns;
   uint64_t from_ns, span_ns, most;
 };
@@ -49,7 +49,7 @@ static void mark_silent(void *context, const struct hwi_silence *silence)
     chart->silent[column] = true;
 }
 
-/* The part of a column's bar that lies in `row` (0 is the lowest), in eighths. What is not zero is never shown as nothing. */
+/* Returns the part of a column's bar in `row` (0 is the lowest), in eighths. A value above 0 is always visible. */
 static unsigned eighths(const struct chart *chart, unsigned column, unsigned row)
 {
   enum { EIGHTHS = 8 };

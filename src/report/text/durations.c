@@ -52,7 +52,7 @@ static void print_tally(struct hwi_text *text, const struct hwi_duration_tally *
 
 static void print_remarks(struct hwi_text *text, const struct hwi_report_durations *found)
 {
-  if (found->clock_cost_ns == 0) /* another tool's */
+  if (found->clock_cost_ns == 0) /* recorded by another tool */
     hwi_line_puts(&text->line, "      Times are those of the recording; percentiles are at most 0.8 % too large.");
   else
     hwi_line_printf(
@@ -98,7 +98,7 @@ static void add_thread(struct hwi_text *text, uint32_t number)
   hwi_line_printf(&text->line, " (%" PRIu32 ")", thread->tid);
 }
 
-/* What is not to be seen in the row itself. */
+/* Returns what the row itself does not show. */
 static const char *remark_of(const struct hwi_slow_call *call)
 {
   if (call->failed)

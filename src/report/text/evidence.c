@@ -1,21 +1,22 @@
-/* evidence.c - what the recording is worth: notes near the top where something is missing, one line of evidence always */
+/* evidence.c - how complete the recording is: notes near the top if something is missing, and always a line of
+ * evidence */
 #include <inttypes.h>
 #include <string.h>
 
 #include "report/evidence.h"
 #include "report/text/text.h"
 
-/* --- notes: of all processes together, for a run may have thousands --- */
+/* --- notes: for all processes together, since a run may have thousands --- */
 
 static void end_note(struct hwi_text *text, enum hwi_emphasis emphasis)
 {
   hwi_text_end_wrapped(text, 2, emphasis);
 }
 
-/* Images that are still written, or that fell silent for good, and the first time that one did. */
+/* Images that are still being written, images in which recording ended early, and the first time that it did. */
 struct unfinished {
   uint32_t running, silent;
-  bool stopped; /* any of them for more than a pause */
+  bool stopped; /* any of them by more than a pause */
   struct hwi_silence first;
 };
 
@@ -23,7 +24,7 @@ static void count_silence(void *context, const struct hwi_silence *silence)
 {
   struct unfinished *found = context;
   if (silence->to_ns != UINT64_MAX)
-    return; /* a pause that ended is in the chart and in the line of evidence */
+    return; /* a pause that ended is shown in the chart and in the line of evidence */
   found->stopped |= hwi_evidence_state_of(silence->why) != 0;
   if (found->silent++ == 0 || silence->from_ns < found->first.from_ns)
     found->first = *silence;
@@ -55,7 +56,7 @@ static bool note_unfinished(struct hwi_text *text)
   return found.stopped;
 }
 
-/* A piece that cannot be read may hold several that are missing then: one note for both. */
+/* A piece that cannot be read may contain several that are then missing: one note for both. */
 static void note_damage(struct hwi_text *text, const struct hwi_evidence *sum)
 {
   uint64_t pieces = sum->damaged_chunks + sum->missing_chunks;
@@ -90,7 +91,7 @@ static void put_loss_causes(struct hwi_text *text, const struct hwi_evidence *su
   }
 }
 
-/* --- programs that left no trace: each once, however often it ran --- */
+/* --- programs that left no trace: each is named once --- */
 
 enum { PROGRAMS_SHOWN_MAX = 4 };
 
@@ -139,7 +140,7 @@ static void add_programs(struct hwi_text *text)
     hwi_line_printf(&text->line, "; and %s more", hwi_count_text(programs.others).text);
 }
 
-/* What was lost when recording stopped is a part of the silence, which has its note. */
+/* Events lost after recording stopped belong to the silence, which has its own note. */
 static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, bool stopped)
 {
   if (sum->lost_events > 0 && !stopped) {
@@ -175,7 +176,8 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
   }
 }
 
-/* What a note means to a reader, or NULL. Blocks from before libc was ready are in every program: evidence, no news. */
+/* Returns what a note means to the reader, or NULL. Every program has blocks from before libc was ready: these are
+ * in the line of evidence only. */
 static const char *meaning_of(const struct hwi_note *note)
 {
   switch (note->kind) {
@@ -195,7 +197,7 @@ static const char *meaning_of(const struct hwi_note *note)
   }
 }
 
-/* What hides a whole malloc is said also of images that are not shown: it may be why they are not. */
+/* A note about a whole malloc that is hidden is printed also for images that are not shown: it may be the reason. */
 static const char *told_of(const struct hwi_image *image, const struct hwi_note *note)
 {
   bool hides_all = note->kind == HW_NOTE_OWN_MALLOC || note->kind == HW_NOTE_STATIC_ALLOCATOR;
@@ -207,7 +209,7 @@ static bool is_told(const struct hwi_image *image, const struct hwi_note *note)
   return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note) != NULL;
 }
 
-/* Whether an earlier image said the same. */
+/* Whether an earlier image has the same note. */
 static bool is_known(const struct hwi_profile *profile, uint32_t image, const struct hwi_note *note)
 {
   for (uint32_t i = 0; i < image; i++) {
@@ -245,7 +247,7 @@ static void note_all_unseen(struct hwi_text *text)
   }
 }
 
-/* Each program once, however often it ran. */
+/* Each program is named once. */
 static bool is_named(const struct hwi_text *text, uint32_t image)
 {
   const struct hwi_image *images = text->profile->images;
@@ -316,7 +318,7 @@ static void add_silences(struct hwi_text *text)
     hwi_line_printf(&text->line, " and %s times more", hwi_count_text(silences.count - SILENCES_SHOWN).text);
 }
 
-/* Which allocators served them, where that is not the C library. */
+/* Adds the allocators of the images, if they are not the C library's. */
 static void add_allocators(struct hwi_text *text)
 {
   for (uint32_t i = 0; i < text->profile->image_count; i++) {

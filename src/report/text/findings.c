@@ -1,4 +1,4 @@
-/* findings.c - "What stands out": the findings in words; silent when nothing does */
+/* findings.c - "What stands out": the findings in words; nothing is printed without findings */
 #include <string.h>
 
 #include "report/findings.h"
@@ -10,7 +10,7 @@ enum { LABEL_CELLS = 13, WHO_CELLS = 83 };
 struct context {
   struct hwi_text *text;
   struct hwi_named_frames *frames;
-  struct hwi_who who; /* of the finding at hand */
+  struct hwi_who who; /* of the current finding */
 };
 
 static void add_who(struct context *context)
@@ -77,7 +77,7 @@ static void word_foreign_frees(struct context *context, const struct hwi_finding
   hwi_line_printf(&context->text->line, " (%s; --by thread)", hwi_count_text(finding->figures[0]).text);
 }
 
-/* What an RSS gap's largest part is, in words. */
+/* Returns the words for an RSS gap's largest part. */
 static const char *part_words(const struct hwi_profile *profile, const char *part, uint64_t bytes)
 {
   if (strcmp(part, "free_bytes") == 0 && !hwi_rss_can_be_free(profile, bytes))
@@ -97,7 +97,7 @@ static void word_rss_gap(struct context *context, const struct hwi_finding *find
 {
   bool is_at_peak = finding->figures[3] == context->text->profile->totals.peak_time_ns;
   const uint64_t gap = finding->figures[0], part = finding->figures[2],
-                 hardly_any = 200; /* a 200th of it is no other part */
+                 hardly_any = 200; /* less than a 200th of the gap is not mentioned */
   hwi_line_printf(&context->text->line, "%s of the %s resident at %s is in no block", hwi_bytes_text(gap).text,
                   hwi_bytes_text(finding->figures[1]).text,
                   is_at_peak ? "the peak" : hwi_time_text(finding->figures[3]).text);
@@ -170,7 +170,7 @@ static const struct {
     [HWI_FINDING_ARENA] = {"advice", word_arena},      [HWI_FINDING_INLINE_BUFFER] = {"advice", word_inline_buffer},
 };
 
-/* One for each finding; those of different stacks that name the same function say who called it. */
+/* Finds the words for each finding's stack; different stacks with the same function also get its caller. */
 static void find_whos(struct context *context, const struct hwi_findings *findings, struct hwi_who *whos)
 {
   for (uint32_t i = 0; i < findings->count; i++)

@@ -1,4 +1,4 @@
-/* frames.c - a stack's frames as lines of a text: those that say something, in columns */
+/* frames.c - prints a stack's significant frames as lines of a text, in columns */
 #include "report/text/frames.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
   } else {
     hwi_line_puts(&name, "?? ");
     hwi_line_clean(&name, hwi_module_name(printer->frames->profile, frame->module));
-    uint64_t start = frame->symbol->start; /* as rankings by function call it */
+    uint64_t start = frame->symbol->start; /* the name in rankings by function */
     hwi_line_printf(&name, "+0x%" PRIx64, start != 0 ? start : file_address(printer, frame));
   }
   hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);
@@ -64,7 +64,7 @@ static void add_file(struct hwi_line *line, const struct hwi_text_frames *printe
                 hwi_style_ellipsis(printer->text->style));
 }
 
-/* Why a function has no name, and which place in it is called from, which a line would tell. */
+/* Adds why a function has no name, and the offset of the call in it, instead of a line. */
 static void add_reason(struct hwi_line *line, const struct hwi_text_frames *printer,
                        const struct hwi_shown_frame *frame, size_t cells)
 {
@@ -76,7 +76,7 @@ static void add_reason(struct hwi_line *line, const struct hwi_text_frames *prin
   hwi_line_release_part(line, &reason);
 }
 
-/* Where it is in the source; else why that is unknown; else, where there is no column for it, the module. */
+/* Adds the frame's place in the source; else why that is unknown; else, if modules have no column, the module. */
 static void add_place(struct hwi_line *line, const struct hwi_text_frames *printer, const struct hwi_shown_frame *frame,
                       size_t cells)
 {
@@ -101,7 +101,7 @@ static void add_module(struct hwi_line *line, const struct hwi_text_frames *prin
   const struct hwi_profile_module *module = &printer->frames->profile->modules[frame->module];
   bool is_named = frame->symbol->function != NULL;
   if (!is_named && (printer->told == NULL || printer->told[frame->module]))
-    return; /* the module stands before its address already */
+    return; /* the module is already before the address */
   if (!is_named && module->build_id_bytes >= ID_BYTES_SHOWN) {
     hwi_line_puts(&name, "build-id ");
     for (int i = 0; i < ID_BYTES_SHOWN; i++)

@@ -23,7 +23,7 @@ static void add_module_name(struct hwi_line *line, const struct hwi_text *text, 
     hwi_line_clean(line, hwi_module_name(text->profile, module));
 }
 
-/* A line is known by its file's last component, so that its function has room. */
+/* A source line is shown with its file's last component only, so that its function has room. */
 static void add_file(struct hwi_line *line, const struct hwi_text *text, const struct hwi_symbol *symbol, size_t cells)
 {
   enum { LINE_CELLS_WIDE = 60 };
@@ -36,7 +36,7 @@ static void add_file(struct hwi_line *line, const struct hwi_text *text, const s
     hwi_line_path(line, symbol->file, symbol->line, cells < LINE_CELLS_WIDE ? cells : LINE_CELLS_WIDE, ellipsis);
 }
 
-/* Why the group has the module's name: it has none of its own, or no source file. */
+/* Returns why the group is shown by its module: it has no name, or no source file. */
 static const char *reason_of(const struct hwi_symbol *symbol, enum hwi_by by)
 {
   bool unnamed = by == HWI_BY_FUNCTION || symbol->function == NULL;
@@ -87,7 +87,7 @@ void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, c
   hwi_line_release_part(line, &name);
 }
 
-/* The calls of a source line give way to its function. */
+/* The column of calls is left out in favour of a source line's function. */
 static bool shows_calls(const struct table *table)
 {
   unsigned least = table->by == HWI_BY_LINE ? HWI_WIDE_COLUMNS : HWI_NARROW_COLUMNS;
@@ -101,7 +101,7 @@ static void measure(struct table *table, const struct hwi_groups *groups, uint64
   figures += shows_calls(table) ? HWI_AMOUNT_CELLS : 0;
   size_t left = table->text->style->columns - figures, name = NAME_MIN;
   bool two = table->by == HWI_BY_LINE && table->text->style->columns >= HWI_NARROW_COLUMNS;
-  size_t most = two ? left / 2 : left; /* a line without its function says little */
+  size_t most = two ? left / 2 : left; /* a line without its function is of little use */
   struct hwi_line line = {0};
   for (uint64_t row = 0; row < rows && row < MEASURED_ROWS; row++) {
     hwi_line_clear(&line);
@@ -113,7 +113,7 @@ static void measure(struct table *table, const struct hwi_groups *groups, uint64
       table->second_cells = hwi_cells(hwi_line_text(&line));
   }
   hwi_line_release_part(&table->text->line, &line);
-  /* The second column takes what the names leave, if that is worth it. */
+  /* The second column gets the cells that the names leave, if they are enough. */
   table->name_cells = name < most ? name : most;
   size_t rest = left - table->name_cells;
   size_t second = rest > GAP_CELLS ? rest - GAP_CELLS : 0;
@@ -147,7 +147,7 @@ static void print_row(struct table *table, const struct hwi_group *group, uint64
   hwi_line_repeat(&text->line, " ", GAP_CELLS);
   struct hwi_line name = {0}, second = {0};
   hwi_text_group_second(&second, text, group, table->second_cells);
-  bool alone = second.bytes == 0; /* a name without a second one may take its place */
+  bool alone = second.bytes == 0; /* a name without a second column may use its cells */
   size_t cells = table->name_cells + (alone && table->second_cells > 0 ? GAP_CELLS + table->second_cells : 0);
   hwi_text_group_name(&name, text, group, cells);
   hwi_line_left(&text->line, hwi_line_text(&name), table->name_cells);
@@ -185,7 +185,7 @@ int hwi_text_groups(struct hwi_text *text, const struct hwi_selection *selection
   int status = hwi_groups_init(&groups, text->report, selection, frames, error);
   if (status < 0)
     return status;
-  uint32_t count = 0; /* what has neither self nor total is not worth a row */
+  uint32_t count = 0; /* groups with neither self nor total get no row */
   while (count < groups.count && (hwi_amount_cost(&groups.items[count].self, text->cost) > 0 ||
                                   hwi_amount_cost(&groups.items[count].total, text->cost) > 0))
     count++;

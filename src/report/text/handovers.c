@@ -1,4 +1,4 @@
-/* handovers.c - the matrix below the ranking by thread: who frees what others allocated, in blocks */
+/* handovers.c - the matrix below the ranking by thread: which threads free whose blocks, in blocks */
 #include <inttypes.h>
 
 #include "report/handover_matrix.h"
@@ -38,7 +38,7 @@ static void add_rest(struct hwi_text *text, uint32_t threads, bool right)
   hwi_line_release_part(&text->line, &label);
 }
 
-/* Names over the columns, and their ids below, for the names of a pool's threads are one. */
+/* Prints the names above the columns, and the thread IDs below them, since the threads of a pool have the same name. */
 static void print_titles(struct hwi_text *text, const struct hwi_handover_matrix *matrix)
 {
   hwi_line_pad(&text->line, MARGIN_CELLS);
@@ -94,7 +94,7 @@ void hwi_text_handovers(struct hwi_text *text)
     text->line.failed = true;
     return;
   }
-  if (matrix.all_owners <= 1 && matrix.all_freers <= 1) /* then the table above tells it */
+  if (matrix.all_owners <= 1 && matrix.all_freers <= 1) /* then the table above shows it */
     return;
   hwi_text_blank(text);
   hwi_line_puts(&text->line, "Blocks that another thread freed: who allocated (rows), who freed (columns)");

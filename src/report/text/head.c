@@ -10,7 +10,7 @@
 
 /* --- which run --- */
 
-/* Adds `value` from outside, cut at its end to what is left of the line. */
+/* Adds `value`, which comes from outside, cut at its end to the rest of the line. */
 static void add_cut(struct hwi_text *text, const char *value)
 {
   struct hwi_line clean = {0};
@@ -28,7 +28,7 @@ static void add_cut(struct hwi_text *text, const char *value)
   hwi_line_release_part(&text->line, &clean);
 }
 
-/* The file's name; that of a child's trace with its run's in front. */
+/* Returns the file's name; for a child's trace, with the run's name in front. */
 static const char *shown_name(const char *path)
 {
   static const char folder[] = ".children";
@@ -69,7 +69,7 @@ static void add_end(struct hwi_text *text, const struct hwi_trace_info *info)
     hwi_line_printf(&text->line, "killed by signal %" PRIu32, info->exit->signal);
 }
 
-/* How many process images there are beside those that the report is about, and their part, where that is known. */
+/* Adds how many other process images the run has, and their share, if that is known. */
 static void add_others(struct hwi_text *text)
 {
   uint64_t bytes = 0, all_bytes = 0;
@@ -92,7 +92,7 @@ static void add_others(struct hwi_text *text)
   hwi_line_puts(&text->line, hwi_style_hint(text->style, " (--children)"));
 }
 
-/* What the program's file is called, where it was run by another name, through a link: frames have that one. */
+/* Adds the name of the program's file if it was run by another name, through a link: frames show the file's name. */
 static void add_file(struct hwi_text *text, const struct hwi_trace_info *info)
 {
   struct hwi_command_name run_as = hwi_command_name(info->command);
@@ -218,7 +218,7 @@ static void print_figures(struct hwi_text *text)
   hwi_text_blank(text);
 }
 
-/* Which part of the run it is about, where it is not all of it. */
+/* Prints which part of the run the report is about, if not all of it. */
 static void print_span(struct hwi_text *text)
 {
   const struct hwi_span *span = &text->profile->span;
@@ -266,7 +266,8 @@ static int compare_images(const void *left, const void *right)
   return a->info->header.pid < b->info->header.pid ? -1 : a->info->header.pid > b->info->header.pid;
 }
 
-/* "cc1 -quiet a.c" of "/usr/lib/gcc/cc1 -quiet a.c": what tells processes apart stands behind their programs' folders. */
+/* Returns "cc1 -quiet a.c" of "/usr/lib/gcc/cc1 -quiet a.c": processes differ in what comes after their programs'
+ * folders. */
 static const char *without_folder(const char *command)
 {
   size_t bytes = strcspn(command, " '\"");
@@ -292,7 +293,7 @@ static void print_image(struct hwi_text *text, const struct hwi_image *image)
   hwi_text_end(text, HWI_PLAIN);
 }
 
-/* Their peaks were at different times, and have no sum. */
+/* Their peaks were at different times, so they have no sum. */
 static void print_other_images(struct hwi_text *text, const struct hwi_image *const *images, uint64_t count)
 {
   uint64_t calls = 0, bytes = 0;

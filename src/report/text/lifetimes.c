@@ -10,8 +10,8 @@ enum { SHARE_CELLS = 9, GAP_CELLS = 3, END = HWI_LIFETIME_UNTIL_END };
 struct table {
   struct hwi_text *text;
   struct hwi_named_frames *frames;
-  int spans;      /* the columns before the end's: up to the longest that any block lived */
-  bool is_beside; /* names stand beside their figures, else below them */
+  int spans;      /* the columns before the end's: up to the longest lifetime of any block */
+  bool is_beside; /* names are next to their figures, else below them */
 };
 
 static bool has_column(const struct table *table, int step)
@@ -55,7 +55,7 @@ static void add_figures(const struct table *table, uint64_t rank, const uint64_t
                      SHARE_CELLS + (step == END ? GAP_CELLS : 0));
 }
 
-/* Goes to where a row's name stands. */
+/* Moves to the place of a row's name. */
 static void go_to_name(const struct table *table)
 {
   if (table->is_beside) {
@@ -84,8 +84,7 @@ static void print_row(const struct table *table, const struct hwi_duplicates_gro
   hwi_text_end(table->text, HWI_PLAIN);
 }
 
-static void print_rest(const struct table *table, const struct hwi_selection *selection,
-                       const struct hwi_duplicates *alike)
+static void print_rest(const struct table *table, const struct hwi_selection *selection, const struct hwi_duplicates *alike)
 {
   const struct hwi_stack *stacks = table->text->profile->stacks;
   uint64_t rest[HWI_LIFETIMES] = {0};
@@ -111,7 +110,7 @@ static void print_all(const struct table *table, bool is_narrowed, const uint64_
   hwi_text_end(table->text, HWI_PLAIN);
 }
 
-/* The rows' names, to be freed, for which a place is chosen. NULL: no memory. */
+/* Returns the rows' names, and chooses their place. The caller frees them. Returns NULL if there is no memory. */
 static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicates *alike)
 {
   struct hwi_who *whos = calloc(alike->count + 1, sizeof *whos);

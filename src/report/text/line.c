@@ -1,4 +1,4 @@
-/* line.c - text in the making, and how wide it is on a terminal */
+/* line.c - builds a line of text, and measures its width on a terminal */
 #define _GNU_SOURCE
 #include "report/text/line.h"
 
@@ -92,7 +92,7 @@ void hwi_line_counted(struct hwi_line *line, uint64_t count, const char *noun)
 
 /* --- UTF-8 --- */
 
-/* The length of the character at `text` (1 to 4) and its code point, or 0 where there is no valid one. */
+/* Returns the length of the character at `text` (1 to 4), and its code point; 0 if there is no valid one. */
 static size_t decode(const char *text, uint32_t *point)
 {
   const unsigned char *at = (const unsigned char *)text;
@@ -155,7 +155,7 @@ void hwi_line_replace_invalid(struct hwi_line *line, const char *text)
   }
 }
 
-/* The cells of the character at `text`, whose length is stored. */
+/* Returns the cells of the character at `text`, and stores its length. */
 static size_t character_cells(const char *text, size_t *bytes)
 {
   uint32_t point;
@@ -231,7 +231,7 @@ void hwi_line_shorten(struct hwi_line *line, const char *text, size_t cells, con
   hwi_line_add(line, text, hwi_cells_prefix(text, head));
   hwi_line_puts(line, ellipsis);
   const char *rest = text + hwi_cells_prefix(text, all - tail);
-  while (hwi_cells(rest) > tail) { /* a wide character straddles the cut */
+  while (hwi_cells(rest) > tail) { /* the cut is within a wide character */
     size_t bytes;
     character_cells(rest, &bytes);
     rest += bytes;

@@ -1,7 +1,7 @@
-/* narrowing.c - what a text report is narrowed to, and what that leaves of the run */
+/* narrowing.c - prints what a text report is narrowed to, and which part of the run that is */
 #include "report/text/text.h"
 
-/* Adds the rules that are as `like`; `before` is the one added last, or NULL. Returns the one then added last. */
+/* Adds the rules of the same sort as `like`; `before` is the rule added last, or NULL. Returns the rule added last. */
 static const struct hwi_narrowing_rule *add_rules_of(struct hwi_line *line, const struct hwi_narrowing *filter,
                                                      const struct hwi_narrowing_rule *like,
                                                      const struct hwi_narrowing_rule *before)
@@ -53,7 +53,7 @@ static void print_left(struct hwi_text *text, const struct hwi_selection *select
   hwi_line_puts(line, ": ");
   hwi_line_printf(line, "%s of %s at %s", hwi_bytes_text(left->peak_bytes).text, hwi_bytes_text(run.peak_bytes).text,
                   hwi_text_peak_name(text).text);
-  if (text->profile->span.kind != HWI_SPAN_MOMENT) /* which has neither calls nor an end */
+  if (text->profile->span.kind != HWI_SPAN_MOMENT) /* a moment has neither calls nor an end */
     add_traffic(text, left, &run);
   hwi_text_end_wrapped(text, 4, HWI_PLAIN);
 }

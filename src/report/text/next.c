@@ -1,4 +1,4 @@
-/* next.c - the last line of the first screen: the one command that most likely answers what it leaves open */
+/* next.c - the last line of the first screen: the command that most likely answers the reader's next question */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "report/text/shell_word.h"
 #include "report/text/text.h"
 
-/* What tells more of a finding; NULL: there is no view of it. */
+/* Returns the options that show more about a finding; NULL if there is no such view. */
 static const char *view_of(const struct hwi_finding *finding)
 {
   switch (finding->kind) {
@@ -36,7 +36,8 @@ static const char *view_of(const struct hwi_finding *finding)
   return NULL;
 }
 
-/* What a thread calls after its first second is found by its name, or by its id where it has none. */
+/* Adds the options for a thread's calls after its first second. The thread is given by its name, or by its ID if it
+ * has none. */
 static void add_thread(struct hwi_text *text, const struct hwi_profile_thread *thread)
 {
   const char *name = thread->name;
@@ -79,8 +80,8 @@ void hwi_text_next(struct hwi_text *text)
   else if (report->pid != 0)
     hwi_line_printf(&text->line, " --pid %" PRIu32, report->pid);
   if (report->trace != NULL) {
-    hwi_line_puts(&text->line, *report->trace == '-' ? " ./" : " "); /* no option, whatever it is called */
+    hwi_line_puts(&text->line, *report->trace == '-' ? " ./" : " "); /* so that a name is never read as an option */
     hwi_line_shell_word(&text->line, report->trace);
   }
-  hwi_text_end(text, HWI_DIM); /* whole, however wide: it is there to be copied */
+  hwi_text_end(text, HWI_DIM); /* never wrapped: it is there to be copied */
 }

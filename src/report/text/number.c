@@ -56,7 +56,7 @@ static uint64_t scaled(uint64_t part, uint64_t by, uint64_t whole)
   return (uint64_t)(product / whole);
 }
 
-/* `amount` in a second, as `word` words it; "" for no time. */
+/* `amount` per second, formatted by `word`; "" if the time is 0. */
 static struct hwi_number per_second(uint64_t amount, uint64_t ns, struct hwi_number (*word)(uint64_t))
 {
   struct hwi_number number = {""};

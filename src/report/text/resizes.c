@@ -1,4 +1,4 @@
-/* resizes.c - how blocks grow: stacks whose blocks took over from smaller or larger ones, what that copied most first */
+/* resizes.c - how blocks grow: stacks whose blocks replaced smaller or larger ones, the most copied bytes first */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };
 
-/* The selection's stacks that have any, and those that are alike together. */
+/* The selection's stacks that have resizes, and their groups of alike stacks. */
 struct rows {
   uint32_t *stacks, stack_count;          /* by rank */
   const struct hwi_stack_resizes **items; /* by stack; NULL: it has none */
@@ -31,7 +31,7 @@ static uint64_t copied_by(const void *context, uint32_t stack)
   return ((const struct rows *)context)->items[stack]->steps.copied_bytes;
 }
 
-/* To be released, even after a failure. */
+/* The caller releases `rows`, also after a failure. */
 static int choose(struct rows *rows, const struct hwi_text *text, const struct hwi_selection *selection,
                   struct hwi_named_frames *frames, struct hwi_error *error)
 {
@@ -61,7 +61,7 @@ static void release(struct rows *rows)
   free(rows->items);
 }
 
-/* The stacks of a group as one; what its blocks became mostly is told of the stack in which most of them ended. */
+/* Returns the sum of a group's stacks; the median is that of the stack with the most final blocks. */
 static struct hwi_stack_resizes row_of(const struct rows *rows, size_t number)
 {
   const struct hwi_duplicates_group *group = &rows->alike.groups[number];
@@ -102,7 +102,7 @@ static void add_figures(struct hwi_text *text, const struct hwi_stack_resizes *r
   hwi_line_right(&text->line, hwi_count_text(row->steps.moved).text, COUNT_CELLS);
   hwi_line_right(&text->line, hwi_bytes_text(row->steps.copied_bytes).text, COUNT_CELLS);
   hwi_line_right(&text->line, hwi_count_text(row->final_blocks).text, COUNT_CELLS);
-  bool has_final = row->final_blocks > 0; /* else all of them became other stacks' */
+  bool has_final = row->final_blocks > 0; /* else other stacks' blocks replaced all of them */
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_median).text : "", BECAME_CELLS + 1);
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_largest).text : "", COUNT_CELLS);
 }

@@ -1,4 +1,4 @@
-/* rss.c - what the resident memory consisted of at the peak, and along time, as far as it was sampled */
+/* rss.c - the parts of the resident memory at the peak and along time, as far as it was sampled */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "report/rss_parts.h"
 #include "report/text/text.h"
 
-/* Less of the whole is in JSON alone. */
+/* Smaller parts are only in the JSON. */
 static bool is_worth(uint64_t bytes, uint64_t mapped)
 {
   enum { WORTH_PART = 1000 };
@@ -37,7 +37,7 @@ static void add_account(struct hwi_text *text, const struct hwi_rss_parts *parts
   }
 }
 
-/* Without a look at the mappings, or at a time of which the profile does not know what was live. */
+/* For a sample without mappings, or at a time for which the profile does not know the live blocks. */
 static void add_what_is_known(struct hwi_text *text, const struct hw_rss_sample *sample)
 {
   hwi_line_printf(&text->line, ", of which %s code and files", hwi_bytes_text(sample->file).text);
@@ -66,7 +66,7 @@ static void add_point(struct hwi_text *text, const struct hwi_rss_point *point, 
     add_what_is_known(text, &point->sample);
 }
 
-/* Of one process. False: nothing is known. */
+/* For one process. Returns false if nothing is known. */
 static bool add_process(struct hwi_text *text)
 {
   const struct hwi_trace_info *info = text->image->info;
@@ -79,7 +79,7 @@ static bool add_process(struct hwi_text *text)
   return point != NULL || info->header.rss_peak_bytes > 0;
 }
 
-/* Of several: at the moment when most was live of those at which all were looked at. */
+/* For several: of the moments with a sample of all processes, the one with the most live bytes. */
 static bool add_processes(struct hwi_text *text)
 {
   uint64_t moments_ns[HWI_RSS_MOMENTS], most = 0;
@@ -115,8 +115,8 @@ static const char *const part_titles[PARTS] = {"asked for", "rounding", "untouch
 
 struct moment {
   struct hwi_rss_sum sum;
-  bool is_whole;         /* what was live in all the processes that were looked at is known */
-  uint64_t parts[PARTS]; /* as titled */
+  bool is_whole;         /* the live bytes of all sampled processes are known */
+  uint64_t parts[PARTS]; /* in the order of the titles */
 };
 
 static void look(const struct hwi_text *text, uint64_t ns, struct moment *moment)
@@ -145,8 +145,8 @@ static uint64_t largest_mapped(const struct moment *moments, uint32_t count)
   return bytes;
 }
 
-/* Leaves out columns of crumbs, and adds the smallest ones to the last where there is no room. What was asked for, never
- * touched, and free stays. */
+/* Leaves out columns of very small parts. If there is no room, the smallest ones are added to the last column. The
+ * columns "asked for", "never touched" and "free" always stay. */
 static void fit(const struct hwi_text *text, struct moment *moments, uint32_t count, bool shown[PARTS])
 {
   size_t beside = WHEN_CELLS + PART_CELLS + (text->counted > 1 ? PROCESSES_CELLS : 0), used = 0;
@@ -171,7 +171,7 @@ static void fit(const struct hwi_text *text, struct moment *moments, uint32_t co
   }
 }
 
-/* "4", or "3 of 4" where one was not looked at. */
+/* Adds "4", or "3 of 4" if one was not sampled. */
 static void add_processes_known(struct hwi_text *text, const struct hwi_rss_sum *sum)
 {
   struct hwi_number number = hwi_count_text(sum->processes);

@@ -33,7 +33,7 @@ static void add_quoted(struct hwi_line *line, const char *word)
   hwi_line_puts(line, "'");
 }
 
-/* Octal escapes are of three digits at most, so that no digit that follows can belong to one. */
+/* Octal escapes have three digits, so that a digit after one cannot belong to it. */
 static void add_escaped(struct hwi_line *line, const char *word)
 {
   hwi_line_puts(line, "$'");

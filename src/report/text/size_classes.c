@@ -1,10 +1,11 @@
-/* size_classes.c - below the ranking by size: classes of sizes, with what they held along the run as a line of bars */
+/* size_classes.c - below the ranking by size: classes of sizes, with their live bytes along the run as a line of
+ * bars */
 #include "report/size_classes.h"
 #include "report/text/text.h"
 
 enum { RANGE_CELLS = 21, GAP_CELLS = 3, BARS_MIN = 16, BARS_MAX = 100 };
 
-/* The most that the class held in each of `count` equal parts of the run, at the moments that were looked at. */
+/* Finds the most bytes that the class held in each of `count` equal parts of the run, at the sampled moments. */
 static uint64_t fill_bars(uint64_t *bars, unsigned count, const struct hwi_profile *profile, unsigned class)
 {
   uint64_t most = 0;
@@ -17,7 +18,7 @@ static uint64_t fill_bars(uint64_t *bars, unsigned count, const struct hwi_profi
   return most;
 }
 
-/* Each class on a scale of its own: its highest bar is the most that it held. What is not nothing is never shown as nothing. */
+/* Each class has its own scale: its highest bar is the most that it held. A value above 0 is always visible. */
 static void add_bars(struct hwi_text *text, const uint64_t *bars, unsigned count, uint64_t most)
 {
   static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -31,7 +32,7 @@ static void add_bars(struct hwi_text *text, const uint64_t *bars, unsigned count
   }
 }
 
-/* How many bars there is room for; at most one for each moment. */
+/* Returns how many bars there is room for, at most one for each moment. */
 static unsigned bar_count(const struct hwi_text *text)
 {
   size_t used = GAP_CELLS + RANGE_CELLS + 3 * HWI_AMOUNT_CELLS + GAP_CELLS;
@@ -60,7 +61,7 @@ static void print_class(struct hwi_text *text, unsigned class, const struct hwi_
   char range[2 * sizeof(struct hwi_number) + sizeof " to  B"];
   snprintf(range, sizeof range, "%s to %s B", hwi_count_text(hwi_size_class_least(class)).text,
            hwi_count_text(hwi_size_class_most(class)).text);
-  if (hwi_cells(range) > RANGE_CELLS) /* what is large needs no exact limits */
+  if (hwi_cells(range) > RANGE_CELLS) /* large sizes need no exact limits */
     snprintf(range, sizeof range, "%s to %s", hwi_bytes_text(hwi_size_class_least(class)).text,
              hwi_bytes_text(hwi_size_class_most(class)).text);
   hwi_line_right(&text->line, range, GAP_CELLS + RANGE_CELLS);

@@ -1,7 +1,7 @@
-/* stackless.c - in place of rankings of stacks, for a recording that has none: what it knows is block sizes
+/* stackless.c - shows block sizes instead of a ranking of stacks, for a recording that has no stacks
  *
- * Such are the logs of tools that write down calls alone. Their stacks are a frame each that stands for what is not known, one for
- * each entry point.
+ * These are logs of tools that record only calls. Such a recording has one stack for each entry point; its single
+ * frame represents the unknown stack.
  */
 #include "report/text/text.h"
 

@@ -1,4 +1,4 @@
-/* stacks.c - the ranking by stack: figures, then the frames that say something */
+/* stacks.c - the ranking by stack: figures, then the significant frames */
 #include <stdlib.h>
 
 #include "report/stack_sizes.h"
@@ -8,8 +8,8 @@ enum { MEASURED_ROWS = 100 };
 
 /* --- the sizes of a stack's blocks --- */
 
-/* "rounding +41.2 %": what usable sizes add to a stack's bytes at the peak, where that is much of them and not little at
- * all. */
+/* Adds "rounding +41.2 %": what usable sizes add to a stack's bytes at the peak, if both the share and the amount
+ * are large. */
 static void word_rounding(struct hwi_line *line, const struct hwi_text *text, const struct hwi_amount *amount)
 {
   enum { SLACK_PART = 10, PEAK_PART = 100 };
@@ -19,7 +19,7 @@ static void word_rounding(struct hwi_line *line, const struct hwi_text *text, co
     hwi_line_printf(line, "; rounding +%s", hwi_share_text(slack, amount->peak_bytes).text);
 }
 
-/* As many as there is room for. */
+/* Adds as many sizes as there is room for. */
 static void add_sizes(struct hwi_text *text, const struct hwi_duplicates_group *group, const struct hwi_amount *amount)
 {
   struct hwi_stack_sizes sizes;
@@ -46,7 +46,7 @@ static void add_sizes(struct hwi_text *text, const struct hwi_duplicates_group *
     room -= cells;
     separator = ", ";
   }
-  if (*separator == ',') /* a size stands before it */
+  if (*separator == ',') /* there is a size before it */
     hwi_line_puts(&text->line, hwi_line_text(&rounding));
   hwi_line_release_part(&text->line, &rounding);
   hwi_stack_sizes_release(&sizes);
@@ -54,7 +54,7 @@ static void add_sizes(struct hwi_text *text, const struct hwi_duplicates_group *
 
 /* --- the ranking --- */
 
-/* Columns as wide as the first stacks want them. */
+/* Makes the columns wide enough for the first stacks. */
 static int measure(struct hwi_text_frames *printer, const struct hwi_duplicates *alike, uint64_t rows,
                    struct hwi_error *error)
 {
@@ -80,13 +80,13 @@ static int print_stack(struct hwi_text_frames *printer, const struct hwi_selecti
   const struct hwi_amount amount = sum_of(selection, group);
   hwi_text_cost(text, rank, group->cost, hwi_amount_cost(&selection->all, text->cost));
   hwi_text_amounts(text, &amount);
-  if (!hwi_narrowing_splits_stacks(&selection->narrowing)) /* else they are not all its own */
+  if (!hwi_narrowing_splits_stacks(&selection->narrowing)) /* else a part of them may be filtered out */
     add_sizes(text, group, &amount);
   hwi_text_end(text, HWI_BOLD);
   return hwi_text_frames_print(printer, group->stacks[0], error);
 }
 
-/* Several stacks that are not shown, of `all` that there is. */
+/* Several stacks that are not shown; `all` is the amount that shares are relative to. */
 struct rest {
   const struct hwi_amount *amount, *all;
   uint64_t count;
@@ -103,8 +103,8 @@ static void print_rest(struct hwi_text *text, const struct rest *rest, const cha
   hwi_text_end(text, HWI_PLAIN);
 }
 
-/* Stacks that had nothing live at the peak, and so no row, except `shown` that are alike with some that have one: behind the first
- * `count`. */
+/* Prints how many stacks had nothing live at the peak and so have no row. These are the stacks after the first
+ * `count`, except `shown` of them that are alike with stacks that have a row. */
 static void print_others(struct hwi_text *text, const struct hwi_selection *selection, uint32_t count, uint64_t shown)
 {
   uint64_t others = 0;
@@ -139,7 +139,7 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   hwi_text_end(text, HWI_DIM);
 }
 
-/* The rows that are worth printing. */
+/* Returns how many rows are printed. */
 static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selection *selection,
                            const struct hwi_duplicates *alike)
 {
@@ -149,9 +149,9 @@ static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selecti
   return rows;
 }
 
-/* What the rows do not show: `costly` stacks, and those that cost nothing. */
-static void print_behind(struct hwi_text *text, const struct hwi_selection *selection,
-                         const struct hwi_duplicates *alike, uint64_t rows)
+/* Prints what the rows do not show: `costly` stacks, and those whose cost is 0. */
+static void print_behind(struct hwi_text *text, const struct hwi_selection *selection, const struct hwi_duplicates *alike,
+                         uint64_t rows)
 {
   struct hwi_amount rest = selection->selected;
   uint32_t costly = 0;
@@ -178,7 +178,7 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
   struct hwi_text_frames printer;
   struct hwi_duplicates alike;
   struct hwi_duplicates_ranking ranking = hwi_duplicates_ranking_of(selection);
-  ranking.least = 1; /* what costs nothing has no row */
+  ranking.least = 1; /* a cost of 0 has no row */
   int status = hwi_duplicates_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
   const uint64_t rows = count_rows(text, selection, &alike);
   hwi_text_frames_init(&printer, text, frames);

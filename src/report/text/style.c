@@ -1,4 +1,4 @@
-/* style.c - what the place that text goes to can show */
+/* style.c - what the output of a text can show */
 #include "report/text/style.h"
 
 #include <langinfo.h>

@@ -3,7 +3,7 @@
 
 #include "report/text/text.h"
 
-/* Adds `prefix` and text from outside, shortened to what is left of the line. */
+/* Adds `prefix` and text from outside, shortened to the rest of the line. */
 static void add_shortened(struct hwi_text *text, const char *prefix, const char *value)
 {
   struct hwi_line whole = {0};

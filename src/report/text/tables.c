@@ -25,7 +25,7 @@ static int compare_rows(const void *left, const void *right, void *context)
 typedef void finish_row(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index);
 static finish_row finish_thread, finish_size, finish_entry;
 
-/* `finish` adds what a row is called. `rows` is sorted. */
+/* `finish` adds a row's name. `rows` gets sorted. */
 static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, const struct hwi_selection *selection,
                        finish_row *finish)
 {
@@ -33,7 +33,7 @@ static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, 
   qsort_r(rows, count, sizeof *rows, compare_rows, &cost);
   struct hwi_amount rest = {0};
   uint64_t all = hwi_amount_cost(&selection->all, cost);
-  uint32_t worth = finish == finish_thread ? count : 0; /* a thread that costs nothing may free what others allocate */
+  uint32_t worth = finish == finish_thread ? count : 0; /* a thread whose cost is 0 may free other threads' blocks */
   while (worth < count && hwi_amount_cost(&rows[worth].amount, cost) > 0)
     worth++;
   uint64_t shown = hwi_text_rows(text, worth);
@@ -75,9 +75,7 @@ static const char *policy_name(uint8_t policy)
   const char *real_time = hwi_real_time_policy(policy);
   if (real_time != NULL)
     return real_time;
-  return policy == SCHED_BATCH  ? "BATCH"
-         : policy == SCHED_IDLE ? "IDLE"
-                                : ""; /* what everybody has is not worth a word */
+  return policy == SCHED_BATCH ? "BATCH" : policy == SCHED_IDLE ? "IDLE" : ""; /* the usual policy is not mentioned */
 }
 
 static bool has_room_for_own_peak(const struct hwi_text *text)
@@ -134,7 +132,7 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
 
 /* --- sizes --- */
 
-/* What rounding adds at the peak, where usable sizes are known. */
+/* Whether there is a column for what rounding adds at the peak: usable sizes are known, and there is room. */
 static bool has_slack(const struct hwi_text *text)
 {
   return text->style->columns >= HWI_NARROW_COLUMNS && text->profile->totals.peak_usable_bytes > 0;
@@ -143,7 +141,7 @@ static bool has_slack(const struct hwi_text *text)
 static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filter, uint32_t index)
 {
   const struct hwi_size *size = &text->profile->sizes[index];
-  char exact[sizeof(struct hwi_number) + sizeof " B"]; /* a size is a name here, and is not rounded */
+  char exact[sizeof(struct hwi_number) + sizeof " B"]; /* here a size is a name, so it is not rounded */
   snprintf(exact, sizeof exact, "%s B", hwi_count_text(size->size).text);
   hwi_line_right(&text->line, exact, HWI_AMOUNT_CELLS + 2);
   if (!hwi_narrowing_splits_sizes(filter))
@@ -188,7 +186,7 @@ static void finish_entry(struct hwi_text *text, const struct hwi_narrowing *filt
   hwi_line_printf(&text->line, "   %s", hwi_entry_shown(index));
 }
 
-/* Calls that gave out nothing are in no ranking. */
+/* Failed calls are in no ranking. */
 static void print_failed(struct hwi_text *text, const struct hwi_entries *entries)
 {
   const char *before = "  failed: ";

@@ -4,7 +4,7 @@
 #include "report/evidence.h"
 #include "report/text/text.h"
 
-/* Crumbs are rows behind the fifth that have less than half a percent. */
+/* Crumbs are rows after the fifth that have less than half a percent. */
 enum { TOP_DEFAULT = 10, CRUMB_ROWS = 5, CRUMB_SHARE = 200 };
 
 /* --- lines --- */
@@ -27,8 +27,8 @@ void hwi_text_blank(struct hwi_text *text)
   fputc('\n', text->style->out);
 }
 
-/* The bytes of `line` up to the last blank that lets the rest fit into `cells`, all that fits where there is none. Numbers
- * keep their units. */
+/* Returns how many bytes of `line` to print: up to the last blank that fits into `cells`, or all that fits if there
+ * is no blank. Numbers are not separated from their units. */
 static size_t break_at(const char *line, size_t cells, size_t indent)
 {
   size_t fits = hwi_cells_prefix(line, cells);
@@ -149,7 +149,7 @@ void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t
 
 enum amount_column { CALLS, PEAK, LIVE, BYTES, TEMPORARY, COLUMNS };
 
-/* A column's title, over `costs` in the order of enum hwi_cost. */
+/* Adds a column's title, by enum hwi_cost. */
 static void add_title(struct hwi_text *text, enum hwi_cost cost, size_t cells)
 {
   static const char *const titles[] = {"", "", "calls", "allocated", "temporary"};
@@ -164,8 +164,8 @@ static void add_title(struct hwi_text *text, enum hwi_cost cost, size_t cells)
 static const enum hwi_cost column_costs[] = {HWI_COST_CALLS, HWI_COST_PEAK, HWI_COST_LIVE, HWI_COST_BYTES,
                                              HWI_COST_TEMPORARY};
 
-/* Whether a figure has a column of its own: the cost stands in front already, and the rest depends on the width. Of a moment
- * there is but one figure. */
+/* Whether a figure has a column. The cost has none, since it is in front already; the others depend on the width. A
+ * moment has only one figure. */
 static bool has_column(const struct hwi_text *text, enum amount_column column)
 {
   if (column_costs[column] == text->cost || text->profile->span.kind == HWI_SPAN_MOMENT)
@@ -296,7 +296,7 @@ bool hwi_text_is_first_screen(const struct hwi_text *text)
          options->tree == HWI_TREE_NONE && !hwi_report_is_narrowed(options);
 }
 
-/* What all parts need. To be released, even after a failure. */
+/* Sets what all parts need. The caller releases it, also after a failure. */
 static int begin(struct hwi_text *text, const struct hwi_report *report, const struct hwi_style *style,
                  struct hwi_error *error)
 {
@@ -308,7 +308,7 @@ static int begin(struct hwi_text *text, const struct hwi_report *report, const s
   return hwi_linked_in_init(&text->linked_in, report, error);
 }
 
-/* A line that there was no memory for lacks something: the report is none then. */
+/* If there was no memory for a line, it is incomplete, and so the report fails. */
 static int end(struct hwi_text *text, int status, struct hwi_error *error)
 {
   if (status == HW_OK && text->line.failed)
@@ -325,7 +325,7 @@ static int print_summary(struct hwi_text *text, bool with_chart, struct hwi_erro
   hwi_text_notes(text);
   if (with_chart)
     hwi_text_chart(text);
-  if (hwi_text_is_first_screen(text)) /* what stands out is about a whole run */
+  if (hwi_text_is_first_screen(text)) /* findings are about a whole run */
     status = hwi_text_findings(text, error);
   hwi_text_rss(text);
   return status;

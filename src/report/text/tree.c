@@ -1,7 +1,8 @@
 /* tree.c - the selected stacks as a tree: figures on the left, names with their guides on the right
  *
- * Where the tree does not branch, nodes follow one another without guides and without figures, which would all be the same:
- * such a chain is one twig, and is folded as a stack is. The tree is gone through twice, first to measure the names.
+ * Where the tree does not branch, nodes are printed one after the other without guides and without figures, which
+ * would all be the same: such a chain is one twig, and is folded like a stack. The tree is visited twice, first to
+ * measure the names.
  */
 #include <stdlib.h>
 
@@ -14,14 +15,14 @@
 enum {
   SHARE_DEFAULT = 1, /* percent */
   GAP_CELLS = 2,
-  GUIDE_CELLS = 2,  /* of each level, or 1 where that takes too much of the room */
+  GUIDE_CELLS = 2,  /* for each level, or 1 if that takes too much of the room */
   GUIDES_SHARE = 2, /* guides take half of the room at most */
   PLACE_MIN = 14,
   PLACE_MAX = 32,
   PLACE_MAX_WIDE = 40,
 };
 
-/* What a printed part of the tree leaves to be said when its branches are done. */
+/* What is still to be printed for a twig after its branches. */
 struct open_twig {
   uint32_t number; /* of its last node */
   bool is_last;
@@ -29,7 +30,7 @@ struct open_twig {
   struct hwi_amount cut;
 };
 
-/* A node of the chain that is being gathered. */
+/* A node of the chain that is being collected. */
 struct link {
   bool recurs, several_lines;
 };
@@ -38,7 +39,7 @@ struct printer {
   struct hwi_text *text;
   struct hwi_tree_cut cut;
   uint64_t all;
-  size_t room, name_cells, place_cells; /* room: for names with their guides, and places */
+  size_t room, name_cells, place_cells; /* room: for names with their guides, and for places */
   size_t guide_cells, deepest;          /* level */
   bool measures;
   bool hint_given, failed;
@@ -47,7 +48,7 @@ struct printer {
   size_t link_room;
   struct hwi_tree_node first, last; /* of the chain */
   struct hwi_folded folded;
-  struct open_twig *open; /* on the way to the chain */
+  struct open_twig *open; /* twigs from a root to the chain */
   size_t open_count, open_room;
 };
 
@@ -67,7 +68,7 @@ static void add_glyph(const struct printer *printer, struct hwi_line *line, enum
   hwi_line_repeat(line, " ", cells - 1);
 }
 
-/* The guides of a line at the level of the twig that comes next; `glyph` is that twig's own. */
+/* Adds the guides of a line at the level of the next twig; `glyph` is that twig's own. */
 static void add_guides(const struct printer *printer, struct hwi_line *line, enum glyph glyph)
 {
   size_t most = printer->room / GUIDES_SHARE / printer->guide_cells, level = printer->open_count;
@@ -85,12 +86,13 @@ static size_t at_most(size_t value, size_t most)
   return value < most ? value : most;
 }
 
-/* Ends a line of which the figures are there already. */
+/* Ends a line that already has its figures. */
 static void end_line(struct printer *printer, const char *name, const char *place, enum hwi_emphasis emphasis)
 {
   struct hwi_line *line = &printer->text->line;
   if (printer->measures) {
-    size_t place_cells = hwi_cells(place), cells = place_cells > 0 ? hwi_cells(name) : 0; /* alone it may be wider */
+    size_t place_cells = hwi_cells(place),
+           cells = place_cells > 0 ? hwi_cells(name) : 0; /* without a place, the name may be wider */
     printer->name_cells = cells > printer->name_cells ? cells : printer->name_cells;
     printer->place_cells = place_cells > printer->place_cells ? place_cells : printer->place_cells;
     printer->deepest = printer->open_count > printer->deepest ? printer->open_count : printer->deepest;
@@ -120,7 +122,7 @@ static void add_figures(struct printer *printer, const struct hwi_amount *total,
   hwi_line_repeat(line, " ", GAP_CELLS);
 }
 
-/* --- what a node is called --- */
+/* --- a node's name --- */
 
 static void add_name(struct printer *printer, struct hwi_line *line, const struct hwi_shown_frame *frame, bool recurs,
                      bool has_place)
@@ -144,7 +146,7 @@ static void add_name(struct printer *printer, struct hwi_line *line, const struc
   hwi_line_release_part(line, &name);
 }
 
-/* Of a function its place in the source, else its module; of a source line its function. */
+/* Adds a function's place in the source, else its module; for a source line its function. */
 static void add_place(struct printer *printer, struct hwi_line *line, const struct hwi_shown_frame *frame,
                       bool several_lines)
 {
@@ -189,7 +191,7 @@ static void print_link(struct printer *printer, const struct hwi_fold_line *show
 
 /* --- twigs --- */
 
-/* Prints the chain that was gathered. */
+/* Prints the collected chain. */
 static void end_chain(struct printer *printer)
 {
   if (printer->chain.count == 0)
@@ -232,7 +234,7 @@ static void print_cut(struct printer *printer, uint32_t count, const struct hwi_
   hwi_line_release_part(&printer->text->line, &name);
 }
 
-/* Leaves the twigs that `parent` is not the end of. */
+/* Closes the last twigs until `parent` is the last node of the innermost open one. */
 static void close_twigs(struct printer *printer, uint32_t parent)
 {
   while (printer->open_count > 0 && printer->open[printer->open_count - 1].number != parent) {
@@ -242,7 +244,7 @@ static void close_twigs(struct printer *printer, uint32_t parent)
   }
 }
 
-/* Whether `node` is all that the chain's last node leads to. */
+/* Whether `node` continues the chain: it is the only branch of the chain's last node, and has all of its cost. */
 static bool goes_on(const struct printer *printer, const struct hwi_tree_node *node)
 {
   enum hwi_cost cost = printer->text->cost;
@@ -283,7 +285,8 @@ static int go_through(struct printer *printer, struct hwi_tree *tree, struct hwi
   return status == HW_OK && printer->failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory for a tree") : status;
 }
 
-/* Places take what the names leave, if that is worth it; where there is room for both, long names leave some. */
+/* Places get the cells that the names leave, if they are enough; if there is room for both, long names are cut for
+ * them. */
 static void fit(struct printer *printer)
 {
   size_t room = printer->room, reserved = 0;
@@ -349,7 +352,7 @@ int hwi_text_tree(struct hwi_text *text, const struct hwi_selection *selection, 
   struct printer printer = {.text = text, .cut = hwi_tree_cut_of(&text->report->options, selection, SHARE_DEFAULT)};
   printer.all = hwi_amount_cost(&selection->all, text->cost);
   if (printer.cut.least == 0)
-    printer.cut.least = 1; /* what costs nothing is not worth a line */
+    printer.cut.least = 1; /* a cost of 0 gets no line */
   struct hwi_tree tree;
   int status = hwi_tree_init(&tree, text->report, selection, frames, error);
   if (status == HW_OK)

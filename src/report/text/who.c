@@ -30,7 +30,7 @@ static void name_in(struct hwi_text *text, struct hwi_named_frames *frames, cons
   hwi_text_tell_apart(text, frames, names->whos, names->count);
 }
 
-/* Whether `who` is shortened in its cells, by more than the place in the source, and would be less so in `cells`. */
+/* Whether `who` loses more than its place in the source in its own cells, and would lose less in `cells`. */
 static bool is_cut(const struct hwi_who_words *words, struct hwi_who who, size_t cells)
 {
   struct hwi_line name = {0}, whole = {0};
@@ -59,7 +59,7 @@ bool hwi_text_place_names(struct hwi_text *text, struct hwi_named_frames *frames
   enum {
     LEAST = 20,
     MUCH = 40
-  }; /* cells: in fewer than the one no name says enough, in as many as the other most do */
+  }; /* cells: fewer than LEAST are not enough for any name, MUCH are enough for most names */
   const size_t columns = text->style->columns, room = columns > names->used_beside ? columns - names->used_beside : 0;
   if (room >= LEAST) {
     name_in(text, frames, names, names->used_beside);

@@ -10,7 +10,7 @@ static ssize_t append(void *cookie, const char *bytes, size_t count)
 {
   struct hwi_written *written = cookie;
   if (!hwi_grow((void **)&written->text, &written->room, written->bytes + count + 1, 1))
-    return 0; /* an error, which the stream remembers */
+    return 0; /* an error, which the stream records */
   memcpy(written->text + written->bytes, bytes, count);
   written->bytes += count;
   written->text[written->bytes] = '\0';
