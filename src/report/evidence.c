@@ -82,8 +82,8 @@ static const struct {
 } losses[HW_LOSSES] = {
     [HW_LOSS_NESTED] = {"nested", "in signal handlers that interrupted another handler's call"},
     [HW_LOSS_STARTING] = {"starting", "while a thread of lower priority was beginning the trace"},
-    [HW_LOSS_MEMORY] = {"memory", "for want of memory"},
-    [HW_LOSS_FULL] = {"full", "when the trace could take no more"},
+    [HW_LOSS_MEMORY] = {"memory", "for lack of memory"},
+    [HW_LOSS_FULL] = {"full", "when the trace was full"},
     [HW_LOSS_STRICT] = {"strict_seccomp", "in threads in strict seccomp, for which the trace cannot grow"},
 };
 

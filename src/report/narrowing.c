@@ -14,7 +14,7 @@
 #include "report/input/units.h"
 
 enum { IGNORED = 1 << HWI_NARROW_KINDS };
-static_assert(IGNORED <= UINT8_MAX, "what holds of a cell is a byte");
+static_assert(IGNORED <= UINT8_MAX, "the bits of a cell fit into a byte");
 
 const char *const hwi_narrowing_kind_names[] = {"func", "file", "module", "thread", "size"};
 

@@ -237,7 +237,7 @@ void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *
     hwi_line_puts(remarks, "\n");
   }
   if (selection->narrowing.rule_count > 0 && hwi_amount_is_nothing(&selection->selected))
-    hwi_line_puts(remarks, "the choice leaves nothing of the run\n");
+    hwi_line_puts(remarks, "nothing of the run is selected\n");
 }
 
 void hwi_selection_release(struct hwi_selection *selection)

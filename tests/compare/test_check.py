@@ -404,7 +404,7 @@ def test_suppressions(hw, check, trace, tmp_path):
     (["{trace}", "--max", "calls=1", "-o", "x.pdf"], "the known ones are .txt, .json and .xml"),
     (["{trace}", "--max", "calls=1", "--rules", "/nowhere"], "/nowhere: cannot be opened"),
     (["{trace}", "--max", "calls=1", "--rules", "/"], "/: cannot be"),
-    (["{trace}", "--max", "calls=1", "--suppressions", "{trace}"], "is no text"),
+    (["{trace}", "--max", "calls=1", "--suppressions", "{trace}"], "is not a text file"),
     (["/nowhere.hwt", "--max", "calls=1"], "/nowhere.hwt"),
 ])
 def test_wrong_usage(hw, trace, arguments, complaint):

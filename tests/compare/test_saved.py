@@ -131,7 +131,7 @@ def test_a_part_is_refused(hw, runs, options):
 
 
 @pytest.mark.parametrize("text, words", [
-    ("{", "line 1 is no JSON"), ('{"schema": "heapwright-diff/1"}', "neither a recording nor"), (' {"a": 1, "a"', "no JSON"),
+    ("{", "line 1 is not JSON"), ('{"schema": "heapwright-diff/1"}', "neither a recording nor"), (' {"a": 1, "a"', "not JSON"),
     ('{"schema": "heapwright-report/1"}', "neither a recording nor")])
 def test_other_documents(hw, runs, text, words):
     (runs / "other.json").write_text(text)

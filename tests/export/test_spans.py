@@ -241,7 +241,7 @@ def test_a_choice_of_nothing_is_told(hw, waves, tmp_path):
     done = hw("export", waves, "-o", tmp_path / "x.folded", "--only", "func=erly")
     assert done.returncode == 0 and (tmp_path / "x.folded").read_text() == ""
     assert done.stderr == ("heapwright: func=erly matches nothing in this recording; did you mean func=early?\n"
-                           "heapwright: the choice leaves nothing of the run\n")
+                           "heapwright: nothing of the run is selected\n")
 
 
 def test_a_cost_that_a_moment_has_not_is_refused(hw, waves, tmp_path):

@@ -49,7 +49,7 @@ def run(record, compile_c):
 
 
 NOBODY = ("heapwright: thread=nobody matches nothing in this recording\n"
-          "heapwright: the choice leaves nothing of the run\n")
+          "heapwright: nothing of the run is selected\n")
 
 
 def write(hw, trace, path, *options, said="", **more):

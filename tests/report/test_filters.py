@@ -54,7 +54,7 @@ def test_pictures_say_so_beside_them(hw, trace, tmp_path, name):
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
         "heapwright: func=halve matches nothing in this recording; did you mean func=half?",
-        "heapwright: the choice leaves nothing of the run"]
+        "heapwright: nothing of the run is selected"]
 
 
 def test_pictures_of_something_say_nothing(hw, trace, tmp_path):

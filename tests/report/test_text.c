@@ -222,7 +222,7 @@ static void losses_are_told_once(void **state)
   sample.info.header.lost_by_cause[HW_LOSS_NESTED] = 9, sample.info.header.lost_by_cause[HW_LOSS_MEMORY] = 3;
   style.columns = 200;
   assert_says(
-      "Lost: 12 events could not be kept: 9 in signal handlers that interrupted another handler's call, 3 for want of memory.",
+      "Lost: 12 events could not be kept: 9 in signal handlers that interrupted another handler's call, 3 for lack of memory.",
       true);
   sample.info.header.state = HW_STATE_STOPPED_LIMIT;
   sample.info.silent_from_ns = 500000000000;

@@ -1,7 +1,7 @@
 /* name_pattern.c - patterns that users give for names
  *
- * Frames form a tree in which callers come before the functions that they call, so that one pass in that order gives what holds
- * of each frame and of those outward of it. Names are looked at once for each address that occurs.
+ * Frames form a tree in which callers come before the functions that they call. So one pass in that order finds the
+ * matches of each frame, including those of the frames outward of it. Names are compared once for each address.
  */
 #define _GNU_SOURCE
 #include "report/input/name_pattern.h"
@@ -36,7 +36,7 @@ bool hwi_function_matches(const char *pattern, const char *function)
 {
   if (matches(pattern, function))
     return true;
-  if (strpbrk(function, "(< ") == NULL) /* it has nothing that would be left out */
+  if (strpbrk(function, "(< ") == NULL) /* it has no part that would be left out */
     return false;
   struct hwi_line name = {0};
   hwi_line_add(&name, function, strcspn(function, "("));
@@ -57,7 +57,7 @@ bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pat
 
 /* --- the names of frames --- */
 
-/* The symbols at an address are looked at once: they stay where they are. */
+/* A cache: the symbols at an address are compared once. They do not move. */
 struct known_symbols {
   const struct hwi_symbol *symbols; /* NULL: the slot is free */
   uint32_t module, count;
@@ -65,7 +65,7 @@ struct known_symbols {
 };
 
 struct known {
-  struct known_symbols *slots; /* a power of two, never full: as many as twice the frames */
+  struct known_symbols *slots; /* a power of two, never full: at least twice the number of frames */
   size_t mask;
 };
 
@@ -91,10 +91,10 @@ struct matcher {
   struct hwi_name_pattern *const *patterns;
   uint32_t count;
   const struct hwi_named_frames *names;
-  struct known known; /* no slots where no pattern is about frames */
+  struct known known; /* no slots if no pattern is about frames */
 };
 
-/* Of what a module is called. */
+/* The names of a module. */
 struct module_names {
   const char *path, *name;
 };
@@ -157,9 +157,9 @@ static bool match_frames(struct matcher *matcher, struct hwi_name_matches *match
   return true;
 }
 
-/* --- the nearest --- */
+/* --- the most similar name --- */
 
-/* A pattern without what stands for anything. */
+/* Copies a pattern without its wildcards. */
 static void plain_word(const char *pattern, char *word, size_t bytes)
 {
   size_t used = 0;
@@ -173,10 +173,10 @@ static void plain_word(const char *pattern, char *word, size_t bytes)
 struct search {
   struct hwi_name_pattern *pattern;
   char word[64];
-  unsigned edits; /* of what stands in pattern->nearest */
+  unsigned edits; /* of pattern->nearest */
 };
 
-/* `before` is what a pattern needs in front of the name. */
+/* `before` is the text that a pattern needs in front of the name. */
 static void offer(struct search *search, const char *before, const char *name)
 {
   struct hwi_suggestion suggestion;
@@ -191,7 +191,7 @@ static void offer(struct search *search, const char *before, const char *name)
   search->edits = suggestion.best_edits;
 }
 
-/* As the report shows it; and its last parts, with "*::" for the rest. */
+/* Offers a function's name as the report shows it, and its last parts, with "*::" for the rest. */
 static void offer_function(struct search *search, const char *function)
 {
   struct hwi_line shown = {0};
@@ -227,7 +227,7 @@ static void find_nearest(const struct matcher *matcher, struct hwi_name_pattern 
   }
 }
 
-/* --- the whole --- */
+/* --- all patterns --- */
 
 static bool match_threads(const struct matcher *matcher, struct hwi_name_matches *matches)
 {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Whether `text` begins with the pattern, whose end is tied to the text's end or not. The classic matcher for '*': where a
- * mismatch follows a star, the star takes one character more. */
+/* Whether `text` begins with the pattern; if `tied`, both must end together. The classic algorithm for '*': after a
+ * mismatch, the last star matches one more character. */
 static bool matches_here(const char *pattern, const char *end, bool tied, const char *text)
 {
   const char *star = NULL, *star_text = NULL;
@@ -35,7 +35,7 @@ bool hwi_pattern_matches(const char *pattern, size_t pattern_bytes, const char *
   end -= to_end;
   if (from_start)
     return matches_here(pattern, end, to_end, text);
-  for (;; text++) { /* at the text's end, too: a star matches nothing as well */
+  for (;; text++) { /* also at the text's end, since a star can match nothing */
     if (matches_here(pattern, end, to_end, text))
       return true;
     if (*text == '\0')

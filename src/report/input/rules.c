@@ -1,7 +1,8 @@
-/* rules.c - the shipped lists: what frames say nothing, and what blocks are the runtime's own */
+/* rules.c - the built-in lists: frames of no interest, and the runtime's own blocks */
 #include "report/input/rules.h"
 
-/* The standard library of C++: in a few words, who called it says more than which of its templates asked for memory. */
+/* The standard library of C++: for a stack in a few words, its caller is more useful than the template that
+ * requested the memory. */
 const char hwi_rules_libraries[] = "leak:^std::\n"
                                    "leak:^void std::\n"
                                    "leak:^__gnu_cxx::\n";
@@ -9,7 +10,8 @@ const char hwi_rules_libraries[] = "leak:^std::\n"
 const char hwi_rules_library_modules[] = "leak:/libstdc++.so.\n"
                                          "leak:/libc++.so.\n";
 
-/* Compared with the innermost frames, one after the other, until one does not match: what remains is who wanted memory. */
+/* Compared with the innermost frames, one after the other, until one does not match: that frame requested the
+ * memory. */
 const char hwi_rules_wrappers[] =
     /* C++: allocators, and the containers' private helpers between them and the operation that the user wrote */
     "leak:^operator new\n"
@@ -45,7 +47,7 @@ const char hwi_rules_wrappers[] =
     "leak:^std::__1::__allocate_at_least\n"
     "leak:^QArrayData::allocate\n"
     "leak:^QArrayData::reallocate\n"
-    /* C: the GLib family, and the wrappers that die or count */
+    /* C: GLib's functions, and wrappers that abort on failure or count */
     "leak:^g_malloc*$\n"
     "leak:^g_try_malloc*$\n"
     "leak:^g_realloc*$\n"
@@ -186,8 +188,8 @@ const char hwi_rules_start_modules[] = "leak:/libc.so.\n"
                                        "leak:/ld-linux\n"
                                        "leak:/ld-2.\n";
 
-/* Compared with the frame that allocated, and with its module, alone. LeakSanitizer compares every frame; here that would
- * be wrong: a global constructor runs below the loader, and what it allocates is the program's. */
+/* Compared only with the frame that allocated, and with its module. LeakSanitizer compares every frame. Here that
+ * would be wrong: a global constructor is called by the loader, and its blocks are the program's. */
 const char hwi_rules_runtime[] =
     /* the loader: link maps, TLS blocks, search paths */
     "leak:/ld-linux\n"
@@ -196,7 +198,7 @@ const char hwi_rules_runtime[] =
     "leak:^dl_open_worker\n"
     "leak:^allocate_dtv\n"
     "leak:^tls_get_addr_tail\n"
-    /* libc: what it allocates once and keeps */
+    /* libc: blocks that it allocates once and keeps */
     "leak:^_IO_file_doallocate$\n"
     "leak:^_IO_wfile_doallocbuf$\n"
     "leak:^__new_exitfn$\n"
@@ -214,7 +216,7 @@ const char hwi_rules_runtime[] =
     "leak:(anonymous namespace)::pool::pool\n"
     "leak:^__cxa_get_globals\n";
 
-/* Start-up of the runtime itself: its frames are often stripped of their names, so that only where they lie tells. */
+/* Start-up of the runtime itself: its frames often have no names, so that only their modules identify them. */
 const char hwi_rules_runtime_modules[] = "leak:/ld-linux\n"
                                          "leak:/ld-2.\n"
                                          "leak:/libc.so.\n"

@@ -1,8 +1,9 @@
-/* suggest.c - the known word that a misspelt one was probably meant to be
+/* suggest.c - finds the known word that is most similar to a misspelt one
  *
- * Nearness is the number of edits (a character inserted, removed or replaced, or two neighbours swapped) that turn one word
- * into the other: the optimal string alignment distance, by dynamic programming over three rows. A word is near enough when
- * at most a third of its characters need an edit. A beginning ("--child" for "--children") counts as one edit.
+ * Similarity is measured by the number of edits (a character inserted, removed or replaced, or two neighbours
+ * swapped) that turn one word into the other: the optimal string alignment distance, by dynamic programming over
+ * three rows. A word is similar enough if at most a third of its characters need an edit. A prefix ("--child" for
+ * "--children") counts as one edit.
  */
 #include "report/input/suggest.h"
 

@@ -1,4 +1,4 @@
-/* suppressions.c - a user's list of leaks that are known, in LeakSanitizer's syntax */
+/* suppressions.c - a user's list of known leaks, in LeakSanitizer's syntax */
 #include "report/input/suppressions.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* text_file.c - small files of lines that users write */
+/* text_file.c - reads small text files that users write */
 #include "report/input/text_file.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ int hwi_text_file_read(const char *path, char **text, struct hwi_error *error)
   if (failed)
     status = hwi_error_set(error, HW_ERR_IO, "%s: cannot be read: %m", path);
   else if (!whole)
-    status = hwi_error_set(error, HW_ERR_USAGE, "%s: is no text", path);
+    status = hwi_error_set(error, HW_ERR_USAGE, "%s: is not a text file", path);
   else if (bytes < 0 && *text != NULL)
     **text = '\0';
   fclose(in);

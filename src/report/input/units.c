@@ -15,7 +15,7 @@ bool hwi_duration_parse(const char *text, uint64_t *ns)
     const char *suffix;
     double ns;
   } units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
-  size_t digits = strspn(text, "0123456789."); /* strtod would take nan, inf, exponents and hexadecimals */
+  size_t digits = strspn(text, "0123456789."); /* strtod would accept nan, inf, exponents and hexadecimal numbers */
   if (digits == 0 || digits > 32 || !strpbrk(text, "0123456789"))
     return false;
   char number[33];

@@ -11,7 +11,7 @@ const struct hwi_json_quantile hwi_json_quantiles[] = {{"p50_ns", HWI_DURATION_P
                                                        {"p99_9_ns", HWI_DURATION_P99_9},
                                                        {"p99_99_ns", HWI_DURATION_P99_99}};
 
-/* Buckets that hold anything, as [from_ns, to_ns, calls]: each `step` of them as one. */
+/* Writes the buckets that are not empty, as [from_ns, to_ns, calls]; `step` buckets are merged into one. */
 static void write_histogram(struct hwi_json *json, const struct hwi_duration_tally *tally, uint32_t step)
 {
   hwi_json_begin_array(json, "histogram");
@@ -30,7 +30,7 @@ static void write_histogram(struct hwi_json *json, const struct hwi_duration_tal
   hwi_json_end_array(json);
 }
 
-/* The members of a tally's object. */
+/* Writes the members of a tally's object. */
 static void write_tally(struct hwi_json *json, const struct hwi_duration_tally *tally, uint32_t step)
 {
   hwi_json_number(json, "calls", tally->calls);
@@ -99,7 +99,7 @@ void hwi_json_durations_found(struct hwi_json *json, const struct hwi_profile *p
 
 void hwi_json_durations_in_brief(struct hwi_json *json, const struct hwi_report_durations *found)
 {
-  const uint32_t step = 16; /* eight of them a power of two */
+  const uint32_t step = 16; /* this gives eight for each power of two */
   write_entries(json, found, step);
 }
 

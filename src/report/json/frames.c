@@ -1,4 +1,4 @@
-/* frames.c - frames as JSON, each rendered once */
+/* frames.c - frames as JSON, with a cache: each frame is rendered once */
 #include "report/json/frames.h"
 
 #include <inttypes.h>
@@ -71,7 +71,7 @@ static bool render_symbol(struct hwi_line *line, const struct hwi_symbol *symbol
   return true;
 }
 
-/* The text of a frame; to be freed. NULL: no memory. */
+/* Returns the text of a frame, which the caller frees; NULL if there is no memory. */
 static char *render(const struct hwi_named_frames *frames, uint32_t at)
 {
   const struct hwi_frame *frame = &frames->profile->frames[at];
@@ -144,7 +144,7 @@ static char *find_text(struct hwi_json_frames *cache, uint32_t at)
   const struct hwi_frame *frame = &cache->frames->profile->frames[at];
   if (!grow_slots(cache))
     return NULL;
-  uint32_t module = frame->cut ? UINT32_MAX : frame->module; /* a cut's address is a count */
+  uint32_t module = frame->cut ? UINT32_MAX : frame->module; /* the address of frames left out is a count */
   size_t slot = slot_of(cache, frame->address, module);
   if (cache->slots[slot].text != NULL)
     return cache->slots[slot].text;

@@ -1,4 +1,4 @@
-/* growing.c - the stacks that keep more and more, as a member of a JSON object */
+/* growing.c - the stacks whose live bytes grow, as a member of a JSON object */
 #include "report/json/growing.h"
 
 static uint64_t bytes_per_hour(const struct hwi_growing *growing)

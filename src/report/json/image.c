@@ -1,4 +1,4 @@
-/* image.c - a process image, and what a recording is worth, as members of a JSON object */
+/* image.c - a process image, and how complete a recording is, as members of a JSON object */
 #include "report/json/image.h"
 
 #include "report/evidence.h"
@@ -60,7 +60,7 @@ void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, co
   hwi_json_end_array(json);
 }
 
-/* What the resident set consists of, from the mappings; together mapped_bytes and untouched_bytes. */
+/* Writes the parts of the resident memory, from the mappings; their sum is mapped_bytes plus untouched_bytes. */
 static void write_rss_parts(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
   struct hwi_rss_parts parts = hwi_rss_parts_of(profile, point);
@@ -74,7 +74,7 @@ static void write_rss_parts(struct hwi_json *json, const struct hwi_profile *pro
   hwi_json_number(json, "other_bytes", parts.other);
 }
 
-/* `profile`: of this image alone, and of all of its run; or NULL. */
+/* `profile` is of this image only, and of its whole run; or NULL. */
 static void write_rss(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_trace_info *info)
 {
   hwi_json_begin_array(json, "rss");

@@ -1,4 +1,4 @@
-/* json.c - writes JSON as it goes */
+/* json.c - writes JSON to a stream */
 #include "report/json/json.h"
 
 #include <inttypes.h>
@@ -33,7 +33,7 @@ void hwi_json_end_object(struct hwi_json *json)
 void hwi_json_begin_array(struct hwi_json *json, const char *key)
 {
   separate(json, key);
-  fputs(key != NULL ? "[\n" : "[", json->out); /* a long list is a line an item */
+  fputs(key != NULL ? "[\n" : "[", json->out); /* in a long list, each item is a line */
   json->first = true;
 }
 

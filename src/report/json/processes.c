@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When the run began, on the clock that all images share. */
+/* Returns when the run began, on the clock that all images share. */
 static uint64_t start_of_run(const struct hwi_profile *profile)
 {
   uint64_t ns = UINT64_MAX;
@@ -21,14 +21,15 @@ static bool is_forked_from(const struct hw_trace_header *image, const struct hw_
   return memcmp(other->image_id, image->parent_image_id, HW_ID_BYTES) == 0;
 }
 
-/* An earlier program of the process, which began this one by exec. */
+/* Whether `other` is a program of the same process; an earlier one started this image by exec. */
 static bool is_of_process(const struct hw_trace_header *image, const struct hw_trace_header *other)
 {
   return other->pid == image->pid && other->pid_namespace == image->pid_namespace &&
          other->process_start == image->process_start && image->process_start != 0;
 }
 
-/* Where nothing was recorded between fork and exec, as with vfork and posix_spawn. Without /proc no namespace is known. */
+/* Whether `other` is the parent by its PID, for children that were not recorded between fork and exec, as with vfork
+ * and posix_spawn. Without /proc, the namespace is not known. */
 static bool is_child_of(const struct hw_trace_header *image, const struct hw_trace_header *other)
 {
   bool are_apart =
@@ -36,7 +37,7 @@ static bool is_child_of(const struct hw_trace_header *image, const struct hw_tra
   return other->pid == image->ppid && !are_apart;
 }
 
-/* The index of the image that began this one, and so began before it; `image` itself: none that is known. */
+/* Returns the index of the image that started this one, and so began before it; `image` itself if none is known. */
 static uint32_t parent_of(const struct hwi_profile *profile, uint32_t image)
 {
   static bool (*const ways[])(const struct hw_trace_header *image,
@@ -51,15 +52,15 @@ static uint32_t parent_of(const struct hwi_profile *profile, uint32_t image)
   return image;
 }
 
-/* What is listed, and where. */
+/* The listed images, and their places in the list. */
 struct list {
   const struct hwi_profile *profile;
   const struct hwi_json_process_list *wanted;
   uint64_t run_ns, all_bytes;
-  uint32_t *numbers; /* by image: its index in the list, plus 1; 0: it is not there */
+  uint32_t *numbers; /* by image: its index in the list plus 1; 0: not in the list */
 };
 
-/* The parent's index in the list, or that of the nearest one before it that is there, plus 1; 0: there is none. */
+/* Returns the index in the list, plus 1, of the image's nearest ancestor that is listed; 0 if there is none. */
 static uint32_t parent_in_list(const struct list *list, uint32_t image)
 {
   uint32_t parent = parent_of(list->profile, image);
@@ -94,7 +95,7 @@ static void write_process(struct hwi_json *json, const struct list *list, uint32
   hwi_json_end_object(json);
 }
 
-/* --- which ones --- */
+/* --- the choice of images --- */
 
 struct ranked {
   uint64_t bytes;
@@ -109,7 +110,7 @@ static int compare_ranked(const void *left, const void *right)
   return a->image < b->image ? -1 : a->image > b->image;
 }
 
-/* Numbers those that are wanted, in the order in which they began. Returns how many are left out. */
+/* Numbers the chosen images in the order in which they began. Returns how many are left out. */
 static uint32_t choose(struct list *list, struct ranked *ranked)
 {
   const struct hwi_profile *profile = list->profile;

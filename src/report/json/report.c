@@ -1,4 +1,4 @@
-/* report.c - the report for programs: everything the model knows, nothing folded, times in nanoseconds */
+/* report.c - the report for programs: everything in the model, nothing folded, times in nanoseconds */
 #include <stdlib.h>
 
 #include "report/entries.h"
@@ -33,7 +33,7 @@ struct writer {
 
 /* --- the run --- */
 
-/* Which part of the run all figures are about; nothing where they are about all of it. */
+/* Writes which part of the run all figures are about; nothing if they are about the whole run. */
 static void write_span(struct hwi_json *json, const struct hwi_profile *profile)
 {
   if (profile->span.kind == HWI_SPAN_RUN)
@@ -86,7 +86,7 @@ static void write_modules(struct hwi_json *json, const struct hwi_profile *profi
   hwi_json_end_array(json);
 }
 
-/* Narrowed: what is kept of each, and no maximum, which is not known of a part. */
+/* With a filter: the amounts that are kept, and no maximum, which is not known for a part. */
 static void write_sizes(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
@@ -127,7 +127,7 @@ static void write_timeline(struct hwi_json *json, const struct hwi_profile *prof
   hwi_json_end_array(json);
 }
 
-/* What is not known of a part of what a thread did. */
+/* Writes the figures that are known only for a whole thread. */
 static void write_whole_thread(struct hwi_json *json, const struct hwi_profile_thread *thread)
 {
   hwi_json_number(json, "free_calls", thread->free_calls);
@@ -180,7 +180,7 @@ static void write_threads(struct writer *writer)
 
 /* --- rankings --- */
 
-/* What is not known of a part of a stack's blocks. */
+/* Writes the figures that are known only for all of a stack's blocks. */
 static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_stack *stack)
 {
   if (profile->span.kind == HWI_SPAN_INTERVAL) {
@@ -225,7 +225,7 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
     return status;
   const struct hwi_json_stacks stacks = hwi_json_stacks_by_frames(&frames);
   hwi_json_growing(json, writer->profile, &stacks);
-  if (writer->profile->span.kind == HWI_SPAN_RUN) /* what stands out is about a whole run */
+  if (writer->profile->span.kind == HWI_SPAN_RUN) /* findings are about a whole run */
     hwi_json_findings(json, writer->report, &stacks);
   hwi_json_number(json, "stacks", writer->selection.stack_count);
   hwi_json_begin_array(json, "top");
@@ -239,7 +239,7 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
   return status;
 }
 
-/* What the report is narrowed to, and what that leaves. */
+/* Writes what the report is narrowed to, and what is kept. */
 static void write_filter(struct writer *writer)
 {
   struct hwi_json *json = &writer->json;
@@ -291,7 +291,7 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   write_timeline(json, writer->profile);
   write_threads(writer);
   hwi_json_entries(json, writer->profile, &writer->selection);
-  if (writer->selection.narrowing.rule_count == 0) { /* these are known of the whole only */
+  if (writer->selection.narrowing.rule_count == 0) { /* these are known only for the whole */
     hwi_json_size_classes(json, writer->profile);
     hwi_json_handovers(json, writer->profile);
   }

@@ -1,4 +1,4 @@
-/* saved.c - a report that was saved as JSON, read back */
+/* saved.c - reads a report that was saved as JSON */
 #include "report/json/saved.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include "report/json/figures.h"
 #include "report/json/saved_tables.h"
 
-enum { BYTES_MAX = 256 << 20 }; /* its values take five times that in memory */
+enum { BYTES_MAX = 256 << 20 }; /* in memory, its values take five times as much */
 
 bool hwi_saved_is(const char *path)
 {
@@ -26,14 +26,14 @@ bool hwi_saved_is(const char *path)
 
 /* --- the run --- */
 
-/* "" where there is none. NULL: no memory. */
+/* Returns "" if there is none; NULL if there is no memory. */
 static const char *text_of(struct hwi_saved_tables *tables, const json_t *object, const char *key)
 {
   const char *value = json_string_value(json_object_get(object, key));
   return hwi_store_string(&tables->store, value != NULL ? value : "");
 }
 
-/* Pauses become marks again; a silence without an end that is no pause is where recording stopped. */
+/* Pauses become marks again. A silence without an end that is not a pause shows where recording stopped. */
 static bool read_silences(struct hwi_saved_tables *tables, struct hwi_trace_info *info, const json_t *silences)
 {
   struct hwi_mark *marks = hwi_store_take(&tables->store, 2 * (json_array_size(silences) + 1) * sizeof *marks);
@@ -72,20 +72,21 @@ static bool read_image(struct hwi_saved_tables *tables, struct hwi_image *image,
                                   .being_written = json_is_true(json_object_get(item, "being_written"))};
   info->header.pid = (uint32_t)hwi_saved_number(item, "pid");
   info->header.ppid = (uint32_t)hwi_saved_number(item, "ppid");
-  info->header.start.monotonic_ns = hwi_saved_number(item, "start_realtime_ns"); /* for what lies between two of them */
+  info->header.start.monotonic_ns =
+      hwi_saved_number(item, "start_realtime_ns"); /* only the difference between two of them counts */
   *image = (struct hwi_image){.info = info, .counted = json_is_true(json_object_get(item, "counted"))};
   hwi_saved_fields(&image->totals, hwi_json_totals_fields, item);
   return info->path != NULL && info->command != NULL && info->exe != NULL && info->cwd != NULL &&
          read_silences(tables, info, json_object_get(item, "silences"));
 }
 
-/* The report has the evidence of all images summed up: one of them gets it. */
+/* The report has the sum of the evidence of all images: one of them gets it. */
 static void read_evidence(const struct hwi_profile *profile, const json_t *report)
 {
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
   if (image == NULL)
     return;
-  struct hwi_trace_info *info = (struct hwi_trace_info *)image->info; /* our own */
+  struct hwi_trace_info *info = (struct hwi_trace_info *)image->info; /* made above, so it can be changed */
   info->header.lost_events = hwi_saved_number(report, "lost_events");
   const json_t *causes = json_object_get(report, "lost_by_cause");
   for (int loss = 0; loss < HW_LOSSES; loss++)
@@ -138,7 +139,7 @@ static int read_threads(struct hwi_saved_tables *tables, struct hwi_profile *pro
   return HW_OK;
 }
 
-/* What is linked into the programs was said when the report was written. */
+/* Allocators linked into the programs were noted when the report was written. */
 static const char *no_allocator(const struct hwi_symbol_module *program)
 {
   (void)program;
@@ -147,19 +148,19 @@ static const char *no_allocator(const struct hwi_symbol_module *program)
 
 /* --- the document --- */
 
-/* One that tells of a part of the run would be taken for all of it. */
+/* A report of a part of the run is refused, since its figures would be read as those of the whole run. */
 static int check_document(const json_t *report, const char *path, struct hwi_error *error)
 {
   const char *schema = json_string_value(json_object_get(report, "schema"));
   if (schema == NULL || strcmp(schema, HWI_REPORT_SCHEMA) != 0 || !json_is_array(json_object_get(report, "top")))
-    return hwi_error_set(error, HW_ERR_USAGE, "%s: is neither a recording nor what 'heapwright report --json' writes",
+    return hwi_error_set(error, HW_ERR_USAGE, "%s: is neither a recording nor a report of 'heapwright report --json'",
                          path);
   bool part = json_object_get(report, "interval") != NULL || json_object_get(report, "moment") != NULL ||
               json_object_get(report, "runtime_blocks") != NULL || hwi_saved_number(report, "min_calls") > 1 ||
               json_array_size(json_object_get(report, "filters")) > 0;
   if (part)
     return hwi_error_set(error, HW_ERR_USAGE,
-                         "%s: tells of a part of its run; save all of it, by 'heapwright report --json' without "
+                         "%s: has only a part of its run; save the whole run with 'heapwright report --json' without "
                          "--from, --to, --at, --leaks, --min-calls and filters",
                          path);
   return HW_OK;
@@ -172,13 +173,13 @@ static int parse(json_t **report, const char *path, struct hwi_error *error)
     return hwi_error_set(error, HW_ERR_USAGE, "%s: is larger than %d MiB; give the recording itself", path,
                          BYTES_MAX >> 20);
   json_error_t wrong;
-  *report = json_load_file(path, JSON_DECODE_INT_AS_REAL, &wrong); /* an address may exceed its integers */
+  *report = json_load_file(path, JSON_DECODE_INT_AS_REAL, &wrong); /* an address may be larger than its integers */
   if (*report != NULL)
     return check_document(*report, path, error);
   if (json_error_code(&wrong) == json_error_out_of_memory)
     return hwi_saved_no_memory(error);
   return hwi_error_set_at(error, HW_ERR_DAMAGED, (uint64_t)(wrong.position > 0 ? wrong.position : 0),
-                          "%s: line %d is no JSON: %s", path, wrong.line, wrong.text);
+                          "%s: line %d is not JSON: %s", path, wrong.line, wrong.text);
 }
 
 static int read_profile(struct hwi_saved *saved, const json_t *report, struct hwi_error *error)
@@ -220,7 +221,7 @@ int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_erro
   if (status == HW_OK && (made == NULL || made->tables == NULL))
     status = hwi_saved_no_memory(error);
   if (status == HW_OK) {
-    made->tables->place_count = made->tables->stack_count = 1; /* 0 is none */
+    made->tables->place_count = made->tables->stack_count = 1; /* 0 means none */
     made->names = (struct hwi_names){hwi_saved_find, made->tables, no_allocator};
     bool begun = hwi_frames_init(&made->tables->frames) && hwi_tagged_init(&made->tables->numbers);
     status = begun ? read_profile(made, report, error) : hwi_saved_no_memory(error);

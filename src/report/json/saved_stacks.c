@@ -1,7 +1,8 @@
-/* saved_stacks.c - the stacks of a saved report become a profile's again
+/* saved_stacks.c - makes a profile's stacks from those of a saved report
  *
- * A report writes each recorded frame as the functions inlined there, innermost first, and then the function itself, all with
- * one address. So a frame ends where a function is not inlined; what functions an address has is the same in all stacks.
+ * A report writes each recorded frame as the functions inlined there, innermost first, and then the function itself,
+ * all with one address. So a frame ends with a function that is not inlined. An address has the same functions in
+ * all stacks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ int hwi_saved_no_memory(struct hwi_error *error)
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to read a saved report");
 }
 
-/* Fractions are no counts, and what is larger than any is cut. */
+/* A fraction is not a count; a number that is too large is limited. */
 uint64_t hwi_saved_number(const json_t *object, const char *key)
 {
   double value = json_number_value(json_object_get(object, key));
@@ -63,7 +64,7 @@ int hwi_saved_modules(struct hwi_saved_tables *tables, const json_t *modules, st
   return HW_OK;
 }
 
-/* Of two builds of one file the first; 0: none, or no such. */
+/* If two builds of one file exist, returns the first; 0 if there is none. */
 static uint32_t module_of(struct hwi_saved_tables *tables, const json_t *frame)
 {
   const char *path = json_string_value(json_object_get(frame, "module"));
@@ -79,14 +80,14 @@ static uint32_t module_of(struct hwi_saved_tables *tables, const json_t *frame)
   return 0;
 }
 
-/* --- what an address is called --- */
+/* --- the names of addresses --- */
 
 static uint32_t hash_of(const char *module, uint64_t address)
 {
   return (uint32_t)hwi_hash(&address, sizeof address, (uint64_t)(uintptr_t)module);
 }
 
-/* 0: not known yet. */
+/* Returns 0 if the place is not known yet. */
 static uint32_t find_place(const struct hwi_saved_tables *tables, const char *module, uint64_t address)
 {
   uint32_t tag = hash_of(module, address);
@@ -108,7 +109,7 @@ static enum hwi_symbol_reason reason_of(const char *text)
   return HWI_SYMBOL_OK;
 }
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 static bool read_text(struct hwi_saved_tables *tables, const json_t *object, const char *key, const char **text)
 {
   const char *value = json_string_value(json_object_get(object, key));
@@ -125,7 +126,7 @@ static bool read_symbol(struct hwi_saved_tables *tables, struct hwi_symbol *symb
   return read_text(tables, frame, "function", &symbol->function) && read_text(tables, frame, "file", &symbol->file);
 }
 
-/* The functions at the address that items [first, last] of a stack share. */
+/* Adds the functions at the address that items [first, last] of a stack share. Returns false if there is no memory. */
 static bool add_place(struct hwi_saved_tables *tables, struct hwi_saved_place place, const json_t *stack, size_t first)
 {
   if (tables->place_count >= UINT32_MAX ||
@@ -146,7 +147,7 @@ uint32_t hwi_saved_find(void *context, const struct hwi_symbol_module *module, u
 {
   static const struct hwi_symbol unknown = {.reason = HWI_SYMBOL_NO_MODULE};
   const struct hwi_saved_tables *tables = context;
-  (void)is_return_address; /* the report had asked so */
+  (void)is_return_address; /* the names in the report are already those of return addresses */
   uint32_t place = find_place(tables, module != NULL ? module->path : NULL, address);
   *frames = place != 0 ? tables->places[place].symbols : &unknown;
   return place != 0 ? tables->places[place].count : 1;
@@ -154,7 +155,7 @@ uint32_t hwi_saved_find(void *context, const struct hwi_symbol_module *module, u
 
 /* --- stacks --- */
 
-/* Reads the frame whose last item is `last`; *first gets its first one. 0: no memory. */
+/* Reads the frame whose last item is `last`; *first gets its first item. Returns 0 if there is no memory. */
 static uint32_t read_frame(struct hwi_saved_tables *tables, const json_t *stack, size_t last, uint32_t caller,
                            size_t *first)
 {
@@ -174,7 +175,7 @@ static uint32_t read_frame(struct hwi_saved_tables *tables, const json_t *stack,
       .module = module, .address = frame.address, .count = (uint32_t)(last + 1 - *first)};
   if (find_place(tables, module, frame.address) == 0 && !add_place(tables, place, stack, *first))
     return 0;
-  frame.address -= tables->frames.modules[frame.module].bias; /* as it wants them */
+  frame.address -= tables->frames.modules[frame.module].bias; /* hwi_frames_intern expects it without the bias */
   return hwi_frames_intern(&tables->frames, &frame);
 }
 
@@ -242,7 +243,7 @@ int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *tot
   }
   for (const struct hwi_json_field *field = hwi_json_amount_fields; field->key != NULL; field++) {
     uint64_t *figure = (uint64_t *)((char *)&rest + field->off);
-    *figure = *figure > INT64_MAX ? 0 : *figure; /* a forged list has more than its run */
+    *figure = *figure > INT64_MAX ? 0 : *figure; /* a forged list may have more than its run */
   }
   struct hwi_stack stack = stack_of(&rest, failed_calls > INT64_MAX ? 0 : failed_calls);
   return add_stack(tables, &stack, error);

@@ -1,4 +1,4 @@
-/* steps.c - how a stack's blocks grow and die together, as members of its JSON object */
+/* steps.c - how a stack's blocks grow (realloc) and are freed together, as members of its JSON object */
 #include "report/json/steps.h"
 
 #include <stdlib.h>

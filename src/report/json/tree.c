@@ -1,7 +1,7 @@
 /* tree.c - the selected stacks as a tree, as a member of a JSON object
  *
- * The nodes are one flat list in which each names its parent: readers of JSON give up on objects that are nested a few hundred
- * deep, and stacks are deeper.
+ * The nodes are one flat list, and each node has the number of its parent: many JSON readers fail on objects that
+ * are nested a few hundred levels deep, and stacks can be deeper.
  */
 #include "report/json/tree.h"
 

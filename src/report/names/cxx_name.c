@@ -1,14 +1,14 @@
-/* cxx_name.c - the demangled names of C++, Rust and D, short enough to be read
+/* cxx_name.c - shortens the demangled names of C++, Rust and D to a readable length
  *
- * A name is scanned once for each step, with the depth of its brackets at hand. Only brackets matter: no step needs to
- * know the grammar of a language, and a name that is none of these comes out as it went in. What follows "operator" is
- * copied first, because operator<, operator-> and operator() are no brackets.
+ * A name is scanned once for each step, and the depth of its brackets is counted. Only brackets matter: no step
+ * needs to know the grammar of a language, and any other name is not changed. The symbols after "operator" are
+ * copied first, because those of operator<, operator-> and operator() are not brackets.
  */
 #include "report/names/cxx_name.h"
 
 #include <string.h>
 
-/* The length of "operator" and the symbols that belong to it at `at`, or 0. */
+/* Returns the length of "operator" with its symbols at `at`, or 0. */
 static size_t operator_bytes(const char *text, const char *at)
 {
   static const char word[] = "operator";
@@ -28,7 +28,7 @@ static size_t operator_bytes(const char *text, const char *at)
 
 /* --- step 1: parameters and return type --- */
 
-/* The end of the bracketed part that begins at `at`, or the end of the text. */
+/* Returns the end of the bracketed part that begins at `at`, or the end of the text. */
 static const char *behind_bracket(const char *at, char open, char close)
 {
   int depth = 0;
@@ -41,7 +41,7 @@ static const char *behind_bracket(const char *at, char open, char close)
   return at;
 }
 
-/* What follows a parameter list and says nothing to a reader of stacks. */
+/* Skips the qualifiers after a parameter list, which are of no interest in a stack. */
 static const char *behind_qualifiers(const char *at)
 {
   static const char *const qualifiers[] = {" const", " volatile", " &&", " &", "[abi:cxx11]"};
@@ -74,7 +74,7 @@ static void drop_parameters(struct hwi_line *to, const char *name)
   }
 }
 
-/* Where the name proper begins: behind the last blank outside brackets, which ends a return type. */
+/* Returns where the name itself begins: after the last blank outside brackets, which ends a return type. */
 static const char *behind_return_type(const char *name)
 {
   const char *begin = name;
@@ -92,9 +92,9 @@ static const char *behind_return_type(const char *name)
   return *begin != '\0' ? begin : name;
 }
 
-/* --- step 2: the standard library's noise --- */
+/* --- step 2: the standard library's default arguments --- */
 
-/* The length of what is left out at `at`, 0 for nothing; *instead is put in its place. */
+/* Returns the length of the part to leave out at `at`, or 0; *instead replaces it. */
 static size_t noise_bytes(const char *at, const char **instead)
 {
   static const struct {
@@ -145,7 +145,7 @@ static void drop_noise(struct hwi_line *to, const char *name)
   }
 }
 
-/* --- step 3: to the width asked for --- */
+/* --- step 3: to the given width --- */
 
 static int deepest(const char *name)
 {
@@ -163,7 +163,7 @@ static int deepest(const char *name)
   return most;
 }
 
-/* Copies `name` with what lies deeper than `limit` angle brackets replaced by the ellipsis. */
+/* Copies `name`, with everything deeper than `limit` angle brackets replaced by the ellipsis. */
 static void collapse(struct hwi_line *to, const char *name, int limit, const char *ellipsis)
 {
   int depth = 0;
@@ -180,7 +180,7 @@ static void collapse(struct hwi_line *to, const char *name, int limit, const cha
   }
 }
 
-/* The next place outside brackets behind a "::", or NULL. */
+/* Returns the next place after a "::" outside brackets, or NULL. */
 static const char *behind_scope(const char *name)
 {
   int depth = 0;
@@ -195,7 +195,7 @@ static const char *behind_scope(const char *name)
   return NULL;
 }
 
-/* Leaves leading scopes out until the rest fits; where not even the last two parts fit, the middle goes. */
+/* Leaves out leading scopes until the rest fits. If the last two parts do not fit either, leaves out the middle. */
 static void drop_scopes(struct hwi_line *line, const char *name, size_t cells, const char *ellipsis)
 {
   size_t mark = hwi_cells(ellipsis);

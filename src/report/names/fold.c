@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN_MIN = 3 }; /* frames in a row of a library that are worth a fold */
+enum { RUN_MIN = 3 }; /* a fold has at least so many consecutive frames of a library */
 
 void hwi_folded_release(struct hwi_folded *folded)
 {
@@ -12,7 +12,7 @@ void hwi_folded_release(struct hwi_folded *folded)
   *folded = (struct hwi_folded){0};
 }
 
-/* The program itself: the module of the outermost frame that has a path and is no shared library by its name. */
+/* Whether the frame's module is a shared library by its name, and not the program itself. */
 static bool is_library(const struct hwi_named_frames *frames, uint32_t frame)
 {
   const char *name = hwi_module_name(frames->profile, frames->items[frame].module);
@@ -20,7 +20,7 @@ static bool is_library(const struct hwi_named_frames *frames, uint32_t frame)
   return suffix != NULL && (suffix[3] == '\0' || suffix[3] == '.');
 }
 
-/* Frames from `first` that lie in the same module. */
+/* Returns the number of frames from `first` on in the same module. */
 static uint32_t run_length(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
 {
   uint32_t next = first + 1;
@@ -49,7 +49,7 @@ static void add_line(struct hwi_folded *folded, const struct hwi_named_frames *f
     folded->lines[folded->count++] = (struct hwi_fold_line){first, count, is_fold};
 }
 
-/* `own`: a frame that is not folded, nor what follows it in its library. */
+/* `own` is a frame that is not folded; neither are the frames after it in the same library. */
 static void fold_libraries(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t first,
                            uint32_t last, uint32_t own)
 {
@@ -65,7 +65,8 @@ static void fold_libraries(struct hwi_folded *folded, const struct hwi_named_fra
   }
 }
 
-/* Where the stack is too long, lines between the innermost one and that of `own` make room for those from there on. */
+/* If the stack is too long, folds lines between the innermost one and that of `own`, to make room for the lines from
+ * `own` on. */
 static void fold_before(struct hwi_folded *folded, uint32_t own, uint32_t lines_max)
 {
   uint32_t at = 0;
@@ -104,7 +105,7 @@ static void fold_middle(struct hwi_folded *folded, uint32_t lines_max)
   folded->count = (uint32_t)(fold - folded->lines) + 2;
 }
 
-/* Makes room for a line a frame. */
+/* Makes room for one line for each frame. */
 static int begin(struct hwi_folded *folded, const struct hwi_named_frames *frames, struct hwi_error *error)
 {
   if (frames->count > folded->room) {
@@ -145,7 +146,7 @@ int hwi_fold_chain(struct hwi_folded *folded, const struct hwi_named_frames *fra
   int status = begin(folded, frames, error);
   if (status < 0 || frames->count == 0)
     return status;
-  folded->joins_recursion = false; /* each frame is a node of its own */
+  folded->joins_recursion = false; /* each frame is a separate node */
   uint32_t last = frames->count - 1;
   if (lines_max > 0)
     fold_libraries(folded, frames, 0, last, 0);

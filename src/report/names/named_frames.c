@@ -1,4 +1,4 @@
-/* named_frames.c - a stack's frames with their names, and which of them a text shows */
+/* named_frames.c - names a stack's frames, and chooses those that a text shows */
 #include "report/names/named_frames.h"
 
 #include <stdlib.h>
@@ -104,9 +104,9 @@ const char *hwi_module_name(const struct hwi_profile *profile, uint32_t module)
   return run_as != NULL ? run_as : hwi_base_name(hwi_module_path(profile, module));
 }
 
-/* --- which frames say something --- */
+/* --- the significant frames --- */
 
-/* A function's name as the lists have it: libc calls itself by aliases that begin with __GI_. */
+/* Returns a function's name as it is in the lists: inside libc, functions have aliases that begin with __GI_. */
 static const char *plain_name(const struct hwi_symbol *symbol)
 {
   static const char alias[] = "__GI_";
@@ -120,8 +120,8 @@ static bool is_wrapper(const struct hwi_shown_frame *frame)
          hwi_patterns_match(hwi_rules_wrappers, plain_name(frame->symbol));
 }
 
-/* Behind the wrapper that `first` is, or that calls it where a stripped module hides the names of the wrapper's helpers;
- * `first` where there is none. One frame is left. */
+/* If `first` is a wrapper, or the helper of one in a stripped module, where helpers have no names, returns the frame
+ * after the wrapper; else `first`. At least one frame is left. */
 static uint32_t behind_wrapper(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
 {
   for (uint32_t i = first; i + 1 < last && i - first <= HWI_HIDDEN_HELPERS_MAX; i++) {
@@ -144,8 +144,8 @@ static bool is_start(const struct hwi_named_frames *frames, const struct hwi_sho
   return hwi_patterns_match(hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
 }
 
-/* What calls a start is one: the C main that a language's runtime brings (the user's own main is farther in), and the
- * _start of a program that is stripped. */
+/* Whether the frame calls a start function, and so is one too: the C main of a language's runtime (the user's own
+ * main is further in), and the _start of a stripped program. */
 static bool calls_start(const struct hwi_named_frames *frames, uint32_t frame)
 {
   const struct hwi_symbol *symbol = frames->items[frame].symbol;
@@ -175,11 +175,12 @@ uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t fi
   for (uint32_t i = first; i < last; i++) {
     const struct hwi_symbol *symbol = frames->items[i].symbol;
     if (symbol == NULL)
-      break; /* it may be anyone's */
+      break; /* it may belong to any code */
     if (symbol->function == NULL && !is_in(frames, i, hwi_rules_library_modules))
       break;
     if (symbol->function != NULL && !hwi_patterns_match(hwi_rules_libraries, symbol->function))
-      return has_nameless && is_in(frames, i, hwi_rules_start_modules) ? first : i; /* the loader only starts it */
+      return has_nameless && is_in(frames, i, hwi_rules_start_modules) ? first
+                                                                       : i; /* the loader only starts the program */
     has_nameless |= symbol->function == NULL;
   }
   return first;

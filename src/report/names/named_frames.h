@@ -1,6 +1,7 @@
 /* named_frames.h - names a stack's frames, including inlined ones, and chooses those that a text shows
  *
- * A recorded frame becomes one shown frame for each function inlined there, innermost first, as the compiler nested them.
+ * A recorded frame becomes one shown frame for each function inlined there, innermost first, as the compiler nested
+ * them.
  */
 #ifndef HWI_REPORT_NAMES_NAMED_FRAMES_H
 #define HWI_REPORT_NAMES_NAMED_FRAMES_H

@@ -1,4 +1,4 @@
-/* who.c - a stack in a few words: the frame that wanted the memory, and who called it where that tells rows apart */
+/* who.c - a stack in a few words: the frame that requested the memory, and its callers if they distinguish rows */
 #include "report/names/who.h"
 
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 enum {
   PLACE_CELLS_MAX = 32,
   BRACKET_CELLS = 3,
-  NAME_CELLS_MIN = 32, /* or all of a shorter one: less is not given up for the place in the source */
+  NAME_CELLS_MIN = 32, /* a name gets so many, or all that it needs, before its place in the source gets any */
   NAME_CELLS_MAX = 48,
   CALLERS_MAX = 3,
   CALLERS_DEEPEST = 64,
-  VIA_CELLS_MIN = 48 /* below it who wanted the memory has no room besides */
+  VIA_CELLS_MIN = 48 /* with fewer, no room is left for the frame that requested the memory */
 };
 
 /* A function without a name. */
@@ -39,7 +39,7 @@ static void add_function(struct hwi_line *line, const struct hwi_who_words *word
                      cells < NAME_CELLS_MAX ? cells : NAME_CELLS_MAX, words_of->ellipsis);
 }
 
-/* What a function's name needs before anything stands beside it. */
+/* Returns the cells that a function's name needs before anything is put next to it. */
 static size_t least_cells(const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame)
 {
   struct hwi_line name = {0};
@@ -71,15 +71,15 @@ static void add_frame(struct hwi_line *line, const struct hwi_who_words *words_o
   hwi_line_release_part(line, &place);
 }
 
-/* The frames that a stack's words are made of: the one that wanted the memory, and callers of it; or, where it takes more of them
- * than are read, only the one that tells. */
+/* The frames that a stack's words are made of: the one that requested the memory, and its callers; or, if too many
+ * callers would be needed, only the caller that makes the difference. */
 struct chain {
   const struct hwi_shown_frame *frames[CALLERS_MAX + 1];
   uint32_t count;
-  bool is_cut; /* between the first and the second */
+  bool is_cut; /* frames are left out between the first and the second */
 };
 
-/* "list_resize (listobject.c:70) < app1 (listobject.c:340)", without the places where there is no room for them. */
+/* Adds "list_resize (listobject.c:70) < app1 (listobject.c:340)"; without the places if there is no room for them. */
 static void add_chain(struct hwi_line *line, const struct hwi_who_words *words_of, const struct chain *chain,
                       size_t cells)
 {
@@ -114,7 +114,7 @@ static struct chain chain_of(const struct hwi_shown_frame *frames, uint32_t coun
   return chain;
 }
 
-/* A line for " via std::vector<…>::push_back"; nothing where the frame called no one for its memory. */
+/* Returns the line " via std::vector<…>::push_back"; an empty one if the frame requested its memory itself. */
 static struct hwi_line via_of(const struct hwi_who_words *words_of, const struct hwi_shown_frame *inner,
                               const struct hwi_who *who)
 {
@@ -173,7 +173,7 @@ static void add_word(struct hwi_who *who)
     who->via = true;
 }
 
-/* Those whose words other stacks have, too, tell what they called, and then one caller more. Whether any did. */
+/* Stacks whose words are not distinct get `via`, and after that one more caller. Returns whether any words changed. */
 static bool deepen(const struct hwi_who_words *words_of, struct words *words, uint32_t count)
 {
   bool any = false;
@@ -183,7 +183,7 @@ static bool deepen(const struct hwi_who_words *words_of, struct words *words, ui
   }
   qsort(words, count, sizeof *words, compare_words);
   for (uint32_t begin = 0, end; begin < count; begin = end) {
-    bool are_alike = false; /* and not one stack, named twice */
+    bool are_alike = false; /* two different stacks, not one stack twice */
     for (end = begin + 1; end < count && compare_words(&words[begin], &words[end]) == 0; end++)
       are_alike |= words[end].who->stack != words[begin].who->stack;
     for (uint32_t i = begin; i < end && are_alike; i++)
@@ -205,7 +205,7 @@ bool hwi_whos_tell_apart(const struct hwi_who_words *words_of, struct hwi_who *w
   bool failed = false;
   for (uint32_t i = 0; i < count; i++) {
     if (whos[i].callers == CALLERS_DEEPEST)
-      whos[i].callers = CALLERS_MAX; /* alike to the end: the nearest callers say most */
+      whos[i].callers = CALLERS_MAX; /* no caller differs: show the nearest callers */
     failed |= words[i].line.failed;
     hwi_line_release(&words[i].line);
   }

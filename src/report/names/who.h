@@ -1,5 +1,5 @@
-/* who.h - a stack in a few words: "TrackStore::add (tracks.cpp:88)", with callers "TrackStore::add (tracks.cpp:88) < main
- * (main.cpp:12)"
+/* who.h - a stack in a few words: "TrackStore::add (tracks.cpp:88)"; with callers, "TrackStore::add (tracks.cpp:88)
+ * < main (main.cpp:12)"
  */
 #ifndef HWI_REPORT_NAMES_WHO_H
 #define HWI_REPORT_NAMES_WHO_H
