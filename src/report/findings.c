@@ -1,11 +1,14 @@
 /* findings.c - what stands out in a profile: what an engineer would point at
  *
- * growth a stack whose minimum kept rising through the last seven tenths of the run: see growth.h. real time a
- * thread under a real-time policy that allocated or freed after its first second. failed calls for which there was
- * no memory. giant one block is a fifth of the peak. churn most allocations are freed at once, and they are many.
- * foreign frees a thread frees many blocks of other threads. findings_memory.c finds memory beyond the requested
- * bytes, findings_advice.c finds possible changes. The limits below avoid findings about programs that only start,
- * work and end.
+ * growth         a stack whose minimum kept rising through the last seven tenths of the run: see growth.h.
+ * real time      a thread under a real-time policy that allocated or freed after its first second.
+ * failed         calls for which there was no memory.
+ * giant          one block is a fifth of the peak.
+ * churn          most allocations are freed at once, and they are many.
+ * foreign frees  a thread frees many blocks of other threads.
+ *
+ * findings_memory.c finds memory beyond the requested bytes, findings_advice.c finds possible changes. The limits below
+ * avoid findings about programs that only start, work and end.
  */
 #include "report/findings.h"
 

@@ -1,9 +1,10 @@
 /* findings_advice.c - findings that name a change, with what it would have saved in this run
  *
- * reserve blocks grow by realloc, step by step, to sizes that could have been allocated at once. container the same
- * for what seems to be the growth of containers: see resizes.h. arena blocks of one stack are freed together: see
- * sweeps.h. One chunk for each generation would be enough. inline buffer a stack's many small blocks have very short
- * lives: the object that owns them could contain their memory.
+ * reserve        blocks grow by realloc, step by step, to sizes that could have been allocated at once.
+ * container      the same for what seems to be the growth of containers: see resizes.h.
+ * arena          blocks of one stack are freed together: see sweeps.h. One chunk for each generation would be enough.
+ * inline buffer  a stack's many small blocks have very short lives: the object that owns them could contain their
+ *                memory.
  */
 #include "report/findings.h"
 

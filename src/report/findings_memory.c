@@ -1,9 +1,9 @@
 /* findings_memory.c - findings about memory that the program did not request
  *
- * RSS gap much of the resident memory (without the recorder's) is in no block: at the peak, or at the time of the
- * largest gap if that is clearly larger, such as after most blocks were freed. Its largest part is named. Pages of
- * files, such as code or a mapped database, do not count: the kernel can take them back at any time. slack usable
- * sizes are much larger than the requested sizes; the block size with most of the difference is named.
+ * RSS gap   much of the resident memory (without the recorder's) is in no block: at the peak, or at the time of the
+ *           largest gap if that is clearly larger, such as after most blocks were freed. Its largest part is named.
+ *           Pages of files, such as code or a mapped database, do not count: the kernel can take them back at any time.
+ * slack     usable sizes are much larger than the requested sizes; the block size with most of the difference is named.
  */
 #include "report/evidence.h"
 #include "report/findings.h"

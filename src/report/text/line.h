@@ -1,8 +1,9 @@
 /* line.h - builds a line of text, and measures its width on a terminal
  *
  * cell       the place of a character on a terminal. Wide characters take two, combining ones none: bytes, code
- *            points and cells are three different numbers. If there is no memory, the line becomes shorter than it
- *            should be and `failed` is set; there is no other error.
+ *            points and cells are three different numbers.
+ *
+ * If there is no memory, the line becomes shorter than it should be and `failed` is set; there is no other error.
  */
 #ifndef HWI_REPORT_TEXT_LINE_H
 #define HWI_REPORT_TEXT_LINE_H
