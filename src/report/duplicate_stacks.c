@@ -281,7 +281,7 @@ static bool find(struct hwi_duplicates *alike, struct search *search, uint64_t m
 }
 
 int hwi_duplicates_init(struct hwi_duplicates *alike, const struct hwi_named_frames *frames,
-                   const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error)
+                        const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error)
 {
   struct search search = {.frames = frames, .ranking = ranking};
   *alike = (struct hwi_duplicates){0};

@@ -40,7 +40,7 @@ struct hwi_duplicates_ranking hwi_duplicates_ranking_of(const struct hwi_selecti
 /* Finds the `most` groups of the largest cost; stacks that cannot be among them are not symbolized. Returns 0 or
  * HW_ERR_MEMORY. The caller releases it, also after a failure. */
 int hwi_duplicates_init(struct hwi_duplicates *alike, const struct hwi_named_frames *frames,
-                   const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error);
+                        const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error);
 void hwi_duplicates_release(struct hwi_duplicates *alike);
 
 #endif

@@ -84,7 +84,8 @@ static void print_row(const struct table *table, const struct hwi_duplicates_gro
   hwi_text_end(table->text, HWI_PLAIN);
 }
 
-static void print_rest(const struct table *table, const struct hwi_selection *selection, const struct hwi_duplicates *alike)
+static void print_rest(const struct table *table, const struct hwi_selection *selection,
+                       const struct hwi_duplicates *alike)
 {
   const struct hwi_stack *stacks = table->text->profile->stacks;
   uint64_t rest[HWI_LIFETIMES] = {0};

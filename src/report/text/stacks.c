@@ -150,8 +150,8 @@ static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selecti
 }
 
 /* Prints what the rows do not show: `costly` stacks, and those whose cost is 0. */
-static void print_behind(struct hwi_text *text, const struct hwi_selection *selection, const struct hwi_duplicates *alike,
-                         uint64_t rows)
+static void print_behind(struct hwi_text *text, const struct hwi_selection *selection,
+                         const struct hwi_duplicates *alike, uint64_t rows)
 {
   struct hwi_amount rest = selection->selected;
   uint32_t costly = 0;
