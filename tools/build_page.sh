@@ -1,13 +1,13 @@
 #!/bin/sh
-# build_page.sh [--install | --check]   builds the page of HTML reports, web/dist/page.html, from web/src. It is kept in the
+# build_page.sh [--install | --check]   builds the page of HTML reports, web/dist/page.html, from web/src. It is in the
 # repository, so that the C build needs no node.
-# --install: only brings web/node_modules up to the lock file. --check: type-checks, lints, builds into a temporary file, and
-# fails where that differs from the page that is kept.
+# --install: only installs web/node_modules as in the lock file. --check: type-checks, lints, builds into a temporary file, and
+# fails if that differs from the page in the repository.
 set -eu
 cd "$(dirname "$0")/../web"
 kept=dist/page.html
 
-# npm writes the lock file that it installed into node_modules; ours is newer where they differ.
+# npm writes a copy of the installed lock file into node_modules; if ours has changed since, it is newer.
 installed=node_modules/.package-lock.json
 if [ ! -e "$installed" ] || [ package-lock.json -nt "$installed" ]; then
   npm ci --no-audit --no-fund --loglevel=error

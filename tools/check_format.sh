@@ -1,6 +1,6 @@
 #!/bin/sh
-# check_format.sh [--fix]   whether every C file has the form that .clang-format says; --fix gives it that form.
-# One version judges, 14, since others differ; where a release of Debian does not have it, it says so and passes (--fix: fails).
+# check_format.sh [--fix]   checks that every C file is formatted as .clang-format says; --fix formats them.
+# Only version 14 is used, since others differ. If the system does not have it, this says so and passes (--fix: fails).
 set -eu
 cd "$(dirname "$0")/.."
 formatter=$(command -v clang-format-14 || true)
@@ -14,7 +14,7 @@ if [ "${1:-}" = --fix ]; then
   # shellcheck disable=SC2086 # a list of names without blanks
   exec "$formatter" -i $files
 fi
-# Many files a process, and a process a processor: its start takes longer than a file.
+# Each processor runs one process for many files, because starting a process takes longer than checking a file.
 # shellcheck disable=SC2086
 found=$(ls -d $files 2>/dev/null | xargs -P "$(nproc)" -n 40 "$formatter" --dry-run -Werror 2>&1 >/dev/null) && exit 0
 wrong=$(echo "$found" | sed -n 's/^\([^:]*\):[0-9]*:[0-9]*: error: .*/\1/p' | sort -u)

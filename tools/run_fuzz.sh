@@ -1,7 +1,7 @@
 #!/bin/sh
-# run_fuzz.sh BUILD   builds the fuzz targets and runs each for its share of FUZZ_SECONDS, one a processor at a time; a crash
-# leaves its input in BUILD/fuzz. The tool and its library must be in BUILD already.
-# The seeds of tests/AREA/fuzz_NAME.c are made by tests/AREA/make_seeds.py BUILD FOLDER.
+# run_fuzz.sh BUILD   builds the fuzz targets and runs each for its share of FUZZ_SECONDS, one per processor at a time. The
+# input of a crash is left in BUILD/fuzz. The tool and its library must be in BUILD already.
+# tests/AREA/make_seeds.py BUILD FOLDER makes the seeds of tests/AREA/fuzz_NAME.c.
 set -eu
 
 # fuzz BUILD SECONDS SOURCE

@@ -1,16 +1,16 @@
 #!/bin/sh
-# run_tests.sh BUILD [CTEST OPTION...]   runs the tests of a build tree, and ends with how many cases ran and which did not.
-# TEST_JOBS run at a time: two a processor unless it is set, since many of them mostly wait.
+# run_tests.sh BUILD [CTEST OPTION...]   runs the tests of a build tree, and prints at the end how many cases ran and which did not.
+# TEST_JOBS tests run at a time. The default is two per processor, since many of them mostly wait.
 #
-# What failed runs once more, alone: a fault fails there, too, and what only lacked a processor does not. Both runs'
-# output is kept, and a test that passed only alone is named, for it still is one to mend.
+# Tests that failed run once more, alone: if the program has a fault, they fail again; if they only lacked a processor, they
+# pass. The output of both runs is kept, and tests that passed only alone are named, because they must be fixed, too.
 set -eu
 build=$(realpath "${1:?usage: run_tests.sh BUILD}")
 shift
 cd "$(dirname "$0")/.."
 log=$build/Testing/Temporary
 
-# run JOBS CTEST OPTION...   the cases of this run are counted from its own log
+# run JOBS CTEST OPTION...   runs the tests and counts the cases from the log of this run
 run() {
     jobs=$1
     shift

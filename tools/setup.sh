@@ -1,20 +1,20 @@
 #!/bin/sh
 # setup.sh LIST...   installs the Debian packages of each LIST that are missing: build, demo, test, fuzz, web, bench,
-# format, or `--packages NAME...` for packages by name. As root it installs them; otherwise it prints the one line to run
-# and fails. Quick where nothing is missing. On a system without dpkg it says what is needed and goes on.
-# A|B is a package that has another name in another release of Debian: either will do. A package that this release does not
-# have is left out with a word: what needs it says so itself, as a test does that is skipped.
+# format, or `--packages NAME...` for packages by name. As root it installs them; otherwise it prints the command to run
+# and fails. It is quick if nothing is missing. On a system without dpkg it lists the needed packages and succeeds.
+# A|B is a package with different names in different releases of Debian: either is sufficient. A package that this release does
+# not have is left out with a message; a test that needs it is skipped and says so.
 set -eu
 
 packages_of() {
   case $1 in
     build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev ;;
     demo) echo g++ ;;
-    # Formats are tried with the tools that read them, pprof with go's (80 MB to fetch).
+    # Formats are tested with the tools that read them, pprof with that of go (a download of 80 MB).
     test) echo g++ valgrind musl-tools libc6-i386 libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd gnuplot-nox poppler-utils libjemalloc2 libjemalloc-dev 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 groff-base ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
       command -v go >/dev/null || echo golang-go ;;
     fuzz) echo clang 'libclang-rt-dev|libclang-rt-14-dev' ;;
-    # A node from elsewhere brings its npm, and does not go together with Debian's.
+    # A node that is not Debian's includes its own npm, and is not compatible with Debian's npm.
     web) echo chromium; command -v node >/dev/null || echo nodejs; command -v npm >/dev/null || echo npm ;;
     format) echo clang-format-14 ;;
     bench) echo g++ python3 sqlite3 heaptrack zstd valgrind binutils-source make apache2-bin curl libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 ;;
@@ -22,7 +22,7 @@ packages_of() {
   esac
 }
 
-# The words of "$@" of which no alternative is installed, each once.
+# Prints the words of "$@" that have no installed alternative, each once.
 missing_of() {
   # shellcheck disable=SC2046 # a list of words
   dpkg-query -W -f '${db:Status-Status} ${Package}\n' $(echo "$*" | tr '|' ' ') 2>/dev/null |
@@ -30,7 +30,7 @@ missing_of() {
   first_names "$@" | sed -n 's/^none //p' | sort -u
 }
 
-# Of each word of "$@" the first alternative that stands in $scratch/names, as "found NAME"; else "none WORD".
+# Prints for each word of "$@" its first alternative that is in $scratch/names, as "found NAME", or "none WORD".
 first_names() {
   for word in "$@"; do echo "$word"; done | awk -v known="$scratch/names" '
     BEGIN { while ((getline name <known) > 0) is_known[name] = 1 }
@@ -39,8 +39,8 @@ first_names() {
       print answer }'
 }
 
-# Sets $available to the packages to install for the words of "$@", and $unknown to the words of which this release has none,
-# by what apt knows now.
+# Sets $available to the packages to install for the words of "$@", and $unknown to the words for which this release has none,
+# according to apt's present lists.
 look_up() {
   # shellcheck disable=SC2046 # a list of words
   LC_ALL=C apt-cache policy $(echo "$*" | tr '|' ' ') 2>/dev/null |
@@ -58,13 +58,13 @@ say_unknown() {
   [ -z "$unknown" ] || echo "setup.sh: left out, since this release of Debian does not have: $unknown" >&2
 }
 
-# Lists may be old, or not there yet.
+# The lists may be old, or may not exist yet.
 update_and_look_up() {
   apt-get update -qq >"$scratch/log" 2>&1 || return 1
   look_up "$@"
 }
 
-# Services that packages bring along must not start on the user's machine just because they were installed.
+# Services in these packages must not start on the user's machine just because they were installed.
 install_quietly() {
   [ $# -gt 0 ] || return 0
   echo "Installing: $*" >&2
@@ -107,7 +107,7 @@ if has_package_lists; then
   [ -n "$available" ] || { say_unknown; exit 0; }
   line="apt-get install --no-install-recommends $available"
 else
-  line="apt-get update" # which names this release has is known after that
+  line="apt-get update" # the names in this release are known only after that
 fi
 if [ "$(id -u)" -ne 0 ]; then
   echo "Some packages are missing. Run this, then try again:" >&2
