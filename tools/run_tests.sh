@@ -1,5 +1,6 @@
 #!/bin/sh
-# run_tests.sh BUILD [CTEST OPTION...]   runs the tests of a build tree, and prints at the end how many cases ran and which did not.
+# run_tests.sh BUILD [CTEST OPTION...]   runs the tests of a build tree, and prints at the end how many cases ran and
+# which did not.
 # TEST_JOBS tests run at a time. The default is two per processor, since many of them mostly wait.
 #
 # Tests that failed run once more, alone: if the program has a fault, they fail again; if they only lacked a processor, they
