@@ -121,7 +121,7 @@ int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, st
     requests += tune->processes[i].figures.request_count;
   hwi_line_puts(&text.line, "All ");
   hwi_line_counted(&text.line, requests, "request");
-  hwi_line_printf(&text.line, " of the recording were replayed on %s of exactly this size, which did not have to grow.",
+  hwi_line_printf(&text.line, " of the recording were replayed on %s of exactly this size, which did not grow.",
                   tune->count > 1 ? "pools" : "a pool");
   hwi_text_end_wrapped(&text, 0, HWI_PLAIN);
   print_doubts(&text, tune);

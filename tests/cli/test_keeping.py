@@ -95,7 +95,7 @@ def test_trouble_is_told_and_the_command_s_status_stays(hw, record, build_progra
     (tmp_path / "one.hwt.files").write_text("in the way")
     run = record([build_program(NAME="load", SIZE=1000)], "--keep-files", "-q", trace=tmp_path / "one.hwt")
     assert run.process.returncode == 7
-    assert f"in {tmp_path}/one.hwt.files: Not a directory; the trace is complete" in run.process.stderr
+    assert f"to {tmp_path}/one.hwt.files: Not a directory; the trace is complete" in run.process.stderr
     assert stack(hw, run.trace, 1000)[0][0] == "load"
 
 

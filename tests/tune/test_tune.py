@@ -148,7 +148,7 @@ def test_forms(compile_c, record, hw, tmp_path):
     recording = record([compile_c(PROGRAM % "blocks[0] = malloc(1000000);", "-fno-builtin")])
     text = hw("tune", recording.trace).stdout
     size = re.match(r"HEAPWRIGHT_POOL_SIZE=(\d+)\n", text).group(1)
-    assert "replayed on a pool of exactly this size, which did not have to grow" in text
+    assert "replayed on a pool of exactly this size, which did not grow" in text
     forms = {
         "env": f"LD_PRELOAD=libheapwright-tlsf.so\nHEAPWRIGHT_POOL_SIZE={size}\n",
         "sh": f"export LD_PRELOAD=libheapwright-tlsf.so\nexport HEAPWRIGHT_POOL_SIZE={size}\n",
