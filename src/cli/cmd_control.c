@@ -49,7 +49,7 @@ static int run(const void *given, int word_count, char **words)
 
 const struct hwi_command hwi_command_control = {
     .name = "control",
-    .summary = "switch a recording while it runs, or name a moment",
+    .summary = "switch a recording on or off while it runs, or name a moment",
     .usage = "[options] PID|TRACE on|off|mark [TEXT]",
     .details =
         "Reaches all processes of the run that PID or TRACE belongs to. While recording is off, frees of blocks that\n"

@@ -84,7 +84,8 @@ const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking);
  * stderr. */
 int hwi_ranking_require_durations(const struct hwi_profile *profile, const char *path);
 
-/* Rows of the command's table of options for a tree; `share` is a `const char *` of its values, for hwi_ranking_share. */
+/* Rows of the command's table of options for a tree; `share` is a `const char *` of its values, for
+ * hwi_ranking_share. */
 /* clang-format off */
 #define HWI_TREE_OPTIONS(field, share)                                                                                 \
   {.name = "tree",                                                                                                     \

@@ -1,7 +1,7 @@
 /* blame.h - the stacks that made a rule fail
  *
  * These are the stacks with the largest parts of the figure or, for a rule about a change, of its growth. Stacks that
- * read the same (alike.h) are one entry, except for durations, where each stack has its slowest call.
+ * read the same (duplicate_stacks.h) are one entry, except for durations, where each stack has its slowest call.
  */
 #ifndef HWI_COMPARE_BLAME_H
 #define HWI_COMPARE_BLAME_H

@@ -1,7 +1,7 @@
 /* measure.h - the figure that a rule is about, in one run
  *
  * Totals, and sums of stacks chosen by their frames, are taken from the profile. A figure narrowed to threads, sizes or
- * a part of the run is counted in a second replay (gauge.h), which looks at every event.
+ * a part of the run is counted in a second replay (rule_counter.h), which looks at every event.
  */
 #ifndef HWI_COMPARE_MEASURE_H
 #define HWI_COMPARE_MEASURE_H

@@ -3,7 +3,8 @@
  * interval   [from, to): calls within it count for calls, bytes, temporary and failed; blocks allocated before are live
  *            in it.
  * level      live bytes. The peak is the moment within the interval with the highest level. The stacks' bytes at that
- *            moment are computed as in profile/counters/tally.h: a stack is updated at its first change after a new peak.
+ *            moment are computed as in profile/counters/tally.h: a stack is updated at its first change after a new
+ * peak.
  * call       for durations: a call within the interval, by a chosen thread, to a chosen entry point. A free belongs to
  *            the stack of its block. A stack's share is its slowest call.
  */

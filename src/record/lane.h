@@ -50,10 +50,10 @@ struct hwi_words {
 
 enum { HWI_CACHED_STACK_INNER = 32 };
 
-struct hwi_cached_stack { /* see kept.h */
+struct hwi_cached_stack { /* see cached_stack.h */
   struct hwi_walked_frame *frames;
   uint32_t frame_count, frame_room;
-  struct hwi_stack_end *tip; /* continues the stack, inward of the last frame; NULL: none. See tips.c */
+  struct hwi_stack_end *tip; /* continues the stack, inward of the last frame; NULL: none. See stack_cache.c */
   struct hwi_words odd;      /* in the order of the frames */
   struct {
     uint32_t *items;
@@ -86,7 +86,7 @@ struct hwi_row_of { /* a row as it is used */
   int32_t offset;   /* see the kinds */
 };
 
-struct hwi_row_slot { /* see rows.c */
+struct hwi_row_slot { /* see row_cache.c */
   uint64_t key;
   struct hwi_row_of row;
 };
@@ -114,7 +114,7 @@ struct hwi_new_chunk {
   uint32_t bytes, sequence;
 };
 
-/* A pending free: it has begun, but is not written yet, because its duration is not known. See owed.h. */
+/* A pending free: it has begun, but is not written yet, because its duration is not known. See pending_free.h. */
 struct hwi_pending_frees {
   uint64_t tick;
   void *block;
@@ -148,7 +148,7 @@ struct hwi_lane {
   struct hwi_cached_stack kept;
   struct hwi_range range;
   struct hwi_row_cache rows;
-  struct hwi_stack_end_pair *tips; /* see tips.c; NULL: none yet */
+  struct hwi_stack_end_pair *tips; /* see stack_cache.c; NULL: none yet */
   struct hwi_walked_frame *fresh;  /* frames of the current walk, innermost first; `node` is the module's ID */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */

@@ -1,4 +1,4 @@
-/* alike.c - groups stacks that look the same
+/* duplicate_stacks.c - groups stacks that look the same
  *
  * The profile's frames form a tree whose nodes are call sites. Siblings that look the same are merged, from the
  * outermost frames inwards. This makes a second tree, in which a node is a list of sites. A group below a node never
@@ -247,11 +247,11 @@ static int compare_ranks(const void *left, const void *right)
   return compare_numbers(*(const uint32_t *)left, *(const uint32_t *)right);
 }
 
-static bool add_group(struct hwi_duplicates *alike, const struct search *search, const struct waiting *group)
+static bool add_group(struct hwi_duplicates *duplicates, const struct search *search, const struct waiting *group)
 {
-  if (!hwi_grow((void **)&alike->groups, &alike->room, alike->count + 1, sizeof *alike->groups))
+  if (!hwi_grow((void **)&duplicates->groups, &duplicates->room, duplicates->count + 1, sizeof *duplicates->groups))
     return false;
-  uint32_t *stacks = alike->stacks + alike->stack_count, count = 0, at = group->site;
+  uint32_t *stacks = duplicates->stacks + duplicates->stack_count, count = 0, at = group->site;
   do {
     for (uint32_t rank = search->sites[at].own; rank != 0; rank = search->next_own[rank])
       stacks[count++] = rank;
@@ -259,20 +259,20 @@ static bool add_group(struct hwi_duplicates *alike, const struct search *search,
   qsort(stacks, count, sizeof *stacks, compare_ranks);
   for (uint32_t i = 0; i < count; i++)
     stacks[i] = stack_of(search->ranking, stacks[i]);
-  alike->stack_count += count;
-  alike->groups[alike->count++] = (struct hwi_duplicates_group){stacks, count, group->cost};
+  duplicates->stack_count += count;
+  duplicates->groups[duplicates->count++] = (struct hwi_duplicates_group){stacks, count, group->cost};
   return true;
 }
 
-static bool find(struct hwi_duplicates *alike, struct search *search, uint64_t most)
+static bool find(struct hwi_duplicates *duplicates, struct search *search, uint64_t most)
 {
   const uint32_t root = 0;
-  alike->stacks = calloc((size_t)search->ranking->count + 1, sizeof *alike->stacks);
-  if (alike->stacks == NULL || !plant(search) || !push_node(search, &root, 1))
+  duplicates->stacks = calloc((size_t)search->ranking->count + 1, sizeof *duplicates->stacks);
+  if (duplicates->stacks == NULL || !plant(search) || !push_node(search, &root, 1))
     return false;
-  while (search->heap_count > 0 && search->heap[0].cost >= search->ranking->least && alike->count < most) {
+  while (search->heap_count > 0 && search->heap[0].cost >= search->ranking->least && duplicates->count < most) {
     struct waiting item = pop(search);
-    bool done = item.is_group ? add_group(alike, search, &item)
+    bool done = item.is_group ? add_group(duplicates, search, &item)
                               : push_own(search, item.site) && push_callees(search, item.site);
     if (!done)
       return false;
@@ -280,12 +280,12 @@ static bool find(struct hwi_duplicates *alike, struct search *search, uint64_t m
   return true;
 }
 
-int hwi_duplicates_init(struct hwi_duplicates *alike, const struct hwi_named_frames *frames,
+int hwi_duplicates_init(struct hwi_duplicates *duplicates, const struct hwi_named_frames *frames,
                         const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error)
 {
   struct search search = {.frames = frames, .ranking = ranking};
-  *alike = (struct hwi_duplicates){0};
-  bool found = find(alike, &search, most);
+  *duplicates = (struct hwi_duplicates){0};
+  bool found = find(duplicates, &search, most);
   free(search.sites);
   free(search.next_own);
   free(search.heap);
@@ -305,9 +305,9 @@ struct hwi_duplicates_ranking hwi_duplicates_ranking_of(const struct hwi_selecti
       .stacks = selection->stacks, .count = selection->stack_count, .cost = cost_in_selection, .context = selection};
 }
 
-void hwi_duplicates_release(struct hwi_duplicates *alike)
+void hwi_duplicates_release(struct hwi_duplicates *duplicates)
 {
-  free(alike->groups);
-  free(alike->stacks);
-  *alike = (struct hwi_duplicates){0};
+  free(duplicates->groups);
+  free(duplicates->stacks);
+  *duplicates = (struct hwi_duplicates){0};
 }

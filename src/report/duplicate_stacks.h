@@ -1,13 +1,13 @@
-/* alike.h - groups stacks that look the same
+/* duplicate_stacks.h - groups stacks that look the same
  *
- * alike      of stacks: they have the same length, and frame by frame the same functions at the same lines of the same
+ * duplicates stacks that have the same length, and frame by frame the same functions at the same lines of the same
  *            modules. Where a function has no line information, its name must be the same; where it has no name, its
- *            address. So alike stacks differ only by an address within a line: two calls on it, or two copies of it
+ *            address. So duplicates differ only by an address within a line: two calls on it, or two copies of it
  *            that the compiler made.
- * group      stacks that are alike: one row of a text. Its cost is the sum of their costs.
+ * group      stacks that are duplicates: one row of a text. Its cost is the sum of their costs.
  */
-#ifndef HWI_REPORT_ALIKE_H
-#define HWI_REPORT_ALIKE_H
+#ifndef HWI_REPORT_DUPLICATE_STACKS_H
+#define HWI_REPORT_DUPLICATE_STACKS_H
 
 #include "report/names/named_frames.h"
 #include "report/selection.h"
@@ -39,8 +39,8 @@ struct hwi_duplicates_ranking hwi_duplicates_ranking_of(const struct hwi_selecti
 
 /* Finds the `most` groups of the largest cost; stacks that cannot be among them are not symbolized. Returns 0 or
  * HW_ERR_MEMORY. The caller releases it, also after a failure. */
-int hwi_duplicates_init(struct hwi_duplicates *alike, const struct hwi_named_frames *frames,
+int hwi_duplicates_init(struct hwi_duplicates *duplicates, const struct hwi_named_frames *frames,
                         const struct hwi_duplicates_ranking *ranking, uint64_t most, struct hwi_error *error);
-void hwi_duplicates_release(struct hwi_duplicates *alike);
+void hwi_duplicates_release(struct hwi_duplicates *duplicates);
 
 #endif

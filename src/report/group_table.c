@@ -141,15 +141,15 @@ uint32_t hwi_group_table_find(struct hwi_group_table *table, const struct hwi_sy
   uint32_t *slot = find_slot(table, &table->by_address, &wanted);
   if (*slot != 0)
     return *slot;
-  uint32_t number = table->member_count, *alike = find_slot(table, &table->by_content, &wanted);
-  wanted.group = *alike != 0 ? table->members[*alike].group : table->group_count++;
+  uint32_t number = table->member_count, *duplicates = find_slot(table, &table->by_content, &wanted);
+  wanted.group = *duplicates != 0 ? table->members[*duplicates].group : table->group_count++;
   wanted.wraps = symbol->function != NULL && hwi_patterns_match(hwi_rules_wrappers, symbol->function);
   wanted.unnamed = symbol->function == NULL && module != 0;
   wanted.vague = wanted.unnamed && (table->by != HWI_BY_FUNCTION || symbol->start == 0);
   table->members[table->member_count++] = wanted;
   fill_slot(&table->by_address, slot, number);
-  if (*alike == 0)
-    fill_slot(&table->by_content, alike, number);
+  if (*duplicates == 0)
+    fill_slot(&table->by_content, duplicates, number);
   return number;
 }
 

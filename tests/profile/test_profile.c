@@ -217,7 +217,8 @@ static void child_of(uint8_t image, uint8_t parent, uint32_t pid, uint64_t start
   enc.header.start = enc.header.last = (struct hw_anchor){start, start};
 }
 
-/* Two processes: 100 bytes from 10 to 200, and 60 from 120 to 150, then 500 from 300 to the end, when the first has ended. */
+/* Two processes: 100 bytes from 10 to 200, and 60 from 120 to 150, then 500 from 300 to the end, when the first has
+ * ended. */
 static void make_run(void)
 {
   begin_trace(1);

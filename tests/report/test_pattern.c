@@ -1,4 +1,5 @@
-/* test_pattern.c - suppression patterns: one that matches too much hides leaks, one that matches too little shows libc's */
+/* test_pattern.c - suppression patterns: one that matches too much hides leaks, one that matches too little shows
+ * libc's */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -49,13 +49,13 @@ static uintptr_t page_up(uintptr_t at)
 
 /* --- messages --- */
 
-static void say_with_bytes(const char *before, uint64_t bytes, const char *behind, int error)
+static void say_with_bytes(const char *before, uint64_t bytes, const char *after, int error)
 {
   struct hwi_saying line;
   hwi_say_begin(&line);
   hwi_say_text(&line, before);
   hwi_say_number(&line, bytes);
-  hwi_say_text(&line, behind);
+  hwi_say_text(&line, after);
   if (error) {
     hwi_say_text(&line, " (error ");
     hwi_say_number(&line, (uint64_t)-error);

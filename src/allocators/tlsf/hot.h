@@ -53,10 +53,10 @@ HWI_HOT bool is_used_head(const struct hw_pool *pool, const struct block *block,
   size_t size = head_word(head);
   if (UNLIKELY(!head_is_sealed(pool, block, head) || size & BLOCK_FLAGS))
     return false;
-  const struct block *behind = block_at(block, size);
-  if (!IS_SEALED && (size < MIN_BLOCK || !is_inside(pool, behind)))
+  const struct block *following = block_at(block, size);
+  if (!IS_SEALED && (size < MIN_BLOCK || !is_inside(pool, following)))
     return false;
-  return LIKELY(head_is_sealed(pool, behind, behind->head));
+  return LIKELY(head_is_sealed(pool, following, following->head));
 }
 
 /* Returns the size of the used block with this payload, or 0 if there is none. */
@@ -113,15 +113,15 @@ HWI_HOT void *taken(struct hw_pool *pool, struct block *block, size_t size)
 HWI_HOT void *take_whole(struct hw_pool *pool, struct link *from, size_t size)
 {
   struct block *block = from->to;
-  struct block *behind = block_at(block, size);
+  struct block *following = block_at(block, size);
   size_t product = seal_product(pool, block, size);
   if (UNLIKELY(block->head != head_of(size | BLOCK_FREE, seal_product_when_free(pool, product))) ||
-      (!IS_SEALED && !is_inside(pool, behind)))
+      (!IS_SEALED && !is_inside(pool, following)))
     return NULL;
-  if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) ||
+  if (UNLIKELY(!head_is_sealed(pool, following, following->head ^ AFTER_FREE_BITS) ||
                !bin_pop(pool, from, block, bin_of_link(pool, from))))
     return NULL;
-  block_turn_after_free(behind);
+  block_turn_after_free(following);
   block->head = head_of(size, product);
   return taken(pool, block, size);
 }
@@ -144,11 +144,11 @@ HWI_HOT void *take_from(struct hw_pool *pool, size_t bin, size_t size)
     put_free(pool, block_at(block, size), rest);
   } else {
     size += rest - BLOCK_FREE;
-    struct block *behind = block_at(block, size);
-    if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) ||
+    struct block *following = block_at(block, size);
+    if (UNLIKELY(!head_is_sealed(pool, following, following->head ^ AFTER_FREE_BITS) ||
                  !bin_pop(pool, from, block, bin_of_link(pool, from))))
       return NULL;
-    block_turn_after_free(behind);
+    block_turn_after_free(following);
   }
   block_set_word(pool, block, size);
   return taken(pool, block, size);
@@ -221,10 +221,11 @@ HWI_HOT void *take_aligned(struct hw_pool *pool, size_t bin, size_t align, size_
       return NULL;
   } else {
     size += rest - BLOCK_FREE;
-    struct block *behind = block_at(used, size);
-    if (UNLIKELY(!head_is_sealed(pool, behind, behind->head ^ AFTER_FREE_BITS) || !bin_pop(pool, from, block, bin)))
+    struct block *following = block_at(used, size);
+    if (UNLIKELY(!head_is_sealed(pool, following, following->head ^ AFTER_FREE_BITS) ||
+                 !bin_pop(pool, from, block, bin)))
       return NULL;
-    block_turn_after_free(behind);
+    block_turn_after_free(following);
   }
   block_set_word(pool, used, size);
   if (LIKELY(off)) {
@@ -270,11 +271,11 @@ HWI_HOT bool join_free(struct hw_pool *pool, struct block *block, size_t size, s
 /* The same if the next block may be used. */
 HWI_HOT bool join_behind(struct hw_pool *pool, struct block *block, size_t size)
 {
-  struct block *behind = block_at(block, size);
-  size_t head = behind->head;
+  struct block *following = block_at(block, size);
+  size_t head = following->head;
   if (head & BLOCK_FREE << SEAL_BITS)
     return join_free(pool, block, size, head);
-  behind->head = head ^ AFTER_FREE_BITS;
+  following->head = head ^ AFTER_FREE_BITS;
   put_free(pool, block, size | BLOCK_FREE);
   return true;
 }
@@ -298,11 +299,11 @@ HWI_HOT bool join_both(struct hw_pool *pool, struct block *block, size_t size)
 /* As join_behind, for a whole block whose seal product is known. */
 HWI_HOT bool join_whole(struct hw_pool *pool, struct block *block, size_t size, size_t product)
 {
-  struct block *behind = block_at(block, size);
-  size_t head = behind->head;
+  struct block *following = block_at(block, size);
+  size_t head = following->head;
   if (head & BLOCK_FREE << SEAL_BITS)
     return join_free(pool, block, size, head);
-  behind->head = head ^ AFTER_FREE_BITS;
+  following->head = head ^ AFTER_FREE_BITS;
   put_free_head(pool, block, size, head_of(size | BLOCK_FREE, seal_product_when_free(pool, product)));
   return true;
 }
@@ -365,20 +366,20 @@ HWI_HOT void share_out(struct hw_pool *pool, struct block *block, size_t have, s
  * nothing, if there is no room, or if the free block after it was overwritten. */
 HWI_HOT bool resize(struct hw_pool *pool, struct block *block, size_t have, size_t size)
 {
-  struct block *behind = block_at(block, have);
+  struct block *following = block_at(block, have);
   if (have - size < MIN_BLOCK)
     return true;
-  if (!block_is_free(behind)) {
+  if (!block_is_free(following)) {
     if (size > have)
       return false;
-    block_turn_after_free(behind);
-    share_out(pool, block, have, size, behind);
+    block_turn_after_free(following);
+    share_out(pool, block, have, size, following);
     return true;
   }
-  struct block *end = block_at(behind, block_size(behind));
+  struct block *end = block_at(following, block_size(following));
   size_t room = (uintptr_t)end - (uintptr_t)block;
   if (size > room || (room - size < MIN_BLOCK && UNLIKELY(!head_is_sealed(pool, end, end->head ^ AFTER_FREE_BITS))) ||
-      UNLIKELY(!bin_remove(pool, behind)))
+      UNLIKELY(!bin_remove(pool, following)))
     return false;
   share_out(pool, block, have, size, end);
   return true;

@@ -155,10 +155,10 @@ static COLD bool report_unchanged(struct hw_pool *pool, void *payload, size_t by
     report_fault_of(pool, payload);
     return false;
   }
-  struct block *behind = block_at(block_of_payload(payload), have);
-  size_t room = have + (block_is_free(behind) ? block_size(behind) : 0);
+  struct block *following = block_at(block_of_payload(payload), have);
+  size_t room = have + (block_is_free(following) ? block_size(following) : 0);
   if (bytes <= pool->largest_request && block_size_for(bytes) <= room)
-    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(behind));
+    report_fault(pool, HW_POOL_WRITTEN_AFTER_FREE, block_payload(following));
   return false;
 }
 

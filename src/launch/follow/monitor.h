@@ -1,4 +1,5 @@
-/* monitor.h - follows the traces of a run while it goes on: drains them, samples memory, ends a limited recording in time
+/* monitor.h - follows the traces of a run while it goes on: drains them, samples memory, ends a limited recording in
+ * time
  *
  * NAME       the run's first trace; those of later images are in NAME.children/. Both appear while the command runs.
  */

@@ -1,5 +1,5 @@
-/* monitor_process.h - watches the traces in a separate process, so that the process that waits for the command does nothing
- * else
+/* monitor_process.h - watches the traces in a separate process, so that the process that waits for the command does
+ * nothing else
  *
  * Counting and packing need memory, and in a container one memory limit applies to the command and the watcher
  * together. When that limit is reached, the kernel should kill the watcher rather than the command, and never the

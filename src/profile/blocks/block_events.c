@@ -7,7 +7,7 @@
 #include "trace/table.h"
 
 /* A live block. */
-struct hwi_told_block {
+struct hwi_reported_block {
   uint64_t size, usable, born_ns;
   uint32_t stack, owner;
 };
@@ -28,69 +28,69 @@ void hwi_block_events_release(struct hwi_block_events *events)
   *events = (struct hwi_block_events){0};
 }
 
-static void describe_block(const struct hwi_block_events *events, uint32_t number, struct hwi_block_event *told)
+static void describe_block(const struct hwi_block_events *events, uint32_t number, struct hwi_block_event *reported)
 {
-  const struct hwi_told_block *block = &events->blocks[number];
-  told->size = block->size;
-  told->usable = block->usable;
-  told->stack = block->stack;
-  told->owner = block->owner;
+  const struct hwi_reported_block *block = &events->blocks[number];
+  reported->size = block->size;
+  reported->usable = block->usable;
+  reported->stack = block->stack;
+  reported->owner = block->owner;
 }
 
-static bool tell(const struct hwi_block_events *events, const struct hwi_block_event *told)
+static bool tell(const struct hwi_block_events *events, const struct hwi_block_event *reported)
 {
-  return events->sink->take(events->sink->context, told);
+  return events->sink->take(events->sink->context, reported);
 }
 
 /* --- events --- */
 
 static bool tell_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                      struct hwi_block_event *told)
+                      struct hwi_block_event *reported)
 {
   const bool has_block = event->what == HWI_RESOLVED_FREE;
-  told->kind = has_block ? HWI_BLOCK_FREE : HWI_BLOCK_FREE_UNKNOWN;
+  reported->kind = has_block ? HWI_BLOCK_FREE : HWI_BLOCK_FREE_UNKNOWN;
   if (has_block) {
-    describe_block(events, event->block, told);
-    told->born_ns = events->blocks[event->block].born_ns;
-    told->temporary = events->last_addresses[told->owner] == told->address;
+    describe_block(events, event->block, reported);
+    reported->born_ns = events->blocks[event->block].born_ns;
+    reported->temporary = events->last_addresses[reported->owner] == reported->address;
   }
-  return tell(events, told);
+  return tell(events, reported);
 }
 
 /* An allocation at the address of a live block: the free of that block was missed. */
 static bool tell_missed_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                             struct hwi_block_event told)
+                             struct hwi_block_event reported)
 {
-  told.timed = false;
-  told.took_ns = 0;
-  told.kind = HWI_BLOCK_FREE_MISSED;
-  describe_block(events, event->block, &told);
-  return tell(events, &told);
+  reported.timed = false;
+  reported.took_ns = 0;
+  reported.kind = HWI_BLOCK_FREE_MISSED;
+  describe_block(events, event->block, &reported);
+  return tell(events, &reported);
 }
 
 static bool tell_alloc(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                       struct hwi_block_event *told)
+                       struct hwi_block_event *reported)
 {
-  if (event->replaces && !tell_missed_free(events, event, *told))
+  if (event->replaces && !tell_missed_free(events, event, *reported))
     return false;
   events->blocks[event->block] =
-      (struct hwi_told_block){event->size, event->usable, told->ns, event->stack, event->thread};
+      (struct hwi_reported_block){event->size, event->usable, reported->ns, event->stack, event->thread};
   events->last_addresses[event->thread] = event->address;
-  told->kind = HWI_BLOCK_ALLOC;
-  describe_block(events, event->block, told);
-  told->entry = events->entries[event->stack];
-  return tell(events, told);
+  reported->kind = HWI_BLOCK_ALLOC;
+  describe_block(events, event->block, reported);
+  reported->entry = events->entries[event->stack];
+  return tell(events, reported);
 }
 
 static bool tell_failed(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                        struct hwi_block_event *told)
+                        struct hwi_block_event *reported)
 {
-  told->kind = HWI_BLOCK_FAILED;
-  told->size = event->size;
-  told->owner = event->thread;
-  told->stack = event->stack;
-  told->entry = events->entries[event->stack];
-  return tell(events, told);
+  reported->kind = HWI_BLOCK_FAILED;
+  reported->size = event->size;
+  reported->owner = event->thread;
+  reported->stack = event->stack;
+  reported->entry = events->entries[event->stack];
+  return tell(events, reported);
 }
 
 static bool tell_event(struct hwi_block_events *events, const struct hwi_event *event,
@@ -101,7 +101,7 @@ static bool tell_event(struct hwi_block_events *events, const struct hwi_event *
   ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
   if (ns > events->now_ns)
     events->now_ns = ns;
-  struct hwi_block_event told = {
+  struct hwi_block_event reported = {
       .ns = events->now_ns,
       .address = event->address,
       .image = image->number,
@@ -113,10 +113,10 @@ static bool tell_event(struct hwi_block_events *events, const struct hwi_event *
       .took_ns = event->took ? hwi_trace_units_ns(image->trace, event->took - 1) : 0,
   };
   if (resolved->what == HWI_RESOLVED_ALLOC)
-    return tell_alloc(events, resolved, &told);
+    return tell_alloc(events, resolved, &reported);
   if (resolved->what == HWI_RESOLVED_FAILED)
-    return tell_failed(events, resolved, &told);
-  return tell_free(events, resolved, &told);
+    return tell_failed(events, resolved, &reported);
+  return tell_free(events, resolved, &reported);
 }
 
 /* Makes room for the stacks, threads and blocks that the batch is the first to name. Returns false if there is no
@@ -136,29 +136,30 @@ static bool learn(struct hwi_block_events *events)
   return true;
 }
 
-enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
-                                     const struct hwi_event *read, int count)
+enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
+                                        const struct hwi_event *read, int count)
 {
   struct hwi_batch *batch = events->batch;
   hwi_batch_begin(batch, image);
   if (!hwi_resolve(events->resolver, batch, read, count) || !learn(events))
-    return HWI_TOLD_NO_MEMORY;
+    return HWI_APPLIED_NO_MEMORY;
   for (int i = 0; i < count; i++)
     if (!tell_event(events, &read[i], &batch->events[i]))
-      return HWI_TOLD_STOP;
-  return HWI_TOLD;
+      return HWI_APPLIED_STOP;
+  return HWI_APPLIED;
 }
 
 bool hwi_block_events_leave(const struct hwi_block_events *events, const struct hwi_replay_image *image, uint64_t ns)
 {
   for (size_t i = 0; i <= image->live.mask; i++) {
     const struct hwi_live_slot *slot = &image->live.slots[i];
-    struct hwi_block_event told = {.ns = ns, .address = slot->address, .image = image->number, .kind = HWI_BLOCK_LEFT};
+    struct hwi_block_event reported = {
+        .ns = ns, .address = slot->address, .image = image->number, .kind = HWI_BLOCK_LEFT};
     if (!slot->address)
       continue;
-    describe_block(events, slot->number, &told);
-    told.thread = told.owner;
-    if (!tell(events, &told))
+    describe_block(events, slot->number, &reported);
+    reported.thread = reported.owner;
+    if (!tell(events, &reported))
       return false;
   }
   return true;

@@ -11,8 +11,8 @@ struct hwi_block_events {
   const struct hwi_block_sink *sink;
   struct hwi_resolver *resolver;
   struct hwi_batch *batch;
-  uint64_t now_ns;               /* since the run's start; never decreases */
-  struct hwi_told_block *blocks; /* by number: a list of table.h */
+  uint64_t now_ns;                   /* since the run's start; never decreases */
+  struct hwi_reported_block *blocks; /* by number: a list of table.h */
   size_t block_capacity;
   uint8_t *entries; /* by stack: enum hw_entry */
   size_t entries_capacity;
@@ -20,10 +20,10 @@ struct hwi_block_events {
   size_t thread_capacity;
 };
 
-enum hwi_told {
-  HWI_TOLD = 1,
-  HWI_TOLD_STOP = 0,       /* the sink wants no more */
-  HWI_TOLD_NO_MEMORY = -1, /* or the error in image->error */
+enum hwi_applied {
+  HWI_APPLIED = 1,
+  HWI_APPLIED_STOP = 0,       /* the sink wants no more */
+  HWI_APPLIED_NO_MEMORY = -1, /* or the error in image->error */
 };
 
 /* `resolver` must not have seen any event. Returns false if there is no memory. The events must be released even
@@ -33,8 +33,8 @@ bool hwi_block_events_init(struct hwi_block_events *events, struct hwi_resolver 
 void hwi_block_events_release(struct hwi_block_events *events);
 
 /* Passes at most HWI_BATCH_EVENTS events of one image to the sink, in order. */
-enum hwi_told hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
-                                     const struct hwi_event *read, int count);
+enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
+                                        const struct hwi_event *read, int count);
 
 /* The image ends at `ns` of the run, while others go on: reports each of its blocks. Returns false if the sink wants no
  * more. */

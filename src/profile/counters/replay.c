@@ -201,7 +201,7 @@ static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image
   }
 }
 
-/* Ends the block that was live at the address, without a call. */
+/* Ends the block that was live at the event's address, but counts no free call. */
 static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   const struct hwi_live_block *block = &replay->blocks[event->block];

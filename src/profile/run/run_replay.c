@@ -143,8 +143,8 @@ static bool counts_one_image(const struct hwi_run_replay *r)
   return r->options->span.kind == HWI_SPAN_RUN && !r->events && counted == 1;
 }
 
-/* Begins an epoch writer if only one image is counted, and it began with the run and inherited no blocks. Returns false if
- * there is no memory; so does the next function. */
+/* Begins an epoch writer if only one image is counted, and it began with the run and inherited no blocks. Returns
+ * false if there is no memory; so does the next function. */
 static bool begin_epochs(struct hwi_run_replay *r, const struct hwi_replay_image *image)
 {
   if (!counts_one_image(r) || image->forked)
@@ -279,8 +279,8 @@ static struct hwi_batch *batch_for(struct hwi_run_replay *r, struct hwi_replay_i
 
 static int tell(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
 {
-  const enum hwi_told told = hwi_block_events_apply(r->events, &a->image, events, count);
-  return told == HWI_TOLD ? 0 : told == HWI_TOLD_STOP ? stopped(r) : cannot_apply(r, a);
+  const enum hwi_applied applied = hwi_block_events_apply(r->events, &a->image, events, count);
+  return applied == HWI_APPLIED ? 0 : applied == HWI_APPLIED_STOP ? stopped(r) : cannot_apply(r, a);
 }
 
 /* If there is a span, the events are counted at once, because the phase of the next events depends on them. */

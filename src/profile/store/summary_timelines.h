@@ -10,7 +10,8 @@
 void hwi_summary_pass_timelines(struct hwi_pass *pass, struct hwi_timeline *timeline,
                                 struct hwi_class_timeline *classes);
 
-/* The timelines of the profile, which are finished. `timeline` and `classes` have room for their points, and own them. */
+/* The timelines of the profile, which are finished. `timeline` and `classes` have room for their points, and own
+ * them. */
 void hwi_summary_pass_points(struct hwi_pass *pass, struct hwi_profile *profile, struct hwi_timeline *timeline,
                              struct hwi_class_timeline *classes);
 

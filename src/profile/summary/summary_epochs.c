@@ -17,8 +17,8 @@ static uint64_t epoch_bytes(void *context)
 }
 
 /* Plans epochs so that each is a small part of the run, and all of them usually take few bytes compared with the trace.
- * If they would take more, there are fewer of them (epoch_writer.c), but not so few that replaying a part of the run takes
- * long. */
+ * If they would take more, there are fewer of them (epoch_writer.c), but not so few that replaying a part of the run
+ * takes long. */
 static struct hwi_epoch_writer_plan plan_epochs(const struct hwi_trace *trace, uint64_t epoch_events)
 {
   enum { EPOCHS = 128, EVENTS_LEAST = 1 << 14, PART_OF_TRACE = 5 };

@@ -5,8 +5,8 @@
 #include "profile/epochs/epoch_writer.h"
 #include "profile/summary/summary.h"
 
-/* Begins an epoch writer of the replay, whose epochs are written to the summary, if that is worthwhile; else *writer stays NULL.
- * The summary must outlive the writer. Returns false if there is no memory; so does the next function. */
+/* Begins an epoch writer of the replay, whose epochs are written to the summary, if that is worthwhile; else *writer
+ * stays NULL. The summary must outlive the writer. Returns false if there is no memory; so does the next function. */
 bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writer **writer, struct hwi_replay *replay,
                               const struct hwi_replay_image *image, const struct hwi_profile_options *options);
 

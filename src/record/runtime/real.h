@@ -56,7 +56,7 @@ extern __attribute__((visibility("hidden"))) bool hwi_real_is_left_alone;
  * thread, at any time, any number of times. Takes no lock and calls no function of libc that may allocate. */
 bool hwi_real_find(void);
 
-/* Finds only the functions of noticed.c. */
+/* Finds only the functions of interposed.c. */
 void hwi_real_find_interposed(void);
 
 /* Returns the symbol of an entry point. */

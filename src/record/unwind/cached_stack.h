@@ -124,8 +124,8 @@ static inline uint32_t hwi_cached_stack_unchanged(const struct hwi_cached_stack 
   return __builtin_expect(!kept->odd.count, 1) ? unchanged : hwi_cached_stack_odd_unchanged(kept, first, unchanged);
 }
 
-/* hwi_cached_stack_is_met for a walk->met beyond the frames that are verified completely; kept.c describes which words are
- * verified then. */
+/* hwi_cached_stack_is_met for a walk->met beyond the frames that are verified completely; cached_stack.c describes
+ * which words are verified then. */
 bool hwi_cached_stack_is_met_deep(const struct hwi_cached_stack *kept, struct hwi_walk *walk);
 
 static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *kept, struct hwi_walk *walk)

@@ -40,7 +40,7 @@ void hwi_row_cache_drop(struct hwi_row_cache *rows)
   rows->has_uncovered = false;
 }
 
-static struct hwi_row_slot *beside(struct hwi_row_slot *slots, uint32_t place)
+static struct hwi_row_slot *other_slot(struct hwi_row_slot *slots, uint32_t place)
 {
   return &slots[place ^ 1];
 }
@@ -48,15 +48,15 @@ static struct hwi_row_slot *beside(struct hwi_row_slot *slots, uint32_t place)
 static void put(struct hwi_row_slot *slots, uint32_t count, struct hwi_row_slot slot)
 {
   uint32_t place = hwi_row_cache_place(slot.key, count);
-  *beside(slots, place) = slots[place];
+  *other_slot(slots, place) = slots[place];
   slots[place] = slot;
 }
 
 /* Returns whether the row is in the slot adjacent to its own; if so, the two are exchanged. */
-static bool fetch_from_beside(struct hwi_row_cache *rows, uint64_t key)
+static bool fetch_from_other_slot(struct hwi_row_cache *rows, uint64_t key)
 {
   uint32_t place = hwi_row_cache_place(key, rows->count);
-  struct hwi_row_slot slot = *beside(rows->slots, place);
+  struct hwi_row_slot slot = *other_slot(rows->slots, place);
   if (slot.key == key)
     put(rows->slots, rows->count, slot);
   return slot.key == key;
@@ -113,7 +113,7 @@ struct hwi_row_of hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, b
   struct hwi_row_cache *rows = &lane->rows;
   uint64_t key = hwi_row_cache_key(pc, exact);
   make_room(rows);
-  if (fetch_from_beside(rows, key))
+  if (fetch_from_other_slot(rows, key))
     return rows->slots[hwi_row_cache_place(key, rows->count)].row;
   struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
   struct hwi_os_module module;

@@ -1,4 +1,5 @@
-/* row_cache.h - a lane's cache of rows: how to unwind the frame of each machine address, and the module of the address */
+/* row_cache.h - a lane's cache of rows: how to unwind the frame of each machine address, and the module of the
+ * address */
 #ifndef HWI_RECORD_UNWIND_ROW_CACHE_H
 #define HWI_RECORD_UNWIND_ROW_CACHE_H
 

@@ -32,8 +32,8 @@ struct hwi_stack_end_pair {
 };
 
 /* If the stack's tip is cached, and its stem is kept and unchanged, makes the stack the kept one and returns its node
- * for `entry`; else returns 0. Updates *unchanged (see kept.h). A tip is in one of two places: this function looks at
- * the one used last, the next function at the other. */
+ * for `entry`; else returns 0. Updates *unchanged (see cached_stack.h). A tip is in one of two places: this function
+ * looks at the one used last, the next function at the other. */
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take(struct hwi_lane *lane,
                                                                            struct hwi_caller caller, uint8_t entry,
                                                                            uint32_t *unchanged);

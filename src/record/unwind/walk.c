@@ -1,12 +1,12 @@
 /* walk.c - from the frame that called an entry point to the node of its whole stack
  *
  * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word
- * that its walk loaded: most follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes outward from the
- * caller only until it meets a kept frame (same pc, sp and bp); the rest is verified instead of walked again.
+ * that its walk loaded: most follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes outward
+ * from the caller only until it meets a kept frame (same pc, sp and bp); the rest is verified instead of walked again.
  *
  * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the
  * return address into its caller is not. Then the frames inward of that word are walked, and those outward of it are
- * met. And often a few stacks alternate: tips.c handles those.
+ * met. And often a few stacks alternate: stack_cache.c handles those.
  *
  * Why this is correct: the CFI of loaded code is constant, so the step from a frame to its caller is a function of (pc,
  * sp, bp) and of the words that it loads. If a frame computes its CFA from sp and its caller's bp is in memory, the
@@ -20,8 +20,8 @@
  * Cost: walking a frame takes a row look-up and two loads; verifying it takes one load and one comparison, or two if
  * its bp matters.
  *
- * Depth: up to the limit a stack is a plain chain of nodes. deep.c makes the node of a deeper one, and kept.c describes
- * which part of it is verified. A walk that meets no kept frame within FRESH_FACTOR * limit frames gives up.
+ * Depth: up to the limit a stack is a plain chain of nodes. deep.c makes the node of a deeper one, and cached_stack.c
+ * describes which part of it is verified. A walk that meets no kept frame within FRESH_FACTOR * limit frames gives up.
  */
 #include "record/unwind/walk.h"
 
@@ -264,7 +264,7 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
   }
 }
 
-/* Walks a stack that may share frames with the kept one. `unchanged`: see kept.h. */
+/* Walks a stack that may share frames with the kept one. `unchanged`: see cached_stack.h. */
 static void walk_to_kept(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
                          struct hwi_walk *walk)
 {

@@ -23,7 +23,7 @@ void hwi_walk_forget(struct hwi_lane *lane);
 
 /* --- stacks that were seen before, in full: the hot path --- */
 
-/* Returns the node of a stack that hwi_walk_again did not find; `unchanged`: see kept.h. */
+/* Returns the node of a stack that hwi_walk_again did not find; `unchanged`: see cached_stack.h. */
 uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged);
 
 /* Returns the node of a stack whose splice is compared with full walks. */
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_l
 }
 
 /* Returns the node of a stack that was seen before, or 0 if it was not, or was forgotten. Updates *unchanged (see
- * kept.h). */
+ * cached_stack.h). */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_again(struct hwi_lane *lane, struct hwi_caller caller,
                                                                      uint8_t entry, uint32_t *unchanged)
 {

@@ -85,21 +85,21 @@ static void print_row(const struct table *table, const struct hwi_duplicates_gro
 }
 
 static void print_rest(const struct table *table, const struct hwi_selection *selection,
-                       const struct hwi_duplicates *alike)
+                       const struct hwi_duplicates *duplicates)
 {
   const struct hwi_stack *stacks = table->text->profile->stacks;
   uint64_t rest[HWI_LIFETIMES] = {0};
-  if (alike->stack_count == selection->stack_count)
+  if (duplicates->stack_count == selection->stack_count)
     return;
   for (uint32_t i = 0; i < selection->stack_count; i++)
     add_lifetimes(rest, &stacks[selection->stacks[i]]);
-  for (uint32_t i = 0; i < alike->stack_count; i++) {
+  for (uint32_t i = 0; i < duplicates->stack_count; i++) {
     for (int step = 0; step < HWI_LIFETIMES; step++)
-      rest[step] -= stacks[alike->stacks[i]].lifetimes[step];
+      rest[step] -= stacks[duplicates->stacks[i]].lifetimes[step];
   }
   add_figures(table, 0, rest);
   go_to_name(table);
-  hwi_text_rest(table->text, selection->stack_count - alike->stack_count, "stack");
+  hwi_text_rest(table->text, selection->stack_count - duplicates->stack_count, "stack");
   hwi_text_end(table->text, HWI_PLAIN);
 }
 
@@ -112,15 +112,15 @@ static void print_all(const struct table *table, bool is_narrowed, const uint64_
 }
 
 /* Returns the rows' names, and chooses their place. The caller frees them. Returns NULL if there is no memory. */
-static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicates *alike)
+static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicates *duplicates)
 {
-  struct hwi_who *whos = calloc(alike->count + 1, sizeof *whos);
-  const struct hwi_row_names names = {whos, (uint32_t)alike->count,
+  struct hwi_who *whos = calloc(duplicates->count + 1, sizeof *whos);
+  const struct hwi_row_names names = {whos, (uint32_t)duplicates->count,
                                       HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS + SHARE_CELLS * ((size_t)table->spans + 1) +
                                           2 * GAP_CELLS,
                                       HWI_RANK_CELLS + GAP_CELLS};
-  for (size_t row = 0; whos != NULL && row < alike->count; row++)
-    whos[row].stack = alike->groups[row].stacks[0];
+  for (size_t row = 0; whos != NULL && row < duplicates->count; row++)
+    whos[row].stack = duplicates->groups[row].stacks[0];
   if (whos == NULL)
     table->text->line.failed = true;
   else
@@ -131,26 +131,26 @@ static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicate
 int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                        struct hwi_error *error)
 {
-  struct hwi_duplicates alike;
+  struct hwi_duplicates duplicates;
   uint64_t all[HWI_LIFETIMES] = {0};
   bool is_narrowed = selection->narrowing.rule_count > 0;
   const struct hwi_duplicates_ranking ranking = hwi_duplicates_ranking_of(selection);
-  int status = hwi_duplicates_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
+  int status = hwi_duplicates_init(&duplicates, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
   if (!is_narrowed)
     hwi_lifetimes_of_run(text->profile, all);
   for (uint32_t i = 0; i < selection->stack_count && is_narrowed; i++)
     add_lifetimes(all, &text->profile->stacks[selection->stacks[i]]);
   struct table table = {.text = text, .frames = frames, .spans = spans_of(all)};
-  struct hwi_who *whos = status == HW_OK ? name_rows(&table, &alike) : NULL;
+  struct hwi_who *whos = status == HW_OK ? name_rows(&table, &duplicates) : NULL;
   hwi_text_heading(text, "How long blocks live", "[--cost peak|live|calls|bytes|temporary]");
   hwi_text_filter(text, selection);
   print_titles(&table);
   print_all(&table, is_narrowed, all);
-  for (size_t row = 0; whos != NULL && row < alike.count; row++)
-    print_row(&table, &alike.groups[row], &whos[row], row + 1);
+  for (size_t row = 0; whos != NULL && row < duplicates.count; row++)
+    print_row(&table, &duplicates.groups[row], &whos[row], row + 1);
   if (whos != NULL)
-    print_rest(&table, selection, &alike);
+    print_rest(&table, selection, &duplicates);
   free(whos);
-  hwi_duplicates_release(&alike);
+  hwi_duplicates_release(&duplicates);
   return status;
 }

@@ -8,11 +8,11 @@
 
 enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };
 
-/* The selection's stacks that have resizes, and their groups of alike stacks. */
+/* The selection's stacks that have resizes, and their groups of duplicate stacks. */
 struct rows {
   uint32_t *stacks, stack_count;          /* by rank */
   const struct hwi_stack_resizes **items; /* by stack; NULL: it has none */
-  struct hwi_duplicates alike;
+  struct hwi_duplicates duplicates;
 };
 
 static int compare_stacks(const void *left, const void *right, void *context)
@@ -51,12 +51,12 @@ static int choose(struct rows *rows, const struct hwi_text *text, const struct h
     qsort_r(rows->stacks, rows->stack_count, sizeof *rows->stacks, compare_stacks, rows);
   const struct hwi_duplicates_ranking ranking = {
       .stacks = rows->stacks, .count = rows->stack_count, .cost = copied_by, .context = rows};
-  return hwi_duplicates_init(&rows->alike, frames, &ranking, hwi_text_rows(text, rows->stack_count), error);
+  return hwi_duplicates_init(&rows->duplicates, frames, &ranking, hwi_text_rows(text, rows->stack_count), error);
 }
 
 static void release(struct rows *rows)
 {
-  hwi_duplicates_release(&rows->alike);
+  hwi_duplicates_release(&rows->duplicates);
   free(rows->stacks);
   free(rows->items);
 }
@@ -64,7 +64,7 @@ static void release(struct rows *rows)
 /* Returns the sum of a group's stacks; the median is that of the stack with the most final blocks. */
 static struct hwi_stack_resizes row_of(const struct rows *rows, size_t number)
 {
-  const struct hwi_duplicates_group *group = &rows->alike.groups[number];
+  const struct hwi_duplicates_group *group = &rows->duplicates.groups[number];
   struct hwi_stack_resizes row = {.stack = group->stacks[0]};
   uint64_t most = 0;
   for (uint32_t i = 0; i < group->count; i++) {
@@ -121,7 +121,7 @@ static void print_name(struct hwi_text *text, struct hwi_named_frames *frames, c
 
 static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows)
 {
-  const size_t count = rows->alike.count;
+  const size_t count = rows->duplicates.count;
   struct hwi_row_names names = {calloc(count + 1, sizeof *names.whos), (uint32_t)count, FIGURE_CELLS + GAP_CELLS,
                                 HWI_RANK_CELLS + GAP_CELLS};
   bool is_any_estimated = false;
@@ -154,17 +154,17 @@ static void print_rest(struct hwi_text *text, const struct rows *rows)
     steps += rows->items[rows->stacks[i]]->steps.steps;
     copied += rows->items[rows->stacks[i]]->steps.copied_bytes;
   }
-  for (size_t number = 0; number < rows->alike.count; number++) {
+  for (size_t number = 0; number < rows->duplicates.count; number++) {
     const struct hwi_stack_resizes row = row_of(rows, number);
     steps -= row.steps.steps;
     copied -= row.steps.copied_bytes;
   }
-  if (rows->alike.stack_count == rows->stack_count)
+  if (rows->duplicates.stack_count == rows->stack_count)
     return;
   hwi_line_right(&text->line, hwi_count_text(steps).text, HWI_RANK_CELLS - 1 + COUNT_CELLS);
   hwi_line_right(&text->line, hwi_bytes_text(copied).text, 2 * COUNT_CELLS);
   hwi_line_puts(&text->line, "   ");
-  hwi_text_rest(text, rows->stack_count - rows->alike.stack_count, "stack");
+  hwi_text_rest(text, rows->stack_count - rows->duplicates.stack_count, "stack");
   hwi_text_end(text, HWI_PLAIN);
 }
 

@@ -55,12 +55,12 @@ static void add_sizes(struct hwi_text *text, const struct hwi_duplicates_group *
 /* --- the ranking --- */
 
 /* Makes the columns wide enough for the first stacks. */
-static int measure(struct hwi_text_frames *printer, const struct hwi_duplicates *alike, uint64_t rows,
+static int measure(struct hwi_text_frames *printer, const struct hwi_duplicates *duplicates, uint64_t rows,
                    struct hwi_error *error)
 {
   int status = HW_OK;
   for (uint64_t row = 0; row < rows && row < MEASURED_ROWS && status == HW_OK; row++)
-    status = hwi_text_frames_measure(printer, alike->groups[row].stacks[0], error);
+    status = hwi_text_frames_measure(printer, duplicates->groups[row].stacks[0], error);
   hwi_text_frames_fit(printer);
   return status;
 }
@@ -104,7 +104,7 @@ static void print_rest(struct hwi_text *text, const struct rest *rest, const cha
 }
 
 /* Prints how many stacks had nothing live at the peak and so have no row. These are the stacks after the first
- * `count`, except `shown` of them that are alike with stacks that have a row. */
+ * `count`, except `shown` of them that are the same as stacks that have a row. */
 static void print_others(struct hwi_text *text, const struct hwi_selection *selection, uint32_t count, uint64_t shown)
 {
   uint64_t others = 0;
@@ -141,17 +141,17 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
 
 /* Returns how many rows are printed. */
 static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selection *selection,
-                           const struct hwi_duplicates *alike)
+                           const struct hwi_duplicates *duplicates)
 {
-  uint64_t rows = alike->count, all = hwi_amount_cost(&selection->all, text->cost);
-  while (rows > 0 && hwi_text_is_crumb(text, rows - 1, alike->groups[rows - 1].cost, all))
+  uint64_t rows = duplicates->count, all = hwi_amount_cost(&selection->all, text->cost);
+  while (rows > 0 && hwi_text_is_crumb(text, rows - 1, duplicates->groups[rows - 1].cost, all))
     rows--;
   return rows;
 }
 
 /* Prints what the rows do not show: `costly` stacks, and those whose cost is 0. */
 static void print_behind(struct hwi_text *text, const struct hwi_selection *selection,
-                         const struct hwi_duplicates *alike, uint64_t rows)
+                         const struct hwi_duplicates *duplicates, uint64_t rows)
 {
   struct hwi_amount rest = selection->selected;
   uint32_t costly = 0;
@@ -160,8 +160,8 @@ static void print_behind(struct hwi_text *text, const struct hwi_selection *sele
          hwi_amount_cost(&selection->amounts[selection->stacks[costly]], text->cost) > 0)
     costly++;
   for (uint64_t row = 0; row < rows; row++) {
-    for (uint32_t i = 0; i < alike->groups[row].count; i++) {
-      const struct hwi_amount *amount = &selection->amounts[alike->groups[row].stacks[i]];
+    for (uint32_t i = 0; i < duplicates->groups[row].count; i++) {
+      const struct hwi_amount *amount = &selection->amounts[duplicates->groups[row].stacks[i]];
       hwi_amount_subtract(&rest, amount);
       costly_shown += hwi_amount_cost(amount, text->cost) > 0;
       others_shown += hwi_amount_cost(amount, text->cost) == 0 && amount->calls > 0;
@@ -176,22 +176,22 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
                     struct hwi_error *error)
 {
   struct hwi_text_frames printer;
-  struct hwi_duplicates alike;
+  struct hwi_duplicates duplicates;
   struct hwi_duplicates_ranking ranking = hwi_duplicates_ranking_of(selection);
   ranking.least = 1; /* a cost of 0 has no row */
-  int status = hwi_duplicates_init(&alike, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
-  const uint64_t rows = count_rows(text, selection, &alike);
+  int status = hwi_duplicates_init(&duplicates, frames, &ranking, hwi_text_rows(text, selection->stack_count), error);
+  const uint64_t rows = count_rows(text, selection, &duplicates);
   hwi_text_frames_init(&printer, text, frames);
   print_heading(text, selection);
   if (status == HW_OK)
-    status = measure(&printer, &alike, rows, error);
+    status = measure(&printer, &duplicates, rows, error);
   for (uint64_t row = 0; row < rows && status == HW_OK; row++)
-    status = print_stack(&printer, selection, &alike.groups[row], row + 1, error);
-  print_behind(text, selection, &alike, rows);
+    status = print_stack(&printer, selection, &duplicates.groups[row], row + 1, error);
+  print_behind(text, selection, &duplicates, rows);
   hwi_text_frames_hint(&printer);
   if (rows == 0)
     hwi_text_none(text);
   hwi_text_frames_release(&printer);
-  hwi_duplicates_release(&alike);
+  hwi_duplicates_release(&duplicates);
   return status;
 }

@@ -4,8 +4,8 @@
  * tick of the second one, so that the heap is updated once per run of events and not once per event; the last stream
  * left (or the only one) is decoded directly into the caller's array. A stream that is not decoded yet is in the heap
  * with a lower bound, so that a thousand idle threads cost no memory. If the next events of several streams have the
- * same tick, ties.c orders them. It gets the streams in the order of their numbers, so that every reading of the trace
- * gives the same order.
+ * same tick, tick_order.c orders them. It gets the streams in the order of their numbers, so that every reading of
+ * the trace gives the same order.
  *
  * A stream that is followed while it is written has only a preliminary end: more events may come from it, and those may
  * be older than events of other streams. When its last written event is decoded, merge->until is lowered to the
@@ -37,7 +37,7 @@ static void sift_down(struct hwi_merge *merge, size_t at)
   merge->heap[at] = entry;
 }
 
-/* For a stream that was removed from the heap since it has no more events (now). */
+/* Called for a stream that was removed from the heap because it has no more events, or none for now. */
 static void drop(struct hwi_stream *stream)
 {
   stream->waits = false;

@@ -36,8 +36,8 @@ void hwi_merge_resume(struct hwi_merge *merge, struct hwi_stream *stream);
 
 void hwi_merge_release(struct hwi_merge *merge);
 
-/* As hwi_trace_next. `max` is at least HWI_TICK_ORDER_MAX_EVENTS. With followed streams, 0 means that the next event is not
- * certain yet; all events before merge->until have then been returned. */
+/* As hwi_trace_next. `max` is at least HWI_TICK_ORDER_MAX_EVENTS. With followed streams, 0 means that the next event
+ * is not certain yet; all events before merge->until have then been returned. */
 int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max);
 
 #endif

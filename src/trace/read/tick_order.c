@@ -3,11 +3,11 @@
  * The time of a free is read before the real free, and the time of an allocation after the real allocation. If one
  * thread frees a block and another one gets the same address, both events can have the same tick. Which came first then
  * only follows from the rule that births and ends alternate at every address. Nearly all ties are between events of
- * different blocks: then any order is valid, and hwi_tick_order_matters detects that with a few comparisons. Otherwise a
- * depth-first search looks for an interleaving of the runs that obeys the rule. An event whose block occurs in no other
- * run commutes with all others, so it is taken at once and never undone; the search only branches at the few other
- * events. STEPS_MAX bounds the search for forged traces. If no order is found, the first event that is possible comes
- * first; if none is, frees come before other events.
+ * different blocks: then any order is valid, and hwi_tick_order_matters detects that with a few comparisons.
+ * Otherwise a depth-first search looks for an interleaving of the runs that obeys the rule. An event whose block
+ * occurs in no other run commutes with all others, so it is taken at once and never undone; the search only branches
+ * at the few other events. STEPS_MAX bounds the search for forged traces. If no order is found, the first event that
+ * is possible comes first; if none is, frees come before other events.
  */
 #include "trace/read/tick_order.h"
 

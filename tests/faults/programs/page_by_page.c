@@ -1,5 +1,6 @@
 /* page_by_page.c - children that may map 0, 1, 2, ... more pages, limited before their first event
- * Usage: page_by_page MOST_PAGES BEGUN(0|1). With BEGUN the parent has allocated before. Prints which children failed. */
+ * Usage: page_by_page MOST_PAGES BEGUN(0|1). With BEGUN the parent has allocated before. Prints which children
+ * failed. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
