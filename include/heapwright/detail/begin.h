@@ -104,24 +104,28 @@ static void hw_before_fork(void)
     hw_given.before_fork();
 }
 
+/* The thread's fork ends after the hook: a handler that interrupts the hook and forks must not take the locks that the
+ * hook is about to release. */
 static void hw_after_fork_in_parent(void)
 {
-  if (--hw_forks)
-    return;
-  if (hw_given.after_fork)
-    hw_given.after_fork(false);
-  if (hw_has_stream_list)
-    hw_stream_list_unlock();
+  if (hw_forks == 1) {
+    if (hw_given.after_fork)
+      hw_given.after_fork(false);
+    if (hw_has_stream_list)
+      hw_stream_list_unlock();
+  }
+  hw_forks--;
 }
 
 static void hw_after_fork_in_child(void)
 {
-  if (--hw_forks)
-    return;
-  if (hw_given.after_fork)
-    hw_given.after_fork(true);
-  if (hw_has_stream_list)
-    hw_stream_list_reset(); /* libc has already reset the lock, and its count */
+  if (hw_forks == 1) {
+    if (hw_given.after_fork)
+      hw_given.after_fork(true);
+    if (hw_has_stream_list)
+      hw_stream_list_reset(); /* libc has already reset the lock, and its count */
+  }
+  hw_forks--;
 }
 
 /* Destructors of other keys may allocate, so this one asks for another round until there are no more rounds. `round`
