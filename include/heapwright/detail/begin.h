@@ -106,26 +106,27 @@ static void hw_before_fork(void)
 
 /* The thread's fork ends after the hook: a handler that interrupts the hook and forks must not take the locks that the
  * hook is about to release. */
-static void hw_after_fork_in_parent(void)
+static void hw_end_fork(bool is_child)
 {
   if (hw_forks == 1) {
     if (hw_given.after_fork)
-      hw_given.after_fork(false);
-    if (hw_has_stream_list)
+      hw_given.after_fork(is_child);
+    if (hw_has_stream_list && is_child)
+      hw_stream_list_reset(); /* libc has already reset the lock, and its count */
+    else if (hw_has_stream_list)
       hw_stream_list_unlock();
   }
   hw_forks--;
 }
 
+static void hw_after_fork_in_parent(void)
+{
+  hw_end_fork(false);
+}
+
 static void hw_after_fork_in_child(void)
 {
-  if (hw_forks == 1) {
-    if (hw_given.after_fork)
-      hw_given.after_fork(true);
-    if (hw_has_stream_list)
-      hw_stream_list_reset(); /* libc has already reset the lock, and its count */
-  }
-  hw_forks--;
+  hw_end_fork(true);
 }
 
 /* Destructors of other keys may allocate, so this one asks for another round until there are no more rounds. `round`
