@@ -79,7 +79,7 @@ static bool tell_record(void *context, uint8_t type, const uint8_t *payload, siz
   struct hwi_thread ignored;
   tell(&told->records, &told->record_bytes, &told->record_room, &type, 1);
   tell(&told->records, &told->record_bytes, &told->record_room, payload, bytes);
-  return type != HW_RECORD_THREAD || hwi_read_thread(payload, bytes, thread, &ignored);
+  return type != HW_RECORD_THREAD || hwi_payload_thread(payload, bytes, thread, &ignored);
 }
 
 static struct hwi_event *room_for_batch(struct told *told)

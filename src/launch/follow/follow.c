@@ -38,7 +38,7 @@ struct hwi_follow {
   struct hwi_merge merge;
   struct hwi_counter counter;
   struct followed *only; /* the only stream so far; NULL: there is none yet, or there are several */
-  struct hwi_single_stream sole;
+  struct hwi_single_stream single;
   struct hwi_event events[BATCH_EVENTS];
   uint64_t busy_tick, silent_tick; /* see hwi_follow_begin */
   uint64_t last_tick;              /* of the last event counted */
@@ -60,7 +60,7 @@ static bool take_record(void *context, uint8_t type, const uint8_t *payload, siz
 {
   struct hwi_thread ignored;
   (void)context;
-  return type != HW_RECORD_THREAD || hwi_read_thread(payload, bytes, thread, &ignored);
+  return type != HW_RECORD_THREAD || hwi_payload_thread(payload, bytes, thread, &ignored);
 }
 
 /* --- the whole --- */
@@ -103,7 +103,7 @@ void hwi_follow_give_up(struct hwi_follow *follow)
   follow->failed = true;
   release_streams(follow);
   follow->only = NULL;
-  hwi_single_stream_release(&follow->sole);
+  hwi_single_stream_release(&follow->single);
   hwi_merge_release(&follow->merge);
   hwi_counter_release(&follow->counter);
 }
@@ -139,18 +139,18 @@ const struct hwi_counts *hwi_follow_counts(const struct hwi_follow *follow)
 static bool leave_sole(struct hwi_follow *follow)
 {
   struct hwi_stream *stream = &follow->only->stream;
-  const struct hwi_recoded_batch *batch = &follow->sole.batch;
-  int waiting = hwi_single_stream_waiting(&follow->sole);
+  const struct hwi_recoded_batch *batch = &follow->single.batch;
+  int waiting = hwi_single_stream_waiting(&follow->single);
   if (waiting) {
     stream->ready = malloc(HWI_STREAM_BATCH * sizeof *stream->ready);
     if (!stream->ready)
       return false;
-    memcpy(stream->ready, batch->events + follow->sole.counted, (size_t)waiting * sizeof *stream->ready);
+    memcpy(stream->ready, batch->events + follow->single.counted, (size_t)waiting * sizeof *stream->ready);
     stream->ready_count = waiting;
   }
   follow->only = NULL;
   hwi_merge_resume(&follow->merge, stream);
-  return hwi_single_stream_leave(&follow->sole, &follow->counter);
+  return hwi_single_stream_leave(&follow->single, &follow->counter);
 }
 
 static bool add_stream(struct hwi_follow *follow, uint32_t number)
@@ -213,7 +213,7 @@ static bool read_on(struct hwi_follow *follow, struct followed *followed)
       chunk.valid_bytes < followed->read_bytes)
     return false;
   if (!followed->has_chunk && (!hwi_cursor_init(cursor, &chunk, NULL, followed->stream.last_tick) ||
-                               (follow->only && !hwi_single_stream_begin_chunk(&follow->sole, &chunk))))
+                               (follow->only && !hwi_single_stream_begin_chunk(&follow->single, &chunk))))
     return false;
   followed->has_chunk = true;
   followed->is_known = false;
@@ -238,7 +238,7 @@ static bool read_on(struct hwi_follow *follow, struct followed *followed)
 static void end_chunk(struct hwi_follow *follow, struct followed *followed)
 {
   if (follow->only)
-    hwi_single_stream_end_chunk(&follow->sole, followed->sequence, followed->read_bytes);
+    hwi_single_stream_end_chunk(&follow->single, followed->sequence, followed->read_bytes);
   free(followed->bytes);
   followed->bytes = NULL;
   followed->stream.cursor.at = followed->stream.cursor.end = NULL;
@@ -251,8 +251,8 @@ static void end_chunk(struct hwi_follow *follow, struct followed *followed)
 static bool look_at(struct hwi_follow *follow, struct followed *followed, bool *more)
 {
   struct hwi_stream *stream = &followed->stream;
-  if (stream->cursor.at != stream->cursor.end || hwi_single_stream_waiting(&follow->sole) ||
-      (!followed->has_chunk && hwi_single_stream_bytes(&follow->sole) >= follow->section_bytes))
+  if (stream->cursor.at != stream->cursor.end || hwi_single_stream_waiting(&follow->single) ||
+      (!followed->has_chunk && hwi_single_stream_bytes(&follow->single) >= follow->section_bytes))
     return true;
   if (followed->has_chunk && followed->is_retired) {
     end_chunk(follow, followed);
@@ -297,18 +297,18 @@ static bool count_certain(struct hwi_follow *follow, bool *more)
 static bool count_sole(struct hwi_follow *follow, bool *more)
 {
   struct hwi_stream *stream = &follow->only->stream;
-  struct hwi_single_stream *sole = &follow->sole;
+  struct hwi_single_stream *single = &follow->single;
   for (;;) {
-    int before = sole->counted;
-    if (!hwi_single_stream_count(sole, &follow->counter, follow->busy_tick))
+    int before = single->counted;
+    if (!hwi_single_stream_count(single, &follow->counter, follow->busy_tick))
       return false;
-    if (sole->counted > before) {
+    if (single->counted > before) {
       follow->has_counted = *more = true;
-      follow->last_tick = sole->batch.events[sole->counted - 1].tick;
+      follow->last_tick = single->batch.events[single->counted - 1].tick;
     }
-    if (hwi_single_stream_waiting(sole) || stream->cursor.at == stream->cursor.end)
+    if (hwi_single_stream_waiting(single) || stream->cursor.at == stream->cursor.end)
       return true;
-    if (!hwi_single_stream_read(sole, &stream->cursor))
+    if (!hwi_single_stream_read(single, &stream->cursor))
       return false;
     stream->last_tick = stream->cursor.tick;
   }
@@ -348,7 +348,7 @@ bool hwi_follow_work(struct hwi_follow *follow)
 
 bool hwi_follow_has_section(const struct hwi_follow *follow)
 {
-  return follow->only && !follow->only->has_chunk && hwi_single_stream_bytes(&follow->sole) >= follow->section_bytes;
+  return follow->only && !follow->only->has_chunk && hwi_single_stream_bytes(&follow->single) >= follow->section_bytes;
 }
 
 bool hwi_follow_end(struct hwi_follow *follow)
@@ -356,16 +356,16 @@ bool hwi_follow_end(struct hwi_follow *follow)
   struct followed *only = follow->only;
   if (!only)
     return false;
-  bool is_read = only->stream.cursor.at == only->stream.cursor.end && !hwi_single_stream_waiting(&follow->sole);
+  bool is_read = only->stream.cursor.at == only->stream.cursor.end && !hwi_single_stream_waiting(&follow->single);
   if (only->has_chunk && is_read)
     end_chunk(follow, only);
-  return !only->has_chunk && hwi_single_stream_bytes(&follow->sole) >= HWI_RECODE_MIN_BYTES;
+  return !only->has_chunk && hwi_single_stream_bytes(&follow->single) >= HWI_RECODE_MIN_BYTES;
 }
 
 int hwi_follow_pack(struct hwi_follow *follow, struct hwi_packer *packer, struct hw_section_header *section,
                     const uint8_t **packed)
 {
-  int status = hwi_single_stream_end_section(&follow->sole, &follow->counter, packer, section, packed);
+  int status = hwi_single_stream_end_section(&follow->single, &follow->counter, packer, section, packed);
   if (status < 0)
     hwi_follow_give_up(follow);
   return status;

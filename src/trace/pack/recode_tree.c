@@ -113,7 +113,7 @@ static bool put_record(void *context, uint8_t type, const uint8_t *payload, size
   hwi_columns_put_byte(tree->out, HWI_COLUMN_RECORDS, type);
   hwi_columns_put(tree->out, HWI_COLUMN_RECORDS, bytes);
   hwi_columns_put_bytes(tree->out, HWI_COLUMN_RECORDS, payload, bytes);
-  return type != HW_RECORD_THREAD || hwi_read_thread(payload, bytes, thread, &ignored);
+  return type != HW_RECORD_THREAD || hwi_payload_thread(payload, bytes, thread, &ignored);
 }
 
 struct hwi_definition_sink hwi_tree_out_sink(struct hwi_tree_out *tree)

@@ -144,12 +144,12 @@ static char *path_of(struct hwi_definitions *d, uint64_t start, const struct hwi
 
 static bool add_module(struct hwi_definitions *d, struct hwi_payload *p)
 {
-  uint64_t number = hwi_take_varint(p);
+  uint64_t number = hwi_payload_varint(p);
   struct hwi_module module = {.known = true};
-  module.start = hwi_take_varint(p);
-  module.end = module.start + hwi_take_varint(p);
-  module.bias = hwi_take_varint(p);
-  module.build_id_bytes = hwi_take_byte(p);
+  module.start = hwi_payload_varint(p);
+  module.end = module.start + hwi_payload_varint(p);
+  module.bias = hwi_payload_varint(p);
+  module.build_id_bytes = hwi_payload_byte(p);
   if (p->bad || module.build_id_bytes > sizeof module.build_id || module.build_id_bytes > p->end - p->at)
     return false;
   memcpy(module.build_id, p->at, module.build_id_bytes);
@@ -186,7 +186,7 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
 {
   struct hwi_thread made;
   uint32_t number;
-  if (!hwi_read_thread(payload, bytes, &number, &made))
+  if (!hwi_payload_thread(payload, bytes, &number, &made))
     return false;
   *thread = number;
   uint32_t index = hwi_numbers_find(&d->thread_indices, number);
@@ -208,7 +208,7 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
 
 static bool add_note(struct hwi_definitions *d, struct hwi_payload *p)
 {
-  uint8_t kind = hwi_take_byte(p);
+  uint8_t kind = hwi_payload_byte(p);
   if (p->bad)
     return false;
   size_t bytes = (size_t)(p->end - p->at);
@@ -259,7 +259,7 @@ static bool add_record(void *context, uint8_t type, const uint8_t *payload, size
     set_text(d, &d->environment, &p);
     return true;
   case HW_RECORD_RSS: {
-    uint64_t rss = hwi_take_varint(&p);
+    uint64_t rss = hwi_payload_varint(&p);
     if (!p.bad && rss > d->rss_peak_bytes)
       d->rss_peak_bytes = rss;
     return !p.bad;
