@@ -39,8 +39,8 @@ static const struct hwi_option options[] = {
      .help = "exit with 1 if a row, or the total, grew by more than the threshold"},
     {.name = "durations",
      HWI_VALUE(ON, ranking.report.durations),
-     .help = "how long calls took in both runs, by function (from 'heapwright record\n"
-             "--durations' recorded)"},
+     .help = "how long calls took in both runs, by function (recorded by 'heapwright record\n"
+             "--durations')"},
     HWI_READING_OPTIONS(reading),
     HWI_PAGE_ANSWER_OPTIONS(answer),
     {0},

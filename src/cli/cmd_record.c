@@ -134,7 +134,7 @@ static void say_troubles(const struct hwi_monitor_outcome *outcome)
 {
   if (outcome->was_interrupted)
     hwi_warn(
-        "the process that follows the recording was killed before the command ended, perhaps since memory ran out: the heap "
+        "the process that follows the recording was killed before the command ended, perhaps because memory ran out: the heap "
         "is recorded whole, but not the resident set and thread names since then");
   if (outcome->not_packed > 0)
     hwi_warn("%s; nothing is lost: the trace is left unpacked, and 'heapwright import' packs it", outcome->error.text);

@@ -8,8 +8,8 @@
  * when an image begins. Unknown facts are omitted. */
 void hwi_describe_image(struct hwi_lane *lane);
 
-/* Writes the peak resident set size so far, at most once in 100 ms and at the end. Writes nothing if a launcher takes
- * samples. */
+/* Writes the peak RSS so far, at most once every 100 ms, and at the end. Does nothing if the launcher takes
+ * samples of the RSS. */
 void hwi_describe_rss(struct hwi_lane *lane, bool at_end);
 
 #endif
