@@ -100,12 +100,12 @@ static int begin_gauge(struct gauged *gauged, size_t number, const struct hwi_me
                        const struct hwi_profile *profile, struct hwi_error *error)
 {
   const struct hwi_budget *budget = &gauged->budgets->items[number];
-  struct hwi_rule_counter *gauge = &gauged->gauges[number], *doubt = &gauged->doubts[number];
-  int status = hwi_rule_counter_init(gauge, budget, profile, measure->filter.chosen, error);
+  struct hwi_rule_counter *counter = &gauged->gauges[number], *doubt = &gauged->doubts[number];
+  int status = hwi_rule_counter_init(counter, budget, profile, measure->filter.chosen, error);
   if (status == HW_OK && any(measure->filter.doubtful, profile->stack_count))
     status = hwi_rule_counter_init(doubt, budget, profile, measure->filter.doubtful, error);
-  gauge->from_ns = doubt->from_ns = measure->from_ns;
-  gauge->to_ns = doubt->to_ns = measure->to_ns;
+  counter->from_ns = doubt->from_ns = measure->from_ns;
+  counter->to_ns = doubt->to_ns = measure->to_ns;
   gauged->any = true;
   return status;
 }

@@ -26,34 +26,34 @@ static bool entry_is_chosen(const struct hwi_budget *budget, uint8_t entry)
   return !hwi_budget_has(budget, HWI_FILTER_ENTRY);
 }
 
-int hwi_rule_counter_init(struct hwi_rule_counter *gauge, const struct hwi_budget *budget,
+int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_budget *budget,
                           const struct hwi_profile *profile, const bool *stacks, struct hwi_error *error)
 {
-  *gauge = (struct hwi_rule_counter){.budget = budget,
-                                     .stacks = stacks,
-                                     .threads = calloc((size_t)profile->thread_count + 1, sizeof *gauge->threads),
-                                     .shares = calloc((size_t)profile->stack_count + 1, sizeof *gauge->shares),
-                                     .stack_count = profile->stack_count,
-                                     .thread_count = profile->thread_count,
-                                     .to_ns = UINT64_MAX,
-                                     .all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) &&
-                                                   !hwi_budget_has(budget, HWI_FILTER_FILE) &&
-                                                   !hwi_budget_has(budget, HWI_FILTER_MODULE)};
-  if (gauge->threads == NULL || gauge->shares == NULL)
+  *counter = (struct hwi_rule_counter){.budget = budget,
+                                       .stacks = stacks,
+                                       .threads = calloc((size_t)profile->thread_count + 1, sizeof *counter->threads),
+                                       .shares = calloc((size_t)profile->stack_count + 1, sizeof *counter->shares),
+                                       .stack_count = profile->stack_count,
+                                       .thread_count = profile->thread_count,
+                                       .to_ns = UINT64_MAX,
+                                       .all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) &&
+                                                     !hwi_budget_has(budget, HWI_FILTER_FILE) &&
+                                                     !hwi_budget_has(budget, HWI_FILTER_MODULE)};
+  if (counter->threads == NULL || counter->shares == NULL)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->thread_count; i++)
-    gauge->threads[i] = thread_is_chosen(budget, &profile->threads[i]);
+    counter->threads[i] = thread_is_chosen(budget, &profile->threads[i]);
   for (int entry = 0; entry < HW_ENTRY_COUNT; entry++)
-    gauge->entries[entry] = entry_is_chosen(budget, (uint8_t)entry);
+    counter->entries[entry] = entry_is_chosen(budget, (uint8_t)entry);
   return HW_OK;
 }
 
-void hwi_rule_counter_release(struct hwi_rule_counter *gauge)
+void hwi_rule_counter_release(struct hwi_rule_counter *counter)
 {
-  free(gauge->threads);
-  free(gauge->shares);
-  hwi_durations_release(&gauge->durations);
-  *gauge = (struct hwi_rule_counter){0};
+  free(counter->threads);
+  free(counter->shares);
+  hwi_durations_release(&counter->durations);
+  *counter = (struct hwi_rule_counter){0};
 }
 
 static bool size_is_chosen(const struct hwi_budget *budget, uint64_t size)
@@ -70,55 +70,55 @@ static bool size_is_chosen(const struct hwi_budget *budget, uint64_t size)
   return !asked;
 }
 
-static bool is_chosen(const struct hwi_rule_counter *gauge, const struct hwi_block_event *event)
+static bool is_chosen(const struct hwi_rule_counter *counter, const struct hwi_block_event *event)
 {
-  return event->stack < gauge->stack_count && event->owner < gauge->thread_count && gauge->stacks[event->stack] &&
-         gauge->threads[event->owner] && size_is_chosen(gauge->budget, event->size);
+  return event->stack < counter->stack_count && event->owner < counter->thread_count && counter->stacks[event->stack] &&
+         counter->threads[event->owner] && size_is_chosen(counter->budget, event->size);
 }
 
 /* --- levels --- */
 
-static void settle(const struct hwi_rule_counter *gauge, struct hwi_rule_counter_share *share)
+static void settle(const struct hwi_rule_counter *counter, struct hwi_rule_counter_share *share)
 {
-  if (share->generation == gauge->generation)
+  if (share->generation == counter->generation)
     return;
   share->peak_bytes = share->live_bytes;
-  share->generation = gauge->generation;
+  share->generation = counter->generation;
 }
 
 /* Called after each change, and at the interval's start. */
-static void note_peak(struct hwi_rule_counter *gauge)
+static void note_peak(struct hwi_rule_counter *counter)
 {
-  if (gauge->begun && gauge->level_bytes <= gauge->peak_bytes)
+  if (counter->begun && counter->level_bytes <= counter->peak_bytes)
     return;
-  gauge->begun = true;
-  gauge->peak_bytes = gauge->level_bytes;
-  gauge->generation++;
+  counter->begun = true;
+  counter->peak_bytes = counter->level_bytes;
+  counter->generation++;
 }
 
-static void change_level(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool chosen)
+static void change_level(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool chosen)
 {
   bool born = event->kind == HWI_BLOCK_ALLOC;
   uint64_t bytes = born ? event->size : 0 - event->size;
   if (chosen) {
-    struct hwi_rule_counter_share *share = &gauge->shares[event->stack];
-    settle(gauge, share);
+    struct hwi_rule_counter_share *share = &counter->shares[event->stack];
+    settle(counter, share);
     share->live_bytes += bytes;
     share->live_blocks += born ? 1 : UINT64_MAX;
     share->left_bytes += event->kind == HWI_BLOCK_LEFT ? event->size : 0;
     share->left_blocks += event->kind == HWI_BLOCK_LEFT;
   }
-  if (chosen || gauge->budget->metric != HWI_METRIC_OWN_PEAK)
-    gauge->level_bytes += bytes;
+  if (chosen || counter->budget->metric != HWI_METRIC_OWN_PEAK)
+    counter->level_bytes += bytes;
 }
 
 /* --- events --- */
 
-static void count(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary,
+static void count(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool is_temporary,
                   uint64_t born_ns)
 {
-  struct hwi_rule_counter_share *share = &gauge->shares[event->stack];
-  switch (gauge->budget->metric) {
+  struct hwi_rule_counter_share *share = &counter->shares[event->stack];
+  switch (counter->budget->metric) {
   case HWI_METRIC_CALLS:
     share->figure += event->kind == HWI_BLOCK_ALLOC;
     break;
@@ -129,53 +129,54 @@ static void count(struct hwi_rule_counter *gauge, const struct hwi_block_event *
     share->figure += event->kind == HWI_BLOCK_FAILED;
     break;
   case HWI_METRIC_TEMPORARY:
-    share->figure += event->kind == HWI_BLOCK_FREE && is_temporary && born_ns >= gauge->from_ns;
+    share->figure += event->kind == HWI_BLOCK_FREE && is_temporary && born_ns >= counter->from_ns;
     break;
   default:
     break;
   }
 }
 
-static void time_call(struct hwi_rule_counter *gauge, const struct hwi_block_event *event)
+static void time_call(struct hwi_rule_counter *counter, const struct hwi_block_event *event)
 {
-  if (event->ns < gauge->from_ns || event->ns >= gauge->to_ns || event->stack >= gauge->stack_count ||
-      event->thread >= gauge->thread_count || (!gauge->all_stacks && !gauge->stacks[event->stack]) ||
-      !gauge->threads[event->thread] || !gauge->entries[event->entry] || !size_is_chosen(gauge->budget, event->size))
+  if (event->ns < counter->from_ns || event->ns >= counter->to_ns || event->stack >= counter->stack_count ||
+      event->thread >= counter->thread_count || (!counter->all_stacks && !counter->stacks[event->stack]) ||
+      !counter->threads[event->thread] || !counter->entries[event->entry] ||
+      !size_is_chosen(counter->budget, event->size))
     return;
-  struct hwi_rule_counter_share *share = &gauge->shares[event->stack];
+  struct hwi_rule_counter_share *share = &counter->shares[event->stack];
   if (event->timed && event->took_ns > share->figure)
     share->figure = event->took_ns;
-  if (!hwi_durations_add(&gauge->durations, event))
-    gauge->no_memory = true;
+  if (!hwi_durations_add(&counter->durations, event))
+    counter->no_memory = true;
 }
 
-void hwi_rule_counter_take(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary,
+void hwi_rule_counter_take(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool is_temporary,
                            uint64_t born_ns)
 {
-  if (hwi_metric_unit(gauge->budget->metric) == HWI_UNIT_NS) {
-    time_call(gauge, event);
+  if (hwi_metric_unit(counter->budget->metric) == HWI_UNIT_NS) {
+    time_call(counter, event);
     return;
   }
-  if (event->kind == HWI_BLOCK_FREE_UNKNOWN || event->ns >= gauge->to_ns)
+  if (event->kind == HWI_BLOCK_FREE_UNKNOWN || event->ns >= counter->to_ns)
     return;
-  bool within = event->ns >= gauge->from_ns, chosen = is_chosen(gauge, event);
-  if (within && !gauge->begun)
-    note_peak(gauge); /* the level that the interval begins with */
+  bool within = event->ns >= counter->from_ns, chosen = is_chosen(counter, event);
+  if (within && !counter->begun)
+    note_peak(counter); /* the level that the interval begins with */
   if (within && chosen)
-    count(gauge, event, is_temporary, born_ns);
+    count(counter, event, is_temporary, born_ns);
   if (event->kind == HWI_BLOCK_FAILED)
     return;
-  change_level(gauge, event, chosen);
+  change_level(counter, event, chosen);
   if (within)
-    note_peak(gauge);
+    note_peak(counter);
 }
 
-static uint64_t part_of(const struct hwi_rule_counter *gauge, struct hwi_rule_counter_share *share)
+static uint64_t part_of(const struct hwi_rule_counter *counter, struct hwi_rule_counter_share *share)
 {
-  switch (gauge->budget->metric) {
+  switch (counter->budget->metric) {
   case HWI_METRIC_PEAK:
   case HWI_METRIC_OWN_PEAK:
-    settle(gauge, share);
+    settle(counter, share);
     return share->peak_bytes;
   case HWI_METRIC_LIVE:
   case HWI_METRIC_UNFREED:
@@ -206,20 +207,20 @@ static uint64_t figure_of(const struct hwi_duration_tally *tally, enum hwi_metri
   }
 }
 
-bool hwi_rule_counter_end(struct hwi_rule_counter *gauge, uint64_t *by_stack, uint64_t *figure)
+bool hwi_rule_counter_end(struct hwi_rule_counter *counter, uint64_t *by_stack, uint64_t *figure)
 {
-  if (!gauge->begun)
-    note_peak(gauge);
+  if (!counter->begun)
+    note_peak(counter);
   *figure = 0;
-  for (uint32_t i = 0; i < gauge->stack_count; i++) {
-    by_stack[i] = part_of(gauge, &gauge->shares[i]);
+  for (uint32_t i = 0; i < counter->stack_count; i++) {
+    by_stack[i] = part_of(counter, &counter->shares[i]);
     *figure += by_stack[i];
   }
-  if (hwi_metric_unit(gauge->budget->metric) != HWI_UNIT_NS)
+  if (hwi_metric_unit(counter->budget->metric) != HWI_UNIT_NS)
     return true;
   struct hwi_duration_tally all;
-  bool is_summed = hwi_durations_sum(&gauge->durations, &all) && !gauge->no_memory;
-  *figure = figure_of(&all, gauge->budget->metric);
+  bool is_summed = hwi_durations_sum(&counter->durations, &all) && !counter->no_memory;
+  *figure = figure_of(&all, counter->budget->metric);
   hwi_duration_tally_release(&all);
   return is_summed;
 }

@@ -39,17 +39,17 @@ struct hwi_rule_counter {
 };
 
 /* The arguments are borrowed. `stacks`: by number, whether the rule is about the stack. Returns 0 or HW_ERR_MEMORY.
- * Release `gauge` even after a failure. */
-int hwi_rule_counter_init(struct hwi_rule_counter *gauge, const struct hwi_budget *budget,
+ * Release `counter` even after a failure. */
+int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_budget *budget,
                           const struct hwi_profile *profile, const bool *stacks, struct hwi_error *error);
-void hwi_rule_counter_release(struct hwi_rule_counter *gauge);
+void hwi_rule_counter_release(struct hwi_rule_counter *counter);
 
 /* `is_temporary`: the event frees the latest block of its owner, allocated at `born_ns`. */
-void hwi_rule_counter_take(struct hwi_rule_counter *gauge, const struct hwi_block_event *event, bool is_temporary,
+void hwi_rule_counter_take(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool is_temporary,
                            uint64_t born_ns);
 
 /* Call it after the last event. *figure gets the figure, by_stack[n] the part of stack n. Returns false if there is no
  * memory. */
-bool hwi_rule_counter_end(struct hwi_rule_counter *gauge, uint64_t *by_stack, uint64_t *figure);
+bool hwi_rule_counter_end(struct hwi_rule_counter *counter, uint64_t *by_stack, uint64_t *figure);
 
 #endif

@@ -141,7 +141,7 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
   hwi_json_number(json, "kept", cut->kept_count);
   hwi_json_packed_columns(json, &rows, columns);
   write_lifetimes(json, &rows);
-  hwi_json_page_series(json, &page->watch.of_stacks, cut->row_count, NULL);
+  hwi_json_page_series(json, &page->slicer.of_stacks, cut->row_count, NULL);
   hwi_json_end_object(json);
 }
 
@@ -170,8 +170,8 @@ static void write_slices(struct hwi_json *json, const struct hwi_page *page)
   struct hwi_page_rss rss;
   hwi_page_rss_init(&rss, page->report->profile);
   hwi_json_begin_object(json, "slices");
-  hwi_json_page_slices(json, &page->watch.slices);
-  hwi_json_page_rss_of_slices(json, &rss, &page->watch.slices);
+  hwi_json_page_slices(json, &page->slicer.slices);
+  hwi_json_page_rss_of_slices(json, &rss, &page->slicer.slices);
   hwi_json_end_object(json);
   hwi_json_page_rss(json, &rss);
 }
@@ -185,18 +185,18 @@ static bool has(const struct hwi_page *page, enum hwi_page_extra extra)
 
 static void write_durations(struct hwi_json *json, const struct hwi_page *page, const struct hwi_json_stacks *rows)
 {
-  const struct hwi_page_slicer *watch = &page->watch;
-  if (!watch->is_timed)
+  const struct hwi_page_slicer *slicer = &page->slicer;
+  if (!slicer->is_timed)
     return;
-  hwi_json_durations_found(json, page->report->profile, &watch->durations, rows);
+  hwi_json_durations_found(json, page->report->profile, &slicer->durations, rows);
   if (has(page, HWI_PAGE_DURATIONS_ALONG))
-    hwi_json_page_durations(json, &watch->durations_along, &watch->durations);
-  if (watch->durations_of_threads == NULL || !has(page, HWI_PAGE_THREADS_ALONE))
+    hwi_json_page_durations(json, &slicer->durations_along, &slicer->durations);
+  if (slicer->durations_of_threads == NULL || !has(page, HWI_PAGE_THREADS_ALONE))
     return;
   hwi_json_begin_array(json, "durations_by_thread");
   for (uint32_t i = 0; i < page->threads.row_count; i++) {
     hwi_json_begin_object(json, NULL);
-    hwi_json_durations_in_brief(json, &watch->durations_of_threads[i]);
+    hwi_json_durations_in_brief(json, &slicer->durations_of_threads[i]);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
@@ -238,13 +238,13 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_durations(json, page, &rows);
   write_slices(json, page);
   write_timeline(json, profile);
-  hwi_json_page_sizes(json, &page->sizes, &page->watch.of_sizes);
-  hwi_json_page_threads(json, &page->threads, &page->watch.of_threads);
+  hwi_json_page_sizes(json, &page->sizes, &page->slicer.of_sizes);
+  hwi_json_page_threads(json, &page->threads, &page->slicer.of_threads);
   hwi_json_page_handovers(json, &page->handovers,
-                          has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->watch.of_handovers : NULL);
+                          has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->slicer.of_handovers : NULL);
   if (profile->thread_count > 1 && has(page, HWI_PAGE_THREADS_ALONE)) {
-    hwi_json_page_stack_threads(json, &page->watch.stack_threads, &page->watch.of_stack_threads);
-    hwi_json_page_size_threads(json, &page->watch.size_threads, &page->watch.of_size_threads);
+    hwi_json_page_stack_threads(json, &page->slicer.stack_threads, &page->slicer.of_stack_threads);
+    hwi_json_page_size_threads(json, &page->slicer.size_threads, &page->slicer.of_size_threads);
   }
   write_stacks(json, page);
   hwi_json_page_sites(json, sites, &page->cut);

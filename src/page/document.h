@@ -22,7 +22,7 @@ struct hwi_page {
   struct hwi_page_sizes sizes;
   struct hwi_page_threads threads;
   struct hwi_page_handovers handovers;
-  struct hwi_page_slicer watch;
+  struct hwi_page_slicer slicer;
   struct hwi_page_matching matching;
   const struct hwi_written *others; /* documents of other processes of the run, `other_count` */
   uint32_t other_count;

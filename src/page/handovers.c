@@ -78,7 +78,7 @@ void hwi_page_handovers_release(struct hwi_page_handovers *handovers)
 }
 
 void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handovers *handovers,
-                             const struct hwi_page_series *ledger)
+                             const struct hwi_page_series *series)
 {
   static const struct hwi_column columns[] = {HWI_COLUMN(struct hwi_page_handover, owner),
                                               HWI_COLUMN(struct hwi_page_handover, freer),
@@ -88,7 +88,7 @@ void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handov
   const struct hwi_table_rows rows = {handovers->items, handovers->count, sizeof *handovers->items};
   hwi_json_begin_object(json, "handovers");
   hwi_json_plain_columns(json, &rows, columns);
-  if (ledger != NULL)
-    hwi_json_page_series(json, ledger, handovers->count, NULL);
+  if (series != NULL)
+    hwi_json_page_series(json, series, handovers->count, NULL);
   hwi_json_end_object(json);
 }

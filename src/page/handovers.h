@@ -32,8 +32,8 @@ static inline uint32_t hwi_page_handovers_row(const struct hwi_page_handovers *h
   return handovers->row_of[(size_t)owner * handovers->thread_rows + freer];
 }
 
-/* Writes "handovers" into the current object; without the figures over time if the ledger is NULL. */
+/* Writes "handovers" into the current object; without the figures over time if the series is NULL. */
 void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handovers *handovers,
-                             const struct hwi_page_series *ledger);
+                             const struct hwi_page_series *series);
 
 #endif

@@ -30,16 +30,16 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, struct 
   if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
       !hwi_page_handovers_init(&page->handovers, &page->threads))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
-  page->watch.cut = &page->cut;
-  page->watch.sizes = &page->sizes;
-  page->watch.threads = &page->threads;
-  page->watch.handovers = &page->handovers;
-  return hwi_page_slicer_run(&page->watch, &report->replayer, error);
+  page->slicer.cut = &page->cut;
+  page->slicer.sizes = &page->sizes;
+  page->slicer.threads = &page->threads;
+  page->slicer.handovers = &page->handovers;
+  return hwi_page_slicer_run(&page->slicer, &report->replayer, error);
 }
 
 static void end(struct hwi_page *page)
 {
-  hwi_page_slicer_release(&page->watch);
+  hwi_page_slicer_release(&page->slicer);
   hwi_page_handovers_release(&page->handovers);
   hwi_page_threads_release(&page->threads);
   hwi_page_sizes_release(&page->sizes);
@@ -66,17 +66,17 @@ static int write_document(struct hwi_page *page, struct hwi_written *text, struc
 static int make_smaller(struct hwi_page *page, double share, bool *done, struct hwi_error *error)
 {
   const uint32_t count = page->cut.node_count, nodes = (uint32_t)(count * share);
-  const bool is_fine = page->watch.slices.count >= 2 * SLICES_ENOUGH,
+  const bool is_fine = page->slicer.slices.count >= 2 * SLICES_ENOUGH,
              has_extras = page->extras_left_out < HWI_PAGE_EXTRAS;
   *done = true;
   if (nodes >= (is_fine ? NODES_ENOUGH : has_extras ? NODES_FEW : NODES_LEAST))
-    return hwi_page_slicer_lower(&page->watch, nodes, error);
+    return hwi_page_slicer_lower(&page->slicer, nodes, error);
   if (is_fine)
-    hwi_page_slicer_coarsen(&page->watch);
+    hwi_page_slicer_coarsen(&page->slicer);
   else if (has_extras)
     page->extras_left_out++;
   else if (count > NODES_LEAST)
-    return hwi_page_slicer_lower(&page->watch, NODES_LEAST, error);
+    return hwi_page_slicer_lower(&page->slicer, NODES_LEAST, error);
   else
     *done = false;
   return HW_OK;

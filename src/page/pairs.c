@@ -131,31 +131,31 @@ static bool is_shared(const struct hwi_page_pairs *pairs, uint32_t pair)
 }
 
 static void write_series(struct hwi_json *json, const struct hwi_page_pairs *pairs,
-                         const struct hwi_page_series *ledger)
+                         const struct hwi_page_series *series)
 {
   bool *wanted = calloc((size_t)pairs->count + 1, sizeof *wanted);
   json->failed |= wanted == NULL;
   for (uint32_t i = 0; i < pairs->count && wanted != NULL; i++)
     wanted[i] = is_shared(pairs, i);
   if (wanted != NULL)
-    hwi_json_page_series(json, ledger, pairs->count, wanted);
+    hwi_json_page_series(json, series, pairs->count, wanted);
   free(wanted);
 }
 
 /* Sums up the lifetimes of ended blocks from the slices. */
-static void sum_lifetimes(struct hwi_page_pairs *pairs, const struct hwi_page_series *ledger)
+static void sum_lifetimes(struct hwi_page_pairs *pairs, const struct hwi_page_series *series)
 {
   for (uint32_t i = 0; i < pairs->count; i++)
     memset(pairs->items[i].lifetimes, 0, HWI_LIFETIMES_ENDED * sizeof *pairs->items[i].lifetimes);
-  for (size_t i = 0; i < ledger->count; i++) {
-    const struct hwi_page_entry *entry = &ledger->entries[i];
+  for (size_t i = 0; i < series->count; i++) {
+    const struct hwi_page_entry *entry = &series->entries[i];
     for (int lifetime = 0; lifetime < HWI_LIFETIMES_ENDED; lifetime++)
       pairs->items[entry->row].lifetimes[lifetime] += entry->ended[lifetime];
   }
 }
 
 void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *pairs,
-                                 const struct hwi_page_series *ledger)
+                                 const struct hwi_page_series *series)
 {
   static const struct hwi_column columns[] = {
       HWI_COLUMN(struct hwi_page_pair, thread),
@@ -171,23 +171,23 @@ void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *p
       {NULL, 0},
   };
   const struct hwi_table_rows rows = {pairs->items, pairs->count, sizeof *pairs->items};
-  sum_lifetimes(pairs, ledger);
+  sum_lifetimes(pairs, series);
   hwi_json_begin_object(json, "stack_threads");
   write_rows(json, pairs);
   hwi_json_packed_columns(json, &rows, columns);
   write_lifetimes(json, &rows);
-  write_series(json, pairs, ledger);
+  write_series(json, pairs, series);
   hwi_json_end_object(json);
 }
 
 void hwi_json_page_size_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,
-                                const struct hwi_page_series *ledger)
+                                const struct hwi_page_series *series)
 {
   static const struct hwi_column columns[] = {HWI_COLUMN(struct hwi_page_pair, thread), {NULL, 0}};
   const struct hwi_table_rows rows = {pairs->items, pairs->count, sizeof *pairs->items};
   hwi_json_begin_object(json, "size_threads");
   write_rows(json, pairs);
   hwi_json_packed_columns(json, &rows, columns);
-  write_series(json, pairs, ledger);
+  write_series(json, pairs, series);
   hwi_json_end_object(json);
 }

@@ -61,8 +61,8 @@ static inline bool hwi_page_pairs_have(const struct hwi_page_pairs *pairs, uint3
 /* Write "stack_threads" and "size_threads" into the current object. In their series, a pair that is the only one of its
  * row has no entries: its series is the row's. */
 void hwi_json_page_stack_threads(struct hwi_json *json, struct hwi_page_pairs *pairs,
-                                 const struct hwi_page_series *ledger);
+                                 const struct hwi_page_series *series);
 void hwi_json_page_size_threads(struct hwi_json *json, const struct hwi_page_pairs *pairs,
-                                const struct hwi_page_series *ledger);
+                                const struct hwi_page_series *series);
 
 #endif

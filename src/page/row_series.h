@@ -28,30 +28,30 @@ struct hwi_page_series {
   size_t count, capacity;
 };
 
-/* Returns false if there is no memory. Release `ledger` even after a failure. */
-bool hwi_page_series_init(struct hwi_page_series *ledger, uint32_t row_count);
-void hwi_page_series_release(struct hwi_page_series *ledger);
+/* Returns false if there is no memory. Release `series` even after a failure. */
+bool hwi_page_series_init(struct hwi_page_series *series, uint32_t row_count);
+void hwi_page_series_release(struct hwi_page_series *series);
 
 /* Returns the row's entry in the current slice. */
-static inline struct hwi_page_entry *hwi_page_series_now(struct hwi_page_series *ledger, uint32_t row)
+static inline struct hwi_page_entry *hwi_page_series_now(struct hwi_page_series *series, uint32_t row)
 {
-  if (!ledger->is_open[row]) {
-    ledger->is_open[row] = true;
-    ledger->open[ledger->open_count++] = row;
+  if (!series->is_open[row]) {
+    series->is_open[row] = true;
+    series->open[series->open_count++] = row;
   }
-  return &ledger->now[row];
+  return &series->now[row];
 }
 
 /* Ends the current slice. Returns false if there is no memory. */
-bool hwi_page_series_end_slice(struct hwi_page_series *ledger, uint32_t slice);
+bool hwi_page_series_end_slice(struct hwi_page_series *series, uint32_t slice);
 
 /* Merges rows or slices: to_row[r] gets the entries of row r, and to_slice[s], which never decreases, those of slice s.
  * NULL: no change. Call it between two slices. */
-void hwi_page_series_merge(struct hwi_page_series *ledger, const uint32_t *to_row, const uint32_t *to_slice);
+void hwi_page_series_merge(struct hwi_page_series *series, const uint32_t *to_row, const uint32_t *to_slice);
 
 /* Writes the series of a table with `row_count` rows as the member `series` (docs/page-data.md). Rows that are not
  * wanted get no entries. NULL: all rows are wanted. */
-void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_series *ledger, uint32_t row_count,
+void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_series *series, uint32_t row_count,
                           const bool *wanted);
 
 #endif

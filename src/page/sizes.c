@@ -110,7 +110,7 @@ void hwi_page_sizes_release(struct hwi_page_sizes *sizes)
 }
 
 void hwi_json_page_sizes(struct hwi_json *json, const struct hwi_page_sizes *sizes,
-                         const struct hwi_page_series *ledger)
+                         const struct hwi_page_series *row_series)
 {
   static const struct hwi_column columns[] = {
       HWI_COLUMN(struct hwi_page_size, from),
@@ -138,6 +138,6 @@ void hwi_json_page_sizes(struct hwi_json *json, const struct hwi_page_sizes *siz
   hwi_json_end_object(json);
   hwi_json_begin_object(json, "size_series");
   hwi_json_plain_columns(json, &series, bounds);
-  hwi_json_page_series(json, ledger, sizes->series_count, NULL);
+  hwi_json_page_series(json, row_series, sizes->series_count, NULL);
   hwi_json_end_object(json);
 }

@@ -41,6 +41,6 @@ static inline uint32_t hwi_page_sizes_row(const struct hwi_page_sizes *sizes, ui
 
 /* Writes "sizes" and "size_series" into the current object. */
 void hwi_json_page_sizes(struct hwi_json *json, const struct hwi_page_sizes *sizes,
-                         const struct hwi_page_series *ledger);
+                         const struct hwi_page_series *row_series);
 
 #endif

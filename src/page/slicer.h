@@ -34,13 +34,13 @@ struct hwi_page_slicer {
   bool changed;                   /* the recording is not the one that the profile was made from */
 };
 
-/* Release `watch` even after a failure. */
-int hwi_page_slicer_run(struct hwi_page_slicer *watch, const struct hwi_replayer *replayer, struct hwi_error *error);
+/* Release `slicer` even after a failure. */
+int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error);
 /* Lowers the cut, as hwi_page_cut_lower does, and merges the followed rows. Call it between two slices. */
-int hwi_page_slicer_lower(struct hwi_page_slicer *watch, uint32_t nodes_max, struct hwi_error *error);
+int hwi_page_slicer_lower(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error);
 /* Halves the number of slices, see hwi_page_slices_join. Call it at the end of the pass. */
-void hwi_page_slicer_coarsen(struct hwi_page_slicer *watch);
+void hwi_page_slicer_coarsen(struct hwi_page_slicer *slicer);
 
-void hwi_page_slicer_release(struct hwi_page_slicer *watch);
+void hwi_page_slicer_release(struct hwi_page_slicer *slicer);
 
 #endif

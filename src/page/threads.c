@@ -106,7 +106,7 @@ static void write_names(struct hwi_json *json, const struct hwi_page_threads *th
 }
 
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
-                           const struct hwi_page_series *ledger)
+                           const struct hwi_page_series *series)
 {
   static const struct hwi_column columns[] = {
       HWI_COLUMN(struct hwi_page_thread, tid),
@@ -132,6 +132,6 @@ void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads 
   hwi_json_begin_object(json, "threads");
   write_names(json, threads);
   hwi_json_plain_columns(json, &rows, columns);
-  hwi_json_page_series(json, ledger, threads->row_count, NULL);
+  hwi_json_page_series(json, series, threads->row_count, NULL);
   hwi_json_end_object(json);
 }

@@ -31,6 +31,6 @@ void hwi_page_threads_release(struct hwi_page_threads *threads);
 
 /* Writes "threads" into the current object. */
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
-                           const struct hwi_page_series *ledger);
+                           const struct hwi_page_series *series);
 
 #endif

@@ -157,7 +157,7 @@ enum hw_loss hwi_lane_loss(void)
   return hwi_os_is_sealed() ? HW_LOSS_STRICT : HW_LOSS_FULL;
 }
 
-void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_frees *free, uint64_t took)
+void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_free *free, uint64_t took)
 {
   if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
     hwi_lane_put_reserved_free(lane, free, hwi_session.fields, took);

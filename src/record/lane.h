@@ -115,7 +115,7 @@ struct hwi_new_chunk {
 };
 
 /* A pending free: it has begun, but is not written yet, because its duration is not known. See pending_free.h. */
-struct hwi_pending_frees {
+struct hwi_pending_free {
   uint64_t tick;
   void *block;
   uint8_t entry;
@@ -131,9 +131,9 @@ struct hwi_recent_alloc { /* the last allocation of a slot */
 
 /* Why the next event of a lane must take the slow path, whatever the epoch. */
 enum hwi_attention {
-  HWI_LANE_NEW_CHUNK = 1, /* since stream.c last looked */
-  HWI_LANE_OWES = 2,      /* the pending free `owed` must be written first */
-  HWI_LANE_SEALED = 4,    /* its thread cannot read the clock; stays set after the event */
+  HWI_LANE_NEW_CHUNK = 1,        /* since stream.c last looked */
+  HWI_LANE_HAS_PENDING_FREE = 2, /* the pending free `pending_free` must be written first */
+  HWI_LANE_SEALED = 4,           /* its thread cannot read the clock; stays set after the event */
 };
 
 struct hwi_lane {
@@ -159,7 +159,7 @@ struct hwi_lane {
   uint64_t chunk_began;                            /* in clock units */
   uint32_t thread;                                 /* ID of the thread whose events these are */
   uint8_t attention;                               /* enum hwi_attention */
-  struct hwi_pending_frees owed;                   /* valid if attention has HWI_LANE_OWES */
+  struct hwi_pending_free pending_free;            /* valid if attention has HWI_LANE_HAS_PENDING_FREE */
   struct hwi_recent_alloc recent[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h */
 };
 
@@ -236,7 +236,7 @@ static inline void hwi_lane_commit(struct hwi_lane *lane, uint8_t *at)
 /* Writes a complete free. `fields` has HW_FIELD_DURATION if the session's fields have it. `took`: as in the event. The
  * caller has reserved HW_EVENT_MAX_BYTES. */
 static inline __attribute__((always_inline)) void hwi_lane_put_reserved_free(struct hwi_lane *lane,
-                                                                             const struct hwi_pending_frees *free,
+                                                                             const struct hwi_pending_free *free,
                                                                              uint8_t fields, uint64_t took)
 {
   enum hw_op op = free->entry == HW_ENTRY_FREE           ? HW_OP_FREE
@@ -252,7 +252,7 @@ static inline __attribute__((always_inline)) void hwi_lane_put_reserved_free(str
 }
 
 /* The same with the session's fields. If there is no room, the event is counted as lost. */
-void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_frees *free, uint64_t took);
+void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_free *free, uint64_t took);
 
 struct hwi_bytes {
   const void *at; /* NULL: no bytes */

@@ -75,7 +75,7 @@ __attribute__((cold)) void hwi_event_finish_alloc(struct hwi_lane *lane, struct 
   put_alloc(lane, &made, 0);
 }
 
-__attribute__((cold)) void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_frees whole)
+__attribute__((cold)) void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_free whole)
 {
   hwi_lane_put_free(lane, &whole, 0);
 }
@@ -103,11 +103,11 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
     return;
   if (hwi_callers_have(&hwi_session.loader, caller_pc))
     hwi_session_loader_calls();
-  const struct hwi_pending_frees owed = {tick_now(), block, (uint8_t)entry};
+  const struct hwi_pending_free pending_free = {tick_now(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)
-    hwi_pending_free_begin(lane, &owed);
+    hwi_pending_free_begin(lane, &pending_free);
   else
-    hwi_lane_put_free(lane, &owed, 0);
+    hwi_lane_put_free(lane, &pending_free, 0);
   hwi_stream_leave(lane);
 }
 
@@ -152,7 +152,7 @@ static void put_realloc(struct hwi_lane *lane, const struct hwi_allocation *made
 /* The old block is freed, and the new one is not recorded. */
 static void put_paused_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
 {
-  const struct hwi_pending_frees old = {call->began, (void *)call->old, (uint8_t)call->entry};
+  const struct hwi_pending_free old = {call->began, (void *)call->old, (uint8_t)call->entry};
   hwi_lane_put_free(lane, &old, hwi_timed_took(call->block));
 }
 

@@ -55,18 +55,18 @@ static void test_no_memory_leaves_nothing_open(void **state)
   int before = open_files();
   bool is_refused_once = false, has_failed = true;
   for (uint64_t calls = 0; has_failed && calls < CALLS_MOST; calls++) {
-    struct hwi_monitor watch;
+    struct hwi_monitor monitor;
     failing_malloc_arm(calls, 1);
-    if (hwi_monitor_init(&watch, &options) == 0)
+    if (hwi_monitor_init(&monitor, &options) == 0)
       for (int round = 0; round < 2; round++) {
-        watch.next_find_ns = 0;
-        hwi_monitor_poll(&watch, not_interrupted);
-        assert_int_equal(open_files() - before, watch.count);
-        is_refused_once |= watch.count == 0;
+        monitor.next_find_ns = 0;
+        hwi_monitor_poll(&monitor, not_interrupted);
+        assert_int_equal(open_files() - before, monitor.count);
+        is_refused_once |= monitor.count == 0;
       }
     has_failed = failing.failed;
-    assert_true(has_failed || watch.count == 1);
-    hwi_monitor_release(&watch);
+    assert_true(has_failed || monitor.count == 1);
+    hwi_monitor_release(&monitor);
     failing_malloc_disarm();
     assert_int_equal(open_files(), before);
     assert_int_equal(failing_malloc_leaks(), 0);
@@ -99,20 +99,20 @@ static void test_a_second_child_at_the_same_moment(void **state)
   snprintf(folder, sizeof folder, "%s.children", path);
   assert_int_equal(mkdir(folder, 0700), 0);
   struct hwi_monitor_options options = {.name = path, .pid = (uint32_t)getpid()};
-  struct hwi_monitor watch;
+  struct hwi_monitor monitor;
   struct timespec moment[2];
-  assert_int_equal(hwi_monitor_init(&watch, &options), 0);
+  assert_int_equal(hwi_monitor_init(&monitor, &options), 0);
   clock_gettime(CLOCK_REALTIME, &moment[0]);
   moment[0].tv_sec += 3600; /* however long this test takes */
   moment[1] = moment[0];
   for (size_t i = 0; i < 2; i++) {
     write_child(folder, names[i]);
     assert_int_equal(utimensat(AT_FDCWD, folder, moment, 0), 0);
-    watch.next_find_ns = 0; /* as after a round's time */
-    hwi_monitor_poll(&watch, not_interrupted);
-    assert_int_equal(watch.outcome.trace_count, 2 + i);
+    monitor.next_find_ns = 0; /* as after a round's time */
+    hwi_monitor_poll(&monitor, not_interrupted);
+    assert_int_equal(monitor.outcome.trace_count, 2 + i);
   }
-  hwi_monitor_release(&watch);
+  hwi_monitor_release(&monitor);
   for (size_t i = 0; i < 2; i++) {
     char child[128];
     snprintf(child, sizeof child, "%s/%s", folder, names[i]);
@@ -154,13 +154,13 @@ static void test_a_child_follows_the_run_unless_it_was_switched(void **state)
     write_child(folder, "a.1.hwt");
     set_control(was_switched ? child : path, HW_CONTROL_PAUSE);
     struct hwi_monitor_options options = {.name = path, .pid = (uint32_t)getpid()};
-    struct hwi_monitor watch;
-    assert_int_equal(hwi_monitor_init(&watch, &options), 0);
-    hwi_monitor_poll(&watch, not_interrupted);
-    assert_int_equal(watch.outcome.trace_count, 2);
+    struct hwi_monitor monitor;
+    assert_int_equal(hwi_monitor_init(&monitor, &options), 0);
+    hwi_monitor_poll(&monitor, not_interrupted);
+    assert_int_equal(monitor.outcome.trace_count, 2);
     assert_int_equal(control_of(child), HW_CONTROL_PAUSE);
     assert_int_equal(control_of(path), was_switched ? HW_CONTROL_RECORD : HW_CONTROL_PAUSE);
-    hwi_monitor_release(&watch);
+    hwi_monitor_release(&monitor);
     unlink(child);
     rmdir(folder);
     unlink(path);

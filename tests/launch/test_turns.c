@@ -181,16 +181,16 @@ static void test_each_trace_has_its_turn_and_each_look_its_time(void **state)
 {
   (void)state;
   struct run run;
-  struct hwi_monitor watch;
+  struct hwi_monitor monitor;
   begin_run(&run);
   struct hwi_monitor_options options = {.name = run.path, .pid = (uint32_t)getpid(), .pack = true};
   memset(options.run_id, 7, sizeof options.run_id);
-  assert_int_equal(hwi_monitor_init(&watch, &options), 0);
+  assert_int_equal(hwi_monitor_init(&monitor, &options), 0);
   for (int round = 1; round <= SECTIONS; round++) {
-    hwi_monitor_poll(&watch, not_interrupted);
-    assert_int_equal(watch.count, TRACES);
+    hwi_monitor_poll(&monitor, not_interrupted);
+    assert_int_equal(monitor.count, TRACES);
     for (int i = 0; i < TRACES; i++) {
-      struct hwi_drain *drain = &watch.traces[i].drain;
+      struct hwi_drain *drain = &monitor.traces[i].drain;
       uint64_t events = 0, times[SAMPLES_MAX];
       assert_int_equal(count_sections(drain->fd, drain->header.window_bytes, drain->append_off, &events), round);
       size_t samples = read_samples(drain->fd, times);
@@ -200,10 +200,10 @@ static void test_each_trace_has_its_turn_and_each_look_its_time(void **state)
     }
   }
   uint64_t first[SAMPLES_MAX], second[SAMPLES_MAX];
-  read_samples(watch.traces[0].drain.fd, first);
-  read_samples(watch.traces[1].drain.fd, second);
+  read_samples(monitor.traces[0].drain.fd, first);
+  read_samples(monitor.traces[1].drain.fd, second);
   assert_true(second[0] > first[0]);
-  hwi_monitor_release(&watch);
+  hwi_monitor_release(&monitor);
   end_run(&run);
 }
 

@@ -63,26 +63,26 @@ static void numbers_are_varints_in_base64(void **state)
 }
 
 struct table {
-  struct hwi_page_series ledger;
+  struct hwi_page_series series;
   uint32_t rows;
 };
 
 static void write_series(struct hwi_json *json, void *what)
 {
   const struct table *table = what;
-  hwi_json_page_series(json, &table->ledger, table->rows, NULL);
+  hwi_json_page_series(json, &table->series, table->rows, NULL);
 }
 
-static void act(struct hwi_page_series *ledger, uint32_t row, int number)
+static void act(struct hwi_page_series *series, uint32_t row, int number)
 {
-  struct hwi_page_entry *entry = hwi_page_series_now(ledger, row);
+  struct hwi_page_entry *entry = hwi_page_series_now(series, row);
   entry->calls += (uint64_t)number;
   entry->bytes += (uint64_t)number * row;
   entry->ended[number % HWI_PAGE_ENDINGS]++;
   entry->live_bytes -= number;
 }
 
-/* A ledger that was merged at any time equals one that had the final rows from the start. */
+/* A series that was merged at any time equals one that had the final rows from the start. */
 static void merged_rows_hold_what_their_parts_did(void **state)
 {
   (void)state;
@@ -92,63 +92,63 @@ static void merged_rows_hold_what_their_parts_did(void **state)
     srand(when);
     for (uint32_t r = 0; r < ROWS; r++)
       to_row[r] = r * r % FEWER;
-    assert_true(hwi_page_series_init(&merged.ledger, ROWS) && hwi_page_series_init(&expected.ledger, ROWS));
+    assert_true(hwi_page_series_init(&merged.series, ROWS) && hwi_page_series_init(&expected.series, ROWS));
     for (uint32_t slice = 0; slice < SLICES; slice++) {
       if (slice == when)
-        hwi_page_series_merge(&merged.ledger, to_row, NULL);
+        hwi_page_series_merge(&merged.series, to_row, NULL);
       for (int i = rand() % 50; i > 0; i--) {
         uint32_t row = (uint32_t)rand() % ROWS;
         int number = rand() % 1000;
-        struct hwi_page_entry *entry = hwi_page_series_now(&expected.ledger, to_row[row]);
-        act(&merged.ledger, slice < when ? row : to_row[row], number);
-        act(&expected.ledger, to_row[row], number);
+        struct hwi_page_entry *entry = hwi_page_series_now(&expected.series, to_row[row]);
+        act(&merged.series, slice < when ? row : to_row[row], number);
+        act(&expected.series, to_row[row], number);
         if (slice < when)
           entry->bytes += (uint64_t)number * row - (uint64_t)number * to_row[row];
       }
-      assert_true(hwi_page_series_end_slice(&merged.ledger, slice));
-      assert_true(hwi_page_series_end_slice(&expected.ledger, slice));
+      assert_true(hwi_page_series_end_slice(&merged.series, slice));
+      assert_true(hwi_page_series_end_slice(&expected.series, slice));
     }
     if (when == SLICES)
-      hwi_page_series_merge(&merged.ledger, to_row, NULL);
+      hwi_page_series_merge(&merged.series, to_row, NULL);
     char *text = written(write_series, &merged), *other = written(write_series, &expected);
     assert_string_equal(text, other);
     assert_true(strlen(text) > SLICES * FEWER);
     free(text);
     free(other);
-    hwi_page_series_release(&merged.ledger);
-    hwi_page_series_release(&expected.ledger);
+    hwi_page_series_release(&merged.series);
+    hwi_page_series_release(&expected.series);
   }
 }
 
-/* A ledger whose slices were merged equals one that had the final slices from the start. */
+/* A series whose slices were merged equals one that had the final slices from the start. */
 static void joined_slices_hold_what_their_parts_did(void **state)
 {
   (void)state;
   struct table joined = {.rows = ROWS}, expected = {.rows = ROWS};
   uint32_t to_slice[SLICES];
-  assert_true(hwi_page_series_init(&joined.ledger, ROWS) && hwi_page_series_init(&expected.ledger, ROWS));
+  assert_true(hwi_page_series_init(&joined.series, ROWS) && hwi_page_series_init(&expected.series, ROWS));
   srand(1);
   for (uint32_t slice = 0; slice < SLICES; slice++) {
     to_slice[slice] = slice / 3;
     for (int i = rand() % 50; i > 0; i--) {
       uint32_t row = (uint32_t)rand() % ROWS;
       int number = rand() % 1000;
-      act(&joined.ledger, row, number);
-      act(&expected.ledger, row, number);
+      act(&joined.series, row, number);
+      act(&expected.series, row, number);
     }
-    assert_true(hwi_page_series_end_slice(&joined.ledger, slice));
+    assert_true(hwi_page_series_end_slice(&joined.series, slice));
     if (slice % 3 == 2 || slice + 1 == SLICES)
-      assert_true(hwi_page_series_end_slice(&expected.ledger, slice / 3));
+      assert_true(hwi_page_series_end_slice(&expected.series, slice / 3));
   }
-  assert_true(joined.ledger.count > expected.ledger.count);
-  hwi_page_series_merge(&joined.ledger, NULL, to_slice);
-  assert_int_equal(joined.ledger.count, expected.ledger.count);
+  assert_true(joined.series.count > expected.series.count);
+  hwi_page_series_merge(&joined.series, NULL, to_slice);
+  assert_int_equal(joined.series.count, expected.series.count);
   char *text = written(write_series, &joined), *other = written(write_series, &expected);
   assert_string_equal(text, other);
   free(text);
   free(other);
-  hwi_page_series_release(&joined.ledger);
-  hwi_page_series_release(&expected.ledger);
+  hwi_page_series_release(&joined.series);
+  hwi_page_series_release(&expected.series);
 }
 
 int main(void)

@@ -28,14 +28,14 @@ enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
 /* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
 
-int hwi_monitor_init(struct hwi_monitor *watch, const struct hwi_monitor_options *options)
+int hwi_monitor_init(struct hwi_monitor *monitor, const struct hwi_monitor_options *options)
 {
-  *watch = (struct hwi_monitor){.options = *options};
-  if (asprintf(&watch->folder, "%s.children", options->name) < 0)
-    watch->folder = NULL;
+  *monitor = (struct hwi_monitor){.options = *options};
+  if (asprintf(&monitor->folder, "%s.children", options->name) < 0)
+    monitor->folder = NULL;
   if (options->pack)
-    watch->packer = hwi_packer_create();
-  return watch->folder && (watch->packer || !options->pack) ? 0 : HW_ERR_MEMORY;
+    monitor->packer = hwi_packer_create();
+  return monitor->folder && (monitor->packer || !options->pack) ? 0 : HW_ERR_MEMORY;
 }
 
 static void close_trace(struct hwi_watched *trace)
@@ -45,48 +45,49 @@ static void close_trace(struct hwi_watched *trace)
   hwi_files_release(&trace->files);
 }
 
-void hwi_monitor_release(struct hwi_monitor *watch)
+void hwi_monitor_release(struct hwi_monitor *monitor)
 {
-  for (size_t i = 0; i < watch->count; i++)
-    close_trace(&watch->traces[i]);
-  free(watch->traces);
-  hwi_name_set_release(&watch->names);
-  free(watch->folder);
-  hwi_packer_destroy(watch->packer);
-  hwi_unseen_release(&watch->unseen);
+  for (size_t i = 0; i < monitor->count; i++)
+    close_trace(&monitor->traces[i]);
+  free(monitor->traces);
+  hwi_name_set_release(&monitor->names);
+  free(monitor->folder);
+  hwi_packer_destroy(monitor->packer);
+  hwi_unseen_release(&monitor->unseen);
 }
 
 /* --- finding traces --- */
 
 /* A child that starts while the run is paused is paused, too. If the child itself was switched before it was found
  * here, that stays. */
-static void follow_switch(struct hwi_monitor *watch, struct hwi_watched *trace)
+static void follow_switch(struct hwi_monitor *monitor, struct hwi_watched *trace)
 {
   enum hw_control begun = trace->drain.header.started_paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD;
   if (hwi_switch_get(&trace->drain.log) != begun)
     return;
-  enum hw_control wanted = watch->paused_by_duration ? HW_CONTROL_PAUSE : hwi_switch_get(&watch->traces[0].drain.log);
+  enum hw_control wanted =
+      monitor->paused_by_duration ? HW_CONTROL_PAUSE : hwi_switch_get(&monitor->traces[0].drain.log);
   (void)!hwi_switch_set(&trace->drain.log, wanted, NULL);
 }
 
 /* Takes ownership of `path`. Returns false if it is not a trace of ours yet, or if there is no memory. Room is made
  * first: nothing may fail after the drain owns the path and has the file open. */
-static bool take(struct hwi_monitor *watch, char *path)
+static bool take(struct hwi_monitor *monitor, char *path)
 {
   struct hwi_watched trace = {0};
-  if (!path || watch->count == OPEN_MAX ||
-      !hwi_grow((void **)&watch->traces, &watch->capacity, watch->count + 1, sizeof *watch->traces) ||
-      hwi_drain_open(&trace.drain, path, watch->options.run_id) < 0) {
+  if (!path || monitor->count == OPEN_MAX ||
+      !hwi_grow((void **)&monitor->traces, &monitor->capacity, monitor->count + 1, sizeof *monitor->traces) ||
+      hwi_drain_open(&trace.drain, path, monitor->options.run_id) < 0) {
     free(path);
     return false;
   }
-  if (watch->count && trace.drain.pid != watch->options.pid) /* most children end before counting pays */
+  if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before counting pays */
     trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
-  watch->traces[watch->count++] = trace;
-  if (watch->options.count && watch->packer)
-    hwi_drain_count(&watch->traces[watch->count - 1].drain);
-  watch->outcome.trace_count++;
-  follow_switch(watch, &watch->traces[watch->count - 1]);
+  monitor->traces[monitor->count++] = trace;
+  if (monitor->options.count && monitor->packer)
+    hwi_drain_count(&monitor->traces[monitor->count - 1].drain);
+  monitor->outcome.trace_count++;
+  follow_switch(monitor, &monitor->traces[monitor->count - 1]);
   return true;
 }
 
@@ -98,41 +99,41 @@ static bool is_settled(int64_t changed_ns)
   return (int64_t)now.tv_sec * (int64_t)second_ns + now.tv_nsec - changed_ns > (int64_t)second_ns;
 }
 
-static void find_children(struct hwi_monitor *watch)
+static void find_children(struct hwi_monitor *monitor)
 {
   struct stat about;
-  if (watch->count == OPEN_MAX || lstat(watch->folder, &about) < 0 || !S_ISDIR(about.st_mode))
+  if (monitor->count == OPEN_MAX || lstat(monitor->folder, &about) < 0 || !S_ISDIR(about.st_mode))
     return;
   int64_t changed = (int64_t)about.st_mtim.tv_sec * (int64_t)second_ns + about.st_mtim.tv_nsec;
-  if (changed == watch->folder_changed_ns)
+  if (changed == monitor->folder_changed_ns)
     return;
-  DIR *folder = opendir(watch->folder);
+  DIR *folder = opendir(monitor->folder);
   if (!folder)
     return;
   bool all_taken = true;
   for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
     size_t bytes = strlen(entry->d_name);
-    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 || hwi_name_set_has(&watch->names, entry->d_name))
+    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 || hwi_name_set_has(&monitor->names, entry->d_name))
       continue;
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", watch->folder, entry->d_name) < 0)
+    if (asprintf(&path, "%s/%s", monitor->folder, entry->d_name) < 0)
       path = NULL;
-    if (take(watch, path))
-      hwi_name_set_add(&watch->names, entry->d_name);
+    if (take(monitor, path))
+      hwi_name_set_add(&monitor->names, entry->d_name);
     else
       all_taken = false; /* its header is not written yet, or too many are open */
   }
   closedir(folder);
   if (all_taken && is_settled(changed))
-    watch->folder_changed_ns = changed;
+    monitor->folder_changed_ns = changed;
 }
 
-static void find_traces(struct hwi_monitor *watch)
+static void find_traces(struct hwi_monitor *monitor)
 {
-  if (!watch->began_ns && take(watch, strdup(watch->options.name)))
-    watch->began_ns = hwi_monotonic_ns();
-  if (watch->began_ns)
-    find_children(watch);
+  if (!monitor->began_ns && take(monitor, strdup(monitor->options.name)))
+    monitor->began_ns = hwi_monotonic_ns();
+  if (monitor->began_ns)
+    find_children(monitor);
 }
 
 /* --- what is done once a second --- */
@@ -147,10 +148,10 @@ static void put_anchor(struct hwi_watched *trace)
   (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_ANCHOR, moment.inner, &moment.outer, sizeof moment.outer);
 }
 
-static void fail(struct hwi_monitor *watch, const struct hwi_error *error)
+static void fail(struct hwi_monitor *monitor, const struct hwi_error *error)
 {
-  if (!watch->outcome.not_packed++)
-    watch->outcome.error = *error;
+  if (!monitor->outcome.not_packed++)
+    monitor->outcome.error = *error;
 }
 
 static bool is_written(const struct hwi_drain *drain)
@@ -174,103 +175,103 @@ static bool is_image_there(struct hwi_watched *trace)
 }
 
 /* If several images allocated the same, largest amount, a report shows the first one. */
-static void take_counts(struct hwi_monitor *watch, const struct hwi_drain *drain, const struct hwi_counts *counts)
+static void take_counts(struct hwi_monitor *monitor, const struct hwi_drain *drain, const struct hwi_counts *counts)
 {
   uint64_t began_ns = drain->header.start.monotonic_ns;
-  if (watch->outcome.has_counts &&
-      (counts->allocated_bytes < watch->outcome.counts.allocated_bytes ||
-       (counts->allocated_bytes == watch->outcome.counts.allocated_bytes && began_ns >= watch->counted_began_ns)))
+  if (monitor->outcome.has_counts &&
+      (counts->allocated_bytes < monitor->outcome.counts.allocated_bytes ||
+       (counts->allocated_bytes == monitor->outcome.counts.allocated_bytes && began_ns >= monitor->counted_began_ns)))
     return;
-  watch->outcome.has_counts = true;
-  watch->outcome.counts = *counts;
-  watch->counted_began_ns = began_ns;
+  monitor->outcome.has_counts = true;
+  monitor->outcome.counts = *counts;
+  monitor->counted_began_ns = began_ns;
 }
 
 /* `event_count` is the number of packed events; if the follow counted another number, its counts are invalid. */
-static void end_counts(struct hwi_monitor *watch, const struct hwi_drain *drain, bool is_packed, uint64_t event_count)
+static void end_counts(struct hwi_monitor *monitor, const struct hwi_drain *drain, bool is_packed, uint64_t event_count)
 {
   struct hwi_counts counts;
   struct hwi_error ignored;
   if (is_packed && drain->follow && !hwi_follow_failed(drain->follow) &&
       hwi_follow_event_count(drain->follow) == event_count)
-    take_counts(watch, drain, hwi_follow_counts(drain->follow));
-  else if (watch->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
-    take_counts(watch, drain, &counts);
+    take_counts(monitor, drain, hwi_follow_counts(drain->follow));
+  else if (monitor->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
+    take_counts(monitor, drain, &counts);
 }
 
 /* Takes the recorder's state from the current header. */
-static void take_state(struct hwi_monitor *watch, const struct hwi_drain *drain)
+static void take_state(struct hwi_monitor *monitor, const struct hwi_drain *drain)
 {
   uint32_t state;
   off_t at = offsetof(struct hw_trace_header, state);
   if (pread(drain->fd, &state, sizeof state, at) != sizeof state || state < HW_STATE_STOPPED_LIMIT)
     return;
-  if (!watch->outcome.silent_count++)
-    watch->outcome.silent_state = state;
+  if (!monitor->outcome.silent_count++)
+    monitor->outcome.silent_state = state;
 }
 
 /* Compacts the trace, unless its process still runs or something failed before. Closes it in any case. */
-static void end_trace(struct hwi_monitor *watch, size_t i, enum hwi_effort effort)
+static void end_trace(struct hwi_monitor *monitor, size_t i, enum hwi_effort effort)
 {
-  struct hwi_drain *drain = &watch->traces[i].drain;
+  struct hwi_drain *drain = &monitor->traces[i].drain;
   struct hwi_compacted compacted = {0};
-  bool is_over = watch->traces[i].is_over; /* is_written cannot judge a later image that is ending */
+  bool is_over = monitor->traces[i].is_over; /* is_written cannot judge a later image that is ending */
   bool is_packed = false;
   struct hwi_error error = {0};
-  take_state(watch, drain);
+  take_state(monitor, drain);
   if (!is_over && is_written(drain)) {
-    watch->outcome.still_written++;
+    monitor->outcome.still_written++;
   } else if (drain->stopped) {
     hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
-    fail(watch, &error);
-  } else if (watch->packer) {
-    struct hwi_compaction compaction = {watch->packer, drain->fd, drain->path, drain->path, NULL};
-    hwi_packer_set_effort(watch->packer, effort);
-    hwi_drain_count_rest(drain, watch->packer);
+    fail(monitor, &error);
+  } else if (monitor->packer) {
+    struct hwi_compaction compaction = {monitor->packer, drain->fd, drain->path, drain->path, NULL};
+    hwi_packer_set_effort(monitor->packer, effort);
+    hwi_drain_count_rest(drain, monitor->packer);
     if (hwi_compact(&compaction, &compacted, &error) < 0) {
-      fail(watch, &error);
+      fail(monitor, &error);
     } else {
-      watch->outcome.event_count += compacted.event_count;
-      watch->outcome.packed_bytes += compacted.bytes;
+      monitor->outcome.event_count += compacted.event_count;
+      monitor->outcome.packed_bytes += compacted.bytes;
       is_packed = true;
     }
   }
-  end_counts(watch, drain, is_packed, compacted.event_count);
-  close_trace(&watch->traces[i]);
-  memmove(&watch->traces[i], &watch->traces[i + 1], (watch->count - i - 1) * sizeof *watch->traces);
-  watch->count--;
+  end_counts(monitor, drain, is_packed, compacted.event_count);
+  close_trace(&monitor->traces[i]);
+  memmove(&monitor->traces[i], &monitor->traces[i + 1], (monitor->count - i - 1) * sizeof *monitor->traces);
+  monitor->count--;
 }
 
 /* Ends the traces whose end was seen. So most of many short processes are packed while later ones run, and few remain
  * at the end, for which the user waits. NAME stays open to the end, since it records whether the run is paused. Images
  * of the command stay open, too, since they get its exit status. */
-static void end_traces(struct hwi_monitor *watch, bool (*interrupted)(void))
+static void end_traces(struct hwi_monitor *monitor, bool (*interrupted)(void))
 {
-  for (size_t i = watch->count; i-- > 1 && !interrupted();)
-    if (watch->traces[i].is_over && watch->traces[i].drain.pid != watch->options.pid)
-      end_trace(watch, i, HWI_EFFORT_QUICK);
+  for (size_t i = monitor->count; i-- > 1 && !interrupted();)
+    if (monitor->traces[i].is_over && monitor->traces[i].drain.pid != monitor->options.pid)
+      end_trace(monitor, i, HWI_EFFORT_QUICK);
 }
 
-static void pause_after_duration(struct hwi_monitor *watch, uint64_t now)
+static void pause_after_duration(struct hwi_monitor *monitor, uint64_t now)
 {
-  if (watch->paused_by_duration || !watch->options.duration_ns || !watch->began_ns ||
-      now - watch->began_ns < watch->options.duration_ns)
+  if (monitor->paused_by_duration || !monitor->options.duration_ns || !monitor->began_ns ||
+      now - monitor->began_ns < monitor->options.duration_ns)
     return;
-  watch->paused_by_duration = true;
-  for (size_t i = 0; i < watch->count; i++)
-    (void)!hwi_switch_set(&watch->traces[i].drain.log, HW_CONTROL_PAUSE, NULL);
+  monitor->paused_by_duration = true;
+  for (size_t i = 0; i < monitor->count; i++)
+    (void)!hwi_switch_set(&monitor->traces[i].drain.log, HW_CONTROL_PAUSE, NULL);
 }
 
-static void look_for_unseen(struct hwi_monitor *watch, uint64_t now)
+static void look_for_unseen(struct hwi_monitor *monitor, uint64_t now)
 {
-  uint32_t before = watch->unseen.unseen;
-  struct hwi_unseen_run run = {watch->options.pid, watch->began_ns != 0, NULL};
-  if (watch->options.all_images)
-    run.trace = hwi_base_name(watch->options.name);
-  hwi_unseen_look(&watch->unseen, &run);
-  if (watch->unseen.unseen != before && watch->count)
-    (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, now, &watch->unseen.unseen,
-                               sizeof watch->unseen.unseen);
+  uint32_t before = monitor->unseen.unseen;
+  struct hwi_unseen_run run = {monitor->options.pid, monitor->began_ns != 0, NULL};
+  if (monitor->options.all_images)
+    run.trace = hwi_base_name(monitor->options.name);
+  hwi_unseen_look(&monitor->unseen, &run);
+  if (monitor->unseen.unseen != before && monitor->count)
+    (void)!hwi_tool_log_append(&monitor->traces[0].drain.log, HW_TOOL_UNSEEN, now, &monitor->unseen.unseen,
+                               sizeof monitor->unseen.unseen);
 }
 
 /* Samples memory, threads and libraries of a process, and the time. */
@@ -297,11 +298,11 @@ static uint64_t next_look(const struct hwi_watched *trace, size_t i, uint64_t no
 }
 
 /* Looks at the processes for which it is time. Returns when the next look is due. */
-static uint64_t look_at_all(struct hwi_monitor *watch)
+static uint64_t look_at_all(struct hwi_monitor *monitor)
 {
   uint64_t next_ns = hwi_monotonic_ns() + look_ns;
-  for (size_t i = 0; i < watch->count; i++) {
-    struct hwi_watched *trace = &watch->traces[i];
+  for (size_t i = 0; i < monitor->count; i++) {
+    struct hwi_watched *trace = &monitor->traces[i];
     uint64_t now = hwi_monotonic_ns(); /* looking at many processes takes long */
     if (now >= trace->next_look_ns) {
       look_at(trace, now);
@@ -327,58 +328,58 @@ static void pack_some(struct hwi_watched *trace, struct hwi_packer *packer, cons
 
 /* Packs some of every trace, and before each does the looks that are due. Returns when there is more to pack, or 0: at
  * once. */
-static uint64_t pack_all(struct hwi_monitor *watch, uint64_t *next_look_ns, bool (*interrupted)(void))
+static uint64_t pack_all(struct hwi_monitor *monitor, uint64_t *next_look_ns, bool (*interrupted)(void))
 {
   uint64_t next_ns = UINT64_MAX;
-  for (size_t i = 0; i < watch->count && !interrupted(); i++) {
-    struct hwi_watched *trace = &watch->traces[i];
+  for (size_t i = 0; i < monitor->count && !interrupted(); i++) {
+    struct hwi_watched *trace = &monitor->traces[i];
     if (hwi_monotonic_ns() >= *next_look_ns)
-      *next_look_ns = look_at_all(watch);
+      *next_look_ns = look_at_all(monitor);
     if (hwi_monotonic_ns() >= trace->next_pack_ns)
-      pack_some(trace, watch->packer, &(struct hwi_turn){*next_look_ns, interrupted});
+      pack_some(trace, monitor->packer, &(struct hwi_turn){*next_look_ns, interrupted});
     next_ns = trace->next_pack_ns < next_ns ? trace->next_pack_ns : next_ns;
   }
   return next_ns;
 }
 
 /* Looks for new traces; less often if the folder has so many that this takes long. */
-static void find_when_due(struct hwi_monitor *watch)
+static void find_when_due(struct hwi_monitor *monitor)
 {
   uint64_t begin_ns = hwi_monotonic_ns();
-  if (begin_ns < watch->next_find_ns)
+  if (begin_ns < monitor->next_find_ns)
     return;
-  find_traces(watch);
+  find_traces(monitor);
   uint64_t end_ns = hwi_monotonic_ns();
-  watch->next_find_ns = end_ns + FIND_SHARE * (end_ns - begin_ns);
+  monitor->next_find_ns = end_ns + FIND_SHARE * (end_ns - begin_ns);
 }
 
-uint64_t hwi_monitor_poll(struct hwi_monitor *watch, bool (*interrupted)(void))
+uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void))
 {
-  find_when_due(watch);
+  find_when_due(monitor);
   uint64_t now = hwi_monotonic_ns();
-  pause_after_duration(watch, now);
-  uint64_t next_look_ns = look_at_all(watch);
-  uint64_t next_pack_ns = watch->packer ? pack_all(watch, &next_look_ns, interrupted) : UINT64_MAX;
-  end_traces(watch, interrupted);
-  if (now >= watch->next_slow_ns && !interrupted()) {
-    look_for_unseen(watch, now);
-    watch->next_slow_ns = now + second_ns;
+  pause_after_duration(monitor, now);
+  uint64_t next_look_ns = look_at_all(monitor);
+  uint64_t next_pack_ns = monitor->packer ? pack_all(monitor, &next_look_ns, interrupted) : UINT64_MAX;
+  end_traces(monitor, interrupted);
+  if (now >= monitor->next_slow_ns && !interrupted()) {
+    look_for_unseen(monitor, now);
+    monitor->next_slow_ns = now + second_ns;
   }
   return next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
 }
 
 /* Writes the exit status into all images of the command. The peak RSS is noted in the last image, if that still existed
  * at the end. */
-static void put_end(struct hwi_monitor *watch, const struct hwi_monitor_end *end)
+static void put_end(struct hwi_monitor *monitor, const struct hwi_monitor_end *end)
 {
   struct hw_exit_status status = {
       .code = WIFEXITED(end->wait_status) ? (uint32_t)WEXITSTATUS(end->wait_status) : 0,
       .signal = WIFSIGNALED(end->wait_status) ? (uint32_t)WTERMSIG(end->wait_status) : 0,
   };
   struct hwi_watched *last = NULL;
-  for (size_t i = 0; i < watch->count; i++) {
-    struct hwi_watched *trace = &watch->traces[i];
-    if (trace->drain.pid != watch->options.pid)
+  for (size_t i = 0; i < monitor->count; i++) {
+    struct hwi_watched *trace = &monitor->traces[i];
+    if (trace->drain.pid != monitor->options.pid)
       continue;
     (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
     if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)
@@ -420,38 +421,39 @@ static void take_unrecorded(void *context, const struct hwi_unrecorded *unrecord
 
 /* All processes that can end have ended. Processes that the headers record are counted from there, and no longer among
  * those seen from outside. The first trace is still open. */
-static void count_unseen(struct hwi_monitor *watch)
+static void count_unseen(struct hwi_monitor *monitor)
 {
   struct hwi_run run = {0};
   struct hwi_error ignored;
-  struct unrecorded all = {.outcome = &watch->outcome};
-  if (watch->count && hwi_run_find(&run, watch->options.name, false, &ignored) == 0)
+  struct unrecorded all = {.outcome = &monitor->outcome};
+  if (monitor->count && hwi_run_find(&run, monitor->options.name, false, &ignored) == 0)
     for (size_t i = 0; i < run.count; i++) {
       all.told += run.images[i].header.children_unseen;
       hwi_unrecorded_each(&run.images[i].header, &run.images[i].missing, take_unrecorded, &all);
     }
-  uint32_t others = hwi_unseen_besides(&watch->unseen, all.pids, all.count);
-  if (others != watch->unseen.unseen)
-    (void)!hwi_tool_log_append(&watch->traces[0].drain.log, HW_TOOL_UNSEEN, hwi_monotonic_ns(), &others, sizeof others);
-  watch->outcome.children_unseen = others + all.told;
+  uint32_t others = hwi_unseen_besides(&monitor->unseen, all.pids, all.count);
+  if (others != monitor->unseen.unseen)
+    (void)!hwi_tool_log_append(&monitor->traces[0].drain.log, HW_TOOL_UNSEEN, hwi_monotonic_ns(), &others,
+                               sizeof others);
+  monitor->outcome.children_unseen = others + all.told;
   free(all.pids);
   hwi_run_release(&run);
 }
 
-void hwi_monitor_finish(struct hwi_monitor *watch, const struct hwi_monitor_end *end, bool (*interrupted)(void))
+void hwi_monitor_finish(struct hwi_monitor *monitor, const struct hwi_monitor_end *end, bool (*interrupted)(void))
 {
-  find_traces(watch);
-  for (size_t i = 0; i < watch->count; i++)
-    if (!watch->traces[i].is_over)
-      put_anchor(&watch->traces[i]);
-  put_end(watch, end);
+  find_traces(monitor);
+  for (size_t i = 0; i < monitor->count; i++)
+    if (!monitor->traces[i].is_over)
+      put_anchor(&monitor->traces[i]);
+  put_end(monitor, end);
   do {
-    watch->folder_changed_ns = 0; /* there may be more than could be open at once */
-    for (size_t i = watch->count; i-- > 1 && !interrupted();)
-      end_trace(watch, i, HWI_EFFORT_FAST);
-    find_children(watch);
-  } while (watch->count > 1 && !interrupted());
-  count_unseen(watch);
-  if (watch->count && !interrupted())
-    end_trace(watch, 0, HWI_EFFORT_FAST);
+    monitor->folder_changed_ns = 0; /* there may be more than could be open at once */
+    for (size_t i = monitor->count; i-- > 1 && !interrupted();)
+      end_trace(monitor, i, HWI_EFFORT_FAST);
+    find_children(monitor);
+  } while (monitor->count > 1 && !interrupted());
+  count_unseen(monitor);
+  if (monitor->count && !interrupted())
+    end_trace(monitor, 0, HWI_EFFORT_FAST);
 }

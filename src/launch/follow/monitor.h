@@ -41,7 +41,7 @@ struct hwi_watched {
 
 enum { HWI_UNSEEN_NAMED = 4 };
 
-/* Result of a watch. */
+/* Result of a monitor. */
 struct hwi_monitor_outcome {
   uint32_t trace_count;     /* seen */
   uint32_t still_written;   /* left raw, since their processes still run */
@@ -77,13 +77,13 @@ struct hwi_monitor {
 };
 
 /* Returns 0 or HW_ERR_MEMORY. */
-int hwi_monitor_init(struct hwi_monitor *watch, const struct hwi_monitor_options *options);
-void hwi_monitor_release(struct hwi_monitor *watch);
+int hwi_monitor_init(struct hwi_monitor *monitor, const struct hwi_monitor_options *options);
+void hwi_monitor_release(struct hwi_monitor *monitor);
 
 /* Does one round: looks at the processes and packs, as far as either is due. `interrupted` is called between pieces of
  * work; if it returns true, the round ends early. Returns when the next round is due (hwi_monotonic_ns), or 0: at
  * once. */
-uint64_t hwi_monitor_poll(struct hwi_monitor *watch, bool (*interrupted)(void));
+uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void));
 
 struct hwi_monitor_end {
   int wait_status;
@@ -92,6 +92,6 @@ struct hwi_monitor_end {
 
 /* To be called when the command has ended with the result of wait4. Writes that into its traces, and compacts the
  * traces that no process writes any more. */
-void hwi_monitor_finish(struct hwi_monitor *watch, const struct hwi_monitor_end *end, bool (*interrupted)(void));
+void hwi_monitor_finish(struct hwi_monitor *monitor, const struct hwi_monitor_end *end, bool (*interrupted)(void));
 
 #endif

@@ -164,26 +164,27 @@ static bool has_ended(const struct launch *launch, struct hwi_monitor_end *end)
   return true;
 }
 
-/* Waits for the command's end while `watcher` works (NULL: the command is not recorded). Once there is a trace, this
+/* Waits for the command's end while `monitor_process` works (NULL: the command is not recorded). Once there is a trace, this
  * process wakes for signals only: where memory is short, a process that needs memory while the command's is being given
  * back may be killed for it. */
-static struct hwi_monitor_end wait_for_end(struct launch *launch, const struct hwi_monitor_process *watcher)
+static struct hwi_monitor_end wait_for_end(struct launch *launch, const struct hwi_monitor_process *monitor_process)
 {
   struct hwi_monitor_end end = {0};
   while (!has_ended(launch, &end)) {
-    bool may_sleep = !watcher || hwi_monitor_process_has_begun(watcher);
-    if (watcher && may_sleep)
+    bool may_sleep = !monitor_process || hwi_monitor_process_has_begun(monitor_process);
+    if (monitor_process && may_sleep)
       hwi_output_discard_earlier(&launch->output);
     hwi_signals_wait(&launch->signals, launch->spawned.pid, may_sleep ? SLEEP_NS : POLL_NS);
   }
   return end;
 }
 
-static void finish(struct launch *launch, struct hwi_monitor_process *watcher, const struct hwi_monitor_end *end)
+static void finish(struct launch *launch, struct hwi_monitor_process *monitor_process,
+                   const struct hwi_monitor_end *end)
 {
   struct hwi_launched *result = launch->result;
   hwi_signals_drop(&launch->signals, 0); /* these may be the signals that ended the command */
-  hwi_monitor_process_finish(watcher, end, &result->outcome);
+  hwi_monitor_process_finish(monitor_process, end, &result->outcome);
   if (result->outcome.trace_count) {
     hwi_output_discard_earlier(&launch->output);
     result->name = strdup(launch->output.name);
@@ -201,16 +202,16 @@ static void run(struct launch *launch)
       .pack = launch->options->pack,
       .count = !launch->options->quiet,
   };
-  struct hwi_monitor_process watcher;
+  struct hwi_monitor_process monitor_process;
   memcpy(options.run_id, launch->run_id, HW_ID_BYTES);
-  bool is_watched = launch->library && hwi_monitor_process_start(&watcher, &options, &launch->signals) == 0;
+  bool is_watched = launch->library && hwi_monitor_process_start(&monitor_process, &options, &launch->signals) == 0;
   if (launch->library && !is_watched)
     launch->options->warn("no memory to follow the recording: the trace stays raw");
-  struct hwi_monitor_end end = wait_for_end(launch, is_watched ? &watcher : NULL);
+  struct hwi_monitor_end end = wait_for_end(launch, is_watched ? &monitor_process : NULL);
   launch->result->exit_status =
       WIFSIGNALED(end.wait_status) ? SIGNAL_STATUS + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
   if (is_watched)
-    finish(launch, &watcher, &end);
+    finish(launch, &monitor_process, &end);
 }
 
 void hwi_launch(const struct hwi_launch_options *options, char **command, struct hwi_launched *launched)

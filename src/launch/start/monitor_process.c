@@ -23,7 +23,7 @@ struct hwi_monitor_process_page {
   struct hwi_monitor_outcome outcome;
 };
 
-/* --- in the watcher --- */
+/* --- in the monitor process --- */
 
 static struct hwi_monitor_process_page *page;
 
@@ -38,11 +38,11 @@ static bool is_asked_to_end(void)
 }
 
 /* Follows the command to its end. */
-static void follow(struct hwi_monitor *watch, const struct hwi_signals *signals)
+static void follow(struct hwi_monitor *monitor, const struct hwi_signals *signals)
 {
   while (!command_has_ended()) {
-    uint64_t next_ns = hwi_monitor_poll(watch, command_has_ended), now = hwi_monotonic_ns();
-    atomic_store(&page->trace_count, watch->outcome.trace_count);
+    uint64_t next_ns = hwi_monitor_poll(monitor, command_has_ended), now = hwi_monotonic_ns();
+    atomic_store(&page->trace_count, monitor->outcome.trace_count);
     hwi_signals_drop(signals, next_ns > now ? next_ns - now : 0);
   }
 }
@@ -60,19 +60,19 @@ static void step_back(void)
   close(fd);
 }
 
-static _Noreturn void become(const struct hwi_monitor_process *watcher, pid_t launcher)
+static _Noreturn void become(const struct hwi_monitor_process *monitor_process, pid_t launcher)
 {
-  struct hwi_monitor watch;
+  struct hwi_monitor monitor;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher)
     _exit(0);
   step_back();
-  page = watcher->page;
-  int status = hwi_monitor_init(&watch, &watcher->options);
+  page = monitor_process->page;
+  int status = hwi_monitor_init(&monitor, &monitor_process->options);
   if (status == 0) {
-    follow(&watch, watcher->signals);
-    hwi_monitor_finish(&watch, &page->end, is_asked_to_end);
-    page->outcome = watch.outcome;
+    follow(&monitor, monitor_process->signals);
+    hwi_monitor_finish(&monitor, &page->end, is_asked_to_end);
+    page->outcome = monitor.outcome;
     atomic_store(&page->is_done, true);
   }
   _exit(0); /* freeing its memory piece by piece is not needed */
@@ -80,68 +80,69 @@ static _Noreturn void become(const struct hwi_monitor_process *watcher, pid_t la
 
 /* --- in the launcher --- */
 
-static void begin(struct hwi_monitor_process *watcher)
+static void begin(struct hwi_monitor_process *monitor_process)
 {
   pid_t launcher = getpid();
-  watcher->pid = fork();
-  if (watcher->pid == 0)
-    become(watcher, launcher);
+  monitor_process->pid = fork();
+  if (monitor_process->pid == 0)
+    become(monitor_process, launcher);
 }
 
-int hwi_monitor_process_start(struct hwi_monitor_process *watcher, const struct hwi_monitor_options *options,
+int hwi_monitor_process_start(struct hwi_monitor_process *monitor_process, const struct hwi_monitor_options *options,
                               const struct hwi_signals *signals)
 {
-  *watcher = (struct hwi_monitor_process){.options = *options, .signals = signals};
-  void *made = mmap(NULL, sizeof *watcher->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  *monitor_process = (struct hwi_monitor_process){.options = *options, .signals = signals};
+  void *made = mmap(NULL, sizeof *monitor_process->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (made == MAP_FAILED)
     return HW_ERR_MEMORY;
-  watcher->page = made;
-  begin(watcher);
+  monitor_process->page = made;
+  begin(monitor_process);
   return 0;
 }
 
-bool hwi_monitor_process_has_begun(const struct hwi_monitor_process *watcher)
+bool hwi_monitor_process_has_begun(const struct hwi_monitor_process *monitor_process)
 {
-  return atomic_load(&watcher->page->trace_count) > 0;
+  return atomic_load(&monitor_process->page->trace_count) > 0;
 }
 
-/* Waits for the watcher, and passes on signals that end the remaining work: the traces then stay raw. Returns true if
+/* Waits for the monitor process, and passes on signals that end the remaining work: the traces then stay raw. Returns true if
  * all is done. */
-static bool await(const struct hwi_monitor_process *watcher)
+static bool await(const struct hwi_monitor_process *monitor_process)
 {
   static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
-  while (watcher->pid > 0 && waitpid(watcher->pid, NULL, WNOHANG) == 0) {
-    sigset_t taken = hwi_signals_drop(watcher->signals, AWAIT_NS);
+  while (monitor_process->pid > 0 && waitpid(monitor_process->pid, NULL, WNOHANG) == 0) {
+    sigset_t taken = hwi_signals_drop(monitor_process->signals, AWAIT_NS);
     for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
       if (sigismember(&taken, ending[i]) == 1)
-        atomic_store(&watcher->page->is_asked_to_end, true);
+        atomic_store(&monitor_process->page->is_asked_to_end, true);
   }
-  return atomic_load(&watcher->page->is_done);
+  return atomic_load(&monitor_process->page->is_done);
 }
 
-void hwi_monitor_process_finish(struct hwi_monitor_process *watcher, const struct hwi_monitor_end *end,
+void hwi_monitor_process_finish(struct hwi_monitor_process *monitor_process, const struct hwi_monitor_end *end,
                                 struct hwi_monitor_outcome *outcome)
 {
-  struct hwi_monitor_process_page *shared = watcher->page;
-  bool was_watched = watcher->pid > 0 && waitpid(watcher->pid, NULL, WNOHANG) == 0;
+  struct hwi_monitor_process_page *shared = monitor_process->page;
+  bool was_watched = monitor_process->pid > 0 && waitpid(monitor_process->pid, NULL, WNOHANG) == 0;
   shared->end = *end;
   atomic_store(&shared->has_ended, true);
   if (was_watched)
-    kill(watcher->pid, SIGCHLD); /* wakes the watcher */
-  bool is_done = was_watched && await(watcher);
+    kill(monitor_process->pid, SIGCHLD); /* wakes the monitor process */
+  bool is_done = was_watched && await(monitor_process);
   for (int attempt = 1; attempt < ATTEMPTS && !is_done; attempt++) {
-    begin(watcher);
-    is_done = await(watcher);
+    begin(monitor_process);
+    is_done = await(monitor_process);
   }
   if (is_done) {
     *outcome = shared->outcome;
   } else {
     *outcome = (struct hwi_monitor_outcome){.not_packed = 1};
-    hwi_error_set(&outcome->error, HW_ERR_MEMORY, "the process that packs %s was killed", watcher->options.name);
+    hwi_error_set(&outcome->error, HW_ERR_MEMORY, "the process that packs %s was killed",
+                  monitor_process->options.name);
   }
   if (outcome->trace_count < atomic_load(&shared->trace_count))
     outcome->trace_count = atomic_load(&shared->trace_count);
   outcome->was_interrupted = !was_watched;
   munmap(shared, sizeof *shared);
-  watcher->page = NULL;
+  monitor_process->page = NULL;
 }

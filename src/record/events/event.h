@@ -115,7 +115,7 @@ static inline bool hwi_event_is_paused(void)
 
 /* The rest of an event whose stack has no node, or whose chunk has no room; called after the walk. */
 void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made);
-void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_frees whole);
+void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_free whole);
 
 /* In both functions, all state that a signal handler on this thread may change is read after hwi_stream_take. A handler
  * that runs later finds the lane busy and writes into the other lane; if it forks, everything stays mapped. */
@@ -147,7 +147,7 @@ HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, v
   if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.free_detour, caller_pc), 0))
     return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
-  const struct hwi_pending_frees whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};
+  const struct hwi_pending_free whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};
   if (__builtin_expect(hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))
     hwi_lane_put_reserved_free(lane, &whole, 0, 0);
   else

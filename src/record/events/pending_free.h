@@ -11,7 +11,7 @@
 #include "record/lane.h"
 
 /* To be called before the real free. Here and in the next function the caller has entered the lane. */
-void hwi_pending_free_begin(struct hwi_lane *lane, const struct hwi_pending_frees *owed);
+void hwi_pending_free_begin(struct hwi_lane *lane, const struct hwi_pending_free *pending_free);
 
 /* Writes the lane's pending free. `took`: as in the event; 0: unknown. */
 void hwi_pending_free_write(struct hwi_lane *lane, uint64_t took);

@@ -236,7 +236,7 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     hwi_session_lose(HW_LOSS_NESTED);
     return NULL;
   }
-  if (lane->attention & HWI_LANE_OWES)
+  if (lane->attention & HWI_LANE_HAS_PENDING_FREE)
     hwi_pending_free_write(lane, 0);
   if (lane->attention & HWI_LANE_NEW_CHUNK) {
     lane->attention &= HWI_LANE_SEALED;

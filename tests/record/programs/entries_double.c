@@ -63,7 +63,7 @@ NOT_CALLED(bool, hwi_stack_cache_find_out, const struct hwi_cached_stack *kept, 
 NOT_CALLED(uint32_t, hwi_cached_stack_bps_unchanged, const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
 NOT_CALLED(uint32_t, hwi_cached_stack_odd_unchanged, const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
 NOT_CALLED(void, hwi_event_finish_alloc, struct hwi_lane *lane, struct hwi_allocation made)
-NOT_CALLED(void, hwi_event_finish_free, struct hwi_lane *lane, struct hwi_pending_frees whole)
+NOT_CALLED(void, hwi_event_finish_free, struct hwi_lane *lane, struct hwi_pending_free whole)
 #pragma GCC diagnostic pop
 
 static void put_text(const char *text)
